@@ -118,7 +118,7 @@ impl Arguments {
             meter: Meter::new(self.pid.context("`--pid` is missing")?),
             pages: self.pages,
             callers: self.callers,
-            duration: duration,
+            duration,
             sample_interval: (duration / SAMPLES_PER_SOAK).max(Duration::from_secs(1)),
             seed: self.seed,
         };

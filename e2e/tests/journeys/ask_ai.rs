@@ -1,5 +1,5 @@
-//! "Ask AI" in the demo: a person presses a button, a model answers with the tools of the page, and
-//! the board changes. The model is one that is played, on the wires of four providers.
+//! "Ask AI" in the demo: a user presses a button, a model answers with the tools of the page, and the
+//! board changes. The model is a mock, in the formats of four providers.
 
 mod demo;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 use self::demo::Demo;
 use crate::demo_page::open_demo;
 
-/// Looks with two tools at once, then answers with the tool that the page demands.
+/// Calls two tools in parallel, and then the response tool of the page.
 fn plan_script() -> Script {
     Script::new([
         Turn::from_text("I look at ")
@@ -32,29 +32,29 @@ const PLANNED: [&str; 3] = [
 ];
 
 #[tokio::test]
-async fn a_day_is_planned_on_the_wire_of_anthropic() {
+async fn a_day_is_planned_with_anthropic() {
     plans_the_day(Format::Anthropic).await;
 }
 
 #[tokio::test]
-async fn a_day_is_planned_on_the_wire_of_openai() {
+async fn a_day_is_planned_with_openai() {
     plans_the_day(Format::OpenAi).await;
 }
 
 #[tokio::test]
-async fn a_day_is_planned_on_the_wire_of_gemini() {
+async fn a_day_is_planned_with_gemini() {
     plans_the_day(Format::Gemini).await;
 }
 
 #[tokio::test]
-async fn a_day_is_planned_on_the_wire_of_ollama() {
+async fn a_day_is_planned_with_ollama() {
     plans_the_day(Format::Ollama).await;
 }
 
 async fn plans_the_day(format: Format) {
     let demo = Demo::open(format, plan_script()).await;
-    let about = "document.getElementById('ask-model').textContent.includes('the-played-one')";
-    demo.browser.wait_for(about).await;
+    let model = "document.getElementById('ask-model').textContent.includes('the-played-one')";
+    demo.browser.wait_for(model).await;
 
     demo.press("ask-plan").await;
     demo.wait_for_state("complete").await;
@@ -71,14 +71,14 @@ async fn plans_the_day(format: Format) {
     assert_event_order(&demo.query_messages().await);
     let exchanges = demo.provider.exchanges();
     assert_eq!(exchanges.len(), 2, "one request for each round");
-    let told = exchanges[1].body.to_string();
-    let place = |text: &str| {
-        told.find(text)
-            .unwrap_or_else(|| panic!("{text} in {told}"))
+    let body = exchanges[1].body.to_string();
+    let position = |text: &str| {
+        body.find(text)
+            .unwrap_or_else(|| panic!("{text} in {body}"))
     };
     assert!(
-        place("Agree the price with the printer") < place("nextDue"),
-        "results come in the order of the calls: {told}"
+        position("Agree the price with the printer") < position("nextDue"),
+        "results are in the order of the calls: {body}"
     );
     demo.browser.emulate(ColorScheme::Light, 1280, 900).await;
     let name = format!("ask-plan-{}", format.name());
@@ -86,12 +86,12 @@ async fn plans_the_day(format: Format) {
     demo.assert_no_errors().await;
 }
 
-/// Accepted, text before the tools of its turn, both begun before they are heard to end, the last
-/// word last and once.
-fn assert_event_order(heard: &[String]) {
-    let mut kinds: Vec<&str> = heard.iter().map(String::as_str).collect();
+/// Checks that the query is accepted first, that text precedes the tools of its turn, that parallel
+/// tools start before they finish, and that there is one final event.
+fn assert_event_order(messages: &[String]) {
+    let mut kinds: Vec<&str> = messages.iter().map(String::as_str).collect();
     kinds.dedup();
-    let shown = [
+    let expected = [
         "query_accepted",
         "text",
         "tool-started",
@@ -99,13 +99,13 @@ fn assert_event_order(heard: &[String]) {
         "text",
         "tool-started",
     ];
-    assert_eq!(kinds[..6], shown, "{heard:?}");
+    assert_eq!(kinds[..6], expected, "{messages:?}");
     let ends = |kind: &&str| ["query_complete", "query_failure", "query_cancel"].contains(kind);
-    assert_eq!(kinds.last(), Some(&"query_complete"), "{heard:?}");
+    assert_eq!(kinds.last(), Some(&"query_complete"), "{messages:?}");
     assert_eq!(
         kinds.iter().filter(|kind| ends(kind)).count(),
         1,
-        "{heard:?}"
+        "{messages:?}"
     );
 }
 
@@ -124,18 +124,18 @@ async fn a_summary_is_text_and_changes_nothing() {
         .await;
     assert_eq!(demo.chips().await, json!(["add_card failed"]));
     assert!(!demo.browser.text().await.contains("Not asked for"));
-    let asked = demo.provider.wait_for_request(0).await.body.to_string();
+    let body = demo.provider.wait_for_request(0).await.body.to_string();
     assert!(
-        asked.contains("Redraw the harbour map"),
-        "the board is told: {asked}"
+        body.contains("Redraw the harbour map"),
+        "the request contains the board: {body}"
     );
     for (name, scheme, width, height) in [
         ("ask-summary-dark", ColorScheme::Dark, 1280, 900),
         ("ask-summary-phone", ColorScheme::Light, 390, 844),
     ] {
         demo.browser.emulate(scheme, width, height).await;
-        let fits = "document.documentElement.scrollWidth <= innerWidth";
-        demo.browser.wait_for(fits).await;
+        let has_no_overflow = "document.documentElement.scrollWidth <= innerWidth";
+        demo.browser.wait_for(has_no_overflow).await;
         demo.browser.screenshot(name).await;
     }
     demo.assert_no_errors().await;
@@ -189,10 +189,10 @@ async fn cancelling_stops_events_and_the_provider_request() {
     demo.wait_for_state("cancelled").await;
     let exchange = demo.provider.wait_for_end(0).await;
     assert_eq!(exchange.outcome(), Some(ExchangeOutcome::ClosedByClient));
-    let heard = demo.query_messages().await;
+    let messages = demo.query_messages().await;
     assert!(
-        !heard.iter().any(|kind| kind == "query_cancel"),
-        "{heard:?}"
+        !messages.iter().any(|kind| kind == "query_cancel"),
+        "{messages:?}"
     );
     assert!(!demo.browser.text().await.contains("Too late"));
     let open = demo.browser.eval("return mcpWeb.openQueries", json!(null));
@@ -225,16 +225,16 @@ async fn a_reloaded_page_resumes_its_query() {
         demo.chips().await,
         json!(["list_cards done", "arrange_day done"])
     );
-    let heard = demo.query_messages().await;
-    assert_eq!(heard.first().map(String::as_str), Some("query_accepted"));
-    assert_eq!(heard.last().map(String::as_str), Some("query_complete"));
+    let messages = demo.query_messages().await;
+    assert_eq!(messages.first().map(String::as_str), Some("query_accepted"));
+    assert_eq!(messages.last().map(String::as_str), Some("query_complete"));
     demo.assert_no_errors().await;
 }
 
 #[tokio::test]
 async fn without_a_language_model_the_page_writes_the_commands_itself() {
-    let mut world = TestBed::demo().await;
-    let browser = open_demo(&mut world).await;
+    let mut bed = TestBed::demo().await;
+    let browser = open_demo(&mut bed).await;
     browser
         .wait_for(
             "document.getElementById('ask-model').textContent.startsWith('No language model')",
@@ -254,7 +254,7 @@ async fn without_a_language_model_the_page_writes_the_commands_itself() {
     let text = text.as_str().unwrap();
     assert!(text.contains("/arrange_day {\"today\":[\"c6\","), "{text}");
     assert!(text.contains("this page wrote the lines itself"), "{text}");
-    let script = PlainHttp::new(&world);
+    let script = PlainHttp::new(&bed);
     let cards = script.call("list_cards", json!({ "column": "doing" }));
     let cards = cards.await.unwrap();
     assert!(
@@ -263,5 +263,5 @@ async fn without_a_language_model_the_page_writes_the_commands_itself() {
     );
     browser.emulate(ColorScheme::Light, 1280, 900).await;
     browser.screenshot("ask-lines").await;
-    assert_eq!(browser.console().await, [""; 0], "the console is quiet");
+    assert_eq!(browser.console().await, [""; 0], "the console is empty");
 }

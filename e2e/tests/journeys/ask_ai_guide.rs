@@ -1,12 +1,14 @@
-//! docs/ask-ai.md, 'Add an "Ask AI" button', as it stands there: only ports, the key and the address
-//! of the provider differ.
+//! docs/ask-ai.md, 'Add an "Ask AI" button', with the code blocks of the guide: only the ports, the
+//! key and the URL of the provider differ.
 
 use e2e::{Browser, Format, MockProvider, Script, StaticSite, TestBed, Turn};
 use serde_json::json;
 
+use crate::code_block;
+
 const GUIDE: &str = include_str!("../../../docs/ask-ai.md");
 
-/// Where the guide's page is, and its bridge.
+/// The page of the guide in a browser, and its bridge.
 struct RunningGuide {
     browser: Browser,
     provider: MockProvider,
@@ -15,10 +17,10 @@ struct RunningGuide {
 }
 
 impl RunningGuide {
-    /// Starts what the block with `command` starts, and opens the page with `more` in its script.
-    async fn start(script: Script, command: &str, more: &[&str]) -> Self {
+    /// Runs the block with `command`, and opens the page with `extra_blocks` in its script.
+    async fn start(script: Script, command: &str, extra_blocks: &[&str]) -> Self {
         let provider = MockProvider::start(script).await;
-        let shell = block("sh", command)
+        let shell = code_block(GUIDE, "sh", command)
             .replace(
                 "YOUR-KEY # or OPENAI_API_KEY, or GEMINI_API_KEY",
                 MockProvider::KEY,
@@ -28,28 +30,32 @@ impl RunningGuide {
                 &provider.base_url(Format::OpenAi),
             );
         let url = provider.base_url(Format::Anthropic);
-        let played = provider_variables(&url);
-        let variables = match shell.contains("ANTHROPIC_API_KEY") {
-            true => &played[..],
-            // The one that is played takes nobody without a key.
-            false => &[("OPENAI_API_KEY", MockProvider::KEY)],
+        let mock_variables = provider_variables(&url);
+        let variables = if shell.contains("ANTHROPIC_API_KEY") {
+            &mock_variables[..]
+        } else {
+            // Unlike a local server, the mock requires a key.
+            &[("OPENAI_API_KEY", MockProvider::KEY)]
         };
-        let world = TestBed::from_shell(&shell, variables).await;
-        Self::open(provider, world, more).await
+        let bed = TestBed::from_shell(&shell, variables).await;
+        Self::open(provider, bed, extra_blocks).await
     }
 
-    async fn open(provider: MockProvider, world: TestBed, more: &[&str]) -> Self {
-        let here = format!("localhost:{}", world.address().port());
-        let page = block("html", "<!doctype html>").replace("localhost:3001", &here);
-        let more: String = more.iter().map(|text| block("js", text)).collect();
-        let page = page.replace("</script>", &format!("{more}\n</script>"));
+    async fn open(provider: MockProvider, bed: TestBed, extra_blocks: &[&str]) -> Self {
+        let host = format!("localhost:{}", bed.address().port());
+        let page = code_block(GUIDE, "html", "<!doctype html>").replace("localhost:3001", &host);
+        let extra_blocks = extra_blocks
+            .iter()
+            .map(|text| code_block(GUIDE, "js", text));
+        let extra_blocks: String = extra_blocks.collect();
+        let page = page.replace("</script>", &format!("{extra_blocks}\n</script>"));
         let site = StaticSite::with_index(page).await;
         let browser = Browser::open().await;
         browser.goto(site.url()).await;
         Self {
             browser,
             provider,
-            bed: world,
+            bed,
             _site: site,
         }
     }
@@ -73,31 +79,20 @@ impl RunningGuide {
             .await;
     }
 
-    /// Waits until the page has this text there, and says what it has if it never does.
-    async fn wait_for_text(&self, place: &str, text: &str) {
-        let otherwise = format!("Promise.reject({place})");
-        let shown = format!("{place} === {} || {otherwise}", json!(text));
-        self.browser.wait_for(&shown).await;
+    /// Waits until the expression has this value; a timeout reports the value that it has.
+    async fn wait_for_text(&self, expression: &str, text: &str) {
+        let otherwise = format!("Promise.reject({expression})");
+        let condition = format!("{expression} === {} || {otherwise}", json!(text));
+        self.browser.wait_for(&condition).await;
     }
 }
 
-/// What sends the agent to a provider that is played: with a key alone it asks the real one.
+/// Variables that make the agent use the mock provider: with only a key, it uses the real one.
 fn provider_variables(url: &str) -> [(&str, &str); 2] {
     [
         ("MCP_WEB_AGENT_PROVIDER", "anthropic"),
         ("MCP_WEB_AGENT_BASE_URL", url),
     ]
-}
-
-/// The block of code in `language` that contains `text`.
-fn block(language: &str, text: &str) -> String {
-    let fence = format!("\n```{language}\n");
-    let blocks = GUIDE.split(&fence).skip(1);
-    let mut blocks = blocks.filter_map(|rest| rest.split("\n```").next());
-    let found = blocks.find(|block| block.contains(text));
-    found
-        .unwrap_or_else(|| panic!("the guide has no {language} block with {text:?}"))
-        .to_owned()
 }
 
 fn pancakes() -> Script {
@@ -110,7 +105,7 @@ fn pancakes() -> Script {
 #[tokio::test]
 async fn from_an_empty_file_to_an_answer() {
     let guide = RunningGuide::start(pancakes(), "ANTHROPIC_API_KEY", &["const { text } ="]).await;
-    // The line that waits for the end alone asks as soon as the page is there.
+    // The block that only waits for the result sends its query as soon as the page is loaded.
     guide.wait_for_list(&["Flour", "Milk"]).await;
     guide.provider.wait_until_idle().await;
 
@@ -119,28 +114,28 @@ async fn from_an_empty_file_to_an_answer() {
     guide
         .wait_for_answer("Milk is missing. [add_item] Now you have it all.")
         .await;
-    let asked = guide.provider.exchanges();
-    assert!(asked.iter().all(|it| it.format == Format::Anthropic));
+    let exchanges = guide.provider.exchanges();
+    assert!(exchanges.iter().all(|it| it.format == Format::Anthropic));
     let log = guide.bed.log();
     assert!(!log.contains(MockProvider::KEY), "the key is not logged");
     assert_eq!(
         guide.browser.console().await,
         [""; 0],
-        "the console is quiet"
+        "the console is empty"
     );
 }
 
 #[tokio::test]
-async fn with_a_server_of_ones_own() {
+async fn with_a_local_model_server() {
     let guide = RunningGuide::start(pancakes(), "MCP_WEB_AGENT_BASE_URL", &[]).await;
     guide.press("#ask button").await;
     guide.wait_for_list(&["Flour", "Milk"]).await;
     guide
         .wait_for_answer("Milk is missing. [add_item] Now you have it all.")
         .await;
-    let asked = guide.provider.wait_for_request(0).await;
-    assert_eq!(asked.format, Format::OpenAi);
-    assert_eq!(asked.body["model"], "the-name-of-your-model");
+    let exchange = guide.provider.wait_for_request(0).await;
+    assert_eq!(exchange.format, Format::OpenAi);
+    assert_eq!(exchange.body["model"], "the-name-of-your-model");
 }
 
 #[tokio::test]
@@ -162,13 +157,13 @@ async fn without_a_model() {
 }
 
 #[tokio::test]
-async fn with_an_agent_of_its_own() {
+async fn with_a_separate_agent() {
     let provider = MockProvider::start(pancakes()).await;
-    let agent = block("sh", "mcp-web-agent").replace("YOUR-KEY", MockProvider::KEY);
+    let agent = code_block(GUIDE, "sh", "mcp-web-agent").replace("YOUR-KEY", MockProvider::KEY);
     let url = provider.base_url(Format::Anthropic);
-    let bridge = block("sh", "--agent-url");
-    let world = TestBed::from_two_shells(&bridge, &agent, &provider_variables(&url)).await;
-    let guide = RunningGuide::open(provider, world, &[]).await;
+    let bridge = code_block(GUIDE, "sh", "--agent-url");
+    let bed = TestBed::from_two_shells(bridge, &agent, &provider_variables(&url)).await;
+    let guide = RunningGuide::open(provider, bed, &[]).await;
     guide.press("#ask button").await;
     guide.wait_for_list(&["Flour", "Milk"]).await;
     guide
@@ -177,14 +172,14 @@ async fn with_an_agent_of_its_own() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_a_call_and_a_reload_in_the_middle() {
+async fn a_response_tool_and_a_reload_during_the_answer() {
     let sorted = ["Milk", "Flour"];
     let script = Script::new([Turn::from_text("Milk stands ")
         .pause_after(1)
         .text("in front.")
         .call("sort_list", json!({ "items": sorted }))]);
-    let more = ["const sortList =", "attachQuery"];
-    let guide = RunningGuide::start(script, "ANTHROPIC_API_KEY", &more).await;
+    let extra_blocks = ["const sortList =", "attachQuery"];
+    let guide = RunningGuide::start(script, "ANTHROPIC_API_KEY", &extra_blocks).await;
     guide
         .browser
         .wait_for("document.querySelector('#sort')")

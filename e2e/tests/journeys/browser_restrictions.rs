@@ -1,34 +1,34 @@
-//! What stands between a page and its bridge: the page is told what it is and what to do, and its
-//! diagnosis names it.
+//! Restrictions of the browser between a page and its bridge: the page's error says what is wrong and
+//! what to do, and its diagnosis names the failed check.
 
 use e2e::{Browser, StaticSite, TestBed, TlsProxy};
 use serde_json::{Value, json};
 
-/// The status of a page that gave up.
+/// The error code of a page that has given up.
 const FAILURE_CODE: &str =
     "journey.mcpWeb.status.state === 'failed' && journey.mcpWeb.status.error.code";
 
-/// A policy without `connect-src` for the bridge's WebSocket.
+/// A content security policy without `connect-src` for the bridge's WebSocket.
 #[tokio::test]
 async fn a_content_security_policy_without_the_socket() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
     let browser = Browser::open().await;
-    browser.goto(&site.app_without_socket(&world)).await;
+    browser.goto(&site.app_without_socket(&bed)).await;
 
     let remedy = fails_with(&browser, "CspBlocked", "content security policy").await;
-    let socket = world.url().replace("http", "ws");
+    let socket = bed.url().replace("http", "ws");
     assert!(
         remedy.contains(&socket) && remedy.contains("connect-src"),
         "{remedy}"
     );
 }
 
-/// The message is the subject of `no_wasm`; here is the diagnosis.
+/// `no_wasm` tests the error; this is about the diagnosis.
 #[tokio::test]
 async fn a_content_security_policy_without_wasm() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
     let browser = Browser::open().await;
-    browser.goto(&site.app_without_wasm(&world)).await;
+    browser.goto(&site.app_without_wasm(&bed)).await;
 
     assert_eq!(browser.wait_for(FAILURE_CODE).await, "WasmBlocked");
     let check = check(&browser, "wasm").await;
@@ -41,13 +41,13 @@ async fn a_content_security_policy_without_wasm() {
     );
 }
 
-/// A page from the internet may not connect to this machine unless its user allows it. A headless
-/// browser has nobody to ask, and takes that for a no.
+/// A page from the internet may connect to this machine only with its user's permission. A headless
+/// browser cannot ask for it and denies it.
 #[tokio::test]
 async fn a_denied_local_network_which_is_then_allowed() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
     let browser = Browser::open_with(&[&public_url(&site)]).await;
-    browser.goto(&site.app_at(site.url(), &world)).await;
+    browser.goto(&site.app_at(site.url(), &bed)).await;
 
     let remedy = fails_with(&browser, "LocalNetworkDenied", "local network access").await;
     assert!(remedy.contains("settings of this site"), "{remedy}");
@@ -65,27 +65,27 @@ async fn a_denied_local_network_which_is_then_allowed() {
         .await;
 }
 
-/// A plain http page from the internet cannot even ask.
+/// A plain http page from the internet cannot even ask for the permission.
 #[tokio::test]
 async fn an_insecure_page_from_the_internet() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
     let browser = Browser::open_with(&[&public_url(&site), RESOLVER_RULES]).await;
     let app = format!("http://app.example:{}", port(&site));
-    browser.goto(&site.app_at(&app, &world)).await;
+    browser.goto(&site.app_at(&app, &bed)).await;
 
     let remedy = fails_with(&browser, "LocalNetworkRefused", "local network access").await;
     assert!(remedy.contains("https"), "{remedy}");
 }
 
-/// An iframe of another site needs the permission from the page around it.
+/// An iframe of another site needs the permission from the page that embeds it.
 #[tokio::test]
 async fn an_iframe_without_the_permission() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
     let app = format!("http://app.example:{}", port(&site));
     let secure = format!("--unsafely-treat-insecure-origin-as-secure={app}");
     let browser = Browser::open_with(&[&public_url(&site), RESOLVER_RULES, &secure]).await;
     browser
-        .goto(&site.framed_app(&world, site.url(), "", &app))
+        .goto(&site.framed_app(&bed, site.url(), "", &app))
         .await;
     browser.enter_frame(0).await;
 
@@ -93,14 +93,14 @@ async fn an_iframe_without_the_permission() {
     assert!(remedy.contains(r#"allow="loopback-network""#), "{remedy}");
 }
 
-/// A sandboxed iframe has no origin, and a bridge refuses that.
+/// A sandboxed iframe has an opaque origin, which the bridge rejects.
 #[tokio::test]
 async fn a_sandboxed_iframe() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
     let browser = Browser::open().await;
     let sandbox = r#"sandbox="allow-scripts""#;
     browser
-        .goto(&site.framed_app(&world, site.url(), sandbox, site.url()))
+        .goto(&site.framed_app(&bed, site.url(), sandbox, site.url()))
         .await;
     browser.enter_frame(0).await;
 
@@ -108,13 +108,13 @@ async fn a_sandboxed_iframe() {
     assert!(remedy.contains("allow-same-origin"), "{remedy}");
 }
 
-/// An https page may not use an http bridge elsewhere …
+/// An https page must not use an http bridge on another machine.
 #[tokio::test]
 async fn mixed_content() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
-    let front = TlsProxy::start(&site).await;
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let proxy = TlsProxy::start(&site).await;
     let browser = Browser::open_with(&[TlsProxy::CHROMIUM_FLAG, RESOLVER_RULES]).await;
-    let app = site.app_at(front.url(), &world);
+    let app = site.app_at(proxy.url(), &bed);
     browser
         .goto(&app.replace("127.0.0.1", "bridge.example"))
         .await;
@@ -123,28 +123,28 @@ async fn mixed_content() {
     assert!(remedy.contains("https address"), "{remedy}");
 }
 
-/// … but one on the user's own machine.
+/// An https page may use an http bridge on the user's own machine.
 #[tokio::test]
 async fn an_https_page_reaches_the_bridge_on_this_machine() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
-    let front = TlsProxy::start(&site).await;
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let proxy = TlsProxy::start(&site).await;
     let browser = Browser::open_with(&[TlsProxy::CHROMIUM_FLAG]).await;
-    browser.goto(&site.app_at(front.url(), &world)).await;
+    browser.goto(&site.app_at(proxy.url(), &bed)).await;
 
     browser.wait_for("journey.ready").await;
     let diagnosis = diagnosis(&browser).await;
     assert_eq!(diagnosis["ok"], true, "{}", diagnosis["summary"]);
     let summary = diagnosis["summary"].as_str().unwrap();
-    assert!(!summary.contains(world.token()), "{summary}");
+    assert!(!summary.contains(bed.token()), "{summary}");
 }
 
-/// The bridge says which setting lets the page in.
+/// The error names the setting of the bridge that allows the origin.
 #[tokio::test]
 async fn a_foreign_origin() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
     let browser = Browser::open_with(&[RESOLVER_RULES]).await;
     let app = format!("http://app.example:{}", port(&site));
-    browser.goto(&site.app_at(&app, &world)).await;
+    browser.goto(&site.app_at(&app, &bed)).await;
 
     let remedy = fails_with(&browser, "OriginNotAllowed", "origin at the bridge").await;
     assert!(
@@ -153,13 +153,13 @@ async fn a_foreign_origin() {
     );
 }
 
-/// Nobody is there: the page keeps trying.
+/// While no bridge is running, the page keeps trying.
 #[tokio::test]
 async fn no_bridge() {
-    let (mut world, site) = (TestBed::bridge().await, StaticSite::start().await);
-    world.stop().await;
+    let (mut bed, site) = (TestBed::bridge().await, StaticSite::start().await);
+    bed.stop().await;
     let browser = Browser::open().await;
-    browser.goto(&site.app_at(site.url(), &world)).await;
+    browser.goto(&site.app_at(site.url(), &bed)).await;
 
     browser
         .wait_for("journey.mcpWeb.status.state === 'reconnecting'")
@@ -175,8 +175,8 @@ async fn no_bridge() {
     );
 }
 
-/// Waits until the page gave up for this reason, which `connect()` and the diagnosis give as well, the
-/// latter in the check of this name. Returns what the diagnosis says to do.
+/// Waits until the page has given up with this code, which `connect()` and the check `name` of the
+/// diagnosis must have as well. Returns the remedy of the diagnosis.
 async fn fails_with(browser: &Browser, code: &str, name: &str) -> String {
     assert_eq!(browser.wait_for(FAILURE_CODE).await, code);
     let rejected = browser
@@ -187,10 +187,10 @@ async fn fails_with(browser: &Browser, code: &str, name: &str) -> String {
         )
         .await;
     assert_eq!(rejected["code"], code, "{rejected}");
-    let said = rejected["message"].as_str().unwrap();
+    let message = rejected["message"].as_str().unwrap();
     assert!(
-        said.ends_with(rejected["remedy"].as_str().unwrap()),
-        "{said}"
+        message.ends_with(rejected["remedy"].as_str().unwrap()),
+        "{message}"
     );
     let check = check(browser, name).await;
     assert_eq!(check["status"], "failed", "{check}");
@@ -216,12 +216,12 @@ async fn diagnosis(browser: &Browser) -> Value {
         .await
 }
 
-/// Makes Chromium take the site for one of the internet.
+/// The flag that makes Chromium regard the site as one of the internet.
 fn public_url(site: &StaticSite) -> String {
     format!("--ip-address-space-overrides={}=public", site.address())
 }
 
-/// Makes Chromium find this machine under names that are not this machine's.
+/// The flag that makes Chromium resolve foreign names to this machine.
 const RESOLVER_RULES: &str = "--host-resolver-rules=MAP *.example 127.0.0.1";
 
 fn port(site: &StaticSite) -> &str {

@@ -1,5 +1,5 @@
-//! A call is called off while its handler waits for the client's user or model: the handler's
-//! `signal` fires in the page, and the place of the call is free again.
+//! A call is cancelled while its handler waits for the client's user or model: the handler's `signal`
+//! fires in the page, and the call no longer counts against the limit.
 
 use e2e::{Browser, ClientEvent, Era, FullClient, StaticSite, TestBed, Transport};
 use serde_json::json;
@@ -8,42 +8,42 @@ use crate::open_app;
 
 #[tokio::test]
 async fn elicitation_over_http_2025() {
-    by_notification(Transport::Http, "elicit").await;
+    check_cancel(Transport::Http, "elicit").await;
 }
 
 #[tokio::test]
 async fn sampling_over_http_2025() {
-    by_notification(Transport::Http, "sample").await;
+    check_cancel(Transport::Http, "sample").await;
 }
 
 #[tokio::test]
 async fn elicitation_over_stdio_2025() {
-    by_notification(Transport::Stdio, "elicit").await;
+    check_cancel(Transport::Stdio, "elicit").await;
 }
 
 #[tokio::test]
 async fn sampling_over_stdio_2025() {
-    by_notification(Transport::Stdio, "sample").await;
+    check_cancel(Transport::Stdio, "sample").await;
 }
 
 #[tokio::test]
 async fn a_parked_round_over_http_2026() {
-    by_silence(Transport::Http).await;
+    check_input_timeout(Transport::Http).await;
 }
 
 #[tokio::test]
 async fn a_parked_round_over_stdio_2026() {
-    by_silence(Transport::Stdio).await;
+    check_input_timeout(Transport::Stdio).await;
 }
 
-async fn by_notification(leg: Transport, what: &str) {
-    let (world, site) = (
+async fn check_cancel(transport: Transport, request: &str) {
+    let (bed, site) = (
         TestBed::bridge_with(&ONE_CALL).await,
         StaticSite::start().await,
     );
-    let browser = open_app(&site, &world).await;
-    let client = FullClient::connect_undecided(&world, leg, Era::Initialize).await;
-    let call = client.start_call("ask", json!({ "what": what })).await;
+    let browser = open_app(&site, &bed).await;
+    let client = FullClient::connect_undecided(&bed, transport, Era::Initialize).await;
+    let call = client.start_call("ask", json!({ "what": request })).await;
     assert_eq!(client.next_event().await, ClientEvent::InputRequested);
 
     call.cancel().await;
@@ -51,17 +51,19 @@ async fn by_notification(leg: Transport, what: &str) {
     assert_call_ended(&browser, &client).await;
 }
 
-/// A client of 2026-07-28 cannot cancel between two rounds, when no request is open: its silence
-/// ends the call.
-async fn by_silence(leg: Transport) {
+/// A client of 2026-07-28 cannot cancel a call between two rounds, when no request is open. The call
+/// ends when the client sends no answer in time.
+async fn check_input_timeout(transport: Transport) {
     let arguments = [ONE_CALL, ["--input-timeout", "200ms"]].concat();
-    let (world, site) = (
+    let (bed, site) = (
         TestBed::bridge_with(&arguments).await,
         StaticSite::start().await,
     );
-    let browser = open_app(&site, &world).await;
-    let client = FullClient::connect_undecided(&world, leg, Era::Discover).await;
-    let call = client.start_call("ask", json!({ "what": "elicit" })).await;
+    let browser = open_app(&site, &bed).await;
+    let client = FullClient::connect_undecided(&bed, transport, Era::Discover).await;
+    let call = client
+        .start_call("ask", json!({ "request": "elicit" }))
+        .await;
 
     call.input_required().await;
 

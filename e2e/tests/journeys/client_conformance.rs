@@ -1,5 +1,5 @@
-//! The client scenarios of the official conformance suites, with `mcp-web-stdio` as what the suite's
-//! servers see. The AI client before it is `conformance-client` of the test kit.
+//! The client scenarios of the official conformance suites. The suite's servers see `mcp-web-stdio`;
+//! the AI client that uses it is `conformance-client` of this crate.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -10,9 +10,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-/// Scenarios in which a client gets itself a token. `mcp-web-stdio` is given the page's token by
-/// its user (`AUTH_TOKEN`) and knows no authorization server: there is nothing of OAuth to test, and
-/// each of these begins with it.
+/// Scenarios in which a client obtains a token, which all of these begin with. The user of
+/// `mcp-web-stdio` passes it the page's token (`AUTH_TOKEN`), and there is no authorization server, so
+/// OAuth cannot be tested.
 const OAUTH: [&str; 34] = [
     "auth/2025-03-26-oauth-endpoint-fallback",
     "auth/2025-03-26-oauth-metadata-backcompat",
@@ -50,15 +50,15 @@ const OAUTH: [&str; 34] = [
     "auth/wif-jwt-bearer",
 ];
 
-/// Scenarios about what an AI client does with the content of a skill (an extension) before it
-/// believes it. What only passes content on has nothing to verify.
+/// Scenarios about how an AI client verifies the content of a skill (an extension). A proxy only passes
+/// it on and has nothing to verify.
 const SKILLS: [&str; 3] = [
     "sep-2640-client-verify-digest",
     "sep-2640-client-verify-frontmatter",
     "sep-2640-client-verify-size",
 ];
 
-/// Checks that 2026-07-28 leaves without an object: it has no `initialize`.
+/// Checks that do not apply to 2026-07-28, which has no `initialize`.
 const NOT_APPLICABLE: [&str; 2] = [
     "ClientMcpMethodHeader_initialize",
     "ClientMcpMethodHeader_notifications_initialized",
@@ -87,27 +87,27 @@ async fn client_scenarios_0_2() {
 }
 
 #[tokio::test]
-async fn every_scenario_that_is_left_out_exists() {
-    let mut left_out: BTreeSet<_> = OAUTH.into_iter().chain(SKILLS).collect();
+async fn every_excluded_scenario_exists() {
+    let mut excluded: BTreeSet<_> = OAUTH.into_iter().chain(SKILLS).collect();
     for package in [V0_1, V0_2] {
         for scenario in package.scenarios().await {
-            left_out.remove(scenario.name.as_str());
+            excluded.remove(scenario.name.as_str());
         }
     }
-    assert_eq!(left_out, BTreeSet::new());
+    assert_eq!(excluded, BTreeSet::new());
 }
 
 /// A pinned version of the suite.
 struct Package {
     name: &'static str,
     version: &'static str,
-    /// Whether one scenario can be run at several protocol versions.
+    /// Whether scenarios can be run with several protocol versions.
     has_versions: bool,
 }
 
 struct Scenario {
     name: String,
-    /// The protocol versions to run it at; `None` for the suite's own choice.
+    /// The protocol versions to run it with; `None` for the suite's default.
     versions: Vec<Option<String>>,
 }
 
@@ -119,8 +119,8 @@ struct Counts {
 }
 
 impl Package {
-    /// Runs every scenario that applies. `scenarios` is how many those are.
-    async fn run_scenarios(&self, scenarios: usize) {
+    /// Runs every applicable scenario, of which there must be `expected_count`.
+    async fn run_scenarios(&self, expected_count: usize) {
         let all = self.scenarios().await;
         let applies = |scenario: &&Scenario| {
             let name = scenario.name.as_str();
@@ -133,7 +133,7 @@ impl Package {
                 self.run(scenario, version.as_deref(), &mut counts).await;
             }
         }
-        // `print!` is held back by the test harness, and the counts are to be seen.
+        // The test harness captures `print!`, but these counts should always be visible.
         let summary = format!(
             "figures: conformance {} client: {} scenarios in {} runs, {} checks passed, {} failed, \
              {} scenarios do not apply to a proxy\n",
@@ -146,7 +146,7 @@ impl Package {
         );
         std::io::stdout().write_all(summary.as_bytes()).unwrap();
         assert!(counts.faults.is_empty(), "{}", counts.faults.join("\n"));
-        assert_eq!(applicable.len(), scenarios, "every scenario ran");
+        assert_eq!(applicable.len(), expected_count, "every scenario ran");
     }
 
     async fn run(&self, scenario: &Scenario, version: Option<&str>, counts: &mut Counts) {
@@ -181,7 +181,7 @@ impl Package {
         scenarios
     }
 
-    /// Reads a line such as `  - tools_call [2025-11-25,2026-07-28]`.
+    /// Parses a line such as `  - tools_call [2025-11-25,2026-07-28]`.
     fn parse_listed(&self, line: &str) -> Option<Scenario> {
         let (name, versions) = line.trim().strip_prefix("- ")?.split_once(" [")?;
         let dated = versions
@@ -213,11 +213,11 @@ impl Counts {
     fn add_checks(&mut self, run: &str, checks: &[Value]) {
         for check in checks {
             let field = |key: &str| check[key].as_str().unwrap_or_default();
-            let without_object = NOT_APPLICABLE.contains(&field("name"));
+            let is_not_applicable = NOT_APPLICABLE.contains(&field("name"));
             match field("status") {
                 "SUCCESS" => self.passed += 1,
                 "INFO" => {}
-                "SKIPPED" if without_object => {}
+                "SKIPPED" if is_not_applicable => {}
                 status => {
                     let (id, error) = (field("id"), field("errorMessage"));
                     self.faults.push(format!("{run}: {id}: {status}: {error}"));
@@ -227,12 +227,12 @@ impl Counts {
     }
 }
 
-/// What the run left in the one folder that it made.
+/// Loads the checks from the only folder in the results.
 fn load_checks(results: &TempDir, run: &str, printed: &str) -> Vec<Value> {
     let folder = std::fs::read_dir(results.path()).unwrap().next();
-    let folder = folder.unwrap_or_else(|| panic!("{run} left nothing: {printed}"));
-    let written = std::fs::read_to_string(folder.unwrap().path().join("checks.json"));
-    serde_json::from_str(&written.unwrap()).unwrap()
+    let folder = folder.unwrap_or_else(|| panic!("{run} wrote no results: {printed}"));
+    let checks = std::fs::read_to_string(folder.unwrap().path().join("checks.json"));
+    serde_json::from_str(&checks.unwrap()).unwrap()
 }
 
 fn text(output: &Output) -> String {

@@ -1,5 +1,5 @@
-//! The official conformance suites, against tools, prompts and resources that live in a tab of
-//! Chromium: over HTTP, and through `mcp-web-stdio` behind the kit's adapter.
+//! The official conformance suites, against tools, prompts and resources of a page in Chromium: over
+//! HTTP, and through `mcp-web-stdio` with the adapter of this crate.
 
 use std::io::Write as _;
 
@@ -150,48 +150,48 @@ const fn not_applicable(
     }
 }
 
-/// `expected`: how many scenarios there are, and how many checks pass in those that are scored.
-/// The check `server-sse-streams-functional` is made where `tools/list` is answered with a stream:
-/// here it is answered with a body.
+/// Runs a suite. `expected` is the number of scenarios, and of passed checks in those that are scored.
+/// The check `server-sse-streams-functional` only exists if `tools/list` is answered with a stream; the
+/// bridge answers with a body.
 async fn run_suite(
     suite: Suite,
-    leg: Transport,
+    transport: Transport,
     expected: (usize, usize),
     exceptions: &[Exception],
 ) {
-    let world = TestBed::bridge().await;
+    let bed = TestBed::bridge().await;
     let site = StaticSite::start().await;
     let browser = Browser::open().await;
-    browser.goto(&site.conformance(&world)).await;
+    browser.goto(&site.conformance(&bed)).await;
     browser.wait_for("conformance.ready").await;
 
-    let report = match leg {
-        // The suites cannot send a header of ours, and drop the query of the URL at times.
+    let report = match transport {
+        // The suites cannot send an `Authorization` header, and sometimes drop the query of the URL.
         Transport::Http => {
-            let proxy = AuthProxy::start(&world).await;
+            let proxy = AuthProxy::start(&bed).await;
             suite.run(&proxy.mcp_url()).await
         }
         Transport::Stdio => {
-            let adapter = stdio_adapter(&world).await;
+            let adapter = stdio_adapter(&bed).await;
             suite.run(adapter.url()).await
         }
     };
 
-    // `print!` is held back by the test harness, and the counts are to be seen.
-    let over = match leg {
+    // The test harness captures `print!`, but these counts should always be visible.
+    let suffix = match transport {
         Transport::Http => "over HTTP",
         Transport::Stdio => "over stdio",
     };
-    let summary = report.summary(&format!("{} {over}", suite.name()), exceptions);
+    let summary = report.summary(&format!("{} {suffix}", suite.name()), exceptions);
     std::io::stdout().write_all(summary.as_bytes()).unwrap();
     let problems = report.problems(exceptions);
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     let found = (report.scenarios.len(), report.passed(exceptions));
-    assert_eq!(found, expected, "none is gone unnoticed");
+    assert_eq!(found, expected, "no scenario or check is missing");
 }
 
-async fn stdio_adapter(world: &TestBed) -> Adapter {
-    let (url, token) = (world.mcp_url(), world.token().to_owned());
+async fn stdio_adapter(bed: &TestBed) -> Adapter {
+    let (url, token) = (bed.mcp_url(), bed.token().to_owned());
     Adapter::start(move || {
         let mut command = Command::new(program_paths::built("mcp-web-stdio"));
         command

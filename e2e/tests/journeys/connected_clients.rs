@@ -1,23 +1,23 @@
-//! The page knows which AI clients are connected, for its user to see.
+//! A page knows which AI clients are connected, so that it can show them to its user.
 
 use e2e::{Era, McpClient, StaticSite, TestBed, Transport};
 
 use crate::open_app;
 
 #[tokio::test]
-async fn an_http_client_of_2025_comes_and_goes() {
-    comes_and_goes(Transport::Http).await;
+async fn an_http_client_of_2025_is_listed_while_connected() {
+    check_client_list(Transport::Http).await;
 }
 
 #[tokio::test]
-async fn a_stdio_client_of_2025_comes_and_goes() {
-    comes_and_goes(Transport::Stdio).await;
+async fn a_stdio_client_of_2025_is_listed_while_connected() {
+    check_client_list(Transport::Stdio).await;
 }
 
-async fn comes_and_goes(leg: Transport) {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
-    let browser = open_app(&site, &world).await;
-    let client = McpClient::connect(&world, leg, Era::Initialize).await;
+async fn check_client_list(transport: Transport) {
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let browser = open_app(&site, &bed).await;
+    let client = McpClient::connect(&bed, transport, Era::Initialize).await;
     browser
         .wait_for("journey.mcpWeb.clients.some((client) => client.name === 'journeys')")
         .await;

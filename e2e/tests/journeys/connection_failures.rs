@@ -1,20 +1,21 @@
-//! A page that cannot work says what happened and what to do: in its status, and once in the console.
+//! A page that cannot connect reports what happened and what to do: in its status, and once in the
+//! console.
 
 use e2e::{Browser, StaticSite, TestBed, with_deadline};
 use serde_json::json;
 
 #[tokio::test]
-async fn the_wasm_is_not_served_or_not_reached() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
+async fn missing_or_unreachable_wasm_is_reported() {
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
     let browser = Browser::open().await;
 
-    let app = site.app_with_sdk(&world, &site.sdk_without_wasm());
+    let app = site.app_with_sdk(&bed, &site.sdk_without_wasm());
     browser.goto(&app).await;
     let advice = ["HTTP 404", "serve mcp_web_core_bg.wasm"];
     assert_reported(&browser, "failed", "WasmLoadFailed", &advice).await;
 
     block(&browser, &["*.wasm"]).await;
-    browser.goto(&site.app(&world)).await;
+    browser.goto(&site.app(&bed)).await;
     let advice = ["Failed to fetch", "server runs", "connect-src"];
     assert_reported(&browser, "failed", "WasmLoadFailed", &advice).await;
 
@@ -25,13 +26,13 @@ async fn the_wasm_is_not_served_or_not_reached() {
 }
 
 #[tokio::test]
-async fn the_bridge_is_not_running() {
-    let (world, mut stopped) = (TestBed::bridge().await, TestBed::bridge().await);
+async fn an_unreachable_bridge_is_reported() {
+    let (bed, mut stopped) = (TestBed::bridge().await, TestBed::bridge().await);
     let site = StaticSite::start().await;
     stopped.stop().await;
     let browser = Browser::open().await;
 
-    let sdk = format!("{}/sdk", world.url());
+    let sdk = format!("{}/sdk", bed.url());
     browser.goto(&site.app_with_sdk(&stopped, &sdk)).await;
     let (url, start) = (stopped.url(), "start it, or set bridgeUrl");
     assert_reported(
@@ -47,7 +48,7 @@ async fn the_bridge_is_not_running() {
 }
 
 #[tokio::test]
-async fn the_bridge_refuses_origin_or_token() {
+async fn a_rejected_origin_or_token_is_reported() {
     let strict = TestBed::bridge_with(&["--allowed-origins", "https://app.example.com"]).await;
     let listed = TestBed::bridge_with(&["--tokens", "a-token-of-someone-else"]).await;
     let site = StaticSite::start().await;
@@ -62,7 +63,7 @@ async fn the_bridge_refuses_origin_or_token() {
     assert_reported(&browser, "failed", "InvalidAuthentication", &advice).await;
 }
 
-/// Waits for the state and looks for `advice` in the error's message and in the console.
+/// Waits for the state, and checks that error message and console contain `advice`.
 async fn assert_reported(browser: &Browser, state: &str, code: &str, advice: &[&str]) {
     let (status, state) = ("journey.mcpWeb.status", json!(state));
     browser
@@ -76,23 +77,23 @@ async fn assert_reported(browser: &Browser, state: &str, code: &str, advice: &[&
         .await;
     assert_eq!(found[0], code);
     let message = found[1].as_str().unwrap();
-    // It is told once the page has found out what stands in the way.
-    let told = with_deadline("the console to say so", async {
+    // The console message is written after the page has found out the cause.
+    let lines = with_deadline("a message in the console", async {
         loop {
             let console = browser.console().await.into_iter();
-            let told: Vec<_> = console
+            let lines: Vec<_> = console
                 .filter(|line| line.contains("\"mcp-web: "))
                 .collect();
-            if !told.is_empty() {
-                return told;
+            if !lines.is_empty() {
+                return lines;
             }
         }
     })
     .await;
-    assert_eq!(told.len(), 1, "{told:?}");
-    for words in advice {
-        assert!(message.contains(words), "{words:?} in {message:?}");
-        assert!(told[0].contains(words), "{words:?} in {told:?}");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    for text in advice {
+        assert!(message.contains(text), "{text:?} in {message:?}");
+        assert!(lines[0].contains(text), "{text:?} in {lines:?}");
     }
 }
 

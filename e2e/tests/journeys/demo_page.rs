@@ -1,44 +1,46 @@
-//! The main job: with the demo open in Chromium, an AI client lists its tools and calls one, and
+//! The main use case: with the demo open in Chromium, an AI client lists its tools and calls one, and
 //! the page changes.
 
 use std::path::Path;
 
 use e2e::{Browser, ColorScheme, Era, Inspector, TestBed, Transport};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::has;
+use crate::{configured_token, has};
 
 #[tokio::test]
 async fn inspector_over_http_2025() {
-    adds_a_card(Transport::Http, Era::Initialize, "demo-http-2025").await;
+    check_add_card(Transport::Http, Era::Initialize, "demo-http-2025").await;
 }
 
 #[tokio::test]
 async fn inspector_over_http_2026() {
-    adds_a_card(Transport::Http, Era::Discover, "demo-http-2026").await;
+    check_add_card(Transport::Http, Era::Discover, "demo-http-2026").await;
 }
 
 #[tokio::test]
 async fn inspector_over_stdio_2025() {
-    adds_a_card(Transport::Stdio, Era::Initialize, "demo-stdio-2025").await;
+    check_add_card(Transport::Stdio, Era::Initialize, "demo-stdio-2025").await;
 }
 
 #[tokio::test]
 async fn inspector_over_stdio_2026() {
-    adds_a_card(Transport::Stdio, Era::Discover, "demo-stdio-2026").await;
+    check_add_card(Transport::Stdio, Era::Discover, "demo-stdio-2026").await;
 }
 
-async fn adds_a_card(leg: Transport, era: Era, screenshot: &str) {
-    let mut world = TestBed::demo().await;
-    let browser = open_demo(&mut world).await;
+async fn check_add_card(transport: Transport, era: Era, screenshot: &str) {
+    let mut bed = TestBed::demo().await;
+    let browser = open_demo(&mut bed).await;
     let title = format!("Card of the {screenshot} journey");
-    let shown = format!("document.body.innerText.includes({})", json!(title));
+    let is_visible = format!("document.body.innerText.includes({})", json!(title));
     assert_eq!(
-        browser.eval(&format!("return {shown}"), json!(null)).await,
+        browser
+            .eval(&format!("return {is_visible}"), json!(null))
+            .await,
         false
     );
 
-    let inspector = Inspector::new(&world, leg, era);
+    let inspector = Inspector::new(&bed, transport, era);
     let tools = inspector.tools().await;
     assert!(
         has(&tools, "list_cards") && has(&tools, "add_card"),
@@ -50,20 +52,17 @@ async fn adds_a_card(leg: Transport, era: Era, screenshot: &str) {
         result["structuredContent"]["card"]["title"], title,
         "{result}"
     );
-    browser.wait_for(&shown).await;
+    browser.wait_for(&is_visible).await;
     browser.emulate(ColorScheme::Light, 1280, 1000).await;
     let image = browser.screenshot(screenshot).await;
-    assert!(is_png(&image), "{} is a picture", image.display());
-    assert!(
-        !world.log().contains(world.token()),
-        "tokens are not logged"
-    );
+    assert!(is_png(&image), "{} is an image", image.display());
+    assert!(!bed.log().contains(bed.token()), "tokens are not logged");
 }
 
-/// Opens the demo and takes over the configuration that it shows for AI clients.
-pub(crate) async fn open_demo(world: &mut TestBed) -> Browser {
+/// Opens the demo, and sets the token to the one in the configuration that it shows for AI clients.
+pub(crate) async fn open_demo(bed: &mut TestBed) -> Browser {
     let browser = Browser::open().await;
-    browser.goto(&world.url()).await;
+    browser.goto(&bed.url()).await;
     browser
         .wait_for("mcpWeb.status.state === 'connected'")
         .await;
@@ -71,16 +70,8 @@ pub(crate) async fn open_demo(world: &mut TestBed) -> Browser {
         "const { mcpServers } = await mcpWeb.remoteMcpConfig; return Object.values(mcpServers)[0]",
         json!(null),
     );
-    world.set_token(token_in(&config.await));
+    bed.set_token(configured_token(&config.await));
     browser
-}
-
-fn token_in(config: &Value) -> String {
-    let header = config["headers"]["Authorization"].as_str();
-    let token = header.and_then(|header| header.strip_prefix("Bearer "));
-    token
-        .expect("the page shows its token to its user")
-        .to_owned()
 }
 
 fn is_png(path: &Path) -> bool {

@@ -1,5 +1,6 @@
-//! Everything but tools' plain results, from a native page to an able client, on every way: what a
-//! handler reports and asks, prompts, resources, templates, completions, subscriptions.
+//! Everything except plain results of tools, between a native page and a client with all capabilities,
+//! over all transports and eras: progress, logs and requests of handlers, prompts, resources,
+//! templates, completions, subscriptions.
 
 use bridge_protocol::LogLevel;
 use e2e::{
@@ -12,28 +13,28 @@ use serde_json::{Value, json};
 
 #[tokio::test]
 async fn over_http_2025() {
-    uses_everything(Transport::Http, Era::Initialize).await;
+    check_all_features(Transport::Http, Era::Initialize).await;
 }
 
 #[tokio::test]
 async fn over_http_2026() {
-    uses_everything(Transport::Http, Era::Discover).await;
+    check_all_features(Transport::Http, Era::Discover).await;
 }
 
 #[tokio::test]
 async fn over_stdio_2025() {
-    uses_everything(Transport::Stdio, Era::Initialize).await;
+    check_all_features(Transport::Stdio, Era::Initialize).await;
 }
 
 #[tokio::test]
 async fn over_stdio_2026() {
-    uses_everything(Transport::Stdio, Era::Discover).await;
+    check_all_features(Transport::Stdio, Era::Discover).await;
 }
 
-async fn uses_everything(leg: Transport, era: Era) {
-    let world = TestBed::bridge().await;
-    let page = NativePage::open(&world, "a-page", items()).await;
-    let mut client = FullClient::connect(&world, leg, era).await;
+async fn check_all_features(transport: Transport, era: Era) {
+    let bed = TestBed::bridge().await;
+    let page = NativePage::open(&bed, "a-page", items()).await;
+    let mut client = FullClient::connect(&bed, transport, era).await;
 
     receives_reports_and_answers_requests(&client).await;
     gets_prompts(&client).await;
@@ -48,13 +49,13 @@ async fn receives_reports_and_answers_requests(client: &FullClient) {
         "second": "Ada",
     });
     assert_eq!(result.structured_content, Some(expected));
-    // They may travel on different streams.
-    let heard = [client.next_event().await, client.next_event().await];
-    for report in [
+    // The events may arrive on different streams, so in any order.
+    let events = [client.next_event().await, client.next_event().await];
+    for event in [
         ClientEvent::Progress(1.0),
         ClientEvent::Log(json!({ "asks": 3 })),
     ] {
-        assert!(heard.contains(&report), "{report:?} in {heard:?}");
+        assert!(events.contains(&event), "{event:?} in {events:?}");
     }
 }
 
@@ -123,7 +124,7 @@ fn items() -> Vec<NativeItem> {
     ]
 }
 
-/// Two rounds of questions: three at once, then one.
+/// Sends requests to the client in two rounds: three at once, then one.
 async fn ask(call: NativeCall) -> NativeOutcome {
     call.progress(1, Some(2), None);
     call.log(LogLevel::Info, &json!({ "asks": 3 }));

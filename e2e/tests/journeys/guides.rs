@@ -1,12 +1,12 @@
-//! The guides in `docs/`: what their snippets claim is true.
+//! The guides in `docs/`: the results that their code blocks show are correct.
 //!
-//! A guide's fenced blocks run in order, each `##` section in a page of its own:
+//! The fenced blocks of a guide run in order, and each `##` section in a page of its own:
 //!
-//! - `js` runs in a real Chromium page, as at the console of the section's page, where `McpWeb` and
-//!   the other exports of `mcp-web-sdk` are there and `mcpWeb` is connected to a real bridge (unless the
-//!   section makes its own); in `demo.md` the page is the demo;
-//! - `mcp` is a conversation of a real MCP client with that bridge, see [`transcript`];
-//! - other blocks are for reading.
+//! - `js` blocks run in a real Chromium page, as in the console of the section's page. `McpWeb` and the
+//!   other exports of `mcp-web-sdk` are defined, and `mcpWeb` is connected to a real bridge (unless the
+//!   section creates its own); in `demo.md` the page is the demo;
+//! - `mcp` blocks are conversations of a real MCP client with that bridge, see [`transcript`];
+//! - other blocks do not run.
 
 mod client;
 mod guide;
@@ -30,7 +30,7 @@ macro_rules! guides {
         $(
             #[tokio::test]
             async fn $name() {
-                follow($file).await;
+                run_guide($file).await;
             }
         )*
     };
@@ -50,9 +50,9 @@ guides! {
     moving_from_mcp_web = "mcp-web-0.1",
 }
 
-/// A guide that no test follows would be words only.
+/// Every guide with a conversation must be in the list.
 #[test]
-fn every_guide_is_followed() {
+fn every_guide_is_run() {
     let docs = program_paths::workspace().join("docs").read_dir().unwrap();
     let files = docs.map(|file| file.unwrap().path());
     let guides = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
@@ -61,11 +61,11 @@ fn every_guide_is_followed() {
     let names: BTreeSet<String> = runnable
         .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
-    let followed: BTreeSet<String> = GUIDES.iter().map(|&name| name.to_owned()).collect();
-    assert_eq!(names, followed);
+    let listed: BTreeSet<String> = GUIDES.iter().map(|&name| name.to_owned()).collect();
+    assert_eq!(names, listed);
 }
 
-async fn follow(name: &str) {
+async fn run_guide(name: &str) {
     let guide = Guide::load(name);
     let page = match name {
         "demo" => GuidePage::open_demo(TestBed::demo().await).await,
@@ -73,17 +73,20 @@ async fn follow(name: &str) {
     };
     let mut claims = 0;
     for section in &guide.sections {
-        claims += follow_section(section, &page).await;
+        claims += run_section(section, &page).await;
     }
-    assert!(claims > 0, "docs/{name}.md claims nothing that was checked");
+    assert!(
+        claims > 0,
+        "docs/{name}.md shows no result that could be checked"
+    );
     println!(
         "docs/{name}.md: {} sections, {claims} claims hold",
         guide.sections.len()
     );
 }
 
-/// How many claims were checked.
-async fn follow_section(section: &Section, page: &GuidePage) -> usize {
+/// Runs the steps of a section, and returns how many results were checked.
+async fn run_section(section: &Section, page: &GuidePage) -> usize {
     println!("## {}", section.title);
     page.open_section(section).await;
     let mut claims = 0;
@@ -92,14 +95,14 @@ async fn follow_section(section: &Section, page: &GuidePage) -> usize {
             Step::Script(script) => page.run(script).await,
             Step::Conversation(transcript) => {
                 page.settle().await;
-                claims += converse(transcript, page).await;
+                claims += run_conversation(transcript, page).await;
             }
         }
     }
     claims
 }
 
-async fn converse(transcript: &Transcript, page: &GuidePage) -> usize {
+async fn run_conversation(transcript: &Transcript, page: &GuidePage) -> usize {
     let mut client = GuideClient::connect(&page.server().await, transcript).await;
     let mut claims = 0;
     for line in &transcript.lines {

@@ -1,5 +1,5 @@
-//! Large results: whole while they are within the limits, failed with their size when they are
-//! not, and nobody else's matter.
+//! Large results arrive complete within the limits, fail with their size beyond them, and do not affect
+//! other calls.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::{EVERY_WAY, open_app};
+use crate::{TRANSPORTS_AND_ERAS, open_app};
 
 const MIB: usize = 1024 * 1024;
 
-/// Of what the clients here read. A result of 10 MiB has at most 25 MiB on its way to them.
+/// The message limit of the clients in these tests. A result of 10 MiB needs up to 25 MiB on the wire.
 const READ_BYTES: usize = 64 * MIB;
 
-/// A bridge that sends its clients as much as they read here.
+/// A bridge whose limit for clients is as large as the clients' own limit.
 async fn bridge_with_large_limits() -> TestBed {
-    let most = READ_BYTES.to_string();
-    TestBed::bridge_with(&["--max-client-result-bytes", &most]).await
+    let limit = READ_BYTES.to_string();
+    TestBed::bridge_with(&["--max-client-result-bytes", &limit]).await
 }
 
 async fn small_calls(client: &McpClient, tool: &str) {
@@ -34,7 +34,7 @@ async fn small_calls(client: &McpClient, tool: &str) {
     join_all(calls).await;
 }
 
-/// What a client and a model are told of a failed call.
+/// The text of a failed call, for a client and its model.
 fn failure_text(result: &CallToolResult) -> &str {
     assert_eq!(result.is_error, Some(true), "{result:?}");
     &result.content[0].as_text().unwrap().text
@@ -42,16 +42,16 @@ fn failure_text(result: &CallToolResult) -> &str {
 
 #[tokio::test]
 async fn ten_mebibytes_arrive_whole_while_small_calls_are_answered() {
-    for (leg, era) in EVERY_WAY {
-        let world = bridge_with_large_limits().await;
+    for (transport, era) in TRANSPORTS_AND_ERAS {
+        let bed = bridge_with_large_limits().await;
         let items = vec![
             LargeResult::Text.tool("text", 10 * MIB),
             LargeResult::Rows.tool("rows", 10 * MIB),
         ];
-        let _large = NativePage::open(&world, "large", items).await;
-        let _small = NativePage::open(&world, "small", vec![NativeItem::echo()]).await;
-        let client = McpClient::connect_with_limit(&world, leg, era, READ_BYTES).await;
-        let other = McpClient::connect(&world, leg, era).await;
+        let _large = NativePage::open(&bed, "large", items).await;
+        let _small = NativePage::open(&bed, "small", vec![NativeItem::echo()]).await;
+        let client = McpClient::connect_with_limit(&bed, transport, era, READ_BYTES).await;
+        let other = McpClient::connect(&bed, transport, era).await;
 
         for tool in ["text", "rows"] {
             let call = client.start_call(tool, json!({})).await;
@@ -59,12 +59,12 @@ async fn ten_mebibytes_arrive_whole_while_small_calls_are_answered() {
             let answer = call.result().await.unwrap();
             let text = &answer.content[0].as_text().unwrap().text;
             match tool {
-                "text" => assert_eq!(text.len(), 10 * MIB - 2, "{leg:?} {era:?}"),
-                _ => assert_eq!(text.len(), 10 * MIB, "{leg:?} {era:?}"),
+                "text" => assert_eq!(text.len(), 10 * MIB - 2, "{transport:?} {era:?}"),
+                _ => assert_eq!(text.len(), 10 * MIB, "{transport:?} {era:?}"),
             }
             if let Some(rows) = &answer.structured_content {
-                let written: Value = serde_json::from_str(text).unwrap();
-                assert!(*rows == written, "both forms say the same");
+                let parsed: Value = serde_json::from_str(text).unwrap();
+                assert!(*rows == parsed, "text and structured content are the same");
             }
         }
     }
@@ -72,13 +72,13 @@ async fn ten_mebibytes_arrive_whole_while_small_calls_are_answered() {
 
 #[tokio::test]
 async fn a_hundred_mebibytes_fail_with_their_size_and_nothing_else_does() {
-    let world = bridge_with_large_limits().await;
-    let go = Arc::new(Notify::new());
-    let waits = Arc::clone(&go);
+    let bed = bridge_with_large_limits().await;
+    let release = Arc::new(Notify::new());
+    let gate_release = Arc::clone(&release);
     let gate = NativeItem::tool("gate", move |call| {
-        let go = Arc::clone(&waits);
+        let release = Arc::clone(&gate_release);
         async move {
-            go.notified().await;
+            release.notified().await;
             Ok(call.input().into())
         }
     });
@@ -87,11 +87,11 @@ async fn a_hundred_mebibytes_fail_with_their_size_and_nothing_else_does() {
         gate,
         NativeItem::echo(),
     ];
-    let page = NativePage::open(&world, "large", items).await;
+    let page = NativePage::open(&bed, "large", items).await;
     let other = NativeItem::tool("other", |call| async move { Ok(call.input().into()) });
-    let _other = NativePage::open(&world, "other", vec![other]).await;
-    for (leg, era) in EVERY_WAY {
-        let client = McpClient::connect(&world, leg, era).await;
+    let _other = NativePage::open(&bed, "other", vec![other]).await;
+    for (transport, era) in TRANSPORTS_AND_ERAS {
+        let client = McpClient::connect(&bed, transport, era).await;
         let running = client.start_call("gate", json!({ "id": 7 })).await;
         let large = client.start_call("large", json!({})).await;
         small_calls(&client, "other").await;
@@ -101,20 +101,20 @@ async fn a_hundred_mebibytes_fail_with_their_size_and_nothing_else_does() {
         for number in [100 * MIB, 10 * MIB] {
             assert!(
                 text.contains(&number.to_string()),
-                "{leg:?} {era:?}: {text}"
+                "{transport:?} {era:?}: {text}"
             );
         }
-        go.notify_one();
+        release.notify_one();
         let answer = running.result().await.unwrap();
         assert_eq!(answer.structured_content, Some(json!({ "id": 7 })));
     }
-    // Its connection is the one that it came with.
+    // The page is still on its first connection.
     page.close(CloseCode::Normal.code()).await;
 }
 
 #[tokio::test]
 async fn the_bridge_measures_results_of_a_page_that_does_not() {
-    let world = bridge_with_large_limits().await;
+    let bed = bridge_with_large_limits().await;
     let careless = NativeSetup {
         measures: false,
         ..NativeSetup::default()
@@ -124,10 +124,10 @@ async fn the_bridge_measures_results_of_a_page_that_does_not() {
         LargeResult::Text.tool("huge", 100 * MIB),
         NativeItem::echo(),
     ];
-    let page = NativePage::open_with(&world, "careless", careless, items).await;
+    let page = NativePage::open_with(&bed, "careless", careless, items).await;
     let other = NativeItem::tool("other", |call| async move { Ok(call.input().into()) });
-    let _other = NativePage::open(&world, "other", vec![other]).await;
-    let client = McpClient::connect(&world, Transport::Http, Era::Initialize).await;
+    let _other = NativePage::open(&bed, "other", vec![other]).await;
+    let client = McpClient::connect(&bed, Transport::Http, Era::Initialize).await;
 
     let failed = client.call("large", json!({})).await.unwrap();
     let text = failure_text(&failed);
@@ -149,23 +149,25 @@ async fn the_bridge_measures_results_of_a_page_that_does_not() {
 }
 
 #[tokio::test]
-async fn a_page_in_chromium_sends_what_fits_and_measures_the_rest() {
-    let (world, site) = (bridge_with_large_limits().await, StaticSite::start().await);
-    let browser = open_app(&site, &world).await;
+async fn a_page_in_chromium_fails_results_over_the_limit() {
+    let (bed, site) = (bridge_with_large_limits().await, StaticSite::start().await);
+    let browser = open_app(&site, &bed).await;
     let other = NativeItem::tool("other", |call| async move { Ok(call.input().into()) });
-    let _other = NativePage::open(&world, "other", vec![other]).await;
-    for (leg, era) in [
+    let _other = NativePage::open(&bed, "other", vec![other]).await;
+    for (transport, era) in [
         (Transport::Http, Era::Discover),
         (Transport::Stdio, Era::Initialize),
     ] {
-        let client = McpClient::connect_with_limit(&world, leg, era, READ_BYTES).await;
-        let (fits, too_large) = (10 * MIB, 100 * MIB);
-        let large = client.start_call("large", json!({ "bytes": fits })).await;
+        let client = McpClient::connect_with_limit(&bed, transport, era, READ_BYTES).await;
+        let (allowed, too_large) = (10 * MIB, 100 * MIB);
+        let large = client
+            .start_call("large", json!({ "bytes": allowed }))
+            .await;
         small_calls(&client, "other").await;
         small_calls(&client, "echo").await;
         let answer = large.result().await.unwrap();
         let text = &answer.content[0].as_text().unwrap().text;
-        assert_eq!(text.len(), fits - 2, "{leg:?} {era:?}");
+        assert_eq!(text.len(), allowed - 2, "{transport:?} {era:?}");
 
         let large = client
             .start_call("large", json!({ "bytes": too_large }))
@@ -173,10 +175,10 @@ async fn a_page_in_chromium_sends_what_fits_and_measures_the_rest() {
         small_calls(&client, "other").await;
         let failed = large.result().await.unwrap();
         let text = failure_text(&failed);
-        for number in [too_large, fits] {
+        for number in [too_large, allowed] {
             assert!(
                 text.contains(&number.to_string()),
-                "{leg:?} {era:?}: {text}"
+                "{transport:?} {era:?}: {text}"
             );
         }
         small_calls(&client, "echo").await;
@@ -184,43 +186,50 @@ async fn a_page_in_chromium_sends_what_fits_and_measures_the_rest() {
     let console = browser.console().await.join("\n");
     assert!(
         !console.contains("WebSocket"),
-        "its connection held: {console}"
+        "the connection stayed open: {console}"
     );
 }
 
 #[tokio::test]
 async fn rmcp_with_default_limits_reads_a_truncated_result_to_its_end() {
-    let world = TestBed::bridge_with(&["--max-result-bytes", "33554432"]).await;
+    let bed = TestBed::bridge_with(&["--max-result-bytes", "33554432"]).await;
     let items = vec![
         LargeResult::Rows.tool("rows", 10 * MIB),
         LargeResult::Text.tool("text", 20 * MIB),
     ];
-    let _page = NativePage::open(&world, "large", items).await;
-    let client = McpClient::connect(&world, Transport::Http, Era::Discover).await;
-    let once = client.call("rows", json!({})).await.unwrap();
-    assert_eq!(once.structured_content, None, "it stands in the text");
-    assert_eq!(once.content[0].as_text().unwrap().text.len(), 10 * MIB);
-    for (leg, era) in [
+    let _page = NativePage::open(&bed, "large", items).await;
+    let client = McpClient::connect(&bed, Transport::Http, Era::Discover).await;
+    let rows = client.call("rows", json!({})).await.unwrap();
+    assert_eq!(rows.structured_content, None, "the text contains it");
+    assert_eq!(rows.content[0].as_text().unwrap().text.len(), 10 * MIB);
+    for (transport, era) in [
         (Transport::Http, Era::Initialize),
         (Transport::Stdio, Era::Discover),
     ] {
-        let client = McpClient::connect(&world, leg, era).await;
-        let cut = client.call("text", json!({})).await.unwrap();
-        let cut = serde_json::to_value(&cut).unwrap();
-        // The note stands first, what is shown last.
-        let last = |result: &Value| {
+        let client = McpClient::connect(&bed, transport, era).await;
+        let truncated = client.call("text", json!({})).await.unwrap();
+        let truncated = serde_json::to_value(&truncated).unwrap();
+        // The note is the first block, and the excerpt the last one.
+        let last_block_bytes = |result: &Value| {
             let block = result["content"].as_array().unwrap().last().unwrap();
             block["text"].as_str().unwrap().len()
         };
-        let shown = last(&cut);
-        assert!(shown > 10 * MIB && shown < 15 * MIB, "{shown} bytes");
-        let handle = cut["_meta"]["mcp-web/cut"]["handle"].as_str();
-        let handle = handle.unwrap_or_else(|| panic!("no handle in {}", cut["_meta"]));
-        let arguments = json!({ "handle": handle, "offset": shown });
+        let excerpt_bytes = last_block_bytes(&truncated);
+        assert!(
+            excerpt_bytes > 10 * MIB && excerpt_bytes < 15 * MIB,
+            "{excerpt_bytes} bytes"
+        );
+        let handle = truncated["_meta"]["mcp-web/cut"]["handle"].as_str();
+        let handle = handle.unwrap_or_else(|| panic!("no handle in {}", truncated["_meta"]));
+        let arguments = json!({ "handle": handle, "offset": excerpt_bytes });
         let rest = client.call("get_result", arguments).await.unwrap();
         let rest = serde_json::to_value(&rest).unwrap();
-        let rest = last(&rest);
-        assert_eq!(shown + rest, 20 * MIB - 2, "{leg:?} {era:?}");
+        let remaining_bytes = last_block_bytes(&rest);
+        assert_eq!(
+            excerpt_bytes + remaining_bytes,
+            20 * MIB - 2,
+            "{transport:?} {era:?}"
+        );
     }
 }
 
@@ -232,31 +241,32 @@ async fn raising_the_limit_lets_larger_results_through() {
         "--max-client-result-bytes",
         "67108864",
     ];
-    let world = TestBed::bridge_with(&limits).await;
+    let bed = TestBed::bridge_with(&limits).await;
     let items = vec![
         LargeResult::Text.tool("large", 32 * MIB),
         NativeItem::echo(),
     ];
-    let _page = NativePage::open(&world, "large", items).await;
-    for leg in [Transport::Http, Transport::Stdio] {
-        let client = McpClient::connect_with_limit(&world, leg, Era::Discover, READ_BYTES).await;
+    let _page = NativePage::open(&bed, "large", items).await;
+    for transport in [Transport::Http, Transport::Stdio] {
+        let client =
+            McpClient::connect_with_limit(&bed, transport, Era::Discover, READ_BYTES).await;
         let call = client.start_call("large", json!({})).await;
         small_calls(&client, "echo").await;
         let answer = call.result().await.unwrap();
         let text = &answer.content[0].as_text().unwrap().text;
-        assert_eq!(text.len(), 32 * MIB - 2, "{leg:?}");
+        assert_eq!(text.len(), 32 * MIB - 2, "{transport:?}");
     }
 }
 
 #[tokio::test]
-async fn what_is_too_large_for_the_stdio_client_fails_there_with_its_size() {
-    let world = bridge_with_large_limits().await;
+async fn results_over_the_limit_of_mcp_web_stdio_fail_with_their_size() {
+    let bed = bridge_with_large_limits().await;
     let items = vec![LargeResult::Text.tool("large", 2 * MIB), NativeItem::echo()];
-    let _page = NativePage::open(&world, "large", items).await;
+    let _page = NativePage::open(&bed, "large", items).await;
     let server = json!({
         "command": "mcp-web-stdio",
         "args": ["--max-message-bytes", "1048576"],
-        "env": { "MCP_SERVER_URL": world.mcp_url(), "AUTH_TOKEN": world.token() },
+        "env": { "MCP_SERVER_URL": bed.mcp_url(), "AUTH_TOKEN": bed.token() },
     });
     for era in [Era::Initialize, Era::Discover] {
         let client = McpClient::from_config(&server, era).await;
@@ -272,16 +282,16 @@ async fn what_is_too_large_for_the_stdio_client_fails_there_with_its_size() {
 }
 
 #[tokio::test]
-async fn the_typescript_client_takes_what_rmcp_takes() {
-    let world = bridge_with_large_limits().await;
+async fn the_typescript_client_reads_large_results() {
+    let bed = bridge_with_large_limits().await;
     let items = vec![
         LargeResult::Rows.tool("large", 10 * MIB),
         NativeItem::echo(),
     ];
-    let _page = NativePage::open(&world, "large", items).await;
+    let _page = NativePage::open(&bed, "large", items).await;
     let project = NodeProject::copy_of("node");
     project.link_packages();
-    let arguments = ["typescript-large.mjs", &world.mcp_url(), world.token()];
+    let arguments = ["typescript-large.mjs", &bed.mcp_url(), bed.token()];
     let mut client = project.node("the TypeScript client", &arguments);
     let answer = client.wait_for_line("{").await;
     let answer: Value = serde_json::from_str(&answer).unwrap();

@@ -1,4 +1,4 @@
-//! Whole-system journeys: real bridge, real browser, real AI clients. One module per journey.
+//! Journeys through the whole system: real bridge, real browser, real AI clients. One module each.
 #![allow(clippy::unwrap_used)]
 
 mod ask_ai;
@@ -35,18 +35,18 @@ mod v1_page;
 mod v1_query;
 mod vite_project;
 
-use e2e::{Browser, Era, StaticSite, TestBed, Transport};
+use e2e::{Browser, Era, NodeProject, ProcessGroup, StaticSite, TestBed, Transport, program_paths};
 
-/// Every way in which an MCP client reaches a tool.
-const EVERY_WAY: [(Transport, Era); 4] = [
+/// All combinations with which an MCP client can reach a tool.
+const TRANSPORTS_AND_ERAS: [(Transport, Era); 4] = [
     (Transport::Http, Era::Initialize),
     (Transport::Http, Era::Discover),
     (Transport::Stdio, Era::Initialize),
     (Transport::Stdio, Era::Discover),
 ];
 
-/// The tools that are listed whatever page is connected.
-const META_TOOLS: [&str; 5] = [
+/// The built-in tools, which are listed whether a page is connected or not.
+const BUILTIN_TOOLS: [&str; 5] = [
     "get_connection_status",
     "list_active_sessions",
     "list_session_tools",
@@ -54,12 +54,68 @@ const META_TOOLS: [&str; 5] = [
     "get_result",
 ];
 
-/// Opens the journeys' app in a new browser and waits until its tools are registered.
-async fn open_app(site: &StaticSite, world: &TestBed) -> Browser {
+/// Opens the app of the journeys in a new browser and waits until its tools are registered.
+async fn open_app(site: &StaticSite, bed: &TestBed) -> Browser {
     let browser = Browser::open().await;
-    browser.goto(&site.app(world)).await;
+    browser.goto(&site.app(bed)).await;
     browser.wait_for("journey.ready").await;
     browser
+}
+
+/// Opens a URL and sets the token of the test bed to the one that the page generated, which is the
+/// value of `token`.
+async fn open_with_page_token(browser: &Browser, url: &str, bed: &mut TestBed, page: PageToken) {
+    browser.goto(url).await;
+    browser.wait_for(page.connected).await;
+    let token = format!("return {}", page.token);
+    let token = browser.eval(&token, serde_json::json!(null)).await;
+    bed.set_token(token.as_str().unwrap().to_owned());
+}
+
+/// How to find out that a page is connected, and the token that it generated.
+struct PageToken {
+    connected: &'static str,
+    token: &'static str,
+}
+
+/// The token in the entry of a client's configuration.
+fn configured_token(server: &serde_json::Value) -> String {
+    let header = server["headers"]["Authorization"].as_str();
+    let token = header.and_then(|header| header.strip_prefix("Bearer "));
+    token
+        .expect("the configuration contains the token")
+        .to_owned()
+}
+
+/// The code block in `language` of a Markdown document that contains `text`.
+fn code_block<'a>(document: &'a str, language: &str, text: &str) -> &'a str {
+    let fence = format!("\n```{language}\n");
+    let blocks = document.split(&fence).skip(1);
+    let mut blocks = blocks.filter_map(|rest| rest.split("\n```").next());
+    let found = blocks.find(|block| block.contains(text));
+    found.unwrap_or_else(|| panic!("there is no {language} block with {text:?}"))
+}
+
+/// Runs Vite in a project.
+fn vite(project: &NodeProject, arguments: &[&str]) -> ProcessGroup {
+    let vite = program_paths::node_modules().join("vite/bin/vite.js");
+    let vite = vite.display().to_string();
+    project.node("vite", &[&[vite.as_str()], arguments].concat())
+}
+
+/// Builds a project with Vite and serves the result.
+async fn vite_preview(project: &NodeProject) -> ProcessGroup {
+    vite(project, &["build"]).wait_for_line("built in").await;
+    vite(project, &["preview", "--port", "0", "--host", "127.0.0.1"])
+}
+
+/// Waits until Vite has printed its URL.
+async fn vite_url(server: &mut ProcessGroup) -> String {
+    let line = server.wait_for_line("http://127.0.0.1:").await;
+    let url = line
+        .split_whitespace()
+        .find(|word| word.starts_with("http://"));
+    url.expect("the line has a URL").to_owned()
 }
 
 fn has(tools: &[String], name: &str) -> bool {

@@ -1,50 +1,51 @@
-//! The demo's MCP App in a web page that hosts such apps (SEP-1865, revision 2026-01-26), made of the
-//! libraries that hosts use: `e2e/host`.
+//! The demo's MCP App in a web page that hosts such apps (SEP-1865, revision 2026-01-26), built with
+//! the libraries that hosts use: `e2e/host`.
 
 mod sandbox;
 
-use e2e::{Browser, ColorScheme, NodeProject, ProcessGroup, StaticSite, TestBed, program_paths};
+use e2e::{Browser, ColorScheme, NodeProject, ProcessGroup, StaticSite, TestBed};
 use serde_json::json;
 
 use self::sandbox::Sandbox;
 use crate::demo_page::open_demo;
+use crate::{vite_preview, vite_url};
 
 const DEMO: &str = "MCP-Web demo";
 const HOST: &str = "A host of MCP Apps";
 
 #[tokio::test]
-async fn in_a_host_of_2025() {
-    is_rendered_under_its_policy_and_changes_the_board("2025-11-25").await;
+async fn the_app_works_in_a_host_of_2025() {
+    check_app("2025-11-25").await;
 }
 
 #[tokio::test]
-async fn in_a_host_of_2026() {
-    is_rendered_under_its_policy_and_changes_the_board("2026-07-28").await;
+async fn the_app_works_in_a_host_of_2026() {
+    check_app("2026-07-28").await;
 }
 
-async fn is_rendered_under_its_policy_and_changes_the_board(version: &str) {
-    let mut world = TestBed::demo().await;
-    let browser = open_demo(&mut world).await;
+async fn check_app(version: &str) {
+    let mut bed = TestBed::demo().await;
+    let browser = open_demo(&mut bed).await;
     let host = HostPage::start().await;
-    let elsewhere = StaticSite::start().await;
+    let other_site = StaticSite::start().await;
     browser.open_tab().await;
-    browser.goto(&host.url(&world, version)).await;
+    browser.goto(&host.url(&bed, version)).await;
     browser.wait_for("host.ready").await;
 
-    finds_the_app(&browser).await;
-    the_document_has_its_type_and_policy(&browser, &world).await;
-    the_view_shows_the_result(&browser).await;
-    the_policy_holds(&browser, &elsewhere).await;
-    a_call_of_the_view_changes_the_board(&browser).await;
-    another_call_of_the_tool_refreshes_the_view(&browser).await;
+    assert_app_is_listed(&browser).await;
+    assert_type_and_policy(&browser, &bed).await;
+    assert_view_shows_result(&browser).await;
+    assert_policy_is_enforced(&browser, &other_site).await;
+    assert_view_changes_board(&browser).await;
+    assert_new_call_refreshes_view(&browser).await;
 
     browser.switch_to_tab(HOST).await;
     browser.emulate(ColorScheme::Light, 1000, 760).await;
-    let picture = browser.screenshot(&format!("mcp-app-{version}")).await;
-    assert!(std::fs::read(picture).unwrap().starts_with(b"\x89PNG"));
+    let screenshot = browser.screenshot(&format!("mcp-app-{version}")).await;
+    assert!(std::fs::read(screenshot).unwrap().starts_with(b"\x89PNG"));
 }
 
-async fn finds_the_app(browser: &Browser) {
+async fn assert_app_is_listed(browser: &Browser) {
     let uri = "ui://autumn-issue/board_overview";
     assert_eq!(
         browser.eval("return host.apps", json!(null)).await,
@@ -56,7 +57,7 @@ async fn finds_the_app(browser: &Browser) {
     );
 }
 
-async fn the_document_has_its_type_and_policy(browser: &Browser, world: &TestBed) {
+async fn assert_type_and_policy(browser: &Browser, bed: &TestBed) {
     let open =
         "await host.open('board_overview', 'How does my board stand?'); return host.resource";
     let resource = browser.eval(open, json!(null)).await;
@@ -67,7 +68,7 @@ async fn the_document_has_its_type_and_policy(browser: &Browser, world: &TestBed
             .unwrap()
             .starts_with("<!doctype html>")
     );
-    let board = world.url();
+    let board = bed.url();
     assert_eq!(
         resource["_meta"]["ui"],
         json!({ "csp": { "resourceDomains": [board] }, "prefersBorder": true }),
@@ -89,11 +90,11 @@ async fn the_document_has_its_type_and_policy(browser: &Browser, world: &TestBed
     }
 }
 
-async fn the_view_shows_the_result(browser: &Browser) {
-    let shown = browser
+async fn assert_view_shows_result(browser: &Browser) {
+    let result = browser
         .eval("return host.shown.at(-1).structuredContent", json!(null))
         .await;
-    assert_eq!(shown["total"], 8, "{shown}");
+    assert_eq!(result["total"], 8, "{result}");
     enter_view(browser).await;
     browser
         .wait_for("document.querySelector('#today').textContent.startsWith('8 cards')")
@@ -106,8 +107,8 @@ async fn the_view_shows_the_result(browser: &Browser) {
     );
 }
 
-/// What is declared can be loaded; anything else cannot.
-async fn the_policy_holds(browser: &Browser, elsewhere: &StaticSite) {
+/// Declared resources can be loaded; anything else is blocked.
+async fn assert_policy_is_enforced(browser: &Browser, other_site: &StaticSite) {
     browser
         .wait_for("document.querySelector('#icon').naturalWidth > 0")
         .await;
@@ -123,23 +124,23 @@ async fn the_policy_holds(browser: &Browser, elsewhere: &StaticSite) {
          picture.src = `${args}/picture.png`;
          await failed;
          return { outcome, blocked }",
-        json!(elsewhere.url()),
+        json!(other_site.url()),
     );
-    let beacon = format!("{}/beacon", elsewhere.url());
-    let picture = format!("{}/picture.png", elsewhere.url());
+    let beacon = format!("{}/beacon", other_site.url());
+    let picture = format!("{}/picture.png", other_site.url());
     assert_eq!(
         blocked.await,
         json!({ "outcome": "refused", "blocked": [["connect-src", beacon], ["img-src", picture]] })
     );
-    // Had the view's message been sent, it would come before the one of the host, which is not blocked.
+    // If the view's beacon had been sent, it would arrive before the host's, which is allowed.
     browser.leave_frames().await;
     let send =
         "await fetch(`${args}/beacon`, { method: 'POST', mode: 'no-cors', body: 'from the host' })";
-    browser.eval(send, json!(elsewhere.url())).await;
-    assert_eq!(elsewhere.beacon().await, "from the host");
+    browser.eval(send, json!(other_site.url())).await;
+    assert_eq!(other_site.beacon().await, "from the host");
 }
 
-async fn a_call_of_the_view_changes_the_board(browser: &Browser) {
+async fn assert_view_changes_board(browser: &Browser) {
     enter_view(browser).await;
     let finish =
         "document.querySelector('[aria-label=\"Done: Proofread the recipe pages\"]').click()";
@@ -148,9 +149,9 @@ async fn a_call_of_the_view_changes_the_board(browser: &Browser) {
         .wait_for("!document.body.innerText.includes('Proofread the recipe pages')")
         .await;
     browser.leave_frames().await;
-    let asked = browser.eval("return host.asked", json!(null)).await;
+    let calls = browser.eval("return host.asked", json!(null)).await;
     assert_eq!(
-        asked,
+        calls,
         json!([
             { "name": "move_card", "arguments": { "id": "c6", "column": "done" } },
             { "name": "board_overview", "arguments": {} },
@@ -162,7 +163,7 @@ async fn a_call_of_the_view_changes_the_board(browser: &Browser) {
         .await;
 }
 
-async fn another_call_of_the_tool_refreshes_the_view(browser: &Browser) {
+async fn assert_new_call_refreshes_view(browser: &Browser) {
     browser.switch_to_tab(DEMO).await;
     let add = "const form = document.querySelector('[data-column=todo] .add-form');
         document.querySelector('[data-column=todo] .add-open').click();
@@ -181,13 +182,13 @@ async fn another_call_of_the_tool_refreshes_the_view(browser: &Browser) {
     browser.leave_frames().await;
 }
 
-/// The sandbox proxy is the host's frame, and the view is the proxy's.
+/// Enters the view, which is a frame of the sandbox proxy, which is a frame of the host.
 async fn enter_view(browser: &Browser) {
     browser.enter_frame(0).await;
     browser.enter_frame(0).await;
 }
 
-/// The built host page on one port, the sandbox proxy on another.
+/// The built host page, and the sandbox proxy on another port.
 struct HostPage {
     url: String,
     sandbox: Sandbox,
@@ -199,24 +200,19 @@ impl HostPage {
     async fn start() -> Self {
         let project = NodeProject::copy_of("host");
         project.link_packages();
-        vite(&project, &["build"]).wait_for_line("built in").await;
-        let mut server = vite(&project, &["preview", "--port", "0", "--host", "127.0.0.1"]);
-        let line = server.wait_for_line("http://127.0.0.1:").await;
-        let url = line
-            .split_whitespace()
-            .find(|word| word.starts_with("http://"));
+        let mut server = vite_preview(&project).await;
         Self {
-            url: url.expect("the line has a URL").to_owned(),
+            url: vite_url(&mut server).await,
             sandbox: Sandbox::start().await,
             _server: server,
             _project: project,
         }
     }
 
-    fn url(&self, world: &TestBed, version: &str) -> String {
+    fn url(&self, bed: &TestBed, version: &str) -> String {
         let parameters = [
-            ("mcp", world.mcp_url()),
-            ("token", world.token().to_owned()),
+            ("mcp", bed.mcp_url()),
+            ("token", bed.token().to_owned()),
             ("sandbox", self.sandbox.url().to_owned()),
             ("version", version.to_owned()),
         ];
@@ -224,10 +220,4 @@ impl HostPage {
         url.query_pairs_mut().extend_pairs(parameters);
         url.into()
     }
-}
-
-fn vite(project: &NodeProject, arguments: &[&str]) -> ProcessGroup {
-    let vite = program_paths::node_modules().join("vite/bin/vite.js");
-    let vite = vite.display().to_string();
-    project.node("vite", &[&[vite.as_str()], arguments].concat())
 }

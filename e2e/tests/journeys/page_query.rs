@@ -1,5 +1,5 @@
-//! A page asks an agent with `mcpWeb.query()`: the SDK in a browser, a real bridge, and an agent that says
-//! what the journey tells it to, as a stream of events.
+//! A page sends queries to an agent with `mcpWeb.query()`: the SDK in a browser, a real bridge, and an
+//! agent whose stream of events the test controls.
 
 use std::convert::Infallible;
 
@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// An agent that takes every query and leaves the work to the journey.
+/// An agent that accepts every query, and leaves the answer to the test.
 struct Agent {
     url: String,
     queries: mpsc::UnboundedReceiver<ReceivedQuery>,
@@ -24,7 +24,7 @@ struct Agent {
     server: JoinHandle<()>,
 }
 
-/// A query that an agent has been sent. Dropping it breaks its stream off.
+/// A query that the agent has received. If it is dropped, its stream breaks off.
 struct ReceivedQuery {
     query: Value,
     token: String,
@@ -45,28 +45,28 @@ impl Drop for Agent {
 
 impl Agent {
     async fn start() -> Self {
-        let (asked, is_asked) = mpsc::unbounded_channel();
-        let (stopped, is_stopped) = mpsc::unbounded_channel();
+        let (query_sender, queries) = mpsc::unbounded_channel();
+        let (cancel_sender, cancels) = mpsc::unbounded_channel();
         let router = Router::new()
             .route("/query/{uuid}", put(accept_query).delete(record_cancel))
             .with_state(AgentState {
-                queries: asked,
-                cancels: stopped,
+                queries: query_sender,
+                cancels: cancel_sender,
             });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self {
             url,
-            queries: is_asked,
-            cancels: is_stopped,
+            queries,
+            cancels,
             server,
         }
     }
 
-    /// A bridge with this agent, and the journeys' app in a browser that keeps the page's sockets.
+    /// Opens a bridge with this agent, and the app in a browser that records the page's sockets.
     async fn open(&self, site: &StaticSite) -> (TestBed, Browser) {
-        let world = TestBed::bridge_with(&["--agent-url", &self.url]).await;
+        let bed = TestBed::bridge_with(&["--agent-url", &self.url]).await;
         let browser = Browser::open().await;
         let sockets = "globalThis.sockets = [];
             globalThis.WebSocket = class extends WebSocket {
@@ -76,9 +76,9 @@ impl Agent {
         browser
             .devtools(on_new_document, json!({ "source": sockets }))
             .await;
-        browser.goto(&site.app(&world)).await;
+        browser.goto(&site.app(&bed)).await;
         browser.wait_for("journey.ready").await;
-        (world, browser)
+        (bed, browser)
     }
 
     async fn next_query(&mut self) -> ReceivedQuery {
@@ -117,9 +117,9 @@ impl ReceivedQuery {
         self.send_event("query_complete", fields).await;
     }
 
-    /// One call of the agent, with the query's token.
-    async fn call(&self, world: &TestBed, tool: &str, input: Value) -> Value {
-        let http = PlainHttp::new(world).with_token(&self.token);
+    /// A tool call of the agent, with the token of the query.
+    async fn call(&self, bed: &TestBed, tool: &str, input: Value) -> Value {
+        let http = PlainHttp::new(bed).with_token(&self.token);
         with_deadline("an answer", http.call(tool, input))
             .await
             .unwrap()
@@ -127,51 +127,54 @@ impl ReceivedQuery {
 }
 
 async fn accept_query(
-    State(heard): State<AgentState>,
+    State(state): State<AgentState>,
     headers: HeaderMap,
     Json(query): Json<Value>,
 ) -> impl IntoResponse {
-    let (events, told) = mpsc::channel(64);
+    let (events, event_receiver) = mpsc::channel(64);
     let token = headers["mcp-web-query-token"].to_str().unwrap().to_owned();
-    let asked = ReceivedQuery {
+    let received = ReceivedQuery {
         query,
         token,
         events,
     };
-    heard.queries.send(asked).unwrap();
-    let told = stream::unfold(told, async |mut told: mpsc::Receiver<String>| {
-        let event = told.recv().await?;
-        Some((Ok::<_, Infallible>(event), told))
-    });
+    state.queries.send(received).unwrap();
+    let body = stream::unfold(
+        event_receiver,
+        async |mut events: mpsc::Receiver<String>| {
+            let event = events.recv().await?;
+            Some((Ok::<_, Infallible>(event), events))
+        },
+    );
     (
         [("content-type", "text/event-stream")],
-        Body::from_stream(told),
+        Body::from_stream(body),
     )
 }
 
-async fn record_cancel(State(heard): State<AgentState>, Path(uuid): Path<String>) {
-    // A journey may be over by then.
-    let _ = heard.cancels.send(uuid);
+async fn record_cancel(State(state): State<AgentState>, Path(uuid): Path<String>) {
+    // The send fails if the test has already ended.
+    let _ = state.cancels.send(uuid);
 }
 
-/// The page asks, and keeps what it hears in `journey.query`, `.told` and `.failed`.
+/// Sends a query from the page, and records its events in `journey.query`, `.events` and `.failed`.
 async fn start_query(browser: &Browser, options: Value) {
-    let ask = "journey.query = journey.mcpWeb.query(args);";
+    let query = "journey.query = journey.mcpWeb.query(args);";
     browser
-        .eval(&format!("{ask}{RECORD_EVENTS}"), options)
+        .eval(&format!("{query}{RECORD_EVENTS}"), options)
         .await;
 }
 
-const RECORD_EVENTS: &str = "journey.told = [];
+const RECORD_EVENTS: &str = "journey.events = [];
     (async () => {
-      for await (const event of journey.query) journey.told.push(event);
+for await (const event of journey.query) journey.events.push(event);
     })().catch((error) => { journey.failed = error; });";
 
-/// Waits until the page has heard exactly these pieces of text.
+/// Waits until the page has received exactly these pieces of text.
 async fn wait_for_texts(browser: &Browser, texts: Value) {
     let texts = json!(texts.to_string());
-    let heard = "JSON.stringify(journey.told.map(({ text }) => text))";
-    browser.wait_for(&format!("{heard} === {texts}")).await;
+    let received = "JSON.stringify(journey.events.map(({ text }) => text))";
+    browser.wait_for(&format!("{received} === {texts}")).await;
 }
 
 async fn result(browser: &Browser) -> Value {
@@ -183,7 +186,7 @@ async fn result(browser: &Browser) -> Value {
 #[tokio::test]
 async fn agent_events_reach_the_page_in_order() {
     let (mut agent, site) = (Agent::start().await, StaticSite::start().await);
-    let (world, browser) = agent.open(&site).await;
+    let (bed, browser) = agent.open(&site).await;
     let context = json!([
         { "name": "ids", "value": [7], "schema": { "type": "array" } },
         { "tool": "echo", "arguments": { "id": 1 } },
@@ -192,55 +195,58 @@ async fn agent_events_reach_the_page_in_order() {
         json!({ "prompt": "Echo 7", "context": context, "tools": ["echo"], "restrictTools": true });
     start_query(&browser, options).await;
 
-    let asked = agent.next_query().await;
-    let told = asked.query["context"].as_array().unwrap();
-    assert_eq!(told[0]["value"], json!([7]));
+    let received = agent.next_query().await;
+    let context = received.query["context"].as_array().unwrap();
+    assert_eq!(context[0]["value"], json!([7]));
     assert_eq!(
-        (&told[1]["value"], &told[1]["type"]),
+        (&context[1]["value"], &context[1]["type"]),
         (&json!({ "id": 1 }), &json!("tool"))
     );
-    assert_eq!(asked.query["tools"][0]["inputSchema"]["type"], "object");
-    asked.accept().await;
+    assert_eq!(received.query["tools"][0]["inputSchema"]["type"], "object");
+    received.accept().await;
     browser.wait_for("journey.query.state === 'running'").await;
     let started =
         json!({ "type": "tool-started", "id": "1", "tool": "echo", "arguments": { "id": 7 } });
-    asked.progress(started).await;
-    let echoed = asked.call(&world, "echo", json!({ "id": 7 })).await;
+    received.progress(started).await;
+    let echoed = received.call(&bed, "echo", json!({ "id": 7 })).await;
     assert_eq!(echoed["structuredContent"], json!({ "id": 7 }));
-    let refused = asked.call(&world, "large", json!({ "bytes": 9 })).await;
-    assert!(refused.to_string().contains("ToolNotAllowed"), "{refused}");
+    let rejected = received.call(&bed, "large", json!({ "bytes": 9 })).await;
+    assert!(
+        rejected.to_string().contains("ToolNotAllowed"),
+        "{rejected}"
+    );
     let finished = json!({ "type": "tool-finished", "id": "1", "tool": "echo", "isError": false });
-    asked.progress(finished).await;
-    asked.text("Se").await;
-    asked.text("ven").await;
-    asked.progress(json!({ "percent": 99 })).await;
-    asked.complete("Seven").await;
+    received.progress(finished).await;
+    received.text("Se").await;
+    received.text("ven").await;
+    received.progress(json!({ "percent": 99 })).await;
+    received.complete("Seven").await;
 
     let result = result(&browser).await;
     assert_eq!(result["text"], "Seven");
     assert_eq!(result["toolCalls"][0]["arguments"], json!({ "id": 7 }));
-    let seen =
-        "return [journey.told.map(({ type }) => type), journey.echoed, journey.mcpWeb.openQueries]";
+    let recorded = "return [journey.events.map(({ type }) => type), journey.echoed, \
+        journey.mcpWeb.openQueries]";
     let types = ["tool-started", "tool-finished", "text", "text", "progress"];
     assert_eq!(
-        browser.eval(seen, json!(null)).await,
+        browser.eval(recorded, json!(null)).await,
         json!([types, [1, 7], []])
     );
-    assert_eq!(browser.console().await, [""; 0], "the console is quiet");
+    assert_eq!(browser.console().await, [""; 0], "the console is empty");
 }
 
 #[tokio::test]
 async fn a_reloaded_page_resumes_its_query_but_a_copied_tab_does_not() {
     let (mut agent, site) = (Agent::start().await, StaticSite::start().await);
-    let (world, browser) = agent.open(&site).await;
+    let (bed, browser) = agent.open(&site).await;
     start_query(&browser, json!({ "prompt": "Count" })).await;
-    let asked = agent.next_query().await;
-    asked.accept().await;
-    asked.text("one").await;
+    let received = agent.next_query().await;
+    received.accept().await;
+    received.text("one").await;
     wait_for_texts(&browser, json!(["one"])).await;
 
     browser.reload().await;
-    asked.text("two").await;
+    received.text("two").await;
     browser.wait_for("journey.ready").await;
     browser
         .eval("globalThis.copy = open(location.href)", json!(null))
@@ -249,18 +255,18 @@ async fn a_reloaded_page_resumes_its_query_but_a_copied_tab_does_not() {
     let open = "return [journey.mcpWeb.openQueries, copy.journey.mcpWeb.openQueries]";
     assert_eq!(
         browser.eval(open, json!(null)).await,
-        json!([[asked.uuid()], []])
+        json!([[received.uuid()], []])
     );
 
     let attach = "journey.query = journey.mcpWeb.attachQuery(args);";
     browser
-        .eval(&format!("{attach}{RECORD_EVENTS}"), json!(asked.uuid()))
+        .eval(&format!("{attach}{RECORD_EVENTS}"), json!(received.uuid()))
         .await;
     wait_for_texts(&browser, json!(["one", "two"])).await;
-    let echoed = asked.call(&world, "echo", json!({ "id": 3 })).await;
+    let echoed = received.call(&bed, "echo", json!({ "id": 3 })).await;
     assert_eq!(echoed["structuredContent"], json!({ "id": 3 }));
-    asked.text("three").await;
-    asked.complete("Three").await;
+    received.text("three").await;
+    received.complete("Three").await;
     assert_eq!(result(&browser).await["text"], "Three");
     wait_for_texts(&browser, json!(["one", "two", "three"])).await;
     let open = browser.eval("return journey.mcpWeb.openQueries", json!(null));
@@ -270,17 +276,17 @@ async fn a_reloaded_page_resumes_its_query_but_a_copied_tab_does_not() {
 #[tokio::test]
 async fn a_query_that_ends_during_a_reload_reports_its_end_to_the_next_document() {
     let (mut agent, site) = (Agent::start().await, StaticSite::start().await);
-    let (world, browser) = agent.open(&site).await;
+    let (bed, browser) = agent.open(&site).await;
     start_query(&browser, json!({ "prompt": "Count" })).await;
-    let asked = agent.next_query().await;
-    asked.accept().await;
+    let received = agent.next_query().await;
+    received.accept().await;
     browser.wait_for("journey.query.state === 'running'").await;
 
     browser.goto("about:blank").await;
-    asked.text("one").await;
-    asked.complete("One").await;
-    with_deadline("the end of the stream", asked.events.closed()).await;
-    browser.goto(&site.app(&world)).await;
+    received.text("one").await;
+    received.complete("One").await;
+    with_deadline("the end of the stream", received.events.closed()).await;
+    browser.goto(&site.app(&bed)).await;
     browser.wait_for("journey.ready").await;
 
     let attach = "const [uuid] = journey.mcpWeb.openQueries;
@@ -297,42 +303,42 @@ async fn a_reconnect_loses_and_repeats_no_events() {
     let (mut agent, site) = (Agent::start().await, StaticSite::start().await);
     let (_world, browser) = agent.open(&site).await;
     start_query(&browser, json!({ "prompt": "Count" })).await;
-    let asked = agent.next_query().await;
-    asked.accept().await;
-    asked.text("one").await;
+    let received = agent.next_query().await;
+    received.accept().await;
+    received.text("one").await;
     wait_for_texts(&browser, json!(["one"])).await;
 
-    let breaks = "sockets.at(-1).close(4000)";
-    browser.eval(breaks, json!(null)).await;
-    asked.text("two").await;
-    let back = "sockets.length > 1 && journey.mcpWeb.status.state === 'connected'";
-    browser.wait_for(back).await;
-    asked.text("three").await;
-    asked.complete("Three").await;
+    let close_socket = "sockets.at(-1).close(4000)";
+    browser.eval(close_socket, json!(null)).await;
+    received.text("two").await;
+    let is_reconnected = "sockets.length > 1 && journey.mcpWeb.status.state === 'connected'";
+    browser.wait_for(is_reconnected).await;
+    received.text("three").await;
+    received.complete("Three").await;
     assert_eq!(result(&browser).await["text"], "Three");
     wait_for_texts(&browser, json!(["one", "two", "three"])).await;
-    assert!(agent.queries.try_recv().is_err(), "nothing was asked twice");
+    assert!(agent.queries.try_recv().is_err(), "no query was sent twice");
 }
 
 #[tokio::test]
 async fn a_cancel_reaches_the_agent_and_ends_its_calls() {
     let (mut agent, site) = (Agent::start().await, StaticSite::start().await);
-    let (world, browser) = agent.open(&site).await;
+    let (bed, browser) = agent.open(&site).await;
     start_query(&browser, json!({ "prompt": "Hang" })).await;
-    let asked = agent.next_query().await;
-    asked.accept().await;
+    let received = agent.next_query().await;
+    received.accept().await;
     let cancels = async {
         browser.wait_for("journey.started === 1").await;
         browser
             .eval("journey.query.cancel('enough')", json!(null))
             .await;
     };
-    let (called, ()) = tokio::join!(asked.call(&world, "hang", json!({})), cancels);
-    assert!(called.to_string().contains("error"), "{called}");
+    let (result, ()) = tokio::join!(received.call(&bed, "hang", json!({})), cancels);
+    assert!(result.to_string().contains("error"), "{result}");
     browser.wait_for("journey.aborted === 1").await;
-    let stopped = with_deadline("the agent to hear it", agent.cancels.recv()).await;
-    assert_eq!(stopped.as_deref(), Some(asked.uuid()));
-    with_deadline("the end of the stream", asked.events.closed()).await;
+    let cancelled = with_deadline("the agent to be notified", agent.cancels.recv()).await;
+    assert_eq!(cancelled.as_deref(), Some(received.uuid()));
+    with_deadline("the end of the stream", received.events.closed()).await;
     browser
         .wait_for(
             "journey.failed?.code === 'QueryCancelled' && journey.failed.message === 'enough'",
@@ -341,24 +347,24 @@ async fn a_cancel_reaches_the_agent_and_ends_its_calls() {
 }
 
 #[tokio::test]
-async fn each_failure_has_its_code_and_what_to_do() {
+async fn failures_have_a_code_and_a_remedy() {
     let (mut agent, site) = (Agent::start().await, StaticSite::start().await);
     let (_world, browser) = agent.open(&site).await;
     start_query(&browser, json!({ "prompt": "Fail" })).await;
-    let asked = agent.next_query().await;
-    asked.accept().await;
-    let failure = json!({ "error": "the key is refused", "reason": "set another", "code": "ModelUnauthorized" });
-    asked.send_event("query_failure", failure).await;
+    let received = agent.next_query().await;
+    received.accept().await;
+    let failure = json!({ "error": "the key is rejected", "reason": "set another", "code": "ModelUnauthorized" });
+    received.send_event("query_failure", failure).await;
     browser
         .wait_for("journey.failed?.code === 'ModelUnauthorized' && journey.failed.remedy === 'set another'")
         .await;
 
     start_query(&browser, json!({ "prompt": "Break off" })).await;
-    let asked = agent.next_query().await;
-    asked.accept().await;
-    asked.text("Half").await;
+    let received = agent.next_query().await;
+    received.accept().await;
+    received.text("Half").await;
     wait_for_texts(&browser, json!(["Half"])).await;
-    drop(asked);
+    drop(received);
     browser
         .wait_for("journey.failed?.code === 'AgentUnavailable' && journey.query.state === 'failed'")
         .await;

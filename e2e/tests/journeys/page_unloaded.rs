@@ -1,38 +1,38 @@
-//! A page that goes away during a call: every caller has its error within 100 ms.
+//! A page is unloaded during a call: every caller has an error within 100 ms.
 //!
-//! Measured from the page's own `pagehide` event (its time travels in a beacon; page and test read
-//! the same clock) to the moment at which the caller holds the answer.
+//! The time is measured from the page's own `pagehide` event (a beacon contains its time; page and
+//! test use the same clock) to the moment at which the caller has the answer.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use e2e::{Browser, Era, McpClient, PlainHttp, StaticSite, TestBed, Transport, with_deadline};
 use serde_json::json;
 
-use crate::{EVERY_WAY, open_app};
+use crate::{TRANSPORTS_AND_ERAS, open_app};
 
 const ERROR_DEADLINE: Duration = Duration::from_millis(100);
 
 #[tokio::test]
 async fn by_closing_the_tab() {
-    callers_have_their_error(async |browser| browser.close_tab().await).await;
+    check_callers(async |browser| browser.close_tab().await).await;
 }
 
 #[tokio::test]
 async fn by_reloading() {
-    callers_have_their_error(async |browser| browser.reload().await).await;
+    check_callers(async |browser| browser.reload().await).await;
 }
 
 #[tokio::test]
 async fn by_navigating_elsewhere() {
-    callers_have_their_error(async |browser| browser.goto("about:blank").await).await;
+    check_callers(async |browser| browser.goto("about:blank").await).await;
 }
 
-/// A browser may keep the page that one left and show it again as it was.
+/// A browser may keep a page after navigation and restore it from its cache.
 #[tokio::test]
-async fn and_shown_again_it_answers_again() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
-    let browser = open_app(&site, &world).await;
-    let script = PlainHttp::new(&world);
+async fn a_restored_page_answers_again() {
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let browser = open_app(&site, &bed).await;
+    let script = PlainHttp::new(&bed);
 
     browser.goto("about:blank").await;
     site.beacon().await;
@@ -46,27 +46,27 @@ async fn and_shown_again_it_answers_again() {
     assert_eq!(answer.unwrap()["structuredContent"], json!({ "id": 9 }));
 }
 
-async fn callers_have_their_error(unload: impl AsyncFnOnce(&Browser)) {
-    let (world, site) = (TestBed::bridge_exclusive().await, StaticSite::start().await);
+async fn check_callers(unload: impl AsyncFnOnce(&Browser)) {
+    let (bed, site) = (TestBed::bridge_exclusive().await, StaticSite::start().await);
     let browser = Browser::open().await;
-    // The browser ends with its last tab: the app is in the second.
+    // The browser stops with its last tab, so the app is in a second one.
     browser.open_tab().await;
-    browser.goto(&site.app(&world)).await;
+    browser.goto(&site.app(&bed)).await;
     browser.wait_for("journey.ready").await;
 
-    let mut callers = vec![tokio::spawn(by_plain_http(PlainHttp::new(&world)))];
-    for (leg, era) in EVERY_WAY {
-        let client = McpClient::connect(&world, leg, era).await;
-        callers.push(tokio::spawn(by_mcp(client, leg, era)));
+    let mut callers = vec![tokio::spawn(by_plain_http(PlainHttp::new(&bed)))];
+    for (transport, era) in TRANSPORTS_AND_ERAS {
+        let client = McpClient::connect(&bed, transport, era).await;
+        callers.push(tokio::spawn(by_mcp(client, transport, era)));
     }
     let all = format!("journey.started === {}", callers.len());
     browser.wait_for(&all).await;
 
     unload(&browser).await;
 
-    let left = beacon_time(&site.beacon().await);
+    let unloaded_at = beacon_time(&site.beacon().await);
     for caller in callers {
-        let outcome = with_deadline("a caller to have its error", caller)
+        let outcome = with_deadline("a caller to get its error", caller)
             .await
             .unwrap();
         assert!(
@@ -75,13 +75,13 @@ async fn callers_have_their_error(unload: impl AsyncFnOnce(&Browser)) {
             outcome.caller,
             outcome.error
         );
-        let took = outcome.at.duration_since(left).unwrap_or_default();
+        let took = outcome.at.duration_since(unloaded_at).unwrap_or_default();
         println!("{}: {took:?} after pagehide", outcome.caller);
         assert!(took < ERROR_DEADLINE, "{}: {took:?}", outcome.caller);
     }
 }
 
-/// What a caller had to show, and when.
+/// The error that a caller got, and when.
 struct Outcome {
     caller: String,
     error: String,
@@ -100,7 +100,7 @@ async fn by_plain_http(script: PlainHttp) -> Outcome {
     }
 }
 
-async fn by_mcp(client: McpClient, leg: Transport, era: Era) -> Outcome {
+async fn by_mcp(client: McpClient, transport: Transport, era: Era) -> Outcome {
     let answer = client.call("hang", json!({})).await;
     let at = SystemTime::now();
     let error = match answer {
@@ -111,7 +111,7 @@ async fn by_mcp(client: McpClient, leg: Transport, era: Era) -> Outcome {
         Err(error) => error.to_string(),
     };
     Outcome {
-        caller: format!("{leg:?}, {era:?}"),
+        caller: format!("{transport:?}, {era:?}"),
         error,
         at,
     }

@@ -1,5 +1,5 @@
-//! README.md, "Five minutes: from an empty page to a call", as it stands there: only the bridge's
-//! port and the token differ.
+//! README.md, "Five minutes: from an empty page to a call", with the code blocks of the README: only
+//! the bridge's port and the token differ.
 
 use std::process::Stdio;
 
@@ -7,22 +7,22 @@ use e2e::{Browser, Era, McpClient, StaticSite, TestBed, program_paths, with_dead
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::has;
+use crate::{code_block, configured_token, has};
 
 const README: &str = include_str!("../../../README.md");
 
 #[tokio::test]
 async fn from_an_empty_page_to_a_call() {
-    let mut world = TestBed::bridge().await;
-    let readme = Readme::for_bridge(&world);
-    let site = StaticSite::with_index(readme.block("html", "<!doctype html>")).await;
+    let mut bed = TestBed::bridge().await;
+    let readme = Readme::for_bridge(&bed);
+    let site = StaticSite::with_index(readme.block("html", "<!doctype html>").to_owned()).await;
     let browser = Browser::open().await;
     browser.goto(site.url()).await;
-    let shown = configured_server(&browser).await;
-    world.set_token(token_in(&shown));
-    let readme = readme.with_token(world.token());
+    let server = configured_server(&browser).await;
+    bed.set_token(configured_token(&server));
+    let readme = readme.with_token(bed.token());
 
-    assert_readme_matches_page(&readme, &shown).await;
+    assert_readme_matches_page(&readme, &server).await;
     for (client, server, era) in readme.clients() {
         let mut session = McpClient::from_config(&server, era).await;
         session
@@ -42,38 +42,29 @@ async fn from_an_empty_page_to_a_call() {
         "{answer}"
     );
     wait_for_note(&browser, "buy milk").await;
-    assert!(
-        !world.log().contains(world.token()),
-        "tokens are not logged"
-    );
+    assert!(!bed.log().contains(bed.token()), "tokens are not logged");
 }
 
 /// The server in the configuration that the page shows to its user.
 async fn configured_server(browser: &Browser) -> Value {
-    let shown = browser.wait_for("document.querySelector('#config').textContent");
-    let config: Value = serde_json::from_str(shown.await.as_str().unwrap()).unwrap();
+    let config = browser.wait_for("document.querySelector('#config').textContent");
+    let config: Value = serde_json::from_str(config.await.as_str().unwrap()).unwrap();
     browser
         .wait_for("document.querySelector('#notes')?.children.length === 0")
         .await;
     config["mcpServers"]["notes"].clone()
 }
 
-fn token_in(server: &Value) -> String {
-    let header = server["headers"]["Authorization"].as_str();
-    let token = header.and_then(|header| header.strip_prefix("Bearer "));
-    token.expect("the page shows its token").to_owned()
-}
-
-async fn assert_readme_matches_page(readme: &Readme, shown: &Value) {
+async fn assert_readme_matches_page(readme: &Readme, server: &Value) {
     let arguments = readme.arguments_of("claude").await;
-    let header = shown["headers"]["Authorization"].as_str().unwrap();
+    let header = server["headers"]["Authorization"].as_str().unwrap();
     let expected = [
         "mcp",
         "add",
         "--transport",
         "http",
         "notes",
-        shown["url"].as_str().unwrap(),
+        server["url"].as_str().unwrap(),
         "--header",
         &format!("Authorization: {header}"),
     ];
@@ -87,13 +78,13 @@ async fn wait_for_note(browser: &Browser, text: &str) {
     browser.wait_for(&note).await;
 }
 
-/// The README with another port and, once it is known, the token.
+/// The README with the port of the bridge and, once it is known, the token.
 struct Readme(String);
 
 impl Readme {
-    fn for_bridge(world: &TestBed) -> Self {
-        let here = format!("localhost:{}", world.address().port());
-        Self(README.replace("localhost:3001", &here))
+    fn for_bridge(bed: &TestBed) -> Self {
+        let host = format!("localhost:{}", bed.address().port());
+        Self(README.replace("localhost:3001", &host))
     }
 
     fn with_token(&self, token: &str) -> Self {
@@ -107,20 +98,14 @@ impl Readme {
         )
     }
 
-    /// The block of code in `language` that contains `text`.
-    fn block(&self, language: &str, text: &str) -> String {
-        let fence = format!("\n```{language}\n");
-        let blocks = self.0.split(&fence).skip(1);
-        let blocks = blocks.filter_map(|rest| rest.split("\n```").next());
-        let found: Vec<&str> = blocks.filter(|block| block.contains(text)).collect();
-        assert_eq!(found.len(), 1, "{language} blocks with {text:?}: {found:?}");
-        found[0].to_owned()
+    fn block(&self, language: &str, text: &str) -> &str {
+        code_block(&self.0, language, text)
     }
 
-    /// The clients that are configured by JSON, each with its server.
+    /// The clients with a JSON configuration, each with its server.
     fn clients(&self) -> [(&'static str, Value, Era); 3] {
         let server = |list: &str, text: &str| {
-            let config: Value = serde_json::from_str(&self.block("json", text)).unwrap();
+            let config: Value = serde_json::from_str(self.block("json", text)).unwrap();
             config[list]["notes"].clone()
         };
         [
@@ -151,7 +136,7 @@ impl Readme {
 
     /// Runs the command that calls the tool.
     async fn curl(&self) -> Value {
-        let answer = shell(&self.block("sh", "curl ")).await;
+        let answer = shell(self.block("sh", "curl ")).await;
         serde_json::from_str(&answer).unwrap_or_else(|_| panic!("not JSON: {answer}"))
     }
 }
@@ -167,7 +152,7 @@ async fn shell(script: &str) -> String {
     let output = with_deadline("a command of the README", command.output())
         .await
         .expect("there is a shell");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
     String::from_utf8(output.stdout).unwrap()
 }

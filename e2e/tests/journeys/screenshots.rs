@@ -1,4 +1,4 @@
-//! Pictures of the demo for people to look at: `target/e2e-screenshots/demo-*.png`.
+//! Screenshots of the demo for people: `target/e2e-screenshots/demo-*.png`.
 
 use e2e::{ColorScheme, PlainHttp, TestBed};
 use serde_json::json;
@@ -7,9 +7,9 @@ use crate::demo_page::open_demo;
 
 #[tokio::test]
 async fn the_demo_in_light_dark_and_on_a_phone() {
-    let mut world = TestBed::demo().await;
-    let browser = open_demo(&mut world).await;
-    let script = PlainHttp::new(&world);
+    let mut bed = TestBed::demo().await;
+    let browser = open_demo(&mut bed).await;
+    let script = PlainHttp::new(&bed);
     script.call("list_cards", json!({})).await.unwrap();
     script
         .call(
@@ -29,10 +29,9 @@ async fn the_demo_in_light_dark_and_on_a_phone() {
         ("demo-phone-dark", ColorScheme::Dark, 390, 844),
     ] {
         browser.emulate(scheme, width, height).await;
-        let fits = "document.documentElement.scrollWidth <= innerWidth";
-        browser.wait_for(fits).await;
+        let has_no_overflow = "document.documentElement.scrollWidth <= innerWidth";
+        browser.wait_for(has_no_overflow).await;
         browser.screenshot(name).await;
     }
-    let complaints = browser.console().await;
-    assert_eq!(complaints, [""; 0], "the console is quiet");
+    assert_eq!(browser.console().await, [""; 0], "the console is empty");
 }

@@ -1,4 +1,4 @@
-//! Which session a tab is: the same after a reload, and never that of another tab.
+//! The session of a tab: it stays the same after a reload, and no other tab has it.
 
 use e2e::{Browser, StaticSite, TestBed};
 use serde_json::{Value, json};
@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use crate::open_app;
 
 #[tokio::test]
-async fn a_reload_is_the_same_session_and_another_tab_is_not() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
-    let browser = open_app(&site, &world).await;
+async fn a_reload_keeps_the_session_and_another_tab_has_its_own() {
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let browser = open_app(&site, &bed).await;
     let first = session(&browser).await;
 
     browser.reload().await;
@@ -22,12 +22,12 @@ async fn a_reload_is_the_same_session_and_another_tab_is_not() {
     assert_eq!(session(&browser).await, first);
 }
 
-/// A frozen tab may be discarded at any time, so that its id is in the storage, which browsers copy
-/// when they duplicate the tab.
+/// A frozen tab may be discarded at any time, so its id is stored in `sessionStorage`, which browsers
+/// copy when they duplicate the tab.
 #[tokio::test]
-async fn a_copy_of_a_frozen_tab_takes_the_session_and_the_tab_becomes_another() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
-    let browser = open_app(&site, &world).await;
+async fn a_copy_of_a_frozen_tab_takes_over_the_session_and_the_tab_gets_a_new_one() {
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let browser = open_app(&site, &bed).await;
     let first = session(&browser).await;
 
     browser
@@ -46,8 +46,8 @@ async fn a_copy_of_a_frozen_tab_takes_the_session_and_the_tab_becomes_another() 
     assert_eq!(copied_session(&browser).await, first);
 }
 
-/// Opens the page once more from the page, which copies its `sessionStorage` as duplicating the tab
-/// does, and returns the session of the copy once it is connected.
+/// Opens the page once more from the page, which copies its `sessionStorage` as if the tab were
+/// duplicated. Returns the session of the copy once it is connected.
 async fn copied_tab(browser: &Browser) -> Value {
     browser
         .eval("globalThis.copy = window.open(location.href)", json!(null))

@@ -1,4 +1,5 @@
-//! A tab that stands still looks alive to the network: what callers hear, and that nothing runs later.
+//! A suspended tab looks alive to the network: its callers get an error in time, and their calls do not
+//! run later.
 
 use std::time::{Duration, Instant};
 
@@ -7,9 +8,9 @@ use futures_util::future::join_all;
 use rmcp::model::CallToolResult;
 use serde_json::json;
 
-use crate::{EVERY_WAY, open_app};
+use crate::{TRANSPORTS_AND_ERAS, open_app};
 
-/// The bridge waits 5 s for the page to take a call; the rest is what machines need.
+/// The bridge waits 5 s for the page's receipt; the rest is for slow machines.
 const CALLER_ERROR_TIMEOUT: Duration = Duration::from_secs(7);
 
 fn text(result: &CallToolResult) -> String {
@@ -17,13 +18,13 @@ fn text(result: &CallToolResult) -> String {
 }
 
 #[tokio::test]
-async fn a_suspended_tab_fails_calls_in_time_runs_none_of_them_later_and_works_again() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
-    let browser = open_app(&site, &world).await;
-    let script = PlainHttp::new(&world);
+async fn a_suspended_tab_fails_calls_in_time_and_never_runs_them_later() {
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let browser = open_app(&site, &bed).await;
+    let script = PlainHttp::new(&bed);
     let mut clients = Vec::new();
-    for (leg, era) in EVERY_WAY {
-        clients.push(McpClient::connect(&world, leg, era).await);
+    for (transport, era) in TRANSPORTS_AND_ERAS {
+        clients.push(McpClient::connect(&bed, transport, era).await);
     }
     script.call("echo", json!({ "id": 1 })).await.unwrap();
 
@@ -38,7 +39,7 @@ async fn a_suspended_tab_fails_calls_in_time_runs_none_of_them_later_and_works_a
         let text = text(&result);
         assert!(text.contains("tab is suspended"), "{text}");
         assert!(text.contains("ring it to the front"), "{text}");
-        println!("told after {took:?}");
+        println!("failed after {took:?}");
         assert!(took < CALLER_ERROR_TIMEOUT, "{took:?}");
     }
     drop(suspended);
@@ -46,18 +47,18 @@ async fn a_suspended_tab_fails_calls_in_time_runs_none_of_them_later_and_works_a
     let answer = with_deadline("the answer", script.call("echo", json!({ "id": 3 }))).await;
     assert_eq!(answer.unwrap()["structuredContent"], json!({ "id": 3 }));
     let echoed = browser.eval("return journey.echoed", json!(null)).await;
-    assert_eq!(echoed, json!([1, 3]), "what was over did not run");
+    assert_eq!(echoed, json!([1, 3]), "calls that had failed did not run");
 }
 
-/// Longer than the bridge waits for a receipt, and than a page may be silent for it.
+/// Longer than the bridge waits for a receipt, and longer than a page may be silent.
 const BLOCKED_MS: u64 = 8_000;
 
 #[tokio::test]
 async fn a_handler_that_blocks_the_page_is_not_mistaken_for_a_suspended_tab() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
-    let browser = open_app(&site, &world).await;
-    let client = McpClient::connect(&world, Transport::Http, Era::Initialize).await;
-    let script = PlainHttp::new(&world);
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let browser = open_app(&site, &bed).await;
+    let client = McpClient::connect(&bed, Transport::Http, Era::Initialize).await;
+    let script = PlainHttp::new(&bed);
 
     let long = client
         .start_call("block", json!({ "ms": BLOCKED_MS }))
@@ -66,8 +67,8 @@ async fn a_handler_that_blocks_the_page_is_not_mistaken_for_a_suspended_tab() {
     let busy = with_deadline("the other call", script.call("echo", json!({ "id": 7 }))).await;
     let busy = busy.unwrap();
     assert_eq!(busy["_meta"]["mcp-web/error"]["code"], "PageBusy", "{busy}");
-    let words = busy["content"][0]["text"].as_str().unwrap();
-    assert!(words.contains("busy with `block`"), "{words}");
+    let text_block = busy["content"][0]["text"].as_str().unwrap();
+    assert!(text_block.contains("busy with `block`"), "{text_block}");
     let result = with_deadline("the long call", long.result()).await.unwrap();
     assert_eq!(result.is_error, Some(false), "{result:?}");
     assert!(text(&result).contains("done"), "{result:?}");
@@ -77,5 +78,5 @@ async fn a_handler_that_blocks_the_page_is_not_mistaken_for_a_suspended_tab() {
     let started = browser.eval("return journey.started", json!(null)).await;
     assert_eq!(started, 1);
     let echoed = browser.eval("return journey.echoed", json!(null)).await;
-    assert_eq!(echoed, json!([9]), "what was over did not run");
+    assert_eq!(echoed, json!([9]), "the call that had failed did not run");
 }

@@ -1,4 +1,4 @@
-//! 1,000 calls, 16 at a time, over one page: all answered, none crossed.
+//! 1,000 calls of one page, 16 at a time: each is answered with its own result.
 
 use std::time::Instant;
 
@@ -14,41 +14,38 @@ const CONCURRENCY: usize = 16;
 
 #[tokio::test]
 async fn over_http_2025_to_a_native_page() {
-    to_a_native_page(Transport::Http, Era::Initialize).await;
+    check_native_page(Transport::Http, Era::Initialize).await;
 }
 
 #[tokio::test]
 async fn over_http_2026_to_a_native_page() {
-    to_a_native_page(Transport::Http, Era::Discover).await;
+    check_native_page(Transport::Http, Era::Discover).await;
 }
 
 #[tokio::test]
 async fn over_stdio_2025_to_a_native_page() {
-    to_a_native_page(Transport::Stdio, Era::Initialize).await;
+    check_native_page(Transport::Stdio, Era::Initialize).await;
 }
 
 #[tokio::test]
 async fn over_stdio_2026_to_a_native_page() {
-    to_a_native_page(Transport::Stdio, Era::Discover).await;
+    check_native_page(Transport::Stdio, Era::Discover).await;
 }
 
 #[tokio::test]
 async fn over_http_2026_to_a_page_in_chromium() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
-    let _browser = open_app(&site, &world).await;
-    all_echoes_carry_their_own_id(
-        &McpClient::connect(&world, Transport::Http, Era::Discover).await,
-    )
-    .await;
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let _browser = open_app(&site, &bed).await;
+    assert_echoes(&McpClient::connect(&bed, Transport::Http, Era::Discover).await).await;
 }
 
-async fn to_a_native_page(leg: Transport, era: Era) {
-    let world = TestBed::bridge().await;
-    let _page = NativePage::open(&world, "one-page", vec![NativeItem::echo()]).await;
-    all_echoes_carry_their_own_id(&McpClient::connect(&world, leg, era).await).await;
+async fn check_native_page(transport: Transport, era: Era) {
+    let bed = TestBed::bridge().await;
+    let _page = NativePage::open(&bed, "one-page", vec![NativeItem::echo()]).await;
+    assert_echoes(&McpClient::connect(&bed, transport, era).await).await;
 }
 
-async fn all_echoes_carry_their_own_id(client: &McpClient) {
+async fn assert_echoes(client: &McpClient) {
     let start = Instant::now();
     let answers: Vec<(u64, _)> = stream::iter(0..CALLS)
         .map(async |id| (id, client.call("echo", json!({ "id": id })).await))

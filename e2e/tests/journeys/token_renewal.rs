@@ -1,4 +1,4 @@
-//! Tokens that expire while a page is open: it renews them on the open socket, and no call is lost.
+//! Tokens expire while a page is open: it renews them on the open socket, and no call is lost.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use serde_json::json;
 const TOKEN_LIFETIME: Duration = Duration::from_secs(6);
 
 #[tokio::test]
-async fn a_call_outlives_many_tokens_and_the_page_one_that_was_late() {
+async fn calls_survive_token_renewals_and_the_page_a_late_token() {
     let issuer = TokenIssuer::start("alice", TOKEN_LIFETIME).await;
-    let mut world = TestBed::bridge_with(&TokenIssuer::bridge_arguments()).await;
-    world.set_token(issuer.long_lived_token());
+    let mut bed = TestBed::bridge_with(&TokenIssuer::bridge_arguments()).await;
+    bed.set_token(issuer.long_lived_token());
     let site = StaticSite::start().await;
     let browser = Browser::open().await;
-    browser.goto(&site.app_with_issuer(&world, &issuer)).await;
+    browser.goto(&site.app_with_issuer(&bed, &issuer)).await;
     browser.wait_for("journey.ready").await;
-    let client = McpClient::connect(&world, Transport::Http, Era::Initialize).await;
+    let client = McpClient::connect(&bed, Transport::Http, Era::Initialize).await;
 
     let call = client.start_call("held", json!({})).await;
     browser.wait_for("journey.release").await;
-    // The first token, and two that came on the open socket.
+    // The first token, and two renewals on the open socket.
     browser.wait_for(&fetched_condition(&issuer, 3)).await;
     let states = browser.eval("return journey.states", json!(null)).await;
     let last = states
@@ -33,12 +33,12 @@ async fn a_call_outlives_many_tokens_and_the_page_one_that_was_late() {
         states.as_array().unwrap().len().checked_sub(1),
         "{states}"
     );
-    let lost = states
+    let was_reconnecting = states
         .as_array()
         .unwrap()
         .iter()
         .any(|state| state == "reconnecting");
-    assert!(!lost, "the connection was never lost: {states}");
+    assert!(!was_reconnecting, "the connection stayed open: {states}");
     browser.eval("journey.release()", json!(null)).await;
     let result = with_deadline("the answer", call.result()).await.unwrap();
     let caller = json!({ "caller": { "via": "mcp", "sub": "alice", "roles": ["editor"] } });
@@ -56,7 +56,7 @@ async fn a_call_outlives_many_tokens_and_the_page_one_that_was_late() {
     assert_eq!(echo.unwrap().structured_content, Some(json!({ "id": 4 })));
 }
 
-/// True in the page once the issuer has been asked so often.
+/// A condition for the page: the issuer has issued this many tokens.
 fn fetched_condition(issuer: &TokenIssuer, times: usize) -> String {
     let url = issuer.url().replace("/token", "/issued");
     format!("Number(await (await fetch({url:?})).text()) >= {times}")

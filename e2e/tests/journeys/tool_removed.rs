@@ -1,24 +1,24 @@
-//! A tool that the page removes is gone from every client's list, and every client was told.
+//! A tool that the page removes disappears from every client's list, with a notification.
 
 use e2e::{McpClient, StaticSite, TestBed};
 use serde_json::json;
 
-use crate::{EVERY_WAY, has, open_app};
+use crate::{TRANSPORTS_AND_ERAS, has, open_app};
 
 #[tokio::test]
-async fn is_gone_for_every_client_and_each_was_told() {
-    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
-    let browser = open_app(&site, &world).await;
+async fn a_removed_tool_disappears_for_every_client_with_a_notification() {
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let browser = open_app(&site, &bed).await;
     let mut clients = Vec::new();
-    for (leg, era) in EVERY_WAY {
-        let mut client = McpClient::connect(&world, leg, era).await;
+    for (transport, era) in TRANSPORTS_AND_ERAS {
+        let mut client = McpClient::connect(&bed, transport, era).await;
         client
             .wait_for_tools("it has `removable`", |tools| has(tools, "removable"))
             .await;
-        clients.push((leg, era, client));
+        clients.push((transport, era, client));
     }
 
-    let told: Vec<u64> = clients
+    let changes: Vec<u64> = clients
         .iter()
         .map(|(.., client)| client.changes())
         .collect();
@@ -26,13 +26,19 @@ async fn is_gone_for_every_client_and_each_was_told() {
         .eval("await journey.removable.remove()", json!(null))
         .await;
 
-    for ((leg, era, client), seen) in clients.iter_mut().zip(told) {
+    for ((transport, era, client), seen) in clients.iter_mut().zip(changes) {
         client.wait_for_change(seen).await;
         let tools = client.tools().await;
-        assert!(!has(&tools, "removable"), "{leg:?}, {era:?}: {tools:?}");
-        assert!(has(&tools, "echo"), "{leg:?}, {era:?}: {tools:?}");
-        let refused = client.call("removable", json!({})).await;
-        let refusal = refused.expect_err("the tool is gone").to_string();
-        assert!(refusal.contains("removable"), "{leg:?}, {era:?}: {refusal}");
+        assert!(
+            !has(&tools, "removable"),
+            "{transport:?}, {era:?}: {tools:?}"
+        );
+        assert!(has(&tools, "echo"), "{transport:?}, {era:?}: {tools:?}");
+        let result = client.call("removable", json!({})).await;
+        let error = result.expect_err("the tool is gone").to_string();
+        assert!(
+            error.contains("removable"),
+            "{transport:?}, {era:?}: {error}"
+        );
     }
 }

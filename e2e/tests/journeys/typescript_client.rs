@@ -1,16 +1,16 @@
-//! The TypeScript SDK's client over Streamable HTTP: neither ours nor rmcp's.
+//! The TypeScript SDK's client over Streamable HTTP, which uses neither our code nor rmcp.
 
 use e2e::{NativeItem, NativePage, NodeProject, TestBed};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn lists_and_calls() {
-    let world = TestBed::bridge().await;
-    let _page = NativePage::open(&world, "one-page", vec![NativeItem::echo()]).await;
+async fn the_typescript_client_lists_and_calls_tools() {
+    let bed = TestBed::bridge().await;
+    let _page = NativePage::open(&bed, "one-page", vec![NativeItem::echo()]).await;
     let project = NodeProject::copy_of("node");
     project.link_packages();
 
-    let arguments = ["typescript-client.mjs", &world.mcp_url(), world.token()];
+    let arguments = ["typescript-client.mjs", &bed.mcp_url(), bed.token()];
     let mut client = project.node("the TypeScript client", &arguments);
 
     let answer = client.wait_for_line("{").await;

@@ -1,25 +1,27 @@
-//! The demo in a browser, with a model behind it that is played.
+//! The demo in a browser, with a mock provider for its agent.
 
 use e2e::{Browser, Format, MockProvider, Scripts, TestBed};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Keeps what the bridge says of queries, from the first socket on.
+use crate::{PageToken, open_with_page_token};
+
+/// Records the bridge's messages about queries, from the first socket on.
 const RECORD_QUERY_MESSAGES: &str = r#"
     const Native = WebSocket;
-    window.heard = [];
+window.queryMessages = [];
     window.WebSocket = class extends Native {
-      constructor(...given) {
-        super(...given);
+      constructor(...options) {
+        super(...options);
         this.addEventListener("message", ({ data }) => {
           const message = JSON.parse(data);
-          if (message.type.startsWith("query_")) heard.push(message);
+if (message.type.startsWith("query_")) queryMessages.push(message);
         });
       }
     };
 "#;
 
-/// The demo in a browser, with a model behind it.
+/// The demo in a browser, with a mock provider for its agent.
 pub(super) struct Demo {
     pub(super) browser: Browser,
     pub(super) provider: MockProvider,
@@ -39,16 +41,21 @@ impl Demo {
             &format!("--agent-base-url={}", provider.base_url(format)),
             &format!("--agent-api-key-file={}", key.display()),
         ];
-        let mut world = TestBed::demo_with(&arguments).await;
+        let mut bed = TestBed::demo_with(&arguments).await;
         let browser = Browser::open().await;
-        let listen = json!({ "source": RECORD_QUERY_MESSAGES });
+        let source = json!({ "source": RECORD_QUERY_MESSAGES });
         let command = "Page.addScriptToEvaluateOnNewDocument";
-        browser.devtools(command, listen).await;
-        take_page_token(&browser, &mut world).await;
+        browser.devtools(command, source).await;
+        let page = PageToken {
+            connected: "mcpWeb.status.state === 'connected'",
+            token: "mcpWeb.authToken",
+        };
+        let url = bed.url();
+        open_with_page_token(&browser, &url, &mut bed, page).await;
         Self {
             browser,
             provider,
-            bed: world,
+            bed,
             _key: folder,
         }
     }
@@ -60,19 +67,19 @@ impl Demo {
         self.browser.eval(&press, json!(null)).await;
     }
 
-    /// Waits until the slip says so.
+    /// Waits until the slip has this state.
     pub(super) async fn wait_for_state(&self, state: &str) {
-        let shown = format!("document.getElementById('ask-slip').dataset.state === '{state}'");
-        self.browser.wait_for(&shown).await;
+        let condition = format!("document.getElementById('ask-slip').dataset.state === '{state}'");
+        self.browser.wait_for(&condition).await;
     }
 
     pub(super) async fn wait_for_text(&self, text: &str) {
         let text = json!(text);
-        let shown = format!("document.getElementById('ask-slip').innerText.includes({text})");
-        self.browser.wait_for(&shown).await;
+        let condition = format!("document.getElementById('ask-slip').innerText.includes({text})");
+        self.browser.wait_for(&condition).await;
     }
 
-    /// Titles of a column's cards, top to bottom.
+    /// The titles of a column's cards, from top to bottom.
     pub(super) async fn cards(&self, column: &str) -> Value {
         let titles = format!(
             "return [...document.querySelectorAll('[data-column={column}] .card-title-text')]
@@ -81,16 +88,17 @@ impl Demo {
         self.browser.eval(&titles, json!(null)).await
     }
 
-    /// The tools that the slip shows, each with how it went.
+    /// The tools that the slip shows, each with its state.
     pub(super) async fn chips(&self) -> Value {
         let chips = "return [...document.querySelectorAll('#ask-slip .chip')]
             .map((chip) => `${chip.querySelector('code').textContent} ${chip.dataset.state}`)";
         self.browser.eval(chips, json!(null)).await
     }
 
-    /// What this document has heard of queries: the kinds of messages, of progress its own kind.
+    /// The kinds of the messages about queries that this document received; of progress, the kind of
+    /// its content.
     pub(super) async fn query_messages(&self) -> Vec<String> {
-        let kinds = "return heard.map(({ type, content }) => content?.type ?? type)";
+        let kinds = "return queryMessages.map(({ type, content }) => content?.type ?? type)";
         let kinds = self.browser.eval(kinds, json!(null)).await;
         serde_json::from_value(kinds).unwrap()
     }
@@ -99,19 +107,10 @@ impl Demo {
         assert_eq!(
             self.browser.console().await,
             [""; 0],
-            "the console is quiet"
+            "the console is empty"
         );
         let log = self.bed.log();
         assert!(!log.contains(MockProvider::KEY), "keys are not logged");
         assert!(!log.contains(self.bed.token()), "tokens are not logged");
     }
-}
-
-async fn take_page_token(browser: &Browser, world: &mut TestBed) {
-    browser.goto(&world.url()).await;
-    browser
-        .wait_for("mcpWeb.status.state === 'connected'")
-        .await;
-    let token = browser.eval("return mcpWeb.authToken", json!(null)).await;
-    world.set_token(token.as_str().unwrap().to_owned());
 }

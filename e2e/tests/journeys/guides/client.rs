@@ -1,4 +1,4 @@
-//! A real MCP client that follows a transcript.
+//! A real MCP client that performs a transcript.
 
 use std::sync::Mutex;
 
@@ -28,13 +28,13 @@ pub(super) struct GuideClient {
     messages: mpsc::UnboundedReceiver<ServerMessage>,
     in_flight: Option<RequestHandle<RoleClient>>,
     open_request: Option<oneshot::Sender<Answer>>,
-    /// Requests of the server that came before the guide shows them.
+    /// Requests of the server that arrived before the guide shows them.
     unmatched: Vec<ServerMessage>,
-    remembered: Bindings,
+    bindings: Bindings,
     subscriptions: Vec<JoinHandle<()>>,
 }
 
-/// A notification, or a request that wants an answer.
+/// A notification, or a request with the sender for its answer.
 struct ServerMessage {
     message: Value,
     answer: Option<oneshot::Sender<Answer>>,
@@ -42,10 +42,10 @@ struct ServerMessage {
 
 impl GuideClient {
     pub(super) async fn connect(server: &Value, transcript: &Transcript) -> Self {
-        let (ear, heard) = mpsc::unbounded_channel();
-        let ear = ForwardingHandler {
+        let (sender, messages) = mpsc::unbounded_channel();
+        let handler = ForwardingHandler {
             capabilities: capabilities(transcript.capable),
-            messages: Mutex::new(ear),
+            messages: Mutex::new(sender),
         };
         let mode = match transcript.era {
             Era::Initialize => ClientLifecycleMode::Initialize,
@@ -53,32 +53,32 @@ impl GuideClient {
                 preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             },
         };
-        let connecting = ear.serve_with_lifecycle(transport(server), mode);
+        let connecting = handler.serve_with_lifecycle(transport(server), mode);
         let service = with_deadline("the guide's client to connect", connecting).await;
         Self {
             service: service.unwrap_or_else(|error| panic!("{error}")),
-            messages: heard,
+            messages,
             in_flight: None,
             open_request: None,
             unmatched: Vec::new(),
-            remembered: Bindings::new(),
+            bindings: Bindings::new(),
             subscriptions: Vec::new(),
         }
     }
 
-    /// Sends a request. Its answer is awaited by [`Self::expect_answer`].
+    /// Sends a request, whose answer [`Self::expect_answer`] waits for.
     pub(super) async fn request(&mut self, method: &str, params: &Value) {
         assert!(
             self.in_flight.is_none(),
             "the guide shows no answer to the request before {method}"
         );
-        let params = substitute(params, &self.remembered);
+        let params = substitute(params, &self.bindings);
         if method == "subscriptions/listen" {
             return self.subscribe(&params).await;
         }
         let request = json!({ "method": method, "params": params });
         let request: ClientRequest = serde_json::from_value(request)
-            .unwrap_or_else(|error| panic!("{method} is no request of a client: {error}"));
+            .unwrap_or_else(|error| panic!("{method} is not a request of a client: {error}"));
         let sent = self
             .service
             .send_cancellable_request(request, PeerRequestOptions::no_options());
@@ -95,72 +95,77 @@ impl GuideClient {
         request.cancel(reason).await.unwrap();
     }
 
-    /// Waits for a request or a notification. Requests that were asked at a time come in any order;
-    /// notifications that are not shown pass.
-    pub(super) async fn expect_message(&mut self, method: &str, shown: Option<&Value>) {
+    /// Waits for a request or a notification. Requests of one round may arrive in any order, and
+    /// notifications that the guide does not show are ignored.
+    pub(super) async fn expect_message(&mut self, method: &str, expected: Option<&Value>) {
         let what = format!(
-            "the client to hear {method} {}",
-            shown.cloned().unwrap_or_default()
+            "the client to receive {method} {}",
+            expected.cloned().unwrap_or_default()
         );
         let mut earlier = std::mem::take(&mut self.unmatched);
         loop {
-            let heard = match earlier.pop() {
-                Some(heard) => heard,
+            let received = match earlier.pop() {
+                Some(received) => received,
                 None => with_deadline(&what, self.messages.recv())
                     .await
-                    .expect("the client lives"),
+                    .expect("the client is connected"),
             };
-            let fits = heard.message["method"] == method
-                && shown.is_none_or(|shown| {
-                    difference(shown, &heard.message["params"], &mut self.remembered).is_none()
+            let matches = received.message["method"] == method
+                && expected.is_none_or(|expected| {
+                    difference(expected, &received.message["params"], &mut self.bindings).is_none()
                 });
-            if fits {
-                self.open_request = heard.answer;
+            if matches {
+                self.open_request = received.answer;
                 return self.unmatched.append(&mut earlier);
             }
-            println!("  (← {})", heard.message);
-            if heard.answer.is_some() {
-                self.unmatched.push(heard);
+            println!("  (← {})", received.message);
+            if received.answer.is_some() {
+                self.unmatched.push(received);
             }
         }
     }
 
-    /// Answers the request that was heard last.
+    /// Answers the last request that was received.
     pub(super) fn reply(&mut self, answer: &Answer) {
-        let question = self
+        let request = self
             .open_request
             .take()
-            .expect("the server asked something");
+            .expect("the server has sent a request");
         let answer = match answer {
-            Ok(result) => Ok(substitute(result, &self.remembered)),
+            Ok(result) => Ok(substitute(result, &self.bindings)),
             Err(error) => Err(error.clone()),
         };
-        question.send(answer).expect("the server waits for it");
+        request
+            .send(answer)
+            .expect("the server waits for the answer");
     }
 
     /// Waits for the answer to the request in flight.
-    pub(super) async fn expect_answer(&mut self, shown: &Answer) {
+    pub(super) async fn expect_answer(&mut self, expected: &Answer) {
         let request = self.in_flight.take().expect("a request is in flight");
         let answer = match with_deadline("an answer", request.await_response()).await {
             Ok(result) => Ok(json_of(serde_json::to_string(&result))),
             Err(ServiceError::McpError(error)) => Err(json_of(serde_json::to_string(&error))),
             Err(error) => panic!("{error}"),
         };
-        let why = match (shown, &answer) {
-            (Ok(shown), Ok(actual)) | (Err(shown), Err(actual)) => {
-                difference(shown, actual, &mut self.remembered)
+        let why = match (expected, &answer) {
+            (Ok(expected), Ok(actual)) | (Err(expected), Err(actual)) => {
+                difference(expected, actual, &mut self.bindings)
             }
             _ => Some("one of them is an error".to_owned()),
         };
         if let Some(why) = why {
-            panic!("the guide shows {shown:#?}\nbut the answer is {answer:#?}\n{why}");
+            panic!("the guide shows {expected:#?}\nbut the answer is {answer:#?}\n{why}");
         }
     }
 
     pub(super) async fn close(mut self) {
-        let unshown = self.unmatched.iter().map(|heard| &heard.message);
-        let unshown: Vec<_> = unshown.collect();
-        assert!(unshown.is_empty(), "the guide does not show {unshown:?}");
+        let unmatched = self.unmatched.iter().map(|received| &received.message);
+        let unmatched: Vec<_> = unmatched.collect();
+        assert!(
+            unmatched.is_empty(),
+            "the guide does not show {unmatched:?}"
+        );
         for subscription in &self.subscriptions {
             subscription.abort();
         }
@@ -168,18 +173,18 @@ impl GuideClient {
         closed.expect("the client does not panic");
     }
 
-    /// What a subscription says is heard like any notification.
+    /// Subscribes; the notifications of the subscription are received like any others.
     async fn subscribe(&mut self, params: &Value) {
         let filter: SubscriptionFilter =
             serde_json::from_value(params["notifications"].clone()).unwrap();
         let peer = self.service.peer().clone();
         let listening = with_deadline("subscriptions/listen", peer.listen(filter)).await;
         let mut listening = listening.unwrap_or_else(|error| panic!("listen: {error}"));
-        let heard = self.service.service().messages.lock().unwrap().clone();
+        let sender = self.service.service().messages.lock().unwrap().clone();
         self.subscriptions.push(tokio::spawn(async move {
             while let Ok(Some(notification)) = listening.next().await {
                 let message = json_of(serde_json::to_string(&notification));
-                let _ = heard.send(ServerMessage {
+                let _ = sender.send(ServerMessage {
                     message,
                     answer: None,
                 });
@@ -188,16 +193,16 @@ impl GuideClient {
     }
 }
 
-/// Hands over whatever comes from the server.
+/// Forwards everything that the server sends.
 struct ForwardingHandler {
     capabilities: ClientCapabilities,
     messages: Mutex<mpsc::UnboundedSender<ServerMessage>>,
 }
 
 impl ForwardingHandler {
-    fn forward(&self, heard: ServerMessage) {
-        // Nobody listens any more once the conversation is over.
-        let _ = self.messages.lock().unwrap().send(heard);
+    fn forward(&self, message: ServerMessage) {
+        // The send fails when the conversation is over.
+        let _ = self.messages.lock().unwrap().send(message);
     }
 }
 
@@ -208,12 +213,12 @@ impl Service<RoleClient> for ForwardingHandler {
         _: RequestContext<RoleClient>,
     ) -> Result<ClientResult, ErrorData> {
         let message = json_of(serde_json::to_string(&request));
-        let (answer, answered) = oneshot::channel();
+        let (answer, receiver) = oneshot::channel();
         self.forward(ServerMessage {
             message,
             answer: Some(answer),
         });
-        match answered.await {
+        match receiver.await {
             Ok(Ok(result)) => Ok(serde_json::from_value(result).expect("a result of a client")),
             Ok(Err(error)) => Err(serde_json::from_value(error).expect("a JSON-RPC error")),
             Err(_) => Err(ErrorData::internal_error("the conversation is over", None)),
@@ -240,15 +245,16 @@ impl Service<RoleClient> for ForwardingHandler {
     }
 }
 
-/// By way of the text, where a short number stays short: as 32 bits are kept, 0.8 is not 0.8.
+/// Parses the encoded value: 0.8 is short as text, but inexact if an f32 is converted directly.
 fn json_of(text: serde_json::Result<String>) -> Value {
     serde_json::from_str(&text.unwrap()).unwrap()
 }
 
 fn capabilities(capable: bool) -> ClientCapabilities {
-    let capabilities = match capable {
-        true => json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {}, "roots": {} }),
-        false => json!({}),
+    let capabilities = if capable {
+        json!({ "elicitation": { "form": {}, "url": {} }, "sampling": {}, "roots": {} })
+    } else {
+        json!({})
     };
     serde_json::from_value(capabilities).unwrap()
 }
@@ -261,8 +267,8 @@ fn transport(server: &Value) -> StreamableHttpClientTransport<reqwest::Client> {
     )];
     let config = StreamableHttpClientTransportConfig::with_uri(server["url"].as_str().unwrap())
         .custom_headers(headers.into_iter().collect());
-    // In a build of the whole workspace reqwest has TLS, and wants a provider. A second
-    // installation in this process fails and changes nothing.
+    // In a build of the whole workspace, reqwest uses TLS and needs a crypto provider. It does not
+    // matter if one is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     StreamableHttpClientTransport::with_client(http, config)

@@ -1,4 +1,4 @@
-//! A guide as steps.
+//! A guide, parsed into sections and steps.
 
 use e2e::program_paths;
 
@@ -6,11 +6,11 @@ use super::Transcript;
 
 /// A page of `docs/`.
 pub(super) struct Guide {
-    /// Its `##` sections that have something to run.
+    /// The `##` sections with at least one step.
     pub(super) sections: Vec<Section>,
 }
 
-/// What runs in one page.
+/// The steps that run in one page.
 pub(super) struct Section {
     pub(super) title: String,
     pub(super) steps: Vec<Step>,
@@ -47,7 +47,7 @@ impl Section {
         }
     }
 
-    /// Whether it connects in a way of its own.
+    /// Whether a script of the section creates the connection.
     pub(super) fn connects_itself(&self) -> bool {
         self.steps
             .iter()
@@ -56,7 +56,7 @@ impl Section {
 }
 
 impl Step {
-    /// `block` begins with the language after the fence.
+    /// Parses a block that begins with the language after the fence.
     fn parse(block: &str) -> Option<Self> {
         let (language, body) = block.split_once('\n')?;
         let (language, details) = language.split_once(' ').unwrap_or((language, ""));

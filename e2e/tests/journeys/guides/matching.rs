@@ -1,69 +1,73 @@
-//! Compares what came with what a guide shows, which leaves out what does not matter.
+//! Compares values with what a guide shows, which leaves out what does not matter.
 //!
-//! - An object may have more fields than are shown.
-//! - `…` in a string stands for any text; the string `"…"` alone for any value.
-//! - An array whose last item is `"…"` may have other items, before, between and after those that are shown.
-//! - A string `"$name"` is remembered when it comes, and put in where the client sends it.
+//! - An object may have more fields than the guide shows.
+//! - `…` in a string matches any text; the string `"…"` matches any value.
+//! - An array whose last item is `"…"` may have other items, before, between and after the others.
+//! - A string `"$name"` binds the value that arrives, and is replaced by it in what the client sends.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// What `"$name"` stands for.
+/// The values of `"$name"` variables.
 pub(super) type Bindings = HashMap<String, Value>;
 
-/// Why `actual` is not what is shown, if it is not.
+/// Why `actual` does not match, if it does not.
 pub(super) fn difference(
-    shown: &Value,
+    expected: &Value,
     actual: &Value,
-    remembered: &mut Bindings,
+    bindings: &mut Bindings,
 ) -> Option<String> {
-    match (shown, actual) {
-        (Value::String(shown), actual) => string_difference(shown, actual, remembered),
-        (Value::Object(shown), Value::Object(actual)) => shown.iter().find_map(|(key, shown)| {
-            let Some(value) = actual.get(key) else {
-                return Some(format!("there is no {key:?}"));
-            };
-            difference(shown, value, remembered).map(|why| format!("{key}: {why}"))
-        }),
-        (Value::Array(shown), Value::Array(actual)) => array_difference(shown, actual, remembered),
-        _ if same(shown, actual) => None,
-        _ => Some(format!("{actual} is not {shown}")),
+    match (expected, actual) {
+        (Value::String(expected), actual) => string_difference(expected, actual, bindings),
+        (Value::Object(expected), Value::Object(actual)) => {
+            expected.iter().find_map(|(key, expected)| {
+                let Some(value) = actual.get(key) else {
+                    return Some(format!("there is no {key:?}"));
+                };
+                difference(expected, value, bindings).map(|why| format!("{key}: {why}"))
+            })
+        }
+        (Value::Array(expected), Value::Array(actual)) => {
+            array_difference(expected, actual, bindings)
+        }
+        _ if same(expected, actual) => None,
+        _ => Some(format!("{actual} is not {expected}")),
     }
 }
 
-/// Numbers are the same whatever their type: 1 is 1.0.
-fn same(shown: &Value, actual: &Value) -> bool {
-    shown == actual
-        || shown
+/// Whether two values are equal; numbers are compared regardless of their type: 1 is 1.0.
+fn same(expected: &Value, actual: &Value) -> bool {
+    expected == actual
+        || expected
             .as_f64()
             .is_some_and(|number| actual.as_f64() == Some(number))
 }
 
-fn string_difference(shown: &str, actual: &Value, remembered: &mut Bindings) -> Option<String> {
-    if let Some(name) = shown.strip_prefix('$') {
-        remembered.insert(name.to_owned(), actual.clone());
+fn string_difference(expected: &str, actual: &Value, bindings: &mut Bindings) -> Option<String> {
+    if let Some(name) = expected.strip_prefix('$') {
+        bindings.insert(name.to_owned(), actual.clone());
         return None;
     }
-    if shown == "…" {
+    if expected == "…" {
         return None;
     }
-    let fits = actual
+    let matches = actual
         .as_str()
-        .is_some_and(|actual| matches_pattern(shown, actual));
-    (!fits).then(|| format!("{actual} is not {shown:?}"))
+        .is_some_and(|actual| matches_pattern(expected, actual));
+    (!matches).then(|| format!("{actual} is not {expected:?}"))
 }
 
-/// Whether `actual` has the parts of `shown` between its `…`, in order.
-fn matches_pattern(shown: &str, actual: &str) -> bool {
-    let mut parts = shown.split('…');
+/// Whether `actual` contains the parts of `expected` between its `…`, in order.
+fn matches_pattern(expected: &str, actual: &str) -> bool {
+    let mut parts = expected.split('…');
     let Some(mut rest) = parts.next().and_then(|first| actual.strip_prefix(first)) else {
         return false;
     };
     let mut ends = false;
     for part in parts {
         ends = part.is_empty();
-        let Some(at) = (if shown.ends_with(part) && !ends {
+        let Some(at) = (if expected.ends_with(part) && !ends {
             rest.rfind(part)
         } else {
             rest.find(part)
@@ -76,50 +80,51 @@ fn matches_pattern(shown: &str, actual: &str) -> bool {
 }
 
 fn array_difference(
-    shown: &[Value],
+    expected: &[Value],
     actual: &[Value],
-    remembered: &mut Bindings,
+    bindings: &mut Bindings,
 ) -> Option<String> {
-    let Some((last, shown_items)) = shown.split_last().filter(|(last, _)| *last == "…") else {
-        if shown.len() != actual.len() {
+    let Some((last, expected_items)) = expected.split_last().filter(|(last, _)| *last == "…")
+    else {
+        if expected.len() != actual.len() {
             return Some(format!(
                 "{} items, not {}: {actual:?}",
                 actual.len(),
-                shown.len()
+                expected.len()
             ));
         }
-        let mut pairs = shown.iter().zip(actual).enumerate();
-        return pairs.find_map(|(index, (shown, actual))| {
-            difference(shown, actual, remembered).map(|why| format!("[{index}] {why}"))
+        let mut pairs = expected.iter().zip(actual).enumerate();
+        return pairs.find_map(|(index, (expected, actual))| {
+            difference(expected, actual, bindings).map(|why| format!("[{index}] {why}"))
         });
     };
     debug_assert_eq!(last, "…");
     let mut rest = actual.iter();
-    shown_items.iter().find_map(|shown| {
+    expected_items.iter().find_map(|expected| {
         let found = rest
             .by_ref()
-            .any(|actual| difference(shown, actual, remembered).is_none());
-        (!found).then(|| format!("no item is {shown}"))
+            .any(|actual| difference(expected, actual, bindings).is_none());
+        (!found).then(|| format!("no item is {expected}"))
     })
 }
 
-/// Puts in what is remembered.
-pub(super) fn substitute(value: &Value, remembered: &Bindings) -> Value {
+/// Replaces variables by their values.
+pub(super) fn substitute(value: &Value, bindings: &Bindings) -> Value {
     match value {
         Value::String(text) => match text.strip_prefix('$') {
-            Some(name) => remembered
+            Some(name) => bindings
                 .get(name)
-                .unwrap_or_else(|| panic!("${name} has not come yet"))
+                .unwrap_or_else(|| panic!("${name} is not bound yet"))
                 .clone(),
             None => value.clone(),
         },
         Value::Array(items) => items
             .iter()
-            .map(|item| substitute(item, remembered))
+            .map(|item| substitute(item, bindings))
             .collect(),
         Value::Object(fields) => fields
             .iter()
-            .map(|(key, value)| (key.clone(), substitute(value, remembered)))
+            .map(|(key, value)| (key.clone(), substitute(value, bindings)))
             .collect(),
         other => other.clone(),
     }
@@ -131,12 +136,12 @@ mod tests {
 
     use super::*;
 
-    fn matches(shown: Value, actual: Value) -> bool {
-        difference(&shown, &actual, &mut Bindings::new()).is_none()
+    fn matches(expected: Value, actual: Value) -> bool {
+        difference(&expected, &actual, &mut Bindings::new()).is_none()
     }
 
     #[test]
-    fn what_is_shown_must_be_there() {
+    fn all_expected_fields_are_required() {
         assert!(matches(json!({ "a": 1 }), json!({ "a": 1.0, "b": 2 })));
         assert!(!matches(json!({ "a": 1 }), json!({ "a": 2 })));
         assert!(!matches(json!({ "a": 1 }), json!({ "b": 1 })));
@@ -145,24 +150,27 @@ mod tests {
     }
 
     #[test]
-    fn dots_stand_for_text() {
-        for shown in ["…", "data…", "…end", "data…end", "data", "d…t…d"] {
-            let actual = if shown == "data" {
+    fn an_ellipsis_matches_any_text() {
+        for expected in ["…", "data…", "…end", "data…end", "data", "d…t…d"] {
+            let actual = if expected == "data" {
                 "data"
             } else {
                 "data: the end"
             };
-            assert!(matches(json!(shown), json!(actual)), "{shown}");
+            assert!(matches(json!(expected), json!(actual)), "{expected}");
         }
-        for shown in ["data", "…data", "the…", "data…middle…end"] {
-            assert!(!matches(json!(shown), json!("data: the end")), "{shown}");
+        for expected in ["data", "…data", "the…", "data…middle…end"] {
+            assert!(
+                !matches(json!(expected), json!("data: the end")),
+                "{expected}"
+            );
         }
         assert!(matches(json!("…"), json!({ "any": "value" })));
         assert!(matches(json!("a…b"), json!("ab and b")));
     }
 
     #[test]
-    fn arrays_are_whole_unless_they_end_in_dots() {
+    fn arrays_are_complete_unless_they_end_with_an_ellipsis() {
         assert!(matches(json!([1, 2]), json!([1, 2])));
         assert!(!matches(json!([1]), json!([1, 2])));
         assert!(matches(json!([2, "…"]), json!([1, 2, 3])));
@@ -170,18 +178,18 @@ mod tests {
     }
 
     #[test]
-    fn names_are_remembered_and_put_in() {
-        let mut remembered = Bindings::new();
+    fn variables_are_bound_and_substituted() {
+        let mut bindings = Bindings::new();
         assert!(
             difference(
                 &json!({ "state": "$state" }),
                 &json!({ "state": "xyz" }),
-                &mut remembered
+                &mut bindings
             )
             .is_none()
         );
         assert_eq!(
-            substitute(&json!(["$state", 1]), &remembered),
+            substitute(&json!(["$state", 1]), &bindings),
             json!(["xyz", 1])
         );
     }

@@ -1,4 +1,4 @@
-//! The page that runs a guide's snippets.
+//! The page that runs the scripts of a guide.
 
 use std::cell::Cell;
 
@@ -7,49 +7,49 @@ use serde_json::{Value, json};
 
 use super::Section;
 
-/// What stands at the beginning of every guide.
+/// The import that every guide begins with.
 const IMPORT_SDK: &str = r#"
     Object.assign(window, await import("mcp-web-sdk"));
 "#;
 
 const CONNECT: &str = r#"var mcpWeb = new McpWeb({ name: "Guide" });"#;
 
-/// Fulfilled once everything before it is registered, or refused.
+/// Returns once everything that was added before has been registered or rejected.
 const WAIT_UNTIL_SETTLED: &str = r#"
     const last = mcpWeb.addTool({ name: "guide_is_settled", handler: () => {} });
     await last.registered;
     await last.remove();
 "#;
 
-/// A page that imports the SDK from the bridge, as a page without a build step does; or the demo.
+/// A page that imports the SDK from the bridge, like a page without a build step; or the demo.
 pub(super) struct GuidePage {
     bed: TestBed,
     site: Option<StaticSite>,
     browser: Browser,
-    /// Sections begin with a fresh page each; the first is no exception.
+    /// Counts the pages: each section, including the first, begins with a fresh one.
     pages: Cell<u32>,
 }
 
 impl GuidePage {
-    pub(super) async fn open(world: TestBed) -> Self {
-        let sdk = format!("{}/sdk/mcp-web.js", world.url());
+    pub(super) async fn open(bed: TestBed) -> Self {
+        let sdk = format!("{}/sdk/mcp-web.js", bed.url());
         let imports = json!({ "imports": { "mcp-web-sdk": sdk } });
         let index = format!(
             "<!doctype html><html lang=\"en\"><title>Guide</title><link rel=\"icon\" href=\"data:,\">\
              <script type=\"importmap\">{imports}</script><body></body></html>"
         );
         let site = StaticSite::with_index(index).await;
-        Self::new(world, Some(site)).await
+        Self::new(bed, Some(site)).await
     }
 
-    /// The demo that `world` serves.
-    pub(super) async fn open_demo(world: TestBed) -> Self {
-        Self::new(world, None).await
+    /// Opens the demo that `bed` serves.
+    pub(super) async fn open_demo(bed: TestBed) -> Self {
+        Self::new(bed, None).await
     }
 
-    async fn new(world: TestBed, site: Option<StaticSite>) -> Self {
+    async fn new(bed: TestBed, site: Option<StaticSite>) -> Self {
         Self {
-            bed: world,
+            bed,
             site,
             browser: Browser::open().await,
             pages: Cell::new(0),
@@ -71,12 +71,12 @@ impl GuidePage {
         }
     }
 
-    /// Runs a snippet as the console would: names stay, and `await` is fine.
+    /// Runs a script as the console would: declarations stay, and `await` is allowed.
     pub(super) async fn run(&self, script: &str) {
         self.evaluate(&without_imports(script)).await;
     }
 
-    /// Waits until everything that was added is registered, or refused.
+    /// Waits until everything that was added is registered or rejected.
     pub(super) async fn settle(&self) {
         self.browser
             .wait_for("mcpWeb.status.state === 'connected'")
@@ -84,14 +84,14 @@ impl GuidePage {
         self.browser.eval(WAIT_UNTIL_SETTLED, json!(null)).await;
     }
 
-    /// Runs a line of a conversation in the page. While it is `false`, it is not yet true.
+    /// Runs the script of a conversation's line. If it returns `false`, waits until it is true.
     pub(super) async fn check(&self, script: &str) {
         if self.evaluate(script).await == Value::Bool(false) {
             self.browser.wait_for(script).await;
         }
     }
 
-    /// The bridge, as an AI client's configuration names it.
+    /// The bridge, for the configuration of an AI client.
     pub(super) async fn server(&self) -> Value {
         let token = self.evaluate("mcpWeb.authToken").await;
         let token = token.as_str().expect("the page has a token");
@@ -106,19 +106,19 @@ impl GuidePage {
             "userGesture": true,
         });
         let answer = self.browser.devtools("Runtime.evaluate", parameters).await;
-        if let Some(thrown) = answer.get("exceptionDetails") {
+        if let Some(exception) = answer.get("exceptionDetails") {
             let console = self.browser.console().await.join("\n");
-            panic!("{expression}\nthrew {thrown:#}\nThe console says:\n{console}");
+            panic!("{expression}\nthrew {exception:#}\nThe console contains:\n{console}");
         }
         answer["result"]["value"].clone()
     }
 }
 
-/// The exports of the SDK are there already: consoles know no static imports.
+/// Removes the imports of the SDK, because consoles do not support static imports.
 fn without_imports(script: &str) -> String {
     let lines = script.lines();
-    let kept: Vec<&str> = lines
+    let lines: Vec<&str> = lines
         .filter(|line| !(line.starts_with("import ") && line.contains("\"mcp-web-sdk\"")))
         .collect();
-    kept.join("\n")
+    lines.join("\n")
 }

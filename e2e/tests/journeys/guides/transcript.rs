@@ -1,19 +1,18 @@
-//! Conversations of an MCP client with the bridge, as guides write them.
+//! Conversations of an MCP client with the bridge, as they are written in guides.
 //!
 //! ```text
 //! → tools/call {"name": "ask"}                   the client sends a request
-//! ← elicitation/create {"message": "Sure?"}      it hears a request of the server, or a notification
+//! ← elicitation/create {"message": "Sure?"}      it receives a request or a notification of the server
 //! → {"action": "accept"}                         its answer to the server's request
 //! ← {"content": [{"type": "text", "text": "…"}]} the answer to its own request
 //! ← error {"code": -32602}                       or a JSON-RPC error
 //! → notifications/cancelled                      it cancels its request
-//! page document.title === "done"                 runs in the page; `false` is waited out
+//! page document.title === "done"                 runs in the page; repeated while it is `false`
 //! ```
 //!
-//! Lines that begin with a space continue the one before. How answers are compared: see
-//! [`super::matching`]. After `mcp` may stand a protocol version (else 2025-11-25), `without
-//! capabilities` for a client that can only call, and `log level` for one that sets the level on
-//! connecting.
+//! Lines that begin with a space continue the previous line. [`super::matching`] describes how answers
+//! are compared. After `mcp`, a block may have a protocol version (by default 2025-11-25) and `without
+//! capabilities`, for a client that can only call tools.
 
 use std::fmt;
 
@@ -23,7 +22,7 @@ use serde_json::Value;
 /// A conversation.
 pub(super) struct Transcript {
     pub(super) era: Era,
-    /// Whether the client can answer questions.
+    /// Whether the client supports requests of the server.
     pub(super) capable: bool,
     pub(super) lines: Vec<Line>,
 }
@@ -41,7 +40,7 @@ pub(super) enum Line {
 pub(super) type Answer = Result<Value, Value>;
 
 impl Transcript {
-    /// `details` stand after the language of the block.
+    /// Parses a block; `details` is what follows its language.
     pub(super) fn parse(details: &str, body: &str) -> Self {
         let (details, capable) = match details.strip_suffix("without capabilities") {
             Some(rest) => (rest.trim(), false),
@@ -50,7 +49,7 @@ impl Transcript {
         let era = match details {
             "" | "2025-11-25" => Era::Initialize,
             "2026-07-28" => Era::Discover,
-            other => panic!("no such conversation: {other:?}"),
+            other => panic!("unknown details of a conversation: {other:?}"),
         };
         let lines = join_continued_lines(body)
             .iter()
@@ -64,7 +63,7 @@ impl Transcript {
     }
 }
 
-/// Joins continued lines.
+/// Joins continued lines with the line that they continue.
 fn join_continued_lines(body: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in body.lines().filter(|line| !line.trim().is_empty()) {
@@ -81,11 +80,11 @@ fn join_continued_lines(body: &str) -> Vec<String> {
 
 impl Line {
     fn parse(line: &str) -> Self {
-        let (who, rest) = line
+        let (direction, rest) = line
             .split_once(' ')
-            .unwrap_or_else(|| panic!("what is {line:?}?"));
+            .unwrap_or_else(|| panic!("invalid line: {line:?}"));
         let rest = rest.trim();
-        match who {
+        match direction {
             "page" => Self::Page(rest.to_owned()),
             "→" if rest.starts_with('{') => Self::Reply(Ok(json(rest))),
             "→" => match method_and_params(rest) {
@@ -98,7 +97,7 @@ impl Line {
                 ("error", Some(error)) => Self::ExpectedAnswer(Err(error)),
                 (method, params) => Self::ServerMessage(method.to_owned(), params),
             },
-            _ => panic!("what is {line:?}?"),
+            _ => panic!("invalid line: {line:?}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Serves the sandbox proxy from an origin of its own, under the policy of the view in it.
+//! Serves the sandbox proxy from an origin of its own, with the policy of the view in it.
 
 use std::net::Ipv4Addr;
 
@@ -13,12 +13,12 @@ use tokio::task::JoinHandle;
 
 const PROXY: &str = include_str!("../../../host/sandbox.html");
 
-/// SEP-1865, "Host Behavior", for a view that declares nothing.
+/// The policy for a view that declares nothing (SEP-1865, "Host Behavior").
 const DEFAULT_POLICY: &str = "default-src 'none'; script-src 'self' 'unsafe-inline'; \
     style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; \
     connect-src 'none'; frame-src 'none'; object-src 'none'; base-uri 'self'";
 
-/// A server that ends when it is dropped.
+/// A server with the sandbox proxy. It stops when it is dropped.
 pub(super) struct Sandbox {
     url: String,
     server: JoinHandle<()>,
@@ -46,7 +46,7 @@ impl Drop for Sandbox {
     }
 }
 
-/// A header cannot be changed by what it holds, as a `meta` element could.
+/// Sets the policy in a header, because the document could change one in a `meta` element.
 async fn proxy(Query(query): Query<Vec<(String, String)>>) -> impl IntoResponse {
     let declared = query.iter().find(|(name, _)| name == "csp");
     let policy = match declared {
@@ -57,16 +57,16 @@ async fn proxy(Query(query): Query<Vec<(String, String)>>) -> impl IntoResponse 
     ([(CONTENT_SECURITY_POLICY, policy)], Html(document))
 }
 
-/// SEP-1865, "Content Security Policy Enforcement".
+/// The policy for a view's declaration (SEP-1865, "Content Security Policy Enforcement").
 fn policy(csp: &Value) -> String {
     let resources = domains(csp, "resourceDomains");
-    let or = |list: &str, otherwise: &str| match domains(csp, list).as_str() {
-        "" => otherwise.to_owned(),
+    let domains_or = |list: &str, default: &str| match domains(csp, list).as_str() {
+        "" => default.to_owned(),
         domains => domains.trim_start().to_owned(),
     };
     let connect = domains(csp, "connectDomains");
-    let frames = or("frameDomains", "'none'");
-    let base = or("baseUriDomains", "'self'");
+    let frames = domains_or("frameDomains", "'none'");
+    let base = domains_or("baseUriDomains", "'self'");
     format!(
         "default-src 'none'; script-src 'self' 'unsafe-inline'{resources}; \
          style-src 'self' 'unsafe-inline'{resources}; connect-src 'self'{connect}; \
@@ -75,7 +75,7 @@ fn policy(csp: &Value) -> String {
     )
 }
 
-/// Each after a space. What could end a directive and begin another is no domain.
+/// The domains, each after a space, without those that contain a delimiter of directives.
 fn domains(csp: &Value, list: &str) -> String {
     let domains = csp[list].as_array().into_iter().flatten();
     let domains = domains.filter_map(Value::as_str);
