@@ -1,5 +1,5 @@
-//! What large results of one page cost the small calls of another: 100 results of 10 MiB in a row,
-//! and beside them a small call every 10 ms, whether the one before is answered or not.
+//! What large results of one page cost the small calls of another page: 100 results of 10 MiB in a row,
+//! and at the same time a small call every 10 ms, whether the previous one is answered or not.
 //!
 //! `cargo build --release -p bridge -p client-stdio && cargo bench -p e2e --bench large`. Ends with 1
 //! when the 99th percentile of the small calls reaches 50 ms.
@@ -23,56 +23,56 @@ const P99_LIMIT: Duration = Duration::from_millis(50);
 fn main() -> ExitCode {
     let runtime = Runtime::new().unwrap();
     let mut is_slow = false;
-    for leg in [Transport::Http, Transport::Stdio] {
+    for transport in [Transport::Http, Transport::Stdio] {
         for large in [LargeResult::Text, LargeResult::Rows] {
-            is_slow |= runtime.block_on(measure(leg, large)) >= P99_LIMIT;
+            is_slow |= runtime.block_on(measure(transport, large)) >= P99_LIMIT;
         }
     }
     ExitCode::from(u8::from(is_slow))
 }
 
-/// Prints what small calls take, and returns the 99th percentile beside large ones.
-async fn measure(leg: Transport, large: LargeResult) -> Duration {
-    // As much as the client can take: nothing is cut.
-    let world = TestBed::bridge_with(&["--max-client-result-bytes", "67108864"]).await;
+/// Prints the latency of small calls, and returns its 99th percentile under load.
+async fn measure(transport: Transport, large: LargeResult) -> Duration {
+    // The limit of the client, so that no result is truncated.
+    let bed = TestBed::bridge_with(&["--max-client-result-bytes", "67108864"]).await;
     let items = vec![large.tool("large", RESULT_BYTES)];
-    let _large = NativePage::open(&world, "large", items).await;
-    let _small = NativePage::open(&world, "small", vec![NativeItem::echo()]).await;
-    let client = Arc::new(McpClient::connect(&world, leg, Era::Discover).await);
+    let _large = NativePage::open(&bed, "large", items).await;
+    let _small = NativePage::open(&bed, "small", vec![NativeItem::echo()]).await;
+    let client = Arc::new(McpClient::connect(&bed, transport, Era::Discover).await);
 
-    let alone = small_calls(&client, async {
+    let baseline = small_calls(&client, async {
         let mut ticks = tokio::time::interval(SMALL_CALL_INTERVAL);
         for _ in 0..BASELINE_CALLS {
             ticks.tick().await;
         }
     });
-    let alone = LatencySummary::new(alone.await);
-    let (begin, cpu) = (Instant::now(), world.cpu_time());
-    let mut bulk = BulkClient::new(&world, leg);
-    let beside = small_calls(&client, async {
+    let baseline = LatencySummary::new(baseline.await);
+    let (begin, cpu) = (Instant::now(), bed.cpu_time());
+    let mut bulk = BulkClient::new(&bed, transport);
+    let under_load = small_calls(&client, async {
         for _ in 0..RESULTS {
             let answer = bulk.call("large").await;
-            let shown = String::from_utf8_lossy(&answer[..answer.len().min(1000)]);
-            assert!(answer.len() > RESULT_BYTES, "{shown}");
+            let excerpt = String::from_utf8_lossy(&answer[..answer.len().min(1000)]);
+            assert!(answer.len() > RESULT_BYTES, "{excerpt}");
         }
     });
-    let beside = LatencySummary::new(beside.await);
+    let under_load = LatencySummary::new(under_load.await);
 
-    let each = |whole: Duration| whole.as_secs_f64() * 1000.0 / RESULTS as f64;
-    let ratio = beside.p99.as_secs_f64() / alone.p99.as_secs_f64();
-    println!("{leg:?}, {RESULTS} results of {RESULT_BYTES} bytes ({large:?}):");
-    println!("  small calls alone:  {alone}");
-    println!("  small calls beside: {beside}; p99 {ratio:.1} times that alone");
+    let per_result = |total: Duration| total.as_secs_f64() * 1000.0 / RESULTS as f64;
+    let ratio = under_load.p99.as_secs_f64() / baseline.p99.as_secs_f64();
+    println!("{transport:?}, {RESULTS} results of {RESULT_BYTES} bytes ({large:?}):");
+    println!("  small calls without load: {baseline}");
+    println!("  small calls under load:   {under_load}; p99 {ratio:.1} times that without load");
     println!(
         "  a large result: {:.0} ms; CPU of the bridge with small calls {:.0} ms; its memory at most {} MiB",
-        each(begin.elapsed()),
-        each(world.cpu_time() - cpu),
-        world.peak_memory() / (1024 * 1024),
+        per_result(begin.elapsed()),
+        per_result(bed.cpu_time() - cpu),
+        bed.peak_memory() / (1024 * 1024),
     );
-    beside.p99
+    under_load.p99
 }
 
-/// How long small calls take, one every [`SMALL_CALL_INTERVAL`], until `work` is done.
+/// The latencies of small calls, one every [`SMALL_CALL_INTERVAL`], until `work` is done.
 async fn small_calls(client: &Arc<McpClient>, work: impl Future<Output = ()>) -> Vec<Duration> {
     let mut calls = JoinSet::new();
     let mut ticks = tokio::time::interval(SMALL_CALL_INTERVAL);

@@ -1,8 +1,8 @@
-//! What a client that never reads its stream costs the one beside it: calls of a page's tool,
-//! alone, beside stalled clients, and beside stalled clients while the tool list keeps changing.
+//! What clients that never read their stream cost another client: the latency of tool calls without
+//! them, with them, and with them while the tool list keeps changing.
 //!
-//! `cargo build --release -p bridge && cargo bench -p e2e --bench stalled`. Look at the ratios of
-//! one run.
+//! Run it with `cargo build --release -p bridge && cargo bench -p e2e --bench stalled`. Only the ratios
+//! within one run are meaningful.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -20,21 +20,21 @@ fn calls(criterion: &mut Criterion) {
     let runtime = Runtime::new().unwrap();
     let mut group = criterion.benchmark_group("a call of a healthy client");
     for (name, stalled, changing) in [
-        ("alone", 0, false),
-        ("beside 8 stalled clients", STALLED_CLIENTS, false),
+        ("without stalled clients", 0, false),
+        ("with 8 stalled clients", STALLED_CLIENTS, false),
         ("while the list changes", 0, true),
         (
-            "beside 8 stalled clients while the list changes",
+            "with 8 stalled clients while the list changes",
             STALLED_CLIENTS,
             true,
         ),
     ] {
-        let world = runtime.block_on(TestBed::bridge());
+        let bed = runtime.block_on(TestBed::bridge());
         let echo = || NativeItem::tool("echo", |call| async move { Ok(call.input().into()) });
-        let page = runtime.block_on(NativePage::open(&world, "page", vec![echo()]));
-        let client = runtime.block_on(McpClient::connect(&world, Transport::Http, Era::Initialize));
-        let stuck: Vec<_> = (0..stalled)
-            .map(|_| runtime.block_on(StalledClient::connect(&world)))
+        let page = runtime.block_on(NativePage::open(&bed, "page", vec![echo()]));
+        let client = runtime.block_on(McpClient::connect(&bed, Transport::Http, Era::Initialize));
+        let stalled_clients: Vec<_> = (0..stalled)
+            .map(|_| runtime.block_on(StalledClient::connect(&bed)))
             .collect();
         let (page, stop) = (Arc::new(page), Arc::new(AtomicBool::new(!changing)));
         let changes = runtime.spawn(change_tools(Arc::clone(&page), Arc::clone(&stop)));
@@ -45,11 +45,11 @@ fn calls(criterion: &mut Criterion) {
         });
         stop.store(true, Ordering::Relaxed);
         runtime.block_on(changes).unwrap();
-        drop(stuck);
+        drop(stalled_clients);
     }
 }
 
-/// Each change is news for every client.
+/// Changes the tool list; every client is notified of each change.
 async fn change_tools(page: Arc<NativePage>, stop: Arc<AtomicBool>) {
     while !stop.load(Ordering::Relaxed) {
         let extra = NativeItem::tool("extra", |_| async { Ok(json!(null).into()) });

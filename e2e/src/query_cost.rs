@@ -181,7 +181,7 @@ pub async fn measure_concurrent_queries(queries: usize) -> ConcurrentQueries {
         page.send_query(query(format!("q-{number}"))).await;
     }
     setup.provider.wait_for_pauses(queries).await;
-    let asked = start.elapsed();
+    let sending_time = start.elapsed();
     let during = memory();
     let start = Instant::now();
     for _ in 0..queries {
@@ -196,14 +196,14 @@ pub async fn measure_concurrent_queries(queries: usize) -> ConcurrentQueries {
         completed
     });
     let completed = join_all(answers).await.into_iter().sum();
-    let answered = start.elapsed();
+    let answering_time = start.elapsed();
     setup.agent.wait_until_idle().await;
     let used = meter.cpu_time_of_threads().unwrap().saturating_sub(cpu);
     ConcurrentQueries {
         queries,
         completed,
-        asked_s: asked.as_secs_f64(),
-        answered_s: answered.as_secs_f64(),
+        asked_s: sending_time.as_secs_f64(),
+        answered_s: answering_time.as_secs_f64(),
         before_mib: before,
         during_mib: during,
         after_mib: memory(),

@@ -35,7 +35,7 @@ struct State {
     subject: String,
     token_lifetime: Duration,
     issued: AtomicUsize,
-    refuses: AtomicBool,
+    rejects: AtomicBool,
 }
 
 impl TokenIssuer {
@@ -47,7 +47,7 @@ impl TokenIssuer {
             subject: subject.to_owned(),
             token_lifetime,
             issued: AtomicUsize::new(0),
-            refuses: AtomicBool::new(false),
+            rejects: AtomicBool::new(false),
         });
         let shared = Arc::clone(&state);
         let issue = async move || shared.respond();
@@ -85,8 +85,8 @@ impl TokenIssuer {
     }
 
     /// Sets whether requests for tokens are rejected from now on.
-    pub fn set_refusing(&self, refuses: bool) {
-        self.state.refuses.store(refuses, Ordering::SeqCst);
+    pub fn set_rejecting(&self, rejects: bool) {
+        self.state.rejects.store(rejects, Ordering::SeqCst);
     }
 
     /// A token of the user that is valid for longer than any journey.
@@ -98,7 +98,7 @@ impl TokenIssuer {
 impl State {
     fn respond(&self) -> impl IntoResponse + use<> {
         let header = [(ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
-        if self.refuses.load(Ordering::SeqCst) {
+        if self.rejects.load(Ordering::SeqCst) {
             return (StatusCode::SERVICE_UNAVAILABLE, header, String::new());
         }
         self.issued.fetch_add(1, Ordering::SeqCst);

@@ -56,7 +56,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Connects a caller, and opens an MCP session if asked to. It begins with the page `first`.
+    /// Connects a caller, and opens an MCP session if requested. It begins with the page `first`.
     pub(super) async fn open(
         route: Route,
         mut endpoint: Endpoint,

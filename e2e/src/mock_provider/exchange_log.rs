@@ -40,7 +40,7 @@ pub enum ExchangeOutcome {
     /// The whole response was sent.
     Complete,
     /// The request was rejected with this status.
-    Refused(u16),
+    Rejected(u16),
     /// The response broke off as the script said.
     Broken,
     /// The client closed the connection before the whole response was sent.

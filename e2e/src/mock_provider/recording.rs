@@ -257,16 +257,16 @@ fn scrub(text: &str, secrets: &[String]) -> String {
         clean.push_str(&rest[..begin]);
         rest = &rest[begin..];
         let end = rest.find(|c| !is_word_char(c)).unwrap_or(rest.len());
-        let (word, after) = rest.split_at(end);
+        let (token, after) = rest.split_at(end);
         let prefix = SECRET_PREFIXES
             .iter()
-            .find(|prefix| word.starts_with(**prefix));
+            .find(|prefix| token.starts_with(**prefix));
         match prefix {
-            Some(prefix) if word.len() >= 12 => {
+            Some(prefix) if token.len() >= 12 => {
                 clean.push_str(prefix);
                 clean.push_str("scrubbed");
             }
-            _ => clean.push_str(word),
+            _ => clean.push_str(token),
         }
         rest = after;
     }

@@ -101,7 +101,8 @@ impl Default for TokenUsage {
 #[serde(rename_all = "camelCase")]
 pub enum Fault {
     /// The request is rejected with the provider's error for this status.
-    Refused {
+    #[serde(rename = "refused")]
+    Rejected {
         /// The HTTP status.
         status: u16,
         /// More headers, such as `retry-after`.
@@ -201,9 +202,9 @@ impl Turn {
     }
 
     /// A turn that is rejected with this HTTP status.
-    pub fn refused(status: u16) -> Self {
+    pub fn rejected(status: u16) -> Self {
         let headers = Vec::new();
-        Self::default().fault(Fault::Refused { status, headers })
+        Self::default().fault(Fault::Rejected { status, headers })
     }
 
     /// A turn that is never answered.
@@ -240,7 +241,7 @@ impl Turn {
 
     /// Adds a header to the rejection.
     pub fn header(mut self, name: &str, value: &str) -> Self {
-        if let Some(Fault::Refused { headers, .. }) = &mut self.fault {
+        if let Some(Fault::Rejected { headers, .. }) = &mut self.fault {
             headers.push((name.to_owned(), value.to_owned()));
         }
         self

@@ -157,7 +157,7 @@ async fn play_turn(
     exchange.set_turn(number);
     let fault = turn.fault_at(state.log.count_attempt(request.body));
     match fault {
-        Some(Fault::Refused { status, headers }) => {
+        Some(Fault::Rejected { status, headers }) => {
             return error_response(&exchange, format.error_response(*status, None), headers);
         }
         Some(Fault::Silent) => return std::future::pending().await,
@@ -210,7 +210,7 @@ fn error_response(
     error: ProviderError,
     extra_headers: &[(String, String)],
 ) -> Response<Body> {
-    exchange.finish(ExchangeOutcome::Refused(error.status));
+    exchange.finish(ExchangeOutcome::Rejected(error.status));
     let mut response = Response::new(Body::from(error.body.to_string()));
     *response.status_mut() = StatusCode::from_u16(error.status).unwrap();
     let headers = response.headers_mut();

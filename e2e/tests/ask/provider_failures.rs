@@ -37,12 +37,12 @@ fn case(name: &'static str, turn: Turn, code: &'static str, requests: usize) -> 
 fn cases() -> Vec<FailureCase> {
     let text = || Turn::from_text("I begin").text(" and go on");
     let call = || Turn::from_call("look", json!({ "where": "everywhere" }));
-    let busy = |status| Turn::refused(status).header("retry-after-ms", "10");
+    let busy = |status| Turn::rejected(status).header("retry-after-ms", "10");
     vec![
-        case("401", Turn::refused(401), "ModelUnauthorized", 1),
-        case("403", Turn::refused(403), "ModelUnauthorized", 1),
-        case("404", Turn::refused(404), "ModelRequestRefused", 1),
-        case("413", Turn::refused(413), "ModelRequestRefused", 1),
+        case("401", Turn::rejected(401), "ModelUnauthorized", 1),
+        case("403", Turn::rejected(403), "ModelUnauthorized", 1),
+        case("404", Turn::rejected(404), "ModelRequestRefused", 1),
+        case("413", Turn::rejected(413), "ModelRequestRefused", 1),
         case("429", busy(429), "ModelRateLimited", 3),
         case("500", busy(500), "ModelUnavailable", 3),
         case("503", busy(503), "ModelUnavailable", 3),
@@ -173,12 +173,12 @@ async fn failures_of_ollama_have_the_expected_codes() {
 
 #[tokio::test]
 async fn a_busy_provider_is_retried_after_the_delay_it_demands() {
-    let busy = Turn::refused(429)
+    let busy = Turn::rejected(429)
         .header("retry-after", "1")
         .text("At last.")
         .times(1);
-    let overloaded = Turn::refused(529).text("At last.").times(2);
-    let without = Turn::refused(429).text("At last.").times(1);
+    let overloaded = Turn::rejected(529).text("At last.").times(2);
+    let without = Turn::rejected(429).text("At last.").times(1);
     let scripts = Scripts::from(busy)
         .with("overloaded", overloaded)
         .with("without", without);
@@ -191,7 +191,7 @@ async fn a_busy_provider_is_retried_after_the_delay_it_demands() {
         bed.provider.wait_for_end(0).await,
         bed.provider.wait_for_end(1).await,
     );
-    assert_eq!(first.outcome(), Some(ExchangeOutcome::Refused(429)));
+    assert_eq!(first.outcome(), Some(ExchangeOutcome::Rejected(429)));
     let waited = second.arrived - first.end.unwrap().1;
     assert!(waited >= Duration::from_secs(1), "{waited:?}");
     let events = QueryEvents::run(&page, query("q-2", "Hello [[overloaded]]")).await;

@@ -164,7 +164,7 @@ async fn a_failure_is_explained_and_can_be_retried() {
 
 #[tokio::test]
 async fn a_rejected_key_is_reported_but_not_shown() {
-    let demo = Demo::open(Format::OpenAi, Turn::refused(401)).await;
+    let demo = Demo::open(Format::OpenAi, Turn::rejected(401)).await;
     demo.press("ask-summary").await;
     demo.wait_for_state("failed").await;
     demo.wait_for_text("The model’s provider does not accept the key.")

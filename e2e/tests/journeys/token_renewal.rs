@@ -44,11 +44,11 @@ async fn calls_survive_token_renewals_and_the_page_a_late_token() {
     let caller = json!({ "caller": { "via": "mcp", "sub": "alice", "roles": ["editor"] } });
     assert_eq!(result.structured_content, Some(caller));
 
-    issuer.set_refusing(true);
+    issuer.set_rejecting(true);
     browser
         .wait_for("journey.mcpWeb.status.state === 'reconnecting'")
         .await;
-    issuer.set_refusing(false);
+    issuer.set_rejecting(false);
     browser
         .wait_for("journey.mcpWeb.status.state === 'connected'")
         .await;

@@ -49,7 +49,7 @@ async fn a_missing_or_unknown_key_is_rejected() {
         }
     }
     let exchanges = provider.exchanges();
-    assert_eq!(exchanges[0].outcome(), Some(ExchangeOutcome::Refused(401)));
+    assert_eq!(exchanges[0].outcome(), Some(ExchangeOutcome::Rejected(401)));
     assert_eq!(exchanges[1].headers["x-api-key"], "***");
     assert!(
         !format!("{exchanges:?}").contains("sk-another"),

@@ -121,7 +121,7 @@ async fn responses_break_off_as_the_script_says() {
 
 #[tokio::test]
 async fn faults_can_be_temporary_and_arguments_can_be_cut_off() {
-    let busy = Turn::refused(429)
+    let busy = Turn::rejected(429)
         .header("retry-after", "7")
         .text("at last")
         .times(2);
