@@ -19,6 +19,7 @@ mod endpoint;
 mod event_log;
 mod fast_path;
 mod handler;
+mod headers;
 mod input_required;
 mod large_body;
 mod notifier;

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use bridge_protocol::ErrorCode;
 use bytes::Bytes;
 use futures_util::StreamExt;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -25,16 +25,13 @@ use super::service::McpService;
 use super::session::McpSession;
 use crate::agent_queries::QueryLifetime;
 use crate::mcp::fast_path::Message;
+use crate::mcp::headers::{LAST_EVENT_ID, session_id_header};
 use crate::mcp::large_body::{BlockingBody, LargeBodyHint};
 use crate::mcp::request_kind::RequestKind;
 use crate::mcp::session_manager::PRIMING_EVENT_ID;
 use crate::web::Problem;
 use crate::web::body::read_to_end_limited;
 use bridge_auth::{Principal, RealmId};
-
-const LAST_EVENT_ID_HEADER: HeaderName = HeaderName::from_static("last-event-id");
-
-const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
 pub(crate) async fn endpoint(State(mcp): State<McpService>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
@@ -173,7 +170,7 @@ fn reject_lost_stream(
     parts: &Parts,
     session: Option<&McpSession>,
 ) -> Option<Response> {
-    let last_event_id = parts.headers.get(LAST_EVENT_ID_HEADER)?.to_str().ok()?;
+    let last_event_id = parts.headers.get(LAST_EVENT_ID)?.to_str().ok()?;
     let id = session?.id()?;
     let events = mcp.sessions.event_log();
     if parts.method != Method::GET
@@ -268,11 +265,6 @@ impl IntoResponse for InvalidMessage {
         let body = json!({ "jsonrpc": "2.0", "id": null, "error": error });
         (StatusCode::BAD_REQUEST, axum::Json(body)).into_response()
     }
-}
-
-/// As rmcp reads it: a header that is no text names no session.
-pub(super) fn session_id_header(headers: &http::HeaderMap) -> Option<&str> {
-    headers.get(SESSION_HEADER)?.to_str().ok()
 }
 
 /// A place for one more MCP session. Where there is none, the session of the same token that has been

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use futures_util::stream;
 use rmcp::model::{ContentBlock, ServerJsonRpcMessage, ServerResult};
 use rmcp::transport::streamable_http_server::session::{
@@ -18,7 +17,7 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use tokio::sync::Notify;
 
-use crate::mcp::raw_event::to_sse_message;
+use crate::mcp::raw_event::{StoredEvent, to_sse_message};
 use crate::results::encoded_size;
 use bridge_service::cpu_pool;
 use bridge_service::cpu_pool::INLINE_LIMIT;
@@ -63,16 +62,6 @@ struct LogEntry {
     number: u64,
     bytes: usize,
     event: StoredEvent,
-}
-
-/// rmcp's events are in its model, those of the lane are as they were sent.
-#[derive(Clone)]
-pub(super) enum StoredEvent {
-    Model(ServerSseMessage),
-    /// The first one of a stream, with which a client knows where to come back to.
-    Retry,
-    Notification(Bytes),
-    Response(Bytes),
 }
 
 impl EventLog {

@@ -99,7 +99,7 @@ impl ClientNotifier {
 /// False when the client is gone.
 async fn send_notifications(peer: &Peer<RoleServer>, pending: PendingNotifications) -> bool {
     let mut all_sent = true;
-    if pending.tools {
+    if pending.tools_changed {
         all_sent &= peer.notify_tool_list_changed().await.is_ok();
     }
     if pending.prompts_changed {
@@ -123,7 +123,7 @@ async fn send_to_subscription(
 ) -> bool {
     let sink = subscription.sink();
     let mut all_sent = true;
-    if pending.tools && filter.tools_list_changed == Some(true) {
+    if pending.tools_changed && filter.tools_list_changed == Some(true) {
         all_sent &= sink.notify_tool_list_changed().await.is_ok();
     }
     if pending.prompts_changed && filter.prompts_list_changed == Some(true) {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use rmcp::model::{
     CustomNotification, CustomResult, ErrorData, RequestId, ServerJsonRpcMessage,
     ServerNotification, ServerResult,
@@ -12,12 +13,22 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::mcp::event_log::StoredEvent;
 use bridge_service::cpu_pool;
 use bridge_service::cpu_pool::INLINE_LIMIT;
 
 /// A client that lost its stream comes back after this, as rmcp has it for its own.
 pub(super) const RETRY_DELAY: Duration = Duration::from_secs(3);
+
+/// An event of a stream as the log stores it. rmcp's events are values of its model; those of the
+/// fast path are the JSON that was sent.
+#[derive(Clone)]
+pub(super) enum StoredEvent {
+    Model(ServerSseMessage),
+    /// The first event of a stream: from its id a client can resume the stream.
+    Retry,
+    Notification(Bytes),
+    Response(Bytes),
+}
 
 #[derive(Deserialize)]
 struct Notification {

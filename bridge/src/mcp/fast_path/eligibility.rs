@@ -14,8 +14,8 @@ use serde_json::value::RawValue;
 
 use super::message::{Message, Meta, Params};
 use crate::mcp::convert;
-use crate::mcp::endpoint::session_id_header;
 use crate::mcp::handler::SESSION_PIN_HEADER;
+use crate::mcp::headers::session_id_header;
 use crate::mcp::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
 use crate::mcp::service::McpService;
 use crate::mcp::session::McpSession;

@@ -14,10 +14,11 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
 use crate::hub::Hub;
-use crate::mcp::event_log::{EventLog, StoredEvent};
+use crate::mcp::event_log::EventLog;
 use crate::mcp::fast_path::call_stream::{CallStream, CallStreamItem, DetachOnDrop};
 use crate::mcp::peer_client::NOTIFY_TIMEOUT;
 use crate::mcp::raw_event::RETRY_DELAY;
+use crate::mcp::raw_event::StoredEvent;
 use crate::mcp::service::KEEP_ALIVE_INTERVAL;
 use crate::mcp::session::{CallGuard, McpSession};
 use crate::results::tool_result::EncodedBody;
