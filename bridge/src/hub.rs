@@ -1,12 +1,13 @@
-//! The hub: owns the realms, carries out their effects, and wakes them when something is due.
+//! The hub owns the realms, performs their effects, and reports their deadlines to them.
 //!
-//! Every change goes through [`Hub::apply`]: lock one realm, run one event, put what it asks for
-//! into bounded outboxes, unlock. Nothing is awaited on the way.
+//! Every change goes through [`Hub::apply`]: lock one realm, run one event, send its effects to
+//! bounded channels, unlock. Nothing is awaited while a realm is locked.
 
 mod agent_port;
 mod call_channel;
 mod calls;
 mod client_notifications;
+mod clients;
 pub(crate) mod limits;
 mod outbox;
 mod realm_slots;
@@ -18,14 +19,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use bridge_protocol::{BridgeId, CallId, ErrorCode, SessionId};
-use dashmap::DashMap;
-use dashmap::mapref::entry::Entry as MapEntry;
-use tokio::sync::Semaphore;
-
-use crate::config::Config;
-use crate::results::store::ResultStore;
 use bridge_auth::RealmId;
+use bridge_protocol::{BridgeId, CallId, ErrorCode, SessionId};
 use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::fast_hash::FastHash;
 use bridge_realm::realm::{
@@ -33,10 +28,16 @@ use bridge_realm::realm::{
     Refusal,
 };
 use bridge_realm::{PageMessageLimits, page_messages};
+use dashmap::DashMap;
+use dashmap::mapref::entry::Entry as MapEntry;
+use tokio::sync::Semaphore;
+
+use crate::config::Config;
+use crate::results::store::ResultStore;
 use call_channel::CallSender;
 use outbox::OutboxSender;
 use realm_slots::{RealmClass, RealmPermit, RealmSlots};
-use timer::Timer;
+use timer::{Timer, TimerHandler};
 
 pub(crate) use agent_port::AgentPort;
 pub(crate) use call_channel::{CallMessage, CallReceiver};
@@ -44,23 +45,24 @@ pub(crate) use client_notifications::{NotificationQueue, PendingNotifications};
 pub(crate) use outbox::{OutboxReceiver, SocketCommand};
 pub(crate) use session_id_leases::{SessionIdLease, SessionIdLeases};
 
-/// See the module documentation.
+/// The realms of the bridge, and what they share.
 #[derive(Debug)]
 pub(crate) struct Hub {
     pub(crate) config: Config,
-    /// What a page may send.
+    /// Limits on the messages of pages.
     pub(crate) page_limits: PageMessageLimits,
     pub(crate) definitions: DefinitionRegistry,
     pub(crate) result_store: Arc<ResultStore>,
-    /// In boxes: the tables have room for more than there are, and move what is in them as they grow.
+    /// The entries are boxed because the tables have spare capacity and move their entries as they
+    /// grow.
     realms: DashMap<RealmId, Box<RealmEntry>, FastHash>,
-    /// One for all realms.
+    /// Shared by all realms.
     realm_limits: Arc<RealmLimits>,
     realm_slots: RealmSlots,
     /// Sockets of pages that have not authenticated yet.
     pub(crate) pending_pages: Arc<Semaphore>,
-    /// The ids of v1 sessions.
-    pub(crate) claims: Arc<SessionIdLeases>,
+    /// The session ids of pages of mcp-web 0.1.
+    pub(crate) session_id_leases: Arc<SessionIdLeases>,
     timer: Timer,
     agent: Arc<dyn AgentPort>,
     bridge_id: BridgeId,
@@ -68,14 +70,14 @@ pub(crate) struct Hub {
     stopping: AtomicBool,
 }
 
-/// A realm and the ends of the channels that its effects go to.
+/// A realm and the senders of the channels that its effects go to.
 #[derive(Debug)]
 struct RealmEntry {
     realm: Realm,
     outboxes: HashMap<ConnectionId, OutboxSender, FastHash>,
     call_senders: HashMap<CallId, CallSender, FastHash>,
     notification_queues: HashMap<ClientId, Arc<NotificationQueue>>,
-    /// When the timer will look at this realm.
+    /// When the timer reports to this realm next.
     scheduled_at: Option<Instant>,
     permit: RealmPermit,
 }
@@ -89,7 +91,7 @@ impl Hub {
         let hub = Arc::new(Self {
             realm_slots: RealmSlots::new(&config),
             pending_pages: Arc::new(Semaphore::new(config.tabs.max_pending_pages)),
-            claims: Arc::default(),
+            session_id_leases: Arc::default(),
             definitions,
             result_store: ResultStore::new(&config.results),
             realms: DashMap::default(),
@@ -102,13 +104,11 @@ impl Hub {
             stopping: AtomicBool::new(false),
             config,
         });
-        hub.timer.start(&hub);
+        hub.timer.start(Arc::downgrade(&hub));
         hub
     }
 
-    // ---- pages ----
-
-    /// A page has authenticated. Its first message waits in the outbox.
+    /// Adds an authenticated page to a realm. Its first message is in the outbox.
     pub(crate) fn page_connected(
         &self,
         realm: RealmId,
@@ -126,7 +126,7 @@ impl Hub {
             if self.stopping.load(Ordering::SeqCst) {
                 effects.extend(entry.realm.bridge_stopping(now));
             }
-            // The outbox is new: there is room for the first message.
+            // Cannot fail: the outbox is empty.
             let bridge = self.bridge_id.clone();
             let accepted = page_messages::authenticated_message(
                 &self.page_limits,
@@ -152,19 +152,17 @@ impl Hub {
         Ok((connection, outbox))
     }
 
-    /// The socket of a page is gone.
+    /// Removes the connection of a page whose socket has closed.
     pub(crate) fn connection_ended(
         &self,
         realm: RealmId,
         session: &SessionId,
         connection: ConnectionId,
-        parting: Disconnect,
+        disconnect: Disconnect,
     ) {
         self.apply(realm, |realm, now| {
-            (
-                (),
-                realm.connection_ended(session, connection, parting, now),
-            )
+            let effects = realm.connection_ended(session, connection, disconnect, now);
+            ((), effects)
         });
         if let Some(mut entry) = self.realms.get_mut(&realm) {
             entry.outboxes.remove(&connection);
@@ -172,24 +170,22 @@ impl Hub {
         self.remove_if_empty(realm);
     }
 
-    // ---- reading and changing ----
-
-    /// Reads a realm; `None` when it does not exist.
+    /// Reads a realm. Returns `None` when it does not exist.
     pub(crate) fn with_realm<T>(&self, realm: RealmId, f: impl FnOnce(&Realm) -> T) -> Option<T> {
         self.realms.get(&realm).map(|entry| f(&entry.realm))
     }
 
-    /// The same where the realm remembers what it has found.
+    /// Reads a realm that caches what it finds. Returns `None` when it does not exist.
     pub(crate) fn with_realm_mut<T>(
         &self,
         realm: RealmId,
-        look: impl FnOnce(&mut Realm) -> T,
+        f: impl FnOnce(&mut Realm) -> T,
     ) -> Option<T> {
         let mut entry = self.realms.get_mut(&realm)?;
-        Some(look(&mut entry.realm))
+        Some(f(&mut entry.realm))
     }
 
-    /// Runs one event in a realm; `None` when it does not exist.
+    /// Runs one event in a realm. Returns `None` when it does not exist.
     pub(crate) fn apply<T>(
         &self,
         id: RealmId,
@@ -201,30 +197,31 @@ impl Hub {
         Some(outcome)
     }
 
-    /// Runs one event in a realm that is made if need be; `None` when there is no room for it.
+    /// Runs one event in a realm, which is created if it does not exist. Returns `None` when the
+    /// limit of realms of this class is reached.
     fn apply_or_create<T, E>(
         &self,
         id: RealmId,
-        occupancy: RealmClass,
+        class: RealmClass,
         event: impl FnOnce(&mut RealmEntry, Now) -> Result<(T, Effects), E>,
     ) -> Option<Result<T, E>> {
         let mut entry = match self.realms.entry(id) {
             MapEntry::Occupied(mut occupied) => {
                 let entry = occupied.get_mut();
-                if entry.permit.class() < occupancy {
-                    entry.permit = self.realm_slots.try_acquire(occupancy)?;
+                if entry.permit.class() < class {
+                    entry.permit = self.realm_slots.try_acquire(class)?;
                 }
                 occupied.into_ref()
             }
             MapEntry::Vacant(vacant) => {
-                let place = self.realm_slots.try_acquire(occupancy)?;
+                let permit = self.realm_slots.try_acquire(class)?;
                 vacant.insert(Box::new(RealmEntry {
                     realm: Realm::new(Arc::clone(&self.realm_limits)),
                     outboxes: HashMap::default(),
                     call_senders: HashMap::default(),
                     notification_queues: HashMap::new(),
                     scheduled_at: None,
-                    permit: place,
+                    permit,
                 }))
             }
         };
@@ -239,53 +236,30 @@ impl Hub {
         Some(outcome)
     }
 
-    /// Carries out effects, and those that follow from a page that does not read.
+    /// Performs effects, and schedules the realm's next deadline.
     fn apply_effects(&self, id: RealmId, entry: &mut RealmEntry, effects: Effects) {
         for effect in effects {
             entry.perform(id, effect, &*self.agent);
         }
         let next = entry.realm.next_deadline();
         if let Some(at) = next
-            && entry.scheduled_at.is_none_or(|wakes_at| at < wakes_at)
+            && entry.scheduled_at.is_none_or(|scheduled| at < scheduled)
         {
             entry.scheduled_at = Some(at);
             self.timer.schedule(at, id);
         }
     }
 
-    /// The timer's turn.
-    fn on_deadline(&self, id: RealmId) {
-        if let Some(mut entry) = self.realms.get_mut(&id) {
-            entry.scheduled_at = None;
-            let effects = entry.realm.deadline_passed(self.now());
-            self.apply_effects(id, &mut entry, effects);
-        }
-        self.remove_if_empty(id);
-    }
-
-    /// Keeps no more of definitions than is wanted: the text of those that have not been asked for
-    /// since the last time, and nothing of those that no page holds any more.
-    fn compact_definitions(&self) {
-        // One realm after another: calls in others of the same shard do not wait for all of them.
-        let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
-        for id in realms {
-            if let Some(mut entry) = self.realms.get_mut(&id) {
-                let realm = &mut entry.realm;
-                realm.replace_definitions(|definition| self.definitions.compacted(definition));
-            }
-        }
-        self.definitions.remove_unused();
-    }
-
-    /// A realm takes the place of what is in it now; without anything it is forgotten.
+    /// Removes a realm that has no content. A realm with content gets the permit of the class that
+    /// its content has now.
     pub(crate) fn remove_if_empty(&self, id: RealmId) {
         self.realms.remove_if_mut(&id, |_, entry| {
-            let occupancy = RealmClass::for_realm(&entry.realm);
-            if occupancy < entry.permit.class() {
-                match self.realm_slots.try_acquire(occupancy) {
-                    Some(place) => entry.permit = place,
-                    // More tokens wait than may: this one keeps the better place it has.
-                    None if occupancy == RealmClass::Clients => {}
+            let class = RealmClass::for_realm(&entry.realm);
+            if class < entry.permit.class() {
+                match self.realm_slots.try_acquire(class) {
+                    Some(permit) => entry.permit = permit,
+                    // The limit of waiting tokens is reached: this realm keeps its higher permit.
+                    None if class == RealmClass::Clients => {}
                     None => entry.realm.clear_history(),
                 }
             }
@@ -293,7 +267,7 @@ impl Hub {
         });
     }
 
-    /// Ends every call and closes every page; those that come later too.
+    /// Ends every call and closes every page, also those that connect later.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
         let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
@@ -302,7 +276,7 @@ impl Hub {
         }
     }
 
-    /// Nothing new begins.
+    /// Whether the bridge is shutting down: nothing new begins.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
@@ -318,14 +292,39 @@ impl Hub {
     }
 }
 
-/// When the heartbeats of a connection begin. Those of pages that came at once, as after a restart,
-/// are spread over an interval.
-fn first_heartbeat_delay(connection: ConnectionId, every: Duration) -> Duration {
-    // Multiples of the golden ratio, without their whole part, are spread evenly, wherever the
-    // numbers begin and end.
+impl TimerHandler for Hub {
+    fn on_deadline(&self, id: RealmId) {
+        if let Some(mut entry) = self.realms.get_mut(&id) {
+            entry.scheduled_at = None;
+            let effects = entry.realm.deadline_passed(self.now());
+            self.apply_effects(id, &mut entry, effects);
+        }
+        self.remove_if_empty(id);
+    }
+
+    /// Compacts definitions: drops the parsed form of those that were not used since the last time,
+    /// and all of those that no page holds any more.
+    fn on_housekeeping(&self) {
+        // One realm after another: calls in other realms of the same shard do not wait for all.
+        let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
+        for id in realms {
+            if let Some(mut entry) = self.realms.get_mut(&id) {
+                let realm = &mut entry.realm;
+                realm.replace_definitions(|definition| self.definitions.compacted(definition));
+            }
+        }
+        self.definitions.remove_unused();
+    }
+}
+
+/// Returns the delay of a connection's first heartbeat. The heartbeats of pages that connect at the
+/// same time, as after a restart, are spread over an interval.
+fn first_heartbeat_delay(connection: ConnectionId, interval: Duration) -> Duration {
+    // The fractional parts of multiples of the golden ratio are spread evenly over any range of
+    // numbers.
     let spread = connection.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     // A page needs time to register: see `Realm::unregistered_since`.
-    every / 2 + every.mul_f64(spread as f64 / f64::from(u32::MAX))
+    interval / 2 + interval.mul_f64(spread as f64 / f64::from(u32::MAX))
 }
 
 impl RealmEntry {
@@ -346,44 +345,42 @@ impl RealmEntry {
                 self.send(connection, SocketCommand::Close { code, reason });
                 self.outboxes.remove(&connection);
             }
-            Effect::CompleteCall {
-                call,
-                outcome: ending,
-            } => {
-                if let Some(caller) = self.call_senders.remove(&call) {
-                    caller.complete(ending);
+            Effect::CompleteCall { call, outcome } => {
+                if let Some(sender) = self.call_senders.remove(&call) {
+                    sender.complete(outcome);
                 }
             }
             Effect::EmitEvent { call, event } => {
-                if let Some(caller) = self.call_senders.get(&call) {
-                    caller.send_event(event);
+                if let Some(sender) = self.call_senders.get(&call) {
+                    sender.send_event(event);
                 }
             }
             Effect::ClientRequestsPending { call } => {
-                if let Some(caller) = self.call_senders.get(&call) {
-                    caller.request_client();
+                if let Some(sender) = self.call_senders.get(&call) {
+                    sender.request_client();
                 }
             }
             Effect::ListChanged(kind) => {
-                for client in self.notification_queues.values() {
-                    client.list_changed(kind);
+                for queue in self.notification_queues.values() {
+                    queue.list_changed(kind);
                 }
             }
             Effect::ResourceUpdated { client, uri } => {
-                if let Some(client) = self.notification_queues.get(&client) {
-                    client.resource_updated(uri);
+                if let Some(queue) = self.notification_queues.get(&client) {
+                    queue.resource_updated(uri);
                 }
             }
             Effect::Agent(effect) => agent.perform(realm, effect),
         }
     }
 
-    /// A full outbox cuts the connection; its task reports it broken.
-    fn send(&mut self, connection: ConnectionId, outgoing: SocketCommand) {
-        let Some(page) = self.outboxes.get(&connection) else {
+    /// Sends a command to the task of a connection. A full outbox aborts the connection, whose task
+    /// then reports that it has ended.
+    fn send(&mut self, connection: ConnectionId, command: SocketCommand) {
+        let Some(outbox) = self.outboxes.get(&connection) else {
             return;
         };
-        if page.try_send(outgoing).is_err() {
+        if outbox.try_send(command).is_err() {
             self.outboxes.remove(&connection);
         }
     }
@@ -395,11 +392,11 @@ mod tests {
 
     #[test]
     fn heartbeats_of_simultaneous_connections_are_spread() {
-        let every = Duration::from_secs(20);
+        let interval = Duration::from_secs(20);
         for start in [1, 1_000_000] {
             let mut seconds = [0; 30];
             for number in start..start + 10_000 {
-                let first = first_heartbeat_delay(ConnectionId(number), every);
+                let first = first_heartbeat_delay(ConnectionId(number), interval);
                 seconds[usize::try_from(first.as_secs()).unwrap()] += 1;
             }
             let (early, spread) = seconds.split_at(10);

@@ -1,22 +1,23 @@
-//! Callers: how they start a call, hear of it, answer for their client, leave and come back.
+//! Events of callers: they start a call, deliver the responses of their client, park a call, resume
+//! it, and cancel it.
 
 use std::sync::atomic::Ordering;
 
-use bridge_protocol::{CallId, ClientRequest, ClientResponse, SessionId};
-
-use super::Hub;
-use crate::hub::call_channel::{CallReceiver, channel};
 use bridge_auth::RealmId;
+use bridge_protocol::{CallId, ClientRequest, ClientResponse, SessionId};
 use bridge_realm::realm::{CallFailure, NewCall, PageRequest};
 
+use super::Hub;
+use super::call_channel::{CallReceiver, channel};
+
 impl Hub {
-    /// An id that no other call of this life of the bridge has.
+    /// Returns an id that no other call of this process has.
     pub(crate) fn new_call_id(&self) -> CallId {
         let number = self.next_id.fetch_add(1, Ordering::Relaxed);
         CallId(format!("{}-{number}", &self.bridge_id.0[..8]))
     }
 
-    /// Starts a call; its ending arrives on the line.
+    /// Starts a call. The receiver gets its events and its outcome.
     pub(crate) fn start_call(
         &self,
         realm: RealmId,
@@ -32,20 +33,20 @@ impl Hub {
         }
         let id = call.id.clone();
         let effects = entry.realm.call_requested(session, call, self.now())?;
-        let (caller, line) = channel();
-        entry.call_senders.insert(id, caller);
+        let (sender, receiver) = channel();
+        entry.call_senders.insert(id, sender);
         self.apply_effects(realm, &mut entry, effects);
-        Ok(line)
+        Ok(receiver)
     }
 
-    /// Nobody waits for the call any more.
+    /// Cancels a call whose caller has gone.
     pub(crate) fn cancel_call(&self, realm: RealmId, call: &CallId, reason: &str) {
         self.apply(realm, |realm, now| {
             ((), realm.call_cancelled(call, reason, now))
         });
     }
 
-    /// What the page asks the client, each request once.
+    /// Takes the requests of the page to the client. Each request is returned once.
     pub(crate) fn take_client_requests(&self, realm: RealmId, call: &CallId) -> Vec<ClientRequest> {
         self.apply(realm, |realm, _| {
             (realm.take_client_requests(call), Vec::new())
@@ -53,20 +54,20 @@ impl Hub {
         .unwrap_or_default()
     }
 
-    /// The client answered.
+    /// Delivers the client's response to the page that sent the request.
     pub(crate) fn deliver_client_response(
         &self,
         realm: RealmId,
         call: &CallId,
-        answer: ClientResponse,
+        response: ClientResponse,
     ) {
         self.apply(realm, |realm, now| {
-            ((), realm.client_answered(call, answer, now))
+            ((), realm.client_answered(call, response, now))
         });
     }
 
-    /// The caller leaves with what its client must answer: the number of the round, and the
-    /// requests. `None` when nothing is open any more.
+    /// Parks a call until its client has answered the page's requests. Returns the number of the
+    /// round and the requests; `None` when no request is pending any more.
     pub(crate) fn park_call(
         &self,
         realm: RealmId,
@@ -78,20 +79,20 @@ impl Hub {
         Some(parked)
     }
 
-    /// A caller takes up a parked call. `None` when no call waits for this round.
+    /// Resumes a parked call. Returns `None` when no call waits for this round.
     pub(crate) fn resume_call(
         &self,
         realm: RealmId,
         call: &CallId,
         round: u64,
-        answers: Vec<ClientResponse>,
+        responses: Vec<ClientResponse>,
     ) -> Option<(PageRequest, CallReceiver)> {
         let mut entry = self.realms.get_mut(&realm)?;
         let now = self.now();
-        let (request, effects) = entry.realm.call_resumed(call, round, answers, now)?;
-        let (caller, line) = channel();
-        entry.call_senders.insert(call.clone(), caller);
+        let (request, effects) = entry.realm.call_resumed(call, round, responses, now)?;
+        let (sender, receiver) = channel();
+        entry.call_senders.insert(call.clone(), sender);
         self.apply_effects(realm, &mut entry, effects);
-        Some((request, line))
+        Some((request, receiver))
     }
 }

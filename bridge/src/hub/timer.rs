@@ -1,21 +1,28 @@
-//! One task that wakes realms when something in them is due.
+//! One task that reports the deadlines of all realms.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use bridge_auth::RealmId;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::Hub;
-use bridge_auth::RealmId;
-
-/// How often definitions that nobody wants any more are forgotten.
+/// How often definitions that are no longer used are dropped.
 const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What becomes due within so much of the last turn is dealt with together: the heartbeats of ten
-/// thousand pages are fifty turns in a second, not five hundred.
+/// Deadlines that pass within this time of one another are reported together: the heartbeats of ten
+/// thousand pages wake the task fifty times a second, not five hundred times.
 const COALESCE_INTERVAL: Duration = Duration::from_millis(20);
+
+/// What the timer reports to. It ends when the handler is dropped.
+pub(super) trait TimerHandler: Send + Sync + 'static {
+    /// A deadline of this realm has passed.
+    fn on_deadline(&self, realm: RealmId);
+
+    /// [`HOUSEKEEPING_INTERVAL`] has passed.
+    fn on_housekeeping(&self);
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Timer {
@@ -30,17 +37,17 @@ struct DeadlineQueue {
 }
 
 impl Timer {
-    pub(super) fn start(&self, hub: &Arc<Hub>) {
-        let task = tokio::spawn(run(Arc::clone(&self.queue), Arc::downgrade(hub)));
+    pub(super) fn start(&self, handler: Weak<impl TimerHandler>) {
+        let task = tokio::spawn(run(Arc::clone(&self.queue), handler));
         *lock(&self.task) = Some(task);
     }
 
-    /// Wakes the realm at that time. An entry that is no longer needed does no harm.
+    /// Reports the realm at this time. An entry that is no longer needed does no harm.
     pub(super) fn schedule(&self, at: Instant, realm: RealmId) {
         let mut due = lock(&self.queue.due);
-        let is_first = due.first().is_none_or(|(first, _)| at < *first);
+        let is_earliest = due.first().is_none_or(|(first, _)| at < *first);
         due.insert((at, realm));
-        if is_first {
+        if is_earliest {
             self.queue.earlier_deadline.notify_one();
         }
     }
@@ -54,7 +61,7 @@ impl Drop for Timer {
     }
 }
 
-async fn run(queue: Arc<DeadlineQueue>, hub: Weak<Hub>) {
+async fn run(queue: Arc<DeadlineQueue>, handler: Weak<impl TimerHandler>) {
     let mut housekeeping = tokio::time::interval(HOUSEKEEPING_INTERVAL);
     let mut next_wakeup = tokio::time::Instant::now().into_std();
     loop {
@@ -63,8 +70,8 @@ async fn run(queue: Arc<DeadlineQueue>, hub: Weak<Hub>) {
             () = sleep_until(first.map(|at| at.max(next_wakeup))) => {}
             () = queue.earlier_deadline.notified() => {}
             _ = housekeeping.tick() => {
-                let Some(hub) = hub.upgrade() else { return };
-                hub.compact_definitions();
+                let Some(handler) = handler.upgrade() else { return };
+                handler.on_housekeeping();
             }
         }
         let now = tokio::time::Instant::now().into_std();
@@ -73,8 +80,10 @@ async fn run(queue: Arc<DeadlineQueue>, hub: Weak<Hub>) {
         }
         next_wakeup = now + COALESCE_INTERVAL;
         while let Some(realm) = queue.pop_due(now) {
-            let Some(hub) = hub.upgrade() else { return };
-            hub.on_deadline(realm);
+            let Some(handler) = handler.upgrade() else {
+                return;
+            };
+            handler.on_deadline(realm);
         }
     }
 }
@@ -103,24 +112,27 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
-    use bridge_realm::definition::DefinitionRegistry;
+
+    struct NoHandler;
+
+    impl TimerHandler for NoHandler {
+        fn on_deadline(&self, _: RealmId) {}
+        fn on_housekeeping(&self) {}
+    }
 
     #[tokio::test(start_paused = true)]
     async fn deadlines_within_the_interval_are_coalesced() {
-        let hub = Hub::new(
-            Config::default(),
-            DefinitionRegistry::new(|_, _| Ok(()), 1000),
-            Arc::<crate::agent_queries::AgentQueries>::default(),
-        );
+        let handler = Arc::new(NoHandler);
+        let timer = Timer::default();
+        timer.start(Arc::downgrade(&handler));
         let realm = RealmId::from_token("token-of-a-test-0123456789");
         let start = tokio::time::Instant::now();
-        let waiting = || lock(&hub.timer.queue.due).len();
+        let waiting = || lock(&timer.queue.due).len();
         // The task has begun.
         tokio::time::sleep(COALESCE_INTERVAL).await;
         let [first, second] = [2, 3].map(|turns| start.into_std() + turns * COALESCE_INTERVAL);
         for at in [first, first + COALESCE_INTERVAL / 4, second] {
-            hub.timer.schedule(at, realm);
+            timer.schedule(at, realm);
         }
         tokio::time::sleep_until((first + COALESCE_INTERVAL / 2).into()).await;
         assert_eq!(waiting(), 2);
