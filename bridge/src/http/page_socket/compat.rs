@@ -1,26 +1,29 @@
-//! What is different on the socket of a v1 page.
+//! What is different on the socket of a page of mcp-web 0.1.
 //!
-//! Its silence ends nothing: a page of v1 that was cut comes back late or not at all. The pings go
-//! on all the same: they keep idle lines open in proxies, and let TCP notice a peer that is gone.
+//! A silent page is not disconnected, because such a page reconnects late or not at all. It still
+//! receives pings: they keep idle connections open in proxies, and let TCP notice that the peer is
+//! gone.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use bridge_protocol::{BridgeToPage, CallId, CloseCode, ErrorCode};
-
-use super::{ConnectionEnd, PageSession, PageSocket};
-use crate::compat::page_codec;
-use crate::compat::page_codec::{BadFrame, CompatInbound, ResourceContent, StrictMode};
-use crate::hub::{OutboxReceiver, SocketCommand};
 use bridge_json::RawJson;
+use bridge_protocol::{BridgeToPage, CallId, CloseCode, ErrorCode};
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
 use bridge_realm::realm::{Answer, CallFailure};
 
-/// The close that answers a frame which is no message.
+use super::connection_end::ConnectionEnd;
+use super::page_session::PageSession;
+use super::socket::PageSocket;
+use crate::compat::page_codec;
+use crate::compat::page_codec::{BadFrame, CompatInbound, ResourceContent, StrictMode};
+use crate::hub::{OutboxReceiver, SocketCommand};
+
+/// Closes the socket after a frame that is not a message.
 pub(super) fn invalid_frame() -> CloseFrame {
     CloseFrame::new(CloseCode::UnsupportedData, BadFrame::REASON)
 }
 
-/// Whether this may come before a page of v1 has authenticated.
+/// Whether a page of mcp-web 0.1 may send this before it has authenticated.
 pub(super) fn is_allowed_before_auth(text: &str) -> bool {
     matches!(
         page_codec::decode(text, StrictMode(false)),
@@ -28,7 +31,7 @@ pub(super) fn is_allowed_before_auth(text: &str) -> bool {
     )
 }
 
-/// Queues what waited for the page when it authenticated again: its calls go on.
+/// Queues the messages that were in the outbox when the page authenticated again: its calls go on.
 pub(super) fn queue_pending(socket: &mut PageSocket, outbox: &mut OutboxReceiver) {
     while let Some(SocketCommand::Message(message)) = outbox.try_recv() {
         if matches!(message, BridgeToPage::SessionClosed(_)) {
@@ -40,30 +43,31 @@ pub(super) fn queue_pending(socket: &mut PageSocket, outbox: &mut OutboxReceiver
     }
 }
 
-/// So many refused resources of a connection are in the log: a page may register without end.
-const MAX_LOGGED_REFUSALS: usize = 32;
+/// How many rejected resources of one connection are logged: a page may register without end.
+const MAX_LOGGED_REJECTIONS: usize = 32;
 
-/// Names and reasons are so long there at most.
+/// The longest name or reason in the log, in characters.
 const MAX_LOGGED_TEXT_CHARS: usize = 256;
 
-/// The resources that a connection was refused. Its page cannot be told, but the log can: of each
-/// name once.
+/// The rejected resources of a connection. The protocol has no message for them, so they are logged,
+/// each name once.
 #[derive(Debug, Default)]
-pub(super) struct RefusedResources {
-    /// Hashes of the names: those may be long.
+pub(super) struct RejectedResources {
+    /// Hashes of the names, which may be long.
     logged: Vec<u64>,
 }
 
-impl RefusedResources {
-    /// Logs what a page is to be told, if it is a refusal that is news.
+impl RejectedResources {
+    /// Logs a message to the page if it rejects a resource that has not been logged yet.
     pub(super) fn log(&mut self, page: &PageSession, message: &BridgeToPage) {
-        let Some(refused) = page_codec::resource_rejection(message) else {
+        let Some(rejection) = page_codec::resource_rejection(message) else {
             return;
         };
-        let uri = refused.name.as_deref().unwrap_or_default();
+        let uri = rejection.name.as_deref().unwrap_or_default();
         if self.is_new(uri) {
-            let short = |text: &str| text.chars().take(MAX_LOGGED_TEXT_CHARS).collect::<String>();
-            let (uri, why) = (short(uri), short(&refused.message));
+            let truncate =
+                |text: &str| -> String { text.chars().take(MAX_LOGGED_TEXT_CHARS).collect() };
+            let (uri, why) = (truncate(uri), truncate(&rejection.message));
             tracing::info!(session = ?page.session, uri, why, "resource refused");
         }
     }
@@ -71,12 +75,12 @@ impl RefusedResources {
     fn is_new(&mut self, uri: &str) -> bool {
         let mut hasher = DefaultHasher::new();
         uri.hash(&mut hasher);
-        let name = hasher.finish();
-        let is_news = self.logged.len() < MAX_LOGGED_REFUSALS && !self.logged.contains(&name);
-        if is_news {
-            self.logged.push(name);
+        let hash = hasher.finish();
+        let is_new = self.logged.len() < MAX_LOGGED_REJECTIONS && !self.logged.contains(&hash);
+        if is_new {
+            self.logged.push(hash);
         }
-        is_news
+        is_new
     }
 }
 
@@ -85,15 +89,17 @@ impl PageSession {
         StrictMode(self.hub.config.compat.is_some())
     }
 
-    /// One message of the page.
-    pub(super) fn on_compat_message(&self, heard: CompatInbound) -> Result<(), ConnectionEnd> {
-        match heard {
+    /// Applies a message of a page of mcp-web 0.1.
+    pub(super) fn on_compat_message(&self, message: CompatInbound) -> Result<(), ConnectionEnd> {
+        match message {
             CompatInbound::Message(message) => {
                 return self.on_message(message).map_err(ConnectionEnd::Close);
             }
             CompatInbound::Authenticate(hello) => return Err(ConnectionEnd::Reauthenticate(hello)),
             CompatInbound::Activity(at_ms) => self.on_activity(at_ms),
-            CompatInbound::ResourceResponse(call, content) => self.on_resource_read(call, content),
+            CompatInbound::ResourceResponse(call, content) => {
+                self.on_resource_response(call, content)
+            }
             CompatInbound::Unknown(_) => {}
         }
         Ok(())
@@ -107,8 +113,8 @@ impl PageSession {
         });
     }
 
-    /// Its answer does not name the resource: the call does.
-    fn on_resource_read(&self, call: CallId, content: Result<ResourceContent, String>) {
+    /// Applies a response to a resource read. It does not name the resource; the call does.
+    fn on_resource_response(&self, call: CallId, content: Result<ResourceContent, String>) {
         let uri = self.hub.with_realm(self.realm, |realm| {
             realm
                 .call_resource_uri(&self.session, &call)
@@ -119,10 +125,7 @@ impl PageSession {
         let contents = |content| page_codec::encode_contents(&uri, content);
         let answer = content.map(|content| Answer::Value(contents(content).map(RawJson::Owned)));
         let event = PageEvent::Answered(call, answer.map_err(failed));
-        self.hub.apply(self.realm, |realm, now| {
-            let effects = event.apply(realm, &self.session, self.connection, now);
-            ((), effects)
-        });
+        self.apply(event);
     }
 }
 
@@ -131,13 +134,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refused_resources_are_logged_once_and_bounded() {
-        let mut refused = RefusedResources::default();
-        assert!(refused.is_new("a:b"));
-        assert!(!refused.is_new("a:b"));
-        let names = (1..2 * MAX_LOGGED_REFUSALS).map(|n| format!("a:{n}"));
-        let told = names.filter(|name| refused.is_new(name)).count();
-        assert_eq!(told, MAX_LOGGED_REFUSALS - 1);
-        assert!(!refused.is_new("another"));
+    fn rejected_resources_are_logged_once_and_bounded() {
+        let mut rejected = RejectedResources::default();
+        assert!(rejected.is_new("a:b"));
+        assert!(!rejected.is_new("a:b"));
+        let names = (1..2 * MAX_LOGGED_REJECTIONS).map(|n| format!("a:{n}"));
+        let logged = names.filter(|name| rejected.is_new(name)).count();
+        assert_eq!(logged, MAX_LOGGED_REJECTIONS - 1);
+        assert!(!rejected.is_new("another"));
     }
 }

@@ -1,67 +1,80 @@
-//! One task for each page: it waits for the page, and for what the page is to be told, at the same
-//! time, and holds next to nothing while neither says anything.
+//! The task of a connected page. It waits at the same time for frames of the page and for commands in
+//! its outbox, and holds almost no memory while neither arrives.
 
 use std::task::{Context, Poll, ready};
 
+use bridge_json::RawJson;
 use bridge_protocol::limits::PART_BYTES;
 use bridge_protocol::{
     BridgeToPage, CallId, CloseCode, DecodeError, ErrorCode, PageToBridge, parts,
 };
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
-
-use super::{
-    ConnectionEnd, MAX_LOGGED_CHARS, PageConnection, PageSession, PageSocket, binary_unsupported,
-    compat, disconnect_for_code, error_excerpt, frame_too_big, invalid_json, reassembly,
-};
-use crate::compat::page_codec;
-use crate::compat::page_codec::{BadFrame, CompatInbound};
-use crate::http::page_socket::token_renewal::TokenRenewals;
-use crate::hub::{OutboxReceiver, SocketCommand};
-use crate::websocket::{Frame, SocketError};
-use bridge_json::RawJson;
 use bridge_realm::page_messages::{CloseFrame, parse_long_response};
 use bridge_realm::realm::{Disconnect, PageProtocol};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-/// The value of an answer that has so many bytes is left where it came. It keeps the message in memory,
-/// and what was read with it.
-const LONG_ANSWER_BYTES: usize = 16 * 1024;
+use super::compat::{self, RejectedResources};
+use super::connection_end::{ConnectionEnd, disconnect_for_code};
+use super::page_session::PageSession;
+use super::reassembly::Reassembler;
+use super::socket::{PageSocket, binary_unsupported, frame_too_big, invalid_message};
+use super::token_renewal::TokenRenewals;
+use crate::compat::page_codec;
+use crate::compat::page_codec::{BadFrame, CompatInbound};
+use crate::hub::{OutboxReceiver, SocketCommand};
+use crate::websocket::{Frame, SocketError};
 
-/// One pass over so many bytes takes less than half a millisecond: longer to send for somebody.
+/// The longest unknown message type in the log, in characters.
+const MAX_LOGGED_CHARS: usize = 64;
+
+/// From this length, in bytes, the value of a response is not copied out of its message. The value
+/// then keeps the message in memory, and whatever was read from the socket together with it.
+const LONG_RESPONSE_BYTES: usize = 16 * 1024;
+
+/// Up to this length, in bytes, a message is scanned on the task: one pass takes less than half a
+/// millisecond, which is less than moving it to another thread costs.
 const MAX_INLINE_SCAN_BYTES: usize = 1024 * 1024;
 
-/// Longer messages than this, in bytes, are read on a thread of their own: other pages have calls
-/// meanwhile.
+/// Messages longer than this, in bytes, are decoded on a thread for blocking work, so that they do
+/// not delay the calls of other pages.
 const MAX_INLINE_DECODE_BYTES: usize = 128 * 1024;
 
-/// With so much unsent, nothing more is taken out of the outbox: it counts what waits.
+/// While this many bytes are unsent, nothing more is taken out of the outbox, which limits what waits.
 const MAX_UNSENT_BYTES: usize = 32 * 1024;
 
-/// A message that was read.
-pub(super) enum DecodedMessage {
+/// The result of decoding one message.
+enum DecodedMessage {
     V2(Result<PageToBridge, DecodeError>),
     V1(Result<CompatInbound, BadFrame>),
-    /// An answer that is long.
-    LongAnswer(CallId, RawJson),
+    /// A response of at least [`LONG_RESPONSE_BYTES`].
+    LongResponse(CallId, RawJson),
 }
 
-/// What a page's task knows from one message to the next.
+/// The connection of an authenticated page.
+pub(super) struct PageConnection {
+    pub(super) socket: PageSocket,
+    pub(super) page: PageSession,
+    pub(super) outbox: OutboxReceiver,
+    state: ConnectionState,
+}
+
+/// What the task keeps from one message to the next.
 #[derive(Default)]
-pub(super) struct ConnectionState {
-    reassembler: Option<Box<reassembly::Reassembler>>,
-    /// A long message that is being read. Nothing that comes after it is looked at before.
+struct ConnectionState {
+    reassembler: Option<Box<Reassembler>>,
+    /// A long message that is being decoded. Frames after it are not read before it is done.
     decoding: Option<BoxFuture<'static, DecodedMessage>>,
     renewals: Option<Box<TokenRenewals>>,
-    /// Messages so far that were too long for one frame.
+    /// The number of messages so far that were too long for one frame.
     split_messages: u64,
-    /// Why the session ended, once the page has heard it.
+    /// Why the session ended, once that was sent to the page.
     announced_end: Option<ErrorCode>,
     unknown_type_logged: bool,
-    refused_resources: compat::RefusedResources,
+    rejected_resources: RejectedResources,
 }
 
-/// What happened.
+/// What the task reacts to.
 enum Event {
     Outgoing(Option<SocketCommand>),
     Frame(Result<Frame, SocketError>),
@@ -71,19 +84,28 @@ enum Event {
 type Flow = Result<(), ConnectionEnd>;
 
 impl PageConnection {
-    /// Until the socket ends.
+    pub(super) fn new(socket: PageSocket, page: PageSession, outbox: OutboxReceiver) -> Self {
+        Self {
+            socket,
+            page,
+            outbox,
+            state: ConnectionState::default(),
+        }
+    }
+
+    /// Serves the page until its connection ends.
     pub(super) async fn serve(&mut self) -> ConnectionEnd {
         let PageConnection {
             socket,
             page,
             outbox,
-            state: serving,
+            state,
         } = self;
-        *serving = ConnectionState::default();
+        *state = ConnectionState::default();
         std::future::poll_fn(|cx| {
             loop {
-                let step = ready!(serving.poll_event(page, socket, outbox, cx));
-                if let Err(end) = page.on_event(serving, socket, outbox, step) {
+                let event = ready!(state.poll_event(page, socket, outbox, cx));
+                if let Err(end) = page.on_event(state, socket, outbox, event) {
                     return Poll::Ready(end);
                 }
             }
@@ -95,68 +117,68 @@ impl PageConnection {
 impl PageSession {
     fn on_event(
         &self,
-        serving: &mut ConnectionState,
+        state: &mut ConnectionState,
         socket: &mut PageSocket,
         outbox: &OutboxReceiver,
-        step: Event,
+        event: Event,
     ) -> Flow {
-        match step {
-            Event::Outgoing(Some(outgoing)) => self.on_outgoing(serving, socket, outgoing),
+        match event {
+            Event::Outgoing(Some(command)) => self.on_outgoing(state, socket, command),
             Event::Outgoing(None) => Err(ConnectionEnd::Aborted),
-            Event::Frame(came) => {
+            Event::Frame(frame) => {
                 outbox.record_read();
-                self.on_frame(serving, came)
+                self.on_frame(state, frame)
             }
-            Event::Decoded(read) => self.on_decoded(serving, read),
+            Event::Decoded(message) => self.on_decoded(state, message),
         }
     }
 
     fn on_outgoing(
         &self,
-        serving: &mut ConnectionState,
+        state: &mut ConnectionState,
         socket: &mut PageSocket,
-        outgoing: SocketCommand,
+        command: SocketCommand,
     ) -> Flow {
-        match (outgoing, self.protocol) {
+        match (command, self.protocol) {
             (SocketCommand::Ping, _) => socket.queue_ping(),
             (SocketCommand::Message(message), PageProtocol::V2) => {
                 let text = message.encode();
                 if text.len() <= PART_BYTES {
                     socket.queue_text(text);
                 } else {
-                    serving.split_messages += 1;
-                    for part in parts::split(&text, serving.split_messages) {
+                    state.split_messages += 1;
+                    for part in parts::split(&text, state.split_messages) {
                         socket.queue_text(part);
                     }
                 }
             }
             (SocketCommand::Message(message), PageProtocol::V1) => {
-                if let BridgeToPage::SessionClosed(ended) = &message {
-                    serving.announced_end = Some(ended.code);
+                if let BridgeToPage::SessionClosed(closed) = &message {
+                    state.announced_end = Some(closed.code);
                 }
-                serving.refused_resources.log(self, &message);
+                state.rejected_resources.log(self, &message);
                 if let Some(text) = page_codec::encode(&message) {
                     socket.queue_text(text);
                 }
             }
-            (SocketCommand::Close { code, reason }, dialect) => {
-                let closing = CloseFrame::new(code, reason);
-                return Err(ConnectionEnd::Close(match dialect {
-                    PageProtocol::V2 => closing,
-                    PageProtocol::V1 => page_codec::close_frame(closing, serving.announced_end),
+            (SocketCommand::Close { code, reason }, protocol) => {
+                let close_frame = CloseFrame::new(code, reason);
+                return Err(ConnectionEnd::Close(match protocol {
+                    PageProtocol::V2 => close_frame,
+                    PageProtocol::V1 => page_codec::close_frame(close_frame, state.announced_end),
                 }));
             }
         }
         Ok(())
     }
 
-    fn on_frame(&self, serving: &mut ConnectionState, came: Result<Frame, SocketError>) -> Flow {
-        match (came, self.protocol) {
+    fn on_frame(&self, state: &mut ConnectionState, frame: Result<Frame, SocketError>) -> Flow {
+        match (frame, self.protocol) {
             (Ok(Frame::PingPong), _) => Ok(()),
-            (Ok(Frame::Text(text)), PageProtocol::V2) => self.on_text_frame(serving, text),
+            (Ok(Frame::Text(text)), PageProtocol::V2) => self.on_text_frame(state, text),
             (Ok(Frame::Text(text)), PageProtocol::V1) => {
                 let strict = self.strict_mode();
-                self.decode_message(serving, text, move |text| {
+                self.decode_message(state, text, move |text| {
                     DecodedMessage::V1(page_codec::decode(text, strict))
                 })
             }
@@ -176,107 +198,102 @@ impl PageSession {
         }
     }
 
-    /// A whole message, or a part of one.
-    fn on_text_frame(&self, serving: &mut ConnectionState, frame: Utf8Bytes) -> Flow {
+    /// Receives a whole message, or a part of one.
+    fn on_text_frame(&self, state: &mut ConnectionState, frame: Utf8Bytes) -> Flow {
         let text = if parts::is_part(&frame) {
-            let limit = self.hub.config.max_message_bytes();
-            let assembler = serving
+            let max_bytes = self.hub.config.max_message_bytes();
+            let reassembler = state
                 .reassembler
-                .get_or_insert_with(|| Box::new(reassembly::Reassembler::new(limit)));
-            match assembler.push(&frame).map_err(ConnectionEnd::Close)? {
+                .get_or_insert_with(|| Box::new(Reassembler::new(max_bytes)));
+            match reassembler.push(&frame).map_err(ConnectionEnd::Close)? {
                 Some(message) => {
-                    if !assembler.is_receiving() {
-                        serving.reassembler = None;
+                    if !reassembler.is_receiving() {
+                        state.reassembler = None;
                     }
                     message.into()
                 }
                 None => {
-                    self.part_arrived();
+                    self.on_part();
                     return Ok(());
                 }
             }
         } else {
             frame
         };
-        if text.len() < LONG_ANSWER_BYTES {
-            return self.on_decoded(serving, decode(&text));
+        if text.len() < LONG_RESPONSE_BYTES {
+            return self.on_decoded(state, decode(&text));
         }
         if text.len() > MAX_INLINE_SCAN_BYTES {
-            return self.decode_message(serving, text, |text| {
-                decode_long_answer(text).unwrap_or_else(|| decode(text))
+            return self.decode_message(state, text, |text| {
+                decode_long_response(text).unwrap_or_else(|| decode(text))
             });
         }
-        match decode_long_answer(&text) {
-            Some(read) => self.on_decoded(serving, read),
-            None => self.decode_message(serving, text, |text| decode(text)),
+        match decode_long_response(&text) {
+            Some(message) => self.on_decoded(state, message),
+            None => self.decode_message(state, text, |text| decode(text)),
         }
     }
 
-    /// Reads a message, elsewhere if it is long.
+    /// Decodes a message, on a thread for blocking work if it is long.
     fn decode_message(
         &self,
-        serving: &mut ConnectionState,
+        state: &mut ConnectionState,
         text: Utf8Bytes,
         decode: impl FnOnce(&Utf8Bytes) -> DecodedMessage + Send + 'static,
     ) -> Flow {
         if text.len() <= MAX_INLINE_DECODE_BYTES {
-            return self.on_decoded(serving, decode(&text));
+            return self.on_decoded(state, decode(&text));
         }
-        let reading = tokio::task::spawn_blocking(move || decode(&text));
-        let dialect = self.protocol;
-        serving.decoding = Some(Box::pin(reading.map(move |read| match (read, dialect) {
-            (Ok(read), _) => read,
-            (Err(_), PageProtocol::V1) => DecodedMessage::V1(Err(BadFrame)),
-            (Err(stopped), PageProtocol::V2) => {
-                let error = serde::de::Error::custom(stopped);
-                DecodedMessage::V2(Err(DecodeError::NotAMessage(error)))
+        let task = tokio::task::spawn_blocking(move || decode(&text));
+        let protocol = self.protocol;
+        state.decoding = Some(Box::pin(task.map(move |message| {
+            match (message, protocol) {
+                (Ok(message), _) => message,
+                (Err(_), PageProtocol::V1) => DecodedMessage::V1(Err(BadFrame)),
+                (Err(stopped), PageProtocol::V2) => {
+                    let error = serde::de::Error::custom(stopped);
+                    DecodedMessage::V2(Err(DecodeError::NotAMessage(error)))
+                }
             }
         })));
         Ok(())
     }
 
-    fn on_decoded(&self, serving: &mut ConnectionState, read: DecodedMessage) -> Flow {
-        match read {
+    fn on_decoded(&self, state: &mut ConnectionState, message: DecodedMessage) -> Flow {
+        match message {
             DecodedMessage::V2(Ok(PageToBridge::Leaving {})) => {
                 Err(ConnectionEnd::Disconnected(Disconnect::DocumentGone))
             }
-            DecodedMessage::V2(Ok(PageToBridge::Renew(fresh))) => {
-                self.renew(&mut serving.renewals, fresh);
+            DecodedMessage::V2(Ok(PageToBridge::Renew(renewal))) => {
+                self.renew(&mut state.renewals, renewal);
                 Ok(())
             }
             DecodedMessage::V2(Ok(message)) => {
                 self.on_message(message).map_err(ConnectionEnd::Close)
             }
-            DecodedMessage::LongAnswer(call, value) => {
-                self.on_long_answer(call, value);
+            DecodedMessage::LongResponse(call, value) => {
+                self.on_long_response(call, value);
                 Ok(())
             }
-            DecodedMessage::V2(Err(DecodeError::UnknownType(kind))) => {
-                self.log_unknown_type(serving, &kind);
+            DecodedMessage::V2(Err(DecodeError::UnknownType(kind)))
+            | DecodedMessage::V1(Ok(CompatInbound::Unknown(kind))) => {
+                self.log_unknown_type(state, &kind);
                 Ok(())
             }
-            DecodedMessage::V2(Err(error @ DecodeError::NotAMessage(_))) => {
-                Err(ConnectionEnd::Close(invalid_json(&error)))
-            }
-            DecodedMessage::V2(Err(error @ DecodeError::BadFields { .. })) => {
-                let reason = error_excerpt(&error);
-                Err(ConnectionEnd::Close(CloseFrame::new(
-                    CloseCode::PolicyViolation,
-                    reason,
-                )))
-            }
+            DecodedMessage::V2(Err(error @ DecodeError::NotAMessage(_))) => Err(
+                ConnectionEnd::Close(invalid_message(CloseCode::UnsupportedData, &error)),
+            ),
+            DecodedMessage::V2(Err(error @ DecodeError::BadFields { .. })) => Err(
+                ConnectionEnd::Close(invalid_message(CloseCode::PolicyViolation, &error)),
+            ),
             DecodedMessage::V1(Err(BadFrame)) => Err(ConnectionEnd::Close(compat::invalid_frame())),
-            DecodedMessage::V1(Ok(CompatInbound::Unknown(kind))) => {
-                self.log_unknown_type(serving, &kind);
-                Ok(())
-            }
-            DecodedMessage::V1(Ok(heard)) => self.on_compat_message(heard),
+            DecodedMessage::V1(Ok(message)) => self.on_compat_message(message),
         }
     }
 
-    /// Told once for each connection.
-    fn log_unknown_type(&self, serving: &mut ConnectionState, kind: &str) {
-        if !std::mem::replace(&mut serving.unknown_type_logged, true) {
+    /// Logs an unknown message type, once for each connection.
+    fn log_unknown_type(&self, state: &mut ConnectionState, kind: &str) {
+        if !std::mem::replace(&mut state.unknown_type_logged, true) {
             let kind: String = kind.chars().take(MAX_LOGGED_CHARS).collect();
             tracing::info!(session = ?self.session, kind, "unknown message type ignored");
         }
@@ -287,12 +304,13 @@ fn decode(text: &str) -> DecodedMessage {
     DecodedMessage::V2(PageToBridge::decode(text))
 }
 
-fn decode_long_answer(text: &Utf8Bytes) -> Option<DecodedMessage> {
-    parse_long_response(text).map(|(call, value)| DecodedMessage::LongAnswer(call, value))
+fn decode_long_response(text: &Utf8Bytes) -> Option<DecodedMessage> {
+    parse_long_response(text).map(|(call, value)| DecodedMessage::LongResponse(call, value))
 }
 
 impl ConnectionState {
-    /// What happens next. Everything that can go on does, whatever the rest waits for.
+    /// Polls for the next event. Writing, renewals and reading make progress independently of one
+    /// another.
     fn poll_event(
         &mut self,
         page: &PageSession,
@@ -303,19 +321,19 @@ impl ConnectionState {
         loop {
             let unsent = socket.unsent_bytes();
             if unsent < MAX_UNSENT_BYTES {
-                if let Poll::Ready(outgoing) = outbox.poll_recv(cx) {
-                    return Poll::Ready(Event::Outgoing(outgoing));
+                if let Poll::Ready(command) = outbox.poll_recv(cx) {
+                    return Poll::Ready(Event::Outgoing(command));
                 }
             } else if outbox.poll_aborted(cx).is_ready() {
                 return Poll::Ready(Event::Outgoing(None));
             }
-            if let Poll::Ready(Err(broken)) = socket.poll_flush(cx) {
-                return Poll::Ready(Event::Frame(Err(broken)));
+            if let Poll::Ready(Err(error)) = socket.poll_flush(cx) {
+                return Poll::Ready(Event::Frame(Err(error)));
             }
             if socket.unsent_bytes() < unsent {
                 outbox.record_write();
             }
-            // There is room again.
+            // Otherwise the flush has made room for another command.
             if unsent < MAX_UNSENT_BYTES || socket.unsent_bytes() >= MAX_UNSENT_BYTES {
                 break;
             }
@@ -327,9 +345,9 @@ impl ConnectionState {
         }
         match &mut self.decoding {
             None => socket.poll_next(cx).map(Event::Frame),
-            Some(reading) => reading.poll_unpin(cx).map(|read| {
+            Some(task) => task.poll_unpin(cx).map(|message| {
                 self.decoding = None;
-                Event::Decoded(read)
+                Event::Decoded(message)
             }),
         }
     }

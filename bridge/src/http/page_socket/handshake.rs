@@ -1,28 +1,32 @@
-//! Letting a page in, by its first frame.
+//! The first frame of a page authenticates it.
 
 use std::sync::Arc;
 
+use bridge_auth::{AuthError, Authenticator, InsufficientScope, Principal, Scope};
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, CloseCode, DecodeError, ErrorCode, PROTOCOL_VERSION,
     PageToBridge, SessionId,
 };
+use bridge_realm::page_messages::CloseFrame;
+use bridge_realm::realm::{PageHello, PageProtocol};
+use bridge_service::OriginCheck;
 use tokio::time::timeout;
 
-use super::{HandshakeContext, PageSession, PageSocket, binary_unsupported, compat, frame_too_big};
+use super::compat;
+use super::context::HandshakeContext;
+use super::page_session::PageSession;
+use super::socket::{PageSocket, binary_unsupported, frame_too_big};
 use crate::compat::page_codec;
 use crate::hub::OutboxReceiver;
 use crate::web::AppState;
 use crate::web::guard;
 use crate::websocket::{Frame, SocketError};
-use bridge_auth::{AuthError, Authenticator, InsufficientScope, Principal, Scope};
-use bridge_realm::page_messages::CloseFrame;
-use bridge_realm::realm::{PageHello, PageProtocol};
-use bridge_service::OriginCheck;
 
-/// Why a page is not let in.
+/// Why a handshake has failed.
 pub(super) enum HandshakeError {
-    /// The peer went away first.
+    /// The peer disconnected first.
     PeerLeft,
+    /// The bridge rejects the page: the close frame, and the message before it.
     Rejected(CloseFrame, Option<AuthenticationFailed>),
 }
 
@@ -32,73 +36,73 @@ impl HandshakeError {
         HandshakeError::Rejected(reason, Some(AuthenticationFailed { error, code }))
     }
 
-    /// In the words of the page's dialect. `name`: what it wants to be called.
+    /// A rejection in the page's protocol. `name` is the session name that the page asked for.
     fn for_protocol(
-        dialect: PageProtocol,
+        protocol: PageProtocol,
         code: ErrorCode,
         error: String,
         name: Option<&str>,
     ) -> Self {
-        if dialect == PageProtocol::V2 {
+        if protocol == PageProtocol::V2 {
             return HandshakeError::new(code, error);
         }
-        let (failure, closing) = page_codec::rejection(code, error, name);
-        HandshakeError::Rejected(closing, Some(failure))
+        let (failure, close_frame) = page_codec::rejection(code, error, name);
+        HandshakeError::Rejected(close_frame, Some(failure))
     }
 }
 
-/// Lets a page in by its first frame.
+/// Authenticates a page by its first frame.
 pub(super) async fn accept(
-    visit: &HandshakeContext,
+    context: &HandshakeContext,
     socket: &mut PageSocket,
 ) -> Result<(PageSession, OutboxReceiver), HandshakeError> {
-    if let OriginCheck::Foreign(origin) = &visit.origin {
+    if let OriginCheck::Foreign(origin) = &context.origin {
         return Err(HandshakeError::new(
             ErrorCode::OriginNotAllowed,
             guard::origin_rejected(origin).message,
         ));
     }
-    let hello = recv_authenticate(&visit.edge, socket).await?;
-    authenticate(visit, hello).await
+    let hello = recv_authenticate(&context.state, socket).await?;
+    authenticate(context, hello).await
 }
 
-/// Lets a page in that says who it is.
+/// Authenticates a page by its `authenticate` message, and connects it to its realm.
 pub(super) async fn authenticate(
-    visit: &HandshakeContext,
+    context: &HandshakeContext,
     hello: Authenticate,
 ) -> Result<(PageSession, OutboxReceiver), HandshakeError> {
     let HandshakeContext {
-        edge,
+        state,
         origin,
         session,
-    } = visit;
-    let dialect = page_protocol(&hello)?;
+    } = context;
+    let protocol = page_protocol(&hello)?;
     let name = hello.session_name.clone();
-    let refuse =
-        |code, message| HandshakeError::for_protocol(dialect, code, message, name.as_deref());
-    // The id in the address is a v1 page's own.
-    let differs = |id: &SessionId| dialect == PageProtocol::V2 && id != session;
-    if hello.session_id.as_ref().is_some_and(differs) {
+    let reject =
+        |code, message| HandshakeError::for_protocol(protocol, code, message, name.as_deref());
+    // Of a page of mcp-web 0.1, the id in the URL counts.
+    let is_other_session = |id: &SessionId| protocol == PageProtocol::V2 && id != session;
+    if hello.session_id.as_ref().is_some_and(is_other_session) {
         let message = "`sessionId` differs from the session in the URL".to_owned();
-        return Err(refuse(ErrorCode::InvalidSession, message));
+        return Err(reject(ErrorCode::InvalidSession, message));
     }
     let principal = tokio::select! {
-        principal = verify_page_token(&edge.authenticator, hello.auth_token.as_deref()) => principal
-            .map_err(|refusal| refuse(refusal.code, refusal.message))?,
-        () = edge.stopping.cancelled() => return Err(bridge_stopping(dialect)),
+        principal = verify_page_token(&state.authenticator, hello.auth_token.as_deref()) => principal
+            .map_err(|error| reject(error.code, error.message))?,
+        () = state.stopping.cancelled() => return Err(bridge_stopping(protocol)),
     };
     let realm = principal.realm;
-    let claim = match dialect {
+    let lease = match protocol {
         PageProtocol::V2 => None,
         PageProtocol::V1 => {
-            let claim = edge.hub.claims.try_acquire(realm, session);
+            let lease = state.hub.session_id_leases.try_acquire(realm, session);
             let message = "another token uses this session id: reload the page".to_owned();
-            Some(claim.ok_or_else(|| refuse(ErrorCode::InvalidSession, message))?)
+            Some(lease.ok_or_else(|| reject(ErrorCode::InvalidSession, message))?)
         }
     };
     let hello = PageHello {
         session: session.clone(),
-        protocol: dialect,
+        protocol,
         document: hello.document_id,
         name: hello.session_name,
         origin: match origin {
@@ -113,16 +117,16 @@ pub(super) async fn authenticate(
         written_ms: hello.timestamp,
         heartbeat_after: None,
     };
-    let hub = Arc::clone(&edge.hub);
+    let hub = Arc::clone(&state.hub);
     let (connection, outbox) = hub
         .page_connected(realm, hello)
         .map_err(|refusal| match refusal.code {
-            // Whoever hears this although its clock was only set back comes again.
+            // Not final, because the page's clock may only have been set back: it retries.
             ErrorCode::SessionSuperseded => HandshakeError::Rejected(
                 CloseFrame::new(CloseCode::TryAgainLater, refusal.message),
                 None,
             ),
-            code => refuse(code, refusal.message),
+            code => reject(code, refusal.message),
         })?;
     tracing::debug!(?realm, ?session, "page connected");
     Ok((
@@ -130,21 +134,21 @@ pub(super) async fn authenticate(
             hub,
             realm,
             session: session.clone(),
-            protocol: dialect,
+            protocol,
             connection,
-            authenticator: Arc::clone(&edge.authenticator),
-            _lease: claim,
+            authenticator: Arc::clone(&state.authenticator),
+            _lease: lease,
         },
         outbox,
     ))
 }
 
-/// Whom a token names that is good for a page.
+/// Verifies a token that must have the scope of a page.
 pub(super) async fn verify_page_token(
-    tokens: &Authenticator,
+    authenticator: &Authenticator,
     token: Option<&str>,
 ) -> Result<Principal, AuthError> {
-    let principal = tokens.verify(token).await?;
+    let principal = authenticator.verify(token).await?;
     principal
         .require_scope(Scope::Page)
         .map_err(|insufficient| AuthError {
@@ -154,7 +158,7 @@ pub(super) async fn verify_page_token(
     Ok(principal)
 }
 
-/// A page that says nothing of a version speaks v1.
+/// Returns the protocol of a page. A page that names no version is one of mcp-web 0.1.
 fn page_protocol(hello: &Authenticate) -> Result<PageProtocol, HandshakeError> {
     match hello.protocol {
         Some(PROTOCOL_VERSION) => Ok(PageProtocol::V2),
@@ -169,22 +173,22 @@ fn page_protocol(hello: &Authenticate) -> Result<PageProtocol, HandshakeError> {
     }
 }
 
-fn bridge_stopping(dialect: PageProtocol) -> HandshakeError {
-    let closing = CloseFrame::new(CloseCode::ServiceRestart, "the bridge is shutting down");
-    let closing = match dialect {
-        PageProtocol::V2 => closing,
-        PageProtocol::V1 => page_codec::close_frame(closing, None),
+fn bridge_stopping(protocol: PageProtocol) -> HandshakeError {
+    let close_frame = CloseFrame::new(CloseCode::ServiceRestart, "the bridge is shutting down");
+    let close_frame = match protocol {
+        PageProtocol::V2 => close_frame,
+        PageProtocol::V1 => page_codec::close_frame(close_frame, None),
     };
-    HandshakeError::Rejected(closing, None)
+    HandshakeError::Rejected(close_frame, None)
 }
 
-/// The first frame that counts. What users do in a page of v1 may be told before: then it is one.
+/// Waits for the `authenticate` message. A page of mcp-web 0.1 may send user activity before it.
 async fn recv_authenticate(
-    edge: &AppState,
+    state: &AppState,
     socket: &mut PageSocket,
 ) -> Result<Authenticate, HandshakeError> {
-    let within = edge.hub.config.authenticate_within;
-    let protocol = |reason| {
+    let auth_timeout = state.hub.config.authenticate_within;
+    let violation = |reason| {
         HandshakeError::Rejected(CloseFrame::new(CloseCode::PolicyViolation, reason), None)
     };
     let mut is_v1 = false;
@@ -198,21 +202,21 @@ async fn recv_authenticate(
         }
     };
     let text = tokio::select! {
-        first = timeout(within, first) => match first {
-            Err(_) => return Err(protocol("no `authenticate` in time")),
+        first = timeout(auth_timeout, first) => match first {
+            Err(_) => return Err(violation("no `authenticate` in time")),
             Ok(Ok(Frame::Text(text))) => text,
             Ok(Ok(Frame::Binary)) => return Err(HandshakeError::Rejected(binary_unsupported(), None)),
             Ok(Err(SocketError::MessageTooLarge)) => return Err(HandshakeError::Rejected(frame_too_big(), None)),
             Ok(_) => return Err(HandshakeError::PeerLeft),
         },
-        () = edge.stopping.cancelled() => return Err(bridge_stopping(PageProtocol::V2)),
+        () = state.stopping.cancelled() => return Err(bridge_stopping(PageProtocol::V2)),
     };
     match PageToBridge::decode(&text) {
         Ok(PageToBridge::Authenticate(hello)) if !(is_v1 && hello.protocol.is_some()) => Ok(hello),
-        // Who says nothing of a dialect hears what both understand.
+        // Who says nothing of a protocol hears what both understand.
         Err(DecodeError::NotAMessage(_)) => {
             Err(HandshakeError::Rejected(compat::invalid_frame(), None))
         }
-        _ => Err(protocol("the first message must be `authenticate`")),
+        _ => Err(violation("the first message must be `authenticate`")),
     }
 }

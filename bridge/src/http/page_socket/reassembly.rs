@@ -1,19 +1,18 @@
-//! Messages in parts.
+//! Messages that arrive in several frames.
 
 use bridge_protocol::CloseCode;
 use bridge_protocol::parts::{self, AssemblyStatus, PartError};
-
 use bridge_realm::page_messages::CloseFrame;
 
-/// Puts messages together from frames.
+/// Puts messages together from their parts.
 pub(super) struct Reassembler(parts::Assembler);
 
 impl Reassembler {
-    pub(super) fn new(limit: usize) -> Self {
-        Self(parts::Assembler::new(limit))
+    pub(super) fn new(max_message_bytes: usize) -> Self {
+        Self(parts::Assembler::new(max_message_bytes))
     }
 
-    /// Takes a part; `None` when more of its message follows.
+    /// Adds a part. Returns the message when it is complete.
     pub(super) fn push(&mut self, part: &str) -> Result<Option<String>, CloseFrame> {
         match self.0.take(part) {
             Ok(AssemblyStatus::Incomplete) => Ok(None),
@@ -22,7 +21,7 @@ impl Reassembler {
         }
     }
 
-    /// Whether more of some message follows.
+    /// Whether a message is incomplete.
     pub(super) fn is_receiving(&self) -> bool {
         self.0.is_receiving()
     }

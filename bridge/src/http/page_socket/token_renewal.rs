@@ -1,40 +1,40 @@
-//! A fresh token on an open socket: the connection lives on, and no call is lost.
+//! A page renews its token on the open socket: the connection and its calls go on.
 //!
-//! Checking a token may wait for the keys of its issuer. So it happens beside reading, and the
-//! page's answers are not held up.
+//! Verifying a token may have to wait for the keys of its issuer, so it runs beside reading from the
+//! socket and does not delay the page's responses.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use bridge_auth::{AuthError, Authenticator, Principal, RealmId, Scope};
 use bridge_protocol::{BridgeToPage, ErrorCode, Renew, RenewalFailed};
+use bridge_realm::realm::Effect;
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::PageSession;
-use crate::http::page_socket::handshake::verify_page_token;
-use bridge_auth::{AuthError, Authenticator, Principal, RealmId, Scope};
-use bridge_realm::realm::Effect;
+use super::handshake::verify_page_token;
+use super::page_session::PageSession;
 
-/// A token that is checked, and one that waits. A page that sends more is not in need of one.
+/// How many renewals wait while one is verified. A page needs no more than the newest.
 const MAX_WAITING_RENEWALS: usize = 1;
 
-/// Fresh tokens that are to be checked, one after another.
+/// The renewal that is being verified, and those that wait for it.
 pub(super) struct TokenRenewals {
     verification: BoxFuture<'static, Result<Principal, AuthError>>,
     waiting: VecDeque<Renew>,
 }
 
 impl TokenRenewals {
-    /// Ready when the last has been checked.
+    /// Ready when the last renewal has been verified.
     pub(super) fn poll(&mut self, page: &PageSession, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             match ready!(self.verification.as_mut().poll(cx)) {
                 Ok(principal) => page.on_renewed(&principal),
-                Err(refusal) => page.on_renewal_failed(refusal),
+                Err(error) => page.on_renewal_failed(error),
             }
             match self.waiting.pop_front() {
-                Some(fresh) => self.verification = page.start_verification(fresh),
+                Some(renewal) => self.verification = page.start_verification(renewal),
                 None => return Poll::Ready(()),
             }
         }
@@ -42,17 +42,17 @@ impl TokenRenewals {
 }
 
 impl PageSession {
-    /// The page has sent a fresh token.
-    pub(super) fn renew(&self, renewals: &mut Option<Box<TokenRenewals>>, fresh: Renew) {
+    /// Starts to verify a new token, or queues it behind the one that is being verified.
+    pub(super) fn renew(&self, renewals: &mut Option<Box<TokenRenewals>>, renewal: Renew) {
         match renewals {
             None => {
                 *renewals = Some(Box::new(TokenRenewals {
-                    verification: self.start_verification(fresh),
+                    verification: self.start_verification(renewal),
                     waiting: VecDeque::new(),
                 }));
             }
             Some(renewals) if renewals.waiting.len() < MAX_WAITING_RENEWALS => {
-                renewals.waiting.push_back(fresh);
+                renewals.waiting.push_back(renewal);
             }
             Some(_) => self.on_renewal_failed(AuthError {
                 code: ErrorCode::ProtocolViolation,
@@ -61,28 +61,32 @@ impl PageSession {
         }
     }
 
-    fn start_verification(&self, fresh: Renew) -> BoxFuture<'static, Result<Principal, AuthError>> {
-        let tokens = Arc::clone(&self.authenticator);
-        Box::pin(verify_same_realm(tokens, self.realm, fresh))
+    fn start_verification(
+        &self,
+        renewal: Renew,
+    ) -> BoxFuture<'static, Result<Principal, AuthError>> {
+        let authenticator = Arc::clone(&self.authenticator);
+        Box::pin(verify_same_realm(authenticator, self.realm, renewal))
     }
 
     fn on_renewed(&self, principal: &Principal) {
-        let ends_at = principal.expires_at().map(Instant::into_std);
-        let may_ask = principal.scopes.contains(Scope::Query);
-        let person = principal.subject();
+        let expires_at = principal.expires_at().map(Instant::into_std);
+        let may_query = principal.scopes.contains(Scope::Query);
+        let subject = principal.subject();
         self.hub.apply(self.realm, |realm, now| {
             let (session, connection) = (&self.session, self.connection);
-            let renewed = realm.token_renewed(session, connection, ends_at, may_ask, person, now);
-            ((), renewed)
+            let effects =
+                realm.token_renewed(session, connection, expires_at, may_query, subject, now);
+            ((), effects)
         });
     }
 
-    fn on_renewal_failed(&self, refusal: AuthError) {
+    fn on_renewal_failed(&self, error: AuthError) {
         let failed = Effect::Send {
             connection: self.connection,
             message: BridgeToPage::RenewalFailed(RenewalFailed {
-                error: refusal.message,
-                code: refusal.code,
+                error: error.message,
+                code: error.code,
             }),
         };
         self.hub.apply(self.realm, |_, _| ((), vec![failed]));
@@ -90,11 +94,11 @@ impl PageSession {
 }
 
 async fn verify_same_realm(
-    tokens: Arc<Authenticator>,
+    authenticator: Arc<Authenticator>,
     realm: RealmId,
-    fresh: Renew,
+    renewal: Renew,
 ) -> Result<Principal, AuthError> {
-    let principal = verify_page_token(&tokens, Some(&fresh.auth_token)).await?;
+    let principal = verify_page_token(&authenticator, Some(&renewal.auth_token)).await?;
     if principal.realm == realm {
         return Ok(principal);
     }

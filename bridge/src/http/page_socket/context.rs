@@ -1,0 +1,13 @@
+//! What is known of a page before it authenticates.
+
+use bridge_protocol::SessionId;
+use bridge_service::OriginCheck;
+
+use crate::web::AppState;
+
+/// The request that opened the socket. It is kept for pages that may authenticate again.
+pub(super) struct HandshakeContext {
+    pub(super) state: AppState,
+    pub(super) origin: OriginCheck,
+    pub(super) session: SessionId,
+}

@@ -1,0 +1,58 @@
+//! An authenticated page: its events go to the realm of its token.
+
+use std::sync::Arc;
+
+use bridge_auth::{Authenticator, RealmId};
+use bridge_json::RawJson;
+use bridge_protocol::{CallId, PageToBridge, SessionId};
+use bridge_realm::page_messages::{CloseFrame, PageEvent};
+use bridge_realm::realm::{ConnectionId, Disconnect, PageProtocol};
+
+use crate::hub::{Hub, SessionIdLease};
+
+/// One connection of an authenticated page.
+pub(super) struct PageSession {
+    pub(super) hub: Arc<Hub>,
+    pub(super) realm: RealmId,
+    pub(super) session: SessionId,
+    pub(super) protocol: PageProtocol,
+    pub(super) connection: ConnectionId,
+    pub(super) authenticator: Arc<Authenticator>,
+    pub(super) _lease: Option<SessionIdLease>,
+}
+
+impl PageSession {
+    /// Removes the connection from the realm.
+    pub(super) fn on_disconnect(&self, disconnect: Disconnect) {
+        self.hub
+            .connection_ended(self.realm, &self.session, self.connection, disconnect);
+    }
+
+    /// Records that a part of a message has arrived.
+    pub(super) fn on_part(&self) {
+        self.hub.apply(self.realm, |realm, now| {
+            realm.part_arrived(&self.session, self.connection, now);
+            ((), Vec::new())
+        });
+    }
+
+    /// Applies a message of the page.
+    pub(super) fn on_message(&self, message: PageToBridge) -> Result<(), CloseFrame> {
+        let event = PageEvent::from_message(message, &self.hub.page_limits, &self.hub.definitions)?;
+        self.apply(event);
+        Ok(())
+    }
+
+    /// Applies a long response, whose value stays in the memory of the message.
+    pub(super) fn on_long_response(&self, call: CallId, value: RawJson) {
+        let event = PageEvent::from_long_response(call, value, &self.hub.page_limits);
+        self.apply(event);
+    }
+
+    pub(super) fn apply(&self, event: PageEvent) {
+        self.hub.apply(self.realm, |realm, now| {
+            let effects = event.apply(realm, &self.session, self.connection, now);
+            ((), effects)
+        });
+    }
+}

@@ -1,0 +1,53 @@
+//! The WebSocket of a page, and how the bridge closes it.
+
+use std::time::Duration;
+
+use bridge_protocol::{CloseCode, DecodeError, limits};
+use bridge_realm::page_messages::CloseFrame;
+use tokio::time::timeout;
+
+use crate::websocket::{UpgradedIo, WebSocket};
+
+/// How long sending a close frame and receiving the peer's may take: the peer may not be reading.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+pub(super) type PageSocket = WebSocket<UpgradedIo>;
+
+/// Sends a close frame, and waits until the peer has closed too or [`CLOSE_TIMEOUT`] has passed.
+pub(super) async fn close(socket: &mut PageSocket, frame: CloseFrame) {
+    socket.queue_close(frame.code.code(), &frame.reason);
+    let _ = timeout(CLOSE_TIMEOUT, socket.flush_and_drain()).await;
+}
+
+/// Closes the socket of a page that may retry later: after a restart many pages connect at once.
+pub(super) fn too_many_pending_pages() -> CloseFrame {
+    CloseFrame::new(
+        CloseCode::TryAgainLater,
+        "too many pages are connecting (`max_pending_pages`)",
+    )
+}
+
+pub(super) fn binary_unsupported() -> CloseFrame {
+    CloseFrame::new(
+        CloseCode::UnsupportedData,
+        "binary frames are not understood",
+    )
+}
+
+pub(super) fn frame_too_big() -> CloseFrame {
+    CloseFrame::new(
+        CloseCode::MessageTooBig,
+        format!("a frame may have {} bytes", limits::MAX_FRAME_BYTES),
+    )
+}
+
+pub(super) fn invalid_message(code: CloseCode, error: &DecodeError) -> CloseFrame {
+    CloseFrame::new(code, error_excerpt(error))
+}
+
+/// A control frame has at most 125 bytes of payload, two of which are the close code (RFC 6455
+/// section 5.5).
+fn error_excerpt(error: &DecodeError) -> String {
+    let text = error.to_string();
+    text.chars().filter(char::is_ascii).take(120).collect()
+}
