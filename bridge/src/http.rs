@@ -1,4 +1,4 @@
-//! The edge: routes, and the checks that every request passes.
+//! The routes of the bridge, and the checks that every request passes.
 
 mod compat;
 mod hot_routes;
@@ -30,8 +30,8 @@ pub struct App {
     pub home: Option<MethodRouter>,
 }
 
-/// Everything that the bridge and the app answer. With `compat` it serves clients of mcp-web 0.1, and
-/// no others.
+/// Returns the handler of all requests to the bridge and the app. With `compat` it serves clients of
+/// mcp-web 0.1 only.
 pub(crate) fn request_handler(
     state: AppState,
     mcp: McpService,
@@ -60,8 +60,8 @@ fn router(state: &AppState, mcp: &McpService, app: App) -> Router {
     with_guard(routes.layer(cors), state.clone())
 }
 
-/// All routes for clients of mcp-web 0.1: every path is an endpoint, with every method that has no other
-/// meaning there.
+/// All routes for clients of mcp-web 0.1: every path is an endpoint, for every method without a route of
+/// its own there.
 fn compat_router(state: &AppState, service: &Arc<CompatService>, app: App) -> Router {
     let endpoint = {
         let service = Arc::clone(service);
@@ -76,7 +76,7 @@ fn compat_router(state: &AppState, service: &Arc<CompatService>, app: App) -> Ro
     compat::with_cors(with_guard(compat::with_preflight(routes), state.clone()))
 }
 
-/// The routes that mean the same to all.
+/// The routes that are the same with and without `compat`.
 fn common_routes(routes: Router<AppState>) -> Router<AppState> {
     routes
         .route("/ws", get(page_socket::upgrade))
@@ -94,7 +94,7 @@ fn common_routes(routes: Router<AppState>) -> Router<AppState> {
         .nest("/sdk", sdk::routes())
 }
 
-/// With what every request passes.
+/// Adds the checks that every request passes.
 fn with_guard(routes: Router, state: AppState) -> Router {
     routes
         .layer(DefaultBodyLimit::max(state.hub.config.max_request_bytes))

@@ -2,13 +2,13 @@
 //!
 //! How a call flows:
 //!
-//! 1. [`http`] takes the request, checks `Host`, `Origin` and token, and hands MCP to [`mcp`].
-//! 2. [`calls`] asks the realm which page has the tool, and validates the arguments.
-//! 3. [`hub`] runs the event in the [`realm`], which says what to send; the page's socket task
-//!    sends it.
-//! 4. The page answers on its socket; the realm ends the call, once; [`calls`] validates the
-//!    result, [`result`] shapes it.
-//! 5. A caller that goes away drops its future, which cancels the call in the page.
+//! 1. [`http`] receives the request, checks `Host`, `Origin` and token, and passes MCP to [`mcp`].
+//! 2. [`calls`] finds the page with the tool in the realm, and validates the arguments.
+//! 3. [`hub`] runs the event in the [`realm`](bridge_realm::realm), whose effects go to the task of the
+//!    page's socket.
+//! 4. The page responds on its socket; the realm completes the call, once; [`calls`] validates the
+//!    result, and [`results`] encodes it.
+//! 5. A caller that disconnects drops its future, which cancels the call in the page.
 //!
 //! To run a bridge inside another process, see [`serve`].
 
@@ -34,5 +34,5 @@ pub use config::{
     Agent, AgentUrl, ClientProfile, Compat, Config, Identity, Profile, Profiles, Results, Tabs,
 };
 pub use http::App;
-pub use program::{ProgramSettings, arguments, run};
+pub use program::{ProgramSettings, parse_arguments, run};
 pub use server::{ServerHandle, StartError, serve};

@@ -18,7 +18,7 @@ struct Arguments {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Arguments { settings } = bridge::arguments(|it: &mut Arguments| &mut it.settings);
-    let listening = |running: &bridge::ServerHandle| format!("listening on {}", running.url());
+    let Arguments { settings } = bridge::parse_arguments(|it: &mut Arguments| &mut it.settings);
+    let listening = |server: &bridge::ServerHandle| format!("listening on {}", server.url());
     bridge::run(settings, App::default(), listening).await
 }

@@ -1,4 +1,5 @@
-//! What every program around a bridge does: read settings, log, serve, announce, stop when asked.
+//! What every program around a bridge does: load settings, log, serve, announce the address, and shut
+//! down on a signal.
 
 mod startup_summary;
 
@@ -21,7 +22,7 @@ use crate::server::{CheckedConfig, ServerHandle, serve};
 /// The exit code when settings are wrong.
 const EXIT_INVALID_SETTINGS: i32 = 2;
 
-/// What the help shows a program's own settings under.
+/// The heading of a program's own settings in the help.
 const PROGRAM: &str = "Program";
 
 /// The settings of a program: those of its bridge, and what it logs.
@@ -62,10 +63,11 @@ impl ProgramSettings {
     }
 }
 
-/// Reads a program's settings from its arguments, its environment and its configuration file: the
-/// first that says something wins. Ends the process where that is all there is to do: with `--help`, `--version` and
-/// `--print-config` after printing them, and with the exit code 2 when a setting is wrong, which
-/// stderr says.
+/// Parses a program's settings from its arguments, its environment and its configuration file, in
+/// this order of precedence.
+///
+/// Ends the process with `--help`, `--version` and `--print-config` after printing, and with the exit
+/// code 2 and an error on stderr when a setting is wrong.
 ///
 /// # Examples
 ///
@@ -77,37 +79,37 @@ impl ProgramSettings {
 /// }
 ///
 /// # async fn start() -> std::process::ExitCode {
-/// let Arguments { settings } = bridge::arguments(|it: &mut Arguments| &mut it.settings);
-/// let listening = |running: &bridge::Running| format!("listening on {}", running.url());
+/// let Arguments { settings } = bridge::parse_arguments(|it: &mut Arguments| &mut it.settings);
+/// let listening = |server: &bridge::ServerHandle| format!("listening on {}", server.url());
 /// bridge::run(settings, bridge::App::default(), listening).await
 /// # }
 /// ```
-pub fn arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramSettings) -> A {
-    let reading = match LoadedSettings::load(A::command(), std::env::args_os()) {
-        Ok(reading) => reading,
+pub fn parse_arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramSettings) -> A {
+    let loaded = match LoadedSettings::load(A::command(), std::env::args_os()) {
+        Ok(loaded) => loaded,
         Err(LoadError::Arguments(error)) => error.exit(),
         Err(LoadError::File(error)) => {
             eprintln!("error: {error}");
             std::process::exit(EXIT_INVALID_SETTINGS);
         }
     };
-    let mut arguments = match A::from_arg_matches(&reading.matches) {
+    let mut arguments = match A::from_arg_matches(&loaded.matches) {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
     let settings = settings(&mut arguments);
-    settings.bridge.profiles = reading.profiles();
+    settings.bridge.profiles = loaded.profiles();
     if settings.print_config {
-        write_stdout(&reading.to_toml());
+        write_stdout(&loaded.to_toml());
         std::process::exit(0);
     }
     arguments
 }
 
-/// Serves until somebody asks the process to stop. Once it listens it prints the announcement as
-/// the one line on stdout, for people and for scripts that wait for it. A bridge that cannot start
-/// says why on stderr, and the exit code is 2. With `--check-config` it only says whether the
-/// configuration is good: on stdout if so.
+/// Serves until the process receives a shutdown signal. Once it listens, it prints the announcement as
+/// the only line on stdout, for people and for scripts that wait for it. A bridge that cannot start
+/// logs the error to stderr, and the exit code is 2. With `--check-config` it only checks the
+/// configuration, and prints to stdout if it is valid.
 ///
 /// # Panics
 ///
@@ -125,10 +127,10 @@ pub async fn run(
     retain_freed_memory();
     let shutdown = bridge_service::shutdown_signal();
     match serve(settings.bridge, app).await {
-        Ok(running) => {
-            println!("{}", announcement(&running));
+        Ok(server) => {
+            println!("{}", announcement(&server));
             shutdown.await;
-            running.shutdown().await;
+            server.shutdown().await;
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -138,14 +140,16 @@ pub async fn run(
     }
 }
 
-/// The largest block that is served from memory which the program holds.
+/// The largest block that is allocated from memory that the process has kept.
 const RETAINED_BLOCK_BYTES: usize = 4 * 1024 * 1024;
 
-/// glibc gives what is freed back to the kernel at once, and a result of 1 MB has the kernel make
-/// hundreds of pages again, until it has seen so large a block freed (mallopt(3), `M_MMAP_THRESHOLD`).
-/// Larger ones still go back at once.
+/// Makes glibc keep freed blocks of up to [`RETAINED_BLOCK_BYTES`].
+///
+/// glibc returns large blocks to the kernel as soon as they are freed, until it has seen a block of
+/// that size freed once (mallopt(3), `M_MMAP_THRESHOLD`). Otherwise the kernel would map hundreds of
+/// pages anew for each result of 1 MB. Larger blocks are still returned at once.
 fn retain_freed_memory() {
-    // It is not written to, and takes no memory.
+    // The block is not written to, so it takes no memory.
     drop(std::hint::black_box(Vec::<u8>::with_capacity(
         RETAINED_BLOCK_BYTES,
     )));
@@ -167,7 +171,7 @@ fn check_config(config: &Config) -> ExitCode {
     }
 }
 
-/// Whoever reads may have read enough: that is no error.
+/// Writes to stdout, whose reader may have closed it: that is not an error.
 fn write_stdout(text: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = stdout
@@ -175,15 +179,16 @@ fn write_stdout(text: &str) {
         .and_then(|()| stdout.flush());
 }
 
-/// rmcp tells of the end of each request, and tells a cancelled one as an error. Who wants that names
-/// it in the filter.
+/// rmcp logs the end of each request, and logs a cancelled one as an error. A filter that names rmcp
+/// turns that on.
 const RMCP_OFF_DIRECTIVE: &str = "rmcp::service=off";
 
-/// Strictly: what is wrong in a filter is not passed over.
+/// Parses a filter strictly: an invalid directive is an error.
 fn log_filter(text: &str) -> Result<EnvFilter, String> {
-    let filter = match text.contains("rmcp") {
-        true => text.to_owned(),
-        false => format!("{text},{RMCP_OFF_DIRECTIVE}"),
+    let filter = if text.contains("rmcp") {
+        text.to_owned()
+    } else {
+        format!("{text},{RMCP_OFF_DIRECTIVE}")
     };
     EnvFilter::try_new(filter).map_err(|error| {
         format!("allowed are error, warn, info, debug, trace, or a tracing filter: {error}")
@@ -195,7 +200,7 @@ fn log_to_stderr(filter: EnvFilter) {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        // Colours are for people: in a file or a journal they hide what is searched for.
+        // Colour codes in a file or a journal would hinder searching.
         .with_ansi(std::io::stderr().is_terminal())
         .finish()
         .with(filter_fn(|event| !logs_frames(event)))
@@ -213,13 +218,13 @@ mod tests {
 
     #[test]
     fn rmcp_logs_are_off_unless_the_filter_names_rmcp() {
-        for (asked, hears) in [
+        for (filter, logged) in [
             ("info", false),
             ("bridge=debug", false),
             ("info,rmcp=info", true),
         ] {
-            let filter = log_filter(asked).unwrap().to_string();
-            assert_eq!(!filter.contains(RMCP_OFF_DIRECTIVE), hears, "{filter}");
+            let filter = log_filter(filter).unwrap().to_string();
+            assert_eq!(!filter.contains(RMCP_OFF_DIRECTIVE), logged, "{filter}");
         }
         assert!(log_filter("info,=,").is_err());
     }

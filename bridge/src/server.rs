@@ -88,7 +88,7 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
     let handler = Arc::new(handler);
     let respond = move |request| {
         let handler = Arc::clone(&handler);
-        async move { handler.answer(request).await }
+        async move { handler.handle(request).await }
     };
     let limits = ConnectionLimits {
         max_connections: hub.config.max_connections,

@@ -24,7 +24,7 @@ async fn main() -> ExitCode {
     let Arguments {
         mut settings,
         agent,
-    } = bridge::arguments(|it: &mut Arguments| &mut it.settings);
+    } = bridge::parse_arguments(|it: &mut Arguments| &mut it.settings);
     let agent_host = match AgentHost::bind(agent, settings.bridge_mut()).await {
         Ok(agent_host) => agent_host,
         Err(error) => {

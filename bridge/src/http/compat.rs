@@ -1,4 +1,4 @@
-//! The edge as clients of mcp-web 0.1 know it: one endpoint on every path, with every method.
+//! The HTTP interface for clients of mcp-web 0.1: one endpoint on every path, with every method.
 
 use std::sync::Arc;
 
@@ -33,10 +33,10 @@ const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 const ALLOW_PRIVATE_NETWORK: HeaderName =
     HeaderName::from_static("access-control-allow-private-network");
 
-/// Answers a message before the router, for whoever is no browser.
+/// Serves a message without the router, for clients that are not browsers.
 pub(super) async fn serve_post<B>(
-    edge: &AppState,
-    leg: &CompatService,
+    state: &AppState,
+    service: &CompatService,
     parts: &Parts,
     body: B,
 ) -> Response
@@ -44,28 +44,28 @@ where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let mut response = handle_message(edge, leg, parts, body).await;
+    let mut response = handle_message(state, service, parts, body).await;
     allow_all_origins(response.headers_mut());
     response
 }
 
-/// Serves what no other route does.
+/// Serves every request that no other route does.
 pub(super) async fn endpoint(
-    edge: AppState,
-    leg: Arc<CompatService>,
+    state: AppState,
+    service: Arc<CompatService>,
     request: Request,
 ) -> Response {
     if guard::is_upgrade_request(&request) {
-        return page_socket::upgrade.call(request, edge).await;
+        return page_socket::upgrade.call(request, state).await;
     }
     let (parts, body) = request.into_parts();
     match parts.method {
-        Method::POST => handle_message(&edge, &leg, &parts, body).await,
+        Method::POST => handle_message(&state, &service, &parts, body).await,
         Method::GET if accepts(&parts.headers, "text/event-stream") => {
-            serve_events(&edge, &leg, &parts).await
+            serve_events(&state, &service, &parts).await
         }
-        Method::GET | Method::HEAD => serve_info(&edge, parts, body).await,
-        Method::DELETE => end_session(&edge, &leg, &parts).await,
+        Method::GET | Method::HEAD => serve_info(&state, parts, body).await,
+        Method::DELETE => end_session(&state, &service, &parts).await,
         _ => {
             let error = Json(json!({ "error": "Not Found" }));
             (StatusCode::NOT_FOUND, error).into_response()
@@ -83,23 +83,28 @@ fn session_id(headers: &HeaderMap) -> Option<&str> {
     id.filter(|id| !id.is_empty())
 }
 
-/// One JSON-RPC message, and its answer.
-async fn handle_message<B>(edge: &AppState, leg: &CompatService, parts: &Parts, body: B) -> Response
+/// Handles one JSON-RPC message.
+async fn handle_message<B>(
+    state: &AppState,
+    service: &CompatService,
+    parts: &Parts,
+    body: B,
+) -> Response
 where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let body = match read_to_end_limited(edge, body).await {
+    let body = match read_to_end_limited(state, body).await {
         Ok(body) => body,
         Err(problem) => return problem.into_response(),
     };
-    let token = edge.request_token(&parts.headers, parts.uri.query());
+    let token = state.request_token(&parts.headers, parts.uri.query());
     let request = CompatRequest {
         body: &body,
         token: token.as_deref(),
         mcp_session: session_id(&parts.headers),
     };
-    match leg.answer(request).await {
+    match service.answer(request).await {
         Reply::Message { body, mcp_session } => message_response(body, mcp_session),
         Reply::Accepted => StatusCode::ACCEPTED.into_response(),
         Reply::NoSuchMcpSession => session_not_found(),
@@ -121,32 +126,32 @@ fn session_not_found() -> Response {
     (StatusCode::NOT_FOUND, Json(error)).into_response()
 }
 
-/// The MCP session that the request may use. Whoever sends no token may, on a loopback address: its
-/// id is a secret.
+/// Returns the MCP session that the request may use. On a loopback address no token is needed: the
+/// session id is a secret.
 async fn find_session(
-    edge: &AppState,
-    leg: &CompatService,
+    state: &AppState,
+    service: &CompatService,
     parts: &Parts,
     id: &str,
 ) -> Option<Arc<CompatSession>> {
-    let token = edge.request_token(&parts.headers, parts.uri.query());
-    if token.is_none() && edge.hub.config.allows_compat_anonymous_access() {
-        return leg.sessions.get(None, id);
+    let token = state.request_token(&parts.headers, parts.uri.query());
+    if token.is_none() && state.hub.config.allows_compat_anonymous_access() {
+        return service.sessions.get(None, id);
     }
-    let principal = leg
+    let principal = service
         .authenticate(token.as_deref(), Some(Scope::ToolsRead))
         .await;
-    leg.sessions.get(Some(principal.ok()?.realm), id)
+    service.sessions.get(Some(principal.ok()?.realm), id)
 }
 
-/// The events of an MCP session.
-async fn serve_events(edge: &AppState, leg: &CompatService, parts: &Parts) -> Response {
+/// Serves the event stream of an MCP session.
+async fn serve_events(state: &AppState, service: &CompatService, parts: &Parts) -> Response {
     let Some(id) = session_id(&parts.headers) else {
-        let why = "Mcp-Session-Id header required for SSE stream";
-        return sse_response(stream::iter([compat::refused(why)]));
+        let message = "Mcp-Session-Id header required for SSE stream";
+        return sse_response(stream::iter([compat::refused(message)]));
     };
-    match find_session(edge, leg, parts, id).await {
-        Some(session) => sse_response(compat::event_stream(&session, edge.stopping.clone())),
+    match find_session(state, service, parts, id).await {
+        Some(session) => sse_response(compat::event_stream(&session, state.stopping.clone())),
         None => sse_response(stream::iter([compat::refused("MCP session not found")])),
     }
 }
@@ -160,40 +165,42 @@ fn sse_response(events: impl futures_util::Stream<Item = Bytes> + Send + 'static
     (headers, body).into_response()
 }
 
-async fn end_session(edge: &AppState, leg: &CompatService, parts: &Parts) -> Response {
+async fn end_session(state: &AppState, service: &CompatService, parts: &Parts) -> Response {
     let Some(id) = session_id(&parts.headers) else {
         let error = json!({ "error": "Mcp-Session-Id header required" });
         return (StatusCode::BAD_REQUEST, Json(error)).into_response();
     };
-    if find_session(edge, leg, parts, id).await.is_none() {
+    if find_session(state, service, parts, id).await.is_none() {
         return session_not_found();
     }
-    leg.sessions.end(id);
+    service.sessions.end(id);
     Json(json!({ "success": true })).into_response()
 }
 
-/// What this is, for whoever asks; the app's own page for browsers, where there is one.
-async fn serve_info(edge: &AppState, parts: Parts, body: Body) -> Response {
-    match edge.home.clone() {
+/// Serves the description of the bridge, or the app's home page to browsers if it has one.
+async fn serve_info(state: &AppState, parts: Parts, body: Body) -> Response {
+    match state.home.clone() {
         Some(home) if parts.uri.path() == "/" && accepts(&parts.headers, "text/html") => {
             let request = Request::from_parts(parts, body);
             home.oneshot(request).await.into_response()
         }
-        _ => rest::bridge_info(edge).into_response(),
+        _ => rest::bridge_info(state).into_response(),
     }
 }
 
-/// Answers every OPTIONS.
+/// Responds to every OPTIONS request.
 pub(super) fn with_preflight(routes: Router) -> Router {
-    let preflight = async |request: Request, next: Next| match *request.method() {
-        Method::OPTIONS => StatusCode::OK.into_response(),
-        _ => next.run(request).await,
+    let preflight = async |request: Request, next: Next| {
+        if request.method() == Method::OPTIONS {
+            StatusCode::OK.into_response()
+        } else {
+            next.run(request).await
+        }
     };
     routes.layer(from_fn(preflight))
 }
 
-/// Says on every answer that any page may read it. Foreign pages were refused before there was
-/// anything to read.
+/// Allows every origin to read every response. Requests of foreign pages have been rejected before.
 pub(super) fn with_cors(routes: Router) -> Router {
     let allow = async |mut response: Response| {
         allow_all_origins(response.headers_mut());

@@ -1,8 +1,8 @@
-//! In front of the router: the routes that carry calls, for whoever is no browser.
+//! The hot routes carry the calls of clients that are not browsers, and are served without the router.
 //!
-//! A call that a program sends passes the same checks, by the same functions, as behind the router,
-//! without its layers: `Host`, token and size. A request with an `Origin` takes the long way, where
-//! it gets the headers that browsers look for.
+//! A request on a hot route passes the same checks as behind the router, by the same functions:
+//! `Host`, token and size. A request with an `Origin` goes through the router, where the response
+//! gets the headers that browsers require.
 
 use std::sync::Arc;
 
@@ -20,15 +20,15 @@ use crate::compat::CompatService;
 use crate::mcp::{self, McpService};
 use crate::web::{AppState, guard};
 
-/// See the module documentation.
+/// Serves all requests: those on a hot route itself, the others with the router.
 pub(crate) struct RequestHandler {
-    edge: AppState,
+    state: AppState,
     mcp: McpService,
     compat: Option<Arc<CompatService>>,
     router: Router,
 }
 
-/// What is answered without the router.
+/// A route that is served without the router.
 enum FastRoute {
     ToolCall,
     Mcp,
@@ -37,30 +37,30 @@ enum FastRoute {
 }
 
 impl RequestHandler {
-    /// Before the router of the same edge.
+    /// Wraps the router of the same state.
     pub(super) fn new(
-        edge: AppState,
+        state: AppState,
         mcp: McpService,
         compat: Option<Arc<CompatService>>,
         router: Router,
     ) -> Self {
         Self {
-            edge,
+            state,
             mcp,
             compat,
             router,
         }
     }
 
-    /// Answers a request.
-    pub(crate) async fn answer<B>(&self, request: Request<B>) -> Response
+    /// Responds to a request.
+    pub(crate) async fn handle<B>(&self, request: Request<B>) -> Response
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
         match self.fast_route(&request) {
-            Some(hot) => self.handle_fast(hot, request).await,
-            // Or each call would be moved about in a place as large as this one needs.
+            Some(route) => self.handle_fast(route, request).await,
+            // Boxed, because otherwise the future of each call would be as large as this one.
             None => Box::pin(self.handle_with_router(request.map(Body::new))).await,
         }
     }
@@ -70,30 +70,32 @@ impl RequestHandler {
         routed.unwrap_or_else(|never| match never {})
     }
 
-    async fn handle_fast<B>(&self, hot: FastRoute, request: Request<B>) -> Response
+    async fn handle_fast<B>(&self, route: FastRoute, request: Request<B>) -> Response
     where
         B: HttpBody<Data = Bytes>,
         B::Error: Into<axum::BoxError>,
     {
-        let edge = &self.edge;
+        let state = &self.state;
         let (parts, body) = request.into_parts();
-        if let Err(problem) = guard::check_host(edge, &parts.uri, &parts.headers) {
-            let mut refused = problem.into_response();
+        if let Err(problem) = guard::check_host(state, &parts.uri, &parts.headers) {
+            let mut response = problem.into_response();
             if self.compat.is_some() {
-                compat::allow_all_origins(refused.headers_mut());
+                compat::allow_all_origins(response.headers_mut());
             }
-            return refused;
+            return response;
         }
-        let challenged = edge
+        let resource = state
             .protected_resource
             .as_ref()
             .map(|resource| (resource, resource.base_url(&parts.uri, &parts.headers)));
-        let mut response = match hot {
-            FastRoute::ToolCall => rest::serve_tool_call(edge, &parts, body).await,
+        let mut response = match route {
+            FastRoute::ToolCall => rest::serve_tool_call(state, &parts, body).await,
             FastRoute::Mcp => mcp::serve(&self.mcp, parts, body).await,
-            FastRoute::Compat(leg) => Box::pin(compat::serve_post(edge, &leg, &parts, body)).await,
+            FastRoute::Compat(service) => {
+                Box::pin(compat::serve_post(state, &service, &parts, body)).await
+            }
         };
-        if let Some((resource, base)) = challenged {
+        if let Some((resource, base)) = resource {
             resource.complete_challenge(&base, &mut response);
         }
         response
@@ -107,7 +109,7 @@ impl RequestHandler {
             ("/tool-call", None) => Some(FastRoute::ToolCall),
             ("/mcp", None) => Some(FastRoute::Mcp),
             // The other paths may be the app's.
-            ("/" | "/mcp", Some(leg)) => Some(FastRoute::Compat(Arc::clone(leg))),
+            ("/" | "/mcp", Some(service)) => Some(FastRoute::Compat(Arc::clone(service))),
             _ => None,
         }
     }

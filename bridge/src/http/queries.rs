@@ -35,53 +35,69 @@ type BodyResult = Result<Bytes, BytesRejection>;
 
 pub(super) fn progress() -> MethodRouter<AppState> {
     post(
-        |State(edge): State<AppState>, Path(uuid): Path<String>, parts: Parts, body: BodyResult| async move {
-            edge.handle_report(&uuid, &parts, body, |body| {
-                Some(AgentReport::Progress(parse_message(body)?))
-            })
-            .await
+        |State(state): State<AppState>,
+         Path(uuid): Path<String>,
+         parts: Parts,
+         body: BodyResult| async move {
+            state
+                .handle_report(&uuid, &parts, body, |body| {
+                    Some(AgentReport::Progress(parse_message(body)?))
+                })
+                .await
         },
     )
 }
 
 pub(super) fn complete() -> MethodRouter<AppState> {
     put(
-        |State(edge): State<AppState>, Path(uuid): Path<String>, parts: Parts, body: BodyResult| async move {
-            edge.handle_report(&uuid, &parts, body, |body| {
-                Some(AgentReport::Complete(Some(parse_message(body)?)))
-            })
-            .await
+        |State(state): State<AppState>,
+         Path(uuid): Path<String>,
+         parts: Parts,
+         body: BodyResult| async move {
+            state
+                .handle_report(&uuid, &parts, body, |body| {
+                    Some(AgentReport::Complete(Some(parse_message(body)?)))
+                })
+                .await
         },
     )
 }
 
 pub(super) fn fail() -> MethodRouter<AppState> {
     put(
-        |State(edge): State<AppState>, Path(uuid): Path<String>, parts: Parts, body: BodyResult| async move {
-            edge.handle_report(&uuid, &parts, body, |body| {
-                let fail: FailBody = parse_object(body)?;
-                let code = fail.code.as_deref();
-                Some(AgentReport::Fail(QueryError::from_agent(
-                    fail.error,
-                    fail.reason,
-                    code,
-                )))
-            })
-            .await
+        |State(state): State<AppState>,
+         Path(uuid): Path<String>,
+         parts: Parts,
+         body: BodyResult| async move {
+            state
+                .handle_report(&uuid, &parts, body, |body| {
+                    let fail: FailBody = parse_object(body)?;
+                    let code = fail.code.as_deref();
+                    Some(AgentReport::Fail(QueryError::from_agent(
+                        fail.error,
+                        fail.reason,
+                        code,
+                    )))
+                })
+                .await
         },
     )
 }
 
 pub(super) fn cancel() -> MethodRouter<AppState> {
     put(
-        |State(edge): State<AppState>, Path(uuid): Path<String>, parts: Parts, body: BodyResult| async move {
-            edge.handle_report(&uuid, &parts, body, |body| match body.is_empty() {
-                true => Some(AgentReport::Cancel(None)),
-                false => Some(AgentReport::Cancel(
-                    parse_object::<CancelBody>(body)?.reason,
-                )),
-            })
-            .await
+        |State(state): State<AppState>,
+         Path(uuid): Path<String>,
+         parts: Parts,
+         body: BodyResult| async move {
+            state
+                .handle_report(&uuid, &parts, body, |body| match body.is_empty() {
+                    true => Some(AgentReport::Cancel(None)),
+                    false => Some(AgentReport::Cancel(
+                        parse_object::<CancelBody>(body)?.reason,
+                    )),
+                })
+                .await
         },
     )
 }

@@ -1,4 +1,4 @@
-//! Plain HTTP: call a tool without speaking MCP, and see what the token sees.
+//! Plain HTTP: call a tool and list sessions and tools without MCP.
 
 use std::sync::Arc;
 
@@ -42,33 +42,33 @@ struct ToolCallBody {
     session_id: Option<SessionId>,
 }
 
-/// A caller that hears the result and nothing else.
+/// The client of a plain HTTP call, which receives the result only.
 static SILENT_CLIENT: SilentClient =
     SilentClient("the caller speaks plain HTTP: it cannot be asked");
 
-/// `POST /tool-call`: answers the MCP result object.
-pub(super) async fn tool_call(State(edge): State<AppState>, request: Request) -> Response {
+/// `POST /tool-call`: responds with the MCP result object.
+pub(super) async fn tool_call(State(state): State<AppState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    serve_tool_call(&edge, &parts, body).await
+    serve_tool_call(&state, &parts, body).await
 }
 
-/// The same, before the router too.
-pub(super) async fn serve_tool_call<B>(edge: &AppState, parts: &Parts, body: B) -> Response
+/// Serves `POST /tool-call` with or without the router.
+pub(super) async fn serve_tool_call<B>(state: &AppState, parts: &Parts, body: B) -> Response
 where
     B: Body<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let result = handle_tool_call(edge, parts, body).await;
+    let result = handle_tool_call(state, parts, body).await;
     result.unwrap_or_else(Problem::into_response)
 }
 
-async fn handle_tool_call<B>(edge: &AppState, parts: &Parts, body: B) -> Result<Response, Problem>
+async fn handle_tool_call<B>(state: &AppState, parts: &Parts, body: B) -> Result<Response, Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let principal = edge.authorize(parts, Scope::ToolsCall).await?;
-    let body = read_to_end_limited(edge, body).await?;
+    let principal = state.authorize(parts, Scope::ToolsCall).await?;
+    let body = read_to_end_limited(state, body).await?;
     // serde would read the fields of an array by their order.
     if body.trim_ascii_start().first() == Some(&b'[') {
         return Err(malformed_call("it is an array"));
@@ -97,7 +97,7 @@ where
     });
     let request = CallRequest {
         caller: calls::CallOptions {
-            query_lifetime: edge.agent_queries.lifetime_for(&principal),
+            query_lifetime: state.agent_queries.lifetime_for(&principal),
             realm: principal.realm,
             session: body.session_id,
             call_context: CallContext {
@@ -114,10 +114,10 @@ where
         tool: body.tool_name,
         arguments,
     };
-    // What a call needs stays in one place; the rest of this is moved with each layer of the server.
-    match Box::pin(calls::call_tool(&edge.hub, request)).await {
+    // Boxed, so that the layers of the server do not move the state of the call.
+    match Box::pin(calls::call_tool(&state.hub, request)).await {
         Ok(RoundOutcome::Complete(result)) => Ok(json_response(result).await),
-        // Nobody is asked who has declared no capability.
+        // Cannot happen: a client that declares no capability receives no requests.
         Ok(RoundOutcome::InputRequired { .. }) => Err(Problem::new(
             ErrorCode::ClientCapabilityMissing,
             "the tool asks its client, and plain HTTP cannot answer: use MCP".to_owned(),
@@ -126,22 +126,22 @@ where
     }
 }
 
-fn malformed_call(why: &str) -> Problem {
+fn malformed_call(reason: &str) -> Problem {
     let message = format!(
         "the body must be {{\"toolName\": string, \"toolInput\": object, \"sessionId\": string?}}: \
-         {why}"
+         {reason}"
     );
     Problem::new(ErrorCode::ProtocolViolation, message)
 }
 
-/// The answer with a result.
+/// Returns the response with a tool result.
 async fn json_response(result: ToolResult) -> Response {
-    let written = |result: &ToolResult| result.encode_body(b"{".to_vec(), b"}");
+    let encode = |result: &ToolResult| result.encode_body(b"{".to_vec(), b"}");
     let body = if result.is_borrowed() || encoded_size::fits_within(&result, 2 * INLINE_LIMIT) {
-        written(&result)
+        encode(&result)
     } else {
-        let writing = cpu_pool::spawn(move || written(&result)).await;
-        writing.unwrap_or_else(|| Vec::new().into())
+        let encoded = cpu_pool::spawn(move || encode(&result)).await;
+        encoded.unwrap_or_else(|| Vec::new().into())
     };
     let mut response = Response::new(body.into());
     let json = HeaderValue::from_static("application/json");
@@ -151,37 +151,37 @@ async fn json_response(result: ToolResult) -> Response {
 
 /// `GET /sessions`: the pages of the token.
 pub(super) async fn sessions(
-    State(edge): State<AppState>,
+    State(state): State<AppState>,
     parts: Parts,
 ) -> Result<Json<Value>, Problem> {
-    let principal = edge.authorize(&parts, Scope::ToolsRead).await?;
-    let mut sessions = edge
+    let principal = state.authorize(&parts, Scope::ToolsRead).await?;
+    let mut sessions = state
         .hub
         .with_realm(principal.realm, |realm| realm.session_summaries())
         .unwrap_or_default();
     if let Some(query) = &principal.query {
-        let own = edge.hub.session_of_query(principal.realm, query);
+        let own = state.hub.session_of_query(principal.realm, query);
         sessions.retain(|session| own.as_ref() == Some(&session.session_id));
     }
     Ok(Json(json!({ "sessions": sessions })))
 }
 
-/// `GET /tools`: what `tools/list` answers.
+/// `GET /tools`: the tools of `tools/list`.
 pub(super) async fn tools(
-    State(edge): State<AppState>,
+    State(state): State<AppState>,
     parts: Parts,
 ) -> Result<Json<Value>, Problem> {
-    let principal = edge.authorize(&parts, Scope::ToolsRead).await?;
-    if let Some(lifetime) = edge.agent_queries.lifetime_for(&principal) {
-        calls::wait_for_query_page(&edge.hub, &principal, &lifetime).await;
+    let principal = state.authorize(&parts, Scope::ToolsRead).await?;
+    if let Some(lifetime) = state.agent_queries.lifetime_for(&principal) {
+        calls::wait_for_query_page(&state.hub, &principal, &lifetime).await;
     }
     if let Some(query) = &principal.query {
-        let tools = calls::tools_for_query(&edge.hub, principal.realm, query);
+        let tools = calls::tools_for_query(&state.hub, principal.realm, query);
         let tools: Vec<_> = tools.iter().map(Definition::published).collect();
         return Ok(Json(json!({ "tools": tools })));
     }
     let realm = principal.realm;
-    let pages = edge
+    let pages = state
         .hub
         .with_realm(realm, |realm| realm.published(Kind::Tool))
         .unwrap_or_default();
@@ -192,12 +192,12 @@ pub(super) async fn tools(
     Ok(Json(json!({ "tools": tools })))
 }
 
-/// `GET /healthz`: the process runs and answers.
+/// `GET /healthz`: responds while the process runs.
 pub(super) async fn health() -> &'static str {
     "ok"
 }
 
-/// What is not there.
+/// The response to a path without a route.
 pub(super) async fn not_found(uri: Uri) -> Problem {
     Problem::new(
         ErrorCode::UnknownMethod,
@@ -205,24 +205,27 @@ pub(super) async fn not_found(uri: Uri) -> Problem {
     )
 }
 
-/// `/` is the socket for pages of v1, the app's page for browsers, tells a plain GET what this is, and is MCP for the rest.
-pub(super) async fn root(edge: AppState, mcp: McpService, request: Request) -> Response {
+/// Serves `/`: the socket of pages of mcp-web 0.1, the app's home page for browsers, the description
+/// of the bridge for a plain GET, and MCP for everything else.
+pub(super) async fn root(state: AppState, mcp: McpService, request: Request) -> Response {
     if guard::is_upgrade_request(&request) {
-        return page_socket::upgrade.call(request, edge).await;
+        return page_socket::upgrade.call(request, state).await;
     }
     let accept = request
         .headers()
         .get(ACCEPT)
         .and_then(|accept| accept.to_str().ok());
     let accepts = |media_type| accept.is_some_and(|accept| accept.contains(media_type));
-    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    match edge.home.clone() {
-        Some(home) if reads && accepts("text/html") => home.oneshot(request).await.into_response(),
-        _ if reads && !accepts("text/event-stream") => bridge_info(&edge).into_response(),
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    match state.home.clone() {
+        Some(home) if is_read && accepts("text/html") => {
+            home.oneshot(request).await.into_response()
+        }
+        _ if is_read && !accepts("text/event-stream") => bridge_info(&state).into_response(),
         _ => mcp::endpoint(State(mcp), request).await,
     }
 }
 
-pub(super) fn bridge_info(edge: &AppState) -> Json<Value> {
-    Json(edge.hub.config.bridge_info())
+pub(super) fn bridge_info(state: &AppState) -> Json<Value> {
+    Json(state.hub.config.bridge_info())
 }

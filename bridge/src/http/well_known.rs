@@ -11,10 +11,10 @@ use crate::web::{AppState, Problem};
 
 /// `GET /.well-known/oauth-protected-resource` and `…/mcp`.
 pub(super) async fn metadata(
-    State(edge): State<AppState>,
+    State(state): State<AppState>,
     parts: Parts,
 ) -> Result<Json<Value>, Problem> {
-    let Some(resource) = &edge.protected_resource else {
+    let Some(resource) = &state.protected_resource else {
         // Clients that find nothing here know that there is no OAuth.
         let message = "this bridge has no authorization server: send the token of the page";
         return Err(Problem::new(ErrorCode::UnknownMethod, message));

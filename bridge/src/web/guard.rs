@@ -18,34 +18,34 @@ use bridge_service::{HostOriginPolicy, OriginCheck};
 
 /// Refuses foreign hosts and foreign origins, and leaves the verdict for the routes.
 pub(crate) async fn check(
-    State(edge): State<AppState>,
+    State(state): State<AppState>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    if let Err(problem) = check_host(&edge, request.uri(), request.headers()) {
+    if let Err(problem) = check_host(&state, request.uri(), request.headers()) {
         return problem.into_response();
     }
-    let origin = edge.policy.check_origin(request.uri(), request.headers());
+    let origin = state.policy.check_origin(request.uri(), request.headers());
     if let OriginCheck::Foreign(origin) = &origin
         && !skips_origin_check(&request)
     {
         return origin_rejected(origin).into_response();
     }
     request.extensions_mut().insert(origin);
-    let base = edge
+    let base = state
         .protected_resource
         .as_ref()
         .map(|resource| resource.base_url(request.uri(), request.headers()));
     let mut response = next.run(request).await;
-    if let (Some(resource), Some(base)) = (&edge.protected_resource, base) {
+    if let (Some(resource), Some(base)) = (&state.protected_resource, base) {
         resource.complete_challenge(&base, &mut response);
     }
     response
 }
 
 /// Whether a request may be for this bridge at all.
-pub(crate) fn check_host(edge: &AppState, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-    if edge.policy.is_host_allowed(uri, headers) {
+pub(crate) fn check_host(state: &AppState, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    if state.policy.is_host_allowed(uri, headers) {
         return Ok(());
     }
     let host = headers

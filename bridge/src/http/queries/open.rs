@@ -46,11 +46,11 @@ impl OpenQueryRequest {
 
 pub(in crate::http) fn open() -> MethodRouter<AppState> {
     put(
-        |State(edge): State<AppState>,
+        |State(state): State<AppState>,
          Path(uuid): Path<String>,
          parts: Parts,
          body: Result<Bytes, BytesRejection>| async move {
-            edge.open_query(&uuid, &parts, body).await
+            state.open_query(&uuid, &parts, body).await
         },
     )
 }
