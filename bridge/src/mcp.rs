@@ -1,16 +1,17 @@
-//! The MCP leg: rmcp's Streamable HTTP service in front of the realms.
+//! MCP: rmcp's Streamable HTTP service in front of the realms.
 //!
-//! This is the only module that knows rmcp. `endpoint` checks the token, smooths what rmcp is
-//! strict about, and hands the request on; `handler` answers the methods; `reach` carries progress,
-//! logs and questions to the client of a running call, `rounds` seals what a client of 2026-07-28
-//! carries between the rounds of one; `sessions` binds each MCP session to the realm that opened
-//! it, and ends those that are idle, `events` keeps what a dropped stream lost, `replay` says it again; `clients` tells
-//! clients what changed; `known` is what a request shows of its client.
+//! This is the only module that knows rmcp. `endpoint` authenticates a request and adapts it where rmcp
+//! is strict; `handler` implements the methods. `peer_client` sends progress, logs and requests to the
+//! client of a call, and `input_required` seals the state that a client of 2026-07-28 carries between
+//! the rounds of one. `session_manager` binds each MCP session to the realm that opened it and ends idle
+//! ones; `event_log` stores events for streams that are resumed, and `raw_event` converts those of the
+//! fast path. `notifier` sends notifications of changes; `requesting_client` is what a request shows of
+//! its client.
 //!
-//! Beside rmcp is the `lane`: most `tools/call` and `tools/list` take it, and never meet rmcp.
+//! Most `tools/call` and `tools/list` requests take the `fast_path`, without rmcp.
 
-// SEP-2577 deprecates logging, sampling, roots and subscriptions by method; the clients of today
-// have them.
+// SEP-2577 deprecates logging, sampling, roots and subscriptions by method, which the clients of today
+// use.
 #![allow(deprecated)]
 
 mod capabilities;

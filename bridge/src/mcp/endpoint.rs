@@ -1,11 +1,15 @@
-//! `/mcp` (and `/`): the token, and what rmcp is strict about.
+//! `/mcp` (and `/`): authenticates a request, and serves it on the fast path or with rmcp.
+//!
+//! Where rmcp is stricter than the clients of today, the request is adapted first.
 
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
+use bridge_auth::{Principal, RealmId};
 use bridge_protocol::ErrorCode;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -18,6 +22,7 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::fast_path;
 use super::request_scope::{OPENING_SESSION, REALM};
@@ -31,14 +36,14 @@ use crate::mcp::request_kind::RequestKind;
 use crate::mcp::session_manager::PRIMING_EVENT_ID;
 use crate::web::Problem;
 use crate::web::body::read_to_end_limited;
-use bridge_auth::{Principal, RealmId};
 
+/// Serves MCP behind the router.
 pub(crate) async fn endpoint(State(mcp): State<McpService>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     serve(&mcp, parts, body).await
 }
 
-/// The same, before the router too.
+/// Serves MCP with or without the router.
 pub(crate) async fn serve<B>(mcp: &McpService, parts: Parts, body: B) -> Response
 where
     B: HttpBody<Data = Bytes>,
@@ -58,7 +63,7 @@ where
     }
 }
 
-/// Answers a request whose token is good and whose body is whole: on the lane, or else by rmcp.
+/// Serves an authenticated request on the fast path, or else with rmcp.
 async fn route(mcp: &McpService, parts: Parts, body: Bytes, principal: Principal) -> Response {
     let kind = match parts.method {
         Method::POST => match Message::parse(&body) {
@@ -70,101 +75,170 @@ async fn route(mcp: &McpService, parts: Parts, body: Bytes, principal: Principal
             }
             None => match peek_method(&body) {
                 Ok(method) => RequestKind::Message(method),
-                Err(refusal) => return refusal.into_response(),
+                Err(invalid) => return invalid.into_response(),
             },
         },
         Method::GET => RequestKind::Stream,
         _ => RequestKind::Other,
     };
-    // rmcp's own future is a large one: only who needs it makes it.
+    // rmcp's future is large, so it is boxed and created only where it is needed.
     Box::pin(serve_with_rmcp(mcp, kind, parts, body, principal)).await
 }
 
 async fn serve_with_rmcp(
     mcp: &McpService,
     kind: RequestKind,
-    mut parts: Parts,
+    parts: Parts,
     body: Bytes,
     principal: Principal,
 ) -> Response {
-    let realm = principal.realm;
-    if let Err(insufficient) = kind
-        .required_scope()
-        .map_or(Ok(()), |scope| principal.require_scope(scope))
-    {
-        return Problem::from(insufficient).into_response();
-    }
-    let is_initialize = matches!(&kind, RequestKind::Message(method) if method == "initialize");
-    if principal.query.is_some() && !kind.is_allowed_for_query_token() {
-        return query_token_rejected(&kind);
-    }
-    let queries = &mcp.state.agent_queries;
-    let lifetime = principal
-        .query
-        .as_ref()
-        .and_then(|query| queries.lifetime_of(query));
-    let request_of_query = lifetime.as_ref().map(QueryLifetime::track_request);
-    normalise_accept(&parts.method, &mut parts.headers);
-    let session_id = session_id_header(&parts.headers);
-    let session = session_id.and_then(|id| mcp.sessions.get(realm, id));
-    let is_end = parts.method == Method::DELETE;
-    // rmcp calls the end of a session that is not there its own failure.
-    if is_end && session_id.is_some() && session.is_none() {
-        let message = "there is no such MCP session: it has ended, or belongs to another token";
-        return Problem::new(ErrorCode::SessionNotFound, message).into_response();
-    }
-    if let Some(rejection) = reject_lost_stream(mcp, &parts, session.as_deref()) {
-        return rejection;
-    }
-    let expires_at = principal.expires_at().filter(|_| kind.is_long_lived());
-    let mut opening = None;
-    if let RequestKind::Message(method) = &kind {
-        if method == "initialize" && session_id.is_none() {
-            match acquire_session_slot(mcp, realm).await {
-                Ok(permit) => opening = Some(Arc::new(McpSession::new(realm, permit))),
-                Err(problem) => return problem.into_response(),
-            }
+    match RmcpRequest::plan(mcp, &kind, &parts, &principal).await {
+        Ok(mut plan) => {
+            let response = plan.serve(mcp, parts, body, principal).await;
+            plan.wrap(mcp, response)
         }
-        let json = HeaderValue::from_static("application/json");
-        parts.headers.insert(CONTENT_TYPE, json);
-    }
-    parts.extensions.insert(principal);
-    let large_body = LargeBodyHint::default();
-    parts.extensions.insert(large_body.clone());
-    if let Some(session) = &opening {
-        parts.extensions.insert(Arc::clone(session));
-    }
-    // The session that opens is not idle before its first answer has been read.
-    let activity = session
-        .as_ref()
-        .or(opening.as_ref())
-        .map(McpSession::begin_activity);
-    let request = Request::from_parts(parts, Full::new(body));
-    let handled = OPENING_SESSION.scope(Cell::new(opening), mcp.service.handle(request));
-    let response = REALM.scope(realm, handled).await;
-    let response = response.map(|body| BlockingBody::new(body, large_body, activity));
-    if is_end && response.status() == StatusCode::ACCEPTED {
-        return StatusCode::NO_CONTENT.into_response();
-    }
-    if let (Some(lifetime), Some(request_guard)) = (lifetime, request_of_query) {
-        if let Some(session) = session_id_header(response.headers()).filter(|_| is_initialize) {
-            mcp.close_session_with_query(lifetime, session);
-        }
-        let request_guard = move |_: &_| {
-            let _ = &request_guard;
-        };
-        return response
-            .map(|body| Body::from_stream(body.into_data_stream().inspect(request_guard)));
-    }
-    match expires_at {
-        Some(expires_at) => response.map(|body| until_expiry(expires_at, body)),
-        None => response.map(Body::new),
+        Err(rejection) => rejection,
     }
 }
 
-/// The answer to a client that comes back to a stream of which nothing is left: its call was
-/// cancelled, or what was kept had to go. Clients take 405 for a server without such a stream, and
-/// ask no more; an open stream without events would stand as long as their session.
+/// A request that rmcp serves, after the checks that rmcp does not make.
+struct RmcpRequest {
+    is_initialize: bool,
+    /// Whether the body is a JSON-RPC message.
+    has_message: bool,
+    /// Whether the request ends its session.
+    is_end: bool,
+    session: Option<Arc<McpSession>>,
+    /// The session that the request opens.
+    opening: Option<Arc<McpSession>>,
+    /// The query whose token the request has. It waits for its requests when it ends.
+    query: Option<(QueryLifetime, TaskTrackerToken)>,
+    /// When the response ends, if it is a stream that may outlive the token.
+    expires_at: Option<Instant>,
+}
+
+impl RmcpRequest {
+    /// Makes the checks and finds the session. The error is the response that rejects the request.
+    async fn plan(
+        mcp: &McpService,
+        kind: &RequestKind,
+        parts: &Parts,
+        principal: &Principal,
+    ) -> Result<Self, Response> {
+        if let Some(scope) = kind.required_scope() {
+            principal
+                .require_scope(scope)
+                .map_err(|insufficient| Problem::from(insufficient).into_response())?;
+        }
+        if principal.query.is_some() && !kind.is_allowed_for_query_token() {
+            return Err(query_token_rejected(kind));
+        }
+        let queries = &mcp.state.agent_queries;
+        let lifetime = principal
+            .query
+            .as_ref()
+            .and_then(|query| queries.lifetime_of(query));
+        let query = lifetime.map(|lifetime| {
+            let request_guard = lifetime.track_request();
+            (lifetime, request_guard)
+        });
+        let session_id = session_id_header(&parts.headers);
+        let session = session_id.and_then(|id| mcp.sessions.get(principal.realm, id));
+        let is_end = parts.method == Method::DELETE;
+        // rmcp responds to the end of an unknown session with an internal error.
+        if is_end && session_id.is_some() && session.is_none() {
+            let message = "there is no such MCP session: it has ended, or belongs to another token";
+            return Err(Problem::new(ErrorCode::SessionNotFound, message).into_response());
+        }
+        if let Some(rejection) = reject_lost_stream(mcp, parts, session.as_deref()) {
+            return Err(rejection);
+        }
+        let has_message = matches!(kind, RequestKind::Message(_));
+        let is_initialize = matches!(kind, RequestKind::Message(method) if method == "initialize");
+        let opening = if is_initialize && session_id.is_none() {
+            let permit = acquire_session_slot(mcp, principal.realm)
+                .await
+                .map_err(IntoResponse::into_response)?;
+            Some(Arc::new(McpSession::new(principal.realm, permit)))
+        } else {
+            None
+        };
+        Ok(Self {
+            is_initialize,
+            has_message,
+            is_end,
+            session,
+            opening,
+            query,
+            expires_at: principal.expires_at().filter(|_| kind.is_long_lived()),
+        })
+    }
+
+    /// Lets rmcp serve the request.
+    async fn serve(
+        &mut self,
+        mcp: &McpService,
+        mut parts: Parts,
+        body: Bytes,
+        principal: Principal,
+    ) -> Response<BlockingBody<Bytes, Infallible>> {
+        let realm = principal.realm;
+        normalise_accept(&parts.method, &mut parts.headers);
+        if self.has_message {
+            let json = HeaderValue::from_static("application/json");
+            parts.headers.insert(CONTENT_TYPE, json);
+        }
+        parts.extensions.insert(principal);
+        let large_body = LargeBodyHint::default();
+        parts.extensions.insert(large_body.clone());
+        let opening = self.opening.take();
+        if let Some(session) = &opening {
+            parts.extensions.insert(Arc::clone(session));
+        }
+        // A session is not idle before its first response has been read.
+        let activity = self
+            .session
+            .as_ref()
+            .or(opening.as_ref())
+            .map(McpSession::begin_activity);
+        let request = Request::from_parts(parts, Full::new(body));
+        let handled = OPENING_SESSION.scope(Cell::new(opening), mcp.service.handle(request));
+        let response = REALM.scope(realm, handled).await;
+        response.map(|body| BlockingBody::new(body, large_body, activity))
+    }
+
+    /// Binds the response to what it must not outlive, the query or the token, and the query to the
+    /// response.
+    fn wrap(
+        self,
+        mcp: &McpService,
+        response: Response<BlockingBody<Bytes, Infallible>>,
+    ) -> Response {
+        if self.is_end && response.status() == StatusCode::ACCEPTED {
+            return StatusCode::NO_CONTENT.into_response();
+        }
+        if let Some((lifetime, request_guard)) = self.query {
+            if self.is_initialize
+                && let Some(session) = session_id_header(response.headers())
+            {
+                mcp.close_session_with_query(lifetime, session);
+            }
+            let request_guard = move |_: &_| {
+                let _ = &request_guard;
+            };
+            return response
+                .map(|body| Body::from_stream(body.into_data_stream().inspect(request_guard)));
+        }
+        match self.expires_at {
+            Some(expires_at) => response.map(|body| until_expiry(expires_at, body)),
+            None => response.map(Body::new),
+        }
+    }
+}
+
+/// Rejects a request to resume a stream whose events are gone: its call was cancelled, or they were
+/// evicted. Clients take 405 for a server without such a stream, and do not retry; an open stream
+/// without events would last as long as their session.
 fn reject_lost_stream(
     mcp: &McpService,
     parts: &Parts,
@@ -184,7 +258,8 @@ fn reject_lost_stream(
     Some((StatusCode::METHOD_NOT_ALLOWED, problem).into_response())
 }
 
-/// An agent hears of no changes: what it is answered is all that it gets.
+/// Rejects a request that the token of a query does not allow. An agent gets responses only, and no
+/// notifications of changes.
 fn query_token_rejected(kind: &RequestKind) -> Response {
     let message = "the token of a query is good for tools/list and tools/call only";
     let problem = Problem::new(ErrorCode::InsufficientScope, message);
@@ -195,7 +270,7 @@ fn query_token_rejected(kind: &RequestKind) -> Response {
     }
 }
 
-/// A stream that ends with the token that opened it.
+/// Ends a stream when the token that opened it expires.
 fn until_expiry<B>(expires_at: Instant, body: B) -> Body
 where
     B: HttpBody<Data = Bytes> + Send + 'static,
@@ -205,8 +280,8 @@ where
     Body::from_stream(body.into_data_stream().take_until(end))
 }
 
-/// rmcp answers 406 to anything but the exact pair that the specification names; `*/*`, or
-/// nothing, means the same to everyone else.
+/// Replaces an `Accept` that means the same as the media types of the specification, such as `*/*` or
+/// none: rmcp responds with 406 to anything but those.
 fn normalise_accept(method: &Method, headers: &mut http::HeaderMap) {
     let accept = headers
         .get(ACCEPT)
@@ -225,7 +300,7 @@ fn normalise_accept(method: &Method, headers: &mut http::HeaderMap) {
     }
 }
 
-/// The method of a JSON-RPC message, or the refusal of what is none. Responses have no method.
+/// Returns the method of a JSON-RPC message, which is empty for a response.
 fn peek_method(body: &Bytes) -> Result<String, InvalidMessage> {
     #[derive(Deserialize)]
     struct Message {
@@ -249,7 +324,7 @@ fn peek_method(body: &Bytes) -> Result<String, InvalidMessage> {
     }
 }
 
-/// A body that is no message (JSON-RPC 2.0 section 5.1).
+/// Why a body is not a message (JSON-RPC 2.0 section 5.1).
 enum InvalidMessage {
     ParseError(serde_json::Error),
     InvalidRequest(&'static str),
@@ -259,7 +334,7 @@ impl IntoResponse for InvalidMessage {
     fn into_response(self) -> Response {
         let (code, message) = match self {
             InvalidMessage::ParseError(error) => (-32700, format!("the body is not JSON: {error}")),
-            InvalidMessage::InvalidRequest(why) => (-32600, why.to_owned()),
+            InvalidMessage::InvalidRequest(message) => (-32600, message.to_owned()),
         };
         let error = json!({ "code": code, "message": message });
         let body = json!({ "jsonrpc": "2.0", "id": null, "error": error });
@@ -267,8 +342,8 @@ impl IntoResponse for InvalidMessage {
     }
 }
 
-/// A place for one more MCP session. Where there is none, the session of the same token that has been
-/// idle for longest makes room.
+/// Acquires a permit for one more MCP session. At the limit, the session of the same token that has
+/// been idle for longest is evicted.
 async fn acquire_session_slot(
     mcp: &McpService,
     realm: RealmId,

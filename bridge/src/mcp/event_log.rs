@@ -1,10 +1,10 @@
-//! Keeps what was sent to a client, so that a result survives a dropped stream (MCP 2025-11-25,
-//! "Resumability and Redelivery"): a client comes back with `Last-Event-ID` and hears the rest.
+//! Stores what was sent to a client, so that a result survives a dropped stream (MCP 2025-11-25,
+//! "Resumability and Redelivery"): a client resumes with `Last-Event-ID` and receives the rest.
 //!
-//! Every stream (one for each request, and one that a client opens by itself) has a log, of which the
-//! oldest events go first. All logs together hold so many bytes; then the session that holds most
-//! loses its oldest log, so that a busy one costs the others nothing. The log that grows stays: it is
-//! the one whose stream may just have dropped.
+//! Every stream (one for each request, and one that a client opens by itself) has a log, whose oldest
+//! events are dropped first. All logs together have a maximum size in bytes. Beyond it, the session with
+//! the most bytes loses its oldest log, so that a busy session costs the others nothing. The log that
+//! is growing stays: its stream may be the one that has just dropped.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,10 +22,10 @@ use crate::results::encoded_size;
 use bridge_service::cpu_pool;
 use bridge_service::cpu_pool::INLINE_LIMIT;
 
-/// What an event costs beside its message, about.
+/// The approximate memory of an event without its message, in bytes.
 const EVENT_OVERHEAD_BYTES: usize = 256;
 
-/// One stream keeps at most this part of all that is kept, and its newest event in any case.
+/// A stream may use this fraction of the maximum size. Its newest event is always kept.
 const STREAM_LOG_DIVISOR: usize = 8;
 
 #[derive(Clone)]
@@ -37,7 +37,7 @@ pub(super) struct EventLog {
 #[derive(Default)]
 struct EventLogState {
     logs: HashMap<Arc<str>, StreamLog>,
-    /// By whom they are heard; those that nobody has heard yet are one holding.
+    /// The logs of each session. Those of streams without a session yet are under `None`.
     by_session: HashMap<Option<SessionId>, SessionLogs>,
     bytes: usize,
     last_number: u64,
@@ -72,7 +72,7 @@ impl EventLog {
         }
     }
 
-    /// A session hears this event: the stream is its own. rmcp does not say so when it stores.
+    /// Binds the stream of an event to a session. rmcp does not name the session when it stores.
     pub(super) fn bind_session(&self, session: &SessionId, event_id: &str) {
         let Some((stream, _)) = parse_event_id(event_id) else {
             return;
@@ -80,7 +80,7 @@ impl EventLog {
         self.lock().bind_session(stream, session);
     }
 
-    /// Whether the event was heard by this session.
+    /// Whether the event is of a stream of this session.
     pub(super) fn belongs_to(&self, session: &SessionId, event_id: &str) -> bool {
         let state = self.lock();
         parse_event_id(event_id)
@@ -88,7 +88,7 @@ impl EventLog {
             .is_some_and(|log| log.session.as_ref() == Some(session))
     }
 
-    /// Stores an event of the lane. Its stream is this session's.
+    /// Stores an event of the fast path, and binds its stream to the session.
     pub(super) fn append(&self, session: &SessionId, stream: &str, event: StoredEvent) -> EventId {
         let bytes = match &event {
             StoredEvent::Notification(json) | StoredEvent::Response(json) => json.len(),
@@ -106,12 +106,12 @@ impl EventLog {
         id
     }
 
-    /// Nothing comes of this stream any more, and nobody asks for what came.
+    /// Removes a stream that has ended and is not resumed.
     pub(super) fn remove_stream(&self, stream: &str) {
         self.lock().remove_stream(stream);
     }
 
-    /// The session is over.
+    /// Removes all streams of a session.
     pub(super) fn remove_session(&self, session: &SessionId) {
         let mut state = self.lock();
         let session_logs = state.by_session.remove(&Some(Arc::clone(session)));
@@ -124,7 +124,7 @@ impl EventLog {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next event of a stream after this one; without one, what to wait for.
+    /// Returns the next event of a stream after this one, or what to wait for.
     fn next_after(&self, stream: &str, after: u64) -> Option<NextEvent> {
         let state = self.lock();
         let log = state.logs.get(stream)?;
@@ -193,19 +193,22 @@ impl EventLogState {
             return;
         };
         log.session = Some(Arc::clone(session));
-        let (born, bytes) = (log.first_number, log.bytes);
-        let unheard = self.by_session.entry(None).or_default();
-        unheard.bytes -= bytes;
-        let stream = unheard.logs.remove(&born);
-        let own = self
+        let (first_number, bytes) = (log.first_number, log.bytes);
+        let unbound = self.by_session.entry(None).or_default();
+        unbound.bytes -= bytes;
+        let stream = unbound.logs.remove(&first_number);
+        let session_logs = self
             .by_session
             .entry(Some(Arc::clone(session)))
             .or_default();
-        own.bytes += bytes;
-        own.logs.extend(stream.map(|stream| (born, stream)));
+        session_logs.bytes += bytes;
+        session_logs
+            .logs
+            .extend(stream.map(|stream| (first_number, stream)));
     }
 
-    /// Drops the oldest log of whoever holds most, again and again, but for the one that grows.
+    /// Drops the oldest log of the session with the most bytes until the size fits. The log that is
+    /// growing stays.
     fn evict_down_to(&mut self, max_bytes: usize, growing: &str) {
         while self.bytes > max_bytes {
             let oldest = |session_logs: &SessionLogs| {
@@ -263,7 +266,7 @@ impl EventStore for EventLog {
         Ok(id)
     }
 
-    /// What follows in the same stream, and goes on until its response was sent.
+    /// Replays the events after this one in the same stream, and continues until its response.
     async fn replay_events_after(
         &self,
         last_event_id: &str,
@@ -285,7 +288,7 @@ impl EventStore for EventLog {
                     NextEvent::Pending(changed) => {
                         let mut changed = Box::pin(changed.notified_owned());
                         changed.as_mut().enable();
-                        // Looked at again, so that nothing is missed between the two.
+                        // Checked again, because an event may have been stored before the wait began.
                         if let NextEvent::Pending(_) = events.next_after(&stream, after)? {
                             changed.await;
                         }
@@ -297,7 +300,7 @@ impl EventStore for EventLog {
     }
 }
 
-/// The stream of a request ends with its response.
+/// Whether the event is the response, with which the stream of a request ends.
 fn is_response(event: &ServerSseMessage) -> bool {
     matches!(
         event.message.as_deref(),
@@ -305,7 +308,7 @@ fn is_response(event: &ServerSseMessage) -> bool {
     )
 }
 
-/// What an event costs.
+/// Returns the approximate memory of an event, in bytes.
 async fn event_cost(event: &ServerSseMessage) -> usize {
     let Some(message) = &event.message else {
         return EVENT_OVERHEAD_BYTES;
@@ -318,7 +321,8 @@ async fn event_cost(event: &ServerSseMessage) -> usize {
     EVENT_OVERHEAD_BYTES + encoded_len.unwrap_or_default()
 }
 
-/// Results of tools are the large ones; what is structured in one is mostly text in it too.
+/// Whether the message is a large tool result. Other results are small, and structured content is mostly
+/// repeated in the text.
 fn is_large_result(message: &ServerJsonRpcMessage) -> bool {
     let ServerJsonRpcMessage::Response(response) = message else {
         return false;
@@ -349,7 +353,7 @@ mod tests {
     }
 
     impl EventLog {
-        /// Stores an event, and lets the session hear it.
+        /// Stores an event, and binds its stream to the session.
         async fn append_for_session(
             &self,
             session: &SessionId,

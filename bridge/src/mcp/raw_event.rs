@@ -1,5 +1,7 @@
-//! An event of the lane, as rmcp's leg sends it again. It was sent as JSON that no model has read:
-//! so it goes through rmcp's model as what that does not know.
+//! Stored events, and their conversion for rmcp, which replays them.
+//!
+//! The fast path sends JSON that it has not parsed into rmcp's model. Such an event becomes a custom
+//! notification or a custom result of the model.
 
 use std::time::Duration;
 
@@ -16,7 +18,7 @@ use serde_json::Value;
 use bridge_service::cpu_pool;
 use bridge_service::cpu_pool::INLINE_LIMIT;
 
-/// A client that lost its stream comes back after this, as rmcp has it for its own.
+/// How long a client waits before it resumes a lost stream: the same delay as rmcp sends.
 pub(super) const RETRY_DELAY: Duration = Duration::from_secs(3);
 
 /// An event of a stream as the log stores it. rmcp's events are values of its model; those of the
@@ -44,7 +46,7 @@ struct Response {
     error: Option<ErrorData>,
 }
 
-/// `None` for what the lane does not store.
+/// Converts a stored event. Returns `None` for JSON that the fast path does not store.
 pub(super) async fn to_sse_message(stored: StoredEvent) -> Option<ServerSseMessage> {
     let message = match stored {
         StoredEvent::Model(event) => return Some(event),
@@ -55,9 +57,10 @@ pub(super) async fn to_sse_message(stored: StoredEvent) -> Option<ServerSseMessa
             ServerJsonRpcMessage::notification(ServerNotification::CustomNotification(notification))
         }
         StoredEvent::Response(json) => {
-            let Response { id, result, error } = match json.len() < INLINE_LIMIT {
-                true => decode(&json)?,
-                false => cpu_pool::spawn(move || decode(&json)).await??,
+            let Response { id, result, error } = if json.len() < INLINE_LIMIT {
+                decode(&json)?
+            } else {
+                cpu_pool::spawn(move || decode(&json)).await??
             };
             match error {
                 Some(error) => ServerJsonRpcMessage::error(error, Some(id)),
