@@ -47,7 +47,7 @@ impl PageFrames {
     pub(crate) fn decode(&mut self, frame: &str) -> Option<BridgeToPage<String>> {
         match self
             .assembler
-            .take(frame)
+            .push(frame)
             .expect("the bridge complies with the rules of parts")
         {
             AssemblyStatus::Incomplete => None,

@@ -49,7 +49,7 @@ impl Wire {
                 Some(Ok(_)) => continue,
                 Some(Err(_)) | None => return Err(None),
             };
-            if let AssemblyStatus::Complete(text) = self.assembler.take(&frame).unwrap() {
+            if let AssemblyStatus::Complete(text) = self.assembler.push(&frame).unwrap() {
                 return Ok(BridgeToPage::decode(&text).unwrap());
             }
         }

@@ -201,7 +201,8 @@ impl PageThread {
             bytes: definition.len(),
             json: definition,
         };
-        self.page_now().added(DefinitionKey(1), item, definition);
+        self.page_now()
+            .definition_added(DefinitionKey(1), item, definition);
         self.page.connect();
     }
 

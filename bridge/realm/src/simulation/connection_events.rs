@@ -33,7 +33,7 @@ impl Bridge {
             return Vec::new();
         };
         let connection = connection_id(connection);
-        let text = match line.assembler.take(frame) {
+        let text = match line.assembler.push(frame) {
             Ok(AssemblyStatus::Incomplete) => {
                 let session = line.session.clone();
                 self.realm.part_arrived(&session, connection, now);

@@ -14,7 +14,7 @@ impl Reassembler {
 
     /// Adds a part. Returns the message when it is complete.
     pub(super) fn push(&mut self, part: &str) -> Result<Option<String>, CloseFrame> {
-        match self.0.take(part) {
+        match self.0.push(part) {
             Ok(AssemblyStatus::Incomplete) => Ok(None),
             Ok(AssemblyStatus::Complete(message)) => Ok(Some(message.into_owned())),
             Err(error) => Err(close_frame_for(error)),

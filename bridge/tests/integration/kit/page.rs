@@ -199,7 +199,7 @@ impl Page {
                 Some(Message::Text(text)) => text,
                 other => panic!("no message but {other:?}"),
             };
-            if let AssemblyStatus::Complete(message) = self.assembler.take(&frame).unwrap() {
+            if let AssemblyStatus::Complete(message) = self.assembler.push(&frame).unwrap() {
                 return BridgeToPage::decode(&message).unwrap();
             }
         }
@@ -213,7 +213,7 @@ impl Page {
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
                 _ => return None,
             };
-            if let AssemblyStatus::Complete(message) = self.assembler.take(&frame).unwrap() {
+            if let AssemblyStatus::Complete(message) = self.assembler.push(&frame).unwrap() {
                 return Some(BridgeToPage::decode(&message).unwrap());
             }
         }

@@ -20,7 +20,7 @@ impl PartAssembler {
         if frame.first() == Some(&b'{') {
             return Some(frame);
         }
-        match self.0.take(str::from_utf8(&frame).ok()?).ok()? {
+        match self.0.push(str::from_utf8(&frame).ok()?).ok()? {
             AssemblyStatus::Complete(message) => Some(message.into_owned().into()),
             AssemblyStatus::Incomplete => None,
         }

@@ -107,7 +107,7 @@ mod tests {
         for frame in frames {
             let frame = frame.into_text().unwrap();
             assert!(frame.len() <= PART_BYTES + 32, "{}", frame.len());
-            if let AssemblyStatus::Complete(text) = assembler.take(&frame).unwrap() {
+            if let AssemblyStatus::Complete(text) = assembler.push(&frame).unwrap() {
                 messages.push(PageToBridge::decode(&text).unwrap());
             }
         }

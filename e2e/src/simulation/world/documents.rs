@@ -64,7 +64,8 @@ impl World {
                 bytes: definition.len(),
                 json: definition,
             };
-            tab.page.added(DefinitionKey(key), item, definition);
+            tab.page
+                .definition_added(DefinitionKey(key), item, definition);
         }
         tab.page.set_now(clock);
         tab.page.connect();

@@ -18,7 +18,7 @@ pub(super) const LAYERS: &[&[&str]] = &[
     &["calls", "agent_queries", "web"],
     &["mcp", "compat"],
     &["http"],
-    &["server"],
+    &["server", "simulation"],
     &["program"],
 ];
 
