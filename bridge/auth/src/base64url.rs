@@ -1,9 +1,9 @@
-//! base64url without padding (RFC 4648 section 5), as tokens and keys have it.
+//! base64url without padding (RFC 4648 section 5), which tokens and keys use.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// Decodes a field; `name` is the word for it in the error.
+/// Decodes a field; `name` is its name in the error.
 pub(crate) fn decode_base64url(name: &str, text: &str) -> Result<Vec<u8>, String> {
     URL_SAFE_NO_PAD
         .decode(text)

@@ -1,11 +1,11 @@
-//! Where a request carries its token.
+//! The token of an HTTP request.
 
 use std::borrow::Cow;
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-/// The token of a request: `Authorization: Bearer …`, or `?token=` where that is allowed.
+/// Finds the token of a request: `Authorization: Bearer …`, or `?token=` where that is allowed.
 pub fn bearer_token<'a>(
     headers: &'a HeaderMap,
     query: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! What a signed token must say (RFC 7519 section 4.1), and what it grants.
+//! The claims of a signed token (RFC 7519 section 4.1): their validation, and what they grant.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,7 +10,7 @@ use crate::principal::Principal;
 use crate::realm_id::RealmId;
 use crate::scopes::Scopes;
 
-/// What the operator wants of the claims.
+/// The requirements of the operator for the claims.
 #[derive(Debug)]
 pub struct ClaimRules {
     pub issuer: String,
@@ -21,7 +21,7 @@ pub struct ClaimRules {
 }
 
 impl ClaimRules {
-    /// Whom the claims of a token name, whose signature is good.
+    /// Validates the claims of a token whose signature is valid.
     pub fn validate(
         &self,
         claims: &Map<String, Value>,
@@ -95,7 +95,7 @@ fn invalid_token(why: &str) -> AuthError {
     ))
 }
 
-/// One text, or those of a list.
+/// A string, or the strings of a list.
 fn string_list(value: &Value) -> Vec<String> {
     let list = match value {
         Value::Array(list) => list.as_slice(),

@@ -1,8 +1,8 @@
-//! Why a token is refused.
+//! The error of a failed authentication.
 
 use bridge_protocol::ErrorCode;
 
-/// Why a token is refused. Never contains the token.
+/// The reason why a token was refused. It never contains the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthError {
     pub code: ErrorCode,

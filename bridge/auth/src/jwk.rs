@@ -9,21 +9,21 @@ use serde_json::Value;
 use crate::base64url::decode_base64url;
 use crate::verification_key::{Algorithm, VerificationKey};
 
-/// What a set holds.
+/// The keys of a JWK Set.
 #[derive(Debug, Default)]
 pub struct JwkSet {
     pub keys: Vec<Arc<VerificationKey>>,
-    /// What is wrong with which of the others.
+    /// The errors of the keys that are not valid.
     pub errors: Vec<String>,
 }
 
-/// Reads a set. Keys for encryption are left out.
+/// Parses a JWK Set. Keys for encryption are ignored.
 pub fn parse_jwk_set(text: &str) -> Result<JwkSet, String> {
     #[derive(Deserialize)]
     struct Set {
         keys: Vec<Value>,
     }
-    // What serde says could show a piece of a secret.
+    // The error of serde could contain a part of a secret.
     let set: Set = serde_json::from_str(text)
         .map_err(|_| "it is no JWK Set: that is {\"keys\": [ … ]} in JSON".to_owned())?;
     let mut jwk_set = JwkSet::default();

@@ -1,7 +1,8 @@
-//! Keys that an issuer publishes, fetched by one task and kept.
+//! Keys that an issuer publishes. One task fetches and stores them.
 //!
-//! Who needs a key reads what was fetched last. Who misses one asks the task, which fetches again
-//! when it is time: so there is one fetch at a time, and nobody can make it fetch at will.
+//! Verification uses the keys of the last fetch. If a key is missing, verification asks the task, which
+//! fetches again when the minimum interval has passed. So there is only one fetch at a time, and nobody
+//! can trigger fetches at will.
 
 mod fetch;
 
@@ -15,16 +16,16 @@ use tokio::time::{Instant, sleep_until};
 use crate::verification_key::VerificationKey;
 use fetch::JwksSource;
 
-/// Tokens that name unknown keys make the bridge fetch no more often than this.
+/// The minimum interval of fetches that are triggered by tokens with unknown keys.
 const MISS_REFRESH_INTERVAL: Duration = Duration::from_secs(30);
 
-/// As long as nothing was ever fetched, tokens make the bridge try again after this.
+/// The minimum interval of fetches as long as none has succeeded.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Tokens that wait for a fetch beside those that the task has heard of; more wait to be heard.
+/// The capacity of the channel for requests for a fetch. When it is full, senders wait.
 const MISS_QUEUE_CAPACITY: usize = 64;
 
-/// What was fetched last.
+/// The result of the last fetch.
 #[derive(Clone, Debug, Default)]
 pub struct JwksSnapshot {
     pub keys: Arc<[Arc<VerificationKey>]>,
@@ -32,13 +33,14 @@ pub struct JwksSnapshot {
     succeeded: bool,
 }
 
-/// Somebody misses a key in what was fetched with this attempt; dropped when it was looked for.
+/// A request for a fetch after the given attempt, in which a key was missing. It is dropped when the
+/// fetch is done.
 struct KeyMiss {
     attempts: u64,
     _done: oneshot::Sender<()>,
 }
 
-/// The keys behind a URL, fetched from the first use on.
+/// The keys at a URL, which are fetched from the first use on.
 #[derive(Debug)]
 pub struct Jwks {
     source: Arc<JwksSource>,
@@ -56,7 +58,7 @@ impl Jwks {
         })
     }
 
-    /// Begins to fetch them, if that has not begun. Needs a runtime.
+    /// Starts the task that fetches, unless it is running. Must be called within a Tokio runtime.
     pub fn refresher(&self) -> &JwksRefresher {
         self.refresher.get_or_init(|| {
             let source = Arc::clone(&self.source);
@@ -77,7 +79,7 @@ pub struct JwksRefresher {
 }
 
 impl JwksRefresher {
-    /// `fetch` tells by itself why it fails.
+    /// `fetch` logs the reason when it fails.
     fn spawn<F>(refresh: Duration, fetch: impl Fn() -> F + Send + 'static) -> Self
     where
         F: Future<Output = Option<Vec<Arc<VerificationKey>>>> + Send + 'static,
@@ -96,7 +98,7 @@ impl JwksRefresher {
         self.snapshot.borrow().clone()
     }
 
-    /// What there is after that; the same when it is too early to look again.
+    /// The keys after the next fetch, or the current ones when it is too early to fetch again.
     pub async fn refresh_after(&self, previous: &JwksSnapshot) -> JwksSnapshot {
         let (_done, done) = oneshot::channel();
         let miss = KeyMiss {

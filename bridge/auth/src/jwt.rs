@@ -19,7 +19,7 @@ use crate::settings::JwtSettings;
 use crate::verification_key::{Algorithm, KeyLookupError, VerificationKey, select_key};
 use crate::verified_cache::VerifiedTokenCache;
 
-/// Checks signed tokens.
+/// Verifies signed tokens.
 #[derive(Debug)]
 pub struct SignedTokens {
     claim_rules: ClaimRules,
@@ -29,7 +29,7 @@ pub struct SignedTokens {
 }
 
 impl SignedTokens {
-    /// `None` when no key is configured.
+    /// Returns `None` when no key is configured.
     pub fn new(settings: &JwtSettings) -> Result<Option<Self>, String> {
         let mut configured_keys = Vec::new();
         if let Some(secret) = &settings.secret {
@@ -61,7 +61,7 @@ impl SignedTokens {
         }))
     }
 
-    /// Begins to fetch what must be fetched.
+    /// Starts the task that fetches published keys.
     pub fn start(&self) {
         if let Some(published) = &self.jwks {
             published.refresher();
@@ -79,7 +79,7 @@ impl SignedTokens {
         let header = JwtHeader::parse(token)?;
         let key = self.find_key(&header).await?;
         let mut validation = Validation::new(key.algorithm.to_jsonwebtoken());
-        // Claims are read by our own rules, which say more exactly what is wrong.
+        // `Claims` validates the claims, because its errors are more precise.
         validation.required_spec_claims.clear();
         validation.validate_exp = false;
         validation.validate_aud = false;
@@ -93,7 +93,7 @@ impl SignedTokens {
         Ok(principal)
     }
 
-    /// Whether the key is still one of ours: a published one may have been withdrawn.
+    /// Whether the key is still trusted: a published key may have been withdrawn.
     fn is_trusted_key(&self, key: &Arc<VerificationKey>) -> bool {
         let contains = |keys: &[Arc<VerificationKey>]| keys.iter().any(|own| Arc::ptr_eq(own, key));
         let snapshot = || self.jwks.as_ref().map(|it| it.refresher().snapshot());
@@ -133,7 +133,7 @@ const NO_VERIFICATION_KEYS: &str = "`jwt_issuer` or `jwt_audience` is set, but n
      `jwt_secret` (MCP_WEB_JWT_SECRET), `jwt_keys` (MCP_WEB_JWT_KEYS) or `jwks_url` \
      (MCP_WEB_JWKS_URL)";
 
-/// A file's keys must all be good: its operator meant each of them.
+/// Loads the keys of a file, all of which must be valid because the operator has chosen them.
 fn parse_key_file(text: &str) -> Result<Vec<Arc<VerificationKey>>, String> {
     if text.trim_start().starts_with("-----BEGIN") {
         return Ok(vec![Arc::new(VerificationKey::from_pem(text)?)]);
@@ -177,7 +177,7 @@ fn claim_rules(settings: &JwtSettings) -> Result<ClaimRules, String> {
     })
 }
 
-/// What the header of a token says, as far as it is believed.
+/// The fields of the header of a token that are used.
 #[derive(Debug)]
 struct JwtHeader {
     algorithm: Algorithm,
@@ -201,7 +201,7 @@ impl JwtHeader {
         let header = decode_base64url("", header).map_err(|_| unknown_token())?;
         let fields: Fields = serde_json::from_slice(&header).map_err(|_| unknown_token())?;
         if fields.crit {
-            // RFC 7515 section 4.1.11: what must be understood, and is not.
+            // RFC 7515 section 4.1.11: critical extensions that are not understood.
             return Err(invalid_token("it demands extensions (`crit`)"));
         }
         let algorithm = fields.alg.parse().map_err(|()| {

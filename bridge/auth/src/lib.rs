@@ -1,12 +1,12 @@
-//! Who may use which realm of the bridge, and what for.
+//! Authentication: which realm of the bridge a token belongs to, and what it grants.
 //!
 //! 1. [`bearer_token`] finds the token of a request.
-//! 2. [`Authenticator`] checks it. [`opaque`] knows opaque tokens by their hashes; [`jwt`] verifies signed
+//! 2. [`Authenticator`] checks it. [`opaque`] compares opaque tokens by their hashes; [`jwt`] verifies signed
 //!    ones: [`verification_key`] holds the keys that [`jwk`] parses and [`jwks`] fetches, [`claims`]
-//!    validates what a token says, [`verified_cache`] remembers the tokens that were good.
-//! 3. A [`Principal`] comes out: its realm ([`RealmId`]), its subject, its [`Scopes`] and its end.
+//!    validates the claims of a token, and [`verified_cache`] remembers tokens that were valid.
+//! 3. The result is a [`Principal`]: its realm ([`RealmId`]), subject, [`Scopes`] and expiry.
 //!
-//! An agent that answers a query has a [`query_token`] instead, which is good until the query ends.
+//! An agent that answers a query has a [`query_token`] instead, which is valid until the query ends.
 //! Tokens are hashed on arrival, and no `Debug` output and no error contains one.
 
 mod base64url;

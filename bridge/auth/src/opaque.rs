@@ -1,4 +1,4 @@
-//! Opaque tokens: only hashes of them are kept.
+//! Opaque tokens, of which only hashes are stored.
 
 use std::collections::HashSet;
 
@@ -6,10 +6,10 @@ use crate::principal::Principal;
 use crate::realm_id::RealmId;
 use crate::scopes::Scopes;
 
-/// Which opaque tokens are valid.
+/// The opaque tokens that are valid.
 #[derive(Clone, Debug)]
 pub enum OpaqueTokens {
-    /// Any that is long enough: a page opens a realm with one of its own making.
+    /// Any token that is long enough: a page creates a realm with a token that it has generated.
     AnyToken,
     /// Only these.
     Allowed(HashSet<RealmId>),
@@ -25,7 +25,7 @@ impl OpaqueTokens {
         )
     }
 
-    /// An opaque token may do everything, and does not end.
+    /// The principal of a valid token. An opaque token grants all scopes and does not expire.
     pub fn principal(&self, token: &str) -> Option<Principal> {
         let realm = RealmId::from_token(token);
         let valid = match self {

@@ -1,4 +1,4 @@
-//! Who a request comes from.
+//! The principal of a request.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -9,21 +9,22 @@ use tokio::time::Instant;
 use crate::realm_id::RealmId;
 use crate::scopes::{Scope, Scopes};
 
-/// The one whom a token names, and what it may do.
+/// The owner of a token, and what the token grants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     pub realm: RealmId,
-    /// The subject; an opaque token names nobody.
+    /// The subject (`sub`); `None` for opaque tokens.
     pub sub: Option<String>,
     pub roles: Vec<String>,
     pub scopes: Scopes,
-    /// When the token ends, leeway included.
+    /// When the token expires, including the leeway.
     pub expires: Option<SystemTime>,
-    /// The token is that of a query: good for the tools that it may call, and for reporting on it.
+    /// The query that the token belongs to. Such a token is valid only for the tools that the query may
+    /// call, and for reports on the query.
     pub query: Option<QueryId>,
 }
 
-/// The token is good, and not for this.
+/// The token is valid but does not grant the required scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsufficientScope {
     pub needed: Scope,
@@ -40,8 +41,8 @@ impl InsufficientScope {
         )
     }
 
-    /// What to ask the issuer for: with what the client has of its own scopes, so that it does not
-    /// lose them (MCP 2025-11-25, "Scope Challenge Handling").
+    /// The scopes to request from the issuer. They include those that the client already has, so that it
+    /// does not lose them (MCP 2025-11-25, "Scope Challenge Handling").
     pub fn challenge_scopes(&self) -> impl Iterator<Item = Scope> {
         let Self { needed, granted } = self.clone();
         let is_challenged = move |scope: &Scope| *scope == needed || granted.contains(*scope);
@@ -52,7 +53,7 @@ impl InsufficientScope {
 }
 
 impl Principal {
-    /// The agent of a query: it acts for the person who asks.
+    /// The principal of the agent of a query, which acts for the user who asks.
     pub fn for_query(realm: RealmId, query: QueryId, person: Option<&Subject>) -> Self {
         Self {
             realm,
@@ -66,7 +67,7 @@ impl Principal {
         }
     }
 
-    /// Whom the token names; none for an opaque one.
+    /// The subject of the token; `None` for an opaque token.
     pub fn subject(&self) -> Option<Arc<Subject>> {
         let named = self.sub.is_some() || !self.roles.is_empty();
         named.then(|| {
@@ -87,7 +88,7 @@ impl Principal {
         }
     }
 
-    /// What a page's handler hears.
+    /// The data that the handler of a page gets.
     pub fn caller(&self, via: CallerTransport) -> Caller {
         Caller {
             via,
@@ -96,14 +97,15 @@ impl Principal {
         }
     }
 
-    /// How long the token is still good; `None` when it does not end.
+    /// The remaining lifetime of the token; `None` if it does not expire.
     pub fn remaining_lifetime(&self) -> Option<Duration> {
         let expires = self.expires?;
         let left = expires.duration_since(SystemTime::now());
         Some(left.unwrap_or_default())
     }
 
-    /// The same on the clock that timers use. An end beyond what that can show is none.
+    /// The expiry as an `Instant`; `None` if the token does not expire, or so late that an `Instant`
+    /// cannot represent it.
     pub fn expires_at(&self) -> Option<Instant> {
         Instant::now().checked_add(self.remaining_lifetime()?)
     }

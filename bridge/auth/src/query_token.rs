@@ -1,23 +1,23 @@
-//! Tokens of queries: random, kept as hashes, good while the query lasts.
+//! Tokens of queries: random, stored as hashes, and valid until the query ends.
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-/// What they all begin with: none is taken for a token that a page has made for itself.
+/// The prefix of all query tokens, so that none is mistaken for a token that a page has generated.
 const TOKEN_PREFIX: &str = "mcp-web-query-";
 
-/// Whether a text can only be the token of a query.
+/// Whether a token is that of a query.
 pub fn is_query_token(token: &str) -> bool {
     token.starts_with(TOKEN_PREFIX)
 }
 
-/// A token. Shown to the agent, and nowhere else.
+/// The token of a query, which is sent to the agent and nowhere else.
 pub struct QueryToken(String);
 
 impl QueryToken {
-    /// Two UUIDs of version 4 have 244 random bits (RFC 9562 section 5.4).
+    /// Generates a token. Two UUIDs of version 4 have 244 random bits (RFC 9562 section 5.4).
     pub fn new() -> Self {
         let (one, other) = (Uuid::new_v4().simple(), Uuid::new_v4().simple());
         Self(format!("{TOKEN_PREFIX}{one}{other}"))
@@ -38,7 +38,7 @@ impl fmt::Debug for QueryToken {
     }
 }
 
-/// What is kept of a token.
+/// The hash of a token, which is stored instead of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TokenHash([u8; 32]);
 

@@ -1,13 +1,13 @@
-//! Names of realms.
+//! Identifiers of realms.
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-/// No text in UTF-8 begins with this byte: no opaque token hashes to the realm of a subject.
+/// No UTF-8 text begins with this byte, so no opaque token has the same hash input as a subject.
 const SUBJECT_DOMAIN: &[u8] = b"\xFFmcp-web issuer and subject\0";
 
-/// Names a realm: a hash of its opaque token, or of the issuer and subject of its signed ones.
+/// Identifies a realm: the hash of its opaque token, or of the issuer and subject of its signed tokens.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RealmId([u8; 32]);
 
@@ -19,7 +19,7 @@ impl RealmId {
     pub fn from_subject(issuer: &str, subject: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(SUBJECT_DOMAIN);
-        // So that no issuer can lend its end to a subject.
+        // The length separates the issuer from the subject.
         hash.update((issuer.len() as u64).to_be_bytes());
         hash.update(issuer);
         hash.update(subject);

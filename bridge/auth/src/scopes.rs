@@ -1,17 +1,17 @@
-//! What a token grants.
+//! The scopes of tokens.
 
 use std::fmt;
 
-/// One thing that a token can grant.
+/// A scope that a token can grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// To be a page: to register tools and answer calls.
+    /// Connect as a page: register tools and answer calls.
     Page,
-    /// To see what pages offer, and to read and complete it.
+    /// List what pages offer, read resources and request completions.
     ToolsRead,
-    /// To call tools.
+    /// Call tools.
     ToolsCall,
-    /// To send queries to an agent.
+    /// Send queries to an agent.
     Query,
 }
 
@@ -23,7 +23,7 @@ impl Scope {
         Scope::Query,
     ];
 
-    /// Those of AI clients.
+    /// The scopes of MCP clients.
     pub const FOR_CLIENTS: [Scope; 2] = [Scope::ToolsRead, Scope::ToolsCall];
 
     pub const fn as_str(self) -> &'static str {
@@ -46,7 +46,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// All that a token grants.
+/// The set of scopes of a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scopes(u8);
 
@@ -59,7 +59,7 @@ impl Scopes {
         self.0 & bit(scope) != 0
     }
 
-    /// Those that we know among words with spaces between (RFC 6749 section 3.3).
+    /// Parses a space-separated list (RFC 6749 section 3.3) and ignores unknown scopes.
     pub fn parse(words: &str) -> Self {
         words.split(' ').filter_map(Scope::from_name).collect()
     }

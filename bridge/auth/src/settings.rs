@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use bridge_service::Secret;
 
-/// Which JSON Web Tokens (RFC 7519) are accepted, and what keys they are checked with. Without a key,
-/// none is.
+/// The settings for JSON Web Tokens (RFC 7519): the keys that verify them and the claims that are
+/// required. Without a key no such token is accepted.
 #[derive(Clone, Debug)]
 pub struct JwtSettings {
     /// The secret of tokens that are signed with HS256.
     pub secret: Option<Secret>,
     /// A file with keys: a JWK Set (RFC 7517), or a public key as PEM.
     pub key_file: Option<PathBuf>,
-    /// Where keys are published as a JWK Set.
+    /// The URL of a published JWK Set.
     pub jwks_url: Option<String>,
     /// How long published keys are used before they are fetched again.
     pub jwks_refresh: Duration,
@@ -21,7 +21,7 @@ pub struct JwtSettings {
     pub issuer: Option<String>,
     /// The audiences (`aud`) of which tokens must have one. Needed with any key.
     pub audience: Vec<String>,
-    /// How far clocks may be apart, for `exp` and `nbf`.
+    /// The tolerated clock difference for `exp` and `nbf`.
     pub leeway: Duration,
     /// The claim with the roles of the subject.
     pub roles_claim: String,

@@ -1,4 +1,4 @@
-//! The tokens that are accepted: opaque ones and signed ones.
+//! The verification of tokens, which are either opaque or signed.
 
 use bridge_protocol::{ErrorCode, limits};
 
@@ -9,17 +9,18 @@ use crate::principal::Principal;
 use crate::query_token::is_query_token;
 use crate::settings::JwtSettings;
 
-/// Which tokens are valid.
+/// Verifies the tokens of requests.
 #[derive(Debug)]
 pub struct Authenticator {
     opaque: OpaqueTokens,
     signed: Option<SignedTokens>,
-    /// In characters.
+    /// The minimum length of a token in characters.
     min_token_chars: usize,
 }
 
 impl Authenticator {
-    /// From the configured opaque tokens and keys. With neither, a page makes its own token.
+    /// Creates an authenticator from the configured opaque tokens and keys. With neither, each page
+    /// generates its own token.
     ///
     /// # Errors
     ///
@@ -37,7 +38,7 @@ impl Authenticator {
         })
     }
 
-    /// The same, also with tokens that can be guessed: as the bridge of mcp-web 0.1 took them.
+    /// Also accepts tokens that are short enough to be guessed, as the bridge of mcp-web 0.1 did.
     pub fn allow_short_tokens(self) -> Self {
         Self {
             min_token_chars: 1,
@@ -45,19 +46,19 @@ impl Authenticator {
         }
     }
 
-    /// Begins to fetch the keys that are published somewhere. Needs a runtime.
+    /// Starts the task that fetches published keys. Must be called within a Tokio runtime.
     pub fn start(&self) {
         if let Some(signed) = &self.signed {
             signed.start();
         }
     }
 
-    /// Whether the operator says who may connect.
+    /// Whether the operator has configured tokens or keys.
     pub fn has_configured_tokens(&self) -> bool {
         !matches!(self.opaque, OpaqueTokens::AnyToken)
     }
 
-    /// Whom a token names. Waits only for keys that must be fetched.
+    /// Verifies a token. Waits only if keys must be fetched.
     pub async fn verify(&self, token: Option<&str>) -> Result<Principal, AuthError> {
         let token = token.filter(|token| !token.is_empty());
         let token = token.ok_or_else(|| AuthError {

@@ -1,4 +1,4 @@
-//! Keys that signed tokens are checked with, each for one algorithm.
+//! Keys that verify signed tokens, each for one algorithm.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use jsonwebtoken::jwk::{AlgorithmParameters, Jwk as LibraryJwk};
 
 use crate::base64url::decode_base64url;
 
-/// RFC 7518 section 3.3 wants 2048 bits at least; the library checks no longer ones than 4096.
+/// RFC 7518 section 3.3 demands at least 2048 bits; the library supports up to 4096.
 const RSA_MODULUS_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
 
 /// A coordinate on P-256, and a point on Ed25519.
@@ -58,8 +58,8 @@ impl FromStr for Algorithm {
     }
 }
 
-/// A key, and the one algorithm that it is for. Its constructors say both at once, so that no
-/// public key can end up as the secret of HS256.
+/// A key and the only algorithm that it may be used with. The constructors set both together, so that
+/// no public key can be used as the secret of HS256.
 pub struct VerificationKey {
     pub kid: Option<String>,
     pub algorithm: Algorithm,
@@ -81,7 +81,7 @@ impl VerificationKey {
         })
     }
 
-    /// Modulus and exponent.
+    /// Creates an RSA key from its modulus and exponent.
     pub fn from_rsa(kid: Option<String>, n: &[u8], e: &[u8]) -> Result<Self, String> {
         let significant = n.iter().skip_while(|byte| **byte == 0).count();
         if !RSA_MODULUS_BYTES.contains(&significant) || e.is_empty() || e.len() > 4 {
@@ -99,7 +99,7 @@ impl VerificationKey {
         )
     }
 
-    /// A point on P-256.
+    /// Creates a key from a point on P-256.
     pub fn from_p256(kid: Option<String>, x: &[u8], y: &[u8]) -> Result<Self, String> {
         if [x.len(), y.len()] != [POINT_BYTES; 2] {
             return Err("`x` and `y` of a key on P-256 have 32 bytes each".to_owned());
@@ -109,16 +109,16 @@ impl VerificationKey {
         Self::new_checked(kid, Algorithm::Es256, DecodingKey::from_ec_der(&point))
     }
 
-    /// A point on Ed25519.
+    /// Creates a key from a point on Ed25519.
     pub fn from_ed25519(kid: Option<String>, x: &[u8]) -> Result<Self, String> {
-        // The library would panic at less.
+        // The library would panic at a shorter one.
         if x.len() != POINT_BYTES {
             return Err("`x` of a key on Ed25519 has 32 bytes".to_owned());
         }
         Self::new_checked(kid, Algorithm::EdDsa, DecodingKey::from_ed_der(x))
     }
 
-    /// A public key as PEM, of the kind that it says it is.
+    /// Creates a key from a public key in PEM, whose type determines the algorithm.
     pub fn from_pem(text: &str) -> Result<Self, String> {
         if text.matches("-----BEGIN").count() != 1 {
             return Err("it has several PEM blocks: put several keys into a JWK Set".to_owned());
@@ -151,7 +151,8 @@ impl VerificationKey {
         }
     }
 
-    /// Whether the library can use it at all: tokens must not be the first to find out.
+    /// Checks that the library can use the key, so that the error does not appear only with the first
+    /// token.
     fn new_checked(
         kid: Option<String>,
         algorithm: Algorithm,
@@ -170,7 +171,7 @@ impl VerificationKey {
 const INVALID_PEM: &str = "it is no PEM file with a public key: allowed are RSA keys, and keys on P-256 \
                       and Ed25519, as `PUBLIC KEY`";
 
-/// Not even public keys are shown: secrets are keys too.
+/// Shows no key material, not even of public keys, because secrets have the same type.
 impl fmt::Debug for VerificationKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Key")
@@ -180,19 +181,19 @@ impl fmt::Debug for VerificationKey {
     }
 }
 
-/// Why there is no key for a token.
+/// The reason why no key was selected for a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyLookupError {
-    /// None has the token's `kid`, or none is for its algorithm.
+    /// No key has the `kid` of the token, or none is for its algorithm.
     NotFound,
-    /// The key that it names is for another algorithm.
+    /// The key with this `kid` is for another algorithm.
     AlgorithmMismatch,
-    /// Several would do.
+    /// Several keys match.
     Ambiguous,
 }
 
-/// The key that a token names; without a name, the only one for its algorithm. Keys that have no
-/// name themselves (secrets, PEM files) stand in for names that no key has.
+/// Selects the key with the `kid` of the token or, without a `kid`, the only key for its algorithm. Keys
+/// without a `kid` (secrets, PEM files) are used when no key has the `kid` of the token.
 pub fn select_key<'a>(
     keys: impl Iterator<Item = &'a Arc<VerificationKey>> + Clone,
     kid: Option<&str>,

@@ -1,5 +1,5 @@
-//! Signed tokens that were checked before. Checking a signature takes about half a millisecond with
-//! RS256 and ES256: many times what carrying a call takes.
+//! A cache of signed tokens that were verified. Verifying a signature takes about half a millisecond with
+//! RS256 and ES256, which is many times the cost of forwarding a call.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,21 +11,22 @@ use sha2::{Digest, Sha256};
 use crate::principal::Principal;
 use crate::verification_key::VerificationKey;
 
-/// So many tokens are remembered. With more than that in use, some are checked again.
+/// The maximum number of cached tokens. If more are in use, some are verified again.
 const MAX_CACHED_TOKENS: usize = 1024;
 
-/// By the hash of the token: good tokens only, so that nobody can fill it with others.
+/// Verified tokens by their hashes. It contains only valid tokens, so that nobody can fill it with
+/// invalid ones.
 #[derive(Default)]
 pub struct VerifiedTokenCache(Mutex<HashMap<[u8; 32], CachedToken>>);
 
 struct CachedToken {
     principal: Principal,
-    /// What it was checked with.
+    /// The key with which the token was verified.
     key: Arc<VerificationKey>,
 }
 
 impl VerifiedTokenCache {
-    /// Whom the token names, if it was good, has not ended since, and its key still counts.
+    /// The principal of the token, if it was verified, has not expired, and its key is still trusted.
     pub fn get(
         &self,
         token: &str,

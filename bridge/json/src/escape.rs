@@ -1,9 +1,9 @@
-//! JSON text as the content of a JSON string.
+//! Writes JSON text as the content of a JSON string.
 
-/// So many bytes are looked at together: with none among them that is escaped, they are copied.
+/// The number of bytes that are checked together. If none of them must be escaped, they are copied.
 const CHUNK_BYTES: usize = 16;
 
-/// So many bytes are written to the stack before they go to where they belong.
+/// The number of bytes that are written to a buffer on the stack before they are appended.
 const BLOCK_BYTES: usize = 32 * CHUNK_BYTES;
 
 /// Each byte as it is written, with what stands behind it of no account where it is one byte long.
@@ -43,7 +43,7 @@ pub fn escape_string(json: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// The same without the quotes.
+/// Writes JSON text as the content of a JSON string, without the quotes.
 pub fn escape_content(json: &[u8], out: &mut Vec<u8>) {
     let mut buffer = [0; 2 * BLOCK_BYTES + 1];
     for block in json.chunks(BLOCK_BYTES) {
@@ -52,7 +52,7 @@ pub fn escape_content(json: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Writes a block, and says how long it has become.
+/// Writes a block and returns its new length.
 fn escape_block(block: &[u8], buffer: &mut [u8; 2 * BLOCK_BYTES + 1]) -> usize {
     let mut end = 0;
     let (chunks, rest) = block.as_chunks::<CHUNK_BYTES>();

@@ -1,41 +1,42 @@
-//! One pass over the text of a JSON value, without making the value.
+//! One pass over the text of a JSON value, without parsing it.
 //!
-//! A long text is not gone through byte by byte: who wrote its beginning without white space wrote the
-//! rest so, and what else matters is looked for with the processor's wide registers.
+//! Long texts are not scanned byte by byte. If the beginning has no white space between tokens, the
+//! rest is assumed to have none either, and everything else is searched for with SIMD instructions.
 
 use memchr::{memchr2, memmem};
 
 use crate::scanner::{MAX_JSON_DEPTH, must_be_unicode_escape};
 
-/// Longer texts are judged by so many bytes of their beginning.
+/// Of texts that are longer than twice this many bytes, only the beginning is scanned byte by byte.
 const SAMPLE_BYTES: usize = 4096;
 
-/// A string that is no longer is gone through byte by byte.
+/// Strings up to this length are scanned byte by byte.
 const SHORT_STRING_BYTES: usize = 16;
 
-/// So many brackets are counted at a time: fewer than may be within each other.
+/// The number of bytes whose brackets are counted together. It is smaller than the maximum depth.
 const BRACKET_CHUNK_BYTES: usize = 64;
 
-/// What one pass over a text finds. The text must be JSON.
+/// What one pass over a text finds. The text must be valid JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JsonTraits {
-    /// It is not as `JSON.stringify` writes it: white space, or escapes that need not be.
+    /// The text is not as `JSON.stringify` writes it: it has white space or unnecessary escapes.
     pub needs_compacting: bool,
-    /// Too deep for most readers.
+    /// The nesting exceeds [`MAX_JSON_DEPTH`].
     pub too_deep: bool,
-    /// It may be an image, or have one, or have a `_meta` of its own (only of a text that is not
-    /// loose).
+    /// The value may be or contain an image, or may have a `_meta` member. Only meaningful if
+    /// `needs_compacting` is false.
     pub needs_parsing: bool,
 }
 
 impl JsonTraits {
+    /// Scans a text. Long texts are sampled.
     pub fn scan(json: &str) -> Self {
         let bytes = json.as_bytes();
         if bytes.len() <= 2 * SAMPLE_BYTES {
             return Self::scan_all(json);
         }
         let sample = Self::scan_all(&json[..json.floor_char_boundary(SAMPLE_BYTES)]);
-        // Within a string is nothing that its beginning does not tell.
+        // The rest of a string cannot add traits.
         let is_as_sampled = !sample.needs_compacting
             && (bytes[0] == b'"'
                 || memchr2(b'\n', b'\r', bytes).is_none()
@@ -43,13 +44,14 @@ impl JsonTraits {
                         .iter()
                         .any(|name| contains(bytes, name))
                     && is_shallow(bytes));
-        match is_as_sampled {
-            true => sample,
-            false => Self::scan_all(json),
+        if is_as_sampled {
+            sample
+        } else {
+            Self::scan_all(json)
         }
     }
 
-    /// Of each byte. The text may be cut off.
+    /// Scans each byte. The text may be truncated.
     fn scan_all(json: &str) -> Self {
         let bytes = json.as_bytes();
         let is_object = bytes.first() == Some(&b'{');
@@ -82,10 +84,10 @@ impl JsonTraits {
         traits
     }
 
-    /// Where the string ends that begins here, behind its quote.
+    /// The end of the string whose content begins at `begin`, after the opening quote.
     fn string_end(&mut self, bytes: &[u8], begin: usize) -> usize {
         let mut at = begin;
-        // Most strings are short: wide registers would take longer to begin with them.
+        // Most strings are short, and a SIMD search would take longer to start.
         while at < begin + SHORT_STRING_BYTES {
             match bytes.get(at) {
                 Some(b'"') => return at + 1,
@@ -110,7 +112,7 @@ fn contains(json: &[u8], name: &str) -> bool {
     memmem::find(json, name.as_bytes()).is_some()
 }
 
-/// Whether the brackets of a text are never many within each other. Those in strings count too.
+/// Whether the nesting never exceeds [`MAX_JSON_DEPTH`]. Brackets in strings are counted too.
 fn is_shallow(json: &[u8]) -> bool {
     let mut depth = 0_usize;
     for bytes in json.chunks(BRACKET_CHUNK_BYTES) {
@@ -137,8 +139,8 @@ fn is_required_escape(escape: &[u8]) -> bool {
     }
 }
 
-/// The same value as `JSON.stringify` would write it, but for its numbers and for names that stand
-/// twice. `None` for a string that cannot be read.
+/// Writes the same value as `JSON.stringify` would, except for numbers and duplicate names, which stay
+/// as they are. Returns `None` if a string is not valid.
 pub fn compact(json: &str) -> Option<String> {
     let mut compacted = String::with_capacity(json.len());
     let mut rest = json;

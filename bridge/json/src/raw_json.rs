@@ -1,4 +1,4 @@
-//! JSON text that goes on as it came.
+//! JSON text that is passed on without being parsed.
 
 use std::ops::Range;
 
@@ -9,17 +9,18 @@ use tungstenite::Utf8Bytes;
 
 use crate::scanner::{self, CompactJson};
 
-/// The text of a value.
+/// The JSON text of a value.
 #[derive(Clone, Debug)]
 pub enum RawJson {
-    /// In memory of its own.
+    /// The text has an allocation of its own.
     Owned(Box<RawValue>),
-    /// Within the message that it came in.
+    /// The text is a slice of the message in which it was received.
     Borrowed(Box<JsonSlice>),
 }
 
-/// A value that stays where it came: a long one is not copied. It is written as `JSON.stringify`
-/// writes it, is not too deep for anybody, and has nothing that an answer would lift out of it.
+/// A slice of a message with the text of a value, so that a long value is not copied. The text is as
+/// `JSON.stringify` writes it, is nested at most [`MAX_JSON_DEPTH`](crate::MAX_JSON_DEPTH) levels deep,
+/// and has no members that a result must move elsewhere (`_meta`, `dataUrl`).
 #[derive(Clone, Debug)]
 pub struct JsonSlice {
     message: Utf8Bytes,
@@ -28,50 +29,47 @@ pub struct JsonSlice {
 }
 
 impl RawJson {
-    /// Its text.
+    /// The JSON text.
     pub fn get(&self) -> &str {
         match self {
             RawJson::Owned(raw) => raw.get(),
-            RawJson::Borrowed(within) => within.get(),
+            RawJson::Borrowed(slice) => slice.get(),
         }
     }
 
-    /// The same in memory of its own.
+    /// Copies the text into a `RawValue`; `None` if it is not valid JSON.
     pub fn to_raw_value(&self) -> Option<Box<RawValue>> {
         match self {
             RawJson::Owned(raw) => Some(raw.clone()),
-            RawJson::Borrowed(within) => RawValue::from_string(within.get().to_owned()).ok(),
+            RawJson::Borrowed(slice) => RawValue::from_string(slice.get().to_owned()).ok(),
         }
     }
 }
 
 impl JsonSlice {
-    /// The value that begins here, and the text behind it. `None`: it is none, or has to be looked
-    /// into.
+    /// Scans the value that begins at `begin`, and returns it with the text after it. Returns `None` if
+    /// it is not valid, or if it must be parsed.
     pub fn parse_at(message: &Utf8Bytes, begin: usize) -> Option<(Self, &str)> {
-        let CompactJson {
-            end,
-            escape_count: escaped,
-        } = scanner::scan_value(message, begin)?;
+        let CompactJson { end, escape_count } = scanner::scan_value(message, begin)?;
         let slice = Self {
             message: message.clone(),
             range: begin..end,
-            escape_count: escaped,
+            escape_count,
         };
         Some((slice, message.get(end..)?))
     }
 
-    /// Its text.
+    /// The JSON text.
     pub fn get(&self) -> &str {
         &self.message[self.range.clone()]
     }
 
-    /// The same as bytes, without a copy.
+    /// The JSON text as bytes that share the memory of the message.
     pub fn bytes(&self) -> Bytes {
         Bytes::from(self.message.clone()).slice(self.range.clone())
     }
 
-    /// How many bytes it has as a JSON string, quotes included.
+    /// The length of the text as a JSON string, in bytes and with quotes.
     pub fn quoted_len(&self) -> usize {
         self.range.len() + self.escape_count + 2
     }
@@ -87,9 +85,9 @@ impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             RawJson::Owned(raw) => raw.serialize(serializer),
-            RawJson::Borrowed(within) => {
+            RawJson::Borrowed(slice) => {
                 let raw =
-                    <&RawValue>::deserialize(&mut serde_json::Deserializer::from_str(within.get()));
+                    <&RawValue>::deserialize(&mut serde_json::Deserializer::from_str(slice.get()));
                 raw.map_err(serde::ser::Error::custom)?
                     .serialize(serializer)
             }

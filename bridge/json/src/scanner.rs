@@ -1,29 +1,29 @@
 //! One pass over the text of a JSON value that is written as `JSON.stringify` writes it.
 //!
-//! The pass checks what RFC 8259 demands and more: no white space between the values, no escape that
-//! need not be, no half of a character, nothing too deep for most readers, and no member that an
-//! answer would have to give up. A text that is otherwise is not refused: it is for serde_json, and
-//! for those who look inside, to say what it is.
+//! The pass checks more than RFC 8259 demands: no white space between tokens, no unnecessary escapes, no
+//! unpaired surrogates, no nesting beyond [`MAX_JSON_DEPTH`], and no member that a result must move
+//! elsewhere. A text that does not meet this is not refused, but must be parsed with serde_json.
 
-/// serde_json makes values up to this depth: a peer that reads with it takes no deeper ones.
+/// The maximum nesting that serde_json parses, so that a peer that uses it accepts the text.
 pub const MAX_JSON_DEPTH: usize = 127;
 
-/// A string that is no longer is gone through byte by byte.
+/// Strings up to this length are scanned byte by byte.
 const SHORT_STRING_BYTES: usize = 16;
 
-/// What stands before the name of an image.
+/// The beginning of an image as a data URL.
 const IMAGE_PREFIX: &[u8] = b"\"data:image/";
 
-/// A value that is written so.
+/// A value that is written as `JSON.stringify` writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactJson {
-    /// Where it ends.
+    /// The position after the value.
     pub end: usize,
-    /// How many of its characters are escaped where its text stands in a string.
+    /// The number of bytes that escaping adds when the text is written as a JSON string.
     pub escape_count: usize,
 }
 
-/// The value that begins here. `None`: it is none, or not written so.
+/// Scans the value that begins at `begin`. Returns `None` if it is not valid or not written as
+/// `JSON.stringify` writes it.
 pub fn scan_value(text: &str, begin: usize) -> Option<CompactJson> {
     let bytes = text.as_bytes();
     let mut scanner = Scanner {
@@ -88,7 +88,7 @@ pub fn scan_value(text: &str, begin: usize) -> Option<CompactJson> {
     }
 }
 
-/// What is open, one bit for each: whether it is an object.
+/// The open arrays and objects, with one bit for each: whether it is an object.
 #[derive(Default)]
 struct NestingStack {
     object_bits: u128,
@@ -171,7 +171,7 @@ impl Scanner<'_> {
         Some(())
     }
 
-    /// The name of a member, behind its quote, and its colon.
+    /// Skips the rest of the name of a member, after the opening quote, and the colon.
     #[inline(always)]
     fn skip_member_name(&mut self, nesting: &NestingStack) -> Option<()> {
         let begin = self.position;
@@ -185,7 +185,7 @@ impl Scanner<'_> {
         self.skip_if(b':').then_some(())
     }
 
-    /// The rest of a string, behind its quote.
+    /// Skips the rest of a string, after the opening quote.
     #[inline(always)]
     fn skip_string(&mut self) -> Option<()> {
         self.escape_count += 2;
@@ -219,7 +219,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Up to the next byte that does not stand for itself, eight at a time.
+    /// Skips to the next byte that ends or escapes something, eight bytes at a time.
     #[inline(always)]
     fn skip_plain(&mut self) {
         const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
@@ -242,7 +242,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// An escape that `JSON.stringify` writes, behind its backslash.
+    /// Skips an escape that `JSON.stringify` writes, after the backslash.
     fn skip_escape(&mut self) -> Option<()> {
         self.escape_count += 1;
         match self.next()? {
@@ -260,7 +260,7 @@ impl Scanner<'_> {
         Some(())
     }
 
-    /// The rest of a number, behind its sign and its first digit.
+    /// Skips the rest of a number, after its sign and first digit.
     #[inline(always)]
     fn skip_number(&mut self, first: u8) -> Option<()> {
         match first {

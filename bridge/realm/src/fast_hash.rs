@@ -1,7 +1,7 @@
-//! How the tables are hashed that each call looks into.
+//! The hasher of the tables that are used by each call.
 //!
-//! Quick, and seeded at random, for the process and for each table: who sees no hash finds no keys
-//! that collide, and none of these tables shows its order. Most of their keys are the bridge's own; a
+//! It is fast and has a random seed for the process and for each table. Whoever cannot see the hashes
+//! cannot find keys that collide, and no table exposes its order. Most of their keys are the bridge's own; a
 //! page chooses others within its own realm only.
 
 use std::collections::hash_map::RandomState;
@@ -13,7 +13,7 @@ use foldhash::fast::{FoldHasher, SeedableRandomState};
 
 static SEED: LazyLock<SharedSeed> = LazyLock::new(|| SharedSeed::from_u64(random_seed()));
 
-/// See the module documentation.
+/// A fast hasher with random seeds, for tables whose order is not visible.
 #[derive(Clone)]
 pub struct FastHash(SeedableRandomState);
 

@@ -1,5 +1,5 @@
-//! What a page says, as events of its realm, and how it is welcomed. Knows the messages and the realm, and no socket: the
-//! page socket and the simulation of whole schedules both come through here.
+//! Turns messages of a page into events of its realm, and builds the answer to its authentication. The
+//! module has no socket: it is used by the page socket and by the simulation.
 
 mod event_limits;
 mod limits;

@@ -1,7 +1,10 @@
-//! A realm: everything that belongs to one principal (a token): sessions, tools, calls, clients.
+//! A realm: everything that belongs to one principal (a token or a subject): its sessions, their
+//! definitions, its calls, queries and MCP clients.
 //!
-//! Plain data. Methods are named after events, take [`Now`], and return what must happen next as
-//! [`Effect`]s. No I/O, no clock, no await: the hub owns sockets and tasks, the realm owns facts.
+//! A realm is plain data. Its methods are named after events, take [`Now`], and return [`Effect`]s. It
+//! has no I/O, no clock and no async code: the hub owns sockets and tasks, the realm owns the state.
+//! `realm.rs` has the structure and its queries; the types of its fields are in files of their own, and
+//! each file `…_events.rs` has the methods for one group of events.
 //!
 //! Invariants (checked by [`Realm::check_invariants`] after every step in tests):
 //! - each call belongs to exactly one session and ends exactly once, through [`Realm::end_call`];
@@ -83,22 +86,23 @@ pub use refusal::Refusal;
 pub use routing::{RouteError, Target};
 pub use session::{PageHello, Phase, ResourceMatch, Session, SessionSummary};
 
-/// See the module documentation.
+/// The state of one principal: its sessions, definitions, calls, queries and MCP clients.
 #[derive(Debug)]
 pub struct Realm {
     limits: Arc<RealmLimits>,
     sessions: SessionMap,
     calls: HashMap<CallId, Call, FastHash>,
-    /// Those in flight, in the order in which they were asked.
+    /// The queries that are running, in the order in which they began.
     queries: IndexMap<QueryId, query::RunningQuery>,
-    /// Those that are over, in the order in which they ended.
+    /// The queries that have ended and are remembered, in the order in which they ended.
     ended_queries: IndexMap<QueryId, query::EndedQuery>,
     clients: IndexMap<ClientId, ClientState>,
     catalogue: Catalogue,
-    /// Absent in most realms: their pages stay.
+    /// `None` until a session ends, which never happens in most realms.
     former_sessions: Option<Box<FormerSessions>>,
     deadlines: Deadlines,
-    /// Counts up with each registration: of two items with one name the newer is listed.
+    /// The number of registrations so far. Of two items with the same name the one with the higher
+    /// registration number is listed.
     registration_count: u64,
     route_index: RouteIndex,
 }
@@ -120,17 +124,18 @@ impl Realm {
         }
     }
 
-    /// Nothing lives here any more; the realm can be forgotten.
+    /// Whether the realm holds nothing at all, so that it can be dropped.
     pub fn is_empty(&self) -> bool {
         self.is_inactive() && self.catalogue.is_empty() && self.former_sessions.is_none()
     }
 
-    /// What closed apps offered is listed.
+    /// Whether the definitions of apps without an open page are still listed.
     pub fn has_catalogue(&self) -> bool {
         !self.catalogue.is_empty()
     }
 
-    /// Nobody is here; at most it is remembered what there was.
+    /// Whether there is no session, no client and no query. The catalogue and the ids of former
+    /// sessions may still be there.
     pub fn is_inactive(&self) -> bool {
         let ended = self
             .ended_queries
@@ -145,7 +150,7 @@ impl Realm {
         self.deadlines.first()
     }
 
-    /// Deals with everything that is due.
+    /// Handles all deadlines that have passed.
     pub fn deadline_passed(&mut self, now: Now) -> Effects {
         let mut effects = Effects::new();
         while let Some(due) = self.deadlines.first_due(now.instant) {
@@ -163,7 +168,7 @@ impl Realm {
         effects
     }
 
-    /// The bridge is shutting down: every call ends, every page is told to come back.
+    /// Ends all queries and calls and closes all connections with the code that makes pages reconnect.
     pub fn bridge_stopping(&mut self, now: Now) -> Effects {
         let mut effects = self.end_all_queries(now);
         let calls: Vec<_> = self.calls.keys().cloned().collect();
@@ -191,12 +196,12 @@ impl Realm {
             .filter(|session| session.phase.connection() == Some(connection))
     }
 
-    /// How many queries are in flight.
+    /// The number of running queries.
     pub fn query_count(&self) -> usize {
         self.queries.len()
     }
 
-    /// How many pages there are, those that may come back included.
+    /// The number of sessions, including those that wait for their page to reconnect.
     pub fn session_count(&self) -> usize {
         self.sessions.len()
     }
@@ -209,26 +214,26 @@ impl Realm {
             .collect()
     }
 
-    /// What is published of one kind: sessions in order of connection, items in order of
-    /// registration. Of two with one name the newer registration is listed, in the place of the
-    /// first.
+    /// All published definitions of one kind: sessions in order of connection, items in order of
+    /// registration. Of two items with the same name only the newer one is listed, at the position of
+    /// the older one.
     pub fn published(&self, kind: Kind) -> Vec<Definition> {
         routing::published(kind, self.sessions.values(), self.catalogue.definitions())
     }
 
-    /// Whether this is true of one of the tools that a client could mean with a name.
+    /// Whether the predicate holds for at least one tool that clients can call by this name.
     pub fn any_candidate_tool(&mut self, name: &str, predicate: impl Fn(&Tool) -> bool) -> bool {
         self.route_index
             .any_candidate(name, &self.sessions, predicate)
     }
 
-    /// What one session has of a kind.
+    /// The definitions of one kind in one session, which is given by its id or its name.
     pub fn published_by(&self, kind: Kind, id: &SessionId) -> Option<Vec<Definition>> {
         let (_, session) = routing::find_session(&self.sessions, id)?;
         Some(session.definitions(kind).cloned().collect())
     }
 
-    /// Puts other definitions in the place of equal ones: those of `instead`, where it gives one.
+    /// Replaces each definition for which `replacement` returns an equal one.
     pub fn replace_definitions(&mut self, replacement: impl Fn(&Definition) -> Option<Definition>) {
         for session in self.sessions.values_mut() {
             session.replace_definitions(&replacement);
@@ -240,7 +245,7 @@ impl Realm {
         }
     }
 
-    /// Finds the session that a call goes to.
+    /// Finds the session that has an item of this kind and name.
     pub fn route(
         &self,
         kind: Kind,
@@ -253,7 +258,7 @@ impl Realm {
             .map_err(|error| error.or_offline_app(name, target, offline_app))
     }
 
-    /// The same for a tool that is called.
+    /// Finds the session for a tool call. Uses the index of tool names, which [`Realm::route`] does not.
     pub fn route_call(
         &mut self,
         name: &str,
@@ -281,7 +286,7 @@ impl Realm {
         .map_err(|error| error.or_offline_app(name, target, offline_app))
     }
 
-    /// Finds the session that serves a URI, and how.
+    /// Finds the session that serves a URI, and whether it does so as a resource or through a template.
     pub fn route_resource(
         &self,
         uri: &str,
@@ -293,7 +298,7 @@ impl Realm {
             .map_err(|error| error.or_offline_app(uri, target, offline_app))
     }
 
-    /// How many calls are in flight, and how many things become due but for what is remembered.
+    /// The number of calls in flight, and the number of deadlines except that of the former sessions.
     #[cfg(feature = "simulation")]
     pub fn simulated_counts(&self) -> (usize, usize) {
         let due = self.deadlines.iter();
@@ -301,7 +306,7 @@ impl Realm {
         (self.calls.len(), due.count())
     }
 
-    /// Panics when a fact contradicts another.
+    /// Panics when two parts of the state contradict each other.
     #[cfg(any(test, feature = "simulation"))]
     pub fn check_invariants(&self) {
         let mut deadlines = std::collections::BTreeSet::new();

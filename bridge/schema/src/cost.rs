@@ -1,9 +1,10 @@
-//! How much work a schema can make of a value, known before the work begins.
+//! An upper bound for the work of a validation, which is known before the validation begins.
 //!
-//! Validation has no time budget of its own, and it recurses. Subschemas that look at the same
-//! value add up, so a reference that is doubled at each step grows exponentially: with the length
-//! of the schema, or, where it is recursive, with the depth of the value. The first is refused at
-//! registration, the second when such a value comes.
+//! The unit is a *step*: one subschema that is applied to one value. The validator has no time limit,
+//! and it recurses. Subschemas that apply to the same value add up, so a schema in which each level
+//! refers twice to the next one costs exponentially many steps: in the length of the schema or, if the
+//! schema is recursive, in the depth of the value. The former is refused at registration, the latter
+//! when such a value arrives.
 
 use std::collections::BTreeMap;
 
@@ -12,39 +13,41 @@ use serde_json::Value;
 use super::subschemas;
 use crate::subschemas::Node;
 
-/// Subschemas that may look at one value, with all references written out.
+/// The maximum number of subschemas that apply to one value, with all references expanded.
 pub const MAX_VISITS: u64 = 50_000;
 
-/// Looks at the values of one argument object or result. A look takes 5 to 30 ns.
+/// The maximum cost of one argument object or result, in steps. A step takes 5 to 30 ns.
 pub const MAX_COST: u64 = 300_000_000;
 
-/// Subschemas inside each other, references followed: each takes a few hundred bytes of stack.
+/// The maximum nesting of subschemas, with references followed. Each level needs a few hundred bytes
+/// of stack.
 const MAX_STACK: usize = 1_000;
 
-/// `serde_json` reads values up to this depth.
+/// `serde_json` parses values up to this depth.
 const MAX_VALUE_DEPTH: usize = 128;
 
-/// In larger schemas, and at nodes that know more names, properties of different names count as one.
+/// In larger schemas, and at nodes with more names than [`MAX_NAMES`], properties of different names are
+/// counted as if they had the same name.
 const MAX_NAMED_NODES: usize = 2_000;
 const MAX_NAMES: usize = 64;
 
-/// So much text is one look more.
+/// This many bytes of text cost one more step.
 const BYTES_PER_STEP: usize = 16;
 
-/// What one schema costs, by the depth of the value. A scalar and an empty container have depth 0.
+/// The cost of a schema for each depth of the value. A scalar and an empty container have depth 0.
 #[derive(Debug)]
 pub struct CostModel {
-    /// The last one goes for deeper values too, if `is_steady`.
+    /// If `is_steady`, the last entry also applies to deeper values.
     by_depth: Vec<Cost>,
     is_steady: bool,
 }
 
-/// Looks at each part of a value.
+/// The steps for each part of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// To say whether the value fits.
+    /// The steps to decide whether the value is valid.
     pub validate: u64,
-    /// To say everything that does not.
+    /// The steps to collect all violations.
     pub explain: u64,
 }
 
@@ -90,7 +93,7 @@ impl CostModel {
             let is_small = root.visits <= MAX_VISITS
                 && root.stack <= MAX_STACK
                 && root.cost.validate <= MAX_COST;
-            // The properties of an object are one deep: less is no use.
+            // An object with properties has depth 1: a schema that does not allow that is of no use.
             if depth <= 1 && !is_small {
                 return Err(format!(
                     "with its references written out it has more than {MAX_VISITS} nodes, or \
@@ -116,20 +119,19 @@ impl CostModel {
         })
     }
 
-    /// The price for a whole value. `None` is too much.
+    /// The cost of a whole value; `None` if it exceeds [`MAX_COST`].
     pub fn cost(&self, value: &Value) -> Option<Cost> {
         let size = ValueSize::from_value(value);
-        let price = match self.by_depth.get(size.depth) {
+        let cost = match self.by_depth.get(size.depth) {
             None if self.is_steady => self.by_depth.last(),
             found => found,
         };
-        price
-            .map(|price| price.saturating_mul(size.parts))
-            .filter(|price| price.validate <= MAX_COST)
+        cost.map(|cost| cost.saturating_mul(size.parts))
+            .filter(|cost| cost.validate <= MAX_COST)
     }
 }
 
-/// What there is to look at in a value.
+/// The depth of a value and the number of its parts.
 struct ValueSize {
     depth: usize,
     parts: u64,
@@ -160,42 +162,44 @@ impl ValueSize {
     }
 }
 
+/// The cost of one node for values of one depth.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct NodeCost {
-    /// Subschemas that look at the value, and on the way to its deepest part.
+    /// The number of subschemas that apply to the value and to the values on the way to its deepest part.
     visits: u64,
     cost: Cost,
-    /// The part of `price` that any value in the value may cost.
+    /// The part of `cost` that applies to every child of the value.
     any_property: Cost,
-    /// What the value of each property may cost beside that: each value has only one name.
+    /// The additional cost of the values of single properties. Each value has only one name, so only
+    /// the most expensive name counts.
     by_property: BTreeMap<usize, Cost>,
-    /// To find out which parts of the value its subschemas have looked at.
+    /// The steps to find out which children were evaluated by the subschemas.
     marking: u64,
     stack: usize,
 }
 
-/// More than any limit: sums stay this small.
+/// Sums are capped at this value, which is higher than every limit.
 const COST_CAP: u64 = 1 << 40;
 
-/// The work of each node on values one deeper than those that `below` is about.
+/// The cost of each node for values that are one level deeper than those of `below`.
 fn costs_at_depth(nodes: &[Node], order: &[usize], below: &[NodeCost]) -> Vec<NodeCost> {
-    let most_names = if nodes.len() <= MAX_NAMED_NODES {
+    let max_names = if nodes.len() <= MAX_NAMED_NODES {
         MAX_NAMES
     } else {
         0
     };
-    let mut work = vec![NodeCost::default(); nodes.len()];
+    let mut costs = vec![NodeCost::default(); nodes.len()];
     for &index in order {
-        work[index] = node_cost(&nodes[index], &work, below, most_names);
+        costs[index] = node_cost(&nodes[index], &costs, below, max_names);
     }
-    work
+    costs
 }
 
 fn node_cost(node: &Node, here: &[NodeCost], below: &[NodeCost], max_names: usize) -> NodeCost {
     let applicators = || node.in_place_applicators.iter().map(|&inner| &here[inner]);
     let children = || node.children.iter().map(|&inner| &below[inner]);
     let by_property = || node.by_property.iter().map(|&(_, inner)| &below[inner]);
-    // Marking asks each inner subschema again, and what it has marked.
+    // To find the evaluated children, each inner subschema is applied again.
     let unevaluated = node.unevaluated.iter().map(|&inner| &below[inner]);
     let marking = applicators()
         .map(|inner| inner.cost.validate + inner.marking)
@@ -218,10 +222,10 @@ fn node_cost(node: &Node, here: &[NodeCost], below: &[NodeCost], max_names: usiz
         .iter()
         .map(|&(name, inner)| (name, below[inner].cost));
     let inherited =
-        applicators().flat_map(|inner| inner.by_property.iter().map(|(&n, &price)| (n, price)));
-    for (name, price) in named.chain(inherited) {
+        applicators().flat_map(|inner| inner.by_property.iter().map(|(&n, &cost)| (n, cost)));
+    for (name, cost) in named.chain(inherited) {
         let sum = by_name.entry(name).or_default();
-        *sum = sum.capped_add(price);
+        *sum = sum.capped_add(cost);
     }
     let most_expensive = by_name.values().copied().fold(Cost::default(), Cost::max);
     if by_name.len() > max_names {
@@ -232,7 +236,7 @@ fn node_cost(node: &Node, here: &[NodeCost], below: &[NodeCost], max_names: usiz
         anywhere.explain =
             (anywhere.explain + anywhere.validate + most_expensive.validate).min(COST_CAP);
     }
-    let price = if by_name.is_empty() {
+    let cost = if by_name.is_empty() {
         anywhere
     } else {
         anywhere.capped_add(most_expensive)
@@ -244,7 +248,7 @@ fn node_cost(node: &Node, here: &[NodeCost], below: &[NodeCost], max_names: usiz
             1 + by_property().map(|inner| inner.visits).max().unwrap_or(0),
             |sum, part| (sum + part).min(COST_CAP),
         ),
-        cost: price,
+        cost,
         any_property: anywhere,
         by_property: by_name,
         marking,
@@ -252,7 +256,7 @@ fn node_cost(node: &Node, here: &[NodeCost], below: &[NodeCost], max_names: usiz
     }
 }
 
-/// The nodes in an order in which each comes after those that it applies in place.
+/// Sorts the nodes so that each comes after those that it applies in place.
 fn topological_order(nodes: &[Node]) -> Result<Vec<usize>, String> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {

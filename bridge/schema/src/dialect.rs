@@ -5,7 +5,7 @@ mod upgrade_draft;
 
 use serde_json::{Map, Value, json};
 
-/// The same schema in the words of 2020-12, with an object at its root.
+/// Converts a schema to 2020-12, with an object at its root.
 pub fn to_2020_12(schema: Option<&Value>) -> Result<Value, String> {
     let mut schema = match schema {
         None | Some(Value::Null) => Map::new(),

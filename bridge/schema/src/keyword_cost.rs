@@ -1,21 +1,22 @@
-//! What the keywords of one subschema cost, in looks at one value.
+//! The cost of the keywords of one subschema for one value, in steps.
 
 use serde_json::{Map, Value};
 
 use super::patterns;
 
-/// A name is looked up faster than a subschema is applied.
+/// Looking up a name is faster than applying a subschema.
 const NAMES_PER_STEP: u64 = 4;
 
-/// Up to 15 items are compared with each other, more are hashed.
+/// The validator compares up to 15 items with each other, and hashes more.
 const UNIQUE_ITEMS_COST: u64 = 8;
 
-/// `format` reads the whole text, some of them byte by byte.
+/// `format` reads the whole text; some formats do that byte by byte.
 const FORMAT_COST: u64 = 4;
 
-/// Decimal fractions are divided exactly.
+/// The validator divides decimal fractions exactly, which is slow.
 const MULTIPLE_OF_COST: u64 = 50;
 
+/// The steps that one subschema takes for one value, without the subschemas that it applies.
 pub fn subschema_cost(fields: &Map<String, Value>) -> u64 {
     1 + fields
         .iter()
@@ -42,7 +43,8 @@ fn keyword_cost(keyword: &str, value: &Value) -> u64 {
     }
 }
 
-/// Enumerations of such values are looked up, not compared one by one.
+/// Whether the validator looks up values of this type in an enumeration, instead of comparing one by
+/// one.
 fn is_hashed(choice: &Value) -> bool {
     choice.is_string() || choice.is_null()
 }

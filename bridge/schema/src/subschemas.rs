@@ -1,4 +1,4 @@
-//! The subschemas of a schema, and which of them look at the same value.
+//! The graph of the subschemas of a schema, and which of them apply to the same value.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::keyword_cost;
 
-/// Keywords whose subschemas look at the value itself.
+/// Keywords whose subschemas apply to the value itself (JSON Schema: in-place applicators).
 const IN_PLACE_APPLICATORS: [&str; 10] = [
     "allOf",
     "anyOf",
@@ -20,7 +20,7 @@ const IN_PLACE_APPLICATORS: [&str; 10] = [
     "propertyNames",
 ];
 
-/// Keywords whose subschemas look at the values in it.
+/// Keywords whose subschemas apply to the children of the value.
 const CHILD_APPLICATORS: [&str; 7] = [
     "patternProperties",
     "additionalProperties",
@@ -31,31 +31,31 @@ const CHILD_APPLICATORS: [&str; 7] = [
     "unevaluatedProperties",
 ];
 
-/// Keywords that ask every other subschema once more what it has looked at.
+/// Keywords for which every other subschema is applied once more, to find the evaluated children.
 const UNEVALUATED_KEYWORDS: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
 
 const REFERENCE_KEYWORDS: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// The meta schemas that the validator brings along.
+/// The meta-schemas that the validator includes.
 const META_SCHEMA_PREFIX: &str = "https://json-schema.org/draft/";
 
-/// One subschema: which others it applies, by index.
+/// One subschema and the indices of the subschemas that it applies.
 #[derive(Debug, Default)]
 pub struct Node {
     pub in_place_applicators: Vec<usize>,
     pub children: Vec<usize>,
-    /// One for each name (`properties`) or place (`prefixItems`): a value meets only one.
-    /// With the name, as a number.
+    /// The subschemas for one name (`properties`) or position (`prefixItems`), as pairs of a number for
+    /// the name and an index. Only one of them applies to each child.
     pub by_property: Vec<(usize, usize)>,
-    /// Those of `below` that look at what the others have left over.
+    /// Those of `children` that apply to what the others have not evaluated.
     pub unevaluated: Vec<usize>,
-    /// What the keywords themselves cost, in looks at one value.
+    /// The cost of the keywords themselves for one value, in steps.
     pub cost: u64,
-    /// Whether an error tells what is wrong with each of its branches.
+    /// Whether an error contains the violations of each branch (`anyOf`, `oneOf`).
     pub is_union: bool,
 }
 
-/// Every subschema that validation can reach; the root is the first.
+/// Collects every subschema that validation can reach. The root is the first.
 pub fn collect_nodes(root: &Value) -> Result<Vec<Node>, String> {
     let mut builder = GraphBuilder {
         targets: ReferenceTargets::new(root)?,

@@ -1,4 +1,4 @@
-//! What each feature of JSON Schema accepts and refuses here, with the path and the rule told.
+//! What each feature of JSON Schema accepts and refuses here, with the path and the rule that are reported.
 
 use crate::dialect;
 use serde_json::{Map, Value, json};

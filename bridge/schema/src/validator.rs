@@ -1,12 +1,13 @@
-//! JSON Schema 2020-12 validation: compiled on first use, no remote references, no backtracking,
-//! and never more work than a number says.
+//! JSON Schema 2020-12 validation: compiled on first use, without remote references and backtracking,
+//! and with an upper limit for the work.
 //!
-//! - `format` is asserted where the validator knows it: a model that sends "tomorrow" as a `date`
-//!   should hear so. Formats that it does not know say nothing.
-//! - What a schema costs is known when it is registered ([`work`]), what a value costs before it
-//!   is looked at: too much is refused, much is done away from the threads that serve sockets.
-//! - An error names up to [`MAX_VIOLATIONS`] places and rules, in bounded text, and does not
-//!   repeat the value.
+//! - `format` is asserted for the formats that the validator knows, so that a model that sends
+//!   "tomorrow" as a `date` gets an error. Unknown formats are ignored.
+//! - The cost of a schema is known when it is registered ([`cost`]), and the cost of a value before it
+//!   is validated. Values that cost too much are refused; expensive ones are validated on other threads
+//!   than those that serve sockets.
+//! - An error has up to [`MAX_VIOLATIONS`] paths and rules, in bounded text, and does not repeat the
+//!   value.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -16,31 +17,32 @@ use serde_json::Value;
 
 use crate::{cost, patterns};
 
-/// Violations that one error tells.
+/// The maximum number of violations in one error.
 pub(crate) const MAX_VIOLATIONS: usize = 5;
 
-/// Of each path, rule and message.
+/// The maximum length of each path, rule and message.
 const MAX_TEXT_CHARS: usize = 240;
 
-/// Up to this price (in looks) everything that is wrong is collected. Each takes some 400 bytes.
+/// Up to this cost (in steps) all violations are collected. Each takes some 400 bytes.
 const MAX_EXPLAIN_COST: u64 = 100_000;
 
-/// Up to this price a value is validated where it comes in: a few milliseconds.
+/// Up to this cost (in steps) a value is validated on the thread that has received it: a few
+/// milliseconds.
 const MAX_INLINE_COST: u64 = 100_000;
 
-/// A larger schema is compiled away from the threads that serve sockets.
+/// Larger schemas are not compiled on the threads that serve sockets.
 const MAX_INLINE_SCHEMA_NODES: usize = 1_000;
 
-/// The automaton of one pattern, in bytes.
+/// The maximum size of the automaton of one pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 4 * 1024 * 1024;
 
-/// What one pattern may remember while it runs, in bytes, for each thread.
+/// The maximum size of the cache of one pattern for each thread, in bytes.
 const MAX_PATTERN_CACHE_BYTES: usize = 64 * 1024;
 
-/// A schema and, once it was needed, its compiled form.
+/// A schema and its compiled form, which is built on first use.
 pub struct Validator {
     schema: Value,
-    /// Without the patterns that cannot be run, where there are some.
+    /// The schema without the patterns that cannot run in linear time; `None` if there are none.
     enforced: Option<Value>,
     compiled: OnceLock<Result<jsonschema::Validator, String>>,
     pub(crate) cost_model: cost::CostModel,
@@ -48,7 +50,11 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// Takes a schema whose work is bearable.
+    /// Creates a validator.
+    ///
+    /// # Errors
+    ///
+    /// The schema would cost too much, or cannot be analysed.
     pub fn new(schema: Value) -> Result<Self, String> {
         let mut enforced = schema.clone();
         patterns::retain_linear(&mut enforced)?;
@@ -61,16 +67,21 @@ impl Validator {
         })
     }
 
+    /// The schema, with all its patterns.
     pub fn schema(&self) -> &Value {
         &self.schema
     }
 
-    /// Whether every object fits: there is nothing to look for.
+    /// Whether every object is valid, so that there is nothing to validate.
     pub fn accepts_any_object(&self) -> bool {
         self.accepts_any_object
     }
 
-    /// What does not fit: where, which rule, and why.
+    /// Validates a value.
+    ///
+    /// # Errors
+    ///
+    /// The violations, or why the value was not validated.
     pub fn validate(&self, value: &Value) -> Result<(), ValidationFailure> {
         let cost = self
             .cost_model
@@ -87,7 +98,7 @@ impl Validator {
             violations.extend(errors.by_ref().take(MAX_VIOLATIONS).map(Violation::from));
             has_more = errors.next().is_some();
         } else if cost.explain == cost.validate {
-            // Without unions the first error comes without the others.
+            // Without unions the first error does not depend on the other ones.
             violations.extend(validator.validate(value).err().map(Violation::from));
         }
         Err(ValidationFailure::InvalidValue {
@@ -96,7 +107,7 @@ impl Validator {
         })
     }
 
-    /// Whether [`check`](Self::check) takes a few milliseconds at most.
+    /// Whether [`validate`](Self::validate) takes a few milliseconds at most.
     pub fn is_cheap(&self, value: &Value) -> bool {
         let is_small = || remaining_nodes(&self.schema, MAX_INLINE_SCHEMA_NODES) > 0;
         (self.compiled.get().is_some() || is_small())
@@ -114,7 +125,7 @@ impl Validator {
     }
 }
 
-/// A schema that says nothing, or that it wants an object, beside words for people.
+/// Whether a schema has no rules but `type: object` and annotations.
 fn accepts_any_object(schema: &Value) -> bool {
     let allows_any = |(key, value): (&String, &Value)| match key.as_str() {
         "type" => value == "object",
@@ -128,7 +139,7 @@ fn accepts_any_object(schema: &Value) -> bool {
         .is_some_and(|rules| rules.iter().all(allows_any))
 }
 
-/// What is left of `most` after the values in a value.
+/// What is left of the budget after one step for each value in a value.
 fn remaining_nodes(value: &Value, budget: usize) -> usize {
     let budget = budget.saturating_sub(1);
     match value {
@@ -150,12 +161,12 @@ impl fmt::Debug for Validator {
     }
 }
 
-/// Why a value does not fit a schema.
+/// The reason why a value was not accepted.
 #[derive(Debug)]
 pub enum ValidationFailure {
-    /// The schema itself is wrong.
+    /// The schema itself is not valid.
     InvalidSchema(String),
-    /// The value is too large or too deep for a schema of this kind.
+    /// The value is too large or nested too deeply to be validated against this schema.
     TooCostly,
     /// The value breaks these rules. The list is empty where collecting them would cost too much.
     InvalidValue {
@@ -165,7 +176,7 @@ pub enum ValidationFailure {
     },
 }
 
-/// The value at `path` breaks `rule` (both JSON pointers).
+/// A violation: the value at `path` violates `rule` (both are JSON pointers).
 #[derive(Debug)]
 pub struct Violation {
     pub path: String,
@@ -243,7 +254,7 @@ fn pointer_or_root(pointer: &str) -> String {
     }
 }
 
-/// Schemas are free to have long names and lists.
+/// Truncates a text, because schemas may have long names and lists.
 fn truncate(text: &str) -> String {
     match text.char_indices().nth(MAX_TEXT_CHARS) {
         None => text.to_owned(),

@@ -1,5 +1,5 @@
-//! The places of a schema where schemas stand, so that data in `enum`, `const`, `default` and
-//! `examples` is never taken for one.
+//! Traversal of the subschemas of a schema. Data in `enum`, `const`, `default` and `examples` is never
+//! mistaken for a schema.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! One JWK Set over HTTP.
+//! The download of a JWK Set over HTTP.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +10,19 @@ use crate::verification_key::{Algorithm, VerificationKey};
 use bridge_service::http_client;
 use bridge_service::http_client::{is_loopback, last_cause};
 
-/// A set may have so many bytes.
+/// The maximum size of a JWK Set in bytes.
 const MAX_SET_BYTES: usize = 1024 * 1024;
 
-/// It must be there within this.
+/// The timeout of the whole download.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where keys are published.
+/// The URL of a published JWK Set.
 #[derive(Debug)]
 pub(super) struct JwksSource(Url);
 
 impl JwksSource {
-    /// `https://`, or `http://` on this machine: who can change the keys can be anybody.
+    /// Parses the URL, which must be `https://`, or `http://` on this machine: whoever can change the keys
+    /// on the way could impersonate anybody.
     pub(super) fn new(url: &str) -> Result<Self, String> {
         let url_error = |error| {
             format!("`jwks_url` {error}: allowed are https:// and, on this machine, http://")
@@ -35,7 +36,7 @@ impl JwksSource {
         }
     }
 
-    /// The keys; `None`, and a warning, when they cannot be had.
+    /// Fetches the keys. Logs a warning and returns `None` on failure.
     pub(super) async fn fetch_or_warn(&self) -> Option<Vec<Arc<VerificationKey>>> {
         let fetched = tokio::time::timeout(FETCH_TIMEOUT, self.fetch()).await;
         let late = || format!("it did not answer within {} s", FETCH_TIMEOUT.as_secs());
@@ -53,7 +54,7 @@ impl JwksSource {
     }
 
     async fn fetch(&self) -> Result<Vec<Arc<VerificationKey>>, String> {
-        // Made anew for each fetch, so that a new certificate authority counts.
+        // A new client for each fetch, so that new certificate authorities are used.
         let request = http_client::build(&self.0)?.get(self.0.clone());
         let mut response = request.send().await.map_err(|error| last_cause(&error))?;
         if response.status() != reqwest::StatusCode::OK {
@@ -70,14 +71,14 @@ impl JwksSource {
         self.parse_usable_keys(&text)
     }
 
-    /// RFC 7517 section 5: keys that are not understood are left out.
+    /// Parses the keys and ignores unknown ones (RFC 7517 section 5).
     fn parse_usable_keys(&self, text: &str) -> Result<Vec<Arc<VerificationKey>>, String> {
         let set = parse_jwk_set(text)?;
         for unusable in &set.errors {
             tracing::debug!("left out from {}: {unusable}", self.redacted_url());
         }
         let mut keys = set.keys;
-        // A secret that is published is none.
+        // A published secret is not secret.
         keys.retain(|key| key.algorithm != Algorithm::Hs256);
         match keys.is_empty() {
             true => Err("the set has no keys that can be used".to_owned()),
@@ -85,7 +86,7 @@ impl JwksSource {
         }
     }
 
-    /// Without what may be a credential.
+    /// The URL without parts that may be credentials.
     fn redacted_url(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
         let port = self.0.port().map(|port| format!(":{port}"));

@@ -1,4 +1,4 @@
-//! One copy of what many pages register.
+//! Keeps one copy of each definition that several pages register.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};

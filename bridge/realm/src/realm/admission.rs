@@ -1,4 +1,4 @@
-//! A page wants in: how many there may be, and what it is called.
+//! Pages connect: the limit of sessions, late connections and the names of sessions.
 
 use crate::realm::session_events;
 use std::borrow::Cow;
@@ -13,17 +13,17 @@ use crate::policy::{DuplicateNames, SessionLimitPolicy};
 use crate::realm::registration_events::list_changed_effects;
 use crate::realm::session_events::close_effects;
 
-/// What a page hears when it is let in.
+/// The data for a page that has been accepted.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SessionAccepted {
     pub session_name: Option<String>,
-    /// The calls that it has received before and that somebody waits for.
+    /// The calls that the page has received on a former connection and that are still awaited.
     pub awaited: Vec<CallId>,
     pub token_expires_in_ms: Option<u64>,
 }
 
 impl Realm {
-    /// A page has authenticated: a new session, or a known one on a new connection.
+    /// A page has authenticated: a new session begins, or a session resumes on a new connection.
     pub fn page_connected(
         &mut self,
         connection: ConnectionId,
@@ -69,8 +69,8 @@ impl Realm {
         Ok((accepted, effects))
     }
 
-    /// Two connections of a page need not arrive in the order in which it made them: only the last
-    /// one is the page's.
+    /// Connections of a page may arrive in another order than they were made: only the one that was made
+    /// last is accepted.
     fn reject_stale_connection(&self, hello: &PageHello) -> Result<(), Refusal> {
         let session = self.sessions.get(&hello.session);
         if !session.is_some_and(|session| session.is_newer_than(hello)) {
@@ -128,8 +128,8 @@ impl Realm {
         effects
     }
 
-    /// What another document may have begun must not be begun anew in this one. A session of v1 has
-    /// one document: each invents an id of its own.
+    /// Fails the calls that another document may have begun, because this one must not run them again. A
+    /// V1 session has only one document, because each generates a session id of its own.
     fn document_replaced(&mut self, id: &SessionId, hello: &PageHello, now: Now) -> Effects {
         let Some(session) = self.sessions.get(id) else {
             return Effects::new();
@@ -153,7 +153,7 @@ impl Realm {
         effects
     }
 
-    /// The calls that the page has received and not answered.
+    /// The calls that the page has acknowledged and not answered.
     fn received_calls(&self, id: &SessionId) -> Vec<CallId> {
         let session = self.sessions.get(id);
         let calls = session.into_iter().flat_map(|session| &session.calls);
@@ -164,7 +164,7 @@ impl Realm {
         calls.filter(received).cloned().collect()
     }
 
-    /// The session that leaves to make room for this one, if one must.
+    /// The session that must end to make room for this one, if there are too many.
     fn session_to_evict(&self, id: &SessionId) -> Result<Option<SessionId>, Refusal> {
         let most = self.limits.sessions;
         if self.sessions.contains_key(id) || self.sessions.len() < most {
@@ -183,7 +183,7 @@ impl Realm {
         }
     }
 
-    /// The name that the page will have. No two sessions of a token have the same.
+    /// The name that the session gets. No two sessions of a realm have the same name.
     fn assign_name(
         &self,
         hello: &PageHello,
@@ -199,7 +199,7 @@ impl Realm {
         };
         let policy = match hello.protocol {
             PageProtocol::V2 => self.limits.duplicate_names,
-            // It would not learn that it has another one.
+            // A V1 page could not be informed of a changed name.
             PageProtocol::V1 => DuplicateNames::Reject,
         };
         match policy {

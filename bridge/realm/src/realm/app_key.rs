@@ -1,6 +1,6 @@
 //! The key of an app within a realm.
 
-/// Tells the apps of a token apart.
+/// Identifies an app within a realm by its name and its origin.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::realm) struct AppKey {
     pub(in crate::realm) name: String,

@@ -1,4 +1,4 @@
-//! One call in flight: a request to a page.
+//! A call in flight: a request to a page.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use super::client_requests::PendingClientRequests;
 use super::{CallFailure, CallOutcome, Now, PageProtocol, Receipt};
 use crate::definition::tool::Tool;
 
-/// What a caller asks for.
+/// The parameters of a new call.
 #[derive(Debug)]
 pub struct NewCall {
     pub id: CallId,
     pub request: PageRequest,
     pub context: CallContext,
     pub timeout: Duration,
-    /// Answers to what the handler will ask the client.
+    /// Responses to requests that the handler is going to send to the client.
     pub client_responses: Vec<ClientResponse>,
 }
 
-/// What a page is asked to do.
+/// The request to the page.
 #[derive(Clone, Debug)]
 pub enum PageRequest {
     Tool {
@@ -38,7 +38,7 @@ pub enum PageRequest {
     },
     Resource {
         uri: String,
-        /// The template that the URI fits, and its variables.
+        /// The template that matches the URI, and its variables.
         template: Option<(String, BTreeMap<String, String>)>,
     },
     Completion {
@@ -49,7 +49,7 @@ pub enum PageRequest {
 }
 
 impl PageRequest {
-    /// For people.
+    /// The name of the requested item, for messages.
     pub fn name(&self) -> &str {
         match self {
             PageRequest::Tool { tool, .. } => tool.name(),
@@ -60,34 +60,36 @@ impl PageRequest {
     }
 }
 
-/// Who waits for the ending.
+/// Whether a caller waits for the outcome.
 #[derive(Debug)]
 pub(super) enum CallerState {
-    /// A caller.
+    /// A caller waits.
     Waiting,
-    /// Nobody: the client was told what it must answer, and will call again with this number.
+    /// No caller waits: the client has received the open requests and will resume the call with the
+    /// number of this round.
     Parked {
         round: u64,
-        /// The ending, if the page could not wait.
+        /// The outcome, if the call has ended meanwhile.
         outcome: Option<CallOutcome>,
     },
 }
 
+/// A call in flight.
 #[derive(Debug)]
 pub struct Call {
     pub(super) session: SessionId,
     pub(super) request: PageRequest,
     pub(super) context: CallContext,
-    /// Of its page.
+    /// The protocol of the page.
     protocol: PageProtocol,
     timeout: Duration,
     pub(super) receipt: Receipt,
-    /// A page may have begun it.
+    /// Whether the call was sent, so that a page may have begun it.
     pub(super) sent: bool,
     expires: Instant,
     pub(super) client_requests: PendingClientRequests,
     pub(super) caller_state: CallerState,
-    /// How often it was parked.
+    /// How often the call was parked.
     rounds: u64,
     /// How long the client may take to answer.
     input_timeout: Duration,
@@ -130,14 +132,14 @@ impl Call {
         }
     }
 
-    /// Time in which the page waited for the client does not count.
+    /// Extends the timeout by the time in which the page has waited for the client.
     pub(super) fn exclude_client_wait(&mut self, now: Instant) {
         if let Some(waited) = self.client_requests.take_wait_time(now) {
             self.expires += waited;
         }
     }
 
-    /// The caller leaves; who comes with this number goes on.
+    /// Parks the call: the caller leaves, and the call is resumed with the returned number.
     pub(super) fn park(&mut self) -> u64 {
         self.rounds += 1;
         self.caller_state = CallerState::Parked {
@@ -151,7 +153,7 @@ impl Call {
         matches!(self.caller_state, CallerState::Parked { .. })
     }
 
-    /// The message that asks the page for it.
+    /// The message that requests the call from the page.
     pub(super) fn request_message(&mut self, id: &CallId, now: Now) -> BridgeToPage {
         self.sent = true;
         let request_id = id.clone();
@@ -194,7 +196,7 @@ impl Call {
         }
     }
 
-    /// The page should have acknowledged the call by now.
+    /// Whether the receipt timeout has passed.
     pub(super) fn is_receipt_overdue(&self, now: Now) -> bool {
         match self.receipt {
             Receipt::Awaited { until } => until <= now.instant && until < self.expires,
@@ -202,7 +204,7 @@ impl Call {
         }
     }
 
-    /// Why the call ends when the page is suspended.
+    /// The failure of the call when the page is suspended.
     pub(super) fn suspended_failure(&self) -> CallFailure {
         CallFailure::new(
             ErrorCode::PageSuspended,
@@ -214,7 +216,7 @@ impl Call {
         )
     }
 
-    /// Why the call ends when the page has another one in hand and takes no more.
+    /// The failure of the call when the page is busy with another call and acknowledges none.
     pub(super) fn busy_failure(&self, with: &Call) -> CallFailure {
         CallFailure::new(
             ErrorCode::PageBusy,
@@ -228,7 +230,7 @@ impl Call {
         )
     }
 
-    /// Why the call ends when its time has passed.
+    /// The failure of the call when it has timed out.
     pub(super) fn timeout_failure(&self) -> CallFailure {
         let name = self.request.name();
         if self.is_parked() {
@@ -251,7 +253,7 @@ impl Call {
         )
     }
 
-    /// How a call gets more time.
+    /// The advice on how to get a longer timeout.
     fn timeout_remedy(&self) -> &'static str {
         match &self.request {
             _ if self.protocol == PageProtocol::V1 => "let the page load the SDK of this bridge",

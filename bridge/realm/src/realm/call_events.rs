@@ -1,4 +1,4 @@
-//! Calls begin, reach the page, and end: each exactly once, through [`Realm::end_call`].
+//! Calls begin, reach the page and end. Each call ends exactly once, through [`Realm::end_call`].
 
 use bridge_protocol::{BridgeToPage, CallCancel, CallId, CallsAlive, ErrorCode, SessionId};
 
@@ -10,7 +10,7 @@ use super::{
 };
 
 impl Realm {
-    /// A caller wants something of a session. Held back while the page is away.
+    /// A caller starts a call. It is held back while the page is not connected.
     pub fn call_requested(
         &mut self,
         session_id: &SessionId,
@@ -59,7 +59,7 @@ impl Realm {
         Ok(effects)
     }
 
-    /// The call has reached page code.
+    /// The page has acknowledged the call.
     pub fn call_received(&mut self, id: &SessionId, connection: ConnectionId, call: &CallId) {
         if self.call_on(id, connection, call).is_some() {
             self.update_call(call, |call| call.receipt = Receipt::Received);
@@ -114,7 +114,7 @@ impl Realm {
         self.end_call(call, answer, now)
     }
 
-    /// Something happened in a call that its caller may want to hear.
+    /// The page reports progress or a log message of a call.
     pub fn call_event_emitted(
         &mut self,
         id: &SessionId,
@@ -154,7 +154,7 @@ impl Realm {
         }
     }
 
-    /// The caller no longer waits. The page is told, the call is over.
+    /// The caller has cancelled the call: it ends, and the page is notified.
     pub fn call_cancelled(&mut self, call: &CallId, reason: &str, now: Now) -> Effects {
         let failure = CallFailure::new(ErrorCode::CallCancelled, reason.to_owned());
         self.abort_call(call, failure, now)
@@ -184,7 +184,7 @@ impl Realm {
         effects
     }
 
-    /// The one ending of a call.
+    /// Ends a call. Every call ends here.
     pub(super) fn end_call(&mut self, id: &CallId, ending: CallOutcome, now: Now) -> Effects {
         let Some(call) = self.calls.remove(id) else {
             return Effects::new();
@@ -255,7 +255,7 @@ impl Realm {
             .last_part_at
             .map(|at| at + self.limits.receipt_timeout);
         if let Some(until) = until.filter(|until| *until > now.instant) {
-            // The page is sending something large, and the receipt stands in line behind it.
+            // The page is sending something large, and the receipt is queued behind it.
             self.update_call(id, |open| open.receipt = Receipt::Awaited { until });
             return Effects::new();
         }

@@ -1,5 +1,5 @@
-//! The last-known catalogue: what an app offered when its last page left stays listed for a while,
-//! so that a client that asks before the page is open learns what there will be.
+//! The catalogue: the definitions of an app stay listed for a while after its last page has left, so
+//! that a client sees them before a page is open again.
 
 use std::time::Instant;
 
@@ -11,20 +11,21 @@ use super::app_key::AppKey;
 use super::deadlines::Deadline;
 use crate::definition::Definition;
 
-/// Of so many apps a token's catalogue is kept. One more, and the one that left first goes.
+/// The number of apps in the catalogue of a realm. When one more is added, the oldest is removed.
 pub(super) const MAX_CATALOGUE_APPS: usize = 8;
 
-/// What an app offered when its last page left.
+/// The definitions that an app had when its last page left.
 #[derive(Debug)]
 pub(super) struct CatalogueEntry {
     pub(super) definitions: Vec<Definition>,
     pub(super) until: Instant,
 }
 
+/// The entries of all apps, in the order in which their last pages left.
 #[derive(Debug, Default)]
 pub(super) struct Catalogue(IndexMap<AppKey, CatalogueEntry>);
 
-/// An app that has what a caller wants, and no page open.
+/// An app that had the requested item and has no page open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OfflineApp {
     pub name: String,
@@ -64,7 +65,7 @@ impl Catalogue {
         self.0.shift_remove(app)
     }
 
-    /// The app that had something of this name.
+    /// The app that had an item of this kind and name.
     pub(super) fn find_app_by_name(&self, kind: Kind, name: &str) -> Option<OfflineApp> {
         let has = |app: &CatalogueEntry| {
             let mut definitions = app.definitions.iter();
@@ -87,7 +88,7 @@ impl Catalogue {
         })
     }
 
-    /// Each entry's deadline, for the check of invariants.
+    /// The deadline of each entry, for the check of invariants.
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn deadlines(&self) -> impl Iterator<Item = (Instant, Deadline)> {
         self.0

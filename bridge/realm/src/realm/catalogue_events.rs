@@ -11,7 +11,8 @@ use super::session::{ListHashes, hash_lists};
 use super::{Effects, Now, Realm};
 
 impl Realm {
-    /// The page of a session leaves. True when what it offered stays listed.
+    /// Adds the definitions of a session that ends to the catalogue, if it was the last one of its app.
+    /// Returns whether they stay listed.
     pub(super) fn add_to_catalogue(&mut self, id: &SessionId, now: Now) -> bool {
         let ttl = self.limits.catalogue_ttl;
         let Some(session) = self.sessions.get(id) else {
@@ -39,7 +40,7 @@ impl Realm {
         true
     }
 
-    /// A page of the app has registered, or its time is over: what was listed of it.
+    /// Removes an app from the catalogue and returns the hashes of what was listed of it.
     pub(super) fn remove_from_catalogue(&mut self, app: &AppKey) -> Option<ListHashes> {
         let remembered = self.catalogue.remove(app)?;
         let due = (remembered.until, Deadline::Catalogue(app.clone()));
@@ -47,7 +48,7 @@ impl Realm {
         Some(hash_lists(remembered.definitions.iter()))
     }
 
-    /// Nobody remembers what a token's apps offered, and which sessions it had.
+    /// Forgets the catalogue and the former sessions.
     pub fn clear_history(&mut self) {
         self.clear_former_sessions();
         let apps: Vec<_> = self.catalogue.apps().cloned().collect();

@@ -1,4 +1,4 @@
-//! The connected MCP clients of a token, and the resources they are subscribed to.
+//! MCP clients connect, disconnect and subscribe to resources.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use super::client::ClientState;
 use super::{ClientId, ConnectionId, Effect, Effects, Realm, Refusal, Session};
 use crate::definition::MAX_URI_BYTES;
 
-/// All clients of a token together are subscribed to at most this many times what one may be:
-/// each template that a page registers is held against each of these URIs.
+/// All clients of a realm together may subscribe to this many times the URIs of one client. The limit
+/// is needed because each template that a page registers is matched against all of these URIs.
 pub(super) const REALM_SUBSCRIPTION_FACTOR: usize = 4;
 
 impl Realm {
-    /// An MCP client connected. Pages hear of it.
+    /// An MCP client has connected. All pages are notified.
     pub fn client_connected(
         &mut self,
         id: ClientId,
@@ -42,7 +42,7 @@ impl Realm {
         Ok(effects)
     }
 
-    /// An MCP client left.
+    /// An MCP client has disconnected. All pages are notified.
     pub fn client_disconnected(&mut self, id: ClientId) -> Effects {
         let Some(client) = self.clients.shift_remove(&id) else {
             return Effects::new();
@@ -52,12 +52,12 @@ impl Realm {
         effects
     }
 
-    /// How many MCP clients are connected.
+    /// The number of connected MCP clients.
     pub fn client_count(&self) -> usize {
         self.clients.len()
     }
 
-    /// A client wants to hear when a resource changes.
+    /// A client subscribes to a resource.
     pub fn resource_subscribed(&mut self, id: ClientId, uri: String) -> Result<Effects, Refusal> {
         let max_subscriptions = self.limits.subscriptions_per_client;
         let rejection = |message| Refusal {
@@ -102,20 +102,20 @@ impl Realm {
         Ok(self.send_subscriptions())
     }
 
-    /// A client no longer wants to hear of a resource.
+    /// A client unsubscribes from a resource.
     pub fn resource_unsubscribed(&mut self, id: ClientId, uri: &str) -> Effects {
         let client = self.clients.get_mut(&id);
         let released = client.and_then(|client| client.subscriptions.shift_take(uri));
         self.release_subscriptions(released.into_iter().collect())
     }
 
-    /// What clients are subscribed to.
+    /// The URIs that at least one client is subscribed to.
     pub(super) fn subscribed_uris(&self) -> BTreeSet<&String> {
         let clients = self.clients.values();
         clients.flat_map(|client| &client.subscriptions).collect()
     }
 
-    /// A client gave these up; another one may want them still.
+    /// Updates the pages after a client has given up subscriptions, except those that another client has.
     fn release_subscriptions(&mut self, mut released: IndexSet<String>) -> Effects {
         released.retain(|uri| {
             let mut others = self.clients.values();
@@ -132,7 +132,7 @@ impl Realm {
         self.send_subscriptions()
     }
 
-    /// A page changed the content of a resource that it serves.
+    /// A page has changed the content of a resource that it serves.
     pub fn resource_updated(
         &mut self,
         id: &SessionId,
@@ -147,7 +147,7 @@ impl Realm {
         }
     }
 
-    /// Those who are subscribed hear of it.
+    /// Notifies the clients that are subscribed to a URI.
     pub(super) fn notify_resource_updated(&self, uri: &str) -> Effects {
         self.clients
             .iter()
@@ -178,7 +178,7 @@ impl Realm {
             .collect()
     }
 
-    /// Pages whose subscribed resources are no longer those that they know of hear which those are.
+    /// Sends the current subscriptions to each page that knows other ones.
     pub(super) fn send_subscriptions(&mut self) -> Effects {
         let update = |session: &mut Session| {
             let connection = session.phase.connection()?;

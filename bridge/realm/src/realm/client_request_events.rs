@@ -1,4 +1,4 @@
-//! What handlers ask of the client behind their call, and how the client's answers come back.
+//! Handlers send requests to the client of their call, and the client responds.
 
 use bridge_protocol::{
     BridgeToPage, CallId, ClientRequest, ClientResponse, ClientResponses, SessionId,
@@ -10,7 +10,7 @@ use super::{Call, ConnectionId, Effect, Effects, Now, PageRequest, Realm};
 use crate::realm::client_requests::{PendingClientRequests, parse_capabilities};
 
 impl Realm {
-    /// A handler asks the client.
+    /// A handler sends requests to the client.
     pub fn client_requests_received(
         &mut self,
         id: &SessionId,
@@ -26,7 +26,7 @@ impl Realm {
         let must_ask = self.update_call(call, |open| {
             let client = open.context.client.as_ref();
             let capabilities = client.and_then(|client| client.capabilities.as_deref());
-            // MCP answers no completion with a round: nobody would come back for it.
+            // A completion cannot be resumed in MCP, so its handler cannot ask the client.
             let is_completion = matches!(open.request, PageRequest::Completion { .. });
             let declared = parse_capabilities(capabilities.filter(|_| !is_completion));
             for request in requests {
@@ -45,7 +45,7 @@ impl Realm {
         effects
     }
 
-    /// What the caller must send to its client.
+    /// Returns the requests that the caller must send to its client.
     pub fn take_client_requests(&mut self, call: &CallId) -> Vec<ClientRequest> {
         self.calls
             .get_mut(call)
@@ -53,8 +53,8 @@ impl Realm {
             .unwrap_or_default()
     }
 
-    /// The caller hands what is open to its client and leaves. The call waits, for as long as the
-    /// client may take, for the next round.
+    /// The caller hands the unanswered requests to its client and leaves. The call waits for the next
+    /// round until the input timeout.
     pub fn call_parked(&mut self, call: &CallId) -> Option<(u64, Vec<ClientRequest>)> {
         let open = self.calls.get_mut(call)?;
         let requests = open.client_requests.pending();
@@ -64,7 +64,7 @@ impl Realm {
         Some((open.park(), requests))
     }
 
-    /// The client comes back with answers. `None` when no call waits for this round.
+    /// The client resumes a parked call with responses. `None` when no call waits for this round.
     pub fn call_resumed(
         &mut self,
         call: &CallId,
@@ -98,7 +98,7 @@ impl Realm {
         Some((request, effects))
     }
 
-    /// The client answered. One whose call is parked brings its answers with the next round.
+    /// The client has responded. The responses to a parked call come with the next round instead.
     pub fn client_answered(&mut self, call: &CallId, answer: ClientResponse, now: Now) -> Effects {
         self.apply_client_responses(
             call,
@@ -127,7 +127,7 @@ impl Realm {
         self.send_client_responses(call, responses.unwrap_or_default())
     }
 
-    /// The client did not answer in time: the handler hears it, and the call goes on.
+    /// The client has not responded in time: the requests fail, and the call continues.
     pub(super) fn client_timed_out(&mut self, call: &CallId, now: Now) -> Effects {
         let timeout = self.limits.input_timeout;
         let failed = self.update_call(call, |open| {
@@ -138,7 +138,7 @@ impl Realm {
         self.send_client_responses(call, failed.unwrap_or_default())
     }
 
-    /// Changes a call, and its deadline with it.
+    /// Changes a call and updates its deadline.
     pub(super) fn update_call<T>(
         &mut self,
         id: &CallId,
@@ -155,7 +155,7 @@ impl Realm {
         Some(outcome)
     }
 
-    /// A page that is away asks again when it is back.
+    /// Sends responses to the page. A page that is not connected repeats its requests when it is back.
     fn send_client_responses(&self, id: &CallId, responses: Vec<ClientResponse>) -> Effects {
         let connection = self
             .calls

@@ -1,7 +1,7 @@
-//! A handler asks the client behind its call: elicitation, sampling, roots.
+//! Requests of a handler to the client of its call: elicitation, sampling and roots.
 //!
-//! What was asked and answered stays with the call until it ends, by key: a page that comes back
-//! asks again and hears the answer again.
+//! Requests and responses are stored by key until the call ends: a page that has reconnected repeats its
+//! requests and gets the same responses.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,33 +11,33 @@ use indexmap::IndexMap;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-/// Requests of one call that nobody has answered yet.
+/// The maximum number of unanswered requests of one call.
 pub(crate) const MAX_PENDING_REQUESTS: usize = 16;
 
-/// Requests of one call from its start to its end, repeated ones too.
+/// The maximum number of requests of one call during its lifetime, including repeated ones.
 pub const MAX_REQUESTS_PER_CALL: usize = 256;
 
-/// What the open requests of one call may have together, in bytes of JSON.
+/// The maximum size of all unanswered requests of one call, in bytes of JSON.
 pub(crate) const MAX_PENDING_REQUEST_BYTES: usize = 4 * 1024 * 1024;
 
-/// What one call may hear of its client, in bytes of JSON; an answer heard twice counts twice.
+/// The maximum size of all responses to one call, in bytes of JSON. Repeated responses count again.
 pub(crate) const MAX_CLIENT_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
-/// The longest key.
+/// The maximum length of the key of a request in bytes.
 pub const MAX_REQUEST_KEY_BYTES: usize = 256;
 
 const ELICITATION_CREATE: &str = "elicitation/create";
 const SAMPLING_CREATE_MESSAGE: &str = "sampling/createMessage";
 const ROOTS_LIST: &str = "roots/list";
 
-/// The requests of one call.
+/// The requests of one call and their responses.
 #[derive(Debug, Default)]
 pub(super) struct PendingClientRequests {
     pending: IndexMap<String, PendingClientRequest>,
     answers: HashMap<String, ClientResponse>,
-    /// Since when something is open. Meanwhile the call's own time stands still.
+    /// Since when there are unanswered requests. The timeout of the call does not run meanwhile.
     waiting_since: Option<Instant>,
-    /// How many requests there were.
+    /// The number of requests so far.
     request_count: usize,
     answer_bytes: usize,
 }
@@ -45,12 +45,12 @@ pub(super) struct PendingClientRequests {
 #[derive(Debug)]
 struct PendingClientRequest {
     request: ClientRequest,
-    /// The leg has it.
+    /// Whether the transport has taken the request.
     sent: bool,
 }
 
 impl PendingClientRequests {
-    /// Answers that came with the call, before anything was asked.
+    /// Starts with responses that were sent together with the call.
     pub(super) fn with_responses(answers: Vec<ClientResponse>) -> Self {
         let answers = answers
             .into_iter()
@@ -70,7 +70,7 @@ impl PendingClientRequests {
         !self.pending.is_empty()
     }
 
-    /// A page asks. An answer that is known already comes back at once.
+    /// Adds a request. Returns the response if it is known already or if the request is refused.
     pub(super) fn request(
         &mut self,
         request: ClientRequest,
@@ -101,7 +101,7 @@ impl PendingClientRequests {
                 let answer = answer.clone();
                 return Some(self.deliver(answer));
             }
-            // It came uninvited and is no answer to this: ask properly.
+            // It was sent in advance and does not match this request.
             self.answers.remove(key);
         }
         if self.pending.len() >= MAX_PENDING_REQUESTS {
@@ -143,7 +143,7 @@ impl PendingClientRequests {
         None
     }
 
-    /// What the page hears of an answer: the answer, as long as it has room.
+    /// Returns the response, or an error if the responses exceed the maximum size.
     fn deliver(&mut self, answer: ClientResponse) -> ClientResponse {
         let bytes = answer.result.as_ref().map_or(0, |raw| raw.get().len());
         if self.answer_bytes + bytes > MAX_CLIENT_RESPONSE_BYTES {
@@ -159,7 +159,7 @@ impl PendingClientRequests {
         answer
     }
 
-    /// What the leg has not sent to the client yet.
+    /// Returns the requests that the transport has not taken yet.
     pub(super) fn take_unsent(&mut self) -> Vec<ClientRequest> {
         let untaken = self.pending.values_mut().filter(|open| !open.sent);
         untaken
@@ -170,13 +170,13 @@ impl PendingClientRequests {
             .collect()
     }
 
-    /// Everything that has no answer.
+    /// All unanswered requests.
     pub(super) fn pending(&self) -> Vec<ClientRequest> {
         let open = self.pending.values();
         open.map(|open| open.request.clone()).collect()
     }
 
-    /// The client answered. `None` when this was not asked, or this is no answer to it.
+    /// Resolves a request. Returns `None` if there is no such request or the response does not match it.
     pub(super) fn resolve(&mut self, response: ClientResponse) -> Option<ClientResponse> {
         let pending = self.pending.get(&response.key)?;
         if response.error.is_none() && !is_valid_response(&pending.request, &response) {
@@ -189,7 +189,7 @@ impl PendingClientRequests {
         Some(delivered)
     }
 
-    /// The client answered, and is not asked again: what is no answer is a failure.
+    /// Resolves a request. A response that does not match the request fails it.
     pub(super) fn resolve_or_fail(&mut self, response: ClientResponse) -> Option<ClientResponse> {
         let request = &self.pending.get(&response.key)?.request;
         if response.error.is_some() || is_valid_response(request, &response) {
@@ -202,7 +202,7 @@ impl PendingClientRequests {
         self.resolve(error_response(response.key, message))
     }
 
-    /// How long the call waited, once nothing is open any more.
+    /// How long the call has waited; `None` while there are unanswered requests.
     pub(super) fn take_wait_time(&mut self, now: Instant) -> Option<Duration> {
         if !self.pending.is_empty() {
             return None;
@@ -210,7 +210,7 @@ impl PendingClientRequests {
         Some(now - self.waiting_since.take()?)
     }
 
-    /// Fails what is open.
+    /// Fails all unanswered requests.
     pub(super) fn expire(&mut self, timeout: Duration) -> Vec<ClientResponse> {
         let error = ClientError {
             code: ErrorCode::ClientRequestFailed,
@@ -250,7 +250,7 @@ fn request_bytes(request: &ClientRequest) -> usize {
     request.key.len() + request.method.len() + request.params.get().len()
 }
 
-/// What a client declared, to be read once for all requests of a message.
+/// Parses the capabilities of a client, once for all requests of a message.
 pub(super) fn parse_capabilities(capabilities: Option<&RawValue>) -> Value {
     capabilities
         .and_then(|declared| serde_json::from_str(declared.get()).ok())
@@ -277,7 +277,7 @@ fn is_valid_response(request: &ClientRequest, response: &ClientResponse) -> bool
     }
 }
 
-/// Why the client cannot be asked this, by the capabilities it declared.
+/// The error of a request for which the client has not declared the capability.
 fn missing_capability(request: &ClientRequest, declared: &Value) -> Option<ClientError> {
     let params: Value = serde_json::from_str(request.params.get()).unwrap_or_default();
     let has = |pointer: &str| {

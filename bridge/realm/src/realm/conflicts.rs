@@ -1,5 +1,5 @@
-//! Tools of one name and different input schemas in two sessions: where the operator wants that,
-//! the newer one is refused.
+//! The refusal of tools that have the name of a tool in another session and a different input schema,
+//! if the operator has configured it.
 
 use bridge_protocol::{ErrorCode, Kind, RegistrationFailure, SessionId};
 
@@ -8,7 +8,7 @@ use crate::definition::Definition;
 use crate::definition::tool::Tool;
 
 impl Realm {
-    /// Refuses the tools that contradict those of other sessions.
+    /// Replaces each tool that conflicts with a tool of another session by a failure.
     pub(super) fn reject_conflicts(
         &self,
         id: &SessionId,
@@ -26,7 +26,8 @@ impl Realm {
         definitions.into_iter().enumerate().map(checked).collect()
     }
 
-    /// Those that are there agree with each other: the first one tells.
+    /// Whether another session has a tool of this name with a different input schema. All other sessions
+    /// agree with each other, so only the first one with such a tool is compared.
     fn has_conflict(&self, id: &SessionId, tool: &Tool) -> bool {
         let mut others = self.sessions.iter().filter(|(other, _)| *other != id);
         let known = others.find_map(|(_, session)| session.item(Kind::Tool, tool.name()));

@@ -1,4 +1,5 @@
-//! Pages live, show it, and go. How they come is in `admission`, what becomes due in `lifetime`.
+//! Events of a connected page, and the ways in which connections and sessions end. Pages connect in
+//! `admission`; deadlines of sessions are handled in `session_events`.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use super::{Call, CallFailure, CallOutcome, ConnectionId, Disconnect, Effects, N
 use crate::realm::registration_events::list_changed_effects;
 
 impl Realm {
-    /// The bridge's own resources tell of the sessions and their tools.
+    /// Notifies subscribers of the built-in resources that list the sessions and their tools.
     pub(super) fn notify_builtin_resources_updated(&self) -> Effects {
         let mut effects = self.notify_resource_updated(SESSIONS_URI);
         effects.extend(self.notify_resource_updated(STATUS_URI));
@@ -33,7 +34,7 @@ impl Realm {
         }
     }
 
-    /// The session goes on without a connection, for a while.
+    /// Keeps the session without a connection for the grace period, or ends it if there is none.
     pub(super) fn connection_lost(&mut self, id: &SessionId, now: Now) -> Effects {
         let protocol = self.sessions.get(id).map(Session::protocol);
         let grace = protocol.map_or(Duration::ZERO, |it| it.grace(self.limits.page_grace));
@@ -45,14 +46,14 @@ impl Realm {
         self.notify_builtin_resources_updated()
     }
 
-    /// Page code said something: it runs.
+    /// A message of the page has arrived, so its code runs.
     pub fn page_message_received(&mut self, id: &SessionId, connection: ConnectionId) {
         if let Some(session) = self.session_on(id, connection) {
             session.mark_responsive();
         }
     }
 
-    /// A part of a message came: the page is alive, and what it has to say takes its time.
+    /// A part of a message has arrived: the page is alive and is sending something large.
     pub fn part_arrived(&mut self, id: &SessionId, connection: ConnectionId, now: Now) {
         if let Some(session) = self.session_on(id, connection) {
             session.mark_responsive();
@@ -60,7 +61,7 @@ impl Realm {
         }
     }
 
-    /// Page code answered a heartbeat.
+    /// The page has answered a heartbeat.
     pub fn heartbeat_answered(
         &mut self,
         id: &SessionId,
@@ -78,7 +79,7 @@ impl Realm {
         }
     }
 
-    /// Visibility, focus or title changed.
+    /// The visibility, focus or title of the page has changed.
     pub fn page_state_changed(
         &mut self,
         id: &SessionId,
@@ -98,7 +99,7 @@ impl Realm {
         }
     }
 
-    /// The browser suspends the page: what it has not taken it will not take.
+    /// The browser suspends the page: calls that it has not acknowledged fail now.
     fn page_frozen(&mut self, id: &SessionId, now: Now) -> Effects {
         let waiting: Vec<_> = self.unreceived_calls(id).cloned().collect();
         let abort = |call| {
@@ -108,15 +109,14 @@ impl Realm {
         waiting.into_iter().filter_map(abort).flatten().collect()
     }
 
-    /// The user did something in the page, at this time: Unix milliseconds.
+    /// The user was active in the page at this time, in Unix milliseconds.
     pub fn user_active(&mut self, id: &SessionId, connection: ConnectionId, at_ms: u64) {
         if let Some(session) = self.session_on(id, connection) {
             session.last_activity_ms = at_ms;
         }
     }
 
-    /// The end of a session: its calls fail, its tools are gone, or listed as those of an app that
-    /// is not open.
+    /// Ends a session: its calls fail, and its definitions are removed or move to the catalogue.
     pub(super) fn end_session(&mut self, id: &SessionId, why: &str, now: Now) -> Effects {
         let mut effects = self.detach_queries(id, now);
         let stays_listed = self.add_to_catalogue(id, now);
@@ -136,9 +136,10 @@ impl Realm {
         if let Some(session) = self.sessions.shift_remove(id) {
             self.record_former_session(id.clone(), &session, now);
         }
-        let mut changed: Vec<_> = match stays_listed {
-            true => Vec::new(),
-            false => lists.into_keys().collect(),
+        let mut changed: Vec<_> = if stays_listed {
+            Vec::new()
+        } else {
+            lists.into_keys().collect()
         };
         if self.limits.notify_every_change {
             changed.push(Kind::Tool);

@@ -1,4 +1,5 @@
-//! Which session or call is due when: an index over facts that sessions and calls hold.
+//! An index of all deadlines, in order of time. The deadlines themselves are in the state of sessions,
+//! calls, queries and the catalogue.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -7,31 +8,31 @@ use bridge_protocol::{CallId, QueryId, SessionId};
 
 use crate::realm::app_key::AppKey;
 
-/// Something that becomes due.
+/// Identifies whose deadline it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Deadline {
-    /// A heartbeat, or the end of the grace, of the token, of the session.
+    /// The next heartbeat of a session, or the end of its grace period, its token or the session.
     Session(SessionId),
-    /// The end of what is remembered of an app.
+    /// The end of the time for which the definitions of an app stay listed.
     Catalogue(AppKey),
-    /// The end of what is remembered of sessions that have ended.
+    /// The end of the time for which the ids of former sessions are remembered.
     FormerSessions,
-    /// The receipt, or the end, of a call.
+    /// The receipt timeout or the timeout of a call.
     Call(CallId),
-    /// The end of a query's time, or of its page's, or of its memory.
+    /// The timeout of a query or of its detached page, or the time until an ended query is forgotten.
     Query(QueryId),
 }
 
-/// So many are kept in a small list: most realms have one page, and a node of a tree has room for
-/// eleven.
+/// Up to this many deadlines are kept in a sorted list. Most realms have one page, and a tree would
+/// allocate a node with room for eleven entries.
 const MAX_INLINE_DEADLINES: usize = 8;
 
 type DeadlineEntry = (Instant, Deadline);
 
-/// In order of time.
+/// The deadlines of a realm, in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Deadlines {
-    /// Empty where there are many.
+    /// Empty when the tree is used.
     inline: Vec<DeadlineEntry>,
     tree: BTreeSet<DeadlineEntry>,
 }

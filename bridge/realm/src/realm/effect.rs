@@ -1,4 +1,4 @@
-//! What must happen after an event.
+//! The effects of an event: what the hub must do after the state has changed.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::ids::{ClientId, ConnectionId};
 
 pub type Effects = Vec<Effect>;
 
-/// One thing that the hub does for the realm, in order.
+/// One action that the hub performs for the realm. Effects are performed in their order.
 #[derive(Debug)]
 pub enum Effect {
     /// Put a message into the outbox of a connection.
@@ -21,25 +21,25 @@ pub enum Effect {
         connection: ConnectionId,
         message: BridgeToPage,
     },
-    /// See whether anything is at the other end of a connection whose page says nothing.
+    /// Send a WebSocket ping to find out whether the peer of a connection is still there.
     Ping { connection: ConnectionId },
-    /// Close a connection after what was sent before.
+    /// Close a connection after the messages that were sent before.
     Close {
         connection: ConnectionId,
         code: CloseCode,
         reason: &'static str,
     },
-    /// Give a caller its answer.
+    /// Deliver the outcome of a call to its caller.
     CompleteCall { call: CallId, outcome: CallOutcome },
-    /// Tell a caller what happens in its call. It may be too busy to hear.
+    /// Report progress or a log message to the caller. It is dropped when the caller is too slow.
     EmitEvent { call: CallId, event: CallEvent },
-    /// Tell a caller that its page asks the client something.
+    /// Notify a caller that its page has requests for the client.
     ClientRequestsPending { call: CallId },
-    /// Tell the MCP clients that the list of this kind is another one now.
+    /// Notify the MCP clients that the list of this kind has changed.
     ListChanged(Kind),
-    /// Tell an MCP client that a resource it is subscribed to has changed.
+    /// Notify an MCP client that a resource it is subscribed to has changed.
     ResourceUpdated { client: ClientId, uri: String },
-    /// Something for the agent that answers queries.
+    /// An action that concerns the agent which answers queries.
     Agent(AgentEffect),
 }
 
@@ -57,44 +57,46 @@ impl Effect {
     }
 }
 
-/// What the agent, and the tokens of its queries, must be made to do.
+/// An action on the agent, or on the token that it has for a query.
 #[derive(Debug)]
 pub enum AgentEffect {
-    /// Send a query to the agent, which may take its time.
+    /// Send a query to the agent.
     Start {
         query: Box<Query>,
-        /// Whether the agent gets a token for the query; else its id is no secret.
+        /// Whether the agent gets a token for the query. Without one, whoever knows the id of the query
+        /// acts as its agent.
         with_token: bool,
-        /// Who uses the page that asks.
+        /// The user of the page that asks.
         subject: Option<Arc<Subject>>,
     },
-    /// Another document has taken the place of the query's page: calls that wait for it can be made.
+    /// A document has attached to the query after its page was gone: calls that wait for the page can
+    /// be made.
     PageAttached { query: QueryId },
-    /// A query has ended without the agent: cancel it there. Its token is void from now on.
+    /// Cancel a query that has ended without the agent, and revoke its token.
     Cancel { query: QueryId },
-    /// A query has ended, and the agent knows. Its token is void from now on.
+    /// Revoke the token of a query that has ended with the knowledge of the agent.
     Revoke { query: QueryId },
-    /// The id of a query is free again.
+    /// Forget everything about a query: its id means nothing any more.
     Forget { query: QueryId },
 }
 
-/// What a caller may hear before the ending.
+/// An event that a caller may receive before the outcome of its call.
 #[derive(Debug)]
 pub enum CallEvent {
     Progress(CallProgress),
     Log(CallLog),
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Debug)]
 pub enum CallOutcome {
-    /// With the page's result, verbatim.
+    /// The page has returned a result, which is passed on verbatim.
     Answered(Answer),
-    /// Without one.
+    /// The call has no result.
     Failed(CallFailure),
 }
 
-/// What a page answered.
+/// The result that a page has returned.
 #[derive(Debug)]
 pub enum Answer {
     /// A value, or an MCP result object; `None` when the handler returned nothing.
@@ -108,7 +110,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Its size.
+    /// The size of the result in bytes of JSON.
     pub fn bytes(&self) -> usize {
         let length = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |raw| raw.get().len());
         match self {
@@ -122,14 +124,14 @@ impl Answer {
     }
 }
 
-/// Why a call has no result.
+/// The reason why a call has no result.
 #[derive(Debug)]
 pub struct CallFailure {
     pub code: ErrorCode,
     /// What happened, to what, and what to do next.
     pub message: String,
     pub data: Option<Box<RawValue>>,
-    /// What a tool shows of it instead of the message: content blocks.
+    /// Content blocks that a tool result shows instead of the message.
     pub content: Option<Box<RawValue>>,
 }
 

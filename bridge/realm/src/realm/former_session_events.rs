@@ -9,7 +9,7 @@ use super::{Now, Realm, Session};
 use crate::fast_hash::FastHash;
 
 impl Realm {
-    /// Whether this is the id or the name of a session, or was until recently.
+    /// Whether this is the id or the name of a session, or of one that has ended recently.
     pub fn knows_session(&mut self, id_or_name: &SessionId) -> bool {
         self.knows_session_id(id_or_name)
             || self
@@ -18,19 +18,19 @@ impl Realm {
                 .is_some()
     }
 
-    /// Whether this is the id of a session, or one was called so until recently.
+    /// Whether this is the id of a session, or the id or the name of one that has ended recently.
     pub fn knows_session_id(&self, id: &SessionId) -> bool {
         let former = self.former_sessions.as_ref();
         self.sessions.contains_key(id) || former.is_some_and(|former| former.ids.contains(id))
     }
 
-    /// A session has ended.
+    /// Remembers the id and the name of a session that has ended.
     pub(super) fn record_former_session(&mut self, id: SessionId, session: &Session, now: Now) {
         let until = now.instant + FORMER_SESSIONS_TTL;
         let mut called = self.take_former_sessions().unwrap_or_default();
         let name = session.name.as_deref().map(SessionId::from);
         for ended in [Some(id), name].into_iter().flatten() {
-            // One that ended again is the newest.
+            // Moves one that is already there to the end.
             called.shift_remove(&ended);
             if called.len() == MAX_FORMER_SESSIONS {
                 called.shift_remove_index(0);
@@ -41,7 +41,7 @@ impl Realm {
         self.former_sessions = Some(Box::new(FormerSessions { ids: called, until }));
     }
 
-    /// Their time is over, or their place is wanted.
+    /// Forgets all former sessions.
     pub(super) fn clear_former_sessions(&mut self) {
         self.take_former_sessions();
     }

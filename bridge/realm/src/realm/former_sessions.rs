@@ -1,8 +1,8 @@
-//! The sessions that a realm had until recently.
+//! The ids and names of sessions that have ended recently.
 //!
-//! Clients put ids of their own into `_meta.sessionId`, so that an id which names no session may
-//! mean nothing to this bridge. An id that named one must not be taken for such: the call was meant
-//! for a tab that is gone, and must not run in another.
+//! Some clients put an id of their own into `_meta.sessionId`, so an id that names no session is ignored.
+//! An id of a former session must not be ignored: the call was meant for a tab that is gone, and must
+//! not run in another one.
 
 use std::time::{Duration, Instant};
 
@@ -13,14 +13,14 @@ use indexmap::IndexSet;
 use super::deadlines::Deadline;
 use crate::fast_hash::FastHash;
 
-/// The ids and names that are remembered for a token; with one more, the oldest is forgotten. A
-/// session has one or two of them.
+/// The number of ids and names that are remembered in a realm. When one more is added, the oldest is
+/// removed. A session adds its id and, if it has one, its name.
 pub(crate) const MAX_FORMER_SESSIONS: usize = 512;
 
-/// How long they are remembered, counted from the end of the session that ended last.
+/// How long ids and names are remembered, counted from the end of the session that ended last.
 pub(crate) const FORMER_SESSIONS_TTL: Duration = Duration::from_secs(3600);
 
-/// Ids and names of ended sessions, in the order in which these ended.
+/// The ids and names of ended sessions, in the order in which the sessions ended.
 #[derive(Debug)]
 pub(super) struct FormerSessions {
     pub(super) ids: IndexSet<SessionId, FastHash>,
@@ -28,7 +28,7 @@ pub(super) struct FormerSessions {
 }
 
 impl FormerSessions {
-    /// When they are forgotten.
+    /// When all ids and names are removed.
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn deadline(&self) -> (Instant, Deadline) {
         (self.until, Deadline::FormerSessions)

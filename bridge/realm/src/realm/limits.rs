@@ -4,18 +4,19 @@ use std::time::Duration;
 
 use crate::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 
-/// What one token may use.
+/// The limits of one realm.
 #[derive(Clone, Copy, Debug)]
 pub struct RealmLimits {
     pub sessions: usize,
     pub session_limit_policy: SessionLimitPolicy,
-    /// Zero: no end.
+    /// Zero: sessions have no maximum duration.
     pub max_session_duration: Duration,
     pub duplicate_names: DuplicateNames,
     pub ambiguous_calls: AmbiguousCalls,
-    /// Whether a tool is refused whose name another session has with another input schema.
+    /// Whether to refuse a tool when another session has a tool of the same name with a different input
+    /// schema.
     pub reject_conflicts: bool,
-    /// Zero: nothing is remembered.
+    /// How long the definitions of an app stay listed after its last page has left. Zero: not at all.
     pub catalogue_ttl: Duration,
     pub definitions_per_session: usize,
     pub definition_bytes_per_session: usize,
@@ -23,17 +24,17 @@ pub struct RealmLimits {
     pub clients: usize,
     pub subscriptions_per_client: usize,
     pub receipt_timeout: Duration,
-    /// How long a client may take to answer what a handler asks it.
+    /// How long a client may take to answer a request of a handler.
     pub input_timeout: Duration,
     pub page_grace: Duration,
     pub heartbeat_interval: Duration,
     pub queries: QueryLimits,
-    /// Clients hear of each registration of tools and of each page that leaves, also where that
-    /// leaves the list as it was.
+    /// Whether clients are notified of each registration of tools and of each page that leaves, even
+    /// when the list stays the same.
     pub notify_every_change: bool,
 }
 
-/// What the queries of one token may cost.
+/// The limits of the queries of one realm.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryLimits {
     /// Whether the bridge has an agent that answers queries of pages.
@@ -41,9 +42,9 @@ pub struct QueryLimits {
     pub max_queries: usize,
     pub timeout: Duration,
     pub attach_timeout: Duration,
-    /// How long the agent may take to hear that a query has ended.
+    /// How long the bridge tries to cancel an ended query at the agent.
     pub cancel_timeout: Duration,
     pub max_tool_call_bytes: usize,
-    /// Whoever knows a query's id is its agent.
+    /// Whether knowing the id of a query is enough to act as its agent.
     pub query_ids_are_credentials: bool,
 }

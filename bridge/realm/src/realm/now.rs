@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// The time of an event: monotonic for deadlines, Unix milliseconds for people.
+/// The time of an event: a monotonic instant for deadlines, and Unix milliseconds for display.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {
     pub instant: Instant,

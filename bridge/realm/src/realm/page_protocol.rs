@@ -1,24 +1,25 @@
-//! The dialect that a page's socket speaks, and what follows from it for its session.
+//! The version of the page protocol, and what follows from it for a session.
 
 use std::time::{Duration, Instant};
 
 use super::Receipt;
 
-/// See the module documentation.
+/// The version of the protocol that a page uses on its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageProtocol {
-    /// Our own.
+    /// The protocol of the crate `bridge-protocol`.
     V2,
-    /// That of pages which were made for another bridge: they acknowledge nothing, answer no
-    /// heartbeat, and register all anew on each connection. Their session ends with its connection.
+    /// The protocol of pages that were written for mcp-web 0.1: they acknowledge nothing, answer no
+    /// heartbeat, and register everything again on each connection. Their session ends with its
+    /// connection.
     V1,
 }
 
-/// What the bridge that they were made for gives a call.
+/// The call timeout of the bridge of mcp-web 0.1, for which these pages were written.
 const V1_CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl PageProtocol {
-    /// How long the page has for a call.
+    /// How long the page may take for a call.
     pub(super) fn call_timeout(self, configured: Duration) -> Duration {
         match self {
             PageProtocol::V2 => configured,
@@ -26,7 +27,7 @@ impl PageProtocol {
         }
     }
 
-    /// The receipt of a call that is sent.
+    /// The receipt state of a call that is sent now.
     pub(super) fn receipt(self, until: Instant) -> Receipt {
         match self {
             PageProtocol::V2 => Receipt::Awaited { until },
@@ -34,7 +35,7 @@ impl PageProtocol {
         }
     }
 
-    /// How long a session waits for another connection.
+    /// How long a session waits for its page to reconnect.
     pub(super) fn grace(self, configured: Duration) -> Duration {
         match self {
             PageProtocol::V2 => configured,
@@ -47,7 +48,7 @@ impl PageProtocol {
         self.grace(configured)
     }
 
-    /// Whether page code answers heartbeats. Else only the browser is asked, see
+    /// Whether the page answers heartbeats. Otherwise only the browser can be asked, with
     /// [`Effect::Ping`](super::Effect::Ping).
     pub(super) fn answers_heartbeats(self) -> bool {
         self == PageProtocol::V2

@@ -1,53 +1,53 @@
-//! One query in flight: what a page asks an agent.
+//! A query of a page to an agent, running or ended.
 
 mod delivery;
 
 use std::time::{Duration, Instant};
 
-use bridge_protocol::{Query as Asked, QueryId, QueryTool, QueryToolCall, SessionId};
+use bridge_protocol::{Query, QueryId, QueryTool, QueryToolCall, SessionId};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::{Answer, Call, CallFailure, CallOutcome, Now, PageProtocol, PageRequest, QueryLimits};
 
 pub(super) use delivery::QueryDelivery;
 
-/// Tool calls that the end of a query tells of.
+/// The maximum number of tool calls that the end of a query reports.
 const MAX_TOOL_CALLS: usize = 1024;
 
-/// What a tool call takes beside its texts.
+/// The memory that a tool call needs in addition to its texts.
 const TOOL_CALL_OVERHEAD_BYTES: usize = 64;
 
-/// Who asks.
+/// Who has started a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueryOrigin {
-    /// A page, which hears the answer on its socket.
+    /// A page, which gets the answer on its socket.
     Page(PageProtocol),
-    /// A frontend, which hears the answer from its agent: its page's socket says nothing of it.
+    /// A frontend, which gets the answer from its agent. Nothing is sent on the socket of its page.
     Frontend,
 }
 
-/// Where the page is.
+/// Whether the page of a query can be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PagePresence {
-    /// In its session.
+    /// The document that belongs to the query is in its session.
     Attached,
-    /// Another document has attached, and has registered nothing yet: its tools come.
+    /// Another document has attached and has not registered its tools yet.
     Reattaching,
-    /// Its document is gone; another one may attach to the query.
+    /// The document is gone; another one may attach to the query.
     Detached { until: Instant },
 }
 
-/// What a query may call and must call, and how long it may take.
+/// The tools that a query may call and must call, and how long it may take.
 #[derive(Debug)]
 pub struct QueryPolicy {
     response_tool: Option<String>,
-    /// The only tools that it may call; absent: all of its session.
+    /// The only tools that the query may call; `None` means all tools of its session.
     allowed_tools: Option<Vec<String>>,
     timeout: Option<Duration>,
 }
 
 impl QueryPolicy {
-    /// From the fields of these names in a [`bridge_protocol::RunningQuery`].
+    /// Builds the policy from the fields of these names in a [`bridge_protocol::Query`].
     pub fn new(
         response_tool: Option<&QueryTool>,
         tools: Option<&[QueryTool]>,
@@ -66,21 +66,22 @@ impl QueryPolicy {
         }
     }
 
-    pub(in crate::realm) fn from_query(asked: &Asked) -> Self {
+    pub(in crate::realm) fn from_query(query: &Query) -> Self {
         Self::new(
-            asked.response_tool.as_ref(),
-            asked.tools.as_deref(),
-            asked.restrict_tools,
-            asked.timeout,
+            query.response_tool.as_ref(),
+            query.tools.as_deref(),
+            query.restrict_tools,
+            query.timeout,
         )
     }
 
-    /// The time that it has, of what the bridge gives at most.
-    pub(super) fn effective_timeout(&self, most: Duration) -> Duration {
-        self.timeout.map_or(most, |own| own.min(most))
+    /// The timeout of the query, which is at most that of the bridge.
+    pub(super) fn effective_timeout(&self, max_timeout: Duration) -> Duration {
+        self.timeout.map_or(max_timeout, |own| own.min(max_timeout))
     }
 }
 
+/// A query that has not ended.
 #[derive(Debug)]
 pub(super) struct RunningQuery {
     pub(super) session: SessionId,
@@ -89,12 +90,13 @@ pub(super) struct RunningQuery {
     pub(super) page_presence: PagePresence,
     pub(super) delivery: QueryDelivery,
     pub(super) tool_calls: ToolCalls,
-    /// Whether the agent hears of every end that is not its own, and not only of the page's cancel.
+    /// Whether the agent is told to cancel whenever the query ends without it, and not only when the
+    /// page cancels the query.
     pub(super) cancel_agent_on_end: bool,
     expires: Instant,
-    /// Its agent answers with a stream of events.
+    /// Whether the agent answers with a stream of events.
     pub(super) is_streaming: bool,
-    /// Its response tool was called: what is left is to hear the agent out.
+    /// Whether the response tool was called, so that only the rest of the stream is awaited.
     pub(super) is_answered: bool,
 }
 
@@ -121,7 +123,7 @@ impl RunningQuery {
         }
     }
 
-    /// The answer is there; the agent may say until then what it has said before.
+    /// Records that the response tool was called. The rest of the stream is awaited until then.
     pub(super) fn mark_answered(&mut self, until: Instant) {
         self.is_answered = true;
         self.expires = self.expires.min(until);
@@ -134,17 +136,17 @@ impl RunningQuery {
         }
     }
 
-    /// Whether its time is over, and not only that of its page.
+    /// Whether the query itself has timed out, and not only the wait for its page.
     pub(super) fn has_expired(&self, now: Instant) -> bool {
         self.expires <= now
     }
 
-    /// Whether that time is less than the bridge gives.
-    pub(super) fn has_own_timeout(&self, most: Duration) -> bool {
-        self.policy.timeout.is_some_and(|own| own < most)
+    /// Whether the query has a timeout that is shorter than that of the bridge.
+    pub(super) fn has_own_timeout(&self, max_timeout: Duration) -> bool {
+        self.policy.timeout.is_some_and(|own| own < max_timeout)
     }
 
-    /// The tool that the answer must come by.
+    /// The tool that the agent must call to answer.
     pub(super) fn response_tool(&self) -> Option<&str> {
         self.policy.response_tool.as_deref()
     }
@@ -154,15 +156,15 @@ impl RunningQuery {
         allowed.is_none_or(|allowed| allowed.iter().any(|name| name == tool))
     }
 
-    /// The tools that it may call, if not all.
+    /// The only tools that the query may call; `None` means all.
     pub(super) fn allowed_tools(&self) -> Option<&[String]> {
         self.policy.allowed_tools.as_deref()
     }
 
-    /// Whether this ending is the answer that the page wants.
-    pub(super) fn is_answered_by(&self, call: &Call, ending: &CallOutcome) -> bool {
-        let demanded = self.response_tool();
-        matches!(ending, CallOutcome::Answered(_)) && demanded == Some(call.request.name())
+    /// Whether this is a successful call of the response tool.
+    pub(super) fn is_answered_by(&self, call: &Call, outcome: &CallOutcome) -> bool {
+        matches!(outcome, CallOutcome::Answered(_))
+            && self.response_tool() == Some(call.request.name())
     }
 }
 
@@ -233,7 +235,7 @@ fn outcome_bytes(outcome: &CallOutcome) -> usize {
     }
 }
 
-/// What the page answered, as it wrote it as far as it did.
+/// The result of the page, verbatim where it wrote one.
 fn raw_result(outcome: &CallOutcome) -> Option<Box<RawValue>> {
     match outcome {
         CallOutcome::Answered(Answer::Value(value)) => value.as_ref()?.to_raw_value(),
@@ -262,7 +264,7 @@ fn raw_result(outcome: &CallOutcome) -> Option<Box<RawValue>> {
     }
 }
 
-/// A page of the first dialect fails with an object of its own, which is the failure's data.
+/// V1 pages fail with an object of their own, which is the data of the failure.
 fn raw_failure(failure: &CallFailure) -> Option<Box<RawValue>> {
     let is_whole = |data: &RawValue| {
         serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(data.get())
@@ -275,7 +277,7 @@ fn raw_failure(failure: &CallFailure) -> Option<Box<RawValue>> {
     to_raw_value(&serde_json::json!({ "error": failure.message, "code": code })).ok()
 }
 
-/// What is remembered of a query that is over.
+/// A query that has ended and is remembered.
 #[derive(Debug)]
 pub(super) struct EndedQuery {
     pub(super) session: SessionId,
@@ -321,7 +323,7 @@ impl EndedQuery {
     }
 }
 
-/// A query's id is part of addresses: letters, digits, `-`, `_` and `.`, with a letter or digit
+/// Whether the id can be part of a URL path: letters, digits, `-`, `_` and `.`, with a letter or digit
 /// first.
 pub(super) fn is_valid_id(id: &QueryId) -> bool {
     let text = id.as_str().as_bytes();
@@ -329,7 +331,7 @@ pub(super) fn is_valid_id(id: &QueryId) -> bool {
     text.first().is_some_and(u8::is_ascii_alphanumeric) && text.iter().all(is_allowed)
 }
 
-/// Whether nobody can guess it: a UUID of version 4 has 122 random bits (RFC 9562 section 5.4).
+/// Whether nobody can guess the id: a UUID of version 4 has 122 random bits (RFC 9562 section 5.4).
 pub fn is_unguessable_id(id: &QueryId) -> bool {
     let uuid = uuid::Uuid::try_parse(id.as_str());
     let is_random = |uuid: uuid::Uuid| {

@@ -1,9 +1,9 @@
-//! Queries: a page asks, an agent accepts, reports and ends; each ends exactly once, through
-//! [`Realm::end_query`].
+//! Queries: a page asks, an agent accepts, reports and ends the query. Each query ends exactly once,
+//! through [`Realm::end_query`].
 //!
-//! The page hears `query_accepted` first, whatever the agent does first: until then its reports are
-//! held back. A page that has lost its connection hears them when it is back; one whose document is
-//! gone may attach again within `query_attach`. What an ended query still runs is cancelled.
+//! The page gets `query_accepted` first; reports that arrive earlier are held back. A page that has lost
+//! its connection gets the reports when it reconnects, and one whose document is gone may attach again
+//! within `query_attach`. When a query ends, its calls that still run are cancelled.
 
 mod detach;
 mod ended_queries;
@@ -25,7 +25,7 @@ pub use errors::{QueryError, ReportRejected};
 pub use query_calls::ToolNotAllowed;
 
 impl Realm {
-    /// A page asks the agent.
+    /// A page sends a query to the agent.
     pub fn query_asked(
         &mut self,
         session: &SessionId,
@@ -39,7 +39,7 @@ impl Realm {
         let protocol = page.protocol();
         let subject = page.subject();
         if protocol == PageProtocol::V2 && self.can_attach_query(session, &query.uuid) {
-            // The page does not know that it was heard. Nothing is asked twice.
+            // The page does not know that its query has arrived. It must not be asked twice.
             return self.query_attached(session, connection, &query.uuid);
         }
         if protocol == PageProtocol::V1 && self.is_running_for(session, &query.uuid) {
@@ -73,8 +73,8 @@ impl Realm {
         })])
     }
 
-    /// A frontend asks its agent itself, which may call the tools of this session from now on. How
-    /// long it may.
+    /// A frontend asks its agent itself. The agent may call the tools of this session from now on, for
+    /// the returned duration.
     pub fn query_opened(
         &mut self,
         id: &QueryId,
@@ -107,13 +107,14 @@ impl Realm {
         running.is_some_and(|query| query.session == *session)
     }
 
-    /// Whether a page can hear of the query: it runs, or its last word is kept.
+    /// Whether the page can attach to the query: it runs, or its final message is stored.
     pub(super) fn can_attach_query(&self, session: &SessionId, id: &QueryId) -> bool {
         let ended = self.ended_queries.get(id);
-        let kept = ended
+        let is_stored = ended
             .is_some_and(|ended| ended.session == *session && ended.delivery.has_final_message());
-        let hears = |query: &RunningQuery| query.origin != QueryOrigin::Frontend;
-        kept || self.is_running_for(session, id) && self.queries.get(id).is_some_and(hears)
+        let is_of_page = |query: &RunningQuery| query.origin != QueryOrigin::Frontend;
+        is_stored
+            || self.is_running_for(session, id) && self.queries.get(id).is_some_and(is_of_page)
     }
 
     fn check_new_query(&self, session: &SessionId, id: &QueryId) -> Result<(), QueryError> {
@@ -134,7 +135,7 @@ impl Realm {
         }
     }
 
-    /// The agent has taken the query.
+    /// The agent has accepted the query.
     pub fn query_accepted(&mut self, id: &QueryId) -> Effects {
         let Some(query) = self.queries.get_mut(id) else {
             return Effects::new();
@@ -143,7 +144,7 @@ impl Realm {
         self.send_query_updates(id)
     }
 
-    /// The same of one that says in a stream what the page hears, and its end.
+    /// The agent has accepted the query and reports progress and the end in a stream.
     pub fn query_stream_opened(&mut self, id: &QueryId) -> Effects {
         if let Some(query) = self.queries.get_mut(id) {
             query.is_streaming = true;
@@ -151,7 +152,7 @@ impl Realm {
         self.query_accepted(id)
     }
 
-    /// The agent reports how it is getting on.
+    /// The agent reports progress.
     pub fn query_progressed(
         &mut self,
         id: &QueryId,
@@ -165,22 +166,22 @@ impl Realm {
         Ok(self.send_query_updates(id))
     }
 
-    /// Tells the page what it has not been told, if it may and can hear.
+    /// Sends the undelivered messages of a query if its page is connected.
     fn send_query_updates(&mut self, id: &QueryId) -> Effects {
         let Some(query) = self.queries.get_mut(id) else {
             return Effects::new();
         };
         let session = self.sessions.get(&query.session);
         let connection = session.and_then(|session| session.phase.connection());
-        let hears = query.origin != QueryOrigin::Frontend
+        let is_reachable = query.origin != QueryOrigin::Frontend
             && !matches!(query.page_presence, PagePresence::Detached { .. });
-        match connection.filter(|_| hears) {
+        match connection.filter(|_| is_reachable) {
             Some(connection) => Effect::send_all(connection, query.delivery.take_undelivered(id)),
             None => Effects::new(),
         }
     }
 
-    /// A page is back on a new connection: what it has missed of its queries.
+    /// Sends the messages that a page has missed after it has reconnected.
     pub(super) fn send_missed_updates(
         &mut self,
         session: &SessionId,
@@ -193,19 +194,19 @@ impl Realm {
             .collect();
         let ended = self.ended_queries.iter_mut();
         let ended = ended.filter(|(_, ended)| ended.session == *session && !ended.must_attach);
-        let untold = ended.flat_map(|(id, ended)| ended.delivery.take_undelivered(id));
-        effects.extend(Effect::send_all(connection, untold));
+        let undelivered = ended.flat_map(|(id, ended)| ended.delivery.take_undelivered(id));
+        effects.extend(Effect::send_all(connection, undelivered));
         effects
     }
 
-    /// Those of a session that go on.
+    /// The ids of the running queries of a session.
     fn session_query_ids(&self, session: &SessionId) -> Vec<QueryId> {
         let queries = self.queries.iter();
         let of_session = queries.filter(|(_, query)| query.session == *session);
         of_session.map(|(id, _)| id.clone()).collect()
     }
 
-    /// Changes a query, and with it what is due.
+    /// Changes a running query and updates its deadline.
     fn update_query(&mut self, id: &QueryId, change: impl FnOnce(&mut RunningQuery)) {
         let Some(query) = self.queries.get_mut(id) else {
             return;
@@ -220,7 +221,7 @@ impl Realm {
         }
     }
 
-    /// The query, if it goes on.
+    /// The query, if it is running.
     fn running_query(&mut self, id: &QueryId) -> Result<&mut RunningQuery, ReportRejected> {
         let ended = self.ended_queries.get(id).map(ReportRejected::from_ended);
         let refusal = || ended.unwrap_or(ReportRejected::NotFound);

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// Whether the call has reached page code.
+/// Whether the page has acknowledged a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
     Awaited { until: Instant },

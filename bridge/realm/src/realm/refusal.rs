@@ -2,7 +2,7 @@
 
 use bridge_protocol::ErrorCode;
 
-/// A page that may not connect.
+/// The reason why a page may not connect, or why an MCP client may not connect or subscribe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub code: ErrorCode,

@@ -1,4 +1,4 @@
-//! Pages register definitions and take them back.
+//! Pages register and unregister definitions.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ const KINDS: [Kind; 4] = [
 ];
 
 impl Realm {
-    /// A page registers definitions. The first registration on a connection is its whole set.
+    /// A page registers definitions. The first registration on a connection replaces all definitions
+    /// of former connections.
     pub fn items_registered(
         &mut self,
         id: &SessionId,
@@ -107,7 +108,7 @@ impl Realm {
         effects
     }
 
-    /// A page takes definitions back. Calls in flight go on.
+    /// A page unregisters definitions. Calls in flight continue.
     pub fn items_unregistered(
         &mut self,
         id: &SessionId,
@@ -135,7 +136,7 @@ impl Realm {
         self.registration_effects(send, changed_kinds, subscriptions)
     }
 
-    /// The answer to the page first, then what it means to others.
+    /// The answer to the page, followed by the notifications to others.
     fn registration_effects(
         &mut self,
         answer: Effect,
@@ -152,13 +153,14 @@ impl Realm {
     }
 }
 
-/// The kinds whose lists are not the same.
+/// The kinds whose lists differ.
 pub(super) fn diff_lists(former: &ListHashes, now: &ListHashes) -> Vec<Kind> {
     let differs = |kind: &Kind| former.get(kind) != now.get(kind);
     KINDS.into_iter().filter(differs).collect()
 }
 
-/// Resources and templates are one list to MCP's `notifications/resources/list_changed`.
+/// One effect for each list that has changed. MCP has one notification for resources and templates,
+/// `notifications/resources/list_changed`.
 pub(super) fn list_changed_effects(kinds: Vec<Kind>) -> Effects {
     let changed = |kind: &Kind| {
         kinds.contains(kind) || (*kind == Kind::Resource && kinds.contains(&Kind::ResourceTemplate))

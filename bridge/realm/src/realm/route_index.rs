@@ -1,5 +1,5 @@
-//! Which sessions have a tool, and which one has a name: an index, so that a call looks at none that
-//! has not.
+//! An index from the names of tools to the sessions that have them, and from the names of sessions to
+//! their ids.
 
 use std::collections::HashMap;
 
@@ -11,35 +11,36 @@ use crate::definition::Definition;
 use crate::definition::tool::Tool;
 use crate::fast_hash::FastHash;
 
-/// Fewer sessions are looked through with each call: an index of so few finds nothing sooner.
+/// Up to this many sessions are searched with each call, because an index would not be faster.
 const MAX_UNINDEXED_SESSIONS: usize = 2;
 
-/// So many entries may come to an index, beside as many as it had, before it is made anew without
-/// those that are no longer true.
+/// The index is rebuilt, without outdated entries, when it has more entries than twice the number
+/// after the last rebuild and this many.
 const ENTRY_HEADROOM: usize = 1024;
 
-/// Made with the first call in a realm, and kept up as pages register: what pages are never called
-/// for takes no memory.
+/// The index is built by the first call in a realm, so that realms without calls need no memory for
+/// it. After that, registrations update it.
 #[derive(Debug, Default)]
 pub(super) struct RouteIndex {
-    /// By each name that a tool has or had.
+    /// By each name under which a tool is or was registered or published.
     holders_by_tool: HashMap<Box<str>, Holders, FastHash>,
     entries: usize,
     max_entries: usize,
-    /// Those that were called by their own name.
+    /// The sessions that callers have addressed by name.
     sessions_by_name: HashMap<String, SessionId>,
 }
 
-/// Sessions that have a tool of a name. Some may have lost it since; none is missing.
+/// The sessions that have a tool of a name. It may contain sessions that no longer have the tool, but
+/// none is missing.
 #[derive(Debug, Default)]
 struct Holders {
     ids: Vec<SessionId>,
-    /// In order of connection, each once.
+    /// Whether the ids are in order of connection and without duplicates.
     is_sorted: bool,
 }
 
 impl RouteIndex {
-    /// A session registers this.
+    /// Records that a session registers an item.
     pub(super) fn insert_registered(&mut self, id: &SessionId, item: &Definition) {
         if self.entries > self.max_entries {
             self.clear();
@@ -58,13 +59,13 @@ impl RouteIndex {
     }
 
     fn insert_name(&mut self, id: &SessionId, name: &str) {
-        let having = match self.holders_by_tool.get_mut(name) {
-            Some(having) => having,
+        let holders = match self.holders_by_tool.get_mut(name) {
+            Some(holders) => holders,
             None => self.holders_by_tool.entry(name.into()).or_default(),
         };
-        if having.ids.last() != Some(id) {
-            having.ids.push(id.clone());
-            having.is_sorted = false;
+        if holders.ids.last() != Some(id) {
+            holders.ids.push(id.clone());
+            holders.is_sorted = false;
             self.entries += 1;
         }
     }
@@ -84,7 +85,7 @@ impl RouteIndex {
         self.max_entries = 2 * self.entries + ENTRY_HEADROOM;
     }
 
-    /// Where to look for a tool, in order of connection. `None`: everywhere.
+    /// The sessions that may have a tool, in order of connection. `None` means all sessions.
     pub(super) fn candidates(&mut self, name: &str, sessions: &SessionMap) -> Option<&[SessionId]> {
         if sessions.len() <= MAX_UNINDEXED_SESSIONS {
             self.clear();
@@ -93,18 +94,18 @@ impl RouteIndex {
         if self.holders_by_tool.is_empty() {
             self.rebuild(sessions);
         }
-        let Some(having) = self.holders_by_tool.get_mut(name) else {
+        let Some(holders) = self.holders_by_tool.get_mut(name) else {
             return Some(&[]);
         };
-        if !having.is_sorted {
-            let before = having.ids.len();
-            having.sort(name, sessions);
-            self.entries -= before - having.ids.len();
+        if !holders.is_sorted {
+            let before = holders.ids.len();
+            holders.sort(name, sessions);
+            self.entries -= before - holders.ids.len();
         }
-        Some(&having.ids)
+        Some(&holders.ids)
     }
 
-    /// Whether this is true of one of the tools that a client could mean with a name.
+    /// Whether the predicate holds for at least one tool that clients can call by this name.
     pub(super) fn any_candidate(
         &mut self,
         name: &str,
@@ -121,7 +122,7 @@ impl RouteIndex {
         }
     }
 
-    /// The id of the session that is called by its id or by its name.
+    /// The id of the session with this id or name.
     pub(super) fn resolve_id(
         &mut self,
         called: &SessionId,
@@ -144,7 +145,7 @@ impl RouteIndex {
         Some(id.clone())
     }
 
-    /// Panics when a session is missing.
+    /// Panics when the index lacks a session.
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn check_invariants(&self, sessions: &SessionMap) {
         let counted: usize = self.holders_by_tool.values().map(|it| it.ids.len()).sum();
@@ -155,8 +156,8 @@ impl RouteIndex {
         for (id, session) in sessions {
             for tool in session.definitions(Kind::Tool) {
                 for name in [tool.name(), tool.published_name()] {
-                    let having = self.holders_by_tool.get(name);
-                    let is_known = having.is_some_and(|it| it.ids.contains(id));
+                    let holders = self.holders_by_tool.get(name);
+                    let is_known = holders.is_some_and(|it| it.ids.contains(id));
                     assert!(is_known, "{id} is missing for `{name}`");
                 }
             }
@@ -180,7 +181,7 @@ mod tests {
     use super::super::{ConnectionId, Now, Realm, RealmLimits};
     use super::*;
 
-    /// A realm with so many pages that have the tool `t`.
+    /// A realm with this number of pages, each of which has the tool `t`.
     fn realm_with_pages(pages: usize) -> Realm {
         let mut realm = Realm::new(RealmLimits {
             sessions: pages,
@@ -217,12 +218,15 @@ mod tests {
     fn an_index_that_has_grown_is_rebuilt() {
         let mut realm = realm_with_pages(MAX_UNINDEXED_SESSIONS + 1);
         assert!(realm.route_index.candidates("t", &realm.sessions).is_some());
-        let most = realm.route_index.max_entries;
-        assert_eq!(most, 2 * (MAX_UNINDEXED_SESSIONS + 1) + ENTRY_HEADROOM);
+        let max_entries = realm.route_index.max_entries;
+        assert_eq!(
+            max_entries,
+            2 * (MAX_UNINDEXED_SESSIONS + 1) + ENTRY_HEADROOM
+        );
         let id = SessionId::from("tab-1");
         let mut registered = 0;
         while !realm.route_index.holders_by_tool.is_empty() {
-            assert!(realm.route_index.entries <= most + 1);
+            assert!(realm.route_index.entries <= max_entries + 1);
             let another = tool(&registered.to_string());
             realm.route_index.insert_registered(&id, &another);
             registered += 1;

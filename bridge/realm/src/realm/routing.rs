@@ -1,4 +1,4 @@
-//! Which session a call goes to, and what is listed.
+//! Routing: the session that a call goes to, and the list of published items.
 
 use bridge_protocol::{Kind, SessionId};
 use indexmap::IndexMap;
@@ -10,34 +10,34 @@ use crate::definition::Definition;
 use crate::fast_hash::FastHash;
 use crate::policy::AmbiguousCalls;
 
-/// What the caller said about the session.
+/// The session that a caller wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// This one, by its id or its name (argument `session_id`, `_meta["mcp-web/sessionId"]`, or the
+    /// The session with this id or name (argument `session_id`, `_meta["mcp-web/sessionId"]`, or the
     /// client's pin).
     Session(SessionId),
-    /// The only one that has what is asked for.
+    /// The only session that has the requested item.
     Any,
 }
 
-/// Why a call has nowhere to go.
+/// The reason why no session can be chosen for a call.
 #[derive(Debug)]
 pub enum RouteError {
     /// No page is connected.
     NoSessions,
-    /// The named session is not there.
+    /// There is no session with the given id or name.
     SessionNotFound {
         session: SessionId,
         available: Vec<SessionSummary>,
     },
-    /// No session has it, or the named one has not.
+    /// No session has the item, or the requested session does not have it.
     NotFound {
         name: String,
         available: Vec<String>,
     },
-    /// An app had it whose last page has left.
+    /// An app without an open page has the item in the catalogue.
     AppNotOpen { name: String, app: OfflineApp },
-    /// Several have it.
+    /// Several sessions have the item.
     Ambiguous {
         name: String,
         available: Vec<SessionSummary>,
@@ -45,17 +45,17 @@ pub enum RouteError {
 }
 
 impl RouteError {
-    /// What the error is when it was not found among the pages that are open.
+    /// Turns the error into [`RouteError::AppNotOpen`] if an app in the catalogue has the item.
     pub(super) fn or_offline_app(
         self,
         name: &str,
         target: &Target,
-        closed: impl FnOnce() -> Option<OfflineApp>,
+        offline_app: impl FnOnce() -> Option<OfflineApp>,
     ) -> Self {
         match (&self, target) {
             (RouteError::NoSessions | RouteError::NotFound { .. }, Target::Any) => {
                 let name = name.to_owned();
-                closed().map_or(self, |app| RouteError::AppNotOpen { name, app })
+                offline_app().map_or(self, |app| RouteError::AppNotOpen { name, app })
             }
             _ => self,
         }
@@ -64,7 +64,7 @@ impl RouteError {
 
 pub(super) type SessionMap = IndexMap<SessionId, Session, FastHash>;
 
-/// Finds what clients know under a name.
+/// Finds the session that has an item of this kind and name.
 pub(super) fn route(
     sessions: &SessionMap,
     kind: Kind,
@@ -75,7 +75,8 @@ pub(super) fn route(
     route_among(sessions, None, kind, name, target, policy)
 }
 
-/// The same, where only these sessions can have it.
+/// Finds the session that has an item of this kind and name. Only the sessions in `among` are
+/// searched; `None` means all.
 pub(super) fn route_among(
     sessions: &SessionMap,
     among: Option<&[SessionId]>,
@@ -96,7 +97,8 @@ pub(super) fn route_among(
     )
 }
 
-/// Finds what serves a URI. A resource of that very URI goes before any template that fits.
+/// Finds the session that serves a URI. A resource with exactly this URI takes precedence over all
+/// templates that match.
 pub(super) fn route_resource(
     sessions: &SessionMap,
     uri: &str,
@@ -158,7 +160,7 @@ fn disambiguate<T>(
                 return Ok((id.clone(), found));
             }
             let found = |(id, session)| Some((id, session, find(session)?));
-            let mut having: Vec<(&SessionId, &Session, T)> = match among {
+            let mut holders: Vec<(&SessionId, &Session, T)> = match among {
                 Some(ids) => ids
                     .iter()
                     .filter_map(|id| sessions.get_key_value(id))
@@ -166,19 +168,21 @@ fn disambiguate<T>(
                     .collect(),
                 None => sessions.iter().filter_map(found).collect(),
             };
-            if having.len() > 1
-                && let Some(place) = preferred_session(&having, policy)
+            if holders.len() > 1
+                && let Some(index) = preferred_session(&holders, policy)
             {
-                having = vec![having.swap_remove(place)];
+                holders = vec![holders.swap_remove(index)];
             }
-            match (having.len(), having.pop()) {
+            match (holders.len(), holders.pop()) {
                 (1, Some((id, _, found))) => Ok((id.clone(), found)),
                 (_, None) => Err(not_found(&sessions.values().collect::<Vec<_>>())),
                 (_, Some(last)) => {
-                    having.push(last);
+                    holders.push(last);
                     Err(RouteError::Ambiguous {
                         name: name.to_owned(),
-                        available: summaries(having.iter().map(|(id, session, _)| (*id, *session))),
+                        available: summaries(
+                            holders.iter().map(|(id, session, _)| (*id, *session)),
+                        ),
                     })
                 }
             }
@@ -186,7 +190,8 @@ fn disambiguate<T>(
     }
 }
 
-/// The session of this id, or else of this name: ids are random, names last.
+/// The session with this id, or otherwise with this name. Ids are random, so no name can be mistaken
+/// for one.
 pub(super) fn find_session<'a>(
     sessions: &'a SessionMap,
     id: &SessionId,
@@ -197,12 +202,12 @@ pub(super) fn find_session<'a>(
     })
 }
 
-/// The one of several that the operator allows to be taken unasked.
+/// The index of the session that the policy of the operator prefers.
 fn preferred_session<T>(
-    having: &[(&SessionId, &Session, T)],
+    holders: &[(&SessionId, &Session, T)],
     policy: AmbiguousCalls,
 ) -> Option<usize> {
-    let candidates = || having.iter().enumerate();
+    let candidates = || holders.iter().enumerate();
     let mut focused = candidates().filter(|(_, (_, session, _))| session.is_focused());
     let focused = match (focused.next(), focused.next()) {
         (Some((index, _)), None) => Some(index),
@@ -218,6 +223,7 @@ fn preferred_session<T>(
     }
 }
 
+/// The published definitions of one kind. See [`Realm::published`](super::Realm::published) for the order.
 pub(super) fn published<'a>(
     kind: Kind,
     sessions: impl Iterator<Item = &'a Session>,

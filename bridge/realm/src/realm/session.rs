@@ -1,4 +1,4 @@
-//! A session: one tab. It outlives its connections.
+//! A session: one tab of a browser. It can have several connections, one after the other.
 
 mod item_map;
 mod items;
@@ -24,12 +24,12 @@ pub use items::ResourceMatch;
 pub(super) use items::{ListHashes, hash_lists};
 pub use summary::SessionSummary;
 
-/// What a page says of itself when it connects, and what its socket says of it.
+/// The data of a page that connects: from its first message, its token and its socket.
 #[derive(Clone, Debug)]
 pub struct PageHello {
     pub session: SessionId,
     pub protocol: PageProtocol,
-    /// Which document of the tab; absent: another one each time.
+    /// Identifies the document in the tab. `None`: each connection counts as another document.
     pub document: Option<String>,
     pub name: Option<String>,
     /// The `Origin` header; absent for pages outside a browser.
@@ -39,22 +39,23 @@ pub struct PageHello {
     pub app: Option<String>,
     /// When its token ends.
     pub expires: Option<Instant>,
-    /// Its token lets it ask the agent.
+    /// Whether its token allows queries.
     pub may_query: bool,
-    /// Whom its token names.
+    /// The subject of its token.
     pub subject: Option<Arc<Subject>>,
     /// When the page wrote this, in milliseconds since the Unix epoch on its own clock.
     pub written_ms: Option<u64>,
-    /// When its heartbeats begin, so that those of many pages that came at once do not fall
-    /// together; absent: after an interval.
+    /// When the first heartbeat is due, so that heartbeats of pages that connect together are spread.
+    /// `None`: after one interval.
     pub heartbeat_after: Option<Duration>,
 }
 
-/// A line that stood still for longer was given up by the network, too. A clock that was set back
-/// keeps a page out for no longer than this.
+/// A hello that was written this long before the current connection counts as late. Networks give up
+/// connections that stall for longer, and a clock that was set back keeps a page out for no longer.
 const LATE_HELLO_WINDOW_MS: u64 = 60_000;
 
-/// What a page says of itself is shown to people and models, and kept: so much of each text.
+/// The maximum length of each text that a page sends about itself. The texts are stored and are shown
+/// to people and models.
 const MAX_PAGE_TEXT_CHARS: usize = 256;
 
 impl PageHello {
@@ -77,7 +78,7 @@ fn truncate(text: String) -> String {
     }
 }
 
-/// Whether the page can be reached.
+/// The state of the connection of a session.
 #[derive(Clone, Copy, Debug)]
 pub enum Phase {
     /// A socket is open.
@@ -93,7 +94,7 @@ pub enum Phase {
         /// When the token ends that opened it.
         expires: Option<Instant>,
     },
-    /// The connection broke; tools stay listed and calls wait until then.
+    /// The connection was lost. Until then the tools stay listed and calls wait.
     Disconnected { until: Instant },
 }
 
@@ -117,7 +118,7 @@ impl Phase {
     }
 }
 
-/// What is kept of a [`PageHello`].
+/// The data of a [`PageHello`] that is stored with the session.
 #[derive(Debug)]
 struct SessionInfo {
     protocol: PageProtocol,
@@ -145,36 +146,37 @@ impl From<PageHello> for SessionInfo {
     }
 }
 
+/// A session and its items, calls and subscriptions.
 #[derive(Debug)]
 pub struct Session {
     info: SessionInfo,
     /// The name that people and models see: the page's own, or that with a number.
     pub(super) name: Option<String>,
     pub(super) phase: Phase,
-    /// When it ends, whatever happens.
+    /// When the session reaches its maximum duration.
     pub(super) ends_at: Option<Instant>,
     pub(super) items: ItemMap,
     pub(super) calls: IndexSet<CallId, FastHash>,
     /// The items are those of a former connection; the next registration replaces them.
     items_are_former: bool,
-    /// The URIs of this session that clients are subscribed to.
+    /// The URIs that this session serves and that clients are subscribed to.
     pub(super) subscribed_uris: BTreeSet<String>,
-    /// Those that the page knows of, on this connection.
+    /// The subscriptions that were sent to the page on this connection.
     pub(super) sent_subscriptions: BTreeSet<String>,
     visibility: Option<Visibility>,
     focused: bool,
-    /// The browser has said that it suspends the page.
+    /// Whether the browser has suspended the page.
     pub(super) frozen: bool,
-    /// The page let a call lie, and has not been heard since.
+    /// Whether the page has left a call without a receipt and has sent nothing since.
     pub(super) unresponsive: bool,
-    /// When a part of a message came last: whoever sends one is alive, however long it takes.
+    /// When the last part of a message arrived: a page that sends a large message is alive.
     pub(super) last_part_at: Option<Instant>,
     connected_at_ms: u64,
     pub(super) last_activity_ms: u64,
 }
 
-/// When the user was active last, at the beginning of a connection: pages of v1 say it of all that
-/// they send, on their own clock.
+/// The time of the last activity at the beginning of a connection. V1 pages send it with each message,
+/// from their own clock.
 fn initial_activity_ms(hello: &PageHello, now: Now) -> u64 {
     let own = hello
         .written_ms
@@ -183,7 +185,7 @@ fn initial_activity_ms(hello: &PageHello, now: Now) -> u64 {
 }
 
 impl Session {
-    /// `name`: see [`Session::name`].
+    /// Creates a session. `name` is the name that people and models see.
     pub(super) fn new(hello: PageHello, name: Option<String>, phase: Phase, now: Now) -> Self {
         let last_activity_ms = initial_activity_ms(&hello, now);
         Self {
@@ -206,7 +208,7 @@ impl Session {
         }
     }
 
-    /// The page is back on a new connection.
+    /// Continues the session on a new connection.
     pub(super) fn resume(
         &mut self,
         hello: PageHello,
@@ -224,7 +226,7 @@ impl Session {
         self.mark_responsive();
     }
 
-    /// Page code runs.
+    /// Records that the code of the page runs.
     pub(super) fn mark_responsive(&mut self) {
         self.frozen = false;
         self.unresponsive = false;
@@ -240,7 +242,7 @@ impl Session {
         }
     }
 
-    /// What must be looked at next, and when.
+    /// The next deadline of the session.
     pub(super) fn deadline(&self, id: &SessionId) -> (Instant, Deadline) {
         let due = self.phase.next_deadline();
         let at = self.ends_at.map_or(due, |ends| ends.min(due));
@@ -251,8 +253,8 @@ impl Session {
         self.info.protocol
     }
 
-    /// Whether this was written before the session's connection began, and comes late: from a
-    /// document, or on a connection, that the page has given up.
+    /// Whether the hello is late: it was written before the current connection began, by a document or
+    /// on a connection that the page has given up.
     pub(super) fn is_newer_than(&self, hello: &PageHello) -> bool {
         let (Some(connected_ms), Some(sent_ms)) = (self.info.written_ms, hello.written_ms) else {
             return false;
@@ -261,7 +263,7 @@ impl Session {
         connected && sent_ms < connected_ms && connected_ms - sent_ms < LATE_HELLO_WINDOW_MS
     }
 
-    /// Whether what was begun in the session's document can go on in this one.
+    /// Whether this is the current document of the session, so that its calls can continue.
     pub(super) fn is_same_document(&self, document: Option<&String>) -> bool {
         document.is_some() && self.info.document.as_deref() == document.map(String::as_str)
     }
@@ -274,23 +276,23 @@ impl Session {
         self.focused && !self.frozen && self.phase.connection().is_some()
     }
 
-    /// Whether its token lets it ask the agent.
+    /// Whether the token of the page allows queries.
     pub(super) fn may_query(&self) -> bool {
         self.info.may_query
     }
 
-    /// Whom its token names.
+    /// The subject of the token of the page.
     pub(super) fn subject(&self) -> Option<Arc<Subject>> {
         self.info.subject.clone()
     }
 
-    /// A fresh token came.
-    pub(super) fn renew_token(&mut self, may_ask: bool, person: Option<Arc<Subject>>) {
-        self.info.may_query = may_ask;
-        self.info.subject = person;
+    /// Takes over the data of a new token.
+    pub(super) fn renew_token(&mut self, may_query: bool, subject: Option<Arc<Subject>>) {
+        self.info.may_query = may_query;
+        self.info.subject = subject;
     }
 
-    /// The app that it belongs to, if it says so.
+    /// The app of the page, if it has sent a name for it.
     pub(super) fn app(&self) -> Option<AppKey> {
         let name = self.info.app.as_deref()?.to_owned();
         let origin = self.info.origin.as_deref().map(str::to_owned);

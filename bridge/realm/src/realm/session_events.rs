@@ -1,5 +1,4 @@
-//! What becomes due in the life of a session: heartbeats, the end of the grace, of the token, and
-//! of the session itself.
+//! Deadlines of a session: heartbeats, and the end of the grace period, of the token and of the session.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,7 +12,7 @@ use super::session::{ListHashes, Session};
 use super::{ConnectionId, Effect, Effects, Now, Phase, Realm};
 
 impl Realm {
-    /// Changes a session, and with it what is due.
+    /// Changes a session and updates its deadline.
     pub(super) fn update_session<T>(
         &mut self,
         id: &SessionId,
@@ -30,7 +29,7 @@ impl Realm {
         Some(outcome)
     }
 
-    /// A fresh token came on the open socket: when it ends.
+    /// The page has sent a new token on its open connection; `expires_at` is the end of that token.
     pub fn token_renewed(
         &mut self,
         id: &SessionId,
@@ -77,7 +76,7 @@ impl Realm {
         }
     }
 
-    /// The bridge ends a session for good.
+    /// Ends a session for good and closes its connection.
     pub(super) fn close_session(
         &mut self,
         id: &SessionId,
@@ -98,7 +97,7 @@ impl Realm {
         effects
     }
 
-    /// The connection ends, not the session: the page comes back with a fresh token.
+    /// Closes the connection and keeps the session: the page reconnects with a new token.
     fn token_expired(&mut self, id: &SessionId, connection: ConnectionId, now: Now) -> Effects {
         let reason = "the token has expired";
         let mut effects = self.connection_lost(id, now);
@@ -142,14 +141,14 @@ impl Realm {
                 connection,
                 message: BridgeToPage::Heartbeat(heartbeat),
             },
-            // Its answer says the same of the line, and it keeps that open in proxies.
+            // The pong shows that the connection works, and the ping keeps it open in proxies.
             None => Effect::Ping { connection },
         });
         effects
     }
 
-    /// A page that has been connected for a while and has registered nothing has nothing: neither
-    /// what it had on a former connection, nor what its app had when it was closed.
+    /// Drops the items of a former connection, and those of the app in the catalogue, when the page has
+    /// been connected for a heartbeat interval and has registered nothing.
     fn expire_former_items(&mut self, id: &SessionId) -> Effects {
         let Some(session) = self.sessions.get_mut(id) else {
             return Effects::new();
@@ -162,7 +161,7 @@ impl Realm {
     }
 }
 
-/// What a page hears before its connection is closed.
+/// The message that gives the reason, followed by the close.
 pub(super) fn close_effects(
     connection: ConnectionId,
     code: ErrorCode,

@@ -1,4 +1,4 @@
-//! What a dialect looks at that lists and routes by rules of its own.
+//! Read access to sessions for the interface of mcp-web 0.1, which lists and routes by its own rules.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::definition::tool::Tool;
 use crate::definition::{Definition, PublishedItem};
 
 impl Realm {
-    /// The sessions in order of connection.
+    /// All sessions, in order of connection.
     pub fn iter_sessions(&self) -> impl ExactSizeIterator<Item = (&SessionId, &Session)> {
         self.sessions.iter()
     }
@@ -22,22 +22,22 @@ impl Realm {
 }
 
 impl Session {
-    /// Its tools in order of registration.
+    /// The tools of the session, in order of registration.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
         self.definitions(Kind::Tool).filter_map(as_tool)
     }
 
-    /// The tool that is registered, or listed, under this name.
+    /// The tool that is registered or published under this name.
     pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
         self.item(Kind::Tool, name).and_then(as_tool)
     }
 
-    /// Its resources in order of registration.
+    /// The resources of the session, in order of registration.
     pub fn resources(&self) -> impl Iterator<Item = &Arc<PublishedItem>> {
         self.definitions(Kind::Resource).filter_map(as_resource)
     }
 
-    /// How it serves a URI.
+    /// How the session serves a URI; `None` if it does not.
     pub fn match_resource(&self, uri: &str) -> Option<ResourceMatch> {
         self.resource_match(uri)
     }

@@ -12,7 +12,7 @@ use super::listing_cache::ListingCache;
 use super::{annotations, fields, repair};
 use crate::definition::reserved::is_builtin_tool;
 
-/// See the module documentation.
+/// The parsed form of a tool definition.
 #[derive(Debug)]
 pub(super) struct ParsedTool {
     /// As registered.

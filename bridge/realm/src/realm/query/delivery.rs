@@ -1,4 +1,4 @@
-//! What the page of a query hears of it, and how much of that it has heard.
+//! The messages of a query for its page, and how many of them were delivered.
 
 use std::collections::VecDeque;
 
@@ -7,18 +7,18 @@ use bridge_protocol::{
 };
 use serde_json::value::RawValue;
 
-/// Progress of a query that is kept: what its page has not heard, because the agent has not accepted
-/// or the page is away, and what another document of the page may want to hear again. In bytes; of
-/// more the oldest is dropped: the newest says most.
+/// The progress of a query that is stored, in bytes: what was not delivered because the agent has not
+/// accepted or the page is away, and what another document may ask for again. When it is exceeded, the
+/// oldest progress is dropped, because the newest is the most useful.
 const MAX_PROGRESS_BYTES: usize = 256 * 1024;
 
-/// What one piece takes beside its text.
+/// The memory that one entry needs in addition to its text.
 const ENTRY_OVERHEAD_BYTES: usize = 64;
 
-/// Takes the place of progress that is not kept any more.
+/// Sent instead of progress that was dropped.
 const DROPPED_NOTE: &str = "earlier progress of this query is not kept any more";
 
-/// Whether the page knows that the agent has accepted.
+/// Whether the agent has accepted, and whether the page was notified of that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AcceptanceState {
     #[default]
@@ -27,17 +27,17 @@ enum AcceptanceState {
     Delivered,
 }
 
-/// See the module documentation. Accepted, progress, one last word: in this order.
+/// The messages of a query, which are sent in this order: acceptance, progress, one final message.
 #[derive(Debug)]
 pub(in crate::realm) struct QueryDelivery {
-    /// What has been told is kept for another document.
+    /// Whether delivered messages are kept for another document.
     is_replayable: bool,
     acceptance: AcceptanceState,
     progress: VecDeque<Box<RawValue>>,
     bytes: usize,
-    /// How many pieces of progress there were: the number of the last.
+    /// How much progress there was: the number of the latest entry.
     progress_count: u64,
-    /// The number of the last that was told.
+    /// The number of the latest entry that was delivered.
     delivered_count: u64,
     final_message: Option<BridgeToPage>,
     final_message_delivered: bool,
@@ -61,7 +61,7 @@ impl QueryDelivery {
         self.is_replayable
     }
 
-    /// From now on the page may hear what the agent reports.
+    /// Records that the agent has accepted, so that its reports may be delivered.
     pub(in crate::realm) fn mark_accepted(&mut self) {
         if self.acceptance == AcceptanceState::Awaited {
             self.acceptance = AcceptanceState::Undelivered;
@@ -84,16 +84,16 @@ impl QueryDelivery {
         }
     }
 
-    /// The last word; none where the page wants none.
-    pub(in crate::realm) fn finish(&mut self, last: Option<BridgeToPage>) {
-        if last.is_none() || !self.is_accepted() {
-            *self = Self::new(self.is_replayable && last.is_some());
+    /// Sets the final message; `None` where the page wants none.
+    pub(in crate::realm) fn finish(&mut self, final_message: Option<BridgeToPage>) {
+        if final_message.is_none() || !self.is_accepted() {
+            *self = Self::new(self.is_replayable && final_message.is_some());
         }
-        self.bytes += last.as_ref().map_or(0, final_message_bytes);
-        self.final_message = last;
+        self.bytes += final_message.as_ref().map_or(0, final_message_bytes);
+        self.final_message = final_message;
     }
 
-    /// What is left to tell, in order. From now on it has been told.
+    /// Returns the undelivered messages in order and marks them as delivered.
     pub(in crate::realm) fn take_undelivered(&mut self, id: &QueryId) -> Vec<BridgeToPage> {
         let mut messages = Vec::new();
         if self.is_accepted() {
@@ -135,7 +135,7 @@ impl QueryDelivery {
         self.delivered_count = self.progress_count;
     }
 
-    /// Another document hears all that is kept.
+    /// Marks all stored messages as undelivered, for another document.
     pub(in crate::realm) fn rewind(&mut self) {
         if self.acceptance == AcceptanceState::Delivered {
             self.acceptance = AcceptanceState::Undelivered;
@@ -144,13 +144,13 @@ impl QueryDelivery {
         self.final_message_delivered = false;
     }
 
-    /// Nobody wants to hear again what was told.
+    /// Drops delivered messages: no other document will ask for them.
     pub(in crate::realm) fn drop_delivered(&mut self) {
         self.is_replayable = false;
-        let untold =
+        let undelivered =
             usize::try_from(self.progress_count - self.delivered_count).unwrap_or(usize::MAX);
-        let told = self.progress.len().saturating_sub(untold);
-        for dropped in self.progress.drain(..told) {
+        let delivered = self.progress.len().saturating_sub(undelivered);
+        for dropped in self.progress.drain(..delivered) {
             self.bytes -= progress_bytes(&dropped);
         }
         if self.final_message_delivered {
@@ -162,17 +162,17 @@ impl QueryDelivery {
         }
     }
 
-    /// Nobody wants to hear anything.
+    /// Drops all messages.
     pub(in crate::realm) fn clear(&mut self) {
         *self = Self::new(false);
     }
 
-    /// Whether there is a last word.
+    /// Whether there is a final message.
     pub(in crate::realm) fn has_final_message(&self) -> bool {
         self.final_message.is_some()
     }
 
-    /// What it takes.
+    /// The memory that the messages need, in bytes.
     pub(in crate::realm) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -182,18 +182,18 @@ fn progress_bytes(content: &RawValue) -> usize {
     content.get().len() + ENTRY_OVERHEAD_BYTES
 }
 
-/// How long the last word of a query is, in bytes.
-fn final_message_bytes(message: &BridgeToPage) -> usize {
+/// The size of the final message of a query in bytes.
+fn final_message_bytes(final_message: &BridgeToPage) -> usize {
     let raw = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |raw| raw.get().len());
-    match message {
-        BridgeToPage::QueryComplete(told) => {
+    match final_message {
+        BridgeToPage::QueryComplete(message) => {
             let call = |it: &QueryToolCall| {
                 it.tool.len() + it.arguments.get().len() + raw(&it.result) + ENTRY_OVERHEAD_BYTES
             };
-            raw(&told.result) + told.tool_calls.iter().map(call).sum::<usize>()
+            raw(&message.result) + message.tool_calls.iter().map(call).sum::<usize>()
         }
-        BridgeToPage::QueryFailure(told) => told.error.len(),
-        BridgeToPage::QueryCancel(told) => told.reason.as_ref().map_or(0, String::len),
+        BridgeToPage::QueryFailure(failure) => failure.error.len(),
+        BridgeToPage::QueryCancel(cancel) => cancel.reason.as_ref().map_or(0, String::len),
         _ => 0,
     }
 }

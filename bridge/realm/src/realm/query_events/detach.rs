@@ -1,4 +1,4 @@
-//! The document of a page goes while its queries go on, and another one takes them up.
+//! The document of a page leaves while its queries run, and another document attaches to them.
 
 use bridge_protocol::{QueryId, SessionId};
 
@@ -7,10 +7,10 @@ use crate::realm::query::{EndedQuery, PagePresence, QueryOrigin};
 use crate::realm::{AgentEffect, ConnectionId, Effect, Effects, Now, Realm};
 
 impl Realm {
-    /// The document of a page is gone: its queries wait for it to attach again, or end.
+    /// The document of a page is gone: its queries wait for another one to attach, or end.
     pub(in crate::realm) fn detach_queries(&mut self, session: &SessionId, now: Now) -> Effects {
-        let dialect = self.sessions.get(session).map(|session| session.protocol());
-        let wait = dialect.map(|it| it.attach_timeout(self.limits.queries.attach_timeout));
+        let protocol = self.sessions.get(session).map(|session| session.protocol());
+        let wait = protocol.map(|it| it.attach_timeout(self.limits.queries.attach_timeout));
         let wait = wait.unwrap_or_default();
         let until = now.instant + wait;
         let mut effects = Effects::new();
@@ -35,7 +35,7 @@ impl Realm {
         effects
     }
 
-    /// A document takes up a query of its session: it hears all that is kept, and what comes.
+    /// A document attaches to a query of its session: it gets all stored messages and those that follow.
     pub fn query_attached(
         &mut self,
         session: &SessionId,
@@ -79,14 +79,14 @@ impl Realm {
         }
     }
 
-    /// A page has registered what it has: calls that wait for it can be made.
+    /// A page has registered its items: calls of its queries that wait for them can be made.
     pub(in crate::realm) fn resume_queries(&mut self, session: &SessionId) -> Effects {
         let mut effects = Effects::new();
         for id in self.session_query_ids(session) {
             let Some(query) = self.queries.get(&id) else {
                 continue;
             };
-            // Nobody else takes up what a frontend has asked.
+            // No document attaches to the query of a frontend, so registration is enough.
             let is_back = match query.page_presence {
                 PagePresence::Attached => false,
                 PagePresence::Reattaching => true,
@@ -100,7 +100,7 @@ impl Realm {
         effects
     }
 
-    /// Whether calls of a query must wait: its page is being loaded anew.
+    /// Whether calls of a query must wait because its page is being reloaded.
     pub fn is_query_detached(&self, id: &QueryId) -> bool {
         let query = self.queries.get(id);
         query.is_some_and(|query| query.page_presence != PagePresence::Attached)

@@ -1,5 +1,5 @@
-//! What is remembered of queries that are over: their ids, so that none is asked twice; and for a
-//! while what their pages have not heard, or may want to hear again.
+//! Ended queries are remembered: their ids, so that none is asked twice, and for a while the messages
+//! that their pages have not received or may ask for again.
 
 use std::time::Instant;
 
@@ -9,16 +9,15 @@ use crate::realm::deadlines::Deadline;
 use crate::realm::query::{EndedQuery, EndedQueryState};
 use crate::realm::{AgentEffect, Effect, Effects, Now, Realm};
 
-/// Queries that are over and whose ids are remembered, so that none is asked twice. Over it the
-/// oldest is forgotten.
+/// The number of ended queries that are remembered. When one more ends, the oldest is forgotten.
 pub(super) const MAX_ENDED_QUERIES: usize = 64;
 
-/// What is kept of queries that are over, for pages that are away or are loaded anew, in bytes for
-/// each token. Of more the oldest is dropped; the newest is kept.
+/// The size of the messages of all ended queries of a realm, in bytes. When it is exceeded, those of
+/// the oldest queries are dropped; those of the newest query are kept in any case.
 const MAX_ENDED_QUERY_BYTES: usize = 16 * 1024 * 1024;
 
 impl Realm {
-    /// As far as the page can hear.
+    /// Sends the final message if the page is connected.
     pub(super) fn send_final_message(&self, id: &QueryId, ended: &mut EndedQuery) -> Effects {
         let session = self.sessions.get(&ended.session);
         let connection = session.and_then(|session| session.phase.connection());
@@ -50,14 +49,14 @@ impl Realm {
 
     fn evict_over_budget(&mut self) {
         let mut bytes = 0;
-        let mut much = Vec::new();
+        let mut excess = Vec::new();
         for (age, (id, ended)) in self.ended_queries.iter().rev().enumerate() {
             bytes += ended.delivery.bytes();
             if age > 0 && bytes > MAX_ENDED_QUERY_BYTES && ended.delivery.bytes() > 0 {
-                much.push(id.clone());
+                excess.push(id.clone());
             }
         }
-        for id in much {
+        for id in excess {
             self.update_ended_query(&id, |ended| {
                 ended.delivery.clear();
                 ended.attachable_until = None;
@@ -65,7 +64,7 @@ impl Realm {
         }
     }
 
-    /// The id of a query that is over means nothing to anybody but its page.
+    /// Releases the id of an ended query: only its page can refer to it from now on.
     fn release_query_id(&mut self, id: &QueryId) -> Effects {
         if self
             .ended_queries
@@ -78,7 +77,7 @@ impl Realm {
         Effects::from([Effect::Agent(AgentEffect::Forget { query: id.clone() })])
     }
 
-    /// The agent has heard that the query has ended, or could not be told.
+    /// The agent has confirmed that the query is cancelled, or could not be reached.
     pub fn agent_cancelled(&mut self, id: &QueryId) -> Effects {
         match self.ended_queries.get(id).map(|ended| ended.state) {
             Some(EndedQueryState::PageGone { .. }) => Effects::new(),
@@ -104,7 +103,7 @@ impl Realm {
         }
     }
 
-    /// Changes what is remembered of a query, and with it what is due.
+    /// Changes an ended query and updates its deadline.
     pub(super) fn update_ended_query(
         &mut self,
         id: &QueryId,

@@ -1,4 +1,4 @@
-//! How queries end, and what is remembered of them.
+//! The end of queries.
 
 use std::time::Duration;
 
@@ -14,35 +14,35 @@ use crate::realm::{
     AgentEffect, CallFailure, ConnectionId, Effect, Effects, Now, QueryLimits, Realm,
 };
 
-/// How long an agent is heard out whose query's response tool was called: its stream may bring what
-/// it has said before.
+/// How long the stream of an agent is read after the response tool was called: it may still contain
+/// progress from before that call.
 const AGENT_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How a query ends.
+/// The outcome of a query.
 #[derive(Debug)]
 pub(in crate::realm) enum QueryOutcome {
-    /// The agent is done; with a result, or by the response tool.
+    /// The agent has completed the query, with a result or with a call of the response tool.
     Completed(Option<Box<RawValue>>),
-    /// The agent has failed, or broken the rules.
+    /// The agent has failed or violated the protocol.
     Failed(QueryError),
-    /// The agent has given it up.
+    /// The agent has cancelled the query.
     Cancelled(Option<String>),
-    /// The agent did not take it.
+    /// The agent has not accepted the query.
     Refused(QueryError),
-    /// The agent's stream broke, or it is silent there.
+    /// The stream of the agent was interrupted or timed out.
     AgentLost(QueryError),
-    /// The bridge stops.
+    /// The bridge is shutting down.
     BridgeStopping,
-    /// It took too long.
+    /// The query has timed out.
     TimedOut,
-    /// The page no longer wants an answer.
+    /// The page has cancelled the query.
     PageCancelled,
     /// The page is gone.
     PageGone,
 }
 
 impl QueryOutcome {
-    /// The agent said so: it has taken the query, whether or not it has answered.
+    /// Whether the agent has reported this outcome, which implies that it has accepted the query.
     fn was_accepted(&self) -> bool {
         matches!(
             self,
@@ -66,7 +66,7 @@ impl QueryOutcome {
         }
     }
 
-    /// Whether the agent must be told.
+    /// Whether the agent must be told to cancel the query.
     fn must_cancel_agent(&self, query: &RunningQuery) -> bool {
         match self {
             QueryOutcome::PageCancelled => true,
@@ -78,7 +78,7 @@ impl QueryOutcome {
         }
     }
 
-    /// What the page hears.
+    /// The final message to the page.
     fn into_message(
         self,
         id: &QueryId,
@@ -104,14 +104,14 @@ impl QueryOutcome {
             }
             QueryOutcome::BridgeStopping => QueryError::bridge_stopping().into_message(uuid),
             QueryOutcome::PageGone => QueryError::page_gone().into_message(uuid),
-            // Its own cancel is all that the page wants to know.
+            // A page that has cancelled its query expects no answer.
             QueryOutcome::PageCancelled => return None,
         })
     }
 }
 
 impl Realm {
-    /// The agent did not take the query.
+    /// The agent has not accepted the query.
     pub fn query_refused(&mut self, id: &QueryId, why: QueryError, now: Now) -> Effects {
         match self.queries.get(id) {
             Some(query) if !query.delivery.is_accepted() => {
@@ -121,7 +121,7 @@ impl Realm {
         }
     }
 
-    /// The response tool was called: nothing runs any more, and the agent is heard out.
+    /// The response tool was called: all other calls are cancelled, and the stream is read to its end.
     pub(super) fn query_answered(&mut self, id: &QueryId, now: Now) -> Effects {
         self.update_query(id, |query| {
             query.mark_answered(now.instant + AGENT_DRAIN_TIMEOUT)
@@ -129,7 +129,7 @@ impl Realm {
         self.cancel_query_calls(id, now)
     }
 
-    /// The agent is done. A query that demands a response tool fails by this.
+    /// The agent has completed the query. A query with a response tool fails if that was not called.
     pub fn query_completed(
         &mut self,
         id: &QueryId,
@@ -162,7 +162,7 @@ impl Realm {
         self.end_by_agent(id, QueryOutcome::Failed(why), now)
     }
 
-    /// The agent has given the query up.
+    /// The agent has cancelled the query.
     pub fn query_cancelled(
         &mut self,
         id: &QueryId,
@@ -184,12 +184,12 @@ impl Realm {
         }
     }
 
-    /// The agent can no longer be heard. It may be at work all the same, and is told.
+    /// The connection to the agent is lost. The agent may still be working and is told to cancel.
     pub fn agent_lost(&mut self, id: &QueryId, why: QueryError, now: Now) -> Effects {
         self.end_query(id, QueryOutcome::AgentLost(why), now)
     }
 
-    /// The page no longer wants an answer, and hears none.
+    /// The page cancels its query and gets no answer.
     pub fn query_cancelled_by_page(
         &mut self,
         session: &SessionId,
@@ -197,8 +197,8 @@ impl Realm {
         id: &QueryId,
         now: Now,
     ) -> Effects {
-        let is_heard = self.session_on(session, connection).is_some();
-        if !is_heard || !self.is_running_for(session, id) {
+        let is_current = self.session_on(session, connection).is_some();
+        if !is_current || !self.is_running_for(session, id) {
             return Effects::new();
         }
         self.end_query(id, QueryOutcome::PageCancelled, now)
@@ -208,7 +208,7 @@ impl Realm {
         self.end_query(id, QueryOutcome::PageGone, now)
     }
 
-    /// Something of a query is due.
+    /// A deadline of a query has passed.
     pub(in crate::realm) fn query_due(&mut self, id: &QueryId, now: Now) -> Effects {
         match self.queries.get(id) {
             None => self.ended_query_due(id, now),
@@ -238,7 +238,7 @@ impl Realm {
         };
         let outcome = match outcome {
             QueryOutcome::PageCancelled => outcome,
-            // However the agent says it, or not.
+            // The answer has been delivered, so the outcome that the agent reports does not matter.
             _ if query.is_answered => QueryOutcome::Completed(None),
             _ => outcome,
         };
@@ -279,7 +279,7 @@ impl Realm {
         effects
     }
 
-    /// No tool runs for a query that has ended.
+    /// Cancels the calls of a query that has ended.
     fn cancel_query_calls(&mut self, id: &QueryId, now: Now) -> Effects {
         let calls = self.calls.iter();
         let calls = calls.filter(|(_, call)| call.context.query_id.as_ref() == Some(id));

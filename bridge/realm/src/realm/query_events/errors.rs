@@ -1,12 +1,11 @@
-//! Why a query fails, or is not there. The first words are those of mcp-web 0.1; what to do next
-//! stands beside them.
+//! The errors of queries. The texts in `error` are those of mcp-web 0.1; `reason` says what to do next.
 
 use bridge_protocol::{BridgeToPage, ErrorCode, QueryFailure, QueryId};
 
 use crate::realm::CallFailure;
 use crate::realm::query::{EndedQuery, EndedQueryState};
 
-/// Why a query has failed.
+/// The reason why a query has failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError {
     pub code: ErrorCode,
@@ -24,7 +23,7 @@ impl QueryError {
         }
     }
 
-    /// The agent has said so. Of codes only those pass that tell of agents.
+    /// An error that the agent has reported. Codes that do not concern agents become `agent_failed`.
     pub fn from_agent(error: String, reason: Option<String>, code: Option<&str>) -> Self {
         let code = code.and_then(|code| code.parse().ok());
         Self {
@@ -43,8 +42,9 @@ impl QueryError {
         )
     }
 
-    pub(super) fn limit_exceeded(most: usize) -> Self {
-        let remedy = format!("{most} queries of this token are in flight; raise `max_queries`");
+    pub(super) fn limit_exceeded(max_queries: usize) -> Self {
+        let remedy =
+            format!("{max_queries} queries of this token are in flight; raise `max_queries`");
         let error = "Query limit exceeded. Wait for existing queries to complete.";
         Self::new(ErrorCode::QueryLimitExceeded, error, Some(&remedy))
     }
@@ -60,17 +60,18 @@ impl QueryError {
         Self::new(ErrorCode::PageGone, "Session not found", None)
     }
 
-    /// Within its own time, or that of the bridge.
-    pub(super) fn timed_out(in_a_hurry: bool) -> Self {
+    /// The query has timed out, by its own timeout or that of the bridge.
+    pub(super) fn timed_out(has_own_timeout: bool) -> Self {
         let error = "The agent did not complete the query in time";
-        let remedy = match in_a_hurry {
-            true => "give the query a longer `timeout`",
-            false => "raise `query_timeout`",
+        let remedy = if has_own_timeout {
+            "give the query a longer `timeout`"
+        } else {
+            "raise `query_timeout`"
         };
         Self::new(ErrorCode::QueryTimeout, error, Some(remedy))
     }
 
-    /// There is nothing to attach to.
+    /// The query that a page wants to attach to does not exist.
     pub(super) fn not_found() -> Self {
         let error = "There is no query with this uuid in this session";
         let remedy = "it ended too long ago, was cancelled, or belongs to another tab: ask anew";
@@ -113,7 +114,7 @@ impl QueryError {
         Self::new(ErrorCode::InsufficientScope, error, Some(remedy))
     }
 
-    /// What the page hears.
+    /// The message to the page.
     pub(super) fn into_message(self, uuid: QueryId) -> BridgeToPage {
         BridgeToPage::QueryFailure(QueryFailure {
             uuid,
@@ -144,16 +145,16 @@ fn is_agent_code(code: &ErrorCode) -> bool {
     )
 }
 
-/// Why an agent cannot report on a query, or call for it.
+/// The reason why an agent cannot report on a query or make calls for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReportRejected {
-    /// There is none, or it is over.
+    /// The query does not exist or has ended.
     NotFound,
-    /// The page has cancelled it, and the agent is being told.
+    /// The query has ended without the agent, which is being told to cancel it.
     Cancelling,
-    /// Its page is gone.
+    /// The page of the query is gone.
     PageGone,
-    /// It must be completed by its response tool, and has failed.
+    /// The query has failed because its response tool was not called.
     ResponseToolRequired(String),
 }
 
@@ -176,7 +177,7 @@ impl ReportRejected {
     }
 }
 
-/// What a call hears of it.
+/// The failure of a call for the query.
 impl From<ReportRejected> for CallFailure {
     fn from(refusal: ReportRejected) -> Self {
         let message = match &refusal {

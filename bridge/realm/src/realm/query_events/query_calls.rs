@@ -1,4 +1,4 @@
-//! What a query may call, and what it has called.
+//! The tool calls of a query: whether they are allowed, and their record.
 
 use bridge_protocol::{ErrorCode, QueryId, SessionId};
 
@@ -10,12 +10,12 @@ use crate::realm::{Call, CallFailure, CallOutcome, Effects, Now, Realm};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolNotAllowed {
     pub tool: String,
-    /// All that it may call.
+    /// All tools that the query may call.
     pub allowed: Vec<String>,
 }
 
 impl ToolNotAllowed {
-    /// What happened, and what to do next.
+    /// The message of the error, which says what to do next.
     pub fn message(&self) -> String {
         format!(
             "the query does not allow `{}`: call one of allowed_tools",
@@ -49,8 +49,8 @@ impl Realm {
         }
     }
 
-    /// Whether the query behind a call may make it: it goes on, its page is there, the tool is
-    /// allowed.
+    /// Checks that the query of a call may make it: the query is running, its page is present, and the
+    /// tool is allowed.
     pub(in crate::realm) fn check_query_call(
         &self,
         id: &QueryId,
@@ -71,12 +71,12 @@ impl Realm {
         self.check_tool_allowed(id, tool).map_err(refused)
     }
 
-    /// A call has ended. If its query wanted that answer, the page hears of the query's end before
-    /// the caller hears the answer.
+    /// A call of a query has ended. If it was the call of the response tool, the query ends before the
+    /// caller gets the result.
     pub(in crate::realm) fn query_call_ended(
         &mut self,
         call: &Call,
-        ending: &CallOutcome,
+        outcome: &CallOutcome,
         now: Now,
     ) -> Effects {
         let Some(id) = &call.context.query_id else {
@@ -85,13 +85,15 @@ impl Realm {
         let Some(query) = self.queries.get_mut(id) else {
             return Effects::new();
         };
-        query.tool_calls.record(&call.request, ending);
-        let is_answered = !query.is_answered && query.is_answered_by(call, ending);
-        match is_answered {
-            false => Effects::new(),
-            // What the agent has said before on its stream may come later.
-            true if query.is_streaming => self.query_answered(id, now),
-            true => self.end_query(id, QueryOutcome::Completed(None), now),
+        query.tool_calls.record(&call.request, outcome);
+        let is_answered = !query.is_answered && query.is_answered_by(call, outcome);
+        if !is_answered {
+            Effects::new()
+        } else if query.is_streaming {
+            // Progress from before this call may still be in the stream of the agent.
+            self.query_answered(id, now)
+        } else {
+            self.end_query(id, QueryOutcome::Completed(None), now)
         }
     }
 }

@@ -60,7 +60,7 @@ impl ItemMap {
         }
     }
 
-    /// In the place of the one of that kind and name, or behind all.
+    /// Replaces the item of the same kind and name at its position, or adds the item at the end.
     pub(super) fn insert(&mut self, item: SessionItem) {
         match self {
             ItemMap::Linear(items) => {
@@ -104,7 +104,7 @@ impl ItemMap {
     }
 }
 
-/// What tells the items of a session apart.
+/// The kind and name of an item, which are unique in a session.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct ItemKey<'a> {
     pub(super) kind: Kind,

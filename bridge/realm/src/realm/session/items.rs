@@ -1,4 +1,4 @@
-//! What a session has registered.
+//! The items that a session has registered.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::realm::RealmLimits;
 use crate::realm::session::item_map::{ItemKey, SessionItem};
 
 impl Session {
-    /// Whether its document has registered anything.
+    /// Whether the current document has registered anything.
     pub(in crate::realm) fn has_registered(&self) -> bool {
         !self.items_are_former && !self.items.is_empty()
     }
 
-    /// Drops the items of a former connection, once, and says which those were.
+    /// Removes the items of a former connection and returns their hashes; `None` when there are none.
     pub(in crate::realm) fn take_former_items(&mut self) -> Option<ListHashes> {
         if !std::mem::take(&mut self.items_are_former) {
             return None;
@@ -24,7 +24,7 @@ impl Session {
         Some(self.take_items())
     }
 
-    /// Drops all items, and says which those were.
+    /// Removes all items and returns their hashes.
     pub(in crate::realm) fn take_items(&mut self) -> ListHashes {
         let former = self.list_hashes();
         self.items.clear();
@@ -32,19 +32,19 @@ impl Session {
         former
     }
 
-    /// What the lists of each kind are made of.
+    /// The hashes of all definitions, by kind.
     pub(in crate::realm) fn list_hashes(&self) -> ListHashes {
         hash_lists(self.items.iter().map(|item| &item.definition))
     }
 
-    /// The size of all definitions.
+    /// The size of all definitions in bytes.
     pub(in crate::realm) fn definition_bytes(&self) -> usize {
         self.items.iter().map(|item| item.definition.bytes()).sum()
     }
 
-    /// Registers an item, or replaces the one of that name in its place. True when that changes
-    /// what clients see. `total` is [`Session::definition_bytes`], before and after: a batch adds
-    /// it up once.
+    /// Registers an item, or replaces the one of the same kind and name at its position. Returns whether
+    /// that changes what clients see. `total` is [`Session::definition_bytes`] and is updated, so that
+    /// a batch computes it once.
     pub(in crate::realm) fn register(
         &mut self,
         index: usize,
@@ -102,7 +102,7 @@ impl Session {
         Ok(changed)
     }
 
-    /// Another definition that clients could not tell from this one.
+    /// Another definition that is published under the same name.
     fn find_name_conflict(&self, definition: &Definition) -> Option<&Definition> {
         let published = definition.published_name();
         if !tool::has_repair_suffix(published) {
@@ -112,14 +112,14 @@ impl Session {
             .find(|other| other.published_name() == published && other.name() != definition.name())
     }
 
-    /// See [`crate::realm::Realm::replace_definitions`].
+    /// Replaces each definition for which `replacement` returns an equal one.
     pub(in crate::realm) fn replace_definitions(
         &mut self,
-        instead: &impl Fn(&Definition) -> Option<Definition>,
+        replacement: &impl Fn(&Definition) -> Option<Definition>,
     ) {
         let replaced = self.items.iter().filter_map(|item| {
             Some(SessionItem {
-                definition: instead(&item.definition)?,
+                definition: replacement(&item.definition)?,
                 registration: item.registration,
             })
         });
@@ -153,12 +153,12 @@ impl Session {
         true
     }
 
-    /// Whether it has one of this kind and name.
+    /// Whether the session has an item of the kind and name of the definition.
     pub(in crate::realm) fn has_item(&self, definition: &Definition) -> bool {
         self.items.get(&ItemKey::new(definition)).is_some()
     }
 
-    /// Whether the page serves a URI, itself or through a template.
+    /// Whether the page serves a URI, as a resource or through a template.
     pub(in crate::realm) fn serves(&self, uri: &str) -> bool {
         let kind = Kind::Resource;
         self.items.get(&ItemKey { kind, name: uri }).is_some()
@@ -167,7 +167,7 @@ impl Session {
                 .any(|definition| definition.serves(uri))
     }
 
-    /// What clients know under this name, or what the page registered under it.
+    /// The item that is registered or published under this name.
     pub(in crate::realm) fn item(&self, kind: Kind, name: &str) -> Option<&Definition> {
         self.items
             .get(&ItemKey { kind, name })
@@ -188,7 +188,7 @@ impl Session {
             .filter(move |definition| definition.kind() == kind)
     }
 
-    /// How this session serves a resource: itself, or through the first template that fits.
+    /// How this session serves a URI: as a resource, or through the first template that matches.
     pub(in crate::realm) fn resource_match(&self, uri: &str) -> Option<ResourceMatch> {
         if self.item(Kind::Resource, uri).is_some() {
             return Some(ResourceMatch::Exact);
@@ -207,10 +207,10 @@ impl Session {
     }
 }
 
-/// The hashes of the definitions of each kind, in order.
+/// The hashes of the definitions of each kind, in order of registration.
 pub(in crate::realm) type ListHashes = BTreeMap<Kind, Vec<u64>>;
 
-/// What the lists of each kind are made of.
+/// Groups the hashes of definitions by kind.
 pub(in crate::realm) fn hash_lists<'a>(
     definitions: impl Iterator<Item = &'a Definition>,
 ) -> ListHashes {

@@ -6,8 +6,7 @@ use super::Session;
 use crate::realm::{ConnectionId, Effect};
 
 impl Session {
-    /// What the page hears on its connection if its subscribed resources are no longer those that
-    /// it knows of.
+    /// The message with the current subscriptions; `None` when the page knows them already.
     pub(in crate::realm) fn subscriptions_update(
         &mut self,
         connection: ConnectionId,

@@ -49,9 +49,10 @@ pub struct SessionSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     visibility: Option<Visibility>,
     focused: bool,
-    /// False while the page is away and may still come back.
+    /// False while the session waits for its page to reconnect.
     connected: bool,
-    /// The browser has suspended the page, or it lets calls lie: it must come to the front first.
+    /// Whether the browser has suspended the page or the page does not acknowledge calls: the tab must
+    /// be brought to the front first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     suspended: bool,
     available_tools: Vec<String>,
