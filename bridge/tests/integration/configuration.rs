@@ -19,7 +19,7 @@ async fn refusal(config: Config) -> StartError {
 }
 
 #[tokio::test]
-async fn an_open_address_without_tokens_does_not_start() {
+async fn a_non_loopback_bind_address_requires_tokens() {
     let everywhere = Config {
         bind: ([0, 0, 0, 0], 0).into(),
         ..Config::default()
@@ -37,7 +37,7 @@ async fn an_open_address_without_tokens_does_not_start() {
 }
 
 #[tokio::test]
-async fn wrong_lists_are_named() {
+async fn invalid_list_settings_are_named_in_the_error() {
     let origins = vec!["app.example.com".to_owned()];
     let error = refusal(Config {
         allowed_origins: origins,
@@ -68,7 +68,7 @@ async fn wrong_lists_are_named() {
 }
 
 #[tokio::test]
-async fn a_taken_port_says_so() {
+async fn a_port_in_use_is_reported_with_its_address() {
     let first = bridge().await;
     let error = refusal(Config {
         bind: first.local_addr(),
@@ -83,7 +83,7 @@ async fn a_taken_port_says_so() {
 }
 
 #[tokio::test]
-async fn tokens_come_from_a_file_as_well() {
+async fn tokens_are_loaded_from_token_file() {
     let file = std::env::temp_dir().join(format!("mcp-web-tokens-{}", std::process::id()));
     std::fs::write(&file, format!("# the page's\n\n{TOKEN}\n")).unwrap();
     let bridge = bridge_with(Config {
@@ -101,6 +101,21 @@ async fn tokens_come_from_a_file_as_well() {
     std::fs::remove_file(file).unwrap();
 }
 
+#[tokio::test]
+async fn an_empty_token_file_prevents_startup() {
+    let file = std::env::temp_dir().join(format!("mcp-web-empty-{}", std::process::id()));
+    std::fs::write(&file, "# nobody yet\n").unwrap();
+    let config = Config {
+        token_file: Some(file.clone()),
+        ..on_free_port()
+    };
+    let error = bridge::serve(config, bridge::App::default())
+        .await
+        .unwrap_err();
+    std::fs::remove_file(file).unwrap();
+    assert!(matches!(error, StartError::EmptyTokenFile), "{error}");
+}
+
 fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
     program.env_clear().kill_on_drop(true).stdin(Stdio::null());
@@ -108,7 +123,7 @@ fn program() -> Command {
 }
 
 #[tokio::test]
-async fn the_program_says_where_it_listens_and_stops_on_a_signal() {
+async fn the_program_prints_its_address_and_stops_on_sigterm() {
     let mut child = program()
         .args(["--bind", "127.0.0.1:0"])
         .stdout(Stdio::piped())
@@ -126,7 +141,7 @@ async fn the_program_says_where_it_listens_and_stops_on_a_signal() {
 }
 
 #[tokio::test]
-async fn no_log_shows_a_token() {
+async fn tokens_never_appear_in_the_log() {
     let mut child = program()
         .args(["--bind", "127.0.0.1:0", "--log", "trace"])
         .stdout(Stdio::piped())
@@ -163,7 +178,7 @@ async fn no_log_shows_a_token() {
 }
 
 #[tokio::test]
-async fn a_wrong_value_from_the_environment_names_the_key() {
+async fn an_invalid_environment_value_is_reported_with_its_key() {
     let output = program()
         .env("MCP_WEB_CALL_TIMEOUT", "soon")
         .output()
@@ -181,7 +196,7 @@ async fn a_wrong_value_from_the_environment_names_the_key() {
 const ACTIONS: [&str; 4] = ["--help", "--version", "--print-config", "--check-config"];
 
 #[tokio::test]
-async fn the_help_names_every_flag_with_its_variable_and_hides_tokens() {
+async fn help_lists_every_flag_with_its_variable_and_hides_tokens() {
     let output = program()
         .arg("--help")
         .env("MCP_WEB_TOKENS", "very-secret-token")

@@ -49,7 +49,7 @@ fn settings(printed: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_flag_wins_over_its_variable_that_over_the_file_and_that_over_the_default() {
+async fn flags_override_variables_override_the_file_overrides_defaults() {
     let folder = TempDir::new().unwrap();
     let path = file(
         &folder,
@@ -84,7 +84,7 @@ async fn a_flag_wins_over_its_variable_that_over_the_file_and_that_over_the_defa
 }
 
 #[tokio::test]
-async fn what_is_printed_gives_the_same_configuration_again() {
+async fn printed_configuration_round_trips() {
     let folder = TempDir::new().unwrap();
     let path = file(
         &folder,
@@ -113,7 +113,7 @@ async fn what_is_printed_gives_the_same_configuration_again() {
 }
 
 #[tokio::test]
-async fn secrets_are_left_out_wherever_they_came_from() {
+async fn secrets_are_redacted_whatever_their_source() {
     let folder = TempDir::new().unwrap();
     let secret = "hush-hush-hush-hush-hush-hush-hush";
     let url = format!("https://id.example/jwks?key={secret}");
@@ -150,7 +150,7 @@ async fn secrets_are_left_out_wherever_they_came_from() {
 }
 
 #[tokio::test]
-async fn a_good_configuration_is_said_to_be_good_and_what_it_amounts_to() {
+async fn check_config_summarizes_a_valid_configuration() {
     let folder = TempDir::new().unwrap();
     let path = file(
         &folder,
@@ -181,7 +181,7 @@ async fn a_good_configuration_is_said_to_be_good_and_what_it_amounts_to() {
 }
 
 #[tokio::test]
-async fn what_would_not_start_is_not_good_and_the_same_words_say_why() {
+async fn check_config_reports_the_same_errors_as_startup() {
     let folder = TempDir::new().unwrap();
     let absent = folder.path().join("absent");
     let no_keys = folder.path().join("no-keys");

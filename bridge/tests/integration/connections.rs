@@ -39,7 +39,7 @@ async fn asked(socket: &mut TcpStream) -> String {
 }
 
 #[tokio::test]
-async fn a_connection_over_the_limit_is_refused_and_has_its_place_when_another_ends() {
+async fn connections_over_the_limit_are_rejected_until_another_closes() {
     let config = Config {
         max_connections: 2,
         ..on_free_port()
@@ -72,7 +72,7 @@ async fn a_connection_over_the_limit_is_refused_and_has_its_place_when_another_e
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_closes_the_connection() {
+async fn a_connection_without_a_complete_request_head_times_out() {
     let config = Config {
         request_head_within: Duration::from_millis(300),
         ..on_free_port()
@@ -99,7 +99,7 @@ async fn a_head_that_does_not_come_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn a_head_over_the_limit_is_431() {
+async fn a_request_head_over_the_limit_is_431() {
     let bridge = bridge().await;
     let mut socket = connected(&bridge).await;
     let head = format!(
@@ -131,7 +131,7 @@ async fn heard(request: reqwest::RequestBuilder) -> (u16, BTreeMap<String, Strin
 }
 
 #[tokio::test]
-async fn a_program_hears_what_a_page_hears() {
+async fn requests_with_and_without_an_origin_get_the_same_response() {
     let config = Config {
         max_request_bytes: 10_000,
         tokens: vec![TOKEN.to_owned()],

@@ -45,7 +45,7 @@ fn named<'a>(tools: &'a [Value], name: &Value) -> &'a Value {
 }
 
 #[tokio::test]
-async fn definitions_come_out_as_they_went_in() {
+async fn registered_definitions_are_listed_unchanged() {
     let bridge = bridge().await;
     let definitions: Vec<Value> = some(DEFINITIONS, any_tool())
         .into_iter()
@@ -89,7 +89,7 @@ async fn definitions_come_out_as_they_went_in() {
 }
 
 #[tokio::test]
-async fn arguments_and_results_arrive_as_they_were_sent() {
+async fn arguments_and_results_arrive_unchanged() {
     let bridge = bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[json!({ "name": "any" })]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
@@ -110,7 +110,7 @@ async fn arguments_and_results_arrive_as_they_were_sent() {
 }
 
 #[tokio::test]
-async fn one_bad_definition_hides_no_other() {
+async fn an_invalid_definition_does_not_affect_the_others() {
     let bridge = bridge().await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     let schema = |schema: Value| json!({ "type": "object", "properties": { "a": schema } });
@@ -167,7 +167,7 @@ async fn one_bad_definition_hides_no_other() {
 }
 
 #[tokio::test]
-async fn two_tools_that_clients_would_know_by_one_name_are_not_both_listed() {
+async fn tools_whose_published_names_collide_are_rejected() {
     let bridge = bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[json!({ "name": "add card" })]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
@@ -192,7 +192,7 @@ async fn two_tools_that_clients_would_know_by_one_name_are_not_both_listed() {
 }
 
 #[tokio::test]
-async fn unions_at_the_root_are_shown_to_clients_that_take_them() {
+async fn root_unions_are_listed_only_for_clients_that_accept_them() {
     let bridge = bridge().await;
     let schema = json!({ "type": "object", "oneOf": [
         { "properties": { "id": { "type": "integer" } }, "required": ["id"] },

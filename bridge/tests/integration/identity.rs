@@ -1,16 +1,16 @@
 //! Signed tokens: who may do what, with which keys, until when.
 
+mod access_control;
 mod algorithms;
-mod asking;
 mod caller;
-mod expiry;
-mod issuer;
-mod metadata;
-mod people;
-mod renewal;
-mod rotation;
-mod routes;
-mod secrecy;
-mod start;
-mod tls;
-mod ways;
+mod jwks_tls;
+mod key_rotation;
+mod mock_issuer;
+mod protected_routes;
+mod query_scope;
+mod redaction;
+mod resource_metadata;
+mod startup_errors;
+mod token_expiry;
+mod token_renewal;
+mod users;

@@ -1,6 +1,7 @@
 //! A bridge on a free port, a page, and an MCP client of few words.
 
 mod mcp_client;
+pub(crate) mod mock_agent;
 mod page;
 
 use std::sync::LazyLock;

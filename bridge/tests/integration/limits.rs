@@ -1,13 +1,13 @@
 //! Every limit has a number, a name in the configuration, and an answer that names it.
 
-use bridge::Config;
+use bridge::{Config, Tabs};
 use bridge_protocol::{BridgeToPage, ErrorCode};
 use serde_json::{Value, json};
 
 use crate::kit::*;
 
 #[tokio::test]
-async fn tokens_pages_and_mcp_sessions_are_counted() {
+async fn realms_pages_and_mcp_sessions_are_limited() {
     let config = Config {
         max_realms: 1,
         max_sessions: 1,
@@ -68,7 +68,7 @@ async fn tokens_pages_and_mcp_sessions_are_counted() {
 }
 
 #[tokio::test]
-async fn mcp_sessions_are_capped_over_all_tokens() {
+async fn max_mcp_sessions_applies_across_all_tokens() {
     let bridge = bridge_with(Config {
         max_mcp_sessions: 1,
         ..on_free_port()
@@ -100,7 +100,30 @@ async fn mcp_sessions_are_capped_over_all_tokens() {
 }
 
 #[tokio::test]
-async fn tools_and_their_bytes_are_capped_per_page() {
+async fn max_pending_pages_limits_unauthenticated_pages() {
+    let tabs = Tabs {
+        max_pending_pages: 1,
+        ..Tabs::default()
+    };
+    let bridge = bridge_with(Config {
+        tabs,
+        ..on_free_port()
+    })
+    .await;
+    let mut first = Page::open(&bridge, "a", None).await;
+    let mut second = Page::open(&bridge, "b", None).await;
+    // Which of the two was counted first is the bridge's affair.
+    let (refused, mut other) = tokio::select! {
+        closed = first.closed() => (closed, second),
+        closed = second.closed() => (closed, first),
+    };
+    assert_eq!(refused.0, 1013, "{}", refused.1);
+    assert!(refused.1.contains("max_pending_pages"), "{}", refused.1);
+    other.authenticate("c", TOKEN).await;
+}
+
+#[tokio::test]
+async fn definitions_and_their_bytes_are_limited_per_page() {
     let config = Config {
         max_definitions: 2,
         max_definition_bytes: 500,
@@ -133,7 +156,7 @@ async fn tools_and_their_bytes_are_capped_per_page() {
 }
 
 #[tokio::test]
-async fn calls_in_flight_are_capped_and_given_back() {
+async fn calls_in_flight_are_limited_and_their_slots_released() {
     let bridge = bridge_with(Config {
         max_calls: 1,
         ..on_free_port()
@@ -157,7 +180,7 @@ async fn calls_in_flight_are_capped_and_given_back() {
 }
 
 #[tokio::test]
-async fn a_result_over_the_limit_fails_that_call_only() {
+async fn a_result_over_the_limit_fails_only_its_call() {
     let bridge = bridge_with(Config {
         max_result_bytes: 1000,
         ..on_free_port()
@@ -189,7 +212,7 @@ async fn a_result_at_the_default_limit_passes() {
 }
 
 #[tokio::test]
-async fn a_call_without_answer_ends_with_its_time() {
+async fn a_call_without_a_response_times_out() {
     let timeout = std::time::Duration::from_millis(50);
     let bridge = bridge_with(Config {
         call_timeout: timeout,
@@ -207,7 +230,7 @@ async fn a_call_without_answer_ends_with_its_time() {
 }
 
 #[tokio::test]
-async fn a_page_that_does_not_read_is_cut_and_its_calls_end() {
+async fn a_page_that_does_not_read_is_disconnected_and_its_calls_fail() {
     let config = Config {
         max_calls: 100,
         call_receipt: std::time::Duration::from_millis(20),
@@ -238,7 +261,7 @@ async fn a_page_that_does_not_read_is_cut_and_its_calls_end() {
 }
 
 #[tokio::test]
-async fn a_page_that_falls_silent_for_three_heartbeats_is_gone() {
+async fn a_page_silent_for_three_heartbeats_is_disconnected() {
     let short = std::time::Duration::from_millis(50);
     let config = Config {
         heartbeat: short,
@@ -257,7 +280,7 @@ async fn a_page_that_falls_silent_for_three_heartbeats_is_gone() {
 }
 
 #[tokio::test]
-async fn clients_that_wait_beyond_the_limit_are_served_and_told_nothing() {
+async fn waiting_clients_over_the_limit_are_served_without_notifications() {
     let config = Config {
         max_realms: 1,
         ..on_free_port()
@@ -277,7 +300,7 @@ async fn clients_that_wait_beyond_the_limit_are_served_and_told_nothing() {
 }
 
 #[tokio::test]
-async fn a_stopping_bridge_does_not_wait_for_a_request_that_never_ends() {
+async fn shutdown_does_not_wait_for_an_unfinished_request() {
     use tokio::io::AsyncWriteExt;
     let bridge = bridge().await;
     let mut slow = tokio::net::TcpStream::connect(bridge.local_addr())

@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::kit::*;
 
 #[tokio::test]
-async fn registrations_are_acknowledged_each_tool_on_its_own() {
+async fn each_tool_registration_is_acknowledged_separately() {
     let bridge = bridge().await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     let answer = page
@@ -44,7 +44,7 @@ async fn registrations_are_acknowledged_each_tool_on_its_own() {
 }
 
 #[tokio::test]
-async fn an_unregistered_tool_is_gone_from_the_list() {
+async fn an_unregistered_tool_is_no_longer_listed() {
     let bridge = bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), json!({ "name": "other" })]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
@@ -77,7 +77,7 @@ async fn an_unregistered_tool_is_gone_from_the_list() {
 }
 
 #[tokio::test]
-async fn a_page_that_goes_away_fails_its_calls_at_once() {
+async fn calls_fail_at_once_when_their_page_closes() {
     let bridge = bridge().await;
     let leave = |page: Page, by_message: bool| async move {
         let mut page = page;
@@ -110,7 +110,7 @@ async fn a_page_that_goes_away_fails_its_calls_at_once() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_cut_off_answers_on_its_new_socket() {
+async fn a_reconnected_page_can_answer_a_pending_call() {
     let bridge = bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let answer_later = async {
@@ -130,7 +130,7 @@ async fn a_page_that_is_cut_off_answers_on_its_new_socket() {
 }
 
 #[tokio::test]
-async fn a_page_that_does_not_come_back_within_the_grace_is_gone() {
+async fn calls_fail_when_the_page_does_not_reconnect_within_page_grace() {
     let config = Config {
         page_grace: Duration::from_millis(50),
         ..on_free_port()
@@ -150,7 +150,7 @@ async fn a_page_that_does_not_come_back_within_the_grace_is_gone() {
 }
 
 #[tokio::test]
-async fn a_call_that_no_page_code_acknowledges_fails_and_is_called_off() {
+async fn an_unacknowledged_call_fails_and_is_cancelled() {
     let config = Config {
         call_receipt: Duration::from_millis(50),
         ..on_free_port()
@@ -179,7 +179,7 @@ async fn a_call_that_no_page_code_acknowledges_fails_and_is_called_off() {
 }
 
 #[tokio::test]
-async fn a_second_socket_of_the_session_takes_over_and_another_token_does_not() {
+async fn a_second_connection_supersedes_the_first_only_with_the_same_token() {
     let bridge = bridge().await;
     let mut old = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let mut stranger = Page::connect(&bridge, "s", "token-of-somebody-else-0123456789").await;
@@ -195,7 +195,7 @@ async fn a_second_socket_of_the_session_takes_over_and_another_token_does_not() 
 }
 
 #[tokio::test]
-async fn page_code_is_asked_for_a_sign_of_life() {
+async fn pages_receive_numbered_heartbeats() {
     let config = Config {
         heartbeat: Duration::from_millis(30),
         ..on_free_port()
@@ -218,7 +218,7 @@ async fn page_code_is_asked_for_a_sign_of_life() {
 }
 
 #[tokio::test]
-async fn title_focus_and_header_origin_are_shown_and_a_claimed_origin_is_not() {
+async fn sessions_list_title_focus_and_the_origin_header_but_not_a_claimed_origin() {
     let bridge = bridge().await;
     let mut page = Page::open(&bridge, "s", Some("http://localhost:5173")).await;
     let hello = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN,
@@ -251,7 +251,7 @@ async fn title_focus_and_header_origin_are_shown_and_a_claimed_origin_is_not() {
 }
 
 #[tokio::test]
-async fn unknown_messages_are_ignored_and_wrong_fields_are_not() {
+async fn unknown_message_types_are_ignored_and_missing_fields_close_the_page() {
     let bridge = bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     page.send(Message::Text(r#"{"type":"from-the-future","x":1}"#.into()))
@@ -271,7 +271,7 @@ async fn unknown_messages_are_ignored_and_wrong_fields_are_not() {
 }
 
 #[tokio::test]
-async fn a_stopping_bridge_fails_calls_and_tells_pages_to_come_back() {
+async fn shutdown_fails_calls_and_closes_pages_with_1012() {
     let bridge = bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let url = bridge.url();

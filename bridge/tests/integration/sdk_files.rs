@@ -14,7 +14,7 @@ fn built_with_sdk() -> bool {
 }
 
 #[tokio::test]
-async fn the_files_are_public_with_their_types_or_say_how_to_get_them() {
+async fn sdk_files_are_public_and_typed_or_explain_how_to_build_them() {
     let bridge = bridge().await;
     for (name, media_type) in [
         ("mcp-web.js", "text/javascript"),
@@ -75,7 +75,7 @@ async fn the_files_are_public_with_their_types_or_say_how_to_get_them() {
 }
 
 #[tokio::test]
-async fn an_unknown_file_is_404() {
+async fn an_unknown_sdk_file_is_404() {
     let bridge = bridge().await;
     let response = http()
         .get(format!("{}/sdk/nothing.js", bridge.url()))

@@ -12,7 +12,7 @@ fn tool_with(name: &str, schema: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_misfit_names_path_and_rule_and_never_reaches_the_page() {
+async fn argument_violations_name_path_and_rule_and_never_reach_the_page() {
     let cases = [
         (
             json!({ "items": { "properties": { "id": { "type": "integer" } } } }),
@@ -102,7 +102,7 @@ async fn a_misfit_names_path_and_rule_and_never_reaches_the_page() {
 }
 
 #[tokio::test]
-async fn a_result_that_does_not_fit_names_path_and_rule() {
+async fn result_violations_name_path_and_rule() {
     let bridge = bridge().await;
     let output = json!({ "type": "object", "properties": { "at": { "format": "date-time" } }, "required": ["n"] });
     let mut page = Page::with_tools(
@@ -189,7 +189,7 @@ fn hostile() -> Vec<(Value, Value)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hostile_schemas_do_not_hold_up_other_calls() {
+async fn hostile_schemas_do_not_delay_other_calls() {
     /// A call takes milliseconds. Without threads of its own the marking would hold up everything
     /// for several seconds.
     const STALLED: Duration = Duration::from_secs(2);

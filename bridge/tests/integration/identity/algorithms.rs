@@ -3,7 +3,7 @@
 use bridge::ServerHandle;
 use serde_json::{Value, json};
 
-use super::issuer::*;
+use super::mock_issuer::*;
 use crate::kit::*;
 
 async fn refused(bridge: &ServerHandle, what: &str, token: &str) {
@@ -58,7 +58,7 @@ async fn good_and_forged(bridge: &ServerHandle, own: &Signer, foreign: &Signer) 
 }
 
 #[tokio::test]
-async fn each_algorithm_is_checked_with_keys_of_a_set_and_of_a_pem_file() {
+async fn every_algorithm_is_verified_with_jwk_set_and_pem_keys() {
     let foreign = [
         Signer::rs256(1, Some("rsa")),
         Signer::es256(Some("ec")),
@@ -79,7 +79,7 @@ async fn each_algorithm_is_checked_with_keys_of_a_set_and_of_a_pem_file() {
 }
 
 #[tokio::test]
-async fn a_secret_is_for_hs256_only() {
+async fn jwt_secret_accepts_only_hs256() {
     let bridge = bridge_with(trusting_secret()).await;
     let own = Signer::hs256();
     let token = own.token("ada");
@@ -98,7 +98,7 @@ async fn a_secret_is_for_hs256_only() {
 
 /// RFC 8725 section 2.1: the public key as the secret, the header as the judge.
 #[tokio::test]
-async fn the_header_does_not_choose_the_algorithm() {
+async fn a_public_key_is_never_used_as_an_hmac_secret() {
     let keys = Signer::public_ones();
     for own in &keys {
         let (config, _file) = trusting_file(&set_of(&[own.jwk()]).to_string());
@@ -126,7 +126,7 @@ async fn the_header_does_not_choose_the_algorithm() {
 }
 
 #[tokio::test]
-async fn a_token_with_no_algorithm_or_with_demands_is_refused() {
+async fn unsigned_tokens_and_unknown_critical_headers_are_rejected() {
     let own = Signer::es256(Some("ec"));
     let (config, _file) = trusting_file(&set_of(&[own.jwk()]).to_string());
     let bridge = bridge_with(config).await;
@@ -168,7 +168,7 @@ async fn a_token_with_no_algorithm_or_with_demands_is_refused() {
 }
 
 #[tokio::test]
-async fn what_a_token_must_say_is_told_when_it_does_not() {
+async fn missing_or_wrong_claims_are_named_in_the_challenge() {
     let bridge = bridge_with(trusting_secret()).await;
     let own = Signer::hs256();
     for (claim, value, word) in [
@@ -198,7 +198,7 @@ async fn what_a_token_must_say_is_told_when_it_does_not() {
 }
 
 #[tokio::test]
-async fn opaque_tokens_are_valid_only_when_they_are_listed() {
+async fn opaque_tokens_are_valid_only_when_listed() {
     let mut config = trusting_secret();
     config.tokens = vec!["listed-token-0123456789".to_owned()];
     let listing = bridge_with(config).await;

@@ -4,8 +4,8 @@ use bridge::{Config, ServerHandle};
 use bridge_protocol::{Caller, CallerTransport};
 use serde_json::{Value, json};
 
-use super::issuer::*;
-use crate::agent::{SmallAgent, UUID, answered};
+use super::mock_issuer::*;
+use crate::kit::mock_agent::{SmallAgent, UUID, answered};
 use crate::kit::*;
 
 async fn called(page: &mut Page) -> Caller {
@@ -30,7 +30,7 @@ fn token_with(roles: Value) -> String {
 }
 
 #[tokio::test]
-async fn a_handler_hears_subject_and_roles_of_the_token_of_each_request() {
+async fn handlers_see_subject_and_roles_of_each_request() {
     let bridge = bridge_with(trusting_secret()).await;
     let token = token_with(json!(["editor"]));
     let mut page = Page::connect(&bridge, "s", &token).await;
@@ -55,7 +55,7 @@ async fn a_handler_hears_subject_and_roles_of_the_token_of_each_request() {
 }
 
 #[tokio::test]
-async fn the_agent_of_a_query_acts_for_the_person_who_asks() {
+async fn agent_calls_carry_the_identity_of_the_query_owner() {
     let mut agent = SmallAgent::start().await;
     let config = Config {
         agent: agent.config().agent,
@@ -85,7 +85,7 @@ async fn the_agent_of_a_query_acts_for_the_person_who_asks() {
 }
 
 #[tokio::test]
-async fn an_opaque_token_names_nobody() {
+async fn opaque_tokens_have_no_subject() {
     let bridge = bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let (status, heard) = tokio::join!(plain_call(&bridge, TOKEN), called(&mut page));

@@ -1,0 +1,208 @@
+//! An agent that the bridge runs itself: a script in the place of the program says where the small
+//! agent of these tests listens.
+#![cfg(unix)]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use super::{query, told};
+use crate::kit::mock_agent::SmallAgent;
+use crate::kit::{Page, TOKEN, soon};
+
+/// A bridge as a program that runs what stands beside it as its agent.
+struct Program {
+    folder: TempDir,
+    process: Child,
+    address: String,
+}
+
+impl Program {
+    async fn start(script: &str) -> Self {
+        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let bridge = folder.path().join("mcp-web-bridge");
+        std::fs::hard_link(env!("CARGO_BIN_EXE_mcp-web-bridge"), &bridge).unwrap();
+        let agent = folder.path().join("mcp-web-agent");
+        let script = format!("#!/bin/sh\ncd '{}'\n{script}", folder.path().display());
+        std::fs::write(&agent, script).unwrap();
+        std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut process = Command::new(bridge)
+            .args(["--bind", "127.0.0.1:0", "--run-agent"])
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let line = soon("announcement", lines.next_line()).await.unwrap();
+        let line = line.unwrap();
+        let (_, address) = line.split_once("http://").unwrap();
+        let address = address.split_whitespace().next().unwrap().to_owned();
+        Self {
+            folder,
+            process,
+            address,
+        }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The lines that the script has written, once there are so many.
+    async fn starts(&self, number: usize) -> Vec<String> {
+        let file = self.file("starts");
+        let starts = async {
+            loop {
+                let text = std::fs::read_to_string(&file).unwrap_or_default();
+                let lines: Vec<_> = text.lines().map(str::to_owned).collect();
+                if lines.len() >= number && text.ends_with('\n') {
+                    return lines;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        soon("start of the agent", starts).await
+    }
+}
+
+/// Says what it was started with, where the agent is, and ends with its stdin.
+fn announcing(address: &str) -> String {
+    format!(
+        "echo $$ \"$MCP_WEB_AGENT_TOKEN\" \"$@\" >> starts\n\
+         echo 'listening on http://{address}/query'\n\
+         exec cat > /dev/null\n"
+    )
+}
+
+async fn gone(process: &str) {
+    let proc = Path::new("/proc").join(process);
+    let gone = async {
+        while proc.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon("end of the agent", gone).await;
+}
+
+async fn kill(process: &str) {
+    let killed = Command::new("kill").args(["-KILL", process]).status();
+    assert!(killed.await.unwrap().success());
+}
+
+#[tokio::test]
+async fn the_bridge_starts_restarts_and_stops_its_agent() {
+    let mut agent = SmallAgent::start().await;
+    let mut program = Program::start(&announcing(&agent.address)).await;
+    let start = program.starts(1).await.remove(0);
+    let [process, token, arguments] = {
+        let mut words = start.splitn(3, ' ').map(str::to_owned);
+        [(); 3].map(|()| words.next().unwrap())
+    };
+    let told_it = format!("--bind 127.0.0.1:0 --bridge-url http://{}", program.address);
+    assert_eq!((arguments, token.len()), (told_it, 64));
+
+    let mut page = Page::connect_to(&program.address, "asks", TOKEN).await;
+    page.say_json(query("one")).await;
+    let asked = agent.next().await;
+    assert_eq!(asked.headers["authorization"], format!("Bearer {token}"));
+    let events = asked.stream().await;
+    assert_eq!(told(&mut page).await["type"], "query_accepted");
+
+    kill(&process).await;
+    gone(&process).await;
+    // Those that it was at work on end by their streams.
+    drop(events);
+    assert_eq!(told(&mut page).await["code"], "AgentUnavailable");
+    agent.next().await.answer(404);
+    let again = program.starts(2).await.remove(1);
+    page.say_json(query("two")).await;
+    agent.next().await.answer(200);
+    assert_eq!(told(&mut page).await["type"], "query_accepted");
+
+    let bridge = program.process.id().unwrap().to_string();
+    let stopped = Command::new("kill").arg(&bridge).status();
+    assert!(stopped.await.unwrap().success());
+    assert_eq!(agent.next().await.method.as_str(), "DELETE");
+    let ended = soon("end of the bridge", program.process.wait()).await;
+    assert!(ended.unwrap().success());
+    gone(again.split(' ').next().unwrap()).await;
+}
+
+#[tokio::test]
+async fn an_agent_that_exits_with_invalid_settings_is_not_restarted() {
+    let program = Program::start("echo start >> starts\nexit 2\n").await;
+    program.starts(1).await;
+    let mut page = Page::connect_to(&program.address, "asks", TOKEN).await;
+    page.say_json(query("one")).await;
+    let failure = told(&mut page).await;
+    let error = "The agent that the bridge runs cannot start";
+    assert_eq!(
+        (&failure["error"], &failure["code"]),
+        (&error.into(), &"AgentUnavailable".into())
+    );
+    assert_eq!(program.starts(1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn run_agent_and_agent_url_exclude_each_other() {
+    let agent = SmallAgent::start().await;
+    let mut config = agent.config();
+    config.agent.run_agent = true;
+    let refused = bridge::serve(config, bridge::App::default()).await;
+    let error = refused.err().unwrap().to_string();
+    assert!(
+        error.contains("run_agent") && error.contains("agent_url"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn run_agent_without_an_installed_agent_prevents_startup() {
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let bridge = folder.path().join("mcp-web-bridge");
+    std::fs::hard_link(env!("CARGO_BIN_EXE_mcp-web-bridge"), &bridge).unwrap();
+    let mut program = Command::new(bridge);
+    let program = program.args(["--bind", "127.0.0.1:0", "--run-agent"]);
+    let output = soon("end", program.env("PATH", folder.path()).output()).await;
+    let output = output.unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("mcp-web-agent") && said.contains("install it"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_local_agent_is_called_with_the_shared_credential() {
+    let mut agent = SmallAgent::start().await;
+    let home = TempDir::new().unwrap();
+    let mut process = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"))
+        .args(["--bind", "127.0.0.1:0", "--agent-url", &agent.address])
+        .env("XDG_CONFIG_HOME", home.path())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let line = soon("announcement", lines.next_line())
+        .await
+        .unwrap()
+        .unwrap();
+    let (_, address) = line.split_once("http://").unwrap();
+    let address = address.split_whitespace().next().unwrap();
+    let secret = std::fs::read_to_string(home.path().join("mcp-web/agent-token")).unwrap();
+    let mut page = Page::connect_to(address, "asks", TOKEN).await;
+    page.say_json(query("one")).await;
+    let asked = agent.next().await;
+    assert_eq!(
+        asked.headers["authorization"],
+        format!("Bearer {}", secret.trim())
+    );
+    asked.answer(200);
+    process.kill().await.unwrap();
+}

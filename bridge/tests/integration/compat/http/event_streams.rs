@@ -1,0 +1,139 @@
+//! MCP sessions and their streams of events.
+
+use std::time::Duration;
+
+use super::*;
+
+async fn listen(bridge: &ServerHandle, session: Option<&str>) -> Events {
+    let mut request = asking(bridge, Method::GET, "/").header("accept", "text/event-stream");
+    if let Some(session) = session {
+        request = request.header("mcp-session-id", session);
+    }
+    let response = sent(request.bearer_auth(TOKEN)).await;
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    Events::of(response)
+}
+
+#[tokio::test]
+async fn a_missing_or_unknown_session_id_is_one_32600_event() {
+    let bridge = bridge_with(compat()).await;
+    let missing = "Mcp-Session-Id header required for SSE stream";
+    for (id, message) in [(None, missing), (Some("unknown"), "MCP session not found")] {
+        let mut events = listen(&bridge, id).await;
+        let expected = json!({ "jsonrpc": "2.0",
+            "error": { "code": -32600, "message": message } });
+        assert_eq!(events.next().await, Some(expected));
+        assert_eq!(events.next().await, None);
+        assert_eq!(events.last_id, None, "bare events");
+    }
+}
+
+#[tokio::test]
+async fn each_registered_tool_and_closed_page_sends_one_list_changed() {
+    let bridge = bridge_with(compat()).await;
+    let session = initialized(&bridge).await;
+    let mut events = listen(&bridge, Some(&session)).await;
+    let mut page = V1Page::connect(&bridge, "s").await;
+    for name in ["t", "u", "t", "t"] {
+        page.register_tool(tool(name)).await;
+    }
+    settled(&bridge, &mut page, "s", "u").await;
+    let mut bare = V1Page::connect(&bridge, "bare").await;
+    bare.register_resource(json!({ "uri": "a:b", "name": "n" }))
+        .await;
+    bare.go_away().await;
+    let mut stranger = V1Page::open(&bridge, "stranger").await;
+    stranger
+        .authenticate("stranger", json!({ "authToken": "another-token" }))
+        .await;
+    stranger.register_tool(tool("t")).await;
+    page.go_away().await;
+    let expected = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
+    for _ in 0..6 {
+        assert_eq!(events.next().await.as_ref(), Some(&expected));
+    }
+    // Nothing was told twice: the end of the stream comes next.
+    let ended = with_session(&bridge, Method::DELETE, &session).await;
+    assert_eq!(ended.status(), 200);
+    assert_eq!(events.next().await, None);
+}
+
+#[tokio::test]
+async fn a_newer_stream_replaces_the_older_one_of_its_session() {
+    let bridge = bridge_with(compat()).await;
+    let session = initialized(&bridge).await;
+    let mut older = listen(&bridge, Some(&session)).await;
+    let mut newer = listen(&bridge, Some(&session)).await;
+    assert_eq!(older.next().await, None);
+    let mut page = V1Page::connect(&bridge, "s").await;
+    page.register_tool(tool("t")).await;
+    let told = newer.next().await.unwrap();
+    assert_eq!(told["method"], "notifications/tools/list_changed");
+}
+
+#[tokio::test]
+async fn an_idle_session_expires_and_frees_its_slot() {
+    let config = Config {
+        mcp_session_idle: Duration::from_millis(50),
+        max_mcp_sessions: 1,
+        ..compat()
+    };
+    let bridge = bridge_with(config).await;
+    let session = initialized(&bridge).await;
+    let again = async {
+        loop {
+            // One of the same token would make room.
+            let request = asking(&bridge, Method::POST, "/").bearer_auth("another-token");
+            let response = sent(request.json(&message(1, "initialize"))).await;
+            if response.headers().contains_key("mcp-session-id") {
+                return;
+            }
+            let answer = json_of(response).await;
+            assert_eq!(answer["error"]["message"], "SessionLimitExceeded");
+        }
+    };
+    soon("place of the idle session", again).await;
+    let request = asking(&bridge, Method::POST, "/").bearer_auth(TOKEN);
+    let request = request.header("mcp-session-id", session);
+    let response = sent(request.json(&message(1, "tools/list"))).await;
+    assert_eq!(response.status(), 404);
+}
+
+#[tokio::test]
+async fn an_idle_session_is_evicted_and_one_with_a_stream_is_not() {
+    let config = Config {
+        max_clients: 1,
+        ..compat()
+    };
+    let bridge = bridge_with(config).await;
+    let idle = initialized(&bridge).await;
+    let session = initialized(&bridge).await;
+    let request = asking(&bridge, Method::POST, "/").bearer_auth(TOKEN);
+    let request = request
+        .header("mcp-session-id", idle)
+        .json(&message(1, "tools/list"));
+    assert_eq!(sent(request).await.status(), 404);
+    let _stream = listen(&bridge, Some(&session)).await;
+    let answer = json_of(post(&bridge, &message(2, "initialize")).await).await;
+    let expected = json!({ "code": -32600, "message": "SessionLimitExceeded" });
+    assert_eq!(answer["error"], expected);
+    let ended = with_session(&bridge, Method::DELETE, &session).await;
+    assert_eq!(ended.status(), 200);
+    initialized(&bridge).await;
+}
+
+#[tokio::test]
+async fn a_session_is_deleted_with_its_own_token_or_none_but_not_another() {
+    let bridge = bridge_with(compat()).await;
+    let session = initialized(&bridge).await;
+    let request = asking(&bridge, Method::DELETE, "/").bearer_auth("another-token");
+    let response = sent(request.header("mcp-session-id", &session)).await;
+    assert_eq!(response.status(), 404);
+    let request = asking(&bridge, Method::DELETE, "/");
+    let response = sent(request.header("mcp-session-id", &session)).await;
+    assert_eq!(
+        response.status(),
+        200,
+        "on loopback the id is secret enough"
+    );
+}

@@ -1,0 +1,277 @@
+//! Peers that are careless or hostile: what they send harms nobody else, and ends.
+
+use bridge::Config;
+use bridge_protocol::{BridgeToPage, ErrorCode};
+use futures_util::future::{join, join_all};
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::kit::*;
+
+/// Answers the next call with a result as it stands.
+async fn answer_raw(page: &mut Page, result: &str) {
+    let id = page.call().await.request_id;
+    let frame = format!(r#"{{"type":"call-response","requestId":"{id}","result":{result}}}"#);
+    page.send(Message::Text(frame.into())).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_unparsable_result_is_an_error() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    let call = tool_call(&bridge, "echo", json!({}));
+    let ((_, answer), ()) = join(call, answer_raw(&mut page, &deep)).await;
+    let error = &answer["_meta"]["mcp-web/error"]["code"];
+    assert_eq!(error, "InvalidResult", "{answer}");
+    // A number that is too large for a value is none here: its text goes on.
+    let call = tool_call(&bridge, "echo", json!({}));
+    let ((_, answer), ()) = join(call, answer_raw(&mut page, "1e999")).await;
+    assert_eq!(text_of(&answer), "1e999", "{answer}");
+}
+
+#[tokio::test]
+async fn lone_surrogates_become_replacement_characters() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let call = tool_call(&bridge, "echo", json!({}));
+    let ((_, answer), ()) = join(call, answer_raw(&mut page, r#""cut \ud83d""#)).await;
+    assert_eq!(text_of(&answer), "cut \u{fffd}", "{answer}");
+
+    let fail = async {
+        let id = page.call().await.request_id;
+        let frame = format!(
+            r#"{{"type":"call-error","requestId":"{id}","code":"HandlerFailed","message":"\udc00"}}"#
+        );
+        page.send(Message::Text(frame.into())).await.unwrap();
+    };
+    let ((_, answer), ()) = join(tool_call(&bridge, "echo", json!({})), fail).await;
+    assert_eq!(text_of(&answer), "\u{fffd}", "{answer}");
+}
+
+#[tokio::test]
+async fn max_result_bytes_applies_to_errors() {
+    let config = Config {
+        max_result_bytes: 1_000,
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let fail = async {
+        let id = page.call().await.request_id;
+        let frame = json!({ "type": "call-error", "requestId": id.0, "code": "HandlerFailed",
+            "message": "x".repeat(2_000) });
+        page.send(Message::Text(frame.to_string().into()))
+            .await
+            .unwrap();
+    };
+    let ((_, answer), ()) = join(tool_call(&bridge, "echo", json!({})), fail).await;
+    assert_eq!(answer["_meta"]["mcp-web/error"]["code"], "ResultTooLarge");
+}
+
+#[tokio::test]
+async fn a_reconnecting_page_receives_max_calls_pending_calls() {
+    let bridge = bridge().await;
+    let most = Config::default().max_calls;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let calls = join_all((0..most).map(|n| tool_call(&bridge, "echo", json!({ "n": n }))));
+    let serve = async {
+        for _ in 0..most {
+            while !matches!(page.hear().await, BridgeToPage::ToolCall(_)) {}
+        }
+        // No receipts so far: all of them come again.
+        let mut page = Page::connect(&bridge, "s", TOKEN).await;
+        for _ in 0..most {
+            page.echo().await;
+        }
+        page
+    };
+    let (answers, _page) = soon("answers", join(calls, serve)).await;
+    for (n, (_, answer)) in answers.iter().enumerate() {
+        assert_eq!(answer["structuredContent"]["n"], n, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn shutdown_fails_max_calls_pending_calls_and_closes_with_1012() {
+    let bridge = bridge().await;
+    let most = Config::default().max_calls;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let url = bridge.url();
+    let calls = join_all((0..most).map(|n| tool_call_at(&url, "echo", json!({ "n": n }))));
+    let stop = async {
+        for _ in 0..most {
+            page.call().await;
+        }
+        let (code, ()) = join(page.closed(), bridge.shutdown()).await;
+        code.0
+    };
+    let (answers, code) = soon("the end", join(calls, stop)).await;
+    assert_eq!(code, 1012);
+    for (_, answer) in answers {
+        assert_eq!(answer["_meta"]["mcp-web/error"]["code"], "BridgeStopping");
+    }
+}
+
+#[tokio::test]
+async fn stateless_subscriptions_count_toward_max_clients() {
+    let config = Config {
+        max_clients: 2,
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let mut page = Page::connect(&bridge, "s", TOKEN).await;
+    let mut streams = Vec::new();
+    for _ in 0..3 {
+        streams.push(listen(&bridge).await);
+    }
+    let refused = soon("refusal", streams.pop().unwrap().text())
+        .await
+        .unwrap();
+    assert!(refused.contains("max_clients"), "{refused}");
+    let connected = async {
+        loop {
+            if let BridgeToPage::Clients(clients) = page.hear().await
+                && clients.clients.len() == 2
+            {
+                return;
+            }
+        }
+    };
+    soon("two clients", connected).await;
+
+    // A place that is free again is given again.
+    drop(streams);
+    let left = async {
+        loop {
+            if let BridgeToPage::Clients(clients) = page.hear().await
+                && clients.clients.is_empty()
+            {
+                return;
+            }
+        }
+    };
+    soon("nobody", left).await;
+}
+
+/// A stream of changes, MCP 2026-07-28.
+async fn listen(bridge: &bridge::ServerHandle) -> reqwest::Response {
+    let params = json!({ "notifications": { "toolsListChanged": true } });
+    let request = crate::mcp::stateless(bridge, "subscriptions/listen", params);
+    soon("answer to listen", request.send()).await.unwrap()
+}
+
+#[tokio::test]
+async fn concurrent_initialize_requests_respect_max_mcp_sessions() {
+    let config = Config {
+        max_mcp_sessions: 3,
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let http = http();
+    let initialize = request(
+        0,
+        "initialize",
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "many", "version": "1" } }),
+    );
+    let attempts = (0..40).map(|n| {
+        let request = http.post(format!("{}/mcp", bridge.url()));
+        // A header that names no session opens one like none at all.
+        let request = match n % 2 {
+            0 => request,
+            _ => request.header("mcp-session-id", [0xff_u8].as_slice()),
+        };
+        request.bearer_auth(TOKEN).json(&initialize).send()
+    });
+    let answers = soon("answers", join_all(attempts)).await;
+    let mut open = 0;
+    for response in answers {
+        let response = response.unwrap();
+        let Some(session) = response.headers().get("mcp-session-id") else {
+            assert_eq!(response.status(), 503);
+            continue;
+        };
+        let list = http
+            .post(format!("{}/mcp", bridge.url()))
+            .header("mcp-session-id", session)
+            .header("accept", "application/json, text/event-stream")
+            .bearer_auth(TOKEN)
+            .json(&request(1, "ping", json!({})));
+        let listed = soon("answer", list.send()).await.unwrap();
+        // An idle one may have made room for another.
+        match listed.status().as_u16() {
+            404 => {}
+            status => {
+                assert_eq!(status, 200);
+                open += 1;
+            }
+        }
+    }
+    assert!((1..=3).contains(&open), "{open} sessions are open");
+}
+
+#[tokio::test]
+async fn a_closing_page_that_does_not_read_is_disconnected() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let text = "x".repeat(3_000_000);
+    let calls = join_all((0..8).map(|_| tool_call(&bridge, "echo", json!({ "text": text }))));
+    let misbehave = async {
+        page.call().await;
+        page.send(Message::Text("no JSON".into())).await.unwrap();
+        while page.send(Message::Ping(vec![0; 100].into())).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon("the end of the socket", join(calls, misbehave)).await;
+}
+
+#[tokio::test]
+async fn page_titles_and_names_are_truncated() {
+    let bridge = bridge().await;
+    let mut page = Page::open(&bridge, "s", None).await;
+    let hello = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN,
+        "sessionName": "n".repeat(100_000), "pageTitle": "é".repeat(100_000),
+        "app": { "name": "a".repeat(100_000), "icon": "i".repeat(100_000) } });
+    page.send(Message::Text(hello.to_string().into()))
+        .await
+        .unwrap();
+    assert!(matches!(page.hear().await, BridgeToPage::Authenticated(_)));
+    let sessions = http()
+        .get(format!("{}/sessions", bridge.url()))
+        .bearer_auth(TOKEN)
+        .send()
+        .await
+        .unwrap();
+    let sessions: Value = sessions.json().await.unwrap();
+    let session = &sessions["sessions"][0];
+    assert_eq!(
+        session["page_title"].as_str().unwrap().chars().count(),
+        257,
+        "{session}"
+    );
+    assert!(session.to_string().len() < 2_000);
+}
+
+#[tokio::test]
+async fn oversized_definitions_are_not_parsed_and_a_flood_closes_the_page() {
+    let config = Config {
+        max_definitions: 2,
+        max_definition_bytes: 1_000,
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let mut page = Page::connect(&bridge, "s", TOKEN).await;
+    let chain: serde_json::Map<_, _> = (0..100_000)
+        .map(|n| (n.to_string(), json!({ "$ref": format!("#/{}", n + 1) })))
+        .collect();
+    let answer = page
+        .register(&[json!({ "name": "chain", "inputSchema": chain })])
+        .await;
+    assert_eq!(answer.errors[0].code, ErrorCode::DefinitionLimitExceeded);
+    let flood = vec![json!({ "kind": "tool", "definition": { "name": "a" } }); 33];
+    page.say_json(json!({ "type": "register", "registrationId": "r", "items": flood }))
+        .await;
+    assert_eq!(page.closed().await.0, 1008);
+}

@@ -1,0 +1,223 @@
+//! Plain HTTP: calls without MCP, CORS, what the token sees.
+
+use bridge_protocol::BridgeToPage;
+use serde_json::{Value, json};
+
+use crate::kit::*;
+
+async fn get(url: String, token: &str) -> Value {
+    http()
+        .get(url)
+        .bearer_auth(token)
+        .send()
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_rest_call_returns_the_mcp_result() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 3 })), page.echo());
+    let expected = json!({ "content": [{ "type": "text", "text": "{\"n\":3}" }],
+        "structuredContent": { "n": 3 } });
+    assert_eq!(answer, (200, expected));
+}
+
+#[tokio::test]
+async fn a_disconnected_caller_cancels_the_call_in_the_page() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let url = format!("{}/tool-call", bridge.url());
+    let request = http()
+        .post(url)
+        .bearer_auth(TOKEN)
+        .json(&json!({ "toolName": "echo" }))
+        .send();
+    let caller = tokio::spawn(request);
+    let call = page.call().await;
+    caller.abort();
+    let cancelled = loop {
+        if let BridgeToPage::CallCancel(cancel) = page.hear().await {
+            break cancel.request_id;
+        }
+    };
+    assert_eq!(cancelled, call.request_id);
+}
+
+#[tokio::test]
+async fn an_invalid_body_is_400_and_names_the_expected_fields() {
+    let bridge = bridge().await;
+    for body in [
+        "",
+        "nonsense",
+        "{}",
+        r#"{"toolName":7}"#,
+        r#"{"toolName":"t","toolInput":[]}"#,
+        r#"["t",{}]"#,
+    ] {
+        let url = format!("{}/tool-call", bridge.url());
+        let response = http()
+            .post(url)
+            .bearer_auth(TOKEN)
+            .body(body)
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(response.status(), 400, "{body}");
+        let problem: Value = response.json().await.unwrap();
+        assert!(
+            problem["message"].as_str().unwrap().contains("toolName"),
+            "{problem}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_token_sees_only_its_own_pages() {
+    let bridge = bridge().await;
+    let _mine = Page::with_tools(&bridge, "mine", &[echo_tool()]).await;
+    let sessions = get(format!("{}/sessions", bridge.url()), TOKEN).await;
+    assert_eq!(sessions["sessions"][0]["session_id"], "mine");
+    let tools = get(format!("{}/tools", bridge.url()), TOKEN).await;
+    let names: Vec<_> = tools["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| &tool["name"])
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "list_active_sessions",
+            "list_session_tools",
+            "call_session_tool",
+            "get_connection_status",
+            "get_result",
+            "echo"
+        ]
+    );
+
+    let stranger = "token-of-somebody-else-0123456789";
+    let sessions = get(format!("{}/sessions", bridge.url()), stranger).await;
+    assert_eq!(sessions, json!({ "sessions": [] }));
+    let tools = get(format!("{}/tools", bridge.url()), stranger).await;
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 5);
+}
+
+#[tokio::test]
+async fn an_ambiguous_call_lists_the_sessions_to_choose_from() {
+    let bridge = bridge().await;
+    let mut left = Page::with_tools(&bridge, "left", &[echo_tool()]).await;
+    let mut right = Page::with_tools(&bridge, "right", &[echo_tool()]).await;
+    let (status, answer) = tool_call(&bridge, "echo", json!({ "n": 1 })).await;
+    assert_eq!((status, &answer["isError"]), (200, &json!(true)));
+    let body: Value = serde_json::from_str(text_of(&answer)).unwrap();
+    assert_eq!(body["error"], "SessionNotSpecified");
+    assert_eq!(body["available_sessions"][0]["session_id"], "left");
+    assert_eq!(body["available_sessions"][1]["session_id"], "right");
+
+    let input = json!({ "n": 2, "session_id": "right" });
+    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", input), right.echo());
+    assert_eq!(
+        answer.1["structuredContent"],
+        json!({ "n": 2 }),
+        "session_id reached the page"
+    );
+    let input = json!({ "tool_name": "echo", "session_id": "left", "arguments": { "n": 3 } });
+    let (answer, ()) = tokio::join!(tool_call(&bridge, "call_session_tool", input), left.echo());
+    assert_eq!(answer.1["structuredContent"], json!({ "n": 3 }));
+
+    let (_, answer) = tool_call(&bridge, "echo", json!({ "session_id": "gone" })).await;
+    let body: Value = serde_json::from_str(text_of(&answer)).unwrap();
+    assert_eq!(body["error"], "SessionNotFound");
+}
+
+#[tokio::test]
+async fn calls_without_a_page_tell_the_user_to_open_the_app() {
+    let bridge = bridge().await;
+    let (status, answer) = tool_call(&bridge, "echo", json!({})).await;
+    assert_eq!((status, &answer["isError"]), (200, &json!(true)));
+    assert!(text_of(&answer).contains("open the app"), "{answer}");
+    let (_, answer) = tool_call(&bridge, "get_connection_status", json!({})).await;
+    assert_eq!(answer["structuredContent"]["connected"], false);
+    assert!(answer.get("isError").is_none(), "{answer}");
+}
+
+#[tokio::test]
+async fn allowed_origins_get_cors_headers_and_preflight() {
+    let bridge = bridge().await;
+    let origin = "http://localhost:5173";
+    let preflight = http()
+        .request("OPTIONS".parse().unwrap(), format!("{}/mcp", bridge.url()))
+        .header("origin", origin)
+        .header("access-control-request-method", "POST")
+        .header(
+            "access-control-request-headers",
+            "authorization,mcp-protocol-version",
+        )
+        .send();
+    let response = preflight.await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["access-control-allow-origin"], origin);
+    let allowed = response.headers()["access-control-allow-headers"]
+        .to_str()
+        .unwrap();
+    assert!(allowed.contains("authorization"), "{allowed}");
+
+    let request = http()
+        .get(format!("{}/tools", bridge.url()))
+        .bearer_auth(TOKEN);
+    let response = request.header("origin", origin).send().await.unwrap();
+    assert_eq!(response.headers()["access-control-allow-origin"], origin);
+    let exposed = response.headers()["access-control-expose-headers"]
+        .to_str()
+        .unwrap();
+    assert!(exposed.contains("mcp-session-id"), "{exposed}");
+}
+
+#[tokio::test]
+async fn root_and_healthz_answer_and_unknown_paths_are_404() {
+    let bridge = bridge().await;
+    let about = get(bridge.url(), TOKEN).await;
+    assert_eq!(about["name"], "mcp-web");
+    assert!(
+        about["version"].is_string() && about["description"].is_string(),
+        "{about}"
+    );
+    let health = http()
+        .get(format!("{}/healthz", bridge.url()))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        (
+            health.status().as_u16(),
+            health.text().await.unwrap().as_str()
+        ),
+        (200, "ok")
+    );
+    let missing = http()
+        .get(format!("{}/nothing", bridge.url()))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(missing.status(), 404);
+}
+
+#[tokio::test]
+async fn a_token_in_the_url_is_accepted_only_when_allowed() {
+    let closed = bridge().await;
+    let open = bridge_with(bridge::Config {
+        allow_token_in_url: true,
+        ..on_free_port()
+    })
+    .await;
+    for (bridge, status) in [(&closed, 401), (&open, 200)] {
+        let url = format!("{}/sessions?token={TOKEN}", bridge.url());
+        assert_eq!(http().get(url).send().await.unwrap().status(), status);
+    }
+}
