@@ -19,9 +19,9 @@ fn impatient(results: Results) -> Config {
         ..Profile::default()
     };
     Config {
-        profiles: taken_by_the_client(profile),
+        profiles: test_client_profile(profile),
         results,
-        ..on_free_port()
+        ..test_config()
     }
 }
 
@@ -47,10 +47,10 @@ async fn left(
     page: &mut Page,
     tool: &str,
 ) -> (String, bridge_protocol::ToolCall) {
-    let (answer, call) = tokio::join!(client.call(tool, json!({})), page.call());
+    let (answer, call) = tokio::join!(client.call(tool, json!({})), page.recv_call());
     let result = &answer["result"];
     let handle = handle_of(result);
-    let text = text_of(result);
+    let text = result_text(result);
     assert!(text.contains("still running in the page"), "{text}");
     assert!(
         text.contains(&format!("get_result with {{\"handle\": \"{handle}\"}}")),
@@ -70,7 +70,7 @@ fn code_of(result: &Value) -> &str {
 }
 
 async fn cancelled(page: &mut Page) -> ErrorCode {
-    page.hear_some(|message| match message {
+    page.recv_matching(|message| match message {
         BridgeToPage::CallCancel(cancel) => Some(cancel.code),
         _ => None,
     })
@@ -86,9 +86,9 @@ async fn a_tool_timeout_applies_and_the_error_names_the_setting() {
     let config = Config {
         call_timeout: Duration::from_millis(200),
         results,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let tools = [
         timed_tool("short", json!(100)),
         timed_tool("long", json!(9_000_000)),
@@ -100,18 +100,18 @@ async fn a_tool_timeout_applies_and_the_error_names_the_setting() {
         ("long", 300, "`max_call_timeout`"),
         ("plain", 200, "`call_timeout`"),
     ] {
-        let call = tool_call(&bridge, tool, json!({}));
-        let ((_, result), call) = tokio::join!(call, page.call());
+        let call = post_tool_call(&bridge, tool, json!({}));
+        let ((_, result), call) = tokio::join!(call, page.recv_call());
         assert_eq!(call.context.timeout_ms, Some(told));
         assert_eq!(code_of(&result), "CallTimeout");
-        let text = text_of(&result);
+        let text = result_text(&result);
         assert!(text.contains(key), "{text}");
     }
 }
 
 #[tokio::test]
 async fn an_invalid_tool_timeout_is_rejected_at_registration() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     let tools = [
         timed_tool("wrong", json!("5m")),
@@ -130,16 +130,16 @@ async fn keepalive_progress_is_sent_and_progress_is_monotonic() {
         progress_every: Duration::from_millis(20),
         ..Results::default()
     };
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         results,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let params = json!({ "name": "echo", "arguments": {}, "_meta": { "progressToken": "t" } });
-    let events = client.stream(7, "tools/call", params);
-    let (mut events, call) = tokio::join!(events, page.call());
+    let events = client.request_stream(7, "tools/call", params);
+    let (mut events, call) = tokio::join!(events, page.recv_call());
     let id = &call.request_id;
     let mut heard = Vec::new();
     let say = |progress: f64, total: Value| {
@@ -148,13 +148,13 @@ async fn keepalive_progress_is_sent_and_progress_is_monotonic() {
     };
     for (progress, total) in [(None, None), (Some(1.0), Some(4)), (Some(2.0), Some(4))] {
         if let Some(progress) = progress {
-            page.say_json(say(progress, json!(total))).await;
+            page.send_json(say(progress, json!(total))).await;
             // No progress: must not reach the client.
-            page.say_json(say(progress - 0.5, json!(total))).await;
+            page.send_json(say(progress - 0.5, json!(total))).await;
         }
         let mut own = 0;
         while own < 3 {
-            let told = events.method("notifications/progress").await;
+            let told = events.find_method("notifications/progress").await;
             let message = told["params"]["message"].as_str().unwrap().to_owned();
             if message.contains("`echo` is still running in the page (0 s)") {
                 own += 1;
@@ -167,8 +167,8 @@ async fn keepalive_progress_is_sent_and_progress_is_monotonic() {
         }
         assert_eq!(heard.last().unwrap().2, total.map(f64::from));
     }
-    page.answer(&call, json!("done")).await;
-    assert_eq!(text_of(&events.answer().await["result"]), "done");
+    page.respond(&call, json!("done")).await;
+    assert_eq!(result_text(&events.find_response().await["result"]), "done");
     assert!(heard.is_sorted_by(|one, next| one.0 < next.0), "{heard:?}");
     assert!(
         heard.iter().all(|(progress, ..)| *progress < 2.5),
@@ -189,7 +189,7 @@ async fn keepalive_progress_is_sent_and_progress_is_monotonic() {
 
 #[tokio::test]
 async fn a_long_call_returns_a_handle_and_get_result_its_result() {
-    let bridge = bridge_with(impatient(Results::default())).await;
+    let bridge = start_bridge_with(impatient(Results::default())).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), promising_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let (handle, call) = left(&client, &mut page, "echo").await;
@@ -201,88 +201,94 @@ async fn a_long_call_returns_a_handle_and_get_result_its_result() {
 
     // While somebody waits, by another MCP session, of another client.
     let other = McpClient::connect(&bridge, TOKEN).await;
-    let delete = http()
+    let delete = http_client()
         .delete(&client.url)
         .bearer_auth(TOKEN)
         .header("mcp-session-id", &client.session)
         .send();
     assert!(delete.await.unwrap().status().is_success());
-    page.answer(&call, json!({ "n": 7 })).await;
+    page.respond(&call, json!({ "n": 7 })).await;
     for _ in 0..2 {
         let result = get(&other, json!({ "handle": handle })).await;
         assert_eq!(result["structuredContent"], json!({ "n": 7 }));
-        assert_eq!(text_of(&result), "{\"n\":7}");
+        assert_eq!(result_text(&result), "{\"n\":7}");
     }
 }
 
 /// A strict client refuses a success without the structured content that it was promised.
 #[tokio::test]
 async fn a_background_call_with_an_output_schema_fails_first_and_is_validated_later() {
-    let bridge = bridge_with(impatient(Results::default())).await;
+    let bridge = start_bridge_with(impatient(Results::default())).await;
     let mut page = Page::with_tools(&bridge, "s", &[promising_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let (handle, call) = left(&client, &mut page, "promising").await;
-    page.answer(&call, json!({ "n": "seven" })).await;
+    page.respond(&call, json!({ "n": "seven" })).await;
     let result = get(&client, json!({ "handle": handle })).await;
     assert_eq!(code_of(&result), "InvalidResult");
 
-    let (answer, call) = tokio::join!(client.call("promising", json!({})), page.call());
+    let (answer, call) = tokio::join!(client.call("promising", json!({})), page.recv_call());
     assert_eq!(answer["result"]["isError"], true);
     let handle = handle_of(&answer["result"]);
-    page.answer(&call, json!({ "n": 7 })).await;
+    page.respond(&call, json!({ "n": 7 })).await;
     let result = get(&client, json!({ "handle": handle })).await;
     assert_eq!(result["structuredContent"], json!({ "n": 7 }));
 
     // Through another tool nothing is promised.
     let arguments = json!({ "tool_name": "promising" });
-    let (answer, _) = tokio::join!(client.call("call_session_tool", arguments), page.call());
+    let (answer, _) = tokio::join!(
+        client.call("call_session_tool", arguments),
+        page.recv_call()
+    );
     handle_of(&answer["result"]);
     assert_eq!(answer["result"]["isError"], false);
 }
 
 #[tokio::test]
 async fn a_background_call_ends_with_its_page_or_on_cancel() {
-    let bridge = bridge_with(impatient(Results::default())).await;
+    let bridge = start_bridge_with(impatient(Results::default())).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let (handle, _) = left(&client, &mut page, "echo").await;
     let cancel = json!({ "handle": handle, "cancel": true });
     let result = get(&client, cancel.clone()).await;
-    assert_eq!(text_of(&result), "`echo` was cancelled.");
+    assert_eq!(result_text(&result), "`echo` was cancelled.");
     assert_eq!(cancelled(&mut page).await, ErrorCode::CallCancelled);
     let result = get(&client, json!({ "handle": handle })).await;
     assert_eq!(code_of(&result), "CallCancelled");
     let result = get(&client, cancel).await;
-    assert!(text_of(&result).contains("had ended before"), "{result}");
+    assert!(
+        result_text(&result).contains("had ended before"),
+        "{result}"
+    );
 
     let (handle, _) = left(&client, &mut page, "echo").await;
-    page.go_away().await;
+    page.close().await;
     let result = get(&client, json!({ "handle": handle })).await;
     assert_eq!(code_of(&result), "PageGone");
 }
 
 #[tokio::test]
 async fn client_requests_of_a_background_call_fail() {
-    let bridge = bridge_with(impatient(Results::default())).await;
+    let bridge = start_bridge_with(impatient(Results::default())).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let capabilities = json!({ "elicitation": {} });
-    let client = McpClient::with_capabilities(&bridge, TOKEN, capabilities).await;
+    let client = McpClient::connect_with_capabilities(&bridge, TOKEN, capabilities).await;
     let params = json!({ "name": "echo", "arguments": {} });
-    let events = client.stream(7, "tools/call", params);
-    let (mut events, call) = tokio::join!(events, page.call());
+    let events = client.request_stream(7, "tools/call", params);
+    let (mut events, call) = tokio::join!(events, page.recv_call());
     let ask = |key: &str| {
         json!({ "type": "client-requests", "requestId": call.request_id, "requests": [{
             "key": key, "method": "elicitation/create",
             "params": { "message": "?", "requestedSchema": { "type": "object" } } }] })
     };
     // The client does not answer this one: the call is left with it.
-    page.say_json(ask("before")).await;
-    events.method("elicitation/create").await;
-    let handle = handle_of(&events.answer().await["result"]);
-    page.say_json(ask("after")).await;
+    page.send_json(ask("before")).await;
+    events.find_method("elicitation/create").await;
+    let handle = handle_of(&events.find_response().await["result"]);
+    page.send_json(ask("after")).await;
     let mut heard = Vec::new();
     while heard.len() < 2 {
-        if let BridgeToPage::ClientResponses(responses) = page.hear().await {
+        if let BridgeToPage::ClientResponses(responses) = page.recv().await {
             heard.extend(responses.responses);
         }
     }
@@ -293,9 +299,9 @@ async fn client_requests_of_a_background_call_fail() {
             (key, ErrorCode::ClientCapabilityMissing)
         );
     }
-    page.answer(&call, json!("without")).await;
+    page.respond(&call, json!("without")).await;
     let result = get(&client, json!({ "handle": handle })).await;
-    assert_eq!(text_of(&result), "without");
+    assert_eq!(result_text(&result), "without");
 }
 
 #[tokio::test]
@@ -304,7 +310,7 @@ async fn a_handle_is_valid_only_for_its_token_and_until_result_ttl() {
         result_ttl: Duration::from_millis(200),
         ..Results::default()
     };
-    let bridge = bridge_with(impatient(results)).await;
+    let bridge = start_bridge_with(impatient(results)).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let stranger = McpClient::connect(&bridge, "token-of-somebody-else-0123456789").await;
@@ -313,16 +319,19 @@ async fn a_handle_is_valid_only_for_its_token_and_until_result_ttl() {
         let foreign = get(&stranger, json!({ "handle": handle, "cancel": cancel })).await;
         assert_eq!(code_of(&foreign), "HandleNotFound");
     }
-    page.answer(&call, json!("done")).await;
+    page.respond(&call, json!("done")).await;
     let mut seen = false;
     loop {
         let result = get(&client, json!({ "handle": handle })).await;
         if result["isError"] == true {
             assert_eq!(code_of(&result), "HandleNotFound");
-            assert!(text_of(&result).contains("Call the tool again"), "{result}");
+            assert!(
+                result_text(&result).contains("Call the tool again"),
+                "{result}"
+            );
             break;
         }
-        assert_eq!(text_of(&result), "done");
+        assert_eq!(result_text(&result), "done");
         seen = true;
     }
     assert!(seen, "the result was never there");
@@ -334,7 +343,7 @@ async fn max_kept_results_limits_background_calls_and_the_next_call_waits() {
         max_kept_results: 1,
         ..Results::default()
     };
-    let bridge = bridge_with(impatient(results)).await;
+    let bridge = start_bridge_with(impatient(results)).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let (first, first_call) = left(&client, &mut page, "echo").await;
@@ -342,21 +351,21 @@ async fn max_kept_results_limits_background_calls_and_the_next_call_waits() {
     let other = McpClient::connect(&bridge, TOKEN).await;
     let waiting = other.call("echo", json!({}));
     let handler = async {
-        let call = page.call().await;
+        let call = page.recv_call().await;
         // Longer than the patience of the client: its own `get_result` lasts that long.
         let again = get(&client, json!({ "handle": first })).await;
         handle_of(&again);
         let again = get(&client, json!({ "handle": first })).await;
         handle_of(&again);
-        page.answer(&call, json!("waited")).await;
+        page.respond(&call, json!("waited")).await;
     };
     let (answer, ()) = tokio::join!(waiting, handler);
-    assert_eq!(text_of(&answer["result"]), "waited");
+    assert_eq!(result_text(&answer["result"]), "waited");
 
     // A result makes place for a call.
-    page.answer(&first_call, json!("first")).await;
+    page.respond(&first_call, json!("first")).await;
     assert_eq!(
-        text_of(&get(&client, json!({ "handle": first })).await),
+        result_text(&get(&client, json!({ "handle": first })).await),
         "first"
     );
     let (_second, _) = left(&client, &mut page, "echo").await;
@@ -366,7 +375,7 @@ async fn max_kept_results_limits_background_calls_and_the_next_call_waits() {
 
 #[tokio::test]
 async fn get_result_arguments_are_validated() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     for wrong in [
         json!({}),
@@ -383,11 +392,11 @@ async fn get_result_arguments_are_validated() {
 /// The bridge does not wait for calls that nobody waits for.
 #[tokio::test]
 async fn shutdown_cancels_background_calls() {
-    let bridge = bridge_with(impatient(Results::default())).await;
+    let bridge = start_bridge_with(impatient(Results::default())).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let (_handle, _) = left(&client, &mut page, "echo").await;
-    let (code, ()) = soon("the end", async {
+    let (code, ()) = with_deadline("the end", async {
         tokio::join!(cancelled(&mut page), bridge.shutdown())
     })
     .await;

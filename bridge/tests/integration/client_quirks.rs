@@ -22,7 +22,7 @@ fn echo_with(meta: Value) -> Value {
 async fn while_answering<T>(page: &mut Page, request: impl Future<Output = T>) -> T {
     let answering = async {
         loop {
-            page.echo().await;
+            page.echo_call().await;
         }
     };
     tokio::select! {
@@ -35,7 +35,8 @@ async fn while_answering<T>(page: &mut Page, request: impl Future<Output = T>) -
 async fn called(bridge: &ServerHandle, page: &mut Page, meta: &Value) -> Vec<Value> {
     let plain = McpClient::connect(bridge, TOKEN).await;
     // A client that can be asked is rmcp's.
-    let able = McpClient::with_capabilities(bridge, TOKEN, json!({ "elicitation": {} })).await;
+    let able =
+        McpClient::connect_with_capabilities(bridge, TOKEN, json!({ "elicitation": {} })).await;
     let mut results = Vec::new();
     for client in [&plain, &able] {
         let call = client.request("tools/call", echo_with(meta.clone()));
@@ -43,7 +44,8 @@ async fn called(bridge: &ServerHandle, page: &mut Page, meta: &Value) -> Vec<Val
     }
     for capabilities in [json!({}), json!({ "elicitation": {} })] {
         let call = stateless_with(bridge, "tools/call", echo_with(meta.clone()), capabilities);
-        let call = async { answer(soon("answer", call.send()).await.unwrap()).await };
+        let call =
+            async { rpc_response(with_deadline("answer", call.send()).await.unwrap()).await };
         results.push(while_answering(page, call).await["result"].take());
     }
     results
@@ -55,7 +57,7 @@ fn code(result: &Value) -> Option<&str> {
 
 #[tokio::test]
 async fn an_unknown_bare_session_id_is_ignored() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     for meta in [
         json!({ "sessionId": CONVERSATION }),
@@ -73,7 +75,7 @@ async fn an_unknown_bare_session_id_is_ignored() {
 
 #[tokio::test]
 async fn a_bare_session_id_selects_the_page_it_names() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut one = Page::with_tools(&bridge, "one", &[echo_tool()]).await;
     let _other = Page::with_tools(&bridge, "other", &[echo_tool()]).await;
     for result in called(&bridge, &mut one, &json!({ "sessionId": "one" })).await {
@@ -86,9 +88,9 @@ async fn a_bare_session_id_selects_the_page_it_names() {
 
 #[tokio::test]
 async fn calls_for_a_session_that_is_gone_or_unknown_run_nowhere_else() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let gone = Page::with_tools(&bridge, "gone", &[echo_tool()]).await;
-    gone.go_away().await;
+    gone.close().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     for meta in [
         json!({ "sessionId": "gone" }),
@@ -98,7 +100,7 @@ async fn calls_for_a_session_that_is_gone_or_unknown_run_nowhere_else() {
     ] {
         for result in called(&bridge, &mut page, &meta).await {
             assert_eq!(code(&result), Some("SessionNotFound"), "{meta}: {result}");
-            let text = text_of(&result);
+            let text = result_text(&result);
             assert!(text.contains("no session `"), "{text}");
             assert!(!text.contains("SessionId("), "{text}");
         }
@@ -107,7 +109,7 @@ async fn calls_for_a_session_that_is_gone_or_unknown_run_nowhere_else() {
 
 #[tokio::test]
 async fn a_session_key_that_is_not_a_string_is_invalid_params() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let _page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let params = echo_with(json!({ "mcp-web/sessionId": 7 }));
@@ -122,22 +124,23 @@ async fn a_session_key_that_is_not_a_string_is_invalid_params() {
 async fn beginnings(bridge: &ServerHandle, page: &mut Page, version: &str) -> Vec<String> {
     let mut texts = Vec::new();
     for capabilities in [json!({}), json!({ "elicitation": {} })] {
-        let (client, initialized) = McpClient::opening(bridge, TOKEN, version, capabilities).await;
+        let (client, initialized) =
+            McpClient::connect_with_revision(bridge, TOKEN, version, capabilities).await;
         texts.push(initialized);
         let mut params = echo_with(json!({ "progressToken": "p" }));
         params["arguments"] = json!({});
-        let call = request(7, "tools/call", params);
+        let call = rpc_request(7, "tools/call", params);
         let reporting = async {
-            let call = page.call().await;
+            let call = page.recv_call().await;
             // Something comes before the answer: the answer is a stream in any case.
             let progress =
                 json!({ "type": "call-progress", "requestId": call.request_id, "progress": 1 });
-            page.say_json(progress).await;
+            page.send_json(progress).await;
             call
         };
         let (mut response, call) = tokio::join!(client.post(&call), reporting);
         texts.push(first_event(&mut response).await);
-        page.answer(&call, json!({})).await;
+        page.respond(&call, json!({})).await;
         let mut listening = client.listen().await;
         // A list that changes is something to hear of.
         page.register(&[json!({ "name": format!("t{version}-{}", texts.len()) })])
@@ -158,7 +161,7 @@ async fn first_event(response: &mut reqwest::Response) -> String {
             }
             continue;
         }
-        let chunk = soon("event", response.chunk()).await.unwrap();
+        let chunk = with_deadline("event", response.chunk()).await.unwrap();
         text += std::str::from_utf8(&chunk.expect("the stream goes on")).unwrap();
     }
 }
@@ -166,7 +169,7 @@ async fn first_event(response: &mut reqwest::Response) -> String {
 /// Clients of older revisions read each event's data as a message.
 #[tokio::test]
 async fn only_2025_11_25_clients_receive_priming_events() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     for version in ["2024-11-05", "2025-03-26", "2025-06-18"] {
         for text in beginnings(&bridge, &mut page, version).await {
@@ -191,19 +194,19 @@ async fn only_2025_11_25_clients_receive_priming_events() {
 
 #[tokio::test]
 async fn deleting_a_session_is_204_without_content() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let response = client.leave().await;
+    let response = client.delete_session().await;
     assert_eq!(response.status(), 204);
     assert_eq!(response.text().await.unwrap(), "");
-    let list = request(1, "tools/list", json!({}));
+    let list = rpc_request(1, "tools/list", json!({}));
     assert_eq!(client.post(&list).await.status(), 404);
 }
 
 /// `close()` of the TypeScript SDK, and Gemini CLI, end no session.
 #[tokio::test]
 async fn abandoned_mcp_sessions_do_not_block_new_clients() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let rounds = async {
         for _ in 0..1_000 {
@@ -222,18 +225,18 @@ async fn abandoned_mcp_sessions_do_not_block_new_clients() {
 async fn only_the_longest_idle_mcp_session_is_evicted() {
     let config = Config {
         max_clients: 4,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let calling = McpClient::connect(&bridge, TOKEN).await;
-    let call = calling.start("tools/call", json!({ "name": "echo", "arguments": {} }));
-    let (mut call, of_page) = tokio::join!(call, page.call());
+    let call = calling.start_request("tools/call", json!({ "name": "echo", "arguments": {} }));
+    let (mut call, of_page) = tokio::join!(call, page.recv_call());
     let listening = McpClient::connect(&bridge, TOKEN).await;
     let _stream = listening.listen().await;
     let [idle, used] = [(); 2].map(|()| McpClient::connect(&bridge, TOKEN));
     let (idle, used) = (idle.await, used.await);
-    let list = request(1, "tools/list", json!({}));
+    let list = rpc_request(1, "tools/list", json!({}));
     // Now the other one is idle for longer.
     for client in [&idle, &used] {
         assert_eq!(client.post(&list).await.status(), 200);
@@ -243,8 +246,8 @@ async fn only_the_longest_idle_mcp_session_is_evicted() {
     for client in [&used, &listening, &newcomer] {
         assert_eq!(client.post(&list).await.status(), 200);
     }
-    page.answer(&of_page, json!({ "n": 7 })).await;
-    let answer = event(&mut call, |message| message.get("result").is_some()).await;
+    page.respond(&of_page, json!({ "n": 7 })).await;
+    let answer = find_event(&mut call, |message| message.get("result").is_some()).await;
     assert_eq!(answer["result"]["structuredContent"], json!({ "n": 7 }));
 }
 
@@ -253,17 +256,23 @@ async fn only_the_longest_idle_mcp_session_is_evicted() {
 async fn an_mcp_session_is_never_evicted_for_another_token() {
     let config = Config {
         max_mcp_sessions: 1,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let first = McpClient::connect(&bridge, TOKEN).await;
     let params = json!({ "protocolVersion": PRIMING_SINCE, "capabilities": {},
         "clientInfo": { "name": "other", "version": "1" } });
-    let other = http()
+    let other = http_client()
         .post(format!("{}/mcp", bridge.url()))
         .bearer_auth("token-of-somebody-else-0123456789")
-        .json(&request(0, "initialize", params));
-    assert_eq!(soon("refusal", other.send()).await.unwrap().status(), 503);
+        .json(&rpc_request(0, "initialize", params));
+    assert_eq!(
+        with_deadline("refusal", other.send())
+            .await
+            .unwrap()
+            .status(),
+        503
+    );
     assert_eq!(first.tool_names().await.len(), 5);
     // For its own it does.
     let second = McpClient::connect(&bridge, TOKEN).await;
@@ -273,16 +282,16 @@ async fn an_mcp_session_is_never_evicted_for_another_token() {
 /// A call that rmcp serves ends with its session too.
 #[tokio::test]
 async fn deleting_an_mcp_session_cancels_its_call_at_once() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     for capabilities in [json!({}), json!({ "elicitation": {} })] {
-        let client = McpClient::with_capabilities(&bridge, TOKEN, capabilities).await;
-        let call = client.start("tools/call", json!({ "name": "echo", "arguments": {} }));
-        let (_response, call) = tokio::join!(call, page.call());
+        let client = McpClient::connect_with_capabilities(&bridge, TOKEN, capabilities).await;
+        let call = client.start_request("tools/call", json!({ "name": "echo", "arguments": {} }));
+        let (_response, call) = tokio::join!(call, page.recv_call());
         let began = std::time::Instant::now();
-        assert_eq!(client.leave().await.status(), 204);
+        assert_eq!(client.delete_session().await.status(), 204);
         let cancelled = page
-            .hear_some(|message| match message {
+            .recv_matching(|message| match message {
                 BridgeToPage::CallCancel(cancel) => Some(cancel.request_id),
                 _ => None,
             })
@@ -296,17 +305,17 @@ async fn deleting_an_mcp_session_cancels_its_call_at_once() {
 /// SDKs come back to the stream of a call that they have cancelled, every few seconds.
 #[tokio::test]
 async fn resuming_the_stream_of_a_cancelled_call_is_405() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let events = client.stream(7, "tools/call", json!({ "name": "echo", "arguments": {} }));
-    let (mut events, _call) = tokio::join!(events, page.call());
-    let first = events.primed().await;
+    let events = client.request_stream(7, "tools/call", json!({ "name": "echo", "arguments": {} }));
+    let (mut events, _call) = tokio::join!(events, page.recv_call());
+    let first = events.first_event_id().await;
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
         "params": { "requestId": 7 } });
     assert_eq!(client.post(&cancel).await.status(), 202);
     assert!(events.next().await.is_none());
-    let again = client.come_back(&first).await;
+    let again = client.get_after(&first).await;
     assert_eq!(again.status(), 405);
     // The session goes on.
     assert_eq!(client.tool_names().await.len(), 6);

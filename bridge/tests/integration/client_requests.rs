@@ -11,15 +11,15 @@ async fn called(
     bridge: &bridge::ServerHandle,
     capabilities: Value,
     params: Value,
-) -> (Page, McpClient, Events, String) {
+) -> (Page, McpClient, EventStream, String) {
     let mut page = Page::with_tools(bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::with_capabilities(bridge, TOKEN, capabilities).await;
+    let client = McpClient::connect_with_capabilities(bridge, TOKEN, capabilities).await;
     let mut call = json!({ "name": "echo", "arguments": {} });
     for (key, value) in params.as_object().unwrap() {
         call[key] = value.clone();
     }
-    let events = client.stream(7, "tools/call", call);
-    let (events, call) = tokio::join!(events, page.call());
+    let events = client.request_stream(7, "tools/call", call);
+    let (events, call) = tokio::join!(events, page.recv_call());
     (page, client, events, call.request_id.0)
 }
 
@@ -29,7 +29,7 @@ fn ask(call: &str, requests: Value) -> Value {
 
 async fn responses(page: &mut Page) -> Vec<Value> {
     let heard = page
-        .hear_some(|message| match message {
+        .recv_matching(|message| match message {
             BridgeToPage::ClientResponses(heard) => Some(heard),
             _ => None,
         })
@@ -39,7 +39,7 @@ async fn responses(page: &mut Page) -> Vec<Value> {
 }
 
 async fn cancelled(page: &mut Page) -> ErrorCode {
-    page.hear_some(|message| match message {
+    page.recv_matching(|message| match message {
         BridgeToPage::CallCancel(cancel) => Some(cancel.code),
         _ => None,
     })
@@ -62,7 +62,7 @@ fn roots() -> Value {
 
 #[tokio::test]
 async fn elicitation_sampling_and_roots_requests_reach_the_client_and_return() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let capabilities = json!({ "elicitation": {}, "sampling": {}, "roots": {} });
     let (mut page, client, mut events, call) = called(&bridge, capabilities, json!({})).await;
     let cases = [
@@ -81,8 +81,10 @@ async fn elicitation_sampling_and_roots_requests_reach_the_client_and_return() {
         ),
     ];
     for (request, result) in cases {
-        page.say_json(ask(&call, json!([request]))).await;
-        let asked = events.method(request["method"].as_str().unwrap()).await;
+        page.send_json(ask(&call, json!([request]))).await;
+        let asked = events
+            .find_method(request["method"].as_str().unwrap())
+            .await;
         for (key, value) in request["params"].as_object().unwrap() {
             assert_eq!(&asked["params"][key], value, "{asked}");
         }
@@ -90,15 +92,15 @@ async fn elicitation_sampling_and_roots_requests_reach_the_client_and_return() {
         let heard = responses(&mut page).await;
         assert_eq!(heard, [json!({ "key": request["key"], "result": result })]);
     }
-    page.respond(&call.as_str().into(), json!("done")).await;
-    assert_eq!(text_of(&events.answer().await["result"]), "done");
+    page.respond_to(&call.as_str().into(), json!("done")).await;
+    assert_eq!(result_text(&events.find_response().await["result"]), "done");
 }
 
 #[tokio::test]
 async fn a_request_beyond_the_client_capabilities_fails_and_the_call_continues() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let (mut page, _client, mut events, call) = called(&bridge, json!({}), json!({})).await;
-    page.say_json(ask(&call, json!([elicitation(), roots()])))
+    page.send_json(ask(&call, json!([elicitation(), roots()])))
         .await;
     let heard = responses(&mut page).await;
     assert_eq!(heard[0]["error"]["code"], "ClientCapabilityMissing");
@@ -106,17 +108,21 @@ async fn a_request_beyond_the_client_capabilities_fails_and_the_call_continues()
         heard[1]["error"]["data"],
         json!({ "requiredCapabilities": { "roots": {} } })
     );
-    page.respond(&call.as_str().into(), json!("without")).await;
-    assert_eq!(text_of(&events.answer().await["result"]), "without");
+    page.respond_to(&call.as_str().into(), json!("without"))
+        .await;
+    assert_eq!(
+        result_text(&events.find_response().await["result"]),
+        "without"
+    );
 }
 
 #[tokio::test]
 async fn a_client_error_reaches_the_handler() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let capabilities = json!({ "elicitation": {} });
     let (mut page, client, mut events, call) = called(&bridge, capabilities, json!({})).await;
-    page.say_json(ask(&call, json!([elicitation()]))).await;
-    let asked = events.method("elicitation/create").await;
+    page.send_json(ask(&call, json!([elicitation()]))).await;
+    let asked = events.find_method("elicitation/create").await;
     let error = json!({ "jsonrpc": "2.0", "id": asked["id"],
         "error": { "code": -32603, "message": "the window is closed" } });
     assert_eq!(client.post(&error).await.status(), 202);
@@ -132,15 +138,17 @@ async fn a_client_error_reaches_the_handler() {
 async fn cancelling_a_call_with_a_pending_client_request_frees_its_slot() {
     let config = bridge::Config {
         max_calls: 1,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let capabilities = json!({ "elicitation": {}, "sampling": {} });
     for request in [elicitation(), sampling()] {
         let (mut page, client, mut events, call) =
             called(&bridge, capabilities.clone(), json!({})).await;
-        page.say_json(ask(&call, json!([request]))).await;
-        let asked = events.method(request["method"].as_str().unwrap()).await;
+        page.send_json(ask(&call, json!([request]))).await;
+        let asked = events
+            .find_method(request["method"].as_str().unwrap())
+            .await;
         let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
             "params": { "requestId": 7, "reason": "changed my mind" } });
         assert_eq!(client.post(&cancel).await.status(), 202);
@@ -148,24 +156,24 @@ async fn cancelling_a_call_with_a_pending_client_request_frees_its_slot() {
         // Too late: nobody waits for it.
         let late = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "action": "cancel" } });
         let _ = client.post(&late).await;
-        let echo = async { tokio::join!(client.call("echo", json!({ "n": 1 })), page.echo()) };
-        let (answer, ()) = soon("the next call", echo).await;
+        let echo = async { tokio::join!(client.call("echo", json!({ "n": 1 })), page.echo_call()) };
+        let (answer, ()) = with_deadline("the next call", echo).await;
         assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
-        page.go_away().await;
+        page.close().await;
     }
 }
 
 #[tokio::test]
 async fn progress_notifications_arrive_before_the_result() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let meta = json!({ "_meta": { "progressToken": "t" } });
     let (mut page, _client, mut events, call) = called(&bridge, json!({}), meta).await;
     for n in 1..=3 {
         let progress = json!({ "type": "call-progress", "requestId": call, "progress": n,
             "total": 3, "message": format!("step {n}") });
-        page.say_json(progress).await;
+        page.send_json(progress).await;
     }
-    page.respond(&call.as_str().into(), json!("done")).await;
+    page.respond_to(&call.as_str().into(), json!("done")).await;
     for n in 1..=3 {
         let told = events.next().await.unwrap();
         assert_eq!(told["method"], "notifications/progress", "{told}");
@@ -173,91 +181,91 @@ async fn progress_notifications_arrive_before_the_result() {
         assert_eq!(told["params"]["progress"].as_f64(), Some(f64::from(n)));
         assert_eq!(told["params"]["message"], format!("step {n}"));
     }
-    assert_eq!(text_of(&events.next().await.unwrap()["result"]), "done");
+    assert_eq!(result_text(&events.next().await.unwrap()["result"]), "done");
 }
 
 /// They come with the stream of their call, which they make one.
 #[tokio::test]
 async fn log_messages_are_filtered_by_the_level_the_client_set() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let level = json!({ "level": "warning" });
     let set = client.request("logging/setLevel", level).await;
     assert_eq!(set["result"], json!({}));
     let handler = async {
-        let call = page.call().await;
+        let call = page.recv_call().await;
         let level = call.context.log_level;
         assert_eq!(level, Some(bridge_protocol::LogLevel::Warning));
         for (level, data) in [("info", json!("no")), ("error", json!({ "card": 7 }))] {
-            page.say_json(json!({ "type": "call-log", "requestId": call.request_id,
+            page.send_json(json!({ "type": "call-log", "requestId": call.request_id,
                 "level": level, "logger": "board", "data": data }))
                 .await;
         }
-        page.respond(&call.request_id, json!("done")).await;
+        page.respond_to(&call.request_id, json!("done")).await;
     };
     let params = json!({ "name": "echo", "arguments": {} });
-    let (mut events, ()) = tokio::join!(client.stream(7, "tools/call", params), handler);
+    let (mut events, ()) = tokio::join!(client.request_stream(7, "tools/call", params), handler);
     let told = events.next().await.unwrap();
     assert_eq!(told["method"], "notifications/message");
     assert_eq!(
         told["params"],
         json!({ "level": "error", "logger": "board", "data": { "card": 7 } })
     );
-    assert_eq!(text_of(&events.answer().await["result"]), "done");
+    assert_eq!(result_text(&events.find_response().await["result"]), "done");
 }
 
 #[tokio::test]
 async fn client_requests_fail_for_a_rest_caller() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let handler = async {
-        let call = page.call().await;
-        page.say_json(ask(call.request_id.as_str(), json!([sampling()])))
+        let call = page.recv_call().await;
+        page.send_json(ask(call.request_id.as_str(), json!([sampling()])))
             .await;
         let heard = responses(&mut page).await;
-        page.answer(&call, heard[0]["error"]["code"].clone()).await;
+        page.respond(&call, heard[0]["error"]["code"].clone()).await;
     };
-    let ((_, result), ()) = tokio::join!(tool_call(&bridge, "echo", json!({})), handler);
-    assert_eq!(text_of(&result), "ClientCapabilityMissing");
+    let ((_, result), ()) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), handler);
+    assert_eq!(result_text(&result), "ClientCapabilityMissing");
 }
 
 /// A person must not be left with a question of a call that is over.
 #[tokio::test]
 async fn a_pending_elicitation_is_cancelled_with_its_call() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let (mut page, client, mut events, call) =
         called(&bridge, json!({ "elicitation": {} }), json!({})).await;
-    let mut listening = Events::of(client.listen().await);
-    page.say_json(ask(&call, json!([elicitation()]))).await;
-    let asked = events.method("elicitation/create").await;
+    let mut listening = EventStream::new(client.listen().await);
+    page.send_json(ask(&call, json!([elicitation()]))).await;
+    let asked = events.find_method("elicitation/create").await;
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
         "params": { "requestId": 7 } });
     assert_eq!(client.post(&cancel).await.status(), 202);
     assert_eq!(cancelled(&mut page).await, ErrorCode::CallCancelled);
-    let taken_back = listening.method("notifications/cancelled").await;
+    let taken_back = listening.find_method("notifications/cancelled").await;
     assert_eq!(taken_back["params"]["requestId"], asked["id"]);
 }
 
 #[tokio::test]
 async fn a_page_with_too_many_or_too_long_client_requests_is_closed() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let many: Vec<_> = (0..=4 * 256).map(|_| roots()).collect();
     let long = json!([{ "key": "k".repeat(256 * 256 + 1), "method": "roots/list", "params": {} }]);
     for requests in [json!(many), long] {
         let mut page = Page::with_tools(&bridge, "s", &[]).await;
-        page.say_json(ask("any", requests)).await;
-        assert_eq!(page.closed().await.0, 1008);
+        page.send_json(ask("any", requests)).await;
+        assert_eq!(page.recv_close().await.0, 1008);
     }
 }
 
 #[tokio::test]
 async fn an_invalid_client_response_fails_the_request() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let (mut page, client, mut events, call) =
         called(&bridge, json!({ "elicitation": {} }), json!({})).await;
-    page.say_json(ask(&call, json!([elicitation()]))).await;
-    let asked = events.method("elicitation/create").await;
+    page.send_json(ask(&call, json!([elicitation()]))).await;
+    let asked = events.find_method("elicitation/create").await;
     client.respond(&asked, json!({ "action": "perhaps" })).await;
     let heard = responses(&mut page).await;
     assert_eq!(heard[0]["key"], "column");

@@ -28,7 +28,7 @@ async fn a_non_loopback_bind_address_requires_tokens() {
     assert!(matches!(error, StartError::Unauthenticated(_)));
     assert!(error.to_string().contains("MCP_WEB_TOKENS"), "{error}");
     let tokens = vec!["listed-token-0123456789".to_owned()];
-    let running = bridge_with(Config {
+    let running = start_bridge_with(Config {
         tokens,
         ..everywhere
     })
@@ -41,27 +41,27 @@ async fn invalid_list_settings_are_named_in_the_error() {
     let origins = vec!["app.example.com".to_owned()];
     let error = refusal(Config {
         allowed_origins: origins,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     assert!(error.to_string().contains("allowed_origins"), "{error}");
     let hosts = vec!["a b".to_owned()];
     let error = refusal(Config {
         allowed_hosts: hosts,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     assert!(error.to_string().contains("allowed_hosts"), "{error}");
     let error = refusal(Config {
         tokens: vec!["short".to_owned()],
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     assert!(error.to_string().contains("16 characters"), "{error}");
     let path = Some("/no/such/file".into());
     let error = refusal(Config {
         token_file: path,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     assert!(error.to_string().contains("token_file"), "{error}");
@@ -69,7 +69,7 @@ async fn invalid_list_settings_are_named_in_the_error() {
 
 #[tokio::test]
 async fn a_port_in_use_is_reported_with_its_address() {
-    let first = bridge().await;
+    let first = start_bridge().await;
     let error = refusal(Config {
         bind: first.local_addr(),
         ..Config::default()
@@ -86,14 +86,14 @@ async fn a_port_in_use_is_reported_with_its_address() {
 async fn tokens_are_loaded_from_token_file() {
     let file = std::env::temp_dir().join(format!("mcp-web-tokens-{}", std::process::id()));
     std::fs::write(&file, format!("# the page's\n\n{TOKEN}\n")).unwrap();
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         token_file: Some(file.clone()),
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     let page = Page::connect(&bridge, "s", TOKEN).await;
-    page.go_away().await;
-    let other = http()
+    page.close().await;
+    let other = http_client()
         .get(format!("{}/sessions", bridge.url()))
         .bearer_auth("x".repeat(20));
     assert_eq!(other.send().await.unwrap().status(), 401);
@@ -107,7 +107,7 @@ async fn an_empty_token_file_prevents_startup() {
     std::fs::write(&file, "# nobody yet\n").unwrap();
     let config = Config {
         token_file: Some(file.clone()),
-        ..on_free_port()
+        ..test_config()
     };
     let error = bridge::serve(config, bridge::App::default())
         .await
@@ -130,14 +130,21 @@ async fn the_program_prints_its_address_and_stops_on_sigterm() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = soon("line", lines.next_line()).await.unwrap().unwrap();
+    let line = with_deadline("line", lines.next_line())
+        .await
+        .unwrap()
+        .unwrap();
     let url = line.strip_prefix("listening on ").unwrap();
-    let health = http().get(format!("{url}/healthz")).send().await.unwrap();
+    let health = http_client()
+        .get(format!("{url}/healthz"))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(health.status(), 200);
     let id = child.id().unwrap().to_string();
     let kill = Command::new("kill").args(["-TERM", &id]).status();
     assert!(kill.await.unwrap().success());
-    assert!(soon("end", child.wait()).await.unwrap().success());
+    assert!(with_deadline("end", child.wait()).await.unwrap().success());
 }
 
 #[tokio::test]
@@ -149,7 +156,10 @@ async fn tokens_never_appear_in_the_log() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = soon("line", lines.next_line()).await.unwrap().unwrap();
+    let line = with_deadline("line", lines.next_line())
+        .await
+        .unwrap()
+        .unwrap();
     let url = line.strip_prefix("listening on ").unwrap();
     let (mut page, _) = tokio_tungstenite::connect_async(format!("ws{}/ws?session=s", &url[4..]))
         .await
@@ -158,19 +168,24 @@ async fn tokens_never_appear_in_the_log() {
     page.send(Message::Text(hello.to_string().into()))
         .await
         .unwrap();
-    let welcome = soon("welcome", page.next()).await.unwrap().unwrap();
+    let welcome = with_deadline("welcome", page.next())
+        .await
+        .unwrap()
+        .unwrap();
     assert!(welcome.to_text().unwrap().contains("authenticated"));
-    let initialize = request(
+    let initialize = rpc_request(
         0,
         "initialize",
         json!({ "protocolVersion": "2025-06-18",
         "capabilities": {}, "clientInfo": { "name": "log", "version": "1" } }),
     );
-    let post = http().post(format!("{url}/mcp?token={TOKEN}"));
+    let post = http_client().post(format!("{url}/mcp?token={TOKEN}"));
     let answer = post.bearer_auth(TOKEN).json(&initialize).send();
-    assert_eq!(soon("answer", answer).await.unwrap().status(), 200);
+    assert_eq!(with_deadline("answer", answer).await.unwrap().status(), 200);
     child.start_kill().unwrap();
-    let output = soon("end", child.wait_with_output()).await.unwrap();
+    let output = with_deadline("end", child.wait_with_output())
+        .await
+        .unwrap();
     let log = String::from_utf8(output.stderr).unwrap();
     assert!(log.contains("page connected"), "{log}");
     assert!(!log.contains(TOKEN), "{log}");

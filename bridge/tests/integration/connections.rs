@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::kit::{Page, TOKEN, bridge, bridge_with, http, on_free_port, soon};
+use crate::kit::{
+    Page, TOKEN, http_client, start_bridge, start_bridge_with, test_config, with_deadline,
+};
 
 async fn connected(bridge: &ServerHandle) -> TcpStream {
     TcpStream::connect(bridge.local_addr()).await.unwrap()
@@ -20,7 +22,7 @@ async fn connected(bridge: &ServerHandle) -> TcpStream {
 async fn rest(mut socket: TcpStream) -> String {
     let mut said = Vec::new();
     // A connection that is refused may be reset after the words.
-    let _ = soon("end", socket.read_to_end(&mut said)).await;
+    let _ = with_deadline("end", socket.read_to_end(&mut said)).await;
     String::from_utf8(said).unwrap()
 }
 
@@ -31,7 +33,9 @@ async fn asked(socket: &mut TcpStream) -> String {
     let mut said = String::new();
     while !said.ends_with("ok") {
         let mut more = [0; 1024];
-        let read = soon("answer", socket.read(&mut more)).await.unwrap();
+        let read = with_deadline("answer", socket.read(&mut more))
+            .await
+            .unwrap();
         assert_ne!(read, 0, "{said}");
         said += std::str::from_utf8(&more[..read]).unwrap();
     }
@@ -42,9 +46,9 @@ async fn asked(socket: &mut TcpStream) -> String {
 async fn connections_over_the_limit_are_rejected_until_another_closes() {
     let config = Config {
         max_connections: 2,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     // A page's socket keeps its place.
     let page = Page::connect(&bridge, "s", TOKEN).await;
     let mut first = connected(&bridge).await;
@@ -56,7 +60,7 @@ async fn connections_over_the_limit_are_rejected_until_another_closes() {
     assert!(refused.contains(&format!("content-length: {length}\r\n")));
 
     drop(page);
-    let again = soon("place", async {
+    let again = with_deadline("place", async {
         loop {
             let mut socket = connected(&bridge).await;
             let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
@@ -75,9 +79,9 @@ async fn connections_over_the_limit_are_rejected_until_another_closes() {
 async fn a_connection_without_a_complete_request_head_times_out() {
     let config = Config {
         request_head_within: Duration::from_millis(300),
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let silent = connected(&bridge).await;
     let mut slow = connected(&bridge).await;
     slow.write_all(b"GET /healthz HTTP/1.1\r\nhost: loc")
@@ -100,7 +104,7 @@ async fn a_connection_without_a_complete_request_head_times_out() {
 
 #[tokio::test]
 async fn a_request_head_over_the_limit_is_431() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut socket = connected(&bridge).await;
     let head = format!(
         "GET /healthz HTTP/1.1\r\nhost: localhost\r\nlarge: {}\r\n",
@@ -135,9 +139,9 @@ async fn requests_with_and_without_an_origin_get_the_same_response() {
     let config = Config {
         max_request_bytes: 10_000,
         tokens: vec![TOKEN.to_owned()],
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let tool = json!({ "name": "echo", "inputSchema": { "type": "object",
         "properties": { "n": { "type": "integer" } } } });
     let mut page = Page::with_tools(&bridge, "s", &[tool]).await;
@@ -166,7 +170,9 @@ async fn requests_with_and_without_an_origin_get_the_same_response() {
                 ] {
                     let request = || {
                         let url = format!("{}{path}", bridge.url());
-                        let request = http().request(method.clone(), url).header("host", host);
+                        let request = http_client()
+                            .request(method.clone(), url)
+                            .header("host", host);
                         let request = request.header("content-type", "application/json");
                         let request = match token {
                             Some(token) => request.bearer_auth(token),
@@ -190,14 +196,14 @@ async fn requests_with_and_without_an_origin_get_the_same_response() {
     // A call that reaches the page.
     let answers = async {
         for _ in 0..2 {
-            let call = page.call().await;
-            page.answer(&call, json!({ "n": 1.5, "text": "\"é\"" }))
+            let call = page.recv_call().await;
+            page.respond(&call, json!({ "n": 1.5, "text": "\"é\"" }))
                 .await;
         }
     };
     let calls = async {
         let request = || {
-            http()
+            http_client()
                 .post(format!("{}/tool-call", bridge.url()))
                 .bearer_auth(TOKEN)
                 .body(call(json!({ "n": 1 })))

@@ -22,10 +22,10 @@ fn some<T>(count: usize, strategy: impl Strategy<Value = T>) -> Vec<T> {
 }
 
 async fn get_tools(bridge: &bridge::ServerHandle) -> Vec<Value> {
-    let request = http()
+    let request = http_client()
         .get(format!("{}/tools", bridge.url()))
         .bearer_auth(TOKEN);
-    let answer = soon("list", request.send()).await.unwrap();
+    let answer = with_deadline("list", request.send()).await.unwrap();
     let mut answer: Value = answer.json().await.unwrap();
     serde_json::from_value(answer["tools"].take()).unwrap()
 }
@@ -46,7 +46,7 @@ fn named<'a>(tools: &'a [Value], name: &Value) -> &'a Value {
 
 #[tokio::test]
 async fn registered_definitions_are_listed_unchanged() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let definitions: Vec<Value> = some(DEFINITIONS, any_tool())
         .into_iter()
         .enumerate()
@@ -90,28 +90,28 @@ async fn registered_definitions_are_listed_unchanged() {
 
 #[tokio::test]
 async fn arguments_and_results_arrive_unchanged() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[json!({ "name": "any" })]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let objects = some(2 * RESULTS, any_object());
     for pair in objects.chunks(2) {
         let (arguments, result) = (&pair[0], &pair[1]);
         let serve = async {
-            let call = page.call().await;
-            page.answer(&call, result.clone()).await;
+            let call = page.recv_call().await;
+            page.respond(&call, result.clone()).await;
             call
         };
         let (answer, call) = join(client.call("any", arguments.clone()), serve).await;
         assert_eq!(call.tool_input.get(), arguments.to_string());
         let answer = &answer["result"];
         assert_eq!(answer["structuredContent"].to_string(), result.to_string());
-        assert_eq!(text_of(answer), result.to_string());
+        assert_eq!(result_text(answer), result.to_string());
     }
 }
 
 #[tokio::test]
 async fn an_invalid_definition_does_not_affect_the_others() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     let schema = |schema: Value| json!({ "type": "object", "properties": { "a": schema } });
     let bad = [
@@ -168,7 +168,7 @@ async fn an_invalid_definition_does_not_affect_the_others() {
 
 #[tokio::test]
 async fn tools_whose_published_names_collide_are_rejected() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[json!({ "name": "add card" })]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let repaired = client.tool_names().await.pop().unwrap();
@@ -193,7 +193,7 @@ async fn tools_whose_published_names_collide_are_rejected() {
 
 #[tokio::test]
 async fn root_unions_are_listed_only_for_clients_that_accept_them() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let schema = json!({ "type": "object", "oneOf": [
         { "properties": { "id": { "type": "integer" } }, "required": ["id"] },
         { "properties": { "name": { "type": "string" } }, "required": ["name"] } ] });
@@ -208,11 +208,11 @@ async fn root_unions_are_listed_only_for_clients_that_accept_them() {
     assert_eq!(shown["properties"]["name"], json!({ "type": "string" }));
 
     let newer = crate::mcp::stateless(&bridge, "tools/list", json!({}));
-    let listed = answer(soon("list", newer.send()).await.unwrap()).await;
+    let listed = rpc_response(with_deadline("list", newer.send()).await.unwrap()).await;
     let listed = listed["result"]["tools"].as_array().unwrap();
     let shown = &named(listed, &json!("find"))["inputSchema"];
     assert_eq!(shown["oneOf"], schema["oneOf"]);
 
-    let (_, refused) = tool_call(&bridge, "find", json!({ "id": 1, "name": "x" })).await;
-    assert!(text_of(&refused).contains("/oneOf"), "{refused}");
+    let (_, refused) = post_tool_call(&bridge, "find", json!({ "id": 1, "name": "x" })).await;
+    assert!(result_text(&refused).contains("/oneOf"), "{refused}");
 }

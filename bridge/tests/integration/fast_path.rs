@@ -54,7 +54,7 @@ async fn both_paths_answer_calls_identically() {
 
 #[tokio::test]
 async fn both_paths_answer_identically_without_a_page() {
-    let world = World::of(bridge().await).await;
+    let world = World::of(start_bridge().await).await;
     for name in ["echo", "list_active_sessions", "list_session_tools"] {
         for sent in world.both(json!({ "name": name })) {
             world.is_the_lanes(sent).await;
@@ -86,7 +86,7 @@ async fn request_ids_are_returned_verbatim() {
 async fn both_paths_list_tools_identically() {
     let world = World::with_a_page().await;
     for params in [json!({}), json!({ "_meta": { "own": 1 } })] {
-        let body = request(1, "tools/list", params.clone()).to_string();
+        let body = rpc_request(1, "tools/list", params.clone()).to_string();
         let legacy = world.is_the_lanes(world.legacy(body)).await;
         let modern = world.is_the_lanes(world.modern("tools/list", params)).await;
         assert_eq!(legacy["result"]["tools"].as_array().unwrap().len(), 15);
@@ -99,7 +99,7 @@ async fn both_paths_list_tools_identically() {
         json!({ "name": "n" }),
         json!(null),
     ] {
-        let body = request(1, "tools/list", params).to_string();
+        let body = rpc_request(1, "tools/list", params).to_string();
         world.same(&world.legacy(body)).await;
     }
 }
@@ -107,7 +107,7 @@ async fn both_paths_list_tools_identically() {
 /// rmcp's model of a tool has eight fields.
 #[tokio::test]
 async fn custom_tool_fields_are_listed() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let tool = json!({ "name": "own", "example.com/own": { "z": 1, "a": null } });
     let _page = Page::with_tools(&bridge, "s", std::slice::from_ref(&tool)).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
@@ -150,7 +150,8 @@ async fn clients_that_accept_only_event_streams_receive_events() {
 #[tokio::test]
 async fn clients_with_capabilities_use_rmcp_unless_the_tool_opts_out() {
     let world = World::with_a_page().await;
-    let able = McpClient::with_capabilities(&world.bridge, TOKEN, json!({ "roots": {} })).await;
+    let able =
+        McpClient::connect_with_capabilities(&world.bridge, TOKEN, json!({ "roots": {} })).await;
     for (tool, is_the_lanes) in [
         ("echo", false),
         ("marked", true),
@@ -161,7 +162,7 @@ async fn clients_with_capabilities_use_rmcp_unless_the_tool_opts_out() {
         let params = json!({ "name": tool, "_meta": declared });
         let modern = world.same(&world.modern("tools/call", params)).await;
         assert_eq!(modern.is_json, is_the_lanes, "{tool}");
-        let legacy = request(1, "tools/call", json!({ "name": tool })).to_string();
+        let legacy = rpc_request(1, "tools/call", json!({ "name": tool })).to_string();
         let legacy = world
             .legacy(legacy)
             .header("mcp-session-id", Some(&able.session));
@@ -171,52 +172,52 @@ async fn clients_with_capabilities_use_rmcp_unless_the_tool_opts_out() {
 
 #[tokio::test]
 async fn a_client_request_of_an_opted_out_tool_is_rejected() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let tool = json!({ "name": "echo", "_meta": { "mcp-web/asksClient": false } });
     let mut page = Page::with_tools(&bridge, "s", &[tool]).await;
-    let able = McpClient::with_capabilities(&bridge, TOKEN, json!({ "roots": {} })).await;
+    let able = McpClient::connect_with_capabilities(&bridge, TOKEN, json!({ "roots": {} })).await;
     let handler = async {
-        let call = page.call().await;
+        let call = page.recv_call().await;
         let asked = [json!({ "key": "k", "method": "roots/list", "params": {} })];
-        page.say_json(
+        page.send_json(
             json!({ "type": "client-requests", "requestId": call.request_id,
             "requests": asked }),
         )
         .await;
         let refused = page
-            .hear_some(|message| match message {
+            .recv_matching(|message| match message {
                 BridgeToPage::ClientResponses(heard) => heard.responses.into_iter().next(),
                 _ => None,
             })
             .await;
-        page.answer(&call, json!(refused.error.unwrap().message))
+        page.respond(&call, json!(refused.error.unwrap().message))
             .await;
     };
     let (answer, ()) = tokio::join!(able.call("echo", json!({})), handler);
-    let text = text_of(&answer["result"]);
+    let text = result_text(&answer["result"]);
     assert!(text.contains("mcp-web/asksClient"), "{text}");
 }
 
 #[tokio::test]
 async fn a_slow_call_becomes_a_resumable_stream() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let params = json!({ "name": "echo", "arguments": {} });
-    let events = client.stream(7, "tools/call", params);
+    let events = client.request_stream(7, "tools/call", params);
     // The answer's head comes without anything from the page.
-    let (events, call) = tokio::join!(events, page.call());
+    let (events, call) = tokio::join!(events, page.recv_call());
     let mut events = events;
     let odd = json!({ "big": 1e300, "text": "\u{2028}\n" });
     let ended = async {
-        let first = events.primed().await;
+        let first = events.first_event_id().await;
         drop(events);
         first
     };
     let first = ended.await;
-    page.answer(&call, odd.clone()).await;
+    page.respond(&call, odd.clone()).await;
     let mut again = client.resume(&first).await;
-    let answer = again.answer().await;
+    let answer = again.find_response().await;
     assert_eq!(answer["result"]["structuredContent"], odd);
     assert_eq!(answer["result"]["isError"], false);
     assert!(again.next().await.is_none());
@@ -225,15 +226,15 @@ async fn a_slow_call_becomes_a_resumable_stream() {
 /// A client waits for the head of an answer for so long: one that says nothing must come in time.
 #[tokio::test]
 async fn a_slow_stateless_call_becomes_a_stream() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let params = json!({ "name": "echo", "arguments": {} });
     let call = crate::mcp::stateless(&bridge, "tools/call", params);
-    let (response, call) = tokio::join!(soon("head", call.send()), page.call());
+    let (response, call) = tokio::join!(with_deadline("head", call.send()), page.recv_call());
     let response = response.unwrap();
     assert_eq!(response.headers()["content-type"], "text/event-stream");
-    page.answer(&call, json!({ "n": 1 })).await;
-    let answer = answer(response).await;
+    page.respond(&call, json!({ "n": 1 })).await;
+    let answer = rpc_response(response).await;
     assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
 }
 
@@ -243,9 +244,9 @@ async fn calls_and_streams_keep_an_mcp_session_alive() {
     let idle = Duration::from_millis(400);
     let config = Config {
         mcp_session_idle: idle,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let calling = McpClient::connect(&bridge, TOKEN).await;
     let listening = McpClient::connect(&bridge, TOKEN).await;
     let silent = McpClient::connect(&bridge, TOKEN).await;
@@ -254,7 +255,7 @@ async fn calls_and_streams_keep_an_mcp_session_alive() {
     while began.elapsed() < 3 * idle {
         calling.call("get_connection_status", json!({})).await;
     }
-    let list = request(1, "tools/list", json!({}));
+    let list = rpc_request(1, "tools/list", json!({}));
     assert_eq!(calling.post(&list).await.status(), 200);
     assert_eq!(listening.post(&list).await.status(), 200);
     assert_eq!(silent.post(&list).await.status(), 404);

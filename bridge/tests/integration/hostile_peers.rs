@@ -10,83 +10,83 @@ use crate::kit::*;
 
 /// Answers the next call with a result as it stands.
 async fn answer_raw(page: &mut Page, result: &str) {
-    let id = page.call().await.request_id;
+    let id = page.recv_call().await.request_id;
     let frame = format!(r#"{{"type":"call-response","requestId":"{id}","result":{result}}}"#);
-    page.send(Message::Text(frame.into())).await.unwrap();
+    page.send_frame(Message::Text(frame.into())).await.unwrap();
 }
 
 #[tokio::test]
 async fn an_unparsable_result_is_an_error() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let deep = "[".repeat(200) + &"]".repeat(200);
-    let call = tool_call(&bridge, "echo", json!({}));
+    let call = post_tool_call(&bridge, "echo", json!({}));
     let ((_, answer), ()) = join(call, answer_raw(&mut page, &deep)).await;
     let error = &answer["_meta"]["mcp-web/error"]["code"];
     assert_eq!(error, "InvalidResult", "{answer}");
     // A number that is too large for a value is none here: its text goes on.
-    let call = tool_call(&bridge, "echo", json!({}));
+    let call = post_tool_call(&bridge, "echo", json!({}));
     let ((_, answer), ()) = join(call, answer_raw(&mut page, "1e999")).await;
-    assert_eq!(text_of(&answer), "1e999", "{answer}");
+    assert_eq!(result_text(&answer), "1e999", "{answer}");
 }
 
 #[tokio::test]
 async fn lone_surrogates_become_replacement_characters() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let call = tool_call(&bridge, "echo", json!({}));
+    let call = post_tool_call(&bridge, "echo", json!({}));
     let ((_, answer), ()) = join(call, answer_raw(&mut page, r#""cut \ud83d""#)).await;
-    assert_eq!(text_of(&answer), "cut \u{fffd}", "{answer}");
+    assert_eq!(result_text(&answer), "cut \u{fffd}", "{answer}");
 
     let fail = async {
-        let id = page.call().await.request_id;
+        let id = page.recv_call().await.request_id;
         let frame = format!(
             r#"{{"type":"call-error","requestId":"{id}","code":"HandlerFailed","message":"\udc00"}}"#
         );
-        page.send(Message::Text(frame.into())).await.unwrap();
+        page.send_frame(Message::Text(frame.into())).await.unwrap();
     };
-    let ((_, answer), ()) = join(tool_call(&bridge, "echo", json!({})), fail).await;
-    assert_eq!(text_of(&answer), "\u{fffd}", "{answer}");
+    let ((_, answer), ()) = join(post_tool_call(&bridge, "echo", json!({})), fail).await;
+    assert_eq!(result_text(&answer), "\u{fffd}", "{answer}");
 }
 
 #[tokio::test]
 async fn max_result_bytes_applies_to_errors() {
     let config = Config {
         max_result_bytes: 1_000,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let fail = async {
-        let id = page.call().await.request_id;
+        let id = page.recv_call().await.request_id;
         let frame = json!({ "type": "call-error", "requestId": id.0, "code": "HandlerFailed",
             "message": "x".repeat(2_000) });
-        page.send(Message::Text(frame.to_string().into()))
+        page.send_frame(Message::Text(frame.to_string().into()))
             .await
             .unwrap();
     };
-    let ((_, answer), ()) = join(tool_call(&bridge, "echo", json!({})), fail).await;
+    let ((_, answer), ()) = join(post_tool_call(&bridge, "echo", json!({})), fail).await;
     assert_eq!(answer["_meta"]["mcp-web/error"]["code"], "ResultTooLarge");
 }
 
 #[tokio::test]
 async fn a_reconnecting_page_receives_max_calls_pending_calls() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let most = Config::default().max_calls;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let calls = join_all((0..most).map(|n| tool_call(&bridge, "echo", json!({ "n": n }))));
+    let calls = join_all((0..most).map(|n| post_tool_call(&bridge, "echo", json!({ "n": n }))));
     let serve = async {
         for _ in 0..most {
-            while !matches!(page.hear().await, BridgeToPage::ToolCall(_)) {}
+            while !matches!(page.recv().await, BridgeToPage::ToolCall(_)) {}
         }
         // No receipts so far: all of them come again.
         let mut page = Page::connect(&bridge, "s", TOKEN).await;
         for _ in 0..most {
-            page.echo().await;
+            page.echo_call().await;
         }
         page
     };
-    let (answers, _page) = soon("answers", join(calls, serve)).await;
+    let (answers, _page) = with_deadline("answers", join(calls, serve)).await;
     for (n, (_, answer)) in answers.iter().enumerate() {
         assert_eq!(answer["structuredContent"]["n"], n, "{answer}");
     }
@@ -94,19 +94,19 @@ async fn a_reconnecting_page_receives_max_calls_pending_calls() {
 
 #[tokio::test]
 async fn shutdown_fails_max_calls_pending_calls_and_closes_with_1012() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let most = Config::default().max_calls;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let url = bridge.url();
-    let calls = join_all((0..most).map(|n| tool_call_at(&url, "echo", json!({ "n": n }))));
+    let calls = join_all((0..most).map(|n| post_tool_call_to(&url, "echo", json!({ "n": n }))));
     let stop = async {
         for _ in 0..most {
-            page.call().await;
+            page.recv_call().await;
         }
-        let (code, ()) = join(page.closed(), bridge.shutdown()).await;
+        let (code, ()) = join(page.recv_close(), bridge.shutdown()).await;
         code.0
     };
-    let (answers, code) = soon("the end", join(calls, stop)).await;
+    let (answers, code) = with_deadline("the end", join(calls, stop)).await;
     assert_eq!(code, 1012);
     for (_, answer) in answers {
         assert_eq!(answer["_meta"]["mcp-web/error"]["code"], "BridgeStopping");
@@ -117,59 +117,61 @@ async fn shutdown_fails_max_calls_pending_calls_and_closes_with_1012() {
 async fn stateless_subscriptions_count_toward_max_clients() {
     let config = Config {
         max_clients: 2,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     let mut streams = Vec::new();
     for _ in 0..3 {
         streams.push(listen(&bridge).await);
     }
-    let refused = soon("refusal", streams.pop().unwrap().text())
+    let refused = with_deadline("refusal", streams.pop().unwrap().text())
         .await
         .unwrap();
     assert!(refused.contains("max_clients"), "{refused}");
     let connected = async {
         loop {
-            if let BridgeToPage::Clients(clients) = page.hear().await
+            if let BridgeToPage::Clients(clients) = page.recv().await
                 && clients.clients.len() == 2
             {
                 return;
             }
         }
     };
-    soon("two clients", connected).await;
+    with_deadline("two clients", connected).await;
 
     // A place that is free again is given again.
     drop(streams);
     let left = async {
         loop {
-            if let BridgeToPage::Clients(clients) = page.hear().await
+            if let BridgeToPage::Clients(clients) = page.recv().await
                 && clients.clients.is_empty()
             {
                 return;
             }
         }
     };
-    soon("nobody", left).await;
+    with_deadline("nobody", left).await;
 }
 
 /// A stream of changes, MCP 2026-07-28.
 async fn listen(bridge: &bridge::ServerHandle) -> reqwest::Response {
     let params = json!({ "notifications": { "toolsListChanged": true } });
     let request = crate::mcp::stateless(bridge, "subscriptions/listen", params);
-    soon("answer to listen", request.send()).await.unwrap()
+    with_deadline("answer to listen", request.send())
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
 async fn concurrent_initialize_requests_respect_max_mcp_sessions() {
     let config = Config {
         max_mcp_sessions: 3,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
-    let http = http();
-    let initialize = request(
+    let bridge = start_bridge_with(config).await;
+    let http = http_client();
+    let initialize = rpc_request(
         0,
         "initialize",
         json!({ "protocolVersion": "2025-06-18", "capabilities": {},
@@ -184,7 +186,7 @@ async fn concurrent_initialize_requests_respect_max_mcp_sessions() {
         };
         request.bearer_auth(TOKEN).json(&initialize).send()
     });
-    let answers = soon("answers", join_all(attempts)).await;
+    let answers = with_deadline("answers", join_all(attempts)).await;
     let mut open = 0;
     for response in answers {
         let response = response.unwrap();
@@ -197,8 +199,8 @@ async fn concurrent_initialize_requests_respect_max_mcp_sessions() {
             .header("mcp-session-id", session)
             .header("accept", "application/json, text/event-stream")
             .bearer_auth(TOKEN)
-            .json(&request(1, "ping", json!({})));
-        let listed = soon("answer", list.send()).await.unwrap();
+            .json(&rpc_request(1, "ping", json!({})));
+        let listed = with_deadline("answer", list.send()).await.unwrap();
         // An idle one may have made room for another.
         match listed.status().as_u16() {
             404 => {}
@@ -213,32 +215,38 @@ async fn concurrent_initialize_requests_respect_max_mcp_sessions() {
 
 #[tokio::test]
 async fn a_closing_page_that_does_not_read_is_disconnected() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let text = "x".repeat(3_000_000);
-    let calls = join_all((0..8).map(|_| tool_call(&bridge, "echo", json!({ "text": text }))));
+    let calls = join_all((0..8).map(|_| post_tool_call(&bridge, "echo", json!({ "text": text }))));
     let misbehave = async {
-        page.call().await;
-        page.send(Message::Text("no JSON".into())).await.unwrap();
-        while page.send(Message::Ping(vec![0; 100].into())).await.is_ok() {
+        page.recv_call().await;
+        page.send_frame(Message::Text("no JSON".into()))
+            .await
+            .unwrap();
+        while page
+            .send_frame(Message::Ping(vec![0; 100].into()))
+            .await
+            .is_ok()
+        {
             tokio::task::yield_now().await;
         }
     };
-    soon("the end of the socket", join(calls, misbehave)).await;
+    with_deadline("the end of the socket", join(calls, misbehave)).await;
 }
 
 #[tokio::test]
 async fn page_titles_and_names_are_truncated() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::open(&bridge, "s", None).await;
     let hello = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN,
         "sessionName": "n".repeat(100_000), "pageTitle": "é".repeat(100_000),
         "app": { "name": "a".repeat(100_000), "icon": "i".repeat(100_000) } });
-    page.send(Message::Text(hello.to_string().into()))
+    page.send_frame(Message::Text(hello.to_string().into()))
         .await
         .unwrap();
-    assert!(matches!(page.hear().await, BridgeToPage::Authenticated(_)));
-    let sessions = http()
+    assert!(matches!(page.recv().await, BridgeToPage::Authenticated(_)));
+    let sessions = http_client()
         .get(format!("{}/sessions", bridge.url()))
         .bearer_auth(TOKEN)
         .send()
@@ -259,9 +267,9 @@ async fn oversized_definitions_are_not_parsed_and_a_flood_closes_the_page() {
     let config = Config {
         max_definitions: 2,
         max_definition_bytes: 1_000,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     let chain: serde_json::Map<_, _> = (0..100_000)
         .map(|n| (n.to_string(), json!({ "$ref": format!("#/{}", n + 1) })))
@@ -271,7 +279,7 @@ async fn oversized_definitions_are_not_parsed_and_a_flood_closes_the_page() {
         .await;
     assert_eq!(answer.errors[0].code, ErrorCode::DefinitionLimitExceeded);
     let flood = vec![json!({ "kind": "tool", "definition": { "name": "a" } }); 33];
-    page.say_json(json!({ "type": "register", "registrationId": "r", "items": flood }))
+    page.send_json(json!({ "type": "register", "registrationId": "r", "items": flood }))
         .await;
-    assert_eq!(page.closed().await.0, 1008);
+    assert_eq!(page.recv_close().await.0, 1008);
 }

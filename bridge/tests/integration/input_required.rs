@@ -13,7 +13,7 @@ use crate::mcp::stateless_with;
 async fn send(bridge: &ServerHandle, method: &str, params: Value) -> Value {
     let able = json!({ "elicitation": {} });
     let request = stateless_with(bridge, method, params, able);
-    answer(soon("answer", request.send()).await.unwrap()).await
+    rpc_response(with_deadline("answer", request.send()).await.unwrap()).await
 }
 
 async fn call(bridge: &ServerHandle, more: Value) -> Value {
@@ -26,7 +26,7 @@ async fn call(bridge: &ServerHandle, more: Value) -> Value {
 
 async fn ask(page: &mut Page, call: &str, keys: &[&str]) {
     let requests: Vec<_> = keys.iter().map(|key| question(key)).collect();
-    page.say_json(json!({ "type": "client-requests", "requestId": call, "requests": requests }))
+    page.send_json(json!({ "type": "client-requests", "requestId": call, "requests": requests }))
         .await;
 }
 
@@ -42,7 +42,7 @@ fn says(value: &str) -> Value {
 /// The values that the page hears, by key.
 async fn heard(page: &mut Page) -> Vec<(String, String)> {
     let heard = page
-        .hear_some(|message| match message {
+        .recv_matching(|message| match message {
             BridgeToPage::ClientResponses(heard) => Some(heard.responses),
             _ => None,
         })
@@ -60,7 +60,7 @@ async fn heard(page: &mut Page) -> Vec<(String, String)> {
 /// The first round: the call that waits in the page, and what the client heard.
 async fn first_round(bridge: &ServerHandle, page: &mut Page, keys: &[&str]) -> (String, Value) {
     let handler = async {
-        let called = page.call().await;
+        let called = page.recv_call().await;
         ask(page, called.request_id.as_str(), keys).await;
         called.request_id.0
     };
@@ -71,7 +71,7 @@ async fn first_round(bridge: &ServerHandle, page: &mut Page, keys: &[&str]) -> (
 
 #[tokio::test]
 async fn a_retried_call_continues_where_it_waited() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let (id, round) = first_round(&bridge, &mut page, &["a", "b"]).await;
     let asked = round["inputRequests"].as_object().unwrap();
@@ -93,10 +93,11 @@ async fn a_retried_call_continues_where_it_waited() {
     let rest = json!({ "requestState": state, "inputResponses": { "b": says("2") } });
     let handler = async {
         let values = heard(&mut page).await;
-        page.respond(&id.as_str().into(), json!(values[0].1)).await;
+        page.respond_to(&id.as_str().into(), json!(values[0].1))
+            .await;
     };
     let (done, ()) = tokio::join!(call(&bridge, rest.clone()), handler);
-    assert_eq!(text_of(&done["result"]), "2");
+    assert_eq!(result_text(&done["result"]), "2");
 
     // A round is good once.
     let twice = call(&bridge, rest).await;
@@ -106,22 +107,22 @@ async fn a_retried_call_continues_where_it_waited() {
 
 #[tokio::test]
 async fn responses_sent_in_advance_are_matched_by_key() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let handler = async {
-        let called = page.call().await;
+        let called = page.recv_call().await;
         ask(&mut page, called.request_id.as_str(), &["a"]).await;
         let values = heard(&mut page).await;
-        page.answer(&called, json!(values[0].1)).await;
+        page.respond(&called, json!(values[0].1)).await;
     };
     let early = json!({ "inputResponses": { "a": says("early") } });
     let (done, ()) = tokio::join!(call(&bridge, early), handler);
-    assert_eq!(text_of(&done["result"]), "early");
+    assert_eq!(result_text(&done["result"]), "early");
 }
 
 #[tokio::test]
 async fn a_request_state_is_valid_only_for_its_token_and_request() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let other = json!({ "name": "other" });
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), other]).await;
     let (_, round) = first_round(&bridge, &mut page, &["a"]).await;
@@ -144,7 +145,7 @@ async fn a_request_state_is_valid_only_for_its_token_and_request() {
     let mut foreign = foreign.try_clone().unwrap();
     let token = "Bearer another-token-0123456789abcdef".parse().unwrap();
     foreign.headers_mut().insert("authorization", token);
-    let refused = answer(http().execute(foreign).await.unwrap()).await;
+    let refused = rpc_response(http_client().execute(foreign).await.unwrap()).await;
     assert_eq!(refused["error"]["data"]["code"], "RequestStateInvalid");
 }
 
@@ -156,15 +157,15 @@ async fn a_request_state_from_before_a_restart_is_rejected_with_advice() {
     for state_key in [None, key] {
         let config = || Config {
             state_key: state_key.clone(),
-            ..on_free_port()
+            ..test_config()
         };
-        let former = bridge_with(config()).await;
+        let former = start_bridge_with(config()).await;
         let mut page = Page::with_tools(&former, "s", &[echo_tool()]).await;
         let (_, round) = first_round(&former, &mut page, &["a"]).await;
         drop(page);
         former.shutdown().await;
 
-        let bridge = bridge_with(config()).await;
+        let bridge = start_bridge_with(config()).await;
         let retry = json!({ "requestState": round["requestState"],
             "inputResponses": { "a": says("1") } });
         let refused = call(&bridge, retry).await;
@@ -182,26 +183,26 @@ async fn an_abandoned_call_is_cancelled_after_input_timeout() {
     let config = Config {
         input_timeout: Duration::from_millis(50),
         max_calls: 1,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let (id, _) = first_round(&bridge, &mut page, &["a"]).await;
     let cancelled = page
-        .hear_some(|message| match message {
+        .recv_matching(|message| match message {
             BridgeToPage::CallCancel(cancel) => Some(cancel),
             _ => None,
         })
         .await;
     assert_eq!(cancelled.request_id.0, id);
     assert!(cancelled.reason.contains("input_timeout"));
-    let (done, ()) = tokio::join!(call(&bridge, json!({})), page.echo());
+    let (done, ()) = tokio::join!(call(&bridge, json!({})), page.echo_call());
     assert_eq!(done["result"]["structuredContent"], json!({}));
 }
 
 #[tokio::test]
 async fn dropping_the_retry_cancels_the_call() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let (id, round) = first_round(&bridge, &mut page, &["a"]).await;
     let params = json!({ "name": "echo", "requestState": round["requestState"],
@@ -211,7 +212,7 @@ async fn dropping_the_retry_cancels_the_call() {
     assert_eq!(heard(&mut page).await.len(), 1);
     sent.abort();
     let cancelled = page
-        .hear_some(|message| match message {
+        .recv_matching(|message| match message {
             BridgeToPage::CallCancel(cancel) => Some(cancel.request_id),
             _ => None,
         })
@@ -221,7 +222,7 @@ async fn dropping_the_retry_cancels_the_call() {
 
 #[tokio::test]
 async fn prompts_and_resources_support_input_required() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[]).await;
     page.register_items(&[
         (Kind::Prompt, json!({ "name": "p" })),
@@ -243,7 +244,7 @@ async fn prompts_and_resources_support_input_required() {
     for (method, params, result) in cases {
         let handler = async {
             let id = page
-                .hear_some(|message| match message {
+                .recv_matching(|message| match message {
                     BridgeToPage::PromptGet(call) => Some(call.request_id),
                     BridgeToPage::ResourceRead(call) => Some(call.request_id),
                     _ => None,
@@ -259,7 +260,7 @@ async fn prompts_and_resources_support_input_required() {
         retry["inputResponses"] = json!({ "a": says("1") });
         let handler = async {
             heard(&mut page).await;
-            page.respond(&id, result.clone()).await;
+            page.respond_to(&id, result.clone()).await;
         };
         let (done, ()) = tokio::join!(send(&bridge, method, retry), handler);
         for (key, value) in result.as_object().unwrap() {
@@ -270,11 +271,11 @@ async fn prompts_and_resources_support_input_required() {
 
 #[tokio::test]
 async fn an_uncaught_missing_capability_is_error_32021() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let handler = async {
-        let call = page.call().await;
-        page.say_json(json!({ "type": "call-error", "requestId": call.request_id,
+        let call = page.recv_call().await;
+        page.send_json(json!({ "type": "call-error", "requestId": call.request_id,
             "code": "ClientCapabilityMissing", "message": "the client cannot sample",
             "data": { "requiredCapabilities": { "sampling": {} } } }))
             .await;
@@ -284,7 +285,7 @@ async fn an_uncaught_missing_capability_is_error_32021() {
     let (response, ()) = tokio::join!(request.send(), handler);
     let response = response.unwrap();
     assert_eq!(response.status(), 400);
-    let error = answer(response).await["error"].clone();
+    let error = rpc_response(response).await["error"].clone();
     assert_eq!(error["code"], -32021);
     assert_eq!(
         error["data"],
@@ -296,26 +297,30 @@ async fn an_uncaught_missing_capability_is_error_32021() {
 /// nobody was asked for.
 #[tokio::test]
 async fn an_invalid_client_request_fails_in_the_handler() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let handler = async {
-        let called = page.call().await;
+        let called = page.recv_call().await;
         let asked =
             json!({ "key": "a", "method": "elicitation/create", "params": { "message": 7 } });
-        page.say_json(
+        page.send_json(
             json!({ "type": "client-requests", "requestId": called.request_id,
             "requests": [asked] }),
         )
         .await;
         let heard = page
-            .hear_some(|message| match message {
+            .recv_matching(|message| match message {
                 BridgeToPage::ClientResponses(heard) => Some(heard.responses),
                 _ => None,
             })
             .await;
         let error = heard.into_iter().next().unwrap().error.unwrap();
-        page.answer(&called, json!(error.code)).await;
+        page.respond(&called, json!(error.code)).await;
     };
     let (done, ()) = tokio::join!(call(&bridge, json!({})), handler);
-    assert_eq!(text_of(&done["result"]), "ClientRequestFailed", "{done}");
+    assert_eq!(
+        result_text(&done["result"]),
+        "ClientRequestFailed",
+        "{done}"
+    );
 }

@@ -10,22 +10,22 @@ use std::time::Duration;
 use bridge::{App, ClientProfile, Config, Profile, Profiles, ServerHandle};
 use serde_json::{Value, json};
 
-pub(crate) use mcp_client::{Events, McpClient, answer, event, request};
-pub(crate) use page::{Page, Socket, close_as_gone, frame_of, raw};
+pub(crate) use mcp_client::{EventStream, McpClient, find_event, rpc_request, rpc_response};
+pub(crate) use page::{Page, Socket, close_going_away, next_frame, raw_json};
 
 pub(crate) const TOKEN: &str = "token-of-the-test-page-0123456789";
 
 /// No wait in these tests takes longer unless something is broken.
-const PATIENCE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Waits for something that must happen.
-pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future)
+pub(crate) async fn with_deadline<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(DEADLINE, future)
         .await
         .unwrap_or_else(|_| panic!("no {what} in time"))
 }
 
-pub(crate) fn on_free_port() -> Config {
+pub(crate) fn test_config() -> Config {
     Config {
         bind: ([127, 0, 0, 1], 0).into(),
         ..Config::default()
@@ -33,16 +33,16 @@ pub(crate) fn on_free_port() -> Config {
 }
 
 /// What the MCP client of these tests takes.
-pub(crate) fn taken_by_the_client(profile: Profile) -> Profiles {
+pub(crate) fn test_client_profile(profile: Profile) -> Profiles {
     let name = "door-test".to_owned();
     Profiles::new(vec![ClientProfile { name, profile }])
 }
 
-pub(crate) async fn bridge() -> ServerHandle {
-    bridge_with(on_free_port()).await
+pub(crate) async fn start_bridge() -> ServerHandle {
+    start_bridge_with(test_config()).await
 }
 
-pub(crate) async fn bridge_with(config: Config) -> ServerHandle {
+pub(crate) async fn start_bridge_with(config: Config) -> ServerHandle {
     bridge::serve(config, App::default()).await.unwrap()
 }
 
@@ -50,7 +50,7 @@ pub(crate) async fn bridge_with(config: Config) -> ServerHandle {
 ///
 /// The bridge's reqwest has TLS: it wants a provider, and making a client reads the system's
 /// certificate authorities.
-pub(crate) fn http() -> reqwest::Client {
+pub(crate) fn http_client() -> reqwest::Client {
     static HTTP: LazyLock<reqwest::Client> = LazyLock::new(|| {
         let provider = rustls::crypto::ring::default_provider();
         provider.install_default().unwrap();
@@ -67,25 +67,31 @@ pub(crate) fn echo_tool() -> Value {
 }
 
 /// `POST /tool-call`: status and body.
-pub(crate) async fn tool_call(bridge: &ServerHandle, tool: &str, input: Value) -> (u16, Value) {
-    tool_call_at(&bridge.url(), tool, input).await
+pub(crate) async fn post_tool_call(
+    bridge: &ServerHandle,
+    tool: &str,
+    input: Value,
+) -> (u16, Value) {
+    post_tool_call_to(&bridge.url(), tool, input).await
 }
 
 /// The same for a bridge that is stopped meanwhile.
-pub(crate) async fn tool_call_at(bridge: &str, tool: &str, input: Value) -> (u16, Value) {
+pub(crate) async fn post_tool_call_to(bridge: &str, tool: &str, input: Value) -> (u16, Value) {
     let body = json!({ "toolName": tool, "toolInput": input });
-    let response = http()
+    let response = http_client()
         .post(format!("{bridge}/tool-call"))
         .bearer_auth(TOKEN)
         .json(&body)
         .send();
-    let response = soon("answer to /tool-call", response).await.unwrap();
+    let response = with_deadline("answer to /tool-call", response)
+        .await
+        .unwrap();
     let status = response.status().as_u16();
     (status, response.json().await.unwrap())
 }
 
 /// The text of a result's only block.
-pub(crate) fn text_of(result: &Value) -> &str {
+pub(crate) fn result_text(result: &Value) -> &str {
     result["content"][0]["text"]
         .as_str()
         .unwrap_or_else(|| panic!("no text in {result}"))

@@ -17,9 +17,9 @@ fn capped(bytes: usize, results: Results) -> Config {
         patience: None,
     };
     Config {
-        profiles: taken_by_the_client(profile),
+        profiles: test_client_profile(profile),
         results,
-        ..on_free_port()
+        ..test_config()
     }
 }
 
@@ -31,8 +31,8 @@ fn promising_tool() -> Value {
 async fn answer_text(client: &McpClient, page: &mut Page, tool: &str, result: Value) -> String {
     let params = json!({ "name": tool, "arguments": {} });
     let response = async {
-        let response = client.post(&request(1, "tools/call", params)).await;
-        let text = soon("answer", response.text()).await.unwrap();
+        let response = client.post(&rpc_request(1, "tools/call", params)).await;
+        let text = with_deadline("answer", response.text()).await.unwrap();
         if text.starts_with('{') {
             return text;
         }
@@ -41,8 +41,8 @@ async fn answer_text(client: &McpClient, page: &mut Page, tool: &str, result: Va
         answers.next_back().unwrap().to_owned()
     };
     let handler = async {
-        let call = page.call().await;
-        page.answer(&call, result).await;
+        let call = page.recv_call().await;
+        page.respond(&call, result).await;
         call
     };
     let (text, _call): (String, ToolCall) = tokio::join!(response, handler);
@@ -81,7 +81,7 @@ async fn read_parts(client: &McpClient, handle: &str) -> String {
 
 #[tokio::test]
 async fn long_text_is_truncated_and_the_rest_is_read_with_get_result() {
-    let bridge = bridge_with(capped(CAP, Results::default())).await;
+    let bridge = start_bridge_with(capped(CAP, Results::default())).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     for piece in ["x", "\"\\\n", "é→😀"] {
@@ -90,7 +90,7 @@ async fn long_text_is_truncated_and_the_rest_is_read_with_get_result() {
         assert_eq!(result["isError"], false);
         let shown = last_text(&result);
         assert!(text.starts_with(shown) && shown.len() > 1_000);
-        let note = text_of(&result);
+        let note = result_text(&result);
         assert!(
             note.contains(&format!("first {} of {}", shown.len(), text.len())),
             "{note}"
@@ -117,7 +117,7 @@ async fn long_text_is_truncated_and_the_rest_is_read_with_get_result() {
 
 #[tokio::test]
 async fn a_client_without_a_limit_reads_the_stored_result_as_a_resource() {
-    let bridge = bridge_with(capped(CAP, Results::default())).await;
+    let bridge = start_bridge_with(capped(CAP, Results::default())).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let text = "x".repeat(30_000);
@@ -157,28 +157,28 @@ async fn stateless_request(
         .or(params["name"].as_str())
         .unwrap()
         .to_owned();
-    let request = http()
+    let request = http_client()
         .post(format!("{}/mcp", bridge.url()))
         .bearer_auth(token)
         .header("mcp-protocol-version", "2026-07-28")
         .header("mcp-method", method)
         .header("mcp-name", name)
-        .json(&request(1, method, params));
-    answer(soon("answer", request.send()).await.unwrap()).await
+        .json(&rpc_request(1, method, params));
+    rpc_response(with_deadline("answer", request.send()).await.unwrap()).await
 }
 
 #[tokio::test]
 async fn the_duplicate_of_structured_content_is_dropped_first() {
-    let bridge = bridge_with(capped(CAP, Results::default())).await;
+    let bridge = start_bridge_with(capped(CAP, Results::default())).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), promising_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let value = json!({ "text": "x".repeat(15_000) });
     let plain = answer_of(&client, &mut page, "echo", value.clone()).await;
-    assert_eq!(text_of(&plain), value.to_string());
+    assert_eq!(result_text(&plain), value.to_string());
     assert_eq!(plain.get("structuredContent"), None);
     let promised = answer_of(&client, &mut page, "promising", value.clone()).await;
     assert_eq!(promised["structuredContent"], value);
-    assert!(text_of(&promised).contains("structuredContent"));
+    assert!(result_text(&promised).contains("structuredContent"));
 
     let huge = json!({ "text": "x".repeat(30_000) });
     let failed = answer_of(&client, &mut page, "promising", huge.clone()).await;
@@ -193,8 +193,8 @@ async fn the_duplicate_of_structured_content_is_dropped_first() {
     let arguments = json!({ "tool_name": "promising" });
     let call = async {
         tokio::join!(client.call("call_session_tool", arguments), async {
-            let call = page.call().await;
-            page.answer(&call, huge.clone()).await;
+            let call = page.recv_call().await;
+            page.respond(&call, huge.clone()).await;
         })
     };
     let (answer, ()) = call.await;
@@ -204,14 +204,14 @@ async fn the_duplicate_of_structured_content_is_dropped_first() {
 
 #[tokio::test]
 async fn an_image_over_the_limit_is_omitted_as_a_whole() {
-    let bridge = bridge_with(capped(CAP, Results::default())).await;
+    let bridge = start_bridge_with(capped(CAP, Results::default())).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let image = |bytes: usize| json!(format!("data:image/png;base64,{}", "A".repeat(bytes)));
     let whole = answer_of(&client, &mut page, "echo", image(10_000)).await;
     assert_eq!(whole["content"][0]["type"], "image");
     let left_out = answer_of(&client, &mut page, "echo", image(100_000)).await;
-    let note = text_of(&left_out);
+    let note = result_text(&left_out);
     assert!(note.contains("image/png left out"), "{note}");
     let handle = left_out["_meta"]["mcp-web/cut"]["handle"].as_str().unwrap();
     let again = get(&client, json!({ "handle": handle })).await;
@@ -227,15 +227,15 @@ async fn rest_results_are_never_truncated() {
             ..Results::default()
         },
     );
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let text = "x".repeat(100_000);
     let handler = async {
-        let call = page.call().await;
-        page.answer(&call, json!(text)).await;
+        let call = page.recv_call().await;
+        page.respond(&call, json!(text)).await;
     };
-    let ((_, result), ()) = tokio::join!(tool_call(&bridge, "echo", json!({})), handler);
-    assert_eq!(text_of(&result), text);
+    let ((_, result), ()) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), handler);
+    assert_eq!(result_text(&result), text);
 }
 
 #[tokio::test]
@@ -244,9 +244,9 @@ async fn clients_without_a_profile_get_max_client_result_bytes() {
         max_client_result_bytes: CAP,
         ..Results::default()
     };
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         results,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
@@ -261,14 +261,14 @@ async fn results_that_cannot_be_stored_are_reported_as_lost() {
         max_kept_bytes: 50_000,
         ..Results::default()
     };
-    let bridge = bridge_with(capped(CAP, results)).await;
+    let bridge = start_bridge_with(capped(CAP, results)).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let first = answer_of(&client, &mut page, "echo", json!("x".repeat(30_000))).await;
     let first = first["_meta"]["mcp-web/cut"]["handle"].as_str().unwrap();
     assert_eq!(read_parts(&client, first).await.len(), 30_000);
     let lost = answer_of(&client, &mut page, "echo", json!("x".repeat(60_000))).await;
-    let note = text_of(&lost);
+    let note = result_text(&lost);
     assert!(
         note.contains("could not be kept") && note.contains("max_kept_bytes"),
         "{note}"
@@ -284,7 +284,7 @@ async fn results_that_cannot_be_stored_are_reported_as_lost() {
 
 #[tokio::test]
 async fn oversized_resources_and_prompts_fail_with_their_size() {
-    let bridge = bridge_with(capped(CAP, Results::default())).await;
+    let bridge = start_bridge_with(capped(CAP, Results::default())).await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     let items = [
         (
@@ -298,13 +298,13 @@ async fn oversized_resources_and_prompts_fail_with_their_size() {
     let text = "é".repeat(15_000);
     let handler = async |page: &mut Page, result: Value| {
         let call = page
-            .hear_some(|message| match message {
+            .recv_matching(|message| match message {
                 BridgeToPage::ResourceRead(read) => Some(read.request_id),
                 BridgeToPage::PromptGet(prompt) => Some(prompt.request_id),
                 _ => None,
             })
             .await;
-        page.respond(&call, result).await;
+        page.respond_to(&call, result).await;
     };
     let contents = json!({ "contents": [{ "uri": "board://cards", "text": text }] });
     let read = client.request("resources/read", json!({ "uri": "board://cards" }));
@@ -329,19 +329,19 @@ async fn oversized_resources_and_prompts_fail_with_their_size() {
 /// Large answers are made on other threads where there are some.
 #[tokio::test(flavor = "multi_thread")]
 async fn large_results_arrive_complete_in_both_eras() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), promising_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let text = "é\"\n".repeat(500_000);
     let result = answer_text(&client, &mut page, "echo", json!(text)).await;
     let result: Value = serde_json::from_str(&result).unwrap();
-    assert!(text_of(&result["result"]) == text);
+    assert!(result_text(&result["result"]) == text);
 
     let value = json!({ "rows": vec![json!({ "text": "é", "n": 1 }); 20_000] });
     let params = json!({ "name": "promising", "arguments": {} });
     let handler = async {
-        let call = page.call().await;
-        page.answer(&call, value.clone()).await;
+        let call = page.recv_call().await;
+        page.respond(&call, value.clone()).await;
     };
     let call = stateless_request(&bridge, TOKEN, "tools/call", params);
     let (result, ()) = tokio::join!(call, handler);
@@ -350,12 +350,12 @@ async fn large_results_arrive_complete_in_both_eras() {
 
 #[tokio::test]
 async fn handlers_see_the_limits_of_the_client() {
-    let bridge = bridge_with(capped(CAP, Results::default())).await;
+    let bridge = start_bridge_with(capped(CAP, Results::default())).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let handler = async {
-        let call = page.call().await;
-        page.answer(&call, json!("done")).await;
+        let call = page.recv_call().await;
+        page.respond(&call, json!("done")).await;
         call.context.client.unwrap().limits.unwrap()
     };
     let (_, limits) = tokio::join!(client.call("echo", json!({})), handler);
@@ -365,7 +365,7 @@ async fn handlers_see_the_limits_of_the_client() {
 
 #[tokio::test]
 async fn the_stored_result_uri_prefix_is_reserved() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     let item = json!({ "uri": "mcp-web://results/h", "name": "mine" });
     let registered = page.register_items(&[(Kind::Resource, item)]).await;
@@ -376,9 +376,9 @@ async fn the_stored_result_uri_prefix_is_reserved() {
 #[tokio::test]
 async fn claude_code_gets_whole_images_and_text_within_its_character_limit() {
     let own = json!({ "name": "own", "_meta": { "anthropic/maxResultSizeChars": 90_000 } });
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), own]).await;
-    let client = McpClient::named(&bridge, "claude-code").await;
+    let client = McpClient::connect_as(&bridge, "claude-code").await;
     let called = async |page: &mut Page, tool: &str, result: Value| {
         let text = answer_text(&client, page, tool, result).await;
         serde_json::from_str::<Value>(&text).unwrap()["result"].take()
@@ -390,9 +390,9 @@ async fn claude_code_gets_whole_images_and_text_within_its_character_limit() {
     // Characters count, not bytes.
     let fits = "é".repeat(50_000);
     let result = called(&mut page, "echo", json!(fits)).await;
-    assert!(text_of(&result) == fits);
+    assert!(result_text(&result) == fits);
     let result = called(&mut page, "echo", json!("x".repeat(50_001))).await;
-    let note = text_of(&result);
+    let note = result_text(&result);
     assert!(
         note.starts_with("[Cut:") && note.contains("get_result"),
         "{note}"
@@ -403,9 +403,9 @@ async fn claude_code_gets_whole_images_and_text_within_its_character_limit() {
     // A tool may say that it has more, and Claude Code listens.
     let more = "x".repeat(90_000);
     let result = called(&mut page, "own", json!(more)).await;
-    assert!(text_of(&result) == more);
+    assert!(result_text(&result) == more);
     let result = called(&mut page, "own", json!("x".repeat(90_001))).await;
-    assert!(text_of(&result).starts_with("[Cut:"));
+    assert!(result_text(&result).starts_with("[Cut:"));
     // Another client goes by no such number.
     let other = McpClient::connect(&bridge, TOKEN).await;
     let text = answer_text(&other, &mut page, "own", json!("x".repeat(90_001))).await;
@@ -421,9 +421,9 @@ async fn the_configured_text_limit_is_published_to_claude_code() {
     let name = "claude-code".to_owned();
     let config = Config {
         profiles: bridge::Profiles::new(vec![bridge::ClientProfile { name, profile }]),
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let own = json!({ "name": "own", "_meta": { "anthropic/maxResultSizeChars": 90_000 } });
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), own]).await;
     let published = async |client: &McpClient| {
@@ -435,7 +435,7 @@ async fn the_configured_text_limit_is_published_to_claude_code() {
         };
         [of("echo"), of("own"), of("get_result")]
     };
-    let client = McpClient::named(&bridge, "claude-code").await;
+    let client = McpClient::connect_as(&bridge, "claude-code").await;
     assert_eq!(
         published(&client).await,
         [json!(200_000), json!(90_000), json!(200_000)]
@@ -455,39 +455,41 @@ const HTTPX2: &str = "python-httpx2/2.12.0";
 
 #[tokio::test]
 async fn events_for_httpx2_are_at_most_1_mib_and_bodies_are_unlimited() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let large = "x".repeat(3_000_000);
     // What can be asked gets events only.
-    let able = McpClient::with_agent(&bridge, HTTPX2, json!({ "elicitation": {} })).await;
+    let able =
+        McpClient::connect_with_user_agent(&bridge, HTTPX2, json!({ "elicitation": {} })).await;
     let cut = answer_text(&able, &mut page, "echo", json!(large)).await;
     assert!(cut.len() <= 1024 * 1024, "{}", cut.len());
     let cut: Value = serde_json::from_str(&cut).unwrap();
     assert!(
-        text_of(&cut["result"]).contains("get_result"),
+        result_text(&cut["result"]).contains("get_result"),
         "{}",
-        text_of(&cut["result"])
+        result_text(&cut["result"])
     );
-    let plain = McpClient::with_agent(&bridge, HTTPX2, json!({})).await;
+    let plain = McpClient::connect_with_user_agent(&bridge, HTTPX2, json!({})).await;
     let whole = answer_text(&plain, &mut page, "echo", json!(large)).await;
     let whole: Value = serde_json::from_str(&whole).unwrap();
-    assert!(text_of(&whole["result"]) == large);
+    assert!(result_text(&whole["result"]) == large);
     // A stream that has begun ends with an event.
     let params = json!({ "name": "echo", "arguments": {}, "_meta": { "progressToken": 7 } });
-    let call = request(1, "tools/call", params);
+    let call = rpc_request(1, "tools/call", params);
     let handler = async {
-        let call = page.call().await;
+        let call = page.recv_call().await;
         let progress =
             json!({ "type": "call-progress", "requestId": call.request_id, "progress": 1 });
-        page.say_json(progress).await;
-        page.answer(&call, json!(large)).await;
+        page.send_json(progress).await;
+        page.respond(&call, json!(large)).await;
     };
     let (response, ()) = tokio::join!(plain.post(&call), handler);
-    let text = soon("answer", response.text()).await.unwrap();
+    let text = with_deadline("answer", response.text()).await.unwrap();
     let longest = text.lines().map(str::len).max().unwrap();
     assert!((900_000..=1024 * 1024).contains(&longest), "{longest}");
     // Others read longer events.
-    let other = McpClient::with_capabilities(&bridge, TOKEN, json!({ "elicitation": {} })).await;
+    let other =
+        McpClient::connect_with_capabilities(&bridge, TOKEN, json!({ "elicitation": {} })).await;
     let whole = answer_text(&other, &mut page, "echo", json!(large)).await;
     assert!(whole.len() > 3_000_000);
 }

@@ -12,9 +12,9 @@ async fn realms_pages_and_mcp_sessions_are_limited() {
         max_realms: 1,
         max_sessions: 1,
         max_clients: 1,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     for (session, token, code, setting) in [
         (
@@ -32,7 +32,7 @@ async fn realms_pages_and_mcp_sessions_are_limited() {
     ] {
         let mut refused = Page::open(&bridge, session, None).await;
         refused.authenticate(session, token).await;
-        let BridgeToPage::AuthenticationFailed(failure) = refused.hear().await else {
+        let BridgeToPage::AuthenticationFailed(failure) = refused.recv().await else {
             panic!("{session} was let in")
         };
         assert_eq!(failure.code, code);
@@ -41,13 +41,13 @@ async fn realms_pages_and_mcp_sessions_are_limited() {
     let client = McpClient::connect(&bridge, TOKEN).await;
     // One that is idle would make room.
     let _stream = client.listen().await;
-    let initialize = request(
+    let initialize = rpc_request(
         0,
         "initialize",
         json!({ "protocolVersion": "2025-06-18",
         "capabilities": {}, "clientInfo": { "name": "second", "version": "1" } }),
     );
-    let response = http()
+    let response = http_client()
         .post(format!("{}/mcp", bridge.url()))
         .bearer_auth(TOKEN)
         .json(&initialize)
@@ -62,26 +62,26 @@ async fn realms_pages_and_mcp_sessions_are_limited() {
     );
 
     // A place that is free again is given again.
-    page.go_away().await;
+    page.close().await;
     let next = Page::connect(&bridge, "next", TOKEN).await;
-    next.go_away().await;
+    next.close().await;
 }
 
 #[tokio::test]
 async fn max_mcp_sessions_applies_across_all_tokens() {
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         max_mcp_sessions: 1,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     let _client = McpClient::connect(&bridge, TOKEN).await;
-    let initialize = request(
+    let initialize = rpc_request(
         0,
         "initialize",
         json!({ "protocolVersion": "2025-06-18",
         "capabilities": {}, "clientInfo": { "name": "second", "version": "1" } }),
     );
-    let response = http()
+    let response = http_client()
         .post(format!("{}/mcp", bridge.url()))
         .bearer_auth("token-of-somebody-else-0123456789")
         .json(&initialize)
@@ -105,17 +105,17 @@ async fn max_pending_pages_limits_unauthenticated_pages() {
         max_pending_pages: 1,
         ..Tabs::default()
     };
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         tabs,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     let mut first = Page::open(&bridge, "a", None).await;
     let mut second = Page::open(&bridge, "b", None).await;
     // Which of the two was counted first is the bridge's affair.
     let (refused, mut other) = tokio::select! {
-        closed = first.closed() => (closed, second),
-        closed = second.closed() => (closed, first),
+        closed = first.recv_close() => (closed, second),
+        closed = second.recv_close() => (closed, first),
     };
     assert_eq!(refused.0, 1013, "{}", refused.1);
     assert!(refused.1.contains("max_pending_pages"), "{}", refused.1);
@@ -127,9 +127,9 @@ async fn definitions_and_their_bytes_are_limited_per_page() {
     let config = Config {
         max_definitions: 2,
         max_definition_bytes: 500,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     let answer = page
         .register(&[
@@ -157,76 +157,88 @@ async fn definitions_and_their_bytes_are_limited_per_page() {
 
 #[tokio::test]
 async fn calls_in_flight_are_limited_and_their_slots_released() {
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         max_calls: 1,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let meanwhile = async {
-        let call = page.call().await;
-        let (_, refused) = tool_call(&bridge, "echo", json!({})).await;
+        let call = page.recv_call().await;
+        let (_, refused) = post_tool_call(&bridge, "echo", json!({})).await;
         assert_eq!(
             refused["_meta"]["mcp-web/error"]["code"],
             "CallLimitExceeded"
         );
-        assert!(text_of(&refused).contains("max_calls"), "{refused}");
-        page.answer(&call, json!({})).await;
+        assert!(result_text(&refused).contains("max_calls"), "{refused}");
+        page.respond(&call, json!({})).await;
     };
-    let (first, ()) = tokio::join!(tool_call(&bridge, "echo", json!({})), meanwhile);
+    let (first, ()) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), meanwhile);
     assert!(first.1.get("isError").is_none(), "{}", first.1);
-    let (again, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 1 })), page.echo());
+    let (again, ()) = tokio::join!(
+        post_tool_call(&bridge, "echo", json!({ "n": 1 })),
+        page.echo_call()
+    );
     assert_eq!(again.1["structuredContent"]["n"], 1);
 }
 
 #[tokio::test]
 async fn a_result_over_the_limit_fails_only_its_call() {
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         max_result_bytes: 1000,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let reply = async {
-        let call = page.call().await;
-        page.answer(&call, json!("x".repeat(2000))).await;
+        let call = page.recv_call().await;
+        page.respond(&call, json!("x".repeat(2000))).await;
     };
-    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({})), reply);
+    let (answer, ()) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), reply);
     assert_eq!(answer.1["_meta"]["mcp-web/error"]["code"], "ResultTooLarge");
-    assert!(text_of(&answer.1).contains("2002 bytes") && text_of(&answer.1).contains("1000"));
-    let (again, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 1 })), page.echo());
+    assert!(
+        result_text(&answer.1).contains("2002 bytes") && result_text(&answer.1).contains("1000")
+    );
+    let (again, ()) = tokio::join!(
+        post_tool_call(&bridge, "echo", json!({ "n": 1 })),
+        page.echo_call()
+    );
     assert_eq!(again.1["structuredContent"]["n"], 1);
 }
 
 #[tokio::test]
 async fn a_result_at_the_default_limit_passes() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let text = "x".repeat(Config::default().max_result_bytes - 2);
     let reply = async {
-        let call = page.call().await;
-        page.answer(&call, json!(text)).await;
+        let call = page.recv_call().await;
+        page.respond(&call, json!(text)).await;
     };
-    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({})), reply);
-    assert_eq!(text_of(&answer.1).len(), text.len());
+    let (answer, ()) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), reply);
+    assert_eq!(result_text(&answer.1).len(), text.len());
 }
 
 #[tokio::test]
 async fn a_call_without_a_response_times_out() {
     let timeout = std::time::Duration::from_millis(50);
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         call_timeout: timeout,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let (answer, _) = tokio::join!(tool_call(&bridge, "echo", json!({})), page.call());
+    let (answer, _) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), page.recv_call());
     assert_eq!(
         answer.1["_meta"]["mcp-web/error"]["code"], "CallTimeout",
         "{}",
         answer.1
     );
-    assert!(text_of(&answer.1).contains("call_timeout"), "{}", answer.1);
+    assert!(
+        result_text(&answer.1).contains("call_timeout"),
+        "{}",
+        answer.1
+    );
 }
 
 #[tokio::test]
@@ -235,22 +247,22 @@ async fn a_page_that_does_not_read_is_disconnected_and_its_calls_fail() {
         max_calls: 100,
         call_receipt: std::time::Duration::from_millis(20),
         page_grace: std::time::Duration::from_millis(50),
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let _deaf = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     // More than the sockets of both sides and the outbox hold.
     let text = "x".repeat(100_000);
     let callers = (0..100).map(|_| async {
         loop {
-            let (_, answer) = tool_call(&bridge, "echo", json!({ "text": text })).await;
+            let (_, answer) = post_tool_call(&bridge, "echo", json!({ "text": text })).await;
             let code = answer["_meta"]["mcp-web/error"]["code"].clone();
             if code != "PageSuspended" {
                 return code;
             }
         }
     });
-    let codes = soon("answers", futures_util::future::join_all(callers)).await;
+    let codes = with_deadline("answers", futures_util::future::join_all(callers)).await;
     // Those that came after the cut found nobody.
     assert!(
         codes
@@ -266,12 +278,12 @@ async fn a_page_silent_for_three_heartbeats_is_disconnected() {
     let config = Config {
         heartbeat: short,
         page_grace: short,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     // After the call the page reads no more, so that it answers no ping either.
-    let (answer, _) = tokio::join!(tool_call(&bridge, "echo", json!({})), page.call());
+    let (answer, _) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), page.recv_call());
     assert_eq!(
         answer.1["_meta"]["mcp-web/error"]["code"], "PageGone",
         "{}",
@@ -283,15 +295,15 @@ async fn a_page_silent_for_three_heartbeats_is_disconnected() {
 async fn waiting_clients_over_the_limit_are_served_without_notifications() {
     let config = Config {
         max_realms: 1,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let _waiting = McpClient::connect(&bridge, "token-of-the-waiting-client-0123456789").await;
     let beyond = McpClient::connect(&bridge, TOKEN).await;
     assert_eq!(beyond.tool_names().await.len(), 5);
     // The page is not told of the client, and the client finds the page when it asks.
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
-    let BridgeToPage::Clients(known) = page.hear().await else {
+    let BridgeToPage::Clients(known) = page.recv().await else {
         panic!("the clients come first")
     };
     assert!(known.clients.is_empty(), "{known:?}");
@@ -302,7 +314,7 @@ async fn waiting_clients_over_the_limit_are_served_without_notifications() {
 #[tokio::test]
 async fn shutdown_does_not_wait_for_an_unfinished_request() {
     use tokio::io::AsyncWriteExt;
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut slow = tokio::net::TcpStream::connect(bridge.local_addr())
         .await
         .unwrap();
@@ -312,5 +324,5 @@ async fn shutdown_does_not_wait_for_an_unfinished_request() {
         bridge.local_addr()
     );
     slow.write_all(head.as_bytes()).await.unwrap();
-    soon("shutdown", bridge.shutdown()).await;
+    with_deadline("shutdown", bridge.shutdown()).await;
 }

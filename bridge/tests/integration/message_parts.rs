@@ -10,12 +10,15 @@ use futures_util::future::join;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::kit::{Page, bridge, bridge_with, echo_tool, on_free_port, raw, text_of, tool_call};
+use crate::kit::{
+    Page, echo_tool, post_tool_call, raw_json, result_text, start_bridge, start_bridge_with,
+    test_config,
+};
 
 async fn send_in_parts(page: &mut Page, message: &PageToBridge) -> usize {
     let mut frames = 0;
     for part in split(&message.encode(), 1) {
-        page.send(Message::Text(part.into())).await.unwrap();
+        page.send_frame(Message::Text(part.into())).await.unwrap();
         frames += 1;
     }
     frames
@@ -25,36 +28,40 @@ async fn send_in_parts(page: &mut Page, message: &PageToBridge) -> usize {
 async fn a_result_larger_than_any_frame_arrives_in_parts() {
     let config = Config {
         max_result_bytes: 2 * MAX_FRAME_BYTES,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "a", &[echo_tool()]).await;
     let text = "é".repeat(MAX_FRAME_BYTES / 2 + 1000);
     let answering = async {
-        let large = page.call().await;
+        let large = page.recv_call().await;
         let response = PageToBridge::CallResponse(CallResponse {
             request_id: large.request_id,
-            result: Some(raw(&json!(text))),
+            result: Some(raw_json(&json!(text))),
             content: None,
             structured_content: None,
             meta: None,
         });
         assert!(send_in_parts(&mut page, &response).await > 60);
     };
-    let ((status, answer), ()) = join(tool_call(&bridge, "echo", json!({})), answering).await;
+    let ((status, answer), ()) = join(post_tool_call(&bridge, "echo", json!({})), answering).await;
     assert_eq!(status, 200);
-    assert!(text_of(&answer) == text, "{} bytes", text_of(&answer).len());
+    assert!(
+        result_text(&answer) == text,
+        "{} bytes",
+        result_text(&answer).len()
+    );
 }
 
 #[tokio::test]
 async fn long_arguments_reach_the_page_in_parts() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "a", &[echo_tool()]).await;
     let text = "x".repeat(2 * PART_BYTES);
     let answering = async {
         let mut parts = 0;
         loop {
-            let Some(Message::Text(frame)) = page.frame().await else {
+            let Some(Message::Text(frame)) = page.recv_frame().await else {
                 panic!("no text")
             };
             if frame.starts_with('#') {
@@ -66,7 +73,7 @@ async fn long_arguments_reach_the_page_in_parts() {
             }
         }
     };
-    let call = tool_call(&bridge, "echo", json!({ "text": text }));
+    let call = post_tool_call(&bridge, "echo", json!({ "text": text }));
     let parts = tokio::select! {
         parts = answering => parts,
         (_, answer) = call => panic!("{answer}"),
@@ -76,7 +83,7 @@ async fn long_arguments_reach_the_page_in_parts() {
 
 #[tokio::test]
 async fn invalid_parts_close_the_page() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let too_large = |size: usize| {
         let part = "x".repeat(PART_BYTES);
         let parts = (0..=size / PART_BYTES).map(move |_| format!("#+1 {part}"));
@@ -96,13 +103,17 @@ async fn invalid_parts_close_the_page() {
         let mut page = Page::with_tools(&bridge, "a", &[echo_tool()]).await;
         for frame in frames {
             // The bridge may have closed already.
-            let _ = page.send(Message::Text(frame.into())).await;
+            let _ = page.send_frame(Message::Text(frame.into())).await;
         }
-        let (code, reason) = page.closed().await;
+        let (code, reason) = page.recv_close().await;
         assert_eq!(code, expected, "{reason}");
     }
     // Nothing of it is left in the way of a healthy page.
     let mut page = Page::with_tools(&bridge, "b", &[echo_tool()]).await;
-    let ((_, answer), ()) = join(tool_call(&bridge, "echo", json!({ "n": 1 })), page.echo()).await;
+    let ((_, answer), ()) = join(
+        post_tool_call(&bridge, "echo", json!({ "n": 1 })),
+        page.echo_call(),
+    )
+    .await;
     assert_eq!(answer["structuredContent"], json!({ "n": 1 }));
 }

@@ -14,7 +14,7 @@ use crate::kit::*;
 
 #[tokio::test]
 async fn each_tool_registration_is_acknowledged_separately() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     let answer = page
         .register(&[
@@ -45,7 +45,7 @@ async fn each_tool_registration_is_acknowledged_separately() {
 
 #[tokio::test]
 async fn an_unregistered_tool_is_no_longer_listed() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), json!({ "name": "other" })]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     assert!(client.tool_names().await.contains(&"echo".to_owned()));
@@ -58,14 +58,14 @@ async fn an_unregistered_tool_is_no_longer_listed() {
         registration_id: RegistrationId::from("u"),
         items: vec![tool("echo"), tool("never there")],
     };
-    page.say(PageToBridge::Unregister(gone)).await;
+    page.send(PageToBridge::Unregister(gone)).await;
     let answer = loop {
-        if let BridgeToPage::Unregistered(answer) = page.hear().await {
+        if let BridgeToPage::Unregistered(answer) = page.recv().await {
             break answer;
         }
     };
     assert_eq!(answer.items, [tool("echo")]);
-    event(&mut events, |event| {
+    find_event(&mut events, |event| {
         event["method"] == "notifications/tools/list_changed"
     })
     .await;
@@ -78,22 +78,22 @@ async fn an_unregistered_tool_is_no_longer_listed() {
 
 #[tokio::test]
 async fn calls_fail_at_once_when_their_page_closes() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let leave = |page: Page, by_message: bool| async move {
         let mut page = page;
-        page.call().await;
+        page.recv_call().await;
         let left_at = Instant::now();
         if by_message {
-            page.say(PageToBridge::Leaving {}).await;
+            page.send(PageToBridge::Leaving {}).await;
         } else {
-            page.go_away().await;
+            page.close().await;
         }
         left_at
     };
     for by_message in [false, true] {
         let page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
         let (answer, left_at) = tokio::join!(
-            tool_call(&bridge, "echo", json!({})),
+            post_tool_call(&bridge, "echo", json!({})),
             leave(page, by_message)
         );
         let after = left_at.elapsed();
@@ -111,16 +111,19 @@ async fn calls_fail_at_once_when_their_page_closes() {
 
 #[tokio::test]
 async fn a_reconnected_page_can_answer_a_pending_call() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let answer_later = async {
-        let call = page.call().await;
+        let call = page.recv_call().await;
         drop(page);
         let mut back = Page::connect(&bridge, "s", TOKEN).await;
-        back.answer(&call, json!({ "n": 5 })).await;
+        back.respond(&call, json!({ "n": 5 })).await;
         back
     };
-    let (answer, _back) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 5 })), answer_later);
+    let (answer, _back) = tokio::join!(
+        post_tool_call(&bridge, "echo", json!({ "n": 5 })),
+        answer_later
+    );
     assert_eq!(
         answer.1["structuredContent"],
         json!({ "n": 5 }),
@@ -133,15 +136,15 @@ async fn a_reconnected_page_can_answer_a_pending_call() {
 async fn calls_fail_when_the_page_does_not_reconnect_within_page_grace() {
     let config = Config {
         page_grace: Duration::from_millis(50),
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let cut = async {
-        page.call().await;
+        page.recv_call().await;
         drop(page);
     };
-    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({})), cut);
+    let (answer, ()) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), cut);
     assert_eq!(
         answer.1["_meta"]["mcp-web/error"]["code"], "PageGone",
         "{}",
@@ -153,22 +156,22 @@ async fn calls_fail_when_the_page_does_not_reconnect_within_page_grace() {
 async fn an_unacknowledged_call_fails_and_is_cancelled() {
     let config = Config {
         call_receipt: Duration::from_millis(50),
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let (_, answer) = tool_call(&bridge, "echo", json!({})).await;
+    let (_, answer) = post_tool_call(&bridge, "echo", json!({})).await;
     assert_eq!(
         answer["_meta"]["mcp-web/error"]["code"], "PageSuspended",
         "{answer}"
     );
     assert!(
-        text_of(&answer).contains("Bring it to the front"),
+        result_text(&answer).contains("Bring it to the front"),
         "{answer}"
     );
     let mut heard = Vec::new();
     while heard.len() < 2 {
-        match page.hear().await {
+        match page.recv().await {
             BridgeToPage::ToolCall(call) => heard.push(("call", call.request_id)),
             BridgeToPage::CallCancel(cancel) => heard.push(("cancel", cancel.request_id)),
             _ => {}
@@ -180,17 +183,23 @@ async fn an_unacknowledged_call_fails_and_is_cancelled() {
 
 #[tokio::test]
 async fn a_second_connection_supersedes_the_first_only_with_the_same_token() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut old = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let mut stranger = Page::connect(&bridge, "s", "token-of-somebody-else-0123456789").await;
     stranger.register(&[echo_tool()]).await;
-    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 1 })), old.echo());
+    let (answer, ()) = tokio::join!(
+        post_tool_call(&bridge, "echo", json!({ "n": 1 })),
+        old.echo_call()
+    );
     assert_eq!(answer.1["structuredContent"]["n"], 1);
 
     let mut new = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let (code, _) = old.closed().await;
+    let (code, _) = old.recv_close().await;
     assert_eq!(code, 4001);
-    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 2 })), new.echo());
+    let (answer, ()) = tokio::join!(
+        post_tool_call(&bridge, "echo", json!({ "n": 2 })),
+        new.echo_call()
+    );
     assert_eq!(answer.1["structuredContent"]["n"], 2);
 }
 
@@ -198,18 +207,18 @@ async fn a_second_connection_supersedes_the_first_only_with_the_same_token() {
 async fn pages_receive_numbered_heartbeats() {
     let config = Config {
         heartbeat: Duration::from_millis(30),
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     for expected in 1..4 {
         let sequence = loop {
-            if let BridgeToPage::Heartbeat(heartbeat) = page.hear().await {
+            if let BridgeToPage::Heartbeat(heartbeat) = page.recv().await {
                 break heartbeat.sequence;
             }
         };
         assert_eq!(sequence, expected);
-        page.say(PageToBridge::HeartbeatAck(Heartbeat {
+        page.send(PageToBridge::HeartbeatAck(Heartbeat {
             sequence,
             answers: 0,
         }))
@@ -219,24 +228,24 @@ async fn pages_receive_numbered_heartbeats() {
 
 #[tokio::test]
 async fn sessions_list_title_focus_and_the_origin_header_but_not_a_claimed_origin() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::open(&bridge, "s", Some("http://localhost:5173")).await;
     let hello = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN,
         "sessionId": "s", "sessionName": "left", "origin": "https://bank.example", "pageTitle": "Board" });
-    page.send(Message::Text(hello.to_string().into()))
+    page.send_frame(Message::Text(hello.to_string().into()))
         .await
         .unwrap();
-    assert!(matches!(page.hear().await, BridgeToPage::Authenticated(_)));
+    assert!(matches!(page.recv().await, BridgeToPage::Authenticated(_)));
     let state = PageState {
         frozen: false,
         visibility: Visibility::Hidden,
         focused: true,
         page_title: Some("Board (2)".to_owned()),
     };
-    page.say(PageToBridge::PageState(state)).await;
+    page.send(PageToBridge::PageState(state)).await;
     // An answered registration shows that the message before it was heard.
     page.register(&[echo_tool()]).await;
-    let request = http()
+    let request = http_client()
         .get(format!("{}/sessions", bridge.url()))
         .bearer_auth(TOKEN)
         .send();
@@ -252,17 +261,20 @@ async fn sessions_list_title_focus_and_the_origin_header_but_not_a_claimed_origi
 
 #[tokio::test]
 async fn unknown_message_types_are_ignored_and_missing_fields_close_the_page() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    page.send(Message::Text(r#"{"type":"from-the-future","x":1}"#.into()))
+    page.send_frame(Message::Text(r#"{"type":"from-the-future","x":1}"#.into()))
         .await
         .unwrap();
-    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 1 })), page.echo());
+    let (answer, ()) = tokio::join!(
+        post_tool_call(&bridge, "echo", json!({ "n": 1 })),
+        page.echo_call()
+    );
     assert_eq!(answer.0, 200);
-    page.send(Message::Text(r#"{"type":"call-response"}"#.into()))
+    page.send_frame(Message::Text(r#"{"type":"call-response"}"#.into()))
         .await
         .unwrap();
-    let (code, reason) = page.closed().await;
+    let (code, reason) = page.recv_close().await;
     assert_eq!(code, 1008);
     assert!(
         reason.contains("call-response") && reason.contains("requestId"),
@@ -272,21 +284,21 @@ async fn unknown_message_types_are_ignored_and_missing_fields_close_the_page() {
 
 #[tokio::test]
 async fn shutdown_fails_calls_and_closes_pages_with_1012() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let url = bridge.url();
     let call = async {
         let body = json!({ "toolName": "echo" });
-        let request = http()
+        let request = http_client()
             .post(format!("{url}/tool-call"))
             .bearer_auth(TOKEN)
             .json(&body);
         request.send().await.unwrap().json::<Value>().await.unwrap()
     };
     let stop = async {
-        page.call().await;
-        soon("shutdown", bridge.shutdown()).await;
-        page.closed().await
+        page.recv_call().await;
+        with_deadline("shutdown", bridge.shutdown()).await;
+        page.recv_close().await
     };
     let (answer, closed) = tokio::join!(call, stop);
     assert_eq!(

@@ -32,14 +32,14 @@ async fn page_with_everything(bridge: &bridge::ServerHandle) -> Page {
 /// Answers one call with this result, and says what was asked.
 async fn serve(page: &mut Page, result: Value) -> Value {
     let call = page
-        .hear_some(|message| match &message {
+        .recv_matching(|message| match &message {
             BridgeToPage::PromptGet(call) => Some((call.request_id.clone(), message)),
             BridgeToPage::ResourceRead(call) => Some((call.request_id.clone(), message)),
             BridgeToPage::Completion(call) => Some((call.request_id.clone(), message)),
             _ => None,
         })
         .await;
-    page.respond(&call.0, result).await;
+    page.respond_to(&call.0, result).await;
     serde_json::from_str(&call.1.encode()).unwrap()
 }
 
@@ -58,7 +58,7 @@ async fn both_eras(bridge: &bridge::ServerHandle, method: &str, params: Value) -
 
 #[tokio::test]
 async fn prompts_resources_and_templates_are_listed_unchanged() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let _page = page_with_everything(&bridge).await;
     for answer in both_eras(&bridge, "prompts/list", json!({})).await {
         let prompts = &answer["result"]["prompts"];
@@ -88,7 +88,7 @@ async fn prompts_resources_and_templates_are_listed_unchanged() {
 
 #[tokio::test]
 async fn prompts_are_rendered_by_the_page() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = page_with_everything(&bridge).await;
     let messages = json!([{ "role": "user", "content": { "type": "text", "text": "Look at 7" } }]);
     let result = json!({ "description": "d", "messages": messages });
@@ -122,7 +122,7 @@ async fn prompts_are_rendered_by_the_page() {
 
 #[tokio::test]
 async fn resources_are_read_by_uri_and_by_template() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = page_with_everything(&bridge).await;
     let cases = [
         ("board://cards", Value::Null, Value::Null),
@@ -156,7 +156,7 @@ async fn resources_are_read_by_uri_and_by_template() {
 
 #[tokio::test]
 async fn builtin_resources_are_always_available() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let read = |uri: &str| both_eras(&bridge, "resources/read", json!({ "uri": uri }));
     let content = |answer: &Value| -> Value {
         let text = answer["result"]["contents"][0]["text"].as_str().unwrap();
@@ -173,7 +173,7 @@ async fn builtin_resources_are_always_available() {
 
 #[tokio::test]
 async fn completions_come_from_the_page_with_at_most_100_values() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = page_with_everything(&bridge).await;
     let params = json!({ "ref": { "type": "ref/prompt", "name": "review" },
         "argument": { "name": "card", "value": "Wr" }, "context": { "arguments": { "a": "b" } } });
@@ -212,19 +212,19 @@ async fn completions_come_from_the_page_with_at_most_100_values() {
 
 #[tokio::test]
 async fn resource_handler_errors_map_to_json_rpc_codes() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = page_with_everything(&bridge).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let cases = [("HandlerFailed", -32603), ("ResourceNotFound", -32002)];
     for (code, expected) in cases {
         let throwing = async {
             let id = page
-                .hear_some(|message| match message {
+                .recv_matching(|message| match message {
                     BridgeToPage::ResourceRead(call) => Some(call.request_id),
                     _ => None,
                 })
                 .await;
-            page.say_json(json!({ "type": "call-error", "requestId": id, "code": code,
+            page.send_json(json!({ "type": "call-error", "requestId": id, "code": code,
                 "message": "thrown" }))
                 .await;
         };
@@ -236,20 +236,21 @@ async fn resource_handler_errors_map_to_json_rpc_codes() {
 
 #[tokio::test]
 async fn subscribers_of_both_eras_receive_updates_and_list_changes() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = page_with_everything(&bridge).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let mut old = Events::of(client.listen().await);
+    let mut old = EventStream::new(client.listen().await);
     let uri = json!({ "uri": "board://cards" });
     let subscribed = client.request("resources/subscribe", uri.clone()).await;
     assert_eq!(subscribed["result"], json!({}), "{subscribed}");
     let params = json!({ "notifications": { "promptsListChanged": true,
         "resourceSubscriptions": ["board://cards/7"] } });
     let listening = crate::mcp::stateless(&bridge, "subscriptions/listen", params);
-    let mut new = Events::of(soon("listen", listening.send()).await.unwrap());
-    new.method("notifications/subscriptions/acknowledged").await;
+    let mut new = EventStream::new(with_deadline("listen", listening.send()).await.unwrap());
+    new.find_method("notifications/subscriptions/acknowledged")
+        .await;
     let uris = page
-        .hear_some(|message| match message {
+        .recv_matching(|message| match message {
             BridgeToPage::Subscriptions(told) if told.uris.len() == 2 => Some(told.uris),
             _ => None,
         })
@@ -257,13 +258,16 @@ async fn subscribers_of_both_eras_receive_updates_and_list_changes() {
     assert_eq!(uris, ["board://cards", "board://cards/7"]);
 
     for uri in ["board://cards", "board://cards/7"] {
-        page.say_json(json!({ "type": "resource-updated", "uri": uri }))
+        page.send_json(json!({ "type": "resource-updated", "uri": uri }))
             .await;
     }
     let updated = "notifications/resources/updated";
-    assert_eq!(old.method(updated).await["params"]["uri"], "board://cards");
     assert_eq!(
-        new.method(updated).await["params"]["uri"],
+        old.find_method(updated).await["params"]["uri"],
+        "board://cards"
+    );
+    assert_eq!(
+        new.find_method(updated).await["params"]["uri"],
         "board://cards/7"
     );
 
@@ -273,8 +277,9 @@ async fn subscribers_of_both_eras_receive_updates_and_list_changes() {
         (Kind::Prompt, json!({ "name": "p" })),
     ])
     .await;
-    old.method("notifications/prompts/list_changed").await;
-    old.method("notifications/resources/list_changed").await;
+    old.find_method("notifications/prompts/list_changed").await;
+    old.find_method("notifications/resources/list_changed")
+        .await;
     let told = new.next().await.unwrap();
     assert_eq!(
         told["method"], "notifications/prompts/list_changed",
@@ -284,7 +289,7 @@ async fn subscribers_of_both_eras_receive_updates_and_list_changes() {
     let gone = client.request("resources/unsubscribe", uri).await;
     assert_eq!(gone["result"], json!({}));
     let uris = page
-        .hear_some(|message| match message {
+        .recv_matching(|message| match message {
             BridgeToPage::Subscriptions(told) => Some(told.uris),
             _ => None,
         })
@@ -296,9 +301,9 @@ async fn subscribers_of_both_eras_receive_updates_and_list_changes() {
 async fn max_subscriptions_limits_the_subscriptions_of_a_client() {
     let config = bridge::Config {
         max_subscriptions: 1,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let subscribe = |uri: &str| client.request("resources/subscribe", json!({ "uri": uri }));
     assert_eq!(subscribe("a:1").await["result"], json!({}));

@@ -11,9 +11,9 @@ use crate::kit::*;
 async fn goes_on(bridge: &ServerHandle) {
     let mut page = Page::with_tools(bridge, "healthy", &[echo_tool()]).await;
     let input = json!({ "n": 1, "session_id": "healthy" });
-    let (call, ()) = tokio::join!(tool_call(bridge, "echo", input), page.echo());
+    let (call, ()) = tokio::join!(post_tool_call(bridge, "echo", input), page.echo_call());
     assert_eq!(call.0, 200, "{}", call.1);
-    page.go_away().await;
+    page.close().await;
 }
 
 async fn json_of(response: reqwest::Response) -> (u16, Value) {
@@ -22,7 +22,7 @@ async fn json_of(response: reqwest::Response) -> (u16, Value) {
 
 #[tokio::test]
 async fn a_foreign_host_is_403() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     for path in [
         "/mcp",
         "/",
@@ -32,7 +32,7 @@ async fn a_foreign_host_is_403() {
         "/sdk/mcp-web.js",
         "/ws?session=s",
     ] {
-        let request = http()
+        let request = http_client()
             .get(format!("{}{path}", bridge.url()))
             .header("host", "evil.example");
         let (status, body) = json_of(request.send().await.unwrap()).await;
@@ -48,7 +48,7 @@ async fn a_foreign_host_is_403() {
 #[tokio::test]
 async fn a_malformed_host_is_rejected_and_the_bridge_continues() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut socket = tokio::net::TcpStream::connect(bridge.local_addr())
         .await
         .unwrap();
@@ -57,7 +57,7 @@ async fn a_malformed_host_is_rejected_and_the_bridge_continues() {
         .await
         .unwrap();
     let mut answer = String::new();
-    soon("answer", socket.read_to_string(&mut answer))
+    with_deadline("answer", socket.read_to_string(&mut answer))
         .await
         .unwrap();
     assert!(
@@ -69,10 +69,10 @@ async fn a_malformed_host_is_rejected_and_the_bridge_continues() {
 
 #[tokio::test]
 async fn a_foreign_origin_on_http_is_403_without_cors() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     for origin in ["https://evil.example", "null"] {
         for path in ["/mcp", "/", "/sessions", "/tools", "/healthz"] {
-            let request = http()
+            let request = http_client()
                 .get(format!("{}{path}", bridge.url()))
                 .bearer_auth(TOKEN)
                 .header("origin", origin);
@@ -100,9 +100,9 @@ async fn a_foreign_origin_on_http_is_403_without_cors() {
 
 #[tokio::test]
 async fn a_page_with_a_foreign_origin_receives_an_explanation() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::open(&bridge, "s", Some("https://evil.example")).await;
-    let BridgeToPage::AuthenticationFailed(failure) = page.hear().await else {
+    let BridgeToPage::AuthenticationFailed(failure) = page.recv().await else {
         panic!("let in")
     };
     assert_eq!(failure.code, ErrorCode::OriginNotAllowed);
@@ -116,7 +116,7 @@ async fn a_page_with_a_foreign_origin_receives_an_explanation() {
         "{}",
         failure.error
     );
-    assert_eq!(page.closed().await.0, 1008);
+    assert_eq!(page.recv_close().await.0, 1008);
     goes_on(&bridge).await;
 }
 
@@ -124,10 +124,10 @@ async fn a_page_with_a_foreign_origin_receives_an_explanation() {
 async fn a_missing_short_or_unlisted_token_is_401_with_a_challenge() {
     let listed = Config {
         tokens: vec!["listed-token-0123456789".to_owned()],
-        ..on_free_port()
+        ..test_config()
     };
-    let listed = bridge_with(listed).await;
-    let open = bridge().await;
+    let listed = start_bridge_with(listed).await;
+    let open = start_bridge().await;
     let cases = [
         (&open, None, "MissingAuthentication"),
         (&open, Some("short"), "InvalidAuthentication"),
@@ -147,7 +147,7 @@ async fn a_missing_short_or_unlisted_token_is_401_with_a_challenge() {
             ("GET", "/tools"),
         ] {
             let url = format!("{}{path}", bridge.url());
-            let mut request = http()
+            let mut request = http_client()
                 .request(method.parse().unwrap(), url)
                 .json(&json!({}));
             if let Some(token) = token {
@@ -178,10 +178,10 @@ async fn a_missing_short_or_unlisted_token_is_401_with_a_challenge() {
 async fn a_page_with_an_invalid_token_is_closed_with_1008() {
     let listed = Config {
         tokens: vec!["listed-token-0123456789".to_owned()],
-        ..on_free_port()
+        ..test_config()
     };
-    let listed = bridge_with(listed).await;
-    let open = bridge().await;
+    let listed = start_bridge_with(listed).await;
+    let open = start_bridge().await;
     for (bridge, token, code) in [
         (&open, "", ErrorCode::MissingAuthentication),
         (&open, "short", ErrorCode::InvalidAuthentication),
@@ -193,25 +193,25 @@ async fn a_page_with_an_invalid_token_is_closed_with_1008() {
     ] {
         let mut page = Page::open(bridge, "s", None).await;
         page.authenticate("s", token).await;
-        let BridgeToPage::AuthenticationFailed(failure) = page.hear().await else {
+        let BridgeToPage::AuthenticationFailed(failure) = page.recv().await else {
             panic!("let in")
         };
         assert_eq!(failure.code, code);
-        assert_eq!(page.closed().await.0, 1008);
+        assert_eq!(page.recv_close().await.0, 1008);
     }
     goes_on(&open).await;
 }
 
 #[tokio::test]
 async fn a_body_over_the_limit_is_413() {
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         max_request_bytes: 1000,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     for path in ["/mcp", "/", "/tool-call"] {
         let body = json!({ "text": "x".repeat(2000) });
-        let request = http()
+        let request = http_client()
             .post(format!("{}{path}", bridge.url()))
             .bearer_auth(TOKEN)
             .json(&body);
@@ -230,7 +230,7 @@ async fn a_body_over_the_limit_is_413() {
 
 #[tokio::test]
 async fn malformed_json_is_a_parse_error_and_a_batch_an_invalid_request() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let cases = [
         ("{\"jsonrpc\":", -32700),
         ("nonsense", -32700),
@@ -243,7 +243,7 @@ async fn malformed_json_is_a_parse_error_and_a_batch_an_invalid_request() {
     ];
     for (body, code) in cases {
         for path in ["/mcp", "/"] {
-            let request = http()
+            let request = http_client()
                 .post(format!("{}{path}", bridge.url()))
                 .bearer_auth(TOKEN)
                 .header("content-type", "application/json")
@@ -261,7 +261,7 @@ async fn malformed_json_is_a_parse_error_and_a_batch_an_invalid_request() {
 
 #[tokio::test]
 async fn an_unknown_tool_is_invalid_params() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let _page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let answer = client.call("nope", json!({})).await;
@@ -271,34 +271,34 @@ async fn an_unknown_tool_is_invalid_params() {
         message.contains("nope") && message.contains("echo"),
         "{message}"
     );
-    let (status, body) = tool_call(&bridge, "nope", json!({})).await;
+    let (status, body) = post_tool_call(&bridge, "nope", json!({})).await;
     assert_eq!((status, &body["error"]), (404, &json!("ToolNotFound")));
 }
 
 #[tokio::test]
 async fn invalid_arguments_are_an_error_and_do_not_reach_the_page() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let answer = client.call("echo", json!({ "n": "seven" })).await;
     assert_eq!(answer["result"]["isError"], true, "{answer}");
-    let text = text_of(&answer["result"]);
+    let text = result_text(&answer["result"]);
     assert!(
         text.contains("/n") && text.contains("/properties/n/type"),
         "{text}"
     );
     // The page was not asked: the next call it sees is the good one.
-    let (answer, ()) = tokio::join!(client.call("echo", json!({ "n": 7 })), page.echo());
+    let (answer, ()) = tokio::join!(client.call("echo", json!({ "n": 7 })), page.echo_call());
     assert_eq!(answer["result"]["structuredContent"], json!({ "n": 7 }));
 }
 
 #[tokio::test]
 async fn a_handler_error_is_returned_with_its_message() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let throw = async {
-        let call = page.call().await;
+        let call = page.recv_call().await;
         let error = CallError {
             request_id: call.request_id,
             code: ErrorCode::HandlerFailed,
@@ -306,11 +306,11 @@ async fn a_handler_error_is_returned_with_its_message() {
             data: None,
             content: None,
         };
-        page.say(PageToBridge::CallError(error)).await;
+        page.send(PageToBridge::CallError(error)).await;
     };
     let (answer, ()) = tokio::join!(client.call("echo", json!({})), throw);
     assert_eq!(answer["result"]["isError"], true, "{answer}");
-    assert_eq!(text_of(&answer["result"]), "no such card: 7");
+    assert_eq!(result_text(&answer["result"]), "no such card: 7");
     assert_eq!(
         answer["result"]["_meta"]["mcp-web/error"]["code"],
         "HandlerFailed"
@@ -319,7 +319,7 @@ async fn a_handler_error_is_returned_with_its_message() {
 
 #[tokio::test]
 async fn a_result_that_violates_its_output_schema_is_an_error() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let tool = json!({ "name": "count", "outputSchema": { "type": "object",
         "properties": { "count": { "type": "integer" } }, "required": ["count"] } });
     let mut page = Page::with_tools(&bridge, "s", &[tool]).await;
@@ -330,15 +330,15 @@ async fn a_result_that_violates_its_output_schema_is_an_error() {
         (json!(3), false),
     ] {
         let reply = async {
-            let call = page.call().await;
-            page.answer(&call, result.clone()).await;
+            let call = page.recv_call().await;
+            page.respond(&call, result.clone()).await;
         };
         let (answer, ()) = tokio::join!(client.call("count", json!({})), reply);
         let is_error = answer["result"]["isError"] == true;
         assert_eq!(!is_error, good, "{answer}");
         if !good {
             assert!(
-                text_of(&answer["result"]).contains("output schema"),
+                result_text(&answer["result"]).contains("output schema"),
                 "{answer}"
             );
         }
@@ -347,7 +347,7 @@ async fn a_result_that_violates_its_output_schema_is_an_error() {
 
 #[tokio::test]
 async fn a_binary_frame_or_invalid_json_closes_with_1003() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     for bad in [
         Message::Binary(vec![1, 2, 3].into()),
         Message::Text("nonsense".into()),
@@ -355,11 +355,11 @@ async fn a_binary_frame_or_invalid_json_closes_with_1003() {
         Message::Text("{}".into()),
     ] {
         let mut fresh = Page::open(&bridge, "fresh", None).await;
-        fresh.send(bad.clone()).await.unwrap();
-        assert_eq!(fresh.closed().await.0, 1003, "{bad:?} as first frame");
+        fresh.send_frame(bad.clone()).await.unwrap();
+        assert_eq!(fresh.recv_close().await.0, 1003, "{bad:?} as first frame");
         let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-        page.send(bad.clone()).await.unwrap();
-        assert_eq!(page.closed().await.0, 1003, "{bad:?} later");
+        page.send_frame(bad.clone()).await.unwrap();
+        assert_eq!(page.recv_close().await.0, 1003, "{bad:?} later");
     }
     goes_on(&bridge).await;
 }
@@ -367,35 +367,35 @@ async fn a_binary_frame_or_invalid_json_closes_with_1003() {
 #[tokio::test]
 async fn a_wrong_first_frame_or_silence_closes_with_1008() {
     let patience = std::time::Duration::from_millis(50);
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         authenticate_within: patience,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     let mut silent = Page::open(&bridge, "s", None).await;
-    assert_eq!(silent.closed().await.0, 1008);
+    assert_eq!(silent.recv_close().await.0, 1008);
     let mut wrong = Page::open(&bridge, "s", None).await;
-    wrong.say(PageToBridge::Leaving {}).await;
-    assert_eq!(wrong.closed().await.0, 1008);
+    wrong.send(PageToBridge::Leaving {}).await;
+    assert_eq!(wrong.recv_close().await.0, 1008);
     goes_on(&bridge).await;
 }
 
 #[tokio::test]
 async fn a_frame_over_the_limit_closes_with_1009() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let huge = "x".repeat(bridge_protocol::limits::MAX_FRAME_BYTES + 1);
     // The bridge may close before all of it is sent.
-    let _ = page.send(Message::Text(huge.into())).await;
-    assert_eq!(page.closed().await.0, 1009);
+    let _ = page.send_frame(Message::Text(huge.into())).await;
+    assert_eq!(page.recv_close().await.0, 1009);
     goes_on(&bridge).await;
 }
 
 #[tokio::test]
 async fn a_page_socket_without_a_valid_session_id_is_400() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     for query in ["", "?session=", &format!("?session={}", "x".repeat(200))] {
-        let request = http()
+        let request = http_client()
             .get(format!("{}/ws{query}", bridge.url()))
             .header("connection", "upgrade")
             .header("upgrade", "websocket")
@@ -413,15 +413,15 @@ async fn a_page_socket_without_a_valid_session_id_is_400() {
 
 #[tokio::test]
 async fn an_unsupported_page_protocol_is_rejected_with_the_supported_version() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::open(&bridge, "s", None).await;
     let hello = json!({ "type": "authenticate", "protocol": 3, "authToken": TOKEN });
-    page.send(Message::Text(hello.to_string().into()))
+    page.send_frame(Message::Text(hello.to_string().into()))
         .await
         .unwrap();
-    let BridgeToPage::AuthenticationFailed(failure) = page.hear().await else {
+    let BridgeToPage::AuthenticationFailed(failure) = page.recv().await else {
         panic!("let in")
     };
     assert!(failure.error.contains("version 2"), "{}", failure.error);
-    assert_eq!(page.closed().await.0, 1008);
+    assert_eq!(page.recv_close().await.0, 1008);
 }

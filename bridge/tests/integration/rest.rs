@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::kit::*;
 
 async fn get(url: String, token: &str) -> Value {
-    http()
+    http_client()
         .get(url)
         .bearer_auth(token)
         .send()
@@ -19,9 +19,12 @@ async fn get(url: String, token: &str) -> Value {
 
 #[tokio::test]
 async fn a_rest_call_returns_the_mcp_result() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 3 })), page.echo());
+    let (answer, ()) = tokio::join!(
+        post_tool_call(&bridge, "echo", json!({ "n": 3 })),
+        page.echo_call()
+    );
     let expected = json!({ "content": [{ "type": "text", "text": "{\"n\":3}" }],
         "structuredContent": { "n": 3 } });
     assert_eq!(answer, (200, expected));
@@ -29,19 +32,19 @@ async fn a_rest_call_returns_the_mcp_result() {
 
 #[tokio::test]
 async fn a_disconnected_caller_cancels_the_call_in_the_page() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let url = format!("{}/tool-call", bridge.url());
-    let request = http()
+    let request = http_client()
         .post(url)
         .bearer_auth(TOKEN)
         .json(&json!({ "toolName": "echo" }))
         .send();
     let caller = tokio::spawn(request);
-    let call = page.call().await;
+    let call = page.recv_call().await;
     caller.abort();
     let cancelled = loop {
-        if let BridgeToPage::CallCancel(cancel) = page.hear().await {
+        if let BridgeToPage::CallCancel(cancel) = page.recv().await {
             break cancel.request_id;
         }
     };
@@ -50,7 +53,7 @@ async fn a_disconnected_caller_cancels_the_call_in_the_page() {
 
 #[tokio::test]
 async fn an_invalid_body_is_400_and_names_the_expected_fields() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     for body in [
         "",
         "nonsense",
@@ -60,7 +63,7 @@ async fn an_invalid_body_is_400_and_names_the_expected_fields() {
         r#"["t",{}]"#,
     ] {
         let url = format!("{}/tool-call", bridge.url());
-        let response = http()
+        let response = http_client()
             .post(url)
             .bearer_auth(TOKEN)
             .body(body)
@@ -78,7 +81,7 @@ async fn an_invalid_body_is_400_and_names_the_expected_fields() {
 
 #[tokio::test]
 async fn a_token_sees_only_its_own_pages() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let _mine = Page::with_tools(&bridge, "mine", &[echo_tool()]).await;
     let sessions = get(format!("{}/sessions", bridge.url()), TOKEN).await;
     assert_eq!(sessions["sessions"][0]["session_id"], "mine");
@@ -110,48 +113,51 @@ async fn a_token_sees_only_its_own_pages() {
 
 #[tokio::test]
 async fn an_ambiguous_call_lists_the_sessions_to_choose_from() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut left = Page::with_tools(&bridge, "left", &[echo_tool()]).await;
     let mut right = Page::with_tools(&bridge, "right", &[echo_tool()]).await;
-    let (status, answer) = tool_call(&bridge, "echo", json!({ "n": 1 })).await;
+    let (status, answer) = post_tool_call(&bridge, "echo", json!({ "n": 1 })).await;
     assert_eq!((status, &answer["isError"]), (200, &json!(true)));
-    let body: Value = serde_json::from_str(text_of(&answer)).unwrap();
+    let body: Value = serde_json::from_str(result_text(&answer)).unwrap();
     assert_eq!(body["error"], "SessionNotSpecified");
     assert_eq!(body["available_sessions"][0]["session_id"], "left");
     assert_eq!(body["available_sessions"][1]["session_id"], "right");
 
     let input = json!({ "n": 2, "session_id": "right" });
-    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", input), right.echo());
+    let (answer, ()) = tokio::join!(post_tool_call(&bridge, "echo", input), right.echo_call());
     assert_eq!(
         answer.1["structuredContent"],
         json!({ "n": 2 }),
         "session_id reached the page"
     );
     let input = json!({ "tool_name": "echo", "session_id": "left", "arguments": { "n": 3 } });
-    let (answer, ()) = tokio::join!(tool_call(&bridge, "call_session_tool", input), left.echo());
+    let (answer, ()) = tokio::join!(
+        post_tool_call(&bridge, "call_session_tool", input),
+        left.echo_call()
+    );
     assert_eq!(answer.1["structuredContent"], json!({ "n": 3 }));
 
-    let (_, answer) = tool_call(&bridge, "echo", json!({ "session_id": "gone" })).await;
-    let body: Value = serde_json::from_str(text_of(&answer)).unwrap();
+    let (_, answer) = post_tool_call(&bridge, "echo", json!({ "session_id": "gone" })).await;
+    let body: Value = serde_json::from_str(result_text(&answer)).unwrap();
     assert_eq!(body["error"], "SessionNotFound");
 }
 
 #[tokio::test]
 async fn calls_without_a_page_tell_the_user_to_open_the_app() {
-    let bridge = bridge().await;
-    let (status, answer) = tool_call(&bridge, "echo", json!({})).await;
+    let bridge = start_bridge().await;
+    let (status, answer) = post_tool_call(&bridge, "echo", json!({})).await;
     assert_eq!((status, &answer["isError"]), (200, &json!(true)));
-    assert!(text_of(&answer).contains("open the app"), "{answer}");
-    let (_, answer) = tool_call(&bridge, "get_connection_status", json!({})).await;
+    assert!(result_text(&answer).contains("open the app"), "{answer}");
+    let (_, answer) = post_tool_call(&bridge, "get_connection_status", json!({})).await;
     assert_eq!(answer["structuredContent"]["connected"], false);
     assert!(answer.get("isError").is_none(), "{answer}");
 }
 
 #[tokio::test]
 async fn allowed_origins_get_cors_headers_and_preflight() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let origin = "http://localhost:5173";
-    let preflight = http()
+    let preflight = http_client()
         .request("OPTIONS".parse().unwrap(), format!("{}/mcp", bridge.url()))
         .header("origin", origin)
         .header("access-control-request-method", "POST")
@@ -168,7 +174,7 @@ async fn allowed_origins_get_cors_headers_and_preflight() {
         .unwrap();
     assert!(allowed.contains("authorization"), "{allowed}");
 
-    let request = http()
+    let request = http_client()
         .get(format!("{}/tools", bridge.url()))
         .bearer_auth(TOKEN);
     let response = request.header("origin", origin).send().await.unwrap();
@@ -181,14 +187,14 @@ async fn allowed_origins_get_cors_headers_and_preflight() {
 
 #[tokio::test]
 async fn root_and_healthz_answer_and_unknown_paths_are_404() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let about = get(bridge.url(), TOKEN).await;
     assert_eq!(about["name"], "mcp-web");
     assert!(
         about["version"].is_string() && about["description"].is_string(),
         "{about}"
     );
-    let health = http()
+    let health = http_client()
         .get(format!("{}/healthz", bridge.url()))
         .send()
         .await
@@ -200,7 +206,7 @@ async fn root_and_healthz_answer_and_unknown_paths_are_404() {
         ),
         (200, "ok")
     );
-    let missing = http()
+    let missing = http_client()
         .get(format!("{}/nothing", bridge.url()))
         .send()
         .await
@@ -210,14 +216,17 @@ async fn root_and_healthz_answer_and_unknown_paths_are_404() {
 
 #[tokio::test]
 async fn a_token_in_the_url_is_accepted_only_when_allowed() {
-    let closed = bridge().await;
-    let open = bridge_with(bridge::Config {
+    let closed = start_bridge().await;
+    let open = start_bridge_with(bridge::Config {
         allow_token_in_url: true,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     for (bridge, status) in [(&closed, 401), (&open, 200)] {
         let url = format!("{}/sessions?token={TOKEN}", bridge.url());
-        assert_eq!(http().get(url).send().await.unwrap().status(), status);
+        assert_eq!(
+            http_client().get(url).send().await.unwrap().status(),
+            status
+        );
     }
 }

@@ -15,7 +15,7 @@ fn built_with_sdk() -> bool {
 
 #[tokio::test]
 async fn sdk_files_are_public_and_typed_or_explain_how_to_build_them() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     for (name, media_type) in [
         ("mcp-web.js", "text/javascript"),
         ("mcp-web-advice.js", "text/javascript"),
@@ -34,7 +34,11 @@ async fn sdk_files_are_public_and_typed_or_explain_how_to_build_them() {
         ("mcp-web.status.d.ts", "text/plain"),
     ] {
         let url = format!("{}/sdk/{name}", bridge.url());
-        let get = || http().get(&url).header("origin", "https://app.example.com");
+        let get = || {
+            http_client()
+                .get(&url)
+                .header("origin", "https://app.example.com")
+        };
         if !built_with_sdk() {
             let response = get().send().await.unwrap();
             assert_eq!(response.status(), 404);
@@ -76,8 +80,8 @@ async fn sdk_files_are_public_and_typed_or_explain_how_to_build_them() {
 
 #[tokio::test]
 async fn an_unknown_sdk_file_is_404() {
-    let bridge = bridge().await;
-    let response = http()
+    let bridge = start_bridge().await;
+    let response = http_client()
         .get(format!("{}/sdk/nothing.js", bridge.url()))
         .send()
         .await

@@ -5,7 +5,8 @@ use bridge_protocol::{ErrorCode, PageState, PageToBridge, Visibility};
 use serde_json::{Value, json};
 
 use crate::kit::{
-    McpClient, Page, TOKEN, bridge, bridge_with, echo_tool, on_free_port, soon, text_of, tool_call,
+    McpClient, Page, TOKEN, echo_tool, post_tool_call, result_text, start_bridge,
+    start_bridge_with, test_config, with_deadline,
 };
 
 /// `greet` as a version of an app has it.
@@ -23,12 +24,12 @@ fn code(answer: &Value) -> &str {
 /// Calls while the page answers with the name of its tab.
 async fn called(client: &McpClient, page: &mut Page, arguments: Value) -> Value {
     let answering = async {
-        let call = page.call().await;
+        let call = page.recv_call().await;
         let input: Value = serde_json::from_str(call.tool_input.get()).unwrap();
-        page.answer(&call, input.clone()).await;
+        page.respond(&call, input.clone()).await;
         input
     };
-    let (answer, input) = soon(
+    let (answer, input) = with_deadline(
         "call",
         futures_util::future::join(client.call("greet", arguments), answering),
     )
@@ -39,11 +40,11 @@ async fn called(client: &McpClient, page: &mut Page, arguments: Value) -> Value 
 
 #[tokio::test]
 async fn two_versions_of_an_app_each_validate_with_their_own_schema() {
-    let bridge = bridge().await;
-    let mut old = Page::of_app(&bridge, "old", "greeter", &[greet("name")]).await;
+    let bridge = start_bridge().await;
+    let mut old = Page::with_app(&bridge, "old", "greeter", &[greet("name")]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let before = client.tool_names().await;
-    let mut new = Page::of_app(&bridge, "new", "greeter", &[greet("who")]).await;
+    let mut new = Page::with_app(&bridge, "new", "greeter", &[greet("who")]).await;
 
     // Names do not change with the number of tabs, and the newer definition is listed.
     assert_eq!(client.tool_names().await, before);
@@ -56,7 +57,7 @@ async fn two_versions_of_an_app_each_validate_with_their_own_schema() {
 
     let ambiguous = client.call("greet", json!({ "who": "you" })).await;
     assert_eq!(code(&ambiguous), "SessionNotSpecified");
-    let choices: Value = serde_json::from_str(text_of(&ambiguous["result"])).unwrap();
+    let choices: Value = serde_json::from_str(result_text(&ambiguous["result"])).unwrap();
     let names: Vec<_> = choices["available_sessions"]
         .as_array()
         .unwrap()
@@ -87,14 +88,14 @@ async fn two_versions_of_an_app_each_validate_with_their_own_schema() {
 
 #[tokio::test]
 async fn a_tool_name_shared_by_two_apps_is_disambiguated_by_session_id() {
-    let bridge = bridge().await;
-    let mut notes = Page::of_app(&bridge, "n", "notes", &[greet("name"), echo_tool()]).await;
-    let mut mail = Page::of_app(&bridge, "m", "mail", &[greet("name")]).await;
+    let bridge = start_bridge().await;
+    let mut notes = Page::with_app(&bridge, "n", "notes", &[greet("name"), echo_tool()]).await;
+    let mut mail = Page::with_app(&bridge, "m", "mail", &[greet("name")]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let ambiguous = client.call("greet", json!({ "name": "you" })).await;
     assert_eq!(code(&ambiguous), "SessionNotSpecified");
     assert!(
-        text_of(&ambiguous["result"]).contains("mail"),
+        result_text(&ambiguous["result"]).contains("mail"),
         "{ambiguous}"
     );
     for (page, session) in [(&mut notes, "n"), (&mut mail, "m")] {
@@ -107,16 +108,16 @@ async fn a_tool_name_shared_by_two_apps_is_disambiguated_by_session_id() {
     }
     // What only one of them has needs no choice.
     let (answer, ()) =
-        futures_util::future::join(client.call("echo", json!({ "n": 1 })), notes.echo()).await;
+        futures_util::future::join(client.call("echo", json!({ "n": 1 })), notes.echo_call()).await;
     assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
 }
 
 #[tokio::test]
 async fn builtin_tools_reach_tools_registered_after_the_first_list() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let frozen = client.tool_names().await;
-    let mut page = Page::of_app(&bridge, "n", "notes", &[greet("name")]).await;
+    let mut page = Page::with_app(&bridge, "n", "notes", &[greet("name")]).await;
     assert!(!frozen.contains(&"greet".to_owned()));
     let tools = client.call("list_session_tools", json!({})).await;
     assert_eq!(
@@ -126,24 +127,24 @@ async fn builtin_tools_reach_tools_registered_after_the_first_list() {
     let arguments = json!({ "tool_name": "greet", "arguments": { "name": "you" } });
     let call = client.call("call_session_tool", arguments);
     let answering = async {
-        let call = page.call().await;
-        page.answer(&call, json!("hello")).await;
+        let call = page.recv_call().await;
+        page.respond(&call, json!("hello")).await;
     };
     let (answer, ()) = futures_util::future::join(call, answering).await;
-    assert_eq!(text_of(&answer["result"]), "hello");
+    assert_eq!(result_text(&answer["result"]), "hello");
 }
 
 #[tokio::test]
 async fn tools_of_a_closed_app_stay_listed_and_calls_say_where_to_open_it() {
-    let bridge = bridge().await;
-    let page = Page::of_app(&bridge, "n", "notes", &[greet("name")]).await;
-    page.go_away().await;
+    let bridge = start_bridge().await;
+    let page = Page::with_app(&bridge, "n", "notes", &[greet("name")]).await;
+    page.close().await;
     // A client that comes only now.
     let client = McpClient::connect(&bridge, TOKEN).await;
     assert!(client.tool_names().await.contains(&"greet".to_owned()));
     let answer = client.call("greet", json!({ "name": "you" })).await;
     assert_eq!(code(&answer), "NoSessionsFound");
-    let text = text_of(&answer["result"]);
+    let text = result_text(&answer["result"]);
     assert!(
         text.contains("notes") && text.contains("http://localhost:5173"),
         "{text}"
@@ -160,20 +161,20 @@ async fn catalogues_of_closed_apps_are_limited_and_can_be_disabled() {
         max_catalogues: 1,
         ..Tabs::default()
     };
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         tabs,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     // A token whose page offered nothing takes no place of those whose apps did.
     Page::connect(&bridge, "s", "token-without-any-tools-0123")
         .await
-        .go_away()
+        .close()
         .await;
     let tokens = [(TOKEN, true), ("another-token-of-the-test", false)];
     for (token, _) in tokens {
-        let page = Page::of_app_with(token, &bridge, "n", "notes", &[echo_tool()]).await;
-        page.go_away().await;
+        let page = Page::with_app_and_token(token, &bridge, "n", "notes", &[echo_tool()]).await;
+        page.close().await;
     }
     for (token, is_remembered) in tokens {
         let client = McpClient::connect(&bridge, token).await;
@@ -189,14 +190,14 @@ async fn catalogues_of_closed_apps_are_limited_and_can_be_disabled() {
         catalogue_ttl: std::time::Duration::ZERO,
         ..Tabs::default()
     };
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         tabs,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
-    Page::of_app(&bridge, "n", "notes", &[echo_tool()])
+    Page::with_app(&bridge, "n", "notes", &[echo_tool()])
         .await
-        .go_away()
+        .close()
         .await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     assert!(!client.tool_names().await.contains(&"echo".to_owned()));
@@ -208,13 +209,13 @@ async fn ambiguous_calls_go_to_the_focused_page_when_configured() {
         ambiguous_calls: AmbiguousCalls::Focused,
         ..Tabs::default()
     };
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         tabs,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
-    let mut first = Page::of_app(&bridge, "a", "notes", &[greet("name")]).await;
-    let _second = Page::of_app(&bridge, "b", "notes", &[greet("name")]).await;
+    let mut first = Page::with_app(&bridge, "a", "notes", &[greet("name")]).await;
+    let _second = Page::with_app(&bridge, "b", "notes", &[greet("name")]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let ambiguous = client.call("greet", json!({ "name": "you" })).await;
     assert_eq!(code(&ambiguous), "SessionNotSpecified");
@@ -224,7 +225,7 @@ async fn ambiguous_calls_go_to_the_focused_page_when_configured() {
         frozen: false,
         page_title: None,
     };
-    first.say(PageToBridge::PageState(state)).await;
+    first.send(PageToBridge::PageState(state)).await;
     // An answered registration shows that the message before it was heard.
     first.register(&[greet("name")]).await;
     called(&client, &mut first, json!({ "name": "you" })).await;
@@ -239,12 +240,12 @@ async fn close_oldest_closes_the_oldest_page_over_max_sessions() {
     let config = Config {
         tabs,
         max_sessions: 1,
-        ..on_free_port()
+        ..test_config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut first = Page::with_tools(&bridge, "a", &[echo_tool()]).await;
     let _second = Page::with_tools(&bridge, "b", &[echo_tool()]).await;
-    let (code, reason) = first.closed().await;
+    let (code, reason) = first.recv_close().await;
     assert_eq!(code, 1008);
     assert!(reason.contains("Session limit exceeded"), "{reason}");
 }
@@ -255,20 +256,20 @@ async fn a_session_over_max_session_duration_is_closed() {
         max_session_duration: std::time::Duration::from_millis(50),
         ..Tabs::default()
     };
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         tabs,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     let mut page = Page::connect(&bridge, "a", TOKEN).await;
-    let (code, reason) = page.closed().await;
+    let (code, reason) = page.recv_close().await;
     assert_eq!(code, 1008);
     assert!(reason.contains("maximum duration"), "{reason}");
 }
 
 #[tokio::test]
 async fn a_frozen_page_is_not_called_until_it_resumes() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "a", &[echo_tool()]).await;
     let mut frozen = PageState {
         visibility: Visibility::Hidden,
@@ -276,13 +277,13 @@ async fn a_frozen_page_is_not_called_until_it_resumes() {
         frozen: true,
         page_title: None,
     };
-    page.say(PageToBridge::PageState(frozen.clone())).await;
+    page.send(PageToBridge::PageState(frozen.clone())).await;
     let refused = loop {
         // The state travels on another connection than the call.
-        let call = tool_call(&bridge, "echo", json!({}));
+        let call = post_tool_call(&bridge, "echo", json!({}));
         let taken = async {
-            let call = page.call().await;
-            page.answer(&call, json!({})).await;
+            let call = page.recv_call().await;
+            page.respond(&call, json!({})).await;
         };
         tokio::select! {
             (_, answer) = call => break answer,
@@ -294,14 +295,16 @@ async fn a_frozen_page_is_not_called_until_it_resumes() {
         ErrorCode::PageSuspended.as_str()
     );
     assert!(
-        text_of(&refused).contains("Bring it to the front"),
+        result_text(&refused).contains("Bring it to the front"),
         "{refused}"
     );
     frozen.frozen = false;
-    page.say(PageToBridge::PageState(frozen)).await;
+    page.send(PageToBridge::PageState(frozen)).await;
     page.register(&[echo_tool()]).await;
-    let ((_, answer), ()) =
-        futures_util::future::join(tool_call(&bridge, "echo", json!({ "n": 2 })), page.echo())
-            .await;
+    let ((_, answer), ()) = futures_util::future::join(
+        post_tool_call(&bridge, "echo", json!({ "n": 2 })),
+        page.echo_call(),
+    )
+    .await;
     assert_eq!(answer["structuredContent"], json!({ "n": 2 }));
 }

@@ -19,7 +19,9 @@ async fn stalled(bridge: &bridge::ServerHandle, client: &McpClient) -> tokio::ne
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut first = [0; 12];
-    soon("head", stream.read_exact(&mut first)).await.unwrap();
+    with_deadline("head", stream.read_exact(&mut first))
+        .await
+        .unwrap();
     assert_eq!(&first, b"HTTP/1.1 200");
     stream
 }
@@ -29,7 +31,7 @@ async fn stalled(bridge: &bridge::ServerHandle, client: &McpClient) -> tokio::ne
 /// the next change, and the page is not cut.
 #[tokio::test]
 async fn a_client_that_does_not_read_blocks_no_other_client() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let stuck = McpClient::connect(&bridge, TOKEN).await;
     let healthy = McpClient::connect(&bridge, TOKEN).await;
@@ -38,22 +40,23 @@ async fn a_client_that_does_not_read_blocks_no_other_client() {
     for n in 0..200 {
         let tool = json!({ "name": format!("t{}", n % 50), "description": format!("{n}") });
         page.register(&[tool]).await;
-        let calls = async { tokio::join!(healthy.call("echo", json!({ "n": n })), page.echo()) };
-        let (answer, ()) = soon("the healthy client's answer", calls).await;
+        let calls =
+            async { tokio::join!(healthy.call("echo", json!({ "n": n })), page.echo_call()) };
+        let (answer, ()) = with_deadline("the healthy client's answer", calls).await;
         assert_eq!(answer["result"]["structuredContent"], json!({ "n": n }));
     }
 
     // The stuck client's own call: its logs back up, the page goes on.
     let call = json!({ "name": "echo", "arguments": {} });
-    let events = stuck.stream(9, "tools/call", call);
-    let (unread, called) = tokio::join!(events, page.call());
+    let events = stuck.request_stream(9, "tools/call", call);
+    let (unread, called) = tokio::join!(events, page.recv_call());
     for n in 0..200 {
-        page.say_json(json!({ "type": "call-log", "requestId": called.request_id,
+        page.send_json(json!({ "type": "call-log", "requestId": called.request_id,
             "level": "error", "data": [n, large] }))
             .await;
     }
-    let calls = async { tokio::join!(healthy.call("echo", json!({ "n": -1 })), page.echo()) };
-    let (answer, ()) = soon("the healthy client's answer", calls).await;
+    let calls = async { tokio::join!(healthy.call("echo", json!({ "n": -1 })), page.echo_call()) };
+    let (answer, ()) = with_deadline("the healthy client's answer", calls).await;
     assert_eq!(answer["result"]["structuredContent"], json!({ "n": -1 }));
     drop(unread);
     let seen: Value = healthy.request("tools/list", json!({})).await;
@@ -62,7 +65,7 @@ async fn a_client_that_does_not_read_blocks_no_other_client() {
 
 #[tokio::test]
 async fn an_unread_notification_stream_does_not_block_other_clients() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let stalled = McpClient::connect(&bridge, TOKEN).await;
     let _never_read = stalled.listen().await;
@@ -72,10 +75,10 @@ async fn an_unread_notification_stream_does_not_block_other_clients() {
         page.register(&[json!({ "name": "t", "description": n.to_string() })])
             .await;
     }
-    event(&mut events, |event| {
+    find_event(&mut events, |event| {
         event["method"] == "notifications/tools/list_changed"
     })
     .await;
-    let (answer, ()) = tokio::join!(healthy.call("echo", json!({ "n": 1 })), page.echo());
+    let (answer, ()) = tokio::join!(healthy.call("echo", json!({ "n": 1 })), page.echo_call());
     assert_eq!(answer["result"]["structuredContent"]["n"], 1);
 }

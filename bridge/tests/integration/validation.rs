@@ -75,7 +75,7 @@ async fn argument_violations_name_path_and_rule_and_never_reach_the_page() {
             "(rule /properties/v/uniqueItems)",
         ),
     ];
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let tools: Vec<_> = cases
         .iter()
         .enumerate()
@@ -88,13 +88,13 @@ async fn argument_violations_name_path_and_rule_and_never_reach_the_page() {
         let result = &answer["result"];
         assert_eq!(result["isError"], true, "{answer}");
         assert_eq!(result["_meta"]["mcp-web/error"]["code"], "InvalidArguments");
-        let text = text_of(result);
+        let text = result_text(result);
         assert!(text.contains(path) && text.contains(rule), "{text}");
     }
     // The first call that the page hears of is one that fits.
     let (_, call) = join(client.call("t1", json!({ "v": "2026-11-21" })), async {
-        let call = page.call().await;
-        page.answer(&call, json!("done")).await;
+        let call = page.recv_call().await;
+        page.respond(&call, json!("done")).await;
         call
     })
     .await;
@@ -103,7 +103,7 @@ async fn argument_violations_name_path_and_rule_and_never_reach_the_page() {
 
 #[tokio::test]
 async fn result_violations_name_path_and_rule() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let output = json!({ "type": "object", "properties": { "at": { "format": "date-time" } }, "required": ["n"] });
     let mut page = Page::with_tools(
         &bridge,
@@ -112,12 +112,12 @@ async fn result_violations_name_path_and_rule() {
     )
     .await;
     let serve = async {
-        let call = page.call().await;
-        page.answer(&call, json!({ "at": "noon" })).await;
+        let call = page.recv_call().await;
+        page.respond(&call, json!({ "at": "noon" })).await;
     };
-    let ((_, answer), ()) = join(tool_call(&bridge, "t", json!({})), serve).await;
+    let ((_, answer), ()) = join(post_tool_call(&bridge, "t", json!({})), serve).await;
     assert_eq!(answer["_meta"]["mcp-web/error"]["code"], "InvalidResult");
-    let text = text_of(&answer);
+    let text = result_text(&answer);
     for part in ["at /at:", "/properties/at/format", "at /:", "/required"] {
         assert!(text.contains(part), "{text}");
     }
@@ -193,7 +193,7 @@ async fn hostile_schemas_do_not_delay_other_calls() {
     /// A call takes milliseconds. Without threads of its own the marking would hold up everything
     /// for several seconds.
     const STALLED: Duration = Duration::from_secs(2);
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let hostile = hostile();
     let mut tools: Vec<_> = hostile.iter().map(|(tool, _)| tool.clone()).collect();
     tools.push(echo_tool());
@@ -203,13 +203,16 @@ async fn hostile_schemas_do_not_delay_other_calls() {
 
     let attacks = join_all(hostile.iter().map(|(tool, value)| {
         let name = tool["name"].as_str().unwrap();
-        tool_call(&bridge, name, json!({ "v": value }))
+        post_tool_call(&bridge, name, json!({ "v": value }))
     }));
     let others = async {
         for n in 0..50 {
             let begun = Instant::now();
-            let ((_, answer), ()) =
-                join(tool_call(&bridge, "echo", json!({ "n": n })), page.echo()).await;
+            let ((_, answer), ()) = join(
+                post_tool_call(&bridge, "echo", json!({ "n": n })),
+                page.echo_call(),
+            )
+            .await;
             assert_eq!(answer["structuredContent"]["n"], n);
 
             assert!(begun.elapsed() < STALLED, "call {n}: {:?}", begun.elapsed());
@@ -219,6 +222,6 @@ async fn hostile_schemas_do_not_delay_other_calls() {
     for ((_, answer), (tool, _)) in answers.iter().zip(&hostile) {
         let code = &answer["_meta"]["mcp-web/error"]["code"];
         assert_eq!(code, "InvalidArguments", "{}: {answer}", tool["name"]);
-        assert!(text_of(answer).len() < 5_000);
+        assert!(result_text(answer).len() < 5_000);
     }
 }

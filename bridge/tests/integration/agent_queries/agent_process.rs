@@ -11,8 +11,8 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use super::{query, told};
-use crate::kit::mock_agent::SmallAgent;
-use crate::kit::{Page, TOKEN, soon};
+use crate::kit::mock_agent::MockAgent;
+use crate::kit::{Page, TOKEN, with_deadline};
 
 /// A bridge as a program that runs what stands beside it as its agent.
 struct Program {
@@ -37,7 +37,9 @@ impl Program {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let line = soon("announcement", lines.next_line()).await.unwrap();
+        let line = with_deadline("announcement", lines.next_line())
+            .await
+            .unwrap();
         let line = line.unwrap();
         let (_, address) = line.split_once("http://").unwrap();
         let address = address.split_whitespace().next().unwrap().to_owned();
@@ -65,7 +67,7 @@ impl Program {
                 tokio::task::yield_now().await;
             }
         };
-        soon("start of the agent", starts).await
+        with_deadline("start of the agent", starts).await
     }
 }
 
@@ -85,7 +87,7 @@ async fn gone(process: &str) {
             tokio::task::yield_now().await;
         }
     };
-    soon("end of the agent", gone).await;
+    with_deadline("end of the agent", gone).await;
 }
 
 async fn kill(process: &str) {
@@ -95,7 +97,7 @@ async fn kill(process: &str) {
 
 #[tokio::test]
 async fn the_bridge_starts_restarts_and_stops_its_agent() {
-    let mut agent = SmallAgent::start().await;
+    let mut agent = MockAgent::start().await;
     let mut program = Program::start(&announcing(&agent.address)).await;
     let start = program.starts(1).await.remove(0);
     let [process, token, arguments] = {
@@ -106,10 +108,10 @@ async fn the_bridge_starts_restarts_and_stops_its_agent() {
     assert_eq!((arguments, token.len()), (told_it, 64));
 
     let mut page = Page::connect_to(&program.address, "asks", TOKEN).await;
-    page.say_json(query("one")).await;
-    let asked = agent.next().await;
+    page.send_json(query("one")).await;
+    let asked = agent.next_request().await;
     assert_eq!(asked.headers["authorization"], format!("Bearer {token}"));
-    let events = asked.stream().await;
+    let events = asked.respond_with_stream().await;
     assert_eq!(told(&mut page).await["type"], "query_accepted");
 
     kill(&process).await;
@@ -117,17 +119,17 @@ async fn the_bridge_starts_restarts_and_stops_its_agent() {
     // Those that it was at work on end by their streams.
     drop(events);
     assert_eq!(told(&mut page).await["code"], "AgentUnavailable");
-    agent.next().await.answer(404);
+    agent.next_request().await.respond(404);
     let again = program.starts(2).await.remove(1);
-    page.say_json(query("two")).await;
-    agent.next().await.answer(200);
+    page.send_json(query("two")).await;
+    agent.next_request().await.respond(200);
     assert_eq!(told(&mut page).await["type"], "query_accepted");
 
     let bridge = program.process.id().unwrap().to_string();
     let stopped = Command::new("kill").arg(&bridge).status();
     assert!(stopped.await.unwrap().success());
-    assert_eq!(agent.next().await.method.as_str(), "DELETE");
-    let ended = soon("end of the bridge", program.process.wait()).await;
+    assert_eq!(agent.next_request().await.method.as_str(), "DELETE");
+    let ended = with_deadline("end of the bridge", program.process.wait()).await;
     assert!(ended.unwrap().success());
     gone(again.split(' ').next().unwrap()).await;
 }
@@ -137,7 +139,7 @@ async fn an_agent_that_exits_with_invalid_settings_is_not_restarted() {
     let program = Program::start("echo start >> starts\nexit 2\n").await;
     program.starts(1).await;
     let mut page = Page::connect_to(&program.address, "asks", TOKEN).await;
-    page.say_json(query("one")).await;
+    page.send_json(query("one")).await;
     let failure = told(&mut page).await;
     let error = "The agent that the bridge runs cannot start";
     assert_eq!(
@@ -149,7 +151,7 @@ async fn an_agent_that_exits_with_invalid_settings_is_not_restarted() {
 
 #[tokio::test]
 async fn run_agent_and_agent_url_exclude_each_other() {
-    let agent = SmallAgent::start().await;
+    let agent = MockAgent::start().await;
     let mut config = agent.config();
     config.agent.run_agent = true;
     let refused = bridge::serve(config, bridge::App::default()).await;
@@ -167,7 +169,7 @@ async fn run_agent_without_an_installed_agent_prevents_startup() {
     std::fs::hard_link(env!("CARGO_BIN_EXE_mcp-web-bridge"), &bridge).unwrap();
     let mut program = Command::new(bridge);
     let program = program.args(["--bind", "127.0.0.1:0", "--run-agent"]);
-    let output = soon("end", program.env("PATH", folder.path()).output()).await;
+    let output = with_deadline("end", program.env("PATH", folder.path()).output()).await;
     let output = output.unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -179,7 +181,7 @@ async fn run_agent_without_an_installed_agent_prevents_startup() {
 
 #[tokio::test]
 async fn a_local_agent_is_called_with_the_shared_credential() {
-    let mut agent = SmallAgent::start().await;
+    let mut agent = MockAgent::start().await;
     let home = TempDir::new().unwrap();
     let mut process = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"))
         .args(["--bind", "127.0.0.1:0", "--agent-url", &agent.address])
@@ -189,7 +191,7 @@ async fn a_local_agent_is_called_with_the_shared_credential() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-    let line = soon("announcement", lines.next_line())
+    let line = with_deadline("announcement", lines.next_line())
         .await
         .unwrap()
         .unwrap();
@@ -197,12 +199,12 @@ async fn a_local_agent_is_called_with_the_shared_credential() {
     let address = address.split_whitespace().next().unwrap();
     let secret = std::fs::read_to_string(home.path().join("mcp-web/agent-token")).unwrap();
     let mut page = Page::connect_to(address, "asks", TOKEN).await;
-    page.say_json(query("one")).await;
-    let asked = agent.next().await;
+    page.send_json(query("one")).await;
+    let asked = agent.next_request().await;
     assert_eq!(
         asked.headers["authorization"],
         format!("Bearer {}", secret.trim())
     );
-    asked.answer(200);
+    asked.respond(200);
     process.kill().await.unwrap();
 }

@@ -4,12 +4,14 @@ use bridge::ServerHandle;
 use serde_json::{Value, json};
 
 use super::{told, tool};
-use crate::kit::mock_agent::{SmallAgent, UUID, answered, reporting};
-use crate::kit::{McpClient, Page, TOKEN, bridge, bridge_with, echo_tool, http, soon};
+use crate::kit::mock_agent::{MockAgent, UUID, report_request, send_for_json};
+use crate::kit::{
+    McpClient, Page, TOKEN, echo_tool, http_client, start_bridge, start_bridge_with, with_deadline,
+};
 
 async fn open_as(bridge: &ServerHandle, bearer: &str, uuid: &str, body: Value) -> (u16, Value) {
-    let request = http().put(format!("{}/query/{uuid}", bridge.url()));
-    answered(request.bearer_auth(bearer).json(&body)).await
+    let request = http_client().put(format!("{}/query/{uuid}", bridge.url()));
+    send_for_json(request.bearer_auth(bearer).json(&body)).await
 }
 
 async fn open(bridge: &ServerHandle, body: Value) -> (u16, Value) {
@@ -24,14 +26,14 @@ async fn opened(bridge: &ServerHandle, body: Value) -> String {
 }
 
 async fn status_of(bridge: &ServerHandle, token: &str) -> u16 {
-    let tools = http().get(format!("{}/tools", bridge.url()));
-    let answer = soon("answer", tools.bearer_auth(token).send()).await;
+    let tools = http_client().get(format!("{}/tools", bridge.url()));
+    let answer = with_deadline("answer", tools.bearer_auth(token).send()).await;
     answer.unwrap().status().as_u16()
 }
 
 #[tokio::test]
 async fn a_direct_query_token_is_valid_for_the_tools_until_completion() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let tools = [echo_tool(), tool("other")];
     let mut page = Page::with_tools(&bridge, "asks", &tools).await;
     let terms = json!({ "tools": [{ "name": "echo" }], "restrictTools": true, "timeout": 1500 });
@@ -41,41 +43,44 @@ async fn a_direct_query_token_is_valid_for_the_tools_until_completion() {
     let client = McpClient::connect(&bridge, token).await;
     assert_eq!(client.tool_names().await, ["echo"]);
     let calling = async { client.call("echo", json!({ "a": 1 })).await };
-    let (called, ()) = tokio::join!(calling, page.echo());
+    let (called, ()) = tokio::join!(calling, page.echo_call());
     assert_eq!(called["result"]["structuredContent"], json!({ "a": 1 }));
     for what in ["progress", "complete"] {
-        let report = reporting(&bridge, UUID, what).bearer_auth(token);
+        let report = report_request(&bridge, UUID, what).bearer_auth(token);
         let report = report.json(&json!({ "message": "done" }));
-        assert_eq!(answered(report).await, (200, json!({ "success": true })));
+        assert_eq!(
+            send_for_json(report).await,
+            (200, json!({ "success": true }))
+        );
     }
     assert_eq!(status_of(&bridge, token).await, 401);
     // What the page hears next of queries is of one of its own.
-    page.say_json(super::query("own")).await;
+    page.send_json(super::query("own")).await;
     assert_eq!(told(&mut page).await["uuid"], "own");
 }
 
 #[tokio::test]
 async fn a_direct_query_ends_on_timeout_and_with_its_page() {
-    let agent = SmallAgent::start().await;
+    let agent = MockAgent::start().await;
     let mut config = agent.config();
     config.agent.query_attach = std::time::Duration::ZERO;
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let page = Page::with_tools(&bridge, "asks", &[echo_tool()]).await;
     let hurried = opened(&bridge, json!({ "timeout": 50 })).await;
     let other = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e12";
     let (_, answer) = open_as(&bridge, TOKEN, other, json!({})).await;
     let lasting = answer["token"].as_str().unwrap();
     let ended = async { while status_of(&bridge, &hurried).await != 401 {} };
-    soon("end of the query", ended).await;
+    with_deadline("end of the query", ended).await;
     assert_eq!(status_of(&bridge, lasting).await, 200);
-    page.go_away().await;
+    page.close().await;
     let ended = async { while status_of(&bridge, lasting).await != 401 {} };
-    soon("end of the query", ended).await;
+    with_deadline("end of the query", ended).await;
 }
 
 #[tokio::test]
 async fn rejected_direct_queries_state_the_reason() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let (status, answer) = open(&bridge, json!({})).await;
     assert_eq!((status, &answer["error"]), (404, &json!("NoSessionsFound")));
     let mut page = Page::with_tools(&bridge, "one", &[echo_tool()]).await;
@@ -95,7 +100,7 @@ async fn rejected_direct_queries_state_the_reason() {
     let (status, answer) = open(&bridge, one.clone()).await;
     assert_eq!((status, &answer["error"]), (409, &json!("QueryCompleted")));
     // Nor does a page ask under that id, or another token, or a query.
-    page.say_json(super::query(UUID)).await;
+    page.send_json(super::query(UUID)).await;
     let told = told(&mut page).await;
     assert_eq!(told["code"], "QueryCompleted", "{told}");
     let foreign = "another-token-of-32-characters-00";
@@ -108,16 +113,16 @@ async fn rejected_direct_queries_state_the_reason() {
         (status, &answer["error"]),
         (403, &json!("InsufficientScope"))
     );
-    let request = http().put(format!("{}/query/{other}", bridge.url()));
-    assert_eq!(answered(request.json(&json!({}))).await.0, 401);
+    let request = http_client().put(format!("{}/query/{other}", bridge.url()));
+    assert_eq!(send_for_json(request.json(&json!({}))).await.0, 401);
 }
 
 #[tokio::test]
 async fn direct_queries_count_toward_max_queries() {
-    let mut agent = SmallAgent::start().await;
+    let mut agent = MockAgent::start().await;
     let mut config = agent.config();
     config.agent.max_queries = 1;
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "asks", &[echo_tool()]).await;
     let token = opened(&bridge, json!({})).await;
     let (status, answer) = open_as(&bridge, TOKEN, "other", json!({})).await;
@@ -125,10 +130,10 @@ async fn direct_queries_count_toward_max_queries() {
         (status, &answer["error"]),
         (429, &json!("QueryLimitExceeded"))
     );
-    page.say_json(super::query("other")).await;
+    page.send_json(super::query("other")).await;
     assert_eq!(told(&mut page).await["code"], "QueryLimitExceeded");
-    let cancel = reporting(&bridge, UUID, "cancel").bearer_auth(token);
-    assert_eq!(answered(cancel).await.0, 200);
-    page.say_json(super::query("third")).await;
-    assert_eq!(agent.accept().await.uuid, "third");
+    let cancel = report_request(&bridge, UUID, "cancel").bearer_auth(token);
+    assert_eq!(send_for_json(cancel).await.0, 200);
+    page.send_json(super::query("third")).await;
+    assert_eq!(agent.accept_query().await.uuid, "third");
 }

@@ -6,20 +6,20 @@ use bridge::ServerHandle;
 use serde_json::{Value, json};
 
 use super::{query, told, with};
-use crate::kit::mock_agent::{Events, SmallAgent, UUID, answered};
-use crate::kit::{Page, TOKEN, bridge_with, echo_tool, http, soon};
+use crate::kit::mock_agent::{AgentEventStream, MockAgent, UUID, send_for_json};
+use crate::kit::{Page, TOKEN, echo_tool, http_client, start_bridge_with, with_deadline};
 
 /// A bridge, its agent, and a page whose query the agent has taken.
 pub(super) struct Rest {
     pub(super) bridge: ServerHandle,
-    pub(super) agent: SmallAgent,
+    pub(super) agent: MockAgent,
     pub(super) page: Page,
     pub(super) token: String,
 }
 
 /// The same with the stream that answers the query.
 pub(super) struct World {
-    pub(super) events: Events,
+    pub(super) events: AgentEventStream,
     pub(super) rest: Rest,
 }
 
@@ -28,16 +28,16 @@ pub(super) async fn streaming(more: Value) -> World {
 }
 
 async fn streaming_within(more: Value, silence: Duration) -> World {
-    let mut agent = SmallAgent::start().await;
+    let mut agent = MockAgent::start().await;
     let mut config = agent.config();
     config.agent.agent_silence = silence;
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "asks", &[echo_tool()]).await;
-    page.say_json(with(query(UUID), more)).await;
-    let asked = agent.next().await;
+    page.send_json(with(query(UUID), more)).await;
+    let asked = agent.next_request().await;
     assert_eq!(asked.headers["accept"], "text/event-stream");
-    let token = asked.token();
-    let events = asked.stream().await;
+    let token = asked.query_token();
+    let events = asked.respond_with_stream().await;
     assert_eq!(told(&mut page).await["type"], "query_accepted");
     let rest = Rest {
         bridge,
@@ -66,19 +66,19 @@ impl Rest {
     }
 
     async fn status_of_token(&self) -> u16 {
-        let tools = http().get(format!("{}/tools", self.bridge.url()));
-        let answer = soon("answer", tools.bearer_auth(&self.token).send()).await;
+        let tools = http_client().get(format!("{}/tools", self.bridge.url()));
+        let answer = with_deadline("answer", tools.bearer_auth(&self.token).send()).await;
         answer.unwrap().status().as_u16()
     }
 
     async fn agent_is_told(&mut self) {
-        let stop = self.agent.next().await;
+        let stop = self.agent.next_request().await;
         let path = format!("/query/{UUID}");
         assert_eq!(
             (stop.method.as_str(), stop.path.as_str()),
             ("DELETE", &*path)
         );
-        stop.answer(204);
+        stop.respond(204);
     }
 }
 
@@ -95,20 +95,20 @@ async fn streamed_events_reach_the_page_in_order_and_unchanged() {
     ];
     for content in &steps {
         let progress = json!({ "content": content });
-        events.say("query_progress", progress).await;
+        events.send_event("query_progress", progress).await;
     }
     for content in steps {
         assert_eq!(told(&mut world.page).await["content"], content);
     }
     events
-        .write(": keepalive\n\nevent: later\ndata: more\n\n")
+        .send_raw(": keepalive\n\nevent: later\ndata: more\n\n")
         .await;
     let complete = json!({ "result": { "text": "done" }, "toolCalls": [] });
-    events.say("query_complete", complete).await;
+    events.send_event("query_complete", complete).await;
     let expected = json!({ "type": "query_complete", "uuid": UUID,
         "result": { "text": "done" }, "toolCalls": [] });
     assert_eq!(told(&mut world.page).await, expected);
-    events.closed().await;
+    events.wait_closed().await;
     assert_eq!(world.status_of_token().await, 401);
     // It has said so itself.
     assert!(world.agent.is_idle());
@@ -121,11 +121,11 @@ async fn model_failures_keep_their_code_and_reason() {
         rest: mut world,
     } = streaming(json!({})).await;
     let why = json!({ "error": "the model is busy", "reason": "wait", "code": "ModelRateLimited" });
-    events.say("query_failure", why.clone()).await;
+    events.send_event("query_failure", why.clone()).await;
     let failure = world.failure().await;
     let expected = with(json!({ "type": "query_failure", "uuid": UUID }), why);
     assert_eq!(failure, expected);
-    events.closed().await;
+    events.wait_closed().await;
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn a_stream_that_ends_early_fails_the_query_at_once() {
         events,
         rest: mut world,
     } = streaming(json!({})).await;
-    events.text("so far").await;
+    events.send_text_progress("so far").await;
     assert_eq!(told(&mut world.page).await["type"], "query_progress");
     drop(events);
     world
@@ -148,9 +148,9 @@ async fn a_broken_stream_fails_the_query_at_once() {
         events,
         rest: mut world,
     } = streaming(json!({})).await;
-    events.text("so far").await;
+    events.send_text_progress("so far").await;
     assert_eq!(told(&mut world.page).await["type"], "query_progress");
-    events.cut().await;
+    events.break_off().await;
     world.lost("The stream of the agent broke: ").await;
 }
 
@@ -162,7 +162,7 @@ async fn a_silent_stream_fails_the_query() {
         rest: mut world,
     } = streaming_within(json!({}), silence).await;
     world.lost("The agent said nothing for 100ms").await;
-    events.closed().await;
+    events.wait_closed().await;
 }
 
 #[tokio::test]
@@ -171,12 +171,12 @@ async fn an_event_over_the_limit_fails_the_query_and_closes_its_stream() {
         events,
         rest: mut world,
     } = streaming(json!({})).await;
-    events.text(&"x".repeat(1024 * 1024)).await;
+    events.send_text_progress(&"x".repeat(1024 * 1024)).await;
     let failure = world.failure().await;
     assert_eq!(failure["code"], "AgentFailed", "{failure}");
     let error = "The agent sent an event of more than 1048576 bytes";
     assert_eq!(failure["error"], error);
-    events.closed().await;
+    events.wait_closed().await;
     world.agent_is_told().await;
 }
 
@@ -187,17 +187,17 @@ async fn events_after_the_final_event_are_ignored() {
         rest: mut world,
     } = streaming(json!({})).await;
     events
-        .say("query_complete", json!({ "result": "first" }))
+        .send_event("query_complete", json!({ "result": "first" }))
         .await;
-    events.text("late").await;
+    events.send_text_progress("late").await;
     events
-        .say("query_failure", json!({ "error": "second" }))
+        .send_event("query_failure", json!({ "error": "second" }))
         .await;
     assert_eq!(told(&mut world.page).await["result"], "first");
     // What comes next of queries is of another one.
     let other = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e12";
-    world.page.say_json(query(other)).await;
-    world.agent.next().await.answer(200);
+    world.page.send_json(query(other)).await;
+    world.agent.next_request().await.respond(200);
     assert_eq!(told(&mut world.page).await["uuid"], other);
 }
 
@@ -208,16 +208,16 @@ async fn the_response_tool_result_is_returned_before_the_stream_is_closed() {
         events,
         rest: mut world,
     } = streaming(more).await;
-    let call = http().post(format!("{}/tool-call", world.bridge.url()));
+    let call = http_client().post(format!("{}/tool-call", world.bridge.url()));
     let body = json!({ "toolName": "echo", "toolInput": { "a": 1 } });
     let call = call.bearer_auth(&world.token).json(&body);
-    let (called, ()) = tokio::join!(answered(call), world.page.echo());
+    let (called, ()) = tokio::join!(send_for_json(call), world.page.echo_call());
     assert_eq!(called.0, 200, "{}", called.1);
     let complete = told(&mut world.page).await;
     assert_eq!(complete["toolCalls"][0]["tool"], "echo", "{complete}");
     assert!(!events.is_closed());
     // One that does not end it then is cut.
-    events.closed().await;
+    events.wait_closed().await;
     assert!(world.agent.is_idle());
 }
 
@@ -227,9 +227,9 @@ async fn malformed_events_fail_the_query_and_unknown_events_are_ignored() {
         events,
         rest: mut world,
     } = streaming(json!({})).await;
-    events.write("event: ping\ndata: -\n\n").await;
-    events.say("query_later", json!({})).await;
-    events.write("event: query_progress\ndata: {\n\n").await;
+    events.send_raw("event: ping\ndata: -\n\n").await;
+    events.send_event("query_later", json!({})).await;
+    events.send_raw("event: query_progress\ndata: {\n\n").await;
     let failure = world.failure().await;
     assert_eq!(failure["code"], "AgentFailed", "{failure}");
     world.agent_is_told().await;
@@ -243,9 +243,9 @@ async fn a_page_cancel_closes_the_stream_and_is_sent_to_the_agent() {
     } = streaming(json!({})).await;
     world
         .page
-        .say_json(json!({ "type": "query_cancel", "uuid": UUID }))
+        .send_json(json!({ "type": "query_cancel", "uuid": UUID }))
         .await;
-    let closed = tokio::time::timeout(Duration::from_secs(1), events.closed());
+    let closed = tokio::time::timeout(Duration::from_secs(1), events.wait_closed());
     closed.await.unwrap();
     world.agent_is_told().await;
     assert_eq!(world.status_of_token().await, 401);
@@ -259,11 +259,11 @@ async fn agent_error_statuses_map_to_codes_with_a_remedy() {
         (429, "QueryLimitExceeded", "again later"),
         (500, "AgentUnavailable", "agent_url"),
     ] {
-        let mut agent = SmallAgent::start().await;
-        let bridge = bridge_with(agent.config()).await;
+        let mut agent = MockAgent::start().await;
+        let bridge = start_bridge_with(agent.config()).await;
         let mut page = Page::connect(&bridge, "asks", TOKEN).await;
-        page.say_json(query(UUID)).await;
-        agent.next().await.answer(status);
+        page.send_json(query(UUID)).await;
+        agent.next_request().await.respond(status);
         let failure = told(&mut page).await;
         assert_eq!(failure["code"], code, "{failure}");
         let error = failure["error"].as_str().unwrap();

@@ -6,8 +6,8 @@ use bridge::{Config, Profile};
 use serde_json::{Value, json};
 
 use super::{at_work_with, query, told};
-use crate::kit::mock_agent::answered;
-use crate::kit::{McpClient, Page, TOKEN, http, taken_by_the_client, text_of};
+use crate::kit::mock_agent::send_for_json;
+use crate::kit::{McpClient, Page, TOKEN, http_client, result_text, test_client_profile};
 
 const OTHER: &str = "0e6f6f0e-3a51-4b7f-8d5e-6a1c8f5f0c22";
 
@@ -24,14 +24,14 @@ fn takes(bytes: Option<usize>, patience: Option<Duration>) -> impl FnOnce(&mut C
             patience,
             ..Profile::default()
         };
-        config.profiles = taken_by_the_client(profile);
+        config.profiles = test_client_profile(profile);
     }
 }
 
 async fn called(client: &McpClient, page: &mut Page, result: &Value) -> Value {
     let (called, ()) = tokio::join!(client.call("echo", json!({})), async {
-        let call = page.call().await;
-        page.answer(&call, result.clone()).await;
+        let call = page.recv_call().await;
+        page.respond(&call, result.clone()).await;
     });
     called["result"].clone()
 }
@@ -65,13 +65,13 @@ async fn an_agent_reads_only_stored_results_of_its_own_query() {
     assert_eq!(shown(&read["result"]), 30_000 - offset);
     // Plain HTTP has no cap.
     let body = json!({ "toolName": "get_result", "toolInput": { "handle": handle } });
-    let plain = http().post(format!("{}/tool-call", bridge.url()));
-    let (_, plain) = answered(plain.bearer_auth(token).json(&body)).await;
+    let plain = http_client().post(format!("{}/tool-call", bridge.url()));
+    let (_, plain) = send_for_json(plain.bearer_auth(token).json(&body)).await;
     assert_eq!(plain["content"][0]["text"], text);
 
     // Neither another query of the page nor, the other way round, this one what others left.
-    page.say_json(query(OTHER)).await;
-    let other = agent.accept().await;
+    page.send_json(query(OTHER)).await;
+    let other = agent.accept_query().await;
     assert_eq!(told(&mut page).await["type"], "query_accepted");
     let stranger = McpClient::connect(&bridge, other.token.as_deref().unwrap()).await;
     let refused = stranger.call("get_result", rest.clone()).await;
@@ -84,11 +84,11 @@ async fn an_agent_reads_only_stored_results_of_its_own_query() {
 
     // It is over with the query, for the agent.
     first
-        .reported(&bridge, "complete", json!({ "message": "done" }))
+        .report_ok(&bridge, "complete", json!({ "message": "done" }))
         .await;
     assert_eq!(told(&mut page).await["type"], "query_complete");
-    let plain = http().post(format!("{}/tool-call", bridge.url()));
-    let (status, _) = answered(plain.bearer_auth(token).json(&body)).await;
+    let plain = http_client().post(format!("{}/tool-call", bridge.url()));
+    let (status, _) = send_for_json(plain.bearer_auth(token).json(&body)).await;
     assert_eq!(status, 401);
 }
 
@@ -100,13 +100,13 @@ async fn an_agent_with_a_short_timeout_fetches_its_result_later() {
     let early = client.call("echo", json!({})).await;
     let handle = &early["result"]["_meta"]["mcp-web/handle"];
     assert!(handle.is_string(), "{early}");
-    let call = page.call().await;
-    page.answer(&call, json!("at last")).await;
+    let call = page.recv_call().await;
+    page.respond(&call, json!("at last")).await;
     let read = loop {
         let read = client.call("get_result", json!({ "handle": handle })).await;
         if read["result"]["_meta"]["mcp-web/handle"].is_null() {
             break read;
         }
     };
-    assert_eq!(text_of(&read["result"]), "at last");
+    assert_eq!(result_text(&read["result"]), "at last");
 }

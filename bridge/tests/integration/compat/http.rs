@@ -31,13 +31,13 @@ async fn initialized(bridge: &ServerHandle) -> String {
 }
 
 async fn with_session(bridge: &ServerHandle, method: Method, session: &str) -> Response {
-    let request = asking(bridge, method, "/").bearer_auth(TOKEN);
-    sent(request.header("mcp-session-id", session)).await
+    let request = http_request(bridge, method, "/").bearer_auth(TOKEN);
+    send(request.header("mcp-session-id", session)).await
 }
 
 #[tokio::test]
 async fn initialize_without_capabilities_returns_2024_11_05_and_a_session() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let params = json!({ "protocolVersion": "2025-06-18" });
     let message = json!({ "jsonrpc": "2.0", "id": "a", "method": "initialize", "params": params });
     let response = post(&bridge, &message).await;
@@ -45,7 +45,7 @@ async fn initialize_without_capabilities_returns_2024_11_05_and_a_session() {
     let session = response.headers()["mcp-session-id"].clone();
     assert!(!session.is_empty());
     let answer = json_of(response).await;
-    let about = json_of(sent(asking(&bridge, Method::GET, "/")).await).await;
+    let about = json_of(send(http_request(&bridge, Method::GET, "/")).await).await;
     assert!(about["description"].is_string());
     let expected = json!({ "jsonrpc": "2.0", "id": "a", "result": {
         "protocolVersion": "2024-11-05",
@@ -60,7 +60,7 @@ async fn initialize_without_capabilities_returns_2024_11_05_and_a_session() {
 
 #[tokio::test]
 async fn post_on_any_path_returns_one_json_body() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     for path in [
         "/",
         "/mcp",
@@ -76,9 +76,9 @@ async fn post_on_any_path_returns_one_json_body() {
             "application/json, text/event-stream",
             "text/event-stream",
         ] {
-            let request = asking(&bridge, Method::POST, path).header("accept", accept);
+            let request = http_request(&bridge, Method::POST, path).header("accept", accept);
             let request = request.bearer_auth(TOKEN).json(&message(7, "tools/list"));
-            let response = sent(request).await;
+            let response = send(request).await;
             assert_eq!(response.status(), 200, "{path}");
             let answer = json_of(response).await;
             assert_eq!(answer["id"], 7, "{path}");
@@ -90,35 +90,39 @@ async fn post_on_any_path_returns_one_json_body() {
 
 #[tokio::test]
 async fn parallel_calls_with_the_same_id_are_each_answered() {
-    let bridge = bridge_with(compat()).await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge_with(compat()).await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    settled(&bridge, &mut page, "s", "t").await;
+    wait_until_processed(&bridge, &mut page, "s", "t").await;
     let call = |n: u64| {
         let params = json!({ "name": "t", "arguments": { "n": n } });
-        result(&bridge, "tools/call", params)
+        rpc_result(&bridge, "tools/call", params)
     };
     let answering = async {
-        let calls = [page.call().await, page.call().await, page.call().await];
+        let calls = [
+            page.recv_call().await,
+            page.recv_call().await,
+            page.recv_call().await,
+        ];
         for call in calls.iter().rev() {
             page.respond(call, call["toolInput"]["n"].clone()).await;
         }
     };
     let (one, two, three, ()) = tokio::join!(call(1), call(2), call(3), answering);
     assert_eq!(
-        [text_of(&one), text_of(&two), text_of(&three)],
+        [result_text(&one), result_text(&two), result_text(&three)],
         ["1", "2", "3"]
     );
 }
 
 #[tokio::test]
 async fn mcp_session_id_is_optional_and_an_unknown_one_is_404() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let session = initialized(&bridge).await;
     for (id, status) in [(session.as_str(), 200), ("unknown", 404)] {
-        let request = asking(&bridge, Method::POST, "/").bearer_auth(TOKEN);
+        let request = http_request(&bridge, Method::POST, "/").bearer_auth(TOKEN);
         let request = request.header("mcp-session-id", id);
-        let response = sent(request.json(&message(1, "tools/list"))).await;
+        let response = send(request.json(&message(1, "tools/list"))).await;
         assert_eq!(response.status(), status);
         if status == 404 {
             let expected = json!({ "error": "MCP session not found" });
@@ -129,7 +133,7 @@ async fn mcp_session_id_is_optional_and_an_unknown_one_is_404() {
 
 #[tokio::test]
 async fn delete_ends_a_session_once() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let session = initialized(&bridge).await;
     let response = with_session(&bridge, Method::DELETE, &session).await;
     assert_eq!(response.status(), 200);
@@ -140,7 +144,7 @@ async fn delete_ends_a_session_once() {
         json_of(response).await,
         json!({ "error": "MCP session not found" })
     );
-    let response = sent(asking(&bridge, Method::DELETE, "/").bearer_auth(TOKEN)).await;
+    let response = send(http_request(&bridge, Method::DELETE, "/").bearer_auth(TOKEN)).await;
     assert_eq!(response.status(), 400);
     let expected = json!({ "error": "Mcp-Session-Id header required" });
     assert_eq!(json_of(response).await, expected);
@@ -148,7 +152,7 @@ async fn delete_ends_a_session_once() {
 
 #[tokio::test]
 async fn cors_headers_are_on_every_response_and_options_is_an_empty_200() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let paths = [
         "/",
         "/mcp",
@@ -161,7 +165,7 @@ async fn cors_headers_are_on_every_response_and_options_is_an_empty_200() {
         .iter()
         .flat_map(|path| [Method::OPTIONS, Method::GET, Method::POST].map(|method| (method, path)))
     {
-        let response = sent(asking(&bridge, method.clone(), path)).await;
+        let response = send(http_request(&bridge, method.clone(), path)).await;
         let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
         assert_eq!(
             header("access-control-allow-origin"),
@@ -178,17 +182,17 @@ async fn cors_headers_are_on_every_response_and_options_is_an_empty_200() {
             assert_eq!(response.text().await.unwrap(), "");
         }
     }
-    let request = asking(&bridge, Method::GET, "/").header("origin", "https://evil.example");
-    let refused = sent(request).await;
+    let request = http_request(&bridge, Method::GET, "/").header("origin", "https://evil.example");
+    let refused = send(request).await;
     assert_eq!(refused.status(), 403);
     assert_eq!(refused.headers()["access-control-allow-origin"], "*");
 }
 
 #[tokio::test]
 async fn other_methods_are_404_not_found() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     for method in [Method::PUT, Method::PATCH] {
-        let response = sent(asking(&bridge, method, "/any")).await;
+        let response = send(http_request(&bridge, method, "/any")).await;
         assert_eq!(response.status(), 404);
         assert_eq!(json_of(response).await, json!({ "error": "Not Found" }));
     }
@@ -200,9 +204,9 @@ async fn get_on_any_path_returns_server_info_without_a_token() {
         name: "my-bridge".to_owned(),
         ..compat()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     for path in ["/", "/mcp", "/any/path"] {
-        let response = sent(asking(&bridge, Method::GET, path)).await;
+        let response = send(http_request(&bridge, Method::GET, path)).await;
         assert_eq!(response.status(), 200);
         let about = json_of(response).await;
         assert_eq!(about["name"], "my-bridge");
@@ -212,30 +216,34 @@ async fn get_on_any_path_returns_server_info_without_a_token() {
 
 #[tokio::test]
 async fn rest_routes_work_as_without_compat() {
-    let bridge = bridge_with(compat()).await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge_with(compat()).await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    settled(&bridge, &mut page, "s", "t").await;
-    let get = async |path: &str| sent(asking(&bridge, Method::GET, path).bearer_auth(TOKEN)).await;
+    wait_until_processed(&bridge, &mut page, "s", "t").await;
+    let get =
+        async |path: &str| send(http_request(&bridge, Method::GET, path).bearer_auth(TOKEN)).await;
     assert_eq!(get("/healthz").await.text().await.unwrap(), "ok");
     let sessions = json_of(get("/sessions").await).await;
     assert_eq!(sessions["sessions"][0]["session_id"], "s");
     let tools = json_of(get("/tools").await).await;
     let last = tools["tools"].as_array().unwrap().last().unwrap();
     assert_eq!(last["name"], "t");
-    let (called, ()) = tokio::join!(tool_call(&bridge, "t", json!({ "n": 1 })), page.echo());
+    let (called, ()) = tokio::join!(
+        post_tool_call(&bridge, "t", json!({ "n": 1 })),
+        page.echo_call()
+    );
     assert_eq!(called.1["structuredContent"], json!({ "n": 1 }));
     assert_eq!(get("/sdk/no-such-file").await.status(), 404);
 }
 
 #[tokio::test]
 async fn an_unparsable_body_is_32603_with_id_0() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     for body in ["", "{", "nonsense", "null"] {
-        let request = asking(&bridge, Method::POST, "/")
+        let request = http_request(&bridge, Method::POST, "/")
             .bearer_auth(TOKEN)
             .body(body);
-        let response = sent(request).await;
+        let response = send(request).await;
         assert_eq!(response.status(), 200, "{body}");
         let expected = json!({ "jsonrpc": "2.0", "id": 0,
             "error": { "code": -32603, "message": "InternalError" } });
@@ -245,7 +253,7 @@ async fn an_unparsable_body_is_32603_with_id_0() {
 
 #[tokio::test]
 async fn an_unknown_method_is_32601_and_without_a_page_32600() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let methods = [
         "ping",
         "prompts/get",
@@ -254,13 +262,13 @@ async fn an_unknown_method_is_32601_and_without_a_page_32600() {
         "x",
     ];
     for method in methods {
-        let answer = ask(&bridge, method, json!({})).await;
+        let answer = rpc_call(&bridge, method, json!({})).await;
         let expected = json!({ "code": -32600, "message": "NoSessionsFound" });
         assert_eq!(answer["error"], expected, "{method}");
     }
-    let _page = V1Page::connect(&bridge, "s").await;
+    let _page = CompatPage::connect(&bridge, "s").await;
     for method in methods {
-        let answer = ask(&bridge, method, json!({})).await;
+        let answer = rpc_call(&bridge, method, json!({})).await;
         let expected = json!({ "code": -32601, "message": "UnknownMethod" });
         assert_eq!(answer["error"], expected, "{method}");
     }
@@ -268,11 +276,11 @@ async fn an_unknown_method_is_32601_and_without_a_page_32600() {
 
 #[tokio::test]
 async fn an_unknown_meta_session_id_is_32602_on_lists_and_ignored_on_calls() {
-    let bridge = bridge_with(compat()).await;
-    let _page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge_with(compat()).await;
+    let _page = CompatPage::connect(&bridge, "s").await;
     let params = json!({ "_meta": { "sessionId": "nobody" } });
     for method in ["tools/list", "resources/list", "prompts/list"] {
-        let answer = ask(&bridge, method, params.clone()).await;
+        let answer = rpc_call(&bridge, method, params.clone()).await;
         let message = "No session found for the provided authentication";
         let expected = json!({ "code": -32602, "message": message, "data": {
             "error": "SessionNotFound", "error_message": message, "error_is_fatal": true } });
@@ -281,44 +289,44 @@ async fn an_unknown_meta_session_id_is_32602_on_lists_and_ignored_on_calls() {
     let mut params = params;
     // Other clients put ids of their own there: a call goes to the page.
     params["name"] = json!("t");
-    let called = result(&bridge, "tools/call", params).await;
+    let called = rpc_result(&bridge, "tools/call", params).await;
     assert_eq!(called["isError"], true);
-    assert_eq!(printed(&called)["error"], "ToolNotFound");
+    assert_eq!(parse_text(&called)["error"], "ToolNotFound");
 }
 
 #[tokio::test]
 async fn a_call_for_a_closed_page_is_session_not_found() {
-    let bridge = bridge_with(compat()).await;
-    let gone = V1Page::connect(&bridge, "gone").await;
-    gone.go_away().await;
-    let _page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge_with(compat()).await;
+    let gone = CompatPage::connect(&bridge, "gone").await;
+    gone.close().await;
+    let _page = CompatPage::connect(&bridge, "s").await;
     let params = json!({ "name": "t", "_meta": { "sessionId": "gone" } });
-    let called = result(&bridge, "tools/call", params).await;
+    let called = rpc_result(&bridge, "tools/call", params).await;
     assert_eq!(called["isError"], true);
-    assert_eq!(printed(&called), json!({ "error": "SessionNotFound" }));
+    assert_eq!(parse_text(&called), json!({ "error": "SessionNotFound" }));
 }
 
 #[tokio::test]
 async fn the_mcp_web_session_id_key_selects_a_page_or_fails() {
-    let bridge = bridge_with(compat()).await;
-    let _page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge_with(compat()).await;
+    let _page = CompatPage::connect(&bridge, "s").await;
     for (session, error) in [("s", "ToolNotFound"), ("never", "SessionNotFound")] {
         let params =
             json!({ "name": "t", "_meta": { "mcp-web/sessionId": session, "sessionId": "s" } });
-        let called = result(&bridge, "tools/call", params).await;
-        assert_eq!(printed(&called)["error"], error);
+        let called = rpc_result(&bridge, "tools/call", params).await;
+        assert_eq!(parse_text(&called)["error"], error);
     }
 }
 
 #[tokio::test]
 async fn a_session_of_another_token_is_404_for_every_method() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let session = initialized(&bridge).await;
     for method in ["tools/list", "tools/call", "ping"] {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method });
-        let request = asking(&bridge, Method::POST, "/").bearer_auth("another-token");
+        let request = http_request(&bridge, Method::POST, "/").bearer_auth("another-token");
         let request = request.header("mcp-session-id", &session).json(&message);
-        assert_eq!(sent(request).await.status(), 404, "{method}");
+        assert_eq!(send(request).await.status(), 404, "{method}");
     }
 }
 
@@ -328,8 +336,8 @@ async fn a_body_over_the_limit_is_413() {
         max_request_bytes: 1000,
         ..compat()
     };
-    let bridge = bridge_with(config).await;
-    let request = asking(&bridge, Method::POST, "/").bearer_auth(TOKEN);
-    let response = sent(request.body("x".repeat(1001))).await;
+    let bridge = start_bridge_with(config).await;
+    let request = http_request(&bridge, Method::POST, "/").bearer_auth(TOKEN);
+    let response = send(request.body("x".repeat(1001))).await;
     assert_eq!(response.status(), 413);
 }

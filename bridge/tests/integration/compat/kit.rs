@@ -6,22 +6,24 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use crate::kit::{Socket, TOKEN, close_as_gone, frame_of, http, on_free_port, soon};
+use crate::kit::{
+    Socket, TOKEN, close_going_away, http_client, next_frame, test_config, with_deadline,
+};
 
 /// A bridge that its pages and clients take for their own.
 pub(crate) fn compat() -> Config {
     Config {
         compat: Some(Compat::McpWeb),
-        ..on_free_port()
+        ..test_config()
     }
 }
 
 /// The socket of a page.
-pub(crate) struct V1Page {
+pub(crate) struct CompatPage {
     socket: Socket,
 }
 
-impl V1Page {
+impl CompatPage {
     /// An open socket that has said nothing yet.
     pub(crate) async fn open(bridge: &ServerHandle, session: &str) -> Self {
         Self::open_at(bridge, &format!("/?session={session}"), None)
@@ -42,7 +44,7 @@ impl V1Page {
             request.headers_mut().insert("origin", origin);
         }
         let connecting = tokio_tungstenite::connect_async(request);
-        let (socket, _) = soon("upgrade", connecting).await?;
+        let (socket, _) = with_deadline("upgrade", connecting).await?;
         Ok(Self { socket })
     }
 
@@ -55,7 +57,7 @@ impl V1Page {
     pub(crate) async fn connect_with(bridge: &ServerHandle, session: &str, more: Value) -> Self {
         let mut page = Self::open(bridge, session).await;
         page.authenticate(session, more).await;
-        let welcome = page.hear().await;
+        let welcome = page.recv().await;
         assert_eq!(welcome["type"], "authenticated", "{welcome}");
         page
     }
@@ -68,41 +70,41 @@ impl V1Page {
         for (key, value) in more.as_object().unwrap() {
             hello[key] = value.clone();
         }
-        self.say(hello).await;
+        self.send(hello).await;
     }
 
     pub(crate) async fn register_tool(&mut self, tool: Value) {
-        self.say(json!({ "type": "register-tool", "tool": tool }))
+        self.send(json!({ "type": "register-tool", "tool": tool }))
             .await;
     }
 
     pub(crate) async fn register_resource(&mut self, resource: Value) {
-        self.say(json!({ "type": "register-resource", "resource": resource }))
+        self.send(json!({ "type": "register-resource", "resource": resource }))
             .await;
     }
 
     pub(crate) async fn respond(&mut self, call: &Value, result: Value) {
         let id = &call["requestId"];
-        self.say(json!({ "type": "tool-response", "requestId": id, "result": result }))
+        self.send(json!({ "type": "tool-response", "requestId": id, "result": result }))
             .await;
     }
 
-    pub(crate) async fn say(&mut self, frame: Value) {
-        self.say_text(frame.to_string()).await;
+    pub(crate) async fn send(&mut self, frame: Value) {
+        self.send_text(frame.to_string()).await;
     }
 
     /// The same until the bridge closes the connection.
-    pub(crate) async fn say_if_open(&mut self, frame: Value) -> bool {
-        self.send(Message::Text(frame.to_string().into()))
+    pub(crate) async fn try_send(&mut self, frame: Value) -> bool {
+        self.send_frame(Message::Text(frame.to_string().into()))
             .await
             .is_ok()
     }
 
-    pub(crate) async fn say_text(&mut self, text: String) {
-        self.send(Message::Text(text.into())).await.unwrap();
+    pub(crate) async fn send_text(&mut self, text: String) {
+        self.send_frame(Message::Text(text.into())).await.unwrap();
     }
 
-    pub(crate) async fn send(&mut self, message: Message) -> Result<(), Error> {
+    pub(crate) async fn send_frame(&mut self, message: Message) -> Result<(), Error> {
         self.socket.send(message).await
     }
 
@@ -113,63 +115,63 @@ impl V1Page {
     }
 
     /// The next frame.
-    pub(crate) async fn hear(&mut self) -> Value {
-        match self.frame().await {
+    pub(crate) async fn recv(&mut self) -> Value {
+        match self.recv_frame().await {
             Some(Message::Text(text)) => serde_json::from_str(&text).unwrap(),
             other => panic!("no message but {other:?}"),
         }
     }
 
     /// The next frame that is no ping; `None` when the connection is over.
-    pub(crate) async fn frame(&mut self) -> Option<Message> {
-        frame_of(&mut self.socket).await
+    pub(crate) async fn recv_frame(&mut self) -> Option<Message> {
+        next_frame(&mut self.socket).await
     }
 
     /// The close frame, which must be next: its code and reason.
-    pub(crate) async fn closed(&mut self) -> (u16, String) {
-        match self.frame().await {
+    pub(crate) async fn recv_close(&mut self) -> (u16, String) {
+        match self.recv_frame().await {
             Some(Message::Close(Some(frame))) => (frame.code.into(), frame.reason.to_string()),
             other => panic!("no close frame but {other:?}"),
         }
     }
 
     /// The next call, which must be next.
-    pub(crate) async fn call(&mut self) -> Value {
-        let call = self.hear().await;
+    pub(crate) async fn recv_call(&mut self) -> Value {
+        let call = self.recv().await;
         assert_eq!(call["type"], "tool-call", "{call}");
         call
     }
 
     /// Answers one call with its own input.
-    pub(crate) async fn echo(&mut self) {
-        let call = self.call().await;
+    pub(crate) async fn echo_call(&mut self) {
+        let call = self.recv_call().await;
         self.respond(&call, call["toolInput"].clone()).await;
     }
 
     /// Waits until the bridge has read all that was said before this tool was registered.
-    pub(crate) async fn settled(&self, bridge: &ServerHandle, tool: &str) {
+    pub(crate) async fn wait_for_tool(&self, bridge: &ServerHandle, tool: &str) {
         let has = |session: &Value| {
             let tools = session["available_tools"].as_array();
             tools.is_some_and(|tools| tools.iter().any(|it| it == tool))
         };
         let fits = |answer: &Value| answer["sessions"].as_array().unwrap().iter().any(has);
-        seen(bridge, "/sessions", fits).await;
+        poll_until(bridge, "/sessions", fits).await;
     }
 
     /// Closes as a browser does when the document goes away.
-    pub(crate) async fn go_away(mut self) {
-        close_as_gone(&mut self.socket).await;
+    pub(crate) async fn close(mut self) {
+        close_going_away(&mut self.socket).await;
     }
 }
 
 /// What `GET` answers at a path, as soon as it fits.
-pub(crate) async fn seen(
+pub(crate) async fn poll_until(
     bridge: &ServerHandle,
     path: &str,
     fits: impl Fn(&Value) -> bool,
 ) -> Value {
     let get = async || {
-        let request = http().get(format!("{}{path}", bridge.url()));
+        let request = http_client().get(format!("{}{path}", bridge.url()));
         let answer = request.bearer_auth(TOKEN).send().await.unwrap();
         answer.json::<Value>().await.unwrap()
     };
@@ -181,24 +183,24 @@ pub(crate) async fn seen(
             }
         }
     };
-    soon(path, seen).await
+    with_deadline(path, seen).await
 }
 
 /// The names of the tools of the only session, as soon as it has so many.
-pub(crate) async fn tools_of(bridge: &ServerHandle, many: usize) -> Vec<String> {
+pub(crate) async fn wait_for_tools(bridge: &ServerHandle, many: usize) -> Vec<String> {
     let tools = |answer: &Value| {
         let tools = answer["sessions"][0]["available_tools"].as_array();
         tools.cloned().unwrap_or_default()
     };
-    let answer = seen(bridge, "/sessions", |answer| tools(answer).len() == many).await;
+    let answer = poll_until(bridge, "/sessions", |answer| tools(answer).len() == many).await;
     let name = |tool: &Value| tool.as_str().unwrap().to_owned();
     tools(&answer).iter().map(name).collect()
 }
 
 /// The sessions, as soon as there are so many.
-pub(crate) async fn sessions(bridge: &ServerHandle, many: usize) -> Vec<Value> {
+pub(crate) async fn wait_for_sessions(bridge: &ServerHandle, many: usize) -> Vec<Value> {
     let fits = |answer: &Value| answer["sessions"].as_array().unwrap().len() == many;
-    let answer = seen(bridge, "/sessions", fits).await;
+    let answer = poll_until(bridge, "/sessions", fits).await;
     answer["sessions"].as_array().unwrap().clone()
 }
 

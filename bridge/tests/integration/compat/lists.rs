@@ -12,23 +12,23 @@ fn names(listed: &Value) -> Vec<&str> {
 }
 
 /// Two pages; the second has a tool of its own.
-async fn two(bridge: &bridge::ServerHandle) -> (V1Page, V1Page) {
-    let mut first = V1Page::connect(bridge, "first").await;
+async fn two(bridge: &bridge::ServerHandle) -> (CompatPage, CompatPage) {
+    let mut first = CompatPage::connect(bridge, "first").await;
     first.register_tool(tool("t")).await;
-    first.settled(bridge, "t").await;
-    let mut second = V1Page::connect(bridge, "second").await;
+    first.wait_for_tool(bridge, "t").await;
+    let mut second = CompatPage::connect(bridge, "second").await;
     let other = json!({ "name": "own", "description": "d", "inputSchema": { "type": "object",
         "properties": { "session_id": { "type": "number" } }, "required": ["session_id", "x"] } });
     second.register_tool(other).await;
     second.register_tool(tool("t")).await;
-    settled(bridge, &mut second, "second", "own").await;
+    wait_until_processed(bridge, &mut second, "second", "own").await;
     (first, second)
 }
 
 #[tokio::test]
 async fn tools_follow_list_sessions_in_registration_order_with_exact_keys() {
-    let bridge = bridge_with(compat()).await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge_with(compat()).await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     let meta = json!({ "ui": { "resourceUri": "ui://z/app.html" } });
     page.register_tool(
         json!({ "name": "z", "description": "last letter", "_meta": meta,
@@ -40,9 +40,9 @@ async fn tools_follow_list_sessions_in_registration_order_with_exact_keys() {
     .await;
     page.register_tool(json!({ "name": "a", "description": "first letter" }))
         .await;
-    settled(&bridge, &mut page, "s", "a").await;
+    wait_until_processed(&bridge, &mut page, "s", "a").await;
 
-    let mut listed = result(&bridge, "tools/list", json!({})).await;
+    let mut listed = rpc_result(&bridge, "tools/list", json!({})).await;
     assert_eq!(names(&listed), ["list_sessions", "z", "a"]);
     let session = listed["tools"][1]["inputSchema"]["properties"]["session_id"].take();
     assert_eq!(session["type"], "string");
@@ -60,9 +60,9 @@ async fn tools_follow_list_sessions_in_registration_order_with_exact_keys() {
 
 #[tokio::test]
 async fn with_two_pages_session_id_is_required_and_the_first_definition_wins() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let (_first, _second) = two(&bridge).await;
-    let listed = result(&bridge, "tools/list", json!({})).await;
+    let listed = rpc_result(&bridge, "tools/list", json!({})).await;
     assert_eq!(names(&listed), ["list_sessions", "t", "own"]);
     assert_eq!(
         listed["tools"][1]["inputSchema"]["required"],
@@ -82,73 +82,73 @@ async fn with_two_pages_session_id_is_required_and_the_first_definition_wins() {
 
 #[tokio::test]
 async fn a_valid_meta_session_id_lists_only_that_page() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let (_first, _second) = two(&bridge).await;
     let of = |session: &str| json!({ "_meta": { "sessionId": session } });
-    let listed = result(&bridge, "tools/list", of("second")).await;
+    let listed = rpc_result(&bridge, "tools/list", of("second")).await;
     assert_eq!(names(&listed), ["list_sessions", "own", "t"]);
     assert_eq!(listed["tools"][2]["inputSchema"]["required"], json!([]));
     assert!(listed.get("_meta").is_none(), "{listed}");
-    let listed = result(&bridge, "tools/list", of("nobody")).await;
+    let listed = rpc_result(&bridge, "tools/list", of("nobody")).await;
     assert_eq!(names(&listed), ["list_sessions", "t", "own"]);
 }
 
 #[tokio::test]
 async fn without_a_page_only_get_connection_status_is_listed() {
-    let bridge = bridge_with(compat()).await;
-    let listed = result(&bridge, "tools/list", json!({})).await;
+    let bridge = start_bridge_with(compat()).await;
+    let listed = rpc_result(&bridge, "tools/list", json!({})).await;
     assert_eq!(names(&listed), ["get_connection_status"]);
     let params = json!({ "name": "get_connection_status" });
-    let status = printed(&result(&bridge, "tools/call", params).await);
+    let status = parse_text(&rpc_result(&bridge, "tools/call", params).await);
     assert_eq!(status["connected"], false);
-    let listed = result(&bridge, "resources/list", json!({})).await;
+    let listed = rpc_result(&bridge, "resources/list", json!({})).await;
     assert_eq!(listed["resources"][0]["uri"], "status://connection");
     assert_eq!(listed["resources"].as_array().unwrap().len(), 1);
     let params = json!({ "uri": "status://connection" });
-    let read = result(&bridge, "resources/read", params).await;
+    let read = rpc_result(&bridge, "resources/read", params).await;
     let text = read["contents"][0]["text"].as_str().unwrap();
     let status: Value = serde_json::from_str(text).unwrap();
     assert_eq!(status["connected"], false);
-    let listed = result(&bridge, "prompts/list", json!({})).await;
+    let listed = rpc_result(&bridge, "prompts/list", json!({})).await;
     assert_eq!(listed, json!({ "prompts": [] }));
-    let called = result(&bridge, "tools/call", json!({ "name": "t" })).await;
+    let called = rpc_result(&bridge, "tools/call", json!({ "name": "t" })).await;
     assert_eq!(called["isError"], true);
-    let text = crate::kit::text_of(&called);
+    let text = crate::kit::result_text(&called);
     assert!(text.starts_with("No page is connected"), "{text}");
     assert!(text.contains("open the app in a browser"), "{text}");
 }
 
 #[tokio::test]
 async fn a_page_tool_called_list_sessions_replaces_the_builtin_one() {
-    let bridge = bridge_with(compat()).await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge_with(compat()).await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("list_sessions")).await;
     page.register_tool(tool("t")).await;
-    page.settled(&bridge, "t").await;
-    let listed = result(&bridge, "tools/list", json!({})).await;
+    page.wait_for_tool(&bridge, "t").await;
+    let listed = rpc_result(&bridge, "tools/list", json!({})).await;
     assert_eq!(names(&listed), ["list_sessions", "t"]);
-    let call = ask(&bridge, "tools/call", json!({ "name": "list_sessions" }));
+    let call = rpc_call(&bridge, "tools/call", json!({ "name": "list_sessions" }));
     let answering = async {
-        let call = page.call().await;
+        let call = page.recv_call().await;
         assert_eq!(call["toolName"], "list_sessions");
         page.respond(&call, json!("the page's own")).await;
     };
     let (answer, ()) = tokio::join!(call, answering);
-    assert_eq!(crate::kit::text_of(&answer["result"]), "the page's own");
+    assert_eq!(crate::kit::result_text(&answer["result"]), "the page's own");
 }
 
 #[tokio::test]
 async fn resources_list_starts_with_sessions_list_and_defaults_to_text_html() {
-    let bridge = bridge_with(compat()).await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge_with(compat()).await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     let app = json!({ "uri": "ui://chart/app.html", "name": "chart UI", "description": "an app",
         "mimeType": "text/html;profile=mcp-app" });
     page.register_resource(app.clone()).await;
     page.register_resource(json!({ "uri": "board://cards", "name": "cards", "size": 7 }))
         .await;
     page.register_tool(tool("t")).await;
-    settled(&bridge, &mut page, "s", "t").await;
-    let listed = result(&bridge, "resources/list", json!({})).await;
+    wait_until_processed(&bridge, &mut page, "s", "t").await;
+    let listed = rpc_result(&bridge, "resources/list", json!({})).await;
     let resources = listed["resources"].as_array().unwrap();
     assert_eq!(resources[0]["uri"], "sessions://list");
     assert_eq!(resources[0]["name"], "sessions");
@@ -161,7 +161,7 @@ async fn resources_list_starts_with_sessions_list_and_defaults_to_text_html() {
 
 #[tokio::test]
 async fn with_two_pages_resource_and_prompt_lists_ask_for_a_session() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let (mut first, _second) = two(&bridge).await;
     first
         .register_resource(json!({ "uri": "board://cards", "name": "cards" }))
@@ -170,7 +170,7 @@ async fn with_two_pages_resource_and_prompt_lists_ask_for_a_session() {
         ("resources/list", "resources", 1),
         ("prompts/list", "prompts", 0),
     ] {
-        let listed = result(&bridge, method, json!({})).await;
+        let listed = rpc_result(&bridge, method, json!({})).await;
         assert_eq!(listed[field].as_array().unwrap().len(), count, "{listed}");
         assert_eq!(listed["isError"], true);
         assert_eq!(listed["error"], "SessionNotSpecified");
@@ -179,27 +179,27 @@ async fn with_two_pages_resource_and_prompt_lists_ask_for_a_session() {
         assert_eq!(listed["available_sessions"][1]["session_id"], "second");
     }
     let params = json!({ "_meta": { "sessionId": "second" } });
-    let listed = result(&bridge, "prompts/list", params).await;
+    let listed = rpc_result(&bridge, "prompts/list", params).await;
     assert_eq!(listed, json!({ "prompts": [] }));
 }
 
 #[tokio::test]
 async fn resources_read_uses_the_first_session_with_the_resource() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let (mut first, mut second) = two(&bridge).await;
     second
         .register_resource(json!({ "uri": "board://cards", "name": "cards" }))
         .await;
-    settled(&bridge, &mut second, "second", "own").await;
+    wait_until_processed(&bridge, &mut second, "second", "own").await;
     let params = json!({ "uri": "board://cards" });
-    let reading = result(&bridge, "resources/read", params);
+    let reading = rpc_result(&bridge, "resources/read", params);
     let answering = async {
-        let read = second.hear().await;
+        let read = second.recv().await;
         assert_eq!(read["type"], "resource-read");
         let id = &read["requestId"];
         let answer = json!({ "type": "resource-response", "requestId": id, "content": "<p>",
             "mimeType": "text/html" });
-        second.say(answer).await;
+        second.send(answer).await;
     };
     let (read, ()) = tokio::join!(reading, answering);
     let expected = json!({ "contents": [{ "uri": "board://cards", "mimeType": "text/html",
@@ -207,28 +207,28 @@ async fn resources_read_uses_the_first_session_with_the_resource() {
     assert_eq!(read.to_string(), expected.to_string());
 
     let params = json!({ "uri": "board://cards", "_meta": { "sessionId": "first" } });
-    let read = result(&bridge, "resources/read", params).await;
+    let read = rpc_result(&bridge, "resources/read", params).await;
     assert_eq!(read, json!({ "error": "Resource not found" }));
-    settled(&bridge, &mut first, "first", "t").await;
+    wait_until_processed(&bridge, &mut first, "first", "t").await;
 }
 
 #[tokio::test]
 async fn resources_read_failures_are_results_with_an_error_key() {
-    let bridge = bridge_with(compat()).await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge_with(compat()).await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_resource(json!({ "uri": "a:b", "name": "n" }))
         .await;
     page.register_tool(tool("t")).await;
-    settled(&bridge, &mut page, "s", "t").await;
-    let read = result(&bridge, "resources/read", json!({ "uri": "a:c" })).await;
+    wait_until_processed(&bridge, &mut page, "s", "t").await;
+    let read = rpc_result(&bridge, "resources/read", json!({ "uri": "a:c" })).await;
     assert_eq!(read, json!({ "error": "Resource not found" }));
-    let read = result(&bridge, "resources/read", json!({})).await;
+    let read = rpc_result(&bridge, "resources/read", json!({})).await;
     assert_eq!(read, json!({ "error": "Resource URI is required" }));
 
-    let reading = result(&bridge, "resources/read", json!({ "uri": "a:b" }));
+    let reading = rpc_result(&bridge, "resources/read", json!({ "uri": "a:b" }));
     let answering = async {
-        let id = page.hear().await["requestId"].take();
-        page.say(
+        let id = page.recv().await["requestId"].take();
+        page.send(
             json!({ "type": "resource-response", "requestId": id, "mimeType": "text/html",
             "error": "the page's text" }),
         )
@@ -237,10 +237,10 @@ async fn resources_read_failures_are_results_with_an_error_key() {
     let (read, ()) = tokio::join!(reading, answering);
     assert_eq!(read, json!({ "error": "the page's text" }));
 
-    let reading = result(&bridge, "resources/read", json!({ "uri": "a:b" }));
+    let reading = rpc_result(&bridge, "resources/read", json!({ "uri": "a:b" }));
     let leaving = async {
-        let _ = page.hear().await;
-        page.go_away().await;
+        let _ = page.recv().await;
+        page.close().await;
     };
     let (read, ()) = tokio::join!(reading, leaving);
     assert_eq!(read, json!({ "error": "Session not available" }));
@@ -248,20 +248,20 @@ async fn resources_read_failures_are_results_with_an_error_key() {
 
 #[tokio::test]
 async fn session_entries_omit_absent_keys_and_are_indented_by_two_spaces() {
-    let bridge = bridge_with(compat()).await;
-    let mut page = V1Page::open(&bridge, "bare").await;
-    page.say(json!({ "type": "authenticate", "authToken": TOKEN, "timestamp": 7 }))
+    let bridge = start_bridge_with(compat()).await;
+    let mut page = CompatPage::open(&bridge, "bare").await;
+    page.send(json!({ "type": "authenticate", "authToken": TOKEN, "timestamp": 7 }))
         .await;
-    assert_eq!(page.hear().await["type"], "authenticated");
+    assert_eq!(page.recv().await["type"], "authenticated");
     page.register_tool(tool("t")).await;
     let activity = 1_700_000_000_123_u64;
-    page.say(json!({ "type": "activity", "timestamp": activity }))
+    page.send(json!({ "type": "activity", "timestamp": activity }))
         .await;
-    settled(&bridge, &mut page, "bare", "t").await;
+    wait_until_processed(&bridge, &mut page, "bare", "t").await;
 
     let call = json!({ "name": "list_sessions", "arguments": {} });
-    let listed = result(&bridge, "tools/call", call).await;
-    let sessions = &printed(&listed)["sessions"];
+    let listed = rpc_result(&bridge, "tools/call", call).await;
+    let sessions = &parse_text(&listed)["sessions"];
     let keys: Vec<_> = sessions[0].as_object().unwrap().keys().collect();
     let expected = [
         "session_id",
@@ -276,10 +276,10 @@ async fn session_entries_omit_absent_keys_and_are_indented_by_two_spaces() {
         connected.ends_with('Z') && connected.len() == 24,
         "{connected}"
     );
-    let text = text_of(&listed);
+    let text = result_text(&listed);
     assert!(text.starts_with("{\n  \"sessions\": [\n    {\n      \"session_id\": \"bare\""));
 
-    let read = result(
+    let read = rpc_result(
         &bridge,
         "resources/read",
         json!({ "uri": "sessions://list" }),

@@ -6,8 +6,8 @@ use bridge::{Config, SessionLimitPolicy, Tabs};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::kit::{V1Page, sessions, tool, tools_of};
-use crate::kit::{TOKEN, bridge, bridge_with, on_free_port, tool_call};
+use super::kit::{CompatPage, tool, wait_for_sessions, wait_for_tools};
+use crate::kit::{TOKEN, post_tool_call, start_bridge, start_bridge_with, test_config};
 
 fn limited(session_limit_policy: SessionLimitPolicy) -> Config {
     let tabs = Tabs {
@@ -17,7 +17,7 @@ fn limited(session_limit_policy: SessionLimitPolicy) -> Config {
     Config {
         tabs,
         max_sessions: 1,
-        ..on_free_port()
+        ..test_config()
     }
 }
 
@@ -27,93 +27,95 @@ fn refused(error: &str, code: &str) -> Value {
 
 #[tokio::test]
 async fn session_limit_reject_fails_authentication_and_closes_with_1008() {
-    let bridge = bridge_with(limited(SessionLimitPolicy::Reject)).await;
-    let first = V1Page::connect_with(&bridge, "a", json!({ "sessionName": "n" })).await;
-    let mut second = V1Page::open(&bridge, "b").await;
+    let bridge = start_bridge_with(limited(SessionLimitPolicy::Reject)).await;
+    let first = CompatPage::connect_with(&bridge, "a", json!({ "sessionName": "n" })).await;
+    let mut second = CompatPage::open(&bridge, "b").await;
     // The limit goes before the name.
     second
         .authenticate("b", json!({ "sessionName": "n" }))
         .await;
     let text = "Session limit exceeded";
-    assert_eq!(second.hear().await, refused(text, "SessionLimitExceeded"));
-    assert_eq!(second.closed().await, (1008, text.to_owned()));
+    assert_eq!(second.recv().await, refused(text, "SessionLimitExceeded"));
+    assert_eq!(second.recv_close().await, (1008, text.to_owned()));
     // The page of a known session is not one more.
-    let again = V1Page::connect(&bridge, "a").await;
-    assert_eq!(sessions(&bridge, 1).await[0]["session_id"], "a");
+    let again = CompatPage::connect(&bridge, "a").await;
+    assert_eq!(wait_for_sessions(&bridge, 1).await[0]["session_id"], "a");
     drop((first, again));
 }
 
 #[tokio::test]
 async fn session_limit_close_oldest_closes_the_page_connected_first() {
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         max_sessions: 2,
         ..limited(SessionLimitPolicy::CloseOldest)
     })
     .await;
-    let mut oldest = V1Page::connect_with(&bridge, "a", json!({ "sessionName": "n" })).await;
-    let _other = V1Page::connect(&bridge, "b").await;
+    let mut oldest = CompatPage::connect_with(&bridge, "a", json!({ "sessionName": "n" })).await;
+    let _other = CompatPage::connect(&bridge, "b").await;
     // The name is free, for its holder goes.
-    let _newest = V1Page::connect_with(&bridge, "c", json!({ "sessionName": "n" })).await;
+    let _newest = CompatPage::connect_with(&bridge, "c", json!({ "sessionName": "n" })).await;
     let reason = "Session limit exceeded, closing oldest session";
     let told =
         json!({ "type": "session-closed", "reason": reason, "code": "SessionLimitExceeded" });
-    assert_eq!(oldest.hear().await, told);
-    let closed = oldest.closed().await;
+    assert_eq!(oldest.recv().await, told);
+    let closed = oldest.recv_close().await;
     assert_eq!(closed, (1008, "Session limit exceeded".to_owned()));
-    let left = sessions(&bridge, 2).await;
+    let left = wait_for_sessions(&bridge, 2).await;
     assert_eq!([&left[0]["session_id"], &left[1]["session_id"]], ["b", "c"]);
 }
 
 #[tokio::test]
 async fn a_session_name_in_use_is_rejected_until_its_page_closes() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let named = || json!({ "sessionName": "board" });
-    let holder = V1Page::connect_with(&bridge, "a", named()).await;
-    let mut second = V1Page::open(&bridge, "b").await;
+    let holder = CompatPage::connect_with(&bridge, "a", named()).await;
+    let mut second = CompatPage::open(&bridge, "b").await;
     second.authenticate("b", named()).await;
     let error = "Session name \"board\" is already in use";
-    let told = second.hear().await;
+    let told = second.recv().await;
     assert_eq!(told, refused(error, "SessionNameAlreadyInUse"));
     let reason = "Session name already in use".to_owned();
-    assert_eq!(second.closed().await, (1008, reason));
+    assert_eq!(second.recv_close().await, (1008, reason));
     // Its own name is not taken, and those without one never clash.
-    let again = V1Page::connect_with(&bridge, "a", named()).await;
-    let unnamed = V1Page::connect(&bridge, "c").await;
-    let also_unnamed = V1Page::connect(&bridge, "d").await;
-    sessions(&bridge, 3).await;
-    again.go_away().await;
-    sessions(&bridge, 2).await;
-    V1Page::connect_with(&bridge, "b", named()).await;
+    let again = CompatPage::connect_with(&bridge, "a", named()).await;
+    let unnamed = CompatPage::connect(&bridge, "c").await;
+    let also_unnamed = CompatPage::connect(&bridge, "d").await;
+    wait_for_sessions(&bridge, 3).await;
+    again.close().await;
+    wait_for_sessions(&bridge, 2).await;
+    CompatPage::connect_with(&bridge, "b", named()).await;
     drop((holder, unnamed, also_unnamed));
 }
 
 #[tokio::test]
 async fn missing_and_short_tokens_are_rejected_with_compat_codes() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     for (token, code) in [
         (json!(null), "MissingAuthentication"),
         (json!(""), "MissingAuthentication"),
         (json!("short"), "InvalidAuthentication"),
     ] {
-        let mut page = V1Page::open(&bridge, "s").await;
+        let mut page = CompatPage::open(&bridge, "s").await;
         page.authenticate("s", json!({ "authToken": token })).await;
-        let told = page.hear().await;
+        let told = page.recv().await;
         assert_eq!(told["type"], "authentication-failed");
         assert_eq!(told["code"], code);
         assert!(told["error"].is_string(), "{told}");
-        assert_eq!(page.closed().await, (1008, code.to_owned()));
+        assert_eq!(page.recv_close().await, (1008, code.to_owned()));
     }
 }
 
 #[tokio::test]
 async fn a_foreign_origin_at_the_root_path_receives_an_explanation() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let evil = Some("https://evil.example");
-    let mut page = V1Page::open_at(&bridge, "/?session=s", evil).await.unwrap();
-    let told = page.hear().await;
+    let mut page = CompatPage::open_at(&bridge, "/?session=s", evil)
+        .await
+        .unwrap();
+    let told = page.recv().await;
     assert_eq!(told["code"], "OriginNotAllowed");
     assert!(told["error"].as_str().unwrap().contains("evil.example"));
-    assert_eq!(page.closed().await.0, 1008);
+    assert_eq!(page.recv_close().await.0, 1008);
 }
 
 #[tokio::test]
@@ -122,22 +124,25 @@ async fn an_expired_session_receives_session_expired_and_closes_with_1008() {
         max_session_duration: Duration::from_millis(50),
         ..Tabs::default()
     };
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         tabs,
-        ..on_free_port()
+        ..test_config()
     })
     .await;
-    let mut page = V1Page::connect(&bridge, "s").await;
-    let told = page.hear().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
+    let told = page.recv().await;
     let exactly = json!({ "type": "session-expired", "code": "SessionExpired" });
     assert_eq!(told, exactly);
-    assert_eq!(page.closed().await, (1008, "Session expired".to_owned()));
-    sessions(&bridge, 0).await;
+    assert_eq!(
+        page.recv_close().await,
+        (1008, "Session expired".to_owned())
+    );
+    wait_for_sessions(&bridge, 0).await;
 }
 
 #[tokio::test]
 async fn invalid_json_and_incomplete_registrations_close_with_1003() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let invalid = || (1003, "Invalid JSON".to_owned());
     let text = |text: &str| Message::Text(text.to_owned().into());
     for bad in [
@@ -147,12 +152,12 @@ async fn invalid_json_and_incomplete_registrations_close_with_1003() {
         text("null"),
         text("[]"),
     ] {
-        let mut fresh = V1Page::open(&bridge, "fresh").await;
-        fresh.send(bad.clone()).await.unwrap();
-        assert_eq!(fresh.closed().await, invalid(), "{bad:?} first");
-        let mut page = V1Page::connect(&bridge, "s").await;
-        page.send(bad.clone()).await.unwrap();
-        assert_eq!(page.closed().await, invalid(), "{bad:?} later");
+        let mut fresh = CompatPage::open(&bridge, "fresh").await;
+        fresh.send_frame(bad.clone()).await.unwrap();
+        assert_eq!(fresh.recv_close().await, invalid(), "{bad:?} first");
+        let mut page = CompatPage::connect(&bridge, "s").await;
+        page.send_frame(bad.clone()).await.unwrap();
+        assert_eq!(page.recv_close().await, invalid(), "{bad:?} later");
     }
     for bad in [
         text(r#"{"type":"register-tool"}"#),
@@ -162,18 +167,18 @@ async fn invalid_json_and_incomplete_registrations_close_with_1003() {
         text(r#"{"type":"register-resource","resource":[]}"#),
         Message::Binary(vec![1].into()),
     ] {
-        let mut page = V1Page::connect(&bridge, "s").await;
-        page.send(bad.clone()).await.unwrap();
-        assert_eq!(page.closed().await, invalid(), "{bad:?}");
+        let mut page = CompatPage::connect(&bridge, "s").await;
+        page.send_frame(bad.clone()).await.unwrap();
+        assert_eq!(page.recv_close().await, invalid(), "{bad:?}");
     }
 }
 
 #[tokio::test]
 async fn shutdown_closes_with_1000_server_shutting_down() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     let closed = async {
-        let closed = page.closed().await;
+        let closed = page.recv_close().await;
         // As a browser does then.
         drop(page);
         closed
@@ -184,8 +189,8 @@ async fn shutdown_closes_with_1000_server_shutting_down() {
 
 #[tokio::test]
 async fn unknown_and_malformed_messages_are_ignored() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
     for odd in [
         json!({}),
@@ -205,14 +210,19 @@ async fn unknown_and_malformed_messages_are_ignored() {
         json!({ "type": "resource-response", "requestId": "nobody's", "content": "c" }),
         json!({ "type": "authenticate", "authToken": [] }),
     ] {
-        page.say(odd).await;
+        page.send(odd).await;
     }
-    page.say_text("{\"type\":\"tool-response\",\"requestId\":\"\\ud800\"}".to_owned())
+    page.send_text("{\"type\":\"tool-response\",\"requestId\":\"\\ud800\"}".to_owned())
         .await;
-    tools_of(&bridge, 1).await;
-    let both = async { tokio::join!(tool_call(&bridge, "t", json!({ "n": 1 })), page.echo()) };
+    wait_for_tools(&bridge, 1).await;
+    let both = async {
+        tokio::join!(
+            post_tool_call(&bridge, "t", json!({ "n": 1 })),
+            page.echo_call()
+        )
+    };
     assert_eq!(both.await.0.0, 200);
-    let another = V1Page::connect_with(&bridge, "t", json!({ "authToken": TOKEN })).await;
-    sessions(&bridge, 2).await;
+    let another = CompatPage::connect_with(&bridge, "t", json!({ "authToken": TOKEN })).await;
+    wait_for_sessions(&bridge, 2).await;
     drop(another);
 }

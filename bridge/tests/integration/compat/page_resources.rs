@@ -3,14 +3,14 @@
 use bridge::ServerHandle;
 use serde_json::{Value, json};
 
-use super::kit::V1Page;
-use crate::kit::{McpClient, TOKEN, bridge};
+use super::kit::CompatPage;
+use crate::kit::{McpClient, TOKEN, start_bridge};
 
 const URI: &str = "board://cards";
 
 /// A page with a resource, and a client that sees it.
-async fn with_resource(bridge: &ServerHandle) -> (V1Page, McpClient) {
-    let mut page = V1Page::connect(bridge, "s").await;
+async fn with_resource(bridge: &ServerHandle) -> (CompatPage, McpClient) {
+    let mut page = CompatPage::connect(bridge, "s").await;
     page.register_resource(
         json!({ "uri": URI, "name": "Cards", "description": "All of them",
         "mimeType": "text/plain" }),
@@ -18,7 +18,7 @@ async fn with_resource(bridge: &ServerHandle) -> (V1Page, McpClient) {
     .await;
     let client = McpClient::connect(bridge, TOKEN).await;
     let listed = async { while resources(&client).await.is_empty() {} };
-    crate::kit::soon("resource", listed).await;
+    crate::kit::with_deadline("resource", listed).await;
     (page, client)
 }
 
@@ -31,9 +31,9 @@ async fn resources(client: &McpClient) -> Vec<Value> {
 }
 
 /// What `resources/read` answers when the page answers so.
-async fn read(page: &mut V1Page, client: &McpClient, answer: Value) -> Value {
+async fn read(page: &mut CompatPage, client: &McpClient, answer: Value) -> Value {
     let reply = async {
-        let asked = page.hear().await;
+        let asked = page.recv().await;
         let id = asked["requestId"].clone();
         let exactly = json!({ "type": "resource-read", "requestId": id, "uri": URI });
         assert_eq!(asked, exactly);
@@ -41,7 +41,7 @@ async fn read(page: &mut V1Page, client: &McpClient, answer: Value) -> Value {
         for (key, value) in answer.as_object().unwrap() {
             frame[key] = value.clone();
         }
-        page.say(frame).await;
+        page.send(frame).await;
     };
     let request = client.request("resources/read", json!({ "uri": URI }));
     tokio::join!(request, reply).0
@@ -49,7 +49,7 @@ async fn read(page: &mut V1Page, client: &McpClient, answer: Value) -> Value {
 
 #[tokio::test]
 async fn a_resource_is_listed_and_read_as_text_or_blob() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let (mut page, client) = with_resource(&bridge).await;
     let listed = json!({ "uri": URI, "name": "Cards", "description": "All of them",
         "mimeType": "text/plain" });
@@ -79,7 +79,7 @@ async fn a_resource_is_listed_and_read_as_text_or_blob() {
 
 #[tokio::test]
 async fn a_resource_read_error_contains_the_text_of_the_page() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let (mut page, client) = with_resource(&bridge).await;
     let answer = json!({ "mimeType": "text/plain", "error": "the board is locked" });
     let result = read(&mut page, &client, answer).await;
@@ -89,12 +89,12 @@ async fn a_resource_read_error_contains_the_text_of_the_page() {
 
 #[tokio::test]
 async fn a_rejected_resource_does_not_affect_the_others() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let (mut page, client) = with_resource(&bridge).await;
     page.register_resource(json!({ "uri": "no uri", "name": "odd" }))
         .await;
     page.register_resource(json!({ "uri": "board://more", "name": "More" }))
         .await;
     let both = async { while resources(&client).await.len() < 2 {} };
-    crate::kit::soon("resources", both).await;
+    crate::kit::with_deadline("resources", both).await;
 }

@@ -6,23 +6,26 @@ use bridge::Config;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Error;
 
-use super::kit::{V1Page, seen, sessions, tool, tools_of};
-use crate::kit::{McpClient, Page, TOKEN, bridge, bridge_with, on_free_port, text_of, tool_call};
+use super::kit::{CompatPage, poll_until, tool, wait_for_sessions, wait_for_tools};
+use crate::kit::{
+    McpClient, Page, TOKEN, post_tool_call, result_text, start_bridge, start_bridge_with,
+    test_config,
+};
 
 #[tokio::test]
 async fn a_page_without_a_protocol_version_speaks_the_compat_protocol() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let mut page = V1Page::open(&bridge, "s").await;
+    let mut page = CompatPage::open(&bridge, "s").await;
     page.authenticate("s", json!({})).await;
-    let welcome = page.hear().await;
+    let welcome = page.recv().await;
     let exactly = json!({ "type": "authenticated", "sessionId": "s", "success": true });
     assert_eq!(welcome, exactly);
     page.register_tool(tool("add")).await;
-    tools_of(&bridge, 1).await;
+    wait_for_tools(&bridge, 1).await;
     let reply = async {
         // The next frame: a client that is connected, or a registration, is no news in v1.
-        let call = page.call().await;
+        let call = page.recv_call().await;
         let id = &call["requestId"];
         let exactly = json!({ "type": "tool-call", "requestId": id, "toolName": "add",
             "toolInput": { "n": 1 } });
@@ -30,41 +33,46 @@ async fn a_page_without_a_protocol_version_speaks_the_compat_protocol() {
         page.respond(&call, json!({ "sum": 2 })).await;
     };
     let (answer, ()) = tokio::join!(client.call("add", json!({ "n": 1 })), reply);
-    assert_eq!(text_of(&answer["result"]), r#"{"sum":2}"#);
-    let both = async { tokio::join!(tool_call(&bridge, "add", json!({ "n": 2 })), page.echo()) };
+    assert_eq!(result_text(&answer["result"]), r#"{"sum":2}"#);
+    let both = async {
+        tokio::join!(
+            post_tool_call(&bridge, "add", json!({ "n": 2 })),
+            page.echo_call()
+        )
+    };
     let ((status, result), ()) = both.await;
-    assert_eq!((status, text_of(&result)), (200, r#"{"n":2}"#));
+    assert_eq!((status, result_text(&result)), (200, r#"{"n":2}"#));
 }
 
 #[tokio::test]
 async fn the_page_socket_is_at_root_and_ws_for_any_non_empty_session() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let long = "x".repeat(500);
     let ids = ["1", "a%20tab/%3F%C3%A9", long.as_str()];
     for id in ids {
         let path = format!("/?session={id}");
-        let mut page = V1Page::open_at(&bridge, &path, None).await.unwrap();
+        let mut page = CompatPage::open_at(&bridge, &path, None).await.unwrap();
         // The id in the address counts, whatever the page says.
         page.authenticate("another", json!({})).await;
-        let told = page.hear().await;
+        let told = page.recv().await;
         let decoded = id
             .replace("%20", " ")
             .replace("%3F", "?")
             .replace("%C3%A9", "é");
         assert_eq!(told["sessionId"], decoded);
     }
-    let mut page = V1Page::open_at(&bridge, "/ws?session=w", None)
+    let mut page = CompatPage::open_at(&bridge, "/ws?session=w", None)
         .await
         .unwrap();
     page.authenticate("w", json!({})).await;
-    assert_eq!(page.hear().await["type"], "authenticated");
+    assert_eq!(page.recv().await["type"], "authenticated");
 }
 
 #[tokio::test]
 async fn a_page_socket_url_without_a_session_is_400() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     for path in ["/", "/?session=", "/?other=1", "/ws", "/ws?session="] {
-        match V1Page::open_at(&bridge, path, None).await {
+        match CompatPage::open_at(&bridge, path, None).await {
             Err(Error::Http(answer)) => assert_eq!(answer.status(), 400, "{path}"),
             other => panic!("{path}: {:?}", other.map(|_| "let in").unwrap_err()),
         }
@@ -73,47 +81,47 @@ async fn a_page_socket_url_without_a_session_is_400() {
 
 #[tokio::test]
 async fn activity_before_authenticate_does_not_extend_the_timeout() {
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         authenticate_within: Duration::from_millis(300),
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     let activity = || json!({ "type": "activity", "timestamp": 1 });
-    let mut page = V1Page::open(&bridge, "s").await;
-    page.say(activity()).await;
+    let mut page = CompatPage::open(&bridge, "s").await;
+    page.send(activity()).await;
     page.authenticate("s", json!({})).await;
-    assert_eq!(page.hear().await["type"], "authenticated");
+    assert_eq!(page.recv().await["type"], "authenticated");
 
     // One that never authenticates has no more time for being busy.
-    let mut busy = V1Page::open(&bridge, "busy").await;
+    let mut busy = CompatPage::open(&bridge, "busy").await;
     let mut told = 0;
-    while busy.say_if_open(activity()).await {
+    while busy.try_send(activity()).await {
         told += 1;
     }
     assert!(told > 1, "{told}");
-    assert_eq!(sessions(&bridge, 1).await[0]["session_id"], "s");
+    assert_eq!(wait_for_sessions(&bridge, 1).await[0]["session_id"], "s");
 
     // A page of our own dialect authenticates first.
-    let mut ours = V1Page::open(&bridge, "ours").await;
-    ours.say(activity()).await;
+    let mut ours = CompatPage::open(&bridge, "ours").await;
+    ours.send(activity()).await;
     ours.authenticate("ours", json!({ "protocol": 2 })).await;
-    assert_eq!(ours.closed().await.0, 1008);
+    assert_eq!(ours.recv_close().await.0, 1008);
 }
 
 #[tokio::test]
 async fn page_info_is_optional_and_the_origin_comes_from_the_header() {
-    let bridge = bridge().await;
-    let mut bare = V1Page::open(&bridge, "bare").await;
-    bare.say(json!({ "type": "authenticate", "authToken": TOKEN, "timestamp": 0 }))
+    let bridge = start_bridge().await;
+    let mut bare = CompatPage::open(&bridge, "bare").await;
+    bare.send(json!({ "type": "authenticate", "authToken": TOKEN, "timestamp": 0 }))
         .await;
-    assert_eq!(bare.hear().await["type"], "authenticated");
+    assert_eq!(bare.recv().await["type"], "authenticated");
     let header = Some("http://localhost:4000");
-    let mut browser = V1Page::open_at(&bridge, "/?session=b", header)
+    let mut browser = CompatPage::open_at(&bridge, "/?session=b", header)
         .await
         .unwrap();
     browser.authenticate("b", json!({})).await;
-    assert_eq!(browser.hear().await["type"], "authenticated");
-    let sessions = sessions(&bridge, 2).await;
+    assert_eq!(browser.recv().await["type"], "authenticated");
+    let sessions = wait_for_sessions(&bridge, 2).await;
     for absent in ["origin", "page_title", "session_name"] {
         assert!(sessions[0].get(absent).is_none(), "{}", sessions[0]);
     }
@@ -125,147 +133,156 @@ async fn page_info_is_optional_and_the_origin_comes_from_the_header() {
 
 #[tokio::test]
 async fn last_activity_uses_the_clock_of_the_page() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
-    page.say(json!({ "type": "activity", "timestamp": 1_700_000_001_234_u64 }))
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
+    page.send(json!({ "type": "activity", "timestamp": 1_700_000_001_234_u64 }))
         .await;
     let told = "2023-11-14T22:13:21.234Z";
     let fits = |answer: &serde_json::Value| answer["sessions"][0]["last_activity"] == told;
-    seen(&bridge, "/sessions", fits).await;
+    poll_until(&bridge, "/sessions", fits).await;
 }
 
 #[tokio::test]
 async fn a_second_connection_supersedes_the_first_and_starts_without_tools() {
-    let bridge = bridge().await;
-    let mut first = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut first = CompatPage::connect(&bridge, "s").await;
     first.register_tool(tool("old")).await;
-    tools_of(&bridge, 1).await;
-    let mut second = V1Page::connect(&bridge, "s").await;
-    assert_eq!(tools_of(&bridge, 0).await, [""; 0]);
+    wait_for_tools(&bridge, 1).await;
+    let mut second = CompatPage::connect(&bridge, "s").await;
+    assert_eq!(wait_for_tools(&bridge, 0).await, [""; 0]);
     second.register_tool(tool("new")).await;
-    assert_eq!(tools_of(&bridge, 1).await, ["new"]);
+    assert_eq!(wait_for_tools(&bridge, 1).await, ["new"]);
     // The late close of the old socket removes nothing.
-    while first.frame().await.is_some() {}
+    while first.recv_frame().await.is_some() {}
     drop(first);
-    let both = async { tokio::join!(tool_call(&bridge, "new", json!({})), second.echo()) };
+    let both = async {
+        tokio::join!(
+            post_tool_call(&bridge, "new", json!({})),
+            second.echo_call()
+        )
+    };
     assert_eq!(both.await.0.0, 200);
 }
 
 #[tokio::test]
 async fn a_response_on_a_newer_connection_completes_the_call() {
-    let bridge = bridge().await;
-    let mut first = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut first = CompatPage::connect(&bridge, "s").await;
     first.register_tool(tool("slow")).await;
-    tools_of(&bridge, 1).await;
+    wait_for_tools(&bridge, 1).await;
     let reply = async {
-        let call = first.call().await;
-        let mut second = V1Page::connect(&bridge, "s").await;
+        let call = first.recv_call().await;
+        let mut second = CompatPage::connect(&bridge, "s").await;
         second.respond(&call, json!("late")).await;
         second
     };
-    let ((status, result), _second) = tokio::join!(tool_call(&bridge, "slow", json!({})), reply);
-    assert_eq!((status, text_of(&result)), (200, "late"));
+    let ((status, result), _second) =
+        tokio::join!(post_tool_call(&bridge, "slow", json!({})), reply);
+    assert_eq!((status, result_text(&result)), (200, "late"));
 }
 
 #[tokio::test]
 async fn a_session_id_in_use_is_rejected_for_another_token() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("mine")).await;
-    tools_of(&bridge, 1).await;
-    let mut thief = V1Page::open(&bridge, "s").await;
+    wait_for_tools(&bridge, 1).await;
+    let mut thief = CompatPage::open(&bridge, "s").await;
     let token = json!({ "authToken": "another-token-0123456789" });
     thief.authenticate("s", token.clone()).await;
-    let refused = thief.hear().await;
+    let refused = thief.recv().await;
     assert_eq!(refused["type"], "authentication-failed");
     assert_eq!(refused["code"], "InvalidSession");
-    assert_eq!(thief.closed().await.0, 1008);
-    let both = async { tokio::join!(tool_call(&bridge, "mine", json!({})), page.echo()) };
+    assert_eq!(thief.recv_close().await.0, 1008);
+    let both = async { tokio::join!(post_tool_call(&bridge, "mine", json!({})), page.echo_call()) };
     assert_eq!(both.await.0.0, 200);
     // Nobody has it any more.
-    page.go_away().await;
-    sessions(&bridge, 0).await;
-    V1Page::connect_with(&bridge, "s", token).await;
+    page.close().await;
+    wait_for_sessions(&bridge, 0).await;
+    CompatPage::connect_with(&bridge, "s", token).await;
 }
 
 #[tokio::test]
 async fn reauthenticating_clears_tools_and_keeps_calls_in_flight() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("old")).await;
-    tools_of(&bridge, 1).await;
+    wait_for_tools(&bridge, 1).await;
     let reply = async {
-        let call = page.call().await;
+        let call = page.recv_call().await;
         page.authenticate("s", json!({ "sessionName": "again" }))
             .await;
-        assert_eq!(page.hear().await["type"], "authenticated");
-        assert_eq!(tools_of(&bridge, 0).await, [""; 0]);
+        assert_eq!(page.recv().await["type"], "authenticated");
+        assert_eq!(wait_for_tools(&bridge, 0).await, [""; 0]);
         page.register_tool(tool("new")).await;
-        assert_eq!(tools_of(&bridge, 1).await, ["new"]);
+        assert_eq!(wait_for_tools(&bridge, 1).await, ["new"]);
         page.respond(&call, json!("answered")).await;
     };
-    let ((_, result), ()) = tokio::join!(tool_call(&bridge, "old", json!({})), reply);
-    assert_eq!(text_of(&result), "answered");
-    let names = sessions(&bridge, 1).await;
+    let ((_, result), ()) = tokio::join!(post_tool_call(&bridge, "old", json!({})), reply);
+    assert_eq!(result_text(&result), "answered");
+    let names = wait_for_sessions(&bridge, 1).await;
     assert_eq!(names[0]["session_name"], "again");
-    let both = async { tokio::join!(tool_call(&bridge, "new", json!({})), page.echo()) };
+    let both = async { tokio::join!(post_tool_call(&bridge, "new", json!({})), page.echo_call()) };
     assert_eq!(both.await.0.0, 200);
 
     // As somebody else it is not the same session.
     let token = json!({ "authToken": "another-token-0123456789" });
     page.authenticate("s", token).await;
-    assert_eq!(page.hear().await["code"], "InvalidSession");
-    assert_eq!(page.closed().await.0, 1008);
-    sessions(&bridge, 0).await;
+    assert_eq!(page.recv().await["code"], "InvalidSession");
+    assert_eq!(page.recv_close().await.0, 1008);
+    wait_for_sessions(&bridge, 0).await;
 }
 
 #[tokio::test]
 async fn compat_pages_have_no_page_grace_and_no_heartbeat_timeout() {
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         heartbeat: Duration::from_millis(20),
         page_grace: Duration::from_millis(1),
-        ..on_free_port()
+        ..test_config()
     })
     .await;
     // Neither reads, so neither answers a ping. Ours is taken for gone.
-    let mut page = V1Page::connect(&bridge, "silent").await;
+    let mut page = CompatPage::connect(&bridge, "silent").await;
     page.register_tool(tool("t")).await;
-    tools_of(&bridge, 1).await;
+    wait_for_tools(&bridge, 1).await;
     let ours = Page::connect(&bridge, "ours", TOKEN).await;
-    sessions(&bridge, 2).await;
-    assert_eq!(sessions(&bridge, 1).await[0]["session_id"], "silent");
-    let both = async { tokio::join!(tool_call(&bridge, "t", json!({})), page.echo()) };
+    wait_for_sessions(&bridge, 2).await;
+    assert_eq!(
+        wait_for_sessions(&bridge, 1).await[0]["session_id"],
+        "silent"
+    );
+    let both = async { tokio::join!(post_tool_call(&bridge, "t", json!({})), page.echo_call()) };
     assert_eq!(both.await.0.0, 200);
     drop(ours);
 
     // A line that breaks takes its session with it, whatever the grace.
-    let bridge = crate::kit::bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = crate::kit::start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    tools_of(&bridge, 1).await;
+    wait_for_tools(&bridge, 1).await;
     let started = std::time::Instant::now();
     let broken = async {
-        page.call().await;
+        page.recv_call().await;
         drop(page);
     };
-    let ((_, result), ()) = tokio::join!(tool_call(&bridge, "t", json!({})), broken);
+    let ((_, result), ()) = tokio::join!(post_tool_call(&bridge, "t", json!({})), broken);
     assert_eq!(
         result["_meta"]["mcp-web/error"]["code"], "PageGone",
         "{result}"
     );
-    sessions(&bridge, 0).await;
+    wait_for_sessions(&bridge, 0).await;
     assert!(started.elapsed() < Config::default().page_grace);
 }
 
 #[tokio::test]
 async fn many_activity_frames_do_not_delay_calls() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
     for at in 0..100_000_u64 {
         page.feed(json!({ "type": "activity", "timestamp": at }))
             .await;
     }
-    let both = async { tokio::join!(tool_call(&bridge, "t", json!({})), page.echo()) };
+    let both = async { tokio::join!(post_tool_call(&bridge, "t", json!({})), page.echo_call()) };
     assert_eq!(both.await.0.0, 200);
 }

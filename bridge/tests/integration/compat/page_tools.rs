@@ -2,42 +2,42 @@
 
 use serde_json::{Value, json};
 
-use super::kit::{V1Page, sessions, tool, tools_of};
-use crate::kit::{McpClient, TOKEN, bridge, text_of, tool_call};
+use super::kit::{CompatPage, tool, wait_for_sessions, wait_for_tools};
+use crate::kit::{McpClient, TOKEN, post_tool_call, result_text, start_bridge};
 
 /// What `POST /tool-call` answers when the page answers so.
 async fn answered(
     bridge: &bridge::ServerHandle,
-    page: &mut V1Page,
+    page: &mut CompatPage,
     result: Option<Value>,
 ) -> Value {
     let reply = async {
-        let call = page.call().await;
+        let call = page.recv_call().await;
         match result {
             Some(result) => page.respond(&call, result).await,
             None => {
                 let id = &call["requestId"];
                 let frame = json!({ "type": "tool-response", "requestId": id });
-                page.say(frame).await;
+                page.send(frame).await;
             }
         }
     };
-    let ((status, answer), ()) = tokio::join!(tool_call(bridge, "t", json!({})), reply);
+    let ((status, answer), ()) = tokio::join!(post_tool_call(bridge, "t", json!({})), reply);
     assert_eq!(status, 200, "{answer}");
     answer
 }
 
 #[tokio::test]
 async fn registering_a_tool_again_replaces_it_in_place() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     for name in ["a", "b", "c"] {
         page.register_tool(tool(name)).await;
     }
     page.register_tool(json!({ "name": "a", "description": "again" }))
         .await;
     page.register_tool(tool("d")).await;
-    assert_eq!(tools_of(&bridge, 4).await, ["a", "b", "c", "d"]);
+    assert_eq!(wait_for_tools(&bridge, 4).await, ["a", "b", "c", "d"]);
     let client = McpClient::connect(&bridge, TOKEN).await;
     let list = client.request("tools/list", json!({})).await;
     let tools = list["result"]["tools"].as_array().unwrap();
@@ -47,25 +47,25 @@ async fn registering_a_tool_again_replaces_it_in_place() {
 
 #[tokio::test]
 async fn a_removed_tool_stays_listed_and_its_calls_fail_in_the_page() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    tools_of(&bridge, 1).await;
+    wait_for_tools(&bridge, 1).await;
     let error = json!({ "error": "Tool 't' not found" });
     let answer = answered(&bridge, &mut page, Some(error.clone())).await;
     assert_eq!(answer["isError"], true);
-    assert_eq!(text_of(&answer), "Tool 't' not found");
+    assert_eq!(result_text(&answer), "Tool 't' not found");
     let details = json!({ "code": "HandlerFailed", "data": error });
     assert_eq!(answer["_meta"]["mcp-web/error"], details);
-    assert_eq!(tools_of(&bridge, 1).await, ["t"]);
+    assert_eq!(wait_for_tools(&bridge, 1).await, ["t"]);
 }
 
 #[tokio::test]
 async fn an_absent_result_is_an_empty_text() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    tools_of(&bridge, 1).await;
+    wait_for_tools(&bridge, 1).await;
     for nothing in [None, Some(json!(null))] {
         let answer = answered(&bridge, &mut page, nothing).await;
         assert_eq!(
@@ -77,10 +77,10 @@ async fn an_absent_result_is_an_empty_text() {
 
 #[tokio::test]
 async fn a_non_null_error_key_marks_a_failure() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    tools_of(&bridge, 1).await;
+    wait_for_tools(&bridge, 1).await;
     for (result, text) in [
         (json!({ "error": "it broke" }), "it broke"),
         (
@@ -92,7 +92,7 @@ async fn a_non_null_error_key_marks_a_failure() {
     ] {
         let answer = answered(&bridge, &mut page, Some(result)).await;
         assert_eq!(answer["isError"], true, "{answer}");
-        assert_eq!(text_of(&answer), text);
+        assert_eq!(result_text(&answer), text);
     }
     for good in [
         json!({ "error": null, "rows": [1] }),
@@ -107,10 +107,10 @@ async fn a_non_null_error_key_marks_a_failure() {
 
 #[tokio::test]
 async fn results_have_the_native_shape_without_compat() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    tools_of(&bridge, 1).await;
+    wait_for_tools(&bridge, 1).await;
     let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
     let image = json!([{ "type": "image", "data": "AAAA", "mimeType": "image/png" }]);
     for (result, shown) in [
@@ -136,14 +136,19 @@ async fn results_have_the_native_shape_without_compat() {
 
 #[tokio::test]
 async fn large_calls_and_results_are_single_frames() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(json!({ "name": "t", "description": "d" }))
         .await;
-    tools_of(&bridge, 1).await;
+    wait_for_tools(&bridge, 1).await;
     let long = "ü\"\n".repeat(400_000);
     let input = json!({ "text": long });
-    let both = async { tokio::join!(tool_call(&bridge, "t", input.clone()), page.echo()) };
+    let both = async {
+        tokio::join!(
+            post_tool_call(&bridge, "t", input.clone()),
+            page.echo_call()
+        )
+    };
     let ((status, answer), ()) = both.await;
     assert_eq!(status, 200);
     assert_eq!(answer["structuredContent"], input);
@@ -151,29 +156,29 @@ async fn large_calls_and_results_are_single_frames() {
 
 #[tokio::test]
 async fn tool_input_is_an_object_without_session_id() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    tools_of(&bridge, 1).await;
+    wait_for_tools(&bridge, 1).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     for (arguments, input) in [
         (json!({ "session_id": "s", "n": 1 }), json!({ "n": 1 })),
         (json!({}), json!({})),
     ] {
         let reply = async {
-            let call = page.call().await;
+            let call = page.recv_call().await;
             assert_eq!(call["toolInput"], input);
             page.respond(&call, json!("ok")).await;
         };
         let (answer, ()) = tokio::join!(client.call("t", arguments), reply);
-        assert_eq!(text_of(&answer["result"]), "ok");
+        assert_eq!(result_text(&answer["result"]), "ok");
     }
 }
 
 #[tokio::test]
 async fn a_rejected_tool_is_a_registration_error_and_earlier_tools_stay() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
     for (refused, code, word) in [
         (json!({ "name": "" }), "ToolNameRequired", "name"),
@@ -194,24 +199,24 @@ async fn a_rejected_tool_is_a_registration_error_and_earlier_tools_stay() {
         ),
     ] {
         page.register_tool(refused.clone()).await;
-        let told = page.hear().await;
+        let told = page.recv().await;
         assert_eq!(told["type"], "tool-registration-error", "{told}");
         assert_eq!(told["toolName"], refused["name"]);
         assert_eq!(told["error"], code);
         assert!(told["message"].as_str().unwrap().contains(word), "{told}");
         assert_eq!(told.as_object().unwrap().len(), 4, "{told}");
     }
-    assert_eq!(tools_of(&bridge, 1).await, ["t"]);
+    assert_eq!(wait_for_tools(&bridge, 1).await, ["t"]);
 }
 
 #[tokio::test]
 async fn output_schemas_are_neither_listed_nor_validated() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     let promising = |name: &str, kind: &str| json!({ "name": name, "description": "d", "outputSchema": { "type": kind } });
     page.register_tool(promising("text", "string")).await;
     page.register_tool(promising("t", "object")).await;
-    assert_eq!(tools_of(&bridge, 2).await, ["text", "t"]);
+    assert_eq!(wait_for_tools(&bridge, 2).await, ["text", "t"]);
     let client = McpClient::connect(&bridge, TOKEN).await;
     let list = client.request("tools/list", json!({})).await;
     let tools = list["result"]["tools"].as_array().unwrap();
@@ -221,26 +226,26 @@ async fn output_schemas_are_neither_listed_nor_validated() {
     }
     let call = client.call("t", json!({}));
     let answering = async {
-        let call = page.call().await;
+        let call = page.recv_call().await;
         page.respond(&call, json!("no object")).await;
     };
     let (answer, ()) = tokio::join!(call, answering);
     assert_eq!(answer["result"]["isError"], false, "{answer}");
-    assert_eq!(crate::kit::text_of(&answer["result"]), "no object");
+    assert_eq!(crate::kit::result_text(&answer["result"]), "no object");
 }
 
 /// zod fills defaults in and drops what it does not know: its published schema says neither.
 #[tokio::test]
 async fn arguments_are_not_validated_against_the_published_schema() {
-    let bridge = bridge().await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(
         json!({ "name": "t", "description": "d", "inputSchema": { "type": "object",
         "properties": { "size": { "type": "integer", "default": 8 } }, "required": ["size"],
         "additionalProperties": false } }),
     )
     .await;
-    assert_eq!(tools_of(&bridge, 1).await, ["t"]);
+    assert_eq!(wait_for_tools(&bridge, 1).await, ["t"]);
     let client = McpClient::connect(&bridge, TOKEN).await;
     for (sent, heard) in [
         (json!({}), json!({})),
@@ -252,7 +257,7 @@ async fn arguments_are_not_validated_against_the_published_schema() {
     ] {
         let call = client.call("t", sent);
         let answering = async {
-            let call = page.call().await;
+            let call = page.recv_call().await;
             assert_eq!(call["toolInput"], heard);
             page.respond(&call, json!("done")).await;
         };
@@ -263,10 +268,10 @@ async fn arguments_are_not_validated_against_the_published_schema() {
 
 #[tokio::test]
 async fn two_pages_keep_different_schemas_without_compat() {
-    let bridge = bridge().await;
-    let mut first = V1Page::connect(&bridge, "a").await;
+    let bridge = start_bridge().await;
+    let mut first = CompatPage::connect(&bridge, "a").await;
     first.register_tool(tool("t")).await;
-    let mut second = V1Page::connect(&bridge, "b").await;
+    let mut second = CompatPage::connect(&bridge, "b").await;
     second
         .register_tool(
             json!({ "name": "t", "description": "d", "inputSchema": { "type": "object",
@@ -274,29 +279,29 @@ async fn two_pages_keep_different_schemas_without_compat() {
         )
         .await;
     let has = |session: &Value| session["available_tools"] == json!(["t"]);
-    let all = async { while !sessions(&bridge, 2).await.iter().all(has) {} };
-    crate::kit::soon("tools of both", all).await;
+    let all = async { while !wait_for_sessions(&bridge, 2).await.iter().all(has) {} };
+    crate::kit::with_deadline("tools of both", all).await;
     // Each call is held against the schema of its own session.
     let client = McpClient::connect(&bridge, TOKEN).await;
     let refused = client.call("t", json!({ "session_id": "b", "n": 1 })).await;
     assert_eq!(refused["result"]["isError"], true, "{refused}");
     let arguments = json!({ "session_id": "a", "n": 1 });
-    let (answer, ()) = tokio::join!(client.call("t", arguments), first.echo());
+    let (answer, ()) = tokio::join!(client.call("t", arguments), first.echo_call());
     assert_ne!(answer["result"]["isError"], true, "{answer}");
 }
 
 #[tokio::test]
 async fn list_sessions_is_callable_without_compat_unless_a_page_defines_it() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let none = client.call("list_sessions", json!({})).await;
     assert_eq!(
         none["result"]["structuredContent"],
         json!({ "sessions": [] })
     );
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    tools_of(&bridge, 1).await;
+    wait_for_tools(&bridge, 1).await;
     let one = client.call("list_sessions", json!({})).await;
     let sessions = &one["result"]["structuredContent"]["sessions"];
     assert_eq!(sessions[0]["session_id"], "s", "{one}");
@@ -307,8 +312,13 @@ async fn list_sessions_is_callable_without_compat_unless_a_page_defines_it() {
             .contains(&"list_sessions".to_owned())
     );
     page.register_tool(tool("list_sessions")).await;
-    tools_of(&bridge, 2).await;
-    let both = async { tokio::join!(client.call("list_sessions", json!({ "n": 1 })), page.echo()) };
+    wait_for_tools(&bridge, 2).await;
+    let both = async {
+        tokio::join!(
+            client.call("list_sessions", json!({ "n": 1 })),
+            page.echo_call()
+        )
+    };
     assert_eq!(
         both.await.0["result"]["structuredContent"],
         json!({ "n": 1 })

@@ -6,11 +6,11 @@ use super::kit::*;
 use super::mcp_client::*;
 use crate::kit::*;
 
-async fn one() -> (bridge::ServerHandle, V1Page) {
-    let bridge = bridge_with(compat()).await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+async fn one() -> (bridge::ServerHandle, CompatPage) {
+    let bridge = start_bridge_with(compat()).await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    settled(&bridge, &mut page, "s", "t").await;
+    wait_until_processed(&bridge, &mut page, "s", "t").await;
     (bridge, page)
 }
 
@@ -25,17 +25,20 @@ async fn a_top_level_error_key_makes_the_whole_object_an_error() {
     let mut expected =
         text("{\n  \"a\": 1,\n  \"error\": \"no\",\n  \"_meta\": {\n    \"k\": 1\n  }\n}");
     expected["isError"] = json!(true);
-    assert_eq!(called(&bridge, &mut page, answer).await, expected);
-    let result = called(&bridge, &mut page, json!({ "error": null })).await;
+    assert_eq!(
+        call_answered_with(&bridge, &mut page, answer).await,
+        expected
+    );
+    let result = call_answered_with(&bridge, &mut page, json!({ "error": null })).await;
     assert_eq!(result["isError"], true, "{result}");
-    let result = called(&bridge, &mut page, json!({ "inner": { "error": "x" } })).await;
+    let result = call_answered_with(&bridge, &mut page, json!({ "inner": { "error": "x" } })).await;
     assert!(result.get("isError").is_none(), "{result}");
 }
 
 #[tokio::test]
 async fn objects_and_arrays_are_indented_in_their_original_key_order() {
     let (bridge, mut page) = one().await;
-    let result = called(
+    let result = call_answered_with(
         &bridge,
         &mut page,
         json!({ "z": [1, { "y": null }], "a": "é\n" }),
@@ -44,7 +47,7 @@ async fn objects_and_arrays_are_indented_in_their_original_key_order() {
     let printed =
         "{\n  \"z\": [\n    1,\n    {\n      \"y\": null\n    }\n  ],\n  \"a\": \"é\\n\"\n}";
     assert_eq!(result, text(printed));
-    let result = called(&bridge, &mut page, json!([])).await;
+    let result = call_answered_with(&bridge, &mut page, json!([])).await;
     assert_eq!(result, text("[]"));
 }
 
@@ -52,10 +55,10 @@ async fn objects_and_arrays_are_indented_in_their_original_key_order() {
 async fn an_object_meta_is_lifted_and_any_other_meta_is_dropped() {
     let (bridge, mut page) = one().await;
     let meta = json!({ "ui": { "resourceUri": "ui://t/app.html" } });
-    let result = called(&bridge, &mut page, json!({ "_meta": meta, "a": 1 })).await;
+    let result = call_answered_with(&bridge, &mut page, json!({ "_meta": meta, "a": 1 })).await;
     let mut expected = text("{\n  \"a\": 1\n}");
     assert_eq!(
-        called(&bridge, &mut page, json!({ "_meta": 7, "a": 1 })).await,
+        call_answered_with(&bridge, &mut page, json!({ "_meta": 7, "a": 1 })).await,
         expected
     );
     expected["_meta"] = meta;
@@ -72,15 +75,18 @@ async fn scalars_are_formatted_as_javascript_does() {
         (json!(true), "true"),
         (json!(null), ""),
     ] {
-        assert_eq!(called(&bridge, &mut page, answer).await, text(printed));
+        assert_eq!(
+            call_answered_with(&bridge, &mut page, answer).await,
+            text(printed)
+        );
     }
     let nothing = async {
-        let id = page.call().await["requestId"].take();
-        page.say(json!({ "type": "tool-response", "requestId": id }))
+        let id = page.recv_call().await["requestId"].take();
+        page.send(json!({ "type": "tool-response", "requestId": id }))
             .await;
     };
     let params = json!({ "name": "t", "arguments": {} });
-    let (result, ()) = tokio::join!(result(&bridge, "tools/call", params), nothing);
+    let (result, ()) = tokio::join!(rpc_result(&bridge, "tools/call", params), nothing);
     assert_eq!(result, text(""));
 }
 
@@ -89,10 +95,10 @@ async fn a_data_url_is_one_image_block_and_the_rest_is_dropped() {
     let (bridge, mut page) = one().await;
     let url = "data:image/png;base64,AAAA";
     let image = json!([{ "type": "image", "data": "AAAA", "mimeType": "image/png" }]);
-    let result = called(&bridge, &mut page, json!(url)).await;
+    let result = call_answered_with(&bridge, &mut page, json!(url)).await;
     assert_eq!(result, json!({ "content": image }));
     let answer = json!({ "caption": "c", "dataUrl": url, "_meta": { "k": 1 } });
-    let result = called(&bridge, &mut page, answer).await;
+    let result = call_answered_with(&bridge, &mut page, answer).await;
     assert_eq!(result, json!({ "content": image, "_meta": { "k": 1 } }));
 }
 
@@ -103,33 +109,33 @@ async fn a_large_result_has_the_same_shape() {
         .map(|n| json!({ "id": n, "name": "a row" }))
         .collect();
     let rows = json!({ "rows": rows, "_meta": { "k": 1 } });
-    let result = called(&bridge, &mut page, rows.clone()).await;
-    assert_eq!(printed(&result)["rows"], rows["rows"]);
+    let result = call_answered_with(&bridge, &mut page, rows.clone()).await;
+    assert_eq!(parse_text(&result)["rows"], rows["rows"]);
     assert_eq!(result["_meta"], rows["_meta"]);
 }
 
 #[tokio::test]
 async fn bridge_errors_have_the_compat_texts_and_list_alternatives() {
     let (bridge, mut page) = one().await;
-    let answer = refused(&bridge, "", json!({})).await;
+    let answer = rejected_call(&bridge, "", json!({})).await;
     assert_eq!(answer, json!({ "error": "ToolNameRequired" }));
-    let answer = refused(&bridge, "u", json!({})).await;
+    let answer = rejected_call(&bridge, "u", json!({})).await;
     assert_eq!(
         answer,
         json!({ "error": "ToolNotFound", "available_tools": ["t"] })
     );
-    let answer = refused(&bridge, "t", json!({ "session_id": "nobody" })).await;
+    let answer = rejected_call(&bridge, "t", json!({ "session_id": "nobody" })).await;
     assert_eq!(answer, json!({ "error": "SessionNotFound" }));
-    let answer = refused(&bridge, "t", json!([1])).await;
+    let answer = rejected_call(&bridge, "t", json!([1])).await;
     assert_eq!(answer["error"], "InvalidArguments");
 
-    let _other = V1Page::connect(&bridge, "other").await;
+    let _other = CompatPage::connect(&bridge, "other").await;
     for arguments in [
         json!({}),
         json!({ "session_id": "nobody" }),
         json!({ "session_id": 7 }),
     ] {
-        let answer = refused(&bridge, "t", arguments).await;
+        let answer = rejected_call(&bridge, "t", arguments).await;
         let keys: Vec<_> = answer.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["error", "error_message", "available_sessions"]);
         assert_eq!(answer["error"], "SessionNotSpecified");
@@ -137,22 +143,25 @@ async fn bridge_errors_have_the_compat_texts_and_list_alternatives() {
     }
     let params = json!({ "name": "t", "arguments": { "session_id": "s" } });
     let leaving = async {
-        let _ = page.call().await;
-        page.go_away().await;
+        let _ = page.recv_call().await;
+        page.close().await;
     };
-    let (gone, ()) = tokio::join!(result(&bridge, "tools/call", params), leaving);
-    assert_eq!(printed(&gone), json!({ "error": "Session not available" }));
+    let (gone, ()) = tokio::join!(rpc_result(&bridge, "tools/call", params), leaving);
+    assert_eq!(
+        parse_text(&gone),
+        json!({ "error": "Session not available" })
+    );
     assert_eq!(gone["isError"], true);
 }
 
 #[tokio::test]
 async fn the_session_id_argument_overrides_meta_and_never_reaches_the_page() {
     let (bridge, mut page) = one().await;
-    let mut other = V1Page::connect(&bridge, "other").await;
+    let mut other = CompatPage::connect(&bridge, "other").await;
     other.register_tool(tool("t")).await;
     let listed = json!({ "_meta": { "sessionId": "other" } });
     assert_eq!(
-        result(&bridge, "tools/list", listed).await["tools"][0]["name"],
+        rpc_result(&bridge, "tools/list", listed).await["tools"][0]["name"],
         "list_sessions"
     );
     for (params, expected) in [
@@ -167,62 +176,62 @@ async fn the_session_id_argument_overrides_meta_and_never_reaches_the_page() {
         ),
     ] {
         let answering = async {
-            let call = page.call().await;
+            let call = page.recv_call().await;
             assert_eq!(call["toolInput"], expected);
             page.respond(&call, json!("s")).await;
         };
-        let (result, ()) = tokio::join!(result(&bridge, "tools/call", params), answering);
+        let (result, ()) = tokio::join!(rpc_result(&bridge, "tools/call", params), answering);
         assert_eq!(result, text("s"));
     }
 }
 
 #[tokio::test]
 async fn arguments_are_validated_for_native_pages_but_not_for_compat_pages() {
-    let bridge = bridge_with(compat()).await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge_with(compat()).await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    settled(&bridge, &mut page, "s", "t").await;
+    wait_until_processed(&bridge, &mut page, "s", "t").await;
     let params = json!({ "name": "t", "arguments": { "n": "no integer" } });
-    let (answer, ()) = tokio::join!(result(&bridge, "tools/call", params), page.echo());
-    assert_eq!(printed(&answer), json!({ "n": "no integer" }));
-    page.go_away().await;
+    let (answer, ()) = tokio::join!(rpc_result(&bridge, "tools/call", params), page.echo_call());
+    assert_eq!(parse_text(&answer), json!({ "n": "no integer" }));
+    page.close().await;
 
     let mut ours = Page::with_tools(&bridge, "ours", &[echo_tool()]).await;
-    let answer = refused(&bridge, "echo", json!({ "n": "no integer" })).await;
+    let answer = rejected_call(&bridge, "echo", json!({ "n": "no integer" })).await;
     assert!(
         answer["error"].as_str().unwrap().contains("input schema"),
         "{answer}"
     );
     let params = json!({ "name": "echo", "arguments": { "n": 3 } });
-    let (answer, ()) = tokio::join!(result(&bridge, "tools/call", params), ours.echo());
+    let (answer, ()) = tokio::join!(rpc_result(&bridge, "tools/call", params), ours.echo_call());
     assert_eq!(answer, text("{\n  \"n\": 3\n}"));
 }
 
 #[tokio::test]
 async fn native_pages_keep_content_blocks_and_lose_structured_content() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let mut page = Page::with_tools(&bridge, "ours", &[echo_tool()]).await;
     let blocks = json!([{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }]);
     let answering = async {
-        let call = page.call().await;
-        page.say_json(
+        let call = page.recv_call().await;
+        page.send_json(
             json!({ "type": "call-response", "requestId": call.request_id,
             "content": blocks, "structuredContent": { "a": 1 }, "_meta": { "k": 1 } }),
         )
         .await;
     };
     let params = json!({ "name": "echo", "arguments": {} });
-    let (answer, ()) = tokio::join!(result(&bridge, "tools/call", params.clone()), answering);
+    let (answer, ()) = tokio::join!(rpc_result(&bridge, "tools/call", params.clone()), answering);
     assert_eq!(answer, json!({ "content": blocks, "_meta": { "k": 1 } }));
 
     let failing = async {
-        let call = page.call().await;
-        page.say_json(json!({ "type": "call-error", "requestId": call.request_id,
+        let call = page.recv_call().await;
+        page.send_json(json!({ "type": "call-error", "requestId": call.request_id,
             "code": "HandlerFailed", "message": "thrown", "data": { "error": "hidden" } }))
             .await;
     };
-    let (answer, ()) = tokio::join!(result(&bridge, "tools/call", params), failing);
-    assert_eq!(printed(&answer), json!({ "error": "thrown" }));
+    let (answer, ()) = tokio::join!(rpc_result(&bridge, "tools/call", params), failing);
+    assert_eq!(parse_text(&answer), json!({ "error": "thrown" }));
     assert_eq!(answer["isError"], true);
 }
 
@@ -232,13 +241,13 @@ async fn slow_calls_and_reads_report_a_timeout() {
         call_timeout: std::time::Duration::from_millis(50),
         ..compat()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut ours = Page::with_tools(&bridge, "ours", &[echo_tool()]).await;
     let item = json!({ "uri": "a:b", "name": "n" });
     ours.register_items(&[(bridge_protocol::Kind::Resource, item)])
         .await;
-    let answer = refused(&bridge, "echo", json!({})).await;
+    let answer = rejected_call(&bridge, "echo", json!({})).await;
     assert_eq!(answer, json!({ "error": "Tool call timeout" }));
-    let read = result(&bridge, "resources/read", json!({ "uri": "a:b" })).await;
+    let read = rpc_result(&bridge, "resources/read", json!({ "uri": "a:b" })).await;
     assert_eq!(read, json!({ "error": "Resource read timeout" }));
 }

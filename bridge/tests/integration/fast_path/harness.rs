@@ -31,12 +31,12 @@ fn tools() -> Vec<Value> {
 
 /// A page that answers each call by the tool's name.
 async fn answering(mut page: Page) {
-    while let Some(message) = page.idle().await {
+    while let Some(message) = page.recv_without_deadline().await {
         let BridgeToPage::ToolCall(call) = message else {
             continue;
         };
         let id = &call.request_id;
-        page.say_json(json!({ "type": "call-received", "requestId": id }))
+        page.send_json(json!({ "type": "call-received", "requestId": id }))
             .await;
         let response = |member: Value| {
             let mut response = json!({ "type": "call-response", "requestId": id });
@@ -50,7 +50,7 @@ async fn answering(mut page: Page) {
             "told" => {
                 let progress = json!({ "type": "call-progress", "requestId": id, "progress": 1,
                     "total": 2, "message": "half" });
-                page.say_json(progress).await;
+                page.send_json(progress).await;
                 response(json!({ "result": "plain \"words\"\né" }))
             }
             "picture" => response(json!({ "result": "data:image/png;base64,AAAA" })),
@@ -67,7 +67,7 @@ async fn answering(mut page: Page) {
             _ => response(json!({ "result": { "input": raw_value(&call.tool_input),
                 "client": call.context.client.unwrap().info.name } })),
         };
-        page.say_json(answer).await;
+        page.send_json(answer).await;
     }
 }
 
@@ -117,7 +117,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) async fn with_a_page() -> Self {
-        let bridge = bridge().await;
+        let bridge = start_bridge().await;
         let page = Page::with_tools(&bridge, "s", &tools()).await;
         tokio::spawn(answering(page));
         Self::of(bridge).await
@@ -161,28 +161,28 @@ impl World {
         if let Some(name) = params["name"].as_str() {
             headers.push(("mcp-name", name.to_owned()));
         }
-        let body = request(1, method, params).to_string();
+        let body = rpc_request(1, method, params).to_string();
         Sent { body, headers }
     }
 
     pub(super) fn both(&self, params: Value) -> [Sent; 2] {
-        let body = request(1, "tools/call", params.clone()).to_string();
+        let body = rpc_request(1, "tools/call", params.clone()).to_string();
         [self.legacy(body), self.modern("tools/call", params)]
     }
 
     pub(super) async fn send(&self, sent: &Sent) -> Heard {
-        let mut post = http()
+        let mut post = http_client()
             .post(format!("{}/mcp", self.bridge.url()))
             .bearer_auth(TOKEN)
             .body(sent.body.clone());
         for (name, value) in &sent.headers {
             post = post.header(*name, value);
         }
-        let response = soon("answer", post.send()).await.unwrap();
+        let response = with_deadline("answer", post.send()).await.unwrap();
         let status = response.status().as_u16();
         let kind = response.headers().get("content-type");
         let is_json = kind.is_some_and(|kind| kind == "application/json");
-        let text = soon("body", response.text()).await.unwrap();
+        let text = with_deadline("body", response.text()).await.unwrap();
         let parse = |text: &str| serde_json::from_str::<Value>(text).ok().map(normal);
         let messages = match parse(&text) {
             Some(message) => vec![message],

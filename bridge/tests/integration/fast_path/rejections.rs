@@ -11,7 +11,7 @@ async fn both_paths_reject_a_malformed_content_block() {
     for sent in world.both(json!({ "name": "wrong" })) {
         let answer = world.is_the_lanes(sent).await;
         assert_eq!(answer["result"]["isError"], true, "{answer}");
-        let text = text_of(&answer["result"]);
+        let text = result_text(&answer["result"]);
         assert!(text.contains("`priority`"), "{text}");
     }
 }
@@ -80,8 +80,8 @@ async fn both_paths_reject_malformed_requests_identically() {
         meta("clientCapabilities", json!("none")),
         meta("clientCapabilities", json!({ "roots": 7 })),
         meta("clientCapabilities", json!(null)),
-        world.legacy(request(1, "tools/call", json!([])).to_string()),
-        world.legacy(request(1, "Tools/Call", call.clone()).to_string()),
+        world.legacy(rpc_request(1, "tools/call", json!([])).to_string()),
+        world.legacy(rpc_request(1, "Tools/Call", call.clone()).to_string()),
     ];
     for (key, value) in [
         ("arguments", json!([1])),
@@ -106,7 +106,7 @@ async fn both_paths_reject_malformed_requests_identically() {
         ("method", json!(7)),
         ("result", json!(1)),
     ] {
-        let mut body = request(1, "tools/call", call.clone());
+        let mut body = rpc_request(1, "tools/call", call.clone());
         body[key] = value;
         wrong.push(world.legacy(body.to_string()));
     }

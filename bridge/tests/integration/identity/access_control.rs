@@ -57,7 +57,7 @@ async fn refuse_bad_tokens(routes: &[Route], eve: &Person) {
 
 #[tokio::test]
 async fn no_route_exposes_pages_of_another_subject() {
-    let bridge = bridge_with(trusting_secret()).await;
+    let bridge = start_bridge_with(trusting_secret()).await;
     let url = bridge.url();
     let (ada, eve) = (
         Person::come(&bridge, "ada").await,
@@ -143,7 +143,7 @@ impl<const N: usize> ConcatAll for [Vec<Route>; N] {
 
 #[tokio::test]
 async fn resource_updates_reach_only_their_own_subject() {
-    let bridge = bridge_with(trusting_secret()).await;
+    let bridge = start_bridge_with(trusting_secret()).await;
     let ada = Person::come(&bridge, "ada").await;
     let eve = Person::come(&bridge, "eve").await;
     for uri in ["note://eve/1", "note://ada/1"] {
@@ -151,14 +151,14 @@ async fn resource_updates_reach_only_their_own_subject() {
         let answer = ada.client.request("resources/subscribe", params).await;
         assert_eq!(answer["result"], json!({}), "{answer}");
     }
-    let mut news = Events::of(ada.client.listen().await);
+    let mut news = EventStream::new(ada.client.listen().await);
     for person in [&eve, &ada] {
         let uri = format!("note://{}/1", person.name);
         person
             .page_says(json!({ "type": "resource-updated", "uri": uri }))
             .await;
     }
-    let told = news.method("notifications/resources/updated").await;
+    let told = news.find_method("notifications/resources/updated").await;
     assert_eq!(told["params"]["uri"], "note://ada/1");
     // Another token of the same subject reaches the same session.
     let mut other = McpClient::connect(&bridge, &ada.token).await;
@@ -170,7 +170,7 @@ async fn resource_updates_reach_only_their_own_subject() {
 
 #[tokio::test]
 async fn pages_need_the_page_scope_and_supersede_only_their_own_sessions() {
-    let bridge = bridge_with(trusting_secret()).await;
+    let bridge = start_bridge_with(trusting_secret()).await;
     let eve = Person::come(&bridge, "eve").await;
     let cases = [
         (String::new(), ErrorCode::MissingAuthentication),
@@ -188,12 +188,12 @@ async fn pages_need_the_page_scope_and_supersede_only_their_own_sessions() {
         for (token, code) in &cases {
             let mut page = Page::open(&bridge, session, None).await;
             page.authenticate(session, token).await;
-            let BridgeToPage::AuthenticationFailed(failure) = page.hear().await else {
+            let BridgeToPage::AuthenticationFailed(failure) = page.recv().await else {
                 panic!("let in")
             };
             assert_eq!(failure.code, *code);
             assert!(token.is_empty() || !failure.error.contains(token));
-            assert_eq!(page.closed().await.0, 1008);
+            assert_eq!(page.recv_close().await.0, 1008);
         }
     }
     // The same session id with Ada's token is another session.
@@ -210,10 +210,10 @@ async fn pages_need_the_page_scope_and_supersede_only_their_own_sessions() {
         json!({ "name": "eve_tool_1", "arguments": {}, "_meta": { "sessionId": "eve-1" } });
     let answer = eve.client.request("tools/call", params).await;
     assert!(
-        text_of(&answer["result"]).contains(&eve.secret()),
+        result_text(&answer["result"]).contains(&eve.secret()),
         "{answer}"
     );
     let names = eve.client.tool_names().await;
     assert!(!names.contains(&"echo".to_owned()), "{names:?}");
-    page.go_away().await;
+    page.close().await;
 }

@@ -67,20 +67,20 @@ async fn every_algorithm_is_verified_with_jwk_set_and_pem_keys() {
     let own = Signer::public_ones();
     let set = set_of(&own.each_ref().map(Signer::jwk));
     let (config, _file) = trusting_file(&set.to_string());
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     for (own, foreign) in own.iter().zip(&foreign) {
         good_and_forged(&bridge, own, foreign).await;
     }
     for (own, foreign) in own.iter().zip(&foreign) {
         let (config, _file) = trusting_file(&own.pem);
-        let bridge = bridge_with(config).await;
+        let bridge = start_bridge_with(config).await;
         good_and_forged(&bridge, own, foreign).await;
     }
 }
 
 #[tokio::test]
 async fn jwt_secret_accepts_only_hs256() {
-    let bridge = bridge_with(trusting_secret()).await;
+    let bridge = start_bridge_with(trusting_secret()).await;
     let own = Signer::hs256();
     let token = own.token("ada");
     accepted(&bridge, "HS256", &token).await;
@@ -102,7 +102,7 @@ async fn a_public_key_is_never_used_as_an_hmac_secret() {
     let keys = Signer::public_ones();
     for own in &keys {
         let (config, _file) = trusting_file(&set_of(&[own.jwk()]).to_string());
-        let bridge = bridge_with(config).await;
+        let bridge = start_bridge_with(config).await;
         let jwk = own.jwk();
         let secrets = [
             own.pem.clone(),
@@ -129,7 +129,7 @@ async fn a_public_key_is_never_used_as_an_hmac_secret() {
 async fn unsigned_tokens_and_unknown_critical_headers_are_rejected() {
     let own = Signer::es256(Some("ec"));
     let (config, _file) = trusting_file(&set_of(&[own.jwk()]).to_string());
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let claims = claims("ada", EVERYTHING, 600.0);
     for header in [
         json!({ "alg": "none" }),
@@ -169,7 +169,7 @@ async fn unsigned_tokens_and_unknown_critical_headers_are_rejected() {
 
 #[tokio::test]
 async fn missing_or_wrong_claims_are_named_in_the_challenge() {
-    let bridge = bridge_with(trusting_secret()).await;
+    let bridge = start_bridge_with(trusting_secret()).await;
     let own = Signer::hs256();
     for (claim, value, word) in [
         ("iss", json!("https://else.test"), "iss"),
@@ -201,11 +201,11 @@ async fn missing_or_wrong_claims_are_named_in_the_challenge() {
 async fn opaque_tokens_are_valid_only_when_listed() {
     let mut config = trusting_secret();
     config.tokens = vec!["listed-token-0123456789".to_owned()];
-    let listing = bridge_with(config).await;
+    let listing = start_bridge_with(config).await;
     accepted(&listing, "listed", "listed-token-0123456789").await;
     accepted(&listing, "signed", &Signer::hs256().token("ada")).await;
     refused(&listing, "self-made", TOKEN).await;
-    let bridge = bridge_with(trusting_secret()).await;
+    let bridge = start_bridge_with(trusting_secret()).await;
     refused(&bridge, "self-made", TOKEN).await;
     refused(&bridge, "with dots", "not.a.token-0123456789").await;
 }

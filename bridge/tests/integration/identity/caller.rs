@@ -5,21 +5,21 @@ use bridge_protocol::{Caller, CallerTransport};
 use serde_json::{Value, json};
 
 use super::mock_issuer::*;
-use crate::kit::mock_agent::{SmallAgent, UUID, answered};
+use crate::kit::mock_agent::{MockAgent, UUID, send_for_json};
 use crate::kit::*;
 
 async fn called(page: &mut Page) -> Caller {
-    let call = page.call().await;
-    page.answer(&call, json!({})).await;
+    let call = page.recv_call().await;
+    page.respond(&call, json!({})).await;
     call.context.caller.unwrap()
 }
 
 async fn plain_call(bridge: &ServerHandle, token: &str) -> u16 {
-    let request = http()
+    let request = http_client()
         .post(format!("{}/tool-call", bridge.url()))
         .bearer_auth(token)
         .json(&json!({ "toolName": "echo", "toolInput": {} }));
-    let response = soon("answer", request.send()).await.unwrap();
+    let response = with_deadline("answer", request.send()).await.unwrap();
     response.status().as_u16()
 }
 
@@ -31,7 +31,7 @@ fn token_with(roles: Value) -> String {
 
 #[tokio::test]
 async fn handlers_see_subject_and_roles_of_each_request() {
-    let bridge = bridge_with(trusting_secret()).await;
+    let bridge = start_bridge_with(trusting_secret()).await;
     let token = token_with(json!(["editor"]));
     let mut page = Page::connect(&bridge, "s", &token).await;
     page.register(&[echo_tool()]).await;
@@ -56,18 +56,18 @@ async fn handlers_see_subject_and_roles_of_each_request() {
 
 #[tokio::test]
 async fn agent_calls_carry_the_identity_of_the_query_owner() {
-    let mut agent = SmallAgent::start().await;
+    let mut agent = MockAgent::start().await;
     let config = Config {
         agent: agent.config().agent,
         ..trusting_secret()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let token = token_with(json!(["editor"]));
     let mut page = Page::connect(&bridge, "s", &token).await;
     page.register(&[echo_tool()]).await;
     let asked = json!({ "type": "query", "uuid": UUID, "prompt": "?", "context": [] });
-    page.say_json(asked).await;
-    let of_query = agent.accept().await.token.unwrap();
+    page.send_json(asked).await;
+    let of_query = agent.accept_query().await.token.unwrap();
     let caller = Caller {
         via: CallerTransport::Http,
         sub: Some("ada".to_owned()),
@@ -76,8 +76,8 @@ async fn agent_calls_carry_the_identity_of_the_query_owner() {
     let (status, heard) = tokio::join!(plain_call(&bridge, &of_query), called(&mut page));
     assert_eq!((status, &heard), (200, &caller));
     // The same when a frontend asks its agent itself.
-    let opening = http().put(format!("{}/query/direct", bridge.url()));
-    let (status, opened) = answered(opening.bearer_auth(&token).json(&json!({}))).await;
+    let opening = http_client().put(format!("{}/query/direct", bridge.url()));
+    let (status, opened) = send_for_json(opening.bearer_auth(&token).json(&json!({}))).await;
     assert_eq!(status, 200, "{opened}");
     let of_query = opened["token"].as_str().unwrap();
     let (status, heard) = tokio::join!(plain_call(&bridge, of_query), called(&mut page));
@@ -86,7 +86,7 @@ async fn agent_calls_carry_the_identity_of_the_query_owner() {
 
 #[tokio::test]
 async fn opaque_tokens_have_no_subject() {
-    let bridge = bridge().await;
+    let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let (status, heard) = tokio::join!(plain_call(&bridge, TOKEN), called(&mut page));
     let nobody = Caller {

@@ -95,7 +95,7 @@ fn server_config(authority: &CertifiedIssuer<'static, KeyPair>) -> ServerConfig 
 
 async fn line_with<R: AsyncRead + Unpin>(lines: &mut Lines<BufReader<R>>, word: &str) -> String {
     loop {
-        let line = soon(word, lines.next_line()).await.unwrap();
+        let line = with_deadline(word, lines.next_line()).await.unwrap();
         let line = line.unwrap_or_else(|| panic!("no line with {word}"));
         if line.contains(word) {
             return line;

@@ -9,7 +9,7 @@ use crate::kit::*;
 async fn an_unknown_key_id_triggers_one_fetch_per_interval() {
     let (old, new) = (Signer::es256(Some("old")), Signer::rs256(0, Some("new")));
     let issuer = KeyServer::start(Answer::Keys(set_of(&[old.jwk()]))).await;
-    let bridge = bridge_with(issuer.trusted()).await;
+    let bridge = start_bridge_with(issuer.trusted()).await;
     let url = bridge.url();
     for _ in 0..3 {
         assert_eq!(knocks(&url, &old.token("ada")).await.0, 200);
@@ -44,7 +44,7 @@ async fn known_keys_stay_valid_when_a_fetch_fails() {
         Answer::Redirect("https://issuer.test/jwks.json".to_owned()),
     ] {
         let issuer = KeyServer::start(Answer::Keys(set_of(&[key.jwk()]))).await;
-        let bridge = bridge_with(issuer.trusted()).await;
+        let bridge = start_bridge_with(issuer.trusted()).await;
         assert_eq!(knocks(&bridge.url(), &key.token("ada")).await.0, 200);
         issuer.answers(failure);
         let unknown = Signer::eddsa(Some("unknown")).token("ada");
@@ -64,11 +64,11 @@ async fn withdrawn_keys_expire_with_the_next_refresh() {
     let issuer = KeyServer::start(Answer::Keys(both)).await;
     let mut config = issuer.trusted();
     config.identity.jwks_refresh = std::time::Duration::from_millis(20);
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     assert_eq!(knocks(&bridge.url(), &withdrawn.token("ada")).await.0, 200);
     issuer.answers(Answer::Keys(set_of(&[kept.jwk()])));
     let token = withdrawn.token("ada");
-    soon("refusal", async {
+    with_deadline("refusal", async {
         while knocks(&bridge.url(), &token).await.0 != 401 {}
     })
     .await;
@@ -85,12 +85,12 @@ async fn keys_are_fetched_later_when_the_issuer_is_down_at_startup() {
         jwks_url: Some(format!("http://{address}/jwks.json")),
         ..bridge::Identity::default()
     });
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let token = key.token("ada");
     assert_eq!(knocks(&bridge.url(), &token).await.0, 401);
     let listener = tokio::net::TcpListener::bind(address).await.unwrap();
     let issuer = KeyServer::on(listener, Answer::Keys(set_of(&[key.jwk()])));
-    soon("acceptance", async {
+    with_deadline("acceptance", async {
         while knocks(&bridge.url(), &token).await.0 != 200 {}
     })
     .await;
@@ -111,7 +111,7 @@ async fn published_symmetric_and_encryption_keys_are_ignored() {
         signs.jwk(),
     ];
     let issuer = KeyServer::start(Answer::Keys(set_of(&keys))).await;
-    let bridge = bridge_with(issuer.trusted()).await;
+    let bridge = start_bridge_with(issuer.trusted()).await;
     let mut hs256 = Signer::hs256();
     for kid in [None, Some("published")] {
         hs256.kid = kid;
@@ -127,7 +127,7 @@ async fn a_token_without_key_id_needs_exactly_one_matching_key() {
     let only = Signer::eddsa(Some("only"));
     let set = set_of(&[one.jwk(), two.jwk(), only.jwk()]);
     let (config, _file) = trusting_file(&set.to_string());
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let nameless = |signer: &Signer| {
         let header = jsonwebtoken::Header::new(signer.algorithm);
         signer.sign_under(&header, &claims("ada", EVERYTHING, 600.0))

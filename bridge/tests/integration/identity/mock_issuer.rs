@@ -148,7 +148,7 @@ pub(super) fn trusting(identity: Identity) -> Config {
     };
     Config {
         identity,
-        ..on_free_port()
+        ..test_config()
     }
 }
 
@@ -174,8 +174,8 @@ pub(super) fn trusting_file(text: &str) -> (Config, tempfile::TempPath) {
 
 /// `GET /tools`: status, the code of the refusal, and the challenge.
 pub(super) async fn knocks(url: &str, token: &str) -> (u16, String, String) {
-    let request = http().get(format!("{url}/tools")).bearer_auth(token);
-    let response = soon("answer", request.send()).await.unwrap();
+    let request = http_client().get(format!("{url}/tools")).bearer_auth(token);
+    let response = with_deadline("answer", request.send()).await.unwrap();
     let status = response.status().as_u16();
     let challenge = response.headers().get("www-authenticate");
     let challenge = challenge.map_or(String::new(), |text| text.to_str().unwrap().to_owned());

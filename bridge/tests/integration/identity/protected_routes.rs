@@ -18,7 +18,7 @@ const READ: Option<&str> = Some("tools:read");
 const CALL: Option<&str> = Some("tools:call");
 
 pub(super) fn plain(url: &str) -> Vec<Route> {
-    let call = |body: Value| http().post(format!("{url}/tool-call")).json(&body);
+    let call = |body: Value| http_client().post(format!("{url}/tool-call")).json(&body);
     let route = |what, needs, request| Route {
         what,
         needs,
@@ -29,9 +29,17 @@ pub(super) fn plain(url: &str) -> Vec<Route> {
     vec![
         Route {
             reveals: false,
-            ..route("GET /sessions", READ, http().get(format!("{url}/sessions")))
+            ..route(
+                "GET /sessions",
+                READ,
+                http_client().get(format!("{url}/sessions")),
+            )
         },
-        route("GET /tools", READ, http().get(format!("{url}/tools"))),
+        route(
+            "GET /tools",
+            READ,
+            http_client().get(format!("{url}/tools")),
+        ),
         route(
             "POST /tool-call",
             CALL,
@@ -135,7 +143,7 @@ fn methods() -> Vec<(&'static str, Value, Option<&'static str>, bool)> {
 }
 
 fn post(url: &str, message: &Value) -> reqwest::RequestBuilder {
-    http()
+    http_client()
         .post(url)
         .header("accept", "application/json, text/event-stream")
         .header("mcp-web-session", "eve-1")
@@ -170,7 +178,7 @@ pub(super) fn in_session(url: &str, session: &str) -> Vec<Route> {
     let route = |(what, params, needs, reveals): (&'static str, Value, _, _)| {
         let message = match what.starts_with("notifications/") {
             true => json!({ "jsonrpc": "2.0", "method": what, "params": params }),
-            false => request(1, what, params),
+            false => rpc_request(1, what, params),
         };
         Route {
             what,
@@ -197,7 +205,7 @@ pub(super) fn stateless(url: &str) -> Vec<Route> {
         }
         let name = params["name"].as_str().or(params["uri"].as_str());
         let name = name.map(str::to_owned);
-        let mut request = post(url, &request(1, what, params))
+        let mut request = post(url, &rpc_request(1, what, params))
             .header("mcp-protocol-version", version)
             .header("mcp-method", what);
         if let Some(name) = name {
@@ -216,12 +224,12 @@ pub(super) fn stateless(url: &str) -> Vec<Route> {
 /// The stream of an MCP session, resumed too, and its end.
 pub(super) fn of_session(url: &str, session: &str) -> Vec<Route> {
     let get = || {
-        http()
+        http_client()
             .get(url)
             .header("accept", "text/event-stream")
             .header("mcp-session-id", session)
     };
-    let delete = http().delete(url);
+    let delete = http_client().delete(url);
     let route = |what, needs, request| Route {
         what,
         needs,
@@ -256,13 +264,13 @@ impl Route {
         if let Some(token) = token {
             request = request.bearer_auth(token);
         }
-        let response = soon(self.what, request.send()).await.unwrap();
+        let response = with_deadline(self.what, request.send()).await.unwrap();
         let challenge = response.headers().get("www-authenticate");
         let challenge = challenge.map(|text| text.to_str().unwrap().to_owned());
         Answer {
             status: response.status().as_u16(),
             challenge: challenge.unwrap_or_default(),
-            text: soon(self.what, response.text()).await.unwrap(),
+            text: with_deadline(self.what, response.text()).await.unwrap(),
         }
     }
 

@@ -5,23 +5,23 @@ use bridge_protocol::{BridgeToPage, ErrorCode};
 use serde_json::{Value, json};
 
 use super::mock_issuer::*;
-use crate::kit::mock_agent::{SmallAgent, UUID};
+use crate::kit::mock_agent::{MockAgent, UUID};
 use crate::kit::*;
 
 #[tokio::test]
 async fn a_page_query_needs_the_query_scope_which_a_renewed_token_can_add() {
-    let mut agent = SmallAgent::start().await;
+    let mut agent = MockAgent::start().await;
     let config = Config {
         agent: agent.config().agent,
         ..trusting_secret()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let token = |scope| Signer::hs256().sign(&claims("ada", scope, 600.0));
     let mut page = Page::connect(&bridge, "asks", &token("page")).await;
     let query = json!({ "type": "query", "uuid": UUID, "prompt": "what?", "context": [] });
-    page.say_json(query.clone()).await;
+    page.send_json(query.clone()).await;
     let refused = page
-        .hear_some(|message| match message {
+        .recv_matching(|message| match message {
             BridgeToPage::QueryFailure(failure) => Some(failure),
             _ => None,
         })
@@ -29,35 +29,37 @@ async fn a_page_query_needs_the_query_scope_which_a_renewed_token_can_add() {
     assert_eq!(refused.code, ErrorCode::InsufficientScope);
     assert!(refused.error.contains("`query`"), "{}", refused.error);
     let renew = json!({ "type": "renew", "authToken": token("page query") });
-    page.say_json(renew).await;
-    page.hear_some(|message| matches!(message, BridgeToPage::Renewed(_)).then_some(()))
+    page.send_json(renew).await;
+    page.recv_matching(|message| matches!(message, BridgeToPage::Renewed(_)).then_some(()))
         .await;
-    page.say_json(query).await;
-    assert_eq!(agent.accept().await.uuid, UUID);
+    page.send_json(query).await;
+    assert_eq!(agent.accept_query().await.uuid, UUID);
 }
 
 #[tokio::test]
 async fn a_query_id_adds_no_permissions_to_the_token_of_a_compat_client() {
-    let mut agent = SmallAgent::start().await;
+    let mut agent = MockAgent::start().await;
     let config = Config {
         agent: agent.config().agent,
         compat: Some(Compat::McpWeb),
         allowed_hosts: vec!["loopback".to_owned(), "bridge.example.com".to_owned()],
         ..trusting_secret()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let token = |scope| Signer::hs256().sign(&claims("ada", scope, 600.0));
     let mut page = Page::connect(&bridge, "asks", &token("page query")).await;
     page.register(&[echo_tool()]).await;
     let query = json!({ "type": "query", "uuid": UUID, "prompt": "what?", "context": [] });
-    page.say_json(query).await;
-    agent.accept().await;
+    page.send_json(query).await;
+    agent.accept_query().await;
     let params = json!({ "name": "echo", "arguments": {}, "_meta": { "queryId": UUID } });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     let answered = async |token: String| -> Value {
-        let request = http().post(format!("{}/mcp", bridge.url())).json(&call);
+        let request = http_client()
+            .post(format!("{}/mcp", bridge.url()))
+            .json(&call);
         let sent = request.bearer_auth(token).send();
-        let response = soon("answer", sent).await.unwrap();
+        let response = with_deadline("answer", sent).await.unwrap();
         response.json().await.unwrap()
     };
     for scope in ["page query", "tools:read"] {
@@ -65,6 +67,6 @@ async fn a_query_id_adds_no_permissions_to_the_token_of_a_compat_client() {
         let message = &refused["error"]["message"];
         assert_eq!(message, "InvalidAuthentication", "{scope}: {refused}");
     }
-    let (answer, ()) = tokio::join!(answered(token("tools:call")), page.echo());
+    let (answer, ()) = tokio::join!(answered(token("tools:call")), page.echo_call());
     assert!(answer["result"]["content"].is_array(), "{answer}");
 }

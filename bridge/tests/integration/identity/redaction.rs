@@ -61,7 +61,7 @@ async fn tokens_are_never_logged_or_echoed() {
     config.identity.jwt_secret = Some(SECRET.parse().unwrap());
     config.tokens = vec!["listed-token-0123456789".to_owned()];
     assert!(!format!("{config:?}").contains(SECRET));
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
 
     let good = key.token("ada");
     let tokens = [
@@ -76,11 +76,11 @@ async fn tokens_are_never_logged_or_echoed() {
     ];
     for token in &tokens {
         for method in ["tools/list", "tools/call"] {
-            let request = http()
+            let request = http_client()
                 .post(format!("{}/mcp", bridge.url()))
                 .bearer_auth(token)
-                .json(&request(1, method, json!({ "name": "echo" })));
-            let response = soon("answer", request.send()).await.unwrap();
+                .json(&rpc_request(1, method, json!({ "name": "echo" })));
+            let response = with_deadline("answer", request.send()).await.unwrap();
             let challenge = format!("{:?}", response.headers());
             let text = response.text().await.unwrap();
             assert!(
@@ -90,21 +90,21 @@ async fn tokens_are_never_logged_or_echoed() {
         }
         let mut page = Page::open(&bridge, "s", None).await;
         page.authenticate("s", token).await;
-        let welcome = format!("{:?}", page.hear().await);
+        let welcome = format!("{:?}", page.recv().await);
         assert!(!welcome.contains(token), "{welcome}");
     }
     let mut page = Page::connect(&bridge, "s", &good).await;
     for token in &tokens {
         let auth_token = token.clone();
-        page.say(PageToBridge::Renew(Renew { auth_token })).await;
-        page.hear_some(|message| match message {
+        page.send(PageToBridge::Renew(Renew { auth_token })).await;
+        page.recv_matching(|message| match message {
             BridgeToPage::Renewed(_) | BridgeToPage::RenewalFailed(_) => Some(()),
             _ => None,
         })
         .await;
     }
     issuer.answers(Answer::Status(500));
-    page.go_away().await;
+    page.close().await;
     bridge.shutdown().await;
 
     let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();

@@ -19,14 +19,16 @@ fn with_server(public_url: Option<&str>) -> Config {
 }
 
 async fn get(url: String) -> (u16, Value) {
-    let response = soon("answer", http().get(url).send()).await.unwrap();
+    let response = with_deadline("answer", http_client().get(url).send())
+        .await
+        .unwrap();
     (response.status().as_u16(), response.json().await.unwrap())
 }
 
 #[tokio::test]
 async fn both_metadata_paths_name_the_authorization_servers() {
     for public in [None, Some("https://bridge.example.com/")] {
-        let bridge = bridge_with(with_server(public)).await;
+        let bridge = start_bridge_with(with_server(public)).await;
         let base = public.map_or(bridge.url(), |url| url.trim_end_matches('/').to_owned());
         for path in PATHS {
             let (status, body) = get(format!("{}{path}", bridge.url())).await;
@@ -48,14 +50,14 @@ async fn both_metadata_paths_name_the_authorization_servers() {
                 403,
             ),
         ] {
-            let mut request = http().post(format!("{}{path}", bridge.url()));
+            let mut request = http_client().post(format!("{}{path}", bridge.url()));
             if path == "/tools" {
-                request = http().get(format!("{}{path}", bridge.url()));
+                request = http_client().get(format!("{}{path}", bridge.url()));
             }
             if let Some(token) = token {
                 request = request.bearer_auth(token);
             }
-            let response = soon("answer", request.json(&json!({})).send())
+            let response = with_deadline("answer", request.json(&json!({})).send())
                 .await
                 .unwrap();
             assert_eq!(response.status().as_u16(), status, "{path}");
@@ -73,16 +75,16 @@ async fn both_metadata_paths_name_the_authorization_servers() {
 
 #[tokio::test]
 async fn metadata_is_404_without_an_authorization_server() {
-    for config in [on_free_port(), trusting_secret()] {
-        let bridge = bridge_with(config).await;
+    for config in [test_config(), trusting_secret()] {
+        let bridge = start_bridge_with(config).await;
         for path in PATHS {
             let (status, body) = get(format!("{}{path}", bridge.url())).await;
             assert_eq!(status, 404, "{path}: {body}");
         }
-        let request = http()
+        let request = http_client()
             .post(format!("{}/mcp", bridge.url()))
             .json(&json!({}));
-        let response = soon("answer", request.send()).await.unwrap();
+        let response = with_deadline("answer", request.send()).await.unwrap();
         let challenge = response.headers()["www-authenticate"].to_str().unwrap();
         assert_eq!(challenge, "Bearer realm=\"mcp-web\"");
     }
@@ -90,22 +92,36 @@ async fn metadata_is_404_without_an_authorization_server() {
 
 #[tokio::test]
 async fn metadata_requests_are_subject_to_host_and_origin_checks() {
-    let bridge = bridge_with(with_server(None)).await;
+    let bridge = start_bridge_with(with_server(None)).await;
     let origin = "http://localhost:5173";
     for path in PATHS {
         let url = format!("{}{path}", bridge.url());
-        let foreign = http().get(&url).header("host", "evil.example");
-        assert_eq!(soon("answer", foreign.send()).await.unwrap().status(), 403);
-        let foreign = http().get(&url).header("origin", "https://evil.example");
-        assert_eq!(soon("answer", foreign.send()).await.unwrap().status(), 403);
-        let own = http().get(&url).header("origin", origin);
-        let own = soon("answer", own.send()).await.unwrap();
+        let foreign = http_client().get(&url).header("host", "evil.example");
+        assert_eq!(
+            with_deadline("answer", foreign.send())
+                .await
+                .unwrap()
+                .status(),
+            403
+        );
+        let foreign = http_client()
+            .get(&url)
+            .header("origin", "https://evil.example");
+        assert_eq!(
+            with_deadline("answer", foreign.send())
+                .await
+                .unwrap()
+                .status(),
+            403
+        );
+        let own = http_client().get(&url).header("origin", origin);
+        let own = with_deadline("answer", own.send()).await.unwrap();
         assert_eq!(own.status(), 200);
         assert_eq!(own.headers()["access-control-allow-origin"], origin);
     }
-    let request = http().get(format!("{}/tools", bridge.url()));
+    let request = http_client().get(format!("{}/tools", bridge.url()));
     let refused = request.header("origin", origin).send();
-    let refused = soon("answer", refused).await.unwrap();
+    let refused = with_deadline("answer", refused).await.unwrap();
     let exposed = refused.headers()["access-control-expose-headers"].to_str();
     assert!(exposed.unwrap().contains("www-authenticate"));
 }

@@ -100,7 +100,7 @@ async fn an_invalid_key_file_is_reported_with_path_and_key() {
 async fn signed_tokens_allow_a_non_loopback_bind_address() {
     let mut config = trusting_secret();
     config.bind = ([0, 0, 0, 0], 0).into();
-    let running = bridge_with(config).await;
+    let running = start_bridge_with(config).await;
     assert!(!running.local_addr().ip().is_loopback());
     running.shutdown().await;
 }

@@ -16,7 +16,7 @@ fn token_for(seconds: f64) -> String {
 
 #[tokio::test]
 async fn a_page_with_an_expired_token_can_reconnect_and_answer_its_call() {
-    let bridge = bridge_with(Config {
+    let bridge = start_bridge_with(Config {
         page_grace: std::time::Duration::from_secs(60),
         ..trusting_secret()
     })
@@ -25,60 +25,60 @@ async fn a_page_with_an_expired_token_can_reconnect_and_answer_its_call() {
     page.register(&[echo_tool()]).await;
     let client = McpClient::connect(&bridge, &token_for(600.0)).await;
     let surviving = async {
-        let call = page.call().await;
+        let call = page.recv_call().await;
         let closed = page
-            .hear_some(|message| match message {
+            .recv_matching(|message| match message {
                 BridgeToPage::SessionClosed(closed) => Some(closed),
                 _ => None,
             })
             .await;
         assert_eq!(closed.code, ErrorCode::TokenExpired);
-        assert_eq!(page.closed().await.0, 4003);
+        assert_eq!(page.recv_close().await.0, 4003);
         // Away, not gone: the call is answered on the next socket.
         let mut back = Page::open(&bridge, "s", None).await;
         back.authenticate("s", &token_for(600.0)).await;
-        let BridgeToPage::Authenticated(welcome) = back.hear().await else {
+        let BridgeToPage::Authenticated(welcome) = back.recv().await else {
             panic!("not let in")
         };
         assert_eq!(welcome.awaited, std::slice::from_ref(&call.request_id));
-        back.answer(&call, json!({ "n": 7 })).await;
+        back.respond(&call, json!({ "n": 7 })).await;
         back
     };
     let (answer, back) = tokio::join!(client.call("echo", json!({})), surviving);
     assert_eq!(answer["result"]["structuredContent"], json!({ "n": 7 }));
-    back.go_away().await;
+    back.close().await;
 }
 
 #[tokio::test]
 async fn long_lived_streams_end_with_their_token_and_calls_in_flight_continue() {
-    let bridge = bridge_with(trusting_secret()).await;
+    let bridge = start_bridge_with(trusting_secret()).await;
     let mut page = Page::connect(&bridge, "s", &token_for(600.0)).await;
     page.register(&[echo_tool()]).await;
 
     let mut client = McpClient::connect(&bridge, &token_for(600.0)).await;
     let lasting = client.token.clone();
     client.token = token_for(SHORT);
-    let mut standing = Events::of(client.listen().await);
-    let mut listening = Events::of(listen(&bridge, &client.token).await);
+    let mut standing = EventStream::new(client.listen().await);
+    let mut listening = EventStream::new(listen(&bridge, &client.token).await);
     let acknowledged = "notifications/subscriptions/acknowledged";
-    listening.method(acknowledged).await;
+    listening.find_method(acknowledged).await;
 
-    let mut running = client.stream(7, "tools/call", echo()).await;
-    let call = page.call().await;
+    let mut running = client.request_stream(7, "tools/call", echo()).await;
+    let call = page.recv_call().await;
     assert_eq!(ended(&mut standing).await, 0);
     ended(&mut listening).await;
     // Who listened has left; the MCP session is still there.
-    page.hear_some(|message| match message {
+    page.recv_matching(|message| match message {
         BridgeToPage::Clients(here) if here.clients.len() == 1 => Some(()),
         _ => None,
     })
     .await;
 
-    page.answer(&call, json!({ "n": 7 })).await;
-    let answer = running.answer().await;
+    page.respond(&call, json!({ "n": 7 })).await;
+    let answer = running.find_response().await;
     assert_eq!(answer["result"]["structuredContent"], json!({ "n": 7 }));
 
-    let refused = client.post(&request(8, "tools/call", echo())).await;
+    let refused = client.post(&rpc_request(8, "tools/call", echo())).await;
     assert_eq!(refused.status(), 401);
     let challenge = refused.headers()["www-authenticate"].to_str().unwrap();
     assert!(
@@ -88,7 +88,7 @@ async fn long_lived_streams_end_with_their_token_and_calls_in_flight_continue() 
     // The MCP session is the subject's, not the token's.
     client.token = lasting;
     assert!(client.tool_names().await.contains(&"echo".to_owned()));
-    let again = Events::of(client.listen().await);
+    let again = EventStream::new(client.listen().await);
     drop(again);
 }
 
@@ -104,18 +104,18 @@ async fn listen(bridge: &bridge::ServerHandle, token: &str) -> reqwest::Response
         "io.modelcontextprotocol/clientCapabilities": {},
     });
     let wanted = json!({ "notifications": { "toolsListChanged": true }, "_meta": meta });
-    let request = http()
+    let request = http_client()
         .post(format!("{}/mcp", bridge.url()))
         .bearer_auth(token)
         .header("accept", "application/json, text/event-stream")
         .header("mcp-protocol-version", version)
         .header("mcp-method", "subscriptions/listen")
-        .json(&request(1, "subscriptions/listen", wanted));
-    soon("listen", request.send()).await.unwrap()
+        .json(&rpc_request(1, "subscriptions/listen", wanted));
+    with_deadline("listen", request.send()).await.unwrap()
 }
 
 /// Reads a stream to its end: how many messages came.
-async fn ended(events: &mut Events) -> usize {
+async fn ended(events: &mut EventStream) -> usize {
     let mut messages = 0;
     while events.next().await.is_some() {
         messages += 1;

@@ -118,12 +118,12 @@ async fn answer_all(
         let frame = tokio::select! {
             message = said.recv() => match message {
                 Some(message) => {
-                    page.say_json(message).await;
+                    page.send_json(message).await;
                     continue;
                 }
                 None => return,
             },
-            frame = page.idle() => frame,
+            frame = page.recv_without_deadline() => frame,
         };
         let Some(message) = frame else { return };
         if let Some((id, answer)) = answer_to(message, &secret) {
@@ -131,8 +131,8 @@ async fn answer_all(
             let receipt = CallReceived {
                 request_id: id.clone(),
             };
-            page.say(PageToBridge::CallReceived(receipt)).await;
-            page.respond(&id, answer).await;
+            page.send(PageToBridge::CallReceived(receipt)).await;
+            page.respond_to(&id, answer).await;
         }
     }
 }

@@ -3,7 +3,7 @@
 use bridge::ServerHandle;
 use serde_json::{Value, json};
 
-use super::{TOKEN, http, soon};
+use super::{TOKEN, http_client, with_deadline};
 
 /// An MCP client of the 2025 revisions, over HTTP by hand.
 pub(crate) struct McpClient {
@@ -11,62 +11,63 @@ pub(crate) struct McpClient {
     pub(crate) token: String,
     pub(crate) session: String,
     /// Its `User-Agent`.
-    agent: &'static str,
+    user_agent: &'static str,
     http: reqwest::Client,
 }
 
 impl McpClient {
     pub(crate) async fn connect(bridge: &ServerHandle, token: &str) -> Self {
-        Self::with_capabilities(bridge, token, json!({})).await
+        Self::connect_with_capabilities(bridge, token, json!({})).await
     }
 
-    pub(crate) async fn with_capabilities(
+    pub(crate) async fn connect_with_capabilities(
         bridge: &ServerHandle,
         token: &str,
         capabilities: Value,
     ) -> Self {
-        let (client, _) = Self::opening(bridge, token, "2025-11-25", capabilities).await;
+        let (client, _) =
+            Self::connect_with_revision(bridge, token, "2025-11-25", capabilities).await;
         client
     }
 
     /// A client that calls itself so.
-    pub(crate) async fn named(bridge: &ServerHandle, name: &str) -> Self {
-        let mut client = Self::at(bridge, TOKEN, "");
+    pub(crate) async fn connect_as(bridge: &ServerHandle, name: &str) -> Self {
+        let mut client = Self::new(bridge, TOKEN, "");
         client.initialize(name, "2025-11-25", json!({})).await;
         client
     }
 
     /// A client whose requests have this `User-Agent`.
-    pub(crate) async fn with_agent(
+    pub(crate) async fn connect_with_user_agent(
         bridge: &ServerHandle,
         agent: &'static str,
         capabilities: Value,
     ) -> Self {
-        let mut client = Self::at(bridge, TOKEN, agent);
+        let mut client = Self::new(bridge, TOKEN, agent);
         client
             .initialize("door-test", "2025-11-25", capabilities)
             .await;
         client
     }
 
-    fn at(bridge: &ServerHandle, token: &str, agent: &'static str) -> Self {
+    fn new(bridge: &ServerHandle, token: &str, user_agent: &'static str) -> Self {
         Self {
             url: format!("{}/mcp", bridge.url()),
             token: token.to_owned(),
             session: String::new(),
-            agent,
-            http: http(),
+            user_agent,
+            http: http_client(),
         }
     }
 
     /// A client of a revision, and the text that answered its `initialize`.
-    pub(crate) async fn opening(
+    pub(crate) async fn connect_with_revision(
         bridge: &ServerHandle,
         token: &str,
         version: &str,
         capabilities: Value,
     ) -> (Self, String) {
-        let mut client = Self::at(bridge, token, "");
+        let mut client = Self::new(bridge, token, "");
         let text = client.initialize("door-test", version, capabilities).await;
         (client, text)
     }
@@ -75,13 +76,13 @@ impl McpClient {
     async fn initialize(&mut self, name: &str, version: &str, capabilities: Value) -> String {
         let params = json!({ "protocolVersion": version, "capabilities": capabilities,
             "clientInfo": { "name": name, "version": "1.0.0" } });
-        let response = self.post(&request(0, "initialize", params)).await;
+        let response = self.post(&rpc_request(0, "initialize", params)).await;
         assert_eq!(response.status(), 200);
         self.session = response.headers()["mcp-session-id"]
             .to_str()
             .unwrap()
             .to_owned();
-        let text = soon("answer", response.text()).await.unwrap();
+        let text = with_deadline("answer", response.text()).await.unwrap();
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         assert_eq!(self.post(&initialized).await.status(), 202);
         text
@@ -103,14 +104,14 @@ impl McpClient {
         if !self.session.is_empty() {
             request = request.header("mcp-session-id", &self.session);
         }
-        if !self.agent.is_empty() {
-            request = request.header("user-agent", self.agent);
+        if !self.user_agent.is_empty() {
+            request = request.header("user-agent", self.user_agent);
         }
-        soon("HTTP answer", request.send()).await.unwrap()
+        with_deadline("HTTP answer", request.send()).await.unwrap()
     }
 
     pub(crate) async fn request(&self, method: &str, params: Value) -> Value {
-        answer(self.post(&request(1, method, params)).await).await
+        rpc_response(self.post(&rpc_request(1, method, params)).await).await
     }
 
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Value {
@@ -131,23 +132,23 @@ impl McpClient {
     }
 
     /// Sends a request whose answer comes as a stream of events.
-    pub(crate) async fn stream(&self, id: u64, method: &str, params: Value) -> Events {
-        Events::of(self.post(&request(id, method, params)).await)
+    pub(crate) async fn request_stream(&self, id: u64, method: &str, params: Value) -> EventStream {
+        EventStream::new(self.post(&rpc_request(id, method, params)).await)
     }
 
     /// Sends a request whose answer takes its time.
-    pub(crate) async fn start(&self, method: &str, params: Value) -> reqwest::Response {
-        self.post(&request(1, method, params)).await
+    pub(crate) async fn start_request(&self, method: &str, params: Value) -> reqwest::Response {
+        self.post(&rpc_request(1, method, params)).await
     }
 
     /// Ends the session.
-    pub(crate) async fn leave(&self) -> reqwest::Response {
+    pub(crate) async fn delete_session(&self) -> reqwest::Response {
         let request = self
             .http
             .delete(&self.url)
             .bearer_auth(&self.token)
             .header("mcp-session-id", &self.session);
-        soon("HTTP answer", request.send()).await.unwrap()
+        with_deadline("HTTP answer", request.send()).await.unwrap()
     }
 
     /// Answers a request of the server.
@@ -157,12 +158,12 @@ impl McpClient {
     }
 
     /// Comes back to a stream after an event.
-    pub(crate) async fn resume(&self, last_event: &str) -> Events {
-        Events::of(self.come_back(last_event).await)
+    pub(crate) async fn resume(&self, last_event: &str) -> EventStream {
+        EventStream::new(self.get_after(last_event).await)
     }
 
     /// The answer to coming back to a stream after an event.
-    pub(crate) async fn come_back(&self, last_event: &str) -> reqwest::Response {
+    pub(crate) async fn get_after(&self, last_event: &str) -> reqwest::Response {
         let request = self
             .http
             .get(&self.url)
@@ -170,7 +171,7 @@ impl McpClient {
             .header("accept", "text/event-stream")
             .header("mcp-session-id", &self.session)
             .header("last-event-id", last_event);
-        soon("event stream", request.send()).await.unwrap()
+        with_deadline("event stream", request.send()).await.unwrap()
     }
 
     /// The standalone stream of notifications.
@@ -181,18 +182,18 @@ impl McpClient {
             .bearer_auth(&self.token)
             .header("accept", "text/event-stream")
             .header("mcp-session-id", &self.session);
-        let response = soon("event stream", request.send()).await.unwrap();
+        let response = with_deadline("event stream", request.send()).await.unwrap();
         assert_eq!(response.status(), 200);
         response
     }
 }
 
-pub(crate) fn request(id: u64, method: &str, params: Value) -> Value {
+pub(crate) fn rpc_request(id: u64, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
 /// The JSON-RPC answer in a response, be it JSON or an event stream.
-pub(crate) async fn answer(mut response: reqwest::Response) -> Value {
+pub(crate) async fn rpc_response(mut response: reqwest::Response) -> Value {
     if response.headers()["content-type"]
         .to_str()
         .unwrap()
@@ -200,18 +201,18 @@ pub(crate) async fn answer(mut response: reqwest::Response) -> Value {
     {
         return response.json().await.unwrap();
     }
-    event(&mut response, |message| message.get("id").is_some()).await
+    find_event(&mut response, |message| message.get("id").is_some()).await
 }
 
 /// Reads events until one fits.
-pub(crate) async fn event(
+pub(crate) async fn find_event(
     response: &mut reqwest::Response,
     fits: impl Fn(&Value) -> bool,
 ) -> Value {
     let (mut text, mut cut) = (String::new(), Vec::new());
     loop {
-        let chunk = soon("event", response.chunk()).await.unwrap();
-        push_text(&mut text, &mut cut, &chunk.expect("the stream goes on"));
+        let chunk = with_deadline("event", response.chunk()).await.unwrap();
+        push_utf8(&mut text, &mut cut, &chunk.expect("the stream goes on"));
         while let Some((event, rest)) = text.split_once("\n\n") {
             let data = event.lines().find_map(|line| line.strip_prefix("data:"));
             let message = data.and_then(|data| serde_json::from_str::<Value>(data.trim()).ok());
@@ -225,7 +226,7 @@ pub(crate) async fn event(
 }
 
 /// Chunks end anywhere, in the middle of a character too: what is cut waits for the next one.
-fn push_text(text: &mut String, cut: &mut Vec<u8>, chunk: &[u8]) {
+fn push_utf8(text: &mut String, cut: &mut Vec<u8>, chunk: &[u8]) {
     cut.extend_from_slice(chunk);
     let whole = match std::str::from_utf8(cut) {
         Ok(all) => all.len(),
@@ -236,21 +237,21 @@ fn push_text(text: &mut String, cut: &mut Vec<u8>, chunk: &[u8]) {
 }
 
 /// A stream of events, read one by one.
-pub(crate) struct Events {
+pub(crate) struct EventStream {
     response: reqwest::Response,
     text: String,
-    cut: Vec<u8>,
+    partial: Vec<u8>,
     /// The id of the last event that had one.
     pub(crate) last_id: Option<String>,
 }
 
-impl Events {
-    pub(crate) fn of(response: reqwest::Response) -> Self {
+impl EventStream {
+    pub(crate) fn new(response: reqwest::Response) -> Self {
         assert_eq!(response.status(), 200);
         Self {
             response,
             text: String::new(),
-            cut: Vec::new(),
+            partial: Vec::new(),
             last_id: None,
         }
     }
@@ -271,21 +272,21 @@ impl Events {
                 }
                 continue;
             }
-            let chunk = soon("event", self.response.chunk()).await.ok()??;
-            push_text(&mut self.text, &mut self.cut, &chunk);
+            let chunk = with_deadline("event", self.response.chunk()).await.ok()??;
+            push_utf8(&mut self.text, &mut self.partial, &chunk);
         }
     }
 
     /// The id of the first event, which may have nothing in it.
-    pub(crate) async fn primed(&mut self) -> String {
+    pub(crate) async fn first_event_id(&mut self) -> String {
         loop {
             let id = self.text.lines().find_map(|line| line.strip_prefix("id:"));
             if let Some(id) = id.filter(|_| self.text.contains("\n\n")) {
                 return id.trim().to_owned();
             }
-            let chunk = soon("event", self.response.chunk()).await.unwrap();
+            let chunk = with_deadline("event", self.response.chunk()).await.unwrap();
             let chunk = chunk.expect("the stream goes on");
-            push_text(&mut self.text, &mut self.cut, &chunk);
+            push_utf8(&mut self.text, &mut self.partial, &chunk);
         }
     }
 
@@ -300,12 +301,12 @@ impl Events {
     }
 
     /// Reads on to a message with this method.
-    pub(crate) async fn method(&mut self, method: &str) -> Value {
+    pub(crate) async fn find_method(&mut self, method: &str) -> Value {
         self.find(|message| message["method"] == method).await
     }
 
     /// Reads on to the answer of the request.
-    pub(crate) async fn answer(&mut self) -> Value {
+    pub(crate) async fn find_response(&mut self) -> Value {
         self.find(|message| message.get("result").is_some() || message.get("error").is_some())
             .await
     }

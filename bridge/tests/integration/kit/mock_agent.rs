@@ -14,40 +14,40 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::{http, on_free_port, soon};
+use super::{http_client, test_config, with_deadline};
 
 /// A random UUID, as pages make them.
 pub(crate) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
 
 /// What an agent was sent.
-pub(crate) struct Sent {
+pub(crate) struct AgentRequest {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    answer: oneshot::Sender<Response>,
+    responder: oneshot::Sender<Response>,
 }
 
-impl Sent {
+impl AgentRequest {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
 
     /// The token of the query.
-    pub(crate) fn token(&self) -> String {
+    pub(crate) fn query_token(&self) -> String {
         let token = &self.headers["mcp-web-query-token"];
         token.to_str().unwrap().to_owned()
     }
 
-    pub(crate) fn answer(self, status: u16) {
+    pub(crate) fn respond(self, status: u16) {
         // The bridge may have given it up.
         let _ = self
-            .answer
+            .responder
             .send(StatusCode::from_u16(status).unwrap().into_response());
     }
 
     /// Answers with a stream of events, which begins with the acceptance.
-    pub(crate) async fn stream(self) -> Events {
+    pub(crate) async fn respond_with_stream(self) -> AgentEventStream {
         let uuid = self.json()["uuid"].as_str().unwrap().to_owned();
         let (sender, receiver) = mpsc::channel(8);
         let pieces = futures_util::stream::unfold(receiver, |mut receiver| async {
@@ -55,44 +55,44 @@ impl Sent {
         });
         let body = Body::from_stream(pieces);
         let answer = ([(CONTENT_TYPE, "text/event-stream")], body).into_response();
-        let _ = self.answer.send(answer);
-        let events = Events { uuid, sender };
-        events.say("query_accepted", json!({})).await;
+        let _ = self.responder.send(answer);
+        let events = AgentEventStream { uuid, sender };
+        events.send_event("query_accepted", json!({})).await;
         events
     }
 }
 
 /// The stream of events of a query. Dropping it ends it.
-pub(crate) struct Events {
+pub(crate) struct AgentEventStream {
     pub(crate) uuid: String,
     sender: mpsc::Sender<io::Result<Bytes>>,
 }
 
-impl Events {
+impl AgentEventStream {
     /// One message, as a page hears it.
-    pub(crate) async fn say(&self, kind: &str, more: Value) {
+    pub(crate) async fn send_event(&self, kind: &str, more: Value) {
         let mut message = json!({ "type": kind, "uuid": self.uuid });
         for (key, value) in more.as_object().unwrap() {
             message[key] = value.clone();
         }
-        self.write(&format!("event: {kind}\ndata: {message}\n\n"))
+        self.send_raw(&format!("event: {kind}\ndata: {message}\n\n"))
             .await;
     }
 
-    pub(crate) async fn text(&self, text: &str) {
+    pub(crate) async fn send_text_progress(&self, text: &str) {
         let content = json!({ "type": "text", "text": text });
-        self.say("query_progress", json!({ "content": content }))
+        self.send_event("query_progress", json!({ "content": content }))
             .await;
     }
 
     /// Any text.
-    pub(crate) async fn write(&self, text: &str) {
+    pub(crate) async fn send_raw(&self, text: &str) {
         // The bridge may have given it up.
         let _ = self.sender.send(Ok(text.to_owned().into())).await;
     }
 
     /// The connection breaks.
-    pub(crate) async fn cut(self) {
+    pub(crate) async fn break_off(self) {
         let _ = self.sender.send(Err(io::Error::other("cut"))).await;
     }
 
@@ -101,27 +101,29 @@ impl Events {
     }
 
     /// Nobody reads it any more.
-    pub(crate) async fn closed(&self) {
-        soon("end of the stream", self.sender.closed()).await;
+    pub(crate) async fn wait_closed(&self) {
+        with_deadline("end of the stream", self.sender.closed()).await;
     }
 }
 
-pub(crate) struct SmallAgent {
+pub(crate) struct MockAgent {
     pub(crate) address: String,
-    requests: mpsc::UnboundedReceiver<Sent>,
+    requests: mpsc::UnboundedReceiver<AgentRequest>,
     task: JoinHandle<()>,
 }
 
-impl Drop for SmallAgent {
+impl Drop for MockAgent {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl SmallAgent {
+impl MockAgent {
     pub(crate) async fn start() -> Self {
         let (sender, requests) = mpsc::unbounded_channel();
-        let router = axum::Router::new().fallback(hear).with_state(sender);
+        let router = axum::Router::new()
+            .fallback(forward_request)
+            .with_state(sender);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
@@ -139,25 +141,25 @@ impl SmallAgent {
                 agent_url: Some(self.address.parse().unwrap()),
                 ..Agent::default()
             },
-            ..on_free_port()
+            ..test_config()
         }
     }
 
-    pub(crate) async fn next(&mut self) -> Sent {
-        soon("request to the agent", self.requests.recv())
+    pub(crate) async fn next_request(&mut self) -> AgentRequest {
+        with_deadline("request to the agent", self.requests.recv())
             .await
             .unwrap()
     }
 
     /// Takes the next query.
-    pub(crate) async fn accept(&mut self) -> Query {
-        let sent = self.next().await;
+    pub(crate) async fn accept_query(&mut self) -> AcceptedQuery {
+        let sent = self.next_request().await;
         assert_eq!(sent.method, Method::PUT);
         let asked = sent.json();
         let token = sent.headers.get("mcp-web-query-token");
         let token = token.map(|token| token.to_str().unwrap().to_owned());
-        sent.answer(200);
-        Query {
+        sent.respond(200);
+        AcceptedQuery {
             uuid: asked["uuid"].as_str().unwrap().to_owned(),
             token,
         }
@@ -169,16 +171,19 @@ impl SmallAgent {
     }
 }
 
-async fn hear(State(agent): State<mpsc::UnboundedSender<Sent>>, request: Request) -> Response {
+async fn forward_request(
+    State(agent): State<mpsc::UnboundedSender<AgentRequest>>,
+    request: Request,
+) -> Response {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let (answer, answered) = oneshot::channel();
-    let sent = Sent {
+    let sent = AgentRequest {
         method: parts.method,
         path: parts.uri.to_string(),
         headers: parts.headers,
         body,
-        answer,
+        responder: answer,
     };
     let _ = agent.send(sent);
     answered
@@ -187,12 +192,12 @@ async fn hear(State(agent): State<mpsc::UnboundedSender<Sent>>, request: Request
 }
 
 /// A query that the agent has taken.
-pub(crate) struct Query {
+pub(crate) struct AcceptedQuery {
     pub(crate) uuid: String,
     pub(crate) token: Option<String>,
 }
 
-impl Query {
+impl AcceptedQuery {
     /// A report, with the query's token if it has one.
     pub(crate) async fn report(
         &self,
@@ -200,33 +205,33 @@ impl Query {
         what: &str,
         body: Value,
     ) -> (u16, Value) {
-        let request = reporting(bridge, &self.uuid, what).json(&body);
+        let request = report_request(bridge, &self.uuid, what).json(&body);
         let request = match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,
         };
-        answered(request).await
+        send_for_json(request).await
     }
 
     /// The same, which must be taken.
-    pub(crate) async fn reported(&self, bridge: &ServerHandle, what: &str, body: Value) {
+    pub(crate) async fn report_ok(&self, bridge: &ServerHandle, what: &str, body: Value) {
         let answer = self.report(bridge, what, body).await;
         assert_eq!(answer, (200, json!({ "success": true })), "{what}");
     }
 }
 
 /// A report on a query.
-pub(crate) fn reporting(bridge: &ServerHandle, uuid: &str, what: &str) -> RequestBuilder {
+pub(crate) fn report_request(bridge: &ServerHandle, uuid: &str, what: &str) -> RequestBuilder {
     let method = match what {
         "progress" => Method::POST,
         _ => Method::PUT,
     };
-    http().request(method, format!("{}/query/{uuid}/{what}", bridge.url()))
+    http_client().request(method, format!("{}/query/{uuid}/{what}", bridge.url()))
 }
 
 /// Status and body.
-pub(crate) async fn answered(request: RequestBuilder) -> (u16, Value) {
-    let response = soon("HTTP answer", request.send()).await.unwrap();
+pub(crate) async fn send_for_json(request: RequestBuilder) -> (u16, Value) {
+    let response = with_deadline("HTTP answer", request.send()).await.unwrap();
     let status = response.status().as_u16();
     (status, response.json().await.unwrap_or_default())
 }

@@ -15,15 +15,15 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::{TOKEN, soon};
+use super::{TOKEN, with_deadline};
 
 /// The browser's end of a page socket.
 pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// The next frame that is no ping; `None` when the connection is over.
-pub(crate) async fn frame_of(socket: &mut Socket) -> Option<Message> {
+pub(crate) async fn next_frame(socket: &mut Socket) -> Option<Message> {
     loop {
-        match soon("frame", socket.next()).await {
+        match with_deadline("frame", socket.next()).await {
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
             Some(Ok(message)) => return Some(message),
             Some(Err(_)) | None => return None,
@@ -32,19 +32,19 @@ pub(crate) async fn frame_of(socket: &mut Socket) -> Option<Message> {
 }
 
 /// Closes as a browser does when the document goes away.
-pub(crate) async fn close_as_gone(socket: &mut Socket) {
+pub(crate) async fn close_going_away(socket: &mut Socket) {
     let frame = CloseFrame {
         code: 1001.into(),
         reason: "".into(),
     };
     socket.send(Message::Close(Some(frame))).await.unwrap();
-    while frame_of(socket).await.is_some() {}
+    while next_frame(socket).await.is_some() {}
 }
 
 /// The socket of a page, message by message.
 pub(crate) struct Page {
     socket: Socket,
-    assembler: Assembler,
+    reassembler: Assembler,
 }
 
 impl Page {
@@ -68,7 +68,10 @@ impl Page {
             .await
             .unwrap();
         let assembler = Assembler::new(usize::MAX);
-        Self { socket, assembler }
+        Self {
+            socket,
+            reassembler: assembler,
+        }
     }
 
     /// A page that was let in.
@@ -80,7 +83,7 @@ impl Page {
     pub(crate) async fn connect_to(address: &str, session: &str, token: &str) -> Self {
         let mut page = Self::open_to(address, session, None).await;
         page.authenticate(session, token).await;
-        let welcome = page.hear().await;
+        let welcome = page.recv().await;
         assert!(
             matches!(welcome, BridgeToPage::Authenticated(_)),
             "{welcome:?}"
@@ -96,21 +99,21 @@ impl Page {
     }
 
     pub(crate) async fn authenticate(&mut self, session: &str, token: &str) {
-        let hello = hello(session, token);
-        self.say(PageToBridge::Authenticate(hello)).await;
+        let hello = authenticate_message(session, token);
+        self.send(PageToBridge::Authenticate(hello)).await;
     }
 
     /// A page of an app, let in.
-    pub(crate) async fn of_app(
+    pub(crate) async fn with_app(
         bridge: &ServerHandle,
         session: &str,
         app: &str,
         tools: &[Value],
     ) -> Self {
-        Self::of_app_with(TOKEN, bridge, session, app, tools).await
+        Self::with_app_and_token(TOKEN, bridge, session, app, tools).await
     }
 
-    pub(crate) async fn of_app_with(
+    pub(crate) async fn with_app_and_token(
         token: &str,
         bridge: &ServerHandle,
         session: &str,
@@ -127,15 +130,15 @@ impl Page {
         let hello = Authenticate {
             app: Some(app),
             session_name: Some("tab".to_owned()),
-            ..hello(session, token)
+            ..authenticate_message(session, token)
         };
-        page.say(PageToBridge::Authenticate(hello)).await;
+        page.send(PageToBridge::Authenticate(hello)).await;
         page.register(tools).await;
         page
     }
 }
 
-fn hello(session: &str, token: &str) -> Authenticate {
+fn authenticate_message(session: &str, token: &str) -> Authenticate {
     Authenticate {
         protocol: Some(2),
         auth_token: Some(token.to_owned()),
@@ -167,67 +170,67 @@ impl Page {
             .iter()
             .map(|(kind, definition)| Definition {
                 kind: *kind,
-                definition: raw(definition),
+                definition: raw_json(definition),
             })
             .collect();
         let registration_id = RegistrationId::from("r");
-        self.say(PageToBridge::Register(Register {
+        self.send(PageToBridge::Register(Register {
             registration_id,
             items,
         }))
         .await;
         loop {
-            if let BridgeToPage::Registered(answer) = self.hear().await {
+            if let BridgeToPage::Registered(answer) = self.recv().await {
                 return answer;
             }
         }
     }
 
-    pub(crate) async fn say(&mut self, message: PageToBridge) {
-        self.send(Message::Text(message.encode().into()))
+    pub(crate) async fn send(&mut self, message: PageToBridge) {
+        self.send_frame(Message::Text(message.encode().into()))
             .await
             .unwrap();
     }
 
-    pub(crate) async fn send(&mut self, message: Message) -> Result<(), Error> {
+    pub(crate) async fn send_frame(&mut self, message: Message) -> Result<(), Error> {
         self.socket.send(message).await
     }
 
-    pub(crate) async fn hear(&mut self) -> BridgeToPage {
+    pub(crate) async fn recv(&mut self) -> BridgeToPage {
         loop {
-            let frame = match self.frame().await {
+            let frame = match self.recv_frame().await {
                 Some(Message::Text(text)) => text,
                 other => panic!("no message but {other:?}"),
             };
-            if let AssemblyStatus::Complete(message) = self.assembler.push(&frame).unwrap() {
+            if let AssemblyStatus::Complete(message) = self.reassembler.push(&frame).unwrap() {
                 return BridgeToPage::decode(&message).unwrap();
             }
         }
     }
 
     /// The next message, however long it takes; `None` when the connection is over.
-    pub(crate) async fn idle(&mut self) -> Option<BridgeToPage> {
+    pub(crate) async fn recv_without_deadline(&mut self) -> Option<BridgeToPage> {
         loop {
             let frame = match self.socket.next().await {
                 Some(Ok(Message::Text(text))) => text,
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
                 _ => return None,
             };
-            if let AssemblyStatus::Complete(message) = self.assembler.push(&frame).unwrap() {
+            if let AssemblyStatus::Complete(message) = self.reassembler.push(&frame).unwrap() {
                 return Some(BridgeToPage::decode(&message).unwrap());
             }
         }
     }
 
     /// The next frame that is no ping; `None` when the connection is over.
-    pub(crate) async fn frame(&mut self) -> Option<Message> {
-        frame_of(&mut self.socket).await
+    pub(crate) async fn recv_frame(&mut self) -> Option<Message> {
+        next_frame(&mut self.socket).await
     }
 
     /// Reads on to the close frame: its code and reason.
-    pub(crate) async fn closed(&mut self) -> (u16, String) {
+    pub(crate) async fn recv_close(&mut self) -> (u16, String) {
         loop {
-            match self.frame().await {
+            match self.recv_frame().await {
                 Some(Message::Close(Some(frame))) => {
                     return (frame.code.into(), frame.reason.to_string());
                 }
@@ -238,25 +241,25 @@ impl Page {
     }
 
     /// The next call, acknowledged.
-    pub(crate) async fn call(&mut self) -> ToolCall {
+    pub(crate) async fn recv_call(&mut self) -> ToolCall {
         loop {
-            if let BridgeToPage::ToolCall(call) = self.hear().await {
+            if let BridgeToPage::ToolCall(call) = self.recv().await {
                 let request_id = call.request_id.clone();
-                self.say(PageToBridge::CallReceived(CallReceived { request_id }))
+                self.send(PageToBridge::CallReceived(CallReceived { request_id }))
                     .await;
                 return call;
             }
         }
     }
 
-    pub(crate) async fn answer(&mut self, call: &ToolCall, result: Value) {
-        self.respond(&call.request_id, result).await;
+    pub(crate) async fn respond(&mut self, call: &ToolCall, result: Value) {
+        self.respond_to(&call.request_id, result).await;
     }
 
-    pub(crate) async fn respond(&mut self, call: &CallId, result: Value) {
-        self.say(PageToBridge::CallResponse(CallResponse {
+    pub(crate) async fn respond_to(&mut self, call: &CallId, result: Value) {
+        self.send(PageToBridge::CallResponse(CallResponse {
             request_id: call.clone(),
-            result: Some(raw(&result)),
+            result: Some(raw_json(&result)),
             content: None,
             structured_content: None,
             meta: None,
@@ -265,34 +268,34 @@ impl Page {
     }
 
     /// Waits for a message that this picks.
-    pub(crate) async fn hear_some<T>(&mut self, pick: impl Fn(BridgeToPage) -> Option<T>) -> T {
+    pub(crate) async fn recv_matching<T>(&mut self, pick: impl Fn(BridgeToPage) -> Option<T>) -> T {
         loop {
-            if let Some(picked) = pick(self.hear().await) {
+            if let Some(picked) = pick(self.recv().await) {
                 return picked;
             }
         }
     }
 
     /// Says a message as JSON.
-    pub(crate) async fn say_json(&mut self, message: Value) {
-        self.send(Message::Text(message.to_string().into()))
+    pub(crate) async fn send_json(&mut self, message: Value) {
+        self.send_frame(Message::Text(message.to_string().into()))
             .await
             .unwrap();
     }
 
     /// Answers one call with its own input.
-    pub(crate) async fn echo(&mut self) {
-        let call = self.call().await;
+    pub(crate) async fn echo_call(&mut self) {
+        let call = self.recv_call().await;
         let input = serde_json::from_str(call.tool_input.get()).unwrap();
-        self.answer(&call, input).await;
+        self.respond(&call, input).await;
     }
 
     /// Closes as a browser does when the document goes away.
-    pub(crate) async fn go_away(mut self) {
-        close_as_gone(&mut self.socket).await;
+    pub(crate) async fn close(mut self) {
+        close_going_away(&mut self.socket).await;
     }
 }
 
-pub(crate) fn raw(value: &Value) -> Box<RawValue> {
+pub(crate) fn raw_json(value: &Value) -> Box<RawValue> {
     RawValue::from_string(value.to_string()).unwrap()
 }

@@ -4,16 +4,16 @@ use super::*;
 
 #[tokio::test]
 async fn a_bare_or_bearer_header_token_overrides_the_token_in_the_url() {
-    let bridge = bridge_with(compat()).await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge_with(compat()).await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    settled(&bridge, &mut page, "s", "t").await;
+    wait_until_processed(&bridge, &mut page, "s", "t").await;
     let sees = async |path: &str, header: Option<&str>| {
-        let mut request = asking(&bridge, Method::POST, path).json(&message(1, "tools/list"));
+        let mut request = http_request(&bridge, Method::POST, path).json(&message(1, "tools/list"));
         if let Some(header) = header {
             request = request.header("authorization", header);
         }
-        let answer = json_of(sent(request).await).await;
+        let answer = json_of(send(request).await).await;
         answer["result"]["tools"][0]["name"] == "list_sessions"
     };
     let in_url = format!("/?token={TOKEN}");
@@ -26,9 +26,10 @@ async fn a_bare_or_bearer_header_token_overrides_the_token_in_the_url() {
 
 #[tokio::test]
 async fn requests_without_token_or_query_are_32600_missing_authentication() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     for method in ["initialize", "tools/list", "tools/call", "ping"] {
-        let response = sent(asking(&bridge, Method::POST, "/").json(&message(3, method))).await;
+        let response =
+            send(http_request(&bridge, Method::POST, "/").json(&message(3, method))).await;
         assert_eq!(response.status(), 200);
         let expected = json!({ "jsonrpc": "2.0", "id": 3,
             "error": { "code": -32600, "message": "MissingAuthentication" } });
@@ -38,21 +39,21 @@ async fn requests_without_token_or_query_are_32600_missing_authentication() {
 
 #[tokio::test]
 async fn any_token_is_accepted_on_loopback_unless_tokens_are_configured() {
-    let bridge = bridge_with(compat()).await;
-    let mut page = V1Page::open(&bridge, "s").await;
+    let bridge = start_bridge_with(compat()).await;
+    let mut page = CompatPage::open(&bridge, "s").await;
     page.authenticate("s", json!({ "authToken": "x" })).await;
-    assert_eq!(page.hear().await["type"], "authenticated");
-    let request = asking(&bridge, Method::POST, "/").bearer_auth("x");
-    let answer = json_of(sent(request.json(&message(1, "tools/list"))).await).await;
+    assert_eq!(page.recv().await["type"], "authenticated");
+    let request = http_request(&bridge, Method::POST, "/").bearer_auth("x");
+    let answer = json_of(send(request.json(&message(1, "tools/list"))).await).await;
     assert_eq!(answer["result"]["tools"][0]["name"], "list_sessions");
 
     let config = Config {
         tokens: vec![TOKEN.to_owned()],
         ..compat()
     };
-    let bridge = bridge_with(config).await;
-    let request = asking(&bridge, Method::POST, "/").bearer_auth("x");
-    let answer = json_of(sent(request.json(&message(1, "tools/list"))).await).await;
+    let bridge = start_bridge_with(config).await;
+    let request = http_request(&bridge, Method::POST, "/").bearer_auth("x");
+    let answer = json_of(send(request.json(&message(1, "tools/list"))).await).await;
     let expected = json!({ "code": -32600, "message": "InvalidAuthentication" });
     assert_eq!(answer["error"], expected);
 }
@@ -65,30 +66,42 @@ async fn a_non_loopback_address_enforces_tokens_and_origins() {
         allowed_origins: vec!["https://app.example.com".to_owned()],
         ..compat()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let port = bridge.local_addr().port();
     let url = |path: &str| format!("http://127.0.0.1:{port}{path}");
     let listing = message(1, "tools/list");
-    let request = http().post(url(&format!("/?token={TOKEN}"))).json(&listing);
-    let answer = json_of(sent(request).await).await;
+    let request = http_client()
+        .post(url(&format!("/?token={TOKEN}")))
+        .json(&listing);
+    let answer = json_of(send(request).await).await;
     assert_eq!(answer["error"]["message"], "MissingAuthentication");
-    let request = http().post(url("/")).bearer_auth(TOKEN).json(&listing);
+    let request = http_client()
+        .post(url("/"))
+        .bearer_auth(TOKEN)
+        .json(&listing);
     let from_page = request.header("origin", "http://localhost:5173");
-    assert_eq!(sent(from_page).await.status(), 403);
-    let request = http().post(url("/")).bearer_auth(TOKEN).json(&listing);
-    assert_eq!(sent(request).await.status(), 200);
+    assert_eq!(send(from_page).await.status(), 403);
+    let request = http_client()
+        .post(url("/"))
+        .bearer_auth(TOKEN)
+        .json(&listing);
+    assert_eq!(send(request).await.status(), 200);
 
     // An MCP session's id alone opens nothing.
-    let request = http().post(url("/")).bearer_auth(TOKEN);
-    let response = sent(request.json(&message(1, "initialize"))).await;
+    let request = http_client().post(url("/")).bearer_auth(TOKEN);
+    let response = send(request.json(&message(1, "initialize"))).await;
     let session = response.headers()["mcp-session-id"]
         .to_str()
         .unwrap()
         .to_owned();
-    let request = http().delete(url("/")).header("mcp-session-id", &session);
-    assert_eq!(sent(request).await.status(), 404);
-    let request = http().delete(url("/")).header("mcp-session-id", &session);
-    assert_eq!(sent(request.bearer_auth(TOKEN)).await.status(), 200);
+    let request = http_client()
+        .delete(url("/"))
+        .header("mcp-session-id", &session);
+    assert_eq!(send(request).await.status(), 404);
+    let request = http_client()
+        .delete(url("/"))
+        .header("mcp-session-id", &session);
+    assert_eq!(send(request.bearer_auth(TOKEN)).await.status(), 200);
 }
 
 #[tokio::test]
@@ -97,26 +110,26 @@ async fn a_non_loopback_allowed_host_disables_anonymous_access() {
         allowed_hosts: vec!["loopback".to_owned(), "bridge.example.com".to_owned()],
         ..compat()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let listing = message(1, "tools/list");
-    let request = asking(&bridge, Method::POST, "/").bearer_auth("x");
+    let request = http_request(&bridge, Method::POST, "/").bearer_auth("x");
     let request = request.header("host", "bridge.example.com");
-    let answer = json_of(sent(request.json(&listing)).await).await;
+    let answer = json_of(send(request.json(&listing)).await).await;
     assert_eq!(answer["error"]["message"], "InvalidAuthentication");
-    let request = asking(&bridge, Method::POST, &format!("/?token={TOKEN}"));
-    let answer = json_of(sent(request.json(&listing)).await).await;
+    let request = http_request(&bridge, Method::POST, &format!("/?token={TOKEN}"));
+    let answer = json_of(send(request.json(&listing)).await).await;
     assert_eq!(answer["error"]["message"], "MissingAuthentication");
-    let report = asking(&bridge, Method::PUT, &format!("/query/{UUID}/complete"));
-    let report = sent(report.json(&json!({ "message": "done" }))).await;
+    let report = http_request(&bridge, Method::PUT, &format!("/query/{UUID}/complete"));
+    let report = send(report.json(&json!({ "message": "done" }))).await;
     assert_eq!(report.status(), 401);
 
     let config = Config {
         allowed_hosts: vec!["localhost:80".to_owned(), "loopback".to_owned()],
         ..compat()
     };
-    let bridge = bridge_with(config).await;
-    let request = asking(&bridge, Method::POST, "/").bearer_auth("x");
-    let answer = json_of(sent(request.json(&listing)).await).await;
+    let bridge = start_bridge_with(config).await;
+    let request = http_request(&bridge, Method::POST, "/").bearer_auth("x");
+    let answer = json_of(send(request.json(&listing)).await).await;
     assert!(answer["result"].is_object(), "{answer}");
 }
 
@@ -126,7 +139,7 @@ async fn host_and_origin_are_checked_on_every_path() {
         allowed_origins: vec!["https://app.example.com".to_owned()],
         ..compat()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     for path in ["/", "/mcp", "/some/path", "/tools"] {
         for (header, value, status) in [
             ("origin", "http://localhost:5173", 200),
@@ -135,11 +148,11 @@ async fn host_and_origin_are_checked_on_every_path() {
             ("origin", "null", 403),
             ("host", "evil.example", 403),
         ] {
-            let request = asking(&bridge, Method::POST, path).bearer_auth(TOKEN);
+            let request = http_request(&bridge, Method::POST, path).bearer_auth(TOKEN);
             let request = request
                 .header(header, value)
                 .json(&message(1, "tools/list"));
-            let response = sent(request).await;
+            let response = send(request).await;
             assert_eq!(response.status(), status, "{path} {value}");
         }
     }
@@ -147,12 +160,12 @@ async fn host_and_origin_are_checked_on_every_path() {
 
 #[tokio::test]
 async fn an_unknown_meta_query_id_is_32600_query_not_found() {
-    let bridge = bridge_with(compat()).await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let bridge = start_bridge_with(compat()).await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    settled(&bridge, &mut page, "s", "t").await;
+    wait_until_processed(&bridge, &mut page, "s", "t").await;
     let params = json!({ "name": "t", "_meta": { "queryId": "nobody's" } });
-    let answer = ask(&bridge, "tools/call", params).await;
+    let answer = rpc_call(&bridge, "tools/call", params).await;
     let expected = json!({ "code": -32600, "message": "QueryNotFound" });
     assert_eq!(answer["error"], expected);
 }

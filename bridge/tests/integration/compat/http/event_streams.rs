@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use super::*;
 
-async fn listen(bridge: &ServerHandle, session: Option<&str>) -> Events {
-    let mut request = asking(bridge, Method::GET, "/").header("accept", "text/event-stream");
+async fn listen(bridge: &ServerHandle, session: Option<&str>) -> EventStream {
+    let mut request = http_request(bridge, Method::GET, "/").header("accept", "text/event-stream");
     if let Some(session) = session {
         request = request.header("mcp-session-id", session);
     }
-    let response = sent(request.bearer_auth(TOKEN)).await;
+    let response = send(request.bearer_auth(TOKEN)).await;
     assert_eq!(response.headers()["content-type"], "text/event-stream");
-    Events::of(response)
+    EventStream::new(response)
 }
 
 #[tokio::test]
 async fn a_missing_or_unknown_session_id_is_one_32600_event() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let missing = "Mcp-Session-Id header required for SSE stream";
     for (id, message) in [(None, missing), (Some("unknown"), "MCP session not found")] {
         let mut events = listen(&bridge, id).await;
@@ -30,24 +30,24 @@ async fn a_missing_or_unknown_session_id_is_one_32600_event() {
 
 #[tokio::test]
 async fn each_registered_tool_and_closed_page_sends_one_list_changed() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let session = initialized(&bridge).await;
     let mut events = listen(&bridge, Some(&session)).await;
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     for name in ["t", "u", "t", "t"] {
         page.register_tool(tool(name)).await;
     }
-    settled(&bridge, &mut page, "s", "u").await;
-    let mut bare = V1Page::connect(&bridge, "bare").await;
+    wait_until_processed(&bridge, &mut page, "s", "u").await;
+    let mut bare = CompatPage::connect(&bridge, "bare").await;
     bare.register_resource(json!({ "uri": "a:b", "name": "n" }))
         .await;
-    bare.go_away().await;
-    let mut stranger = V1Page::open(&bridge, "stranger").await;
+    bare.close().await;
+    let mut stranger = CompatPage::open(&bridge, "stranger").await;
     stranger
         .authenticate("stranger", json!({ "authToken": "another-token" }))
         .await;
     stranger.register_tool(tool("t")).await;
-    page.go_away().await;
+    page.close().await;
     let expected = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
     for _ in 0..6 {
         assert_eq!(events.next().await.as_ref(), Some(&expected));
@@ -60,12 +60,12 @@ async fn each_registered_tool_and_closed_page_sends_one_list_changed() {
 
 #[tokio::test]
 async fn a_newer_stream_replaces_the_older_one_of_its_session() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let session = initialized(&bridge).await;
     let mut older = listen(&bridge, Some(&session)).await;
     let mut newer = listen(&bridge, Some(&session)).await;
     assert_eq!(older.next().await, None);
-    let mut page = V1Page::connect(&bridge, "s").await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
     let told = newer.next().await.unwrap();
     assert_eq!(told["method"], "notifications/tools/list_changed");
@@ -78,13 +78,13 @@ async fn an_idle_session_expires_and_frees_its_slot() {
         max_mcp_sessions: 1,
         ..compat()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let session = initialized(&bridge).await;
     let again = async {
         loop {
             // One of the same token would make room.
-            let request = asking(&bridge, Method::POST, "/").bearer_auth("another-token");
-            let response = sent(request.json(&message(1, "initialize"))).await;
+            let request = http_request(&bridge, Method::POST, "/").bearer_auth("another-token");
+            let response = send(request.json(&message(1, "initialize"))).await;
             if response.headers().contains_key("mcp-session-id") {
                 return;
             }
@@ -92,10 +92,10 @@ async fn an_idle_session_expires_and_frees_its_slot() {
             assert_eq!(answer["error"]["message"], "SessionLimitExceeded");
         }
     };
-    soon("place of the idle session", again).await;
-    let request = asking(&bridge, Method::POST, "/").bearer_auth(TOKEN);
+    with_deadline("place of the idle session", again).await;
+    let request = http_request(&bridge, Method::POST, "/").bearer_auth(TOKEN);
     let request = request.header("mcp-session-id", session);
-    let response = sent(request.json(&message(1, "tools/list"))).await;
+    let response = send(request.json(&message(1, "tools/list"))).await;
     assert_eq!(response.status(), 404);
 }
 
@@ -105,14 +105,14 @@ async fn an_idle_session_is_evicted_and_one_with_a_stream_is_not() {
         max_clients: 1,
         ..compat()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let idle = initialized(&bridge).await;
     let session = initialized(&bridge).await;
-    let request = asking(&bridge, Method::POST, "/").bearer_auth(TOKEN);
+    let request = http_request(&bridge, Method::POST, "/").bearer_auth(TOKEN);
     let request = request
         .header("mcp-session-id", idle)
         .json(&message(1, "tools/list"));
-    assert_eq!(sent(request).await.status(), 404);
+    assert_eq!(send(request).await.status(), 404);
     let _stream = listen(&bridge, Some(&session)).await;
     let answer = json_of(post(&bridge, &message(2, "initialize")).await).await;
     let expected = json!({ "code": -32600, "message": "SessionLimitExceeded" });
@@ -124,13 +124,13 @@ async fn an_idle_session_is_evicted_and_one_with_a_stream_is_not() {
 
 #[tokio::test]
 async fn a_session_is_deleted_with_its_own_token_or_none_but_not_another() {
-    let bridge = bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat()).await;
     let session = initialized(&bridge).await;
-    let request = asking(&bridge, Method::DELETE, "/").bearer_auth("another-token");
-    let response = sent(request.header("mcp-session-id", &session)).await;
+    let request = http_request(&bridge, Method::DELETE, "/").bearer_auth("another-token");
+    let response = send(request.header("mcp-session-id", &session)).await;
     assert_eq!(response.status(), 404);
-    let request = asking(&bridge, Method::DELETE, "/");
-    let response = sent(request.header("mcp-session-id", &session)).await;
+    let request = http_request(&bridge, Method::DELETE, "/");
+    let response = send(request.header("mcp-session-id", &session)).await;
     assert_eq!(
         response.status(),
         200,

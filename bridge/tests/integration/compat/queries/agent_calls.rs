@@ -11,7 +11,7 @@ pub(super) async fn mcp(
 ) -> Value {
     params["_meta"] = json!({ "queryId": uuid });
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-    let response = sent(asking(bridge, reqwest::Method::POST, "/").json(&message)).await;
+    let response = send(http_request(bridge, reqwest::Method::POST, "/").json(&message)).await;
     assert_eq!(response.status(), 200);
     response.json().await.unwrap()
 }
@@ -28,19 +28,22 @@ async fn a_restricted_query_may_call_only_its_tools() {
     for refused in ["answer", "list_sessions", "none"] {
         let result = call(&bridge, UUID, refused, json!({})).await;
         assert_eq!(result["isError"], true, "{refused}");
-        let text = printed(&result);
+        let text = parse_text(&result);
         assert_eq!(text["error"], "ToolNotAllowed");
         assert_eq!(text["allowed_tools"], json!(["t"]));
         assert!(text["details"].is_string());
     }
-    let (result, ()) = tokio::join!(call(&bridge, UUID, "t", json!({ "n": 1 })), page.echo());
+    let (result, ()) = tokio::join!(
+        call(&bridge, UUID, "t", json!({ "n": 1 })),
+        page.echo_call()
+    );
     assert!(result.get("isError").is_none(), "{result}");
 
     let nothing = uuid(2);
     ask(&mut agent, &mut page, &nothing, restricted(json!([]))).await;
     for refused in ["t", "list_sessions"] {
         let result = call(&bridge, &nothing, refused, json!({})).await;
-        assert_eq!(printed(&result)["error"], "ToolNotAllowed");
+        assert_eq!(parse_text(&result)["error"], "ToolNotAllowed");
     }
     // Without `tools`, or without the word, all are allowed.
     for (number, more) in [
@@ -49,10 +52,10 @@ async fn a_restricted_query_may_call_only_its_tools() {
     ] {
         let uuid = uuid(number);
         ask(&mut agent, &mut page, &uuid, more).await;
-        let (result, ()) = tokio::join!(call(&bridge, &uuid, "t", json!({})), page.echo());
+        let (result, ()) = tokio::join!(call(&bridge, &uuid, "t", json!({})), page.echo_call());
         assert!(result.get("isError").is_none(), "{result}");
         let result = call(&bridge, &uuid, "list_sessions", json!({})).await;
-        assert_eq!(printed(&result)["sessions"].as_array().unwrap().len(), 1);
+        assert_eq!(parse_text(&result)["sessions"].as_array().unwrap().len(), 1);
     }
 }
 
@@ -62,7 +65,7 @@ async fn tool_calls_are_reported_in_completion_order_with_raw_results() {
     let first = call(&bridge, UUID, "t", json!({ "n": 1 }));
     let second = call(&bridge, UUID, "t", json!({ "n": 2 }));
     let answers = async {
-        let (one, two) = (page.call().await, page.call().await);
+        let (one, two) = (page.recv_call().await, page.recv_call().await);
         assert_eq!(one["queryId"], UUID);
         let mut both = [one, two];
         both.sort_by_key(|call| call["toolInput"]["n"].as_i64());
@@ -73,13 +76,13 @@ async fn tool_calls_are_reported_in_completion_order_with_raw_results() {
     };
     tokio::join!(first, second, answers);
     query
-        .reported(&bridge, "complete", json!({ "message": "done" }))
+        .report_ok(&bridge, "complete", json!({ "message": "done" }))
         .await;
     let calls = json!([
         { "tool": "t", "arguments": { "n": 2 }, "result": { "_meta": { "z": 1 }, "rows": [1.5] } },
         { "tool": "t", "arguments": { "n": 1 }, "result": { "error": "no", "more": true } },
     ]);
-    assert_eq!(page.hear().await, complete(UUID, "done", calls));
+    assert_eq!(page.recv().await, complete(UUID, "done", calls));
 }
 
 #[tokio::test]
@@ -89,16 +92,16 @@ async fn a_successful_response_tool_call_completes_the_query() {
     // A failure of it does not.
     let failing = call(&bridge, UUID, "answer", json!({ "n": 1 }));
     let (failed, ()) = tokio::join!(failing, async {
-        let call = page.call().await;
+        let call = page.recv_call().await;
         page.respond(&call, json!({ "error": "not yet" })).await;
     });
     assert_eq!(failed["isError"], true);
     let answering = call(&bridge, UUID, "answer", json!({ "n": 2 }));
     let (answer, heard) = tokio::join!(answering, async {
-        page.echo().await;
-        page.hear().await
+        page.echo_call().await;
+        page.recv().await
     });
-    assert_eq!(printed(&answer), json!({ "n": 2 }));
+    assert_eq!(parse_text(&answer), json!({ "n": 2 }));
     assert_eq!(heard["type"], "query_complete");
     assert!(heard.get("message").is_none(), "{heard}");
     assert_eq!(heard["toolCalls"].as_array().unwrap().len(), 2);
@@ -117,9 +120,9 @@ async fn a_successful_response_tool_call_completes_the_query() {
 #[tokio::test]
 async fn the_query_id_replaces_the_token_and_reaches_only_its_page() {
     let (bridge, _agent, _page, _query) = at_work(json!({})).await;
-    let mut other = V1Page::connect(&bridge, "other").await;
+    let mut other = CompatPage::connect(&bridge, "other").await;
     other.register_tool(tool("elsewhere")).await;
-    other.settled(&bridge, "elsewhere").await;
+    other.wait_for_tool(&bridge, "elsewhere").await;
     let listed = mcp(&bridge, UUID, "tools/list", json!({})).await;
     let tools = listed["result"]["tools"].as_array().unwrap().clone();
     let names: Vec<_> = tools.iter().map(|tool| &tool["name"]).collect();
@@ -127,7 +130,7 @@ async fn the_query_id_replaces_the_token_and_reaches_only_its_page() {
     // One page: nothing to choose.
     assert_eq!(tools[1]["inputSchema"]["required"], json!([]));
     let result = call(&bridge, UUID, "elsewhere", json!({})).await;
-    assert_eq!(printed(&result)["error"], "ToolNotFound");
+    assert_eq!(parse_text(&result)["error"], "ToolNotFound");
     let opened = mcp(&bridge, UUID, "initialize", json!({})).await;
     assert_eq!(opened["result"]["protocolVersion"], "2024-11-05");
 }
@@ -140,7 +143,7 @@ async fn unknown_queries_and_queries_of_closed_pages_are_rejected() {
         assert_eq!(refused["error"]["code"], -32600);
         assert_eq!(refused["error"]["message"], "QueryNotFound");
     }
-    page.go_away().await;
+    page.close().await;
     let gone = async {
         loop {
             let refused = mcp(&bridge, UUID, "tools/list", json!({})).await;
@@ -149,7 +152,7 @@ async fn unknown_queries_and_queries_of_closed_pages_are_rejected() {
             }
         }
     };
-    let error = crate::kit::soon("end of the page", gone).await;
+    let error = crate::kit::with_deadline("end of the page", gone).await;
     assert_eq!(error["code"], -32600);
     assert_eq!(error["message"], "InvalidSession");
     let not_found = (404, json!({ "error": "QueryNotFound" }));
@@ -159,7 +162,7 @@ async fn unknown_queries_and_queries_of_closed_pages_are_rejected() {
 
 #[tokio::test]
 async fn without_compat_the_agent_needs_its_query_token() {
-    let mut agent = SmallAgent::start().await;
+    let mut agent = MockAgent::start().await;
     let config = Config {
         agent: Agent {
             max_queries: 1,
@@ -167,50 +170,50 @@ async fn without_compat_the_agent_needs_its_query_token() {
         },
         ..agent.config()
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = page_of(&bridge, "asks").await;
     let query = ask(&mut agent, &mut page, UUID, json!({})).await;
     let body = json!({ "message": "done" });
-    let without = answered(reporting(&bridge, UUID, "complete").json(&body)).await;
+    let without = send_for_json(report_request(&bridge, UUID, "complete").json(&body)).await;
     assert_eq!(
         (without.0, &without.1["error"]),
         (401, &json!("MissingAuthentication"))
     );
-    let tools = asking(&bridge, reqwest::Method::GET, "/tools");
-    let tools = answered(tools.bearer_auth(query.token.as_ref().unwrap()))
+    let tools = http_request(&bridge, reqwest::Method::GET, "/tools");
+    let tools = send_for_json(tools.bearer_auth(query.token.as_ref().unwrap()))
         .await
         .1;
     assert_eq!(tools["tools"].as_array().unwrap().len(), 2);
-    query.reported(&bridge, "complete", body).await;
-    assert_eq!(page.hear().await, complete(UUID, "done", json!([])));
+    query.report_ok(&bridge, "complete", body).await;
+    assert_eq!(page.recv().await, complete(UUID, "done", json!([])));
 }
 
 #[tokio::test]
 async fn an_mcp_session_opened_with_a_query_token_ends_with_the_query() {
-    let mut agent = SmallAgent::start().await;
+    let mut agent = MockAgent::start().await;
     let config = Config {
         allowed_hosts: vec!["loopback".to_owned(), "bridge.example.com".to_owned()],
         ..compat(&agent)
     };
-    let bridge = bridge_with(config).await;
+    let bridge = start_bridge_with(config).await;
     let mut page = page_of(&bridge, "asks").await;
     let query = ask(&mut agent, &mut page, UUID, json!({})).await;
     let token = query.token.clone().unwrap();
-    let asking = |method, token: &str| asking(&bridge, method, "/").bearer_auth(token);
+    let authorized = |method, token: &str| http_request(&bridge, method, "/").bearer_auth(token);
     let message = |method: &str| json!({ "jsonrpc": "2.0", "id": 1, "method": method });
-    let opened = asking(reqwest::Method::POST, &token).json(&message("initialize"));
-    let session = sent(opened).await.headers()["mcp-session-id"].clone();
-    let stream = asking(reqwest::Method::GET, &token)
+    let opened = authorized(reqwest::Method::POST, &token).json(&message("initialize"));
+    let session = send(opened).await.headers()["mcp-session-id"].clone();
+    let stream = authorized(reqwest::Method::GET, &token)
         .header("accept", "text/event-stream")
         .header("mcp-session-id", &session);
-    let mut stream = sent(stream).await;
+    let mut stream = send(stream).await;
     query
-        .reported(&bridge, "complete", json!({ "message": "done" }))
+        .report_ok(&bridge, "complete", json!({ "message": "done" }))
         .await;
-    let ended = soon("end of the stream", stream.chunk()).await;
+    let ended = with_deadline("end of the stream", stream.chunk()).await;
     assert_eq!(ended.unwrap(), None);
-    let list = asking(reqwest::Method::POST, TOKEN)
+    let list = authorized(reqwest::Method::POST, TOKEN)
         .header("mcp-session-id", &session)
         .json(&message("tools/list"));
-    assert_eq!(sent(list).await.status(), 404);
+    assert_eq!(send(list).await.status(), 404);
 }

@@ -11,7 +11,7 @@ async fn completing_a_query_that_requires_a_response_tool_is_400_and_fails_it() 
         .await;
     let why = "Query specified responseTool 'answer' but agent called queryComplete() instead";
     assert_eq!((status, body), (400, json!({ "error": why })));
-    assert_eq!(page.hear().await, failure(UUID, why));
+    assert_eq!(page.recv().await, failure(UUID, why));
 }
 
 #[tokio::test]
@@ -32,23 +32,23 @@ async fn an_invalid_report_body_is_400_before_the_query_is_looked_up() {
             .iter()
             .flat_map(|body| [(body, UUID), (body, "unknown")])
         {
-            let report = reporting(&bridge, uuid, what).body(*body);
-            assert_eq!(answered(report).await, invalid, "{what} {body}");
+            let report = report_request(&bridge, uuid, what).body(*body);
+            assert_eq!(send_for_json(report).await, invalid, "{what} {body}");
         }
     }
     for body in ["{", "[]", r#"{"reason":1}"#] {
-        let report = reporting(&bridge, UUID, "cancel").body(body);
-        assert_eq!(answered(report).await, invalid, "cancel {body}");
+        let report = report_request(&bridge, UUID, "cancel").body(body);
+        assert_eq!(send_for_json(report).await, invalid, "cancel {body}");
     }
     // None of it ended the query; `cancel` may have no body.
     query
-        .reported(&bridge, "progress", json!({ "message": "on" }))
+        .report_ok(&bridge, "progress", json!({ "message": "on" }))
         .await;
-    assert_eq!(page.hear().await["message"], "on");
-    let cancel = answered(reporting(&bridge, UUID, "cancel")).await;
+    assert_eq!(page.recv().await["message"], "on");
+    let cancel = send_for_json(report_request(&bridge, UUID, "cancel")).await;
     assert_eq!(cancel, (200, json!({ "success": true })));
     assert_eq!(
-        page.hear().await,
+        page.recv().await,
         json!({ "type": "query_cancel", "uuid": UUID })
     );
 }
@@ -57,16 +57,16 @@ async fn an_invalid_report_body_is_400_before_the_query_is_looked_up() {
 async fn fail_and_cancel_reports_carry_their_reason() {
     let (bridge, mut agent, mut page, query) = at_work(json!({})).await;
     query
-        .reported(&bridge, "fail", json!({ "error": "no model" }))
+        .report_ok(&bridge, "fail", json!({ "error": "no model" }))
         .await;
-    assert_eq!(page.hear().await, failure(UUID, "no model"));
+    assert_eq!(page.recv().await, failure(UUID, "no model"));
     let second = uuid(2);
     let query = ask(&mut agent, &mut page, &second, json!({})).await;
     query
-        .reported(&bridge, "cancel", json!({ "reason": "enough" }))
+        .report_ok(&bridge, "cancel", json!({ "reason": "enough" }))
         .await;
     let cancelled = json!({ "type": "query_cancel", "uuid": second, "reason": "enough" });
-    assert_eq!(page.hear().await, cancelled);
+    assert_eq!(page.recv().await, cancelled);
 }
 
 #[tokio::test]
@@ -76,19 +76,19 @@ async fn reports_on_finished_unknown_and_foreign_queries_are_404() {
     let body = json!({ "message": "m", "error": "e" });
     for what in ["progress", "complete", "fail", "cancel"] {
         for unknown in ["unknown", &*uuid(7)] {
-            let report = reporting(&bridge, unknown, what).json(&body);
-            assert_eq!(answered(report).await, not_found, "{what}");
+            let report = report_request(&bridge, unknown, what).json(&body);
+            assert_eq!(send_for_json(report).await, not_found, "{what}");
         }
-        let foreign = reporting(&bridge, UUID, what).json(&body);
+        let foreign = report_request(&bridge, UUID, what).json(&body);
         let foreign = foreign.bearer_auth("token-of-another-page-0123456789");
-        assert_eq!(answered(foreign).await, not_found, "{what}");
+        assert_eq!(send_for_json(foreign).await, not_found, "{what}");
     }
     // The token of the page itself may come along.
-    let own = reporting(&bridge, UUID, "complete")
+    let own = report_request(&bridge, UUID, "complete")
         .json(&body)
         .bearer_auth(TOKEN);
-    assert_eq!(answered(own).await.0, 200);
-    assert_eq!(page.hear().await["type"], "query_complete");
+    assert_eq!(send_for_json(own).await.0, 200);
+    assert_eq!(page.recv().await["type"], "query_complete");
     for what in ["progress", "complete", "fail", "cancel"] {
         assert_eq!(
             query.report(&bridge, what, body.clone()).await,
@@ -108,34 +108,34 @@ async fn incomplete_query_messages_are_ignored() {
         json!({ "type": "query_cancel", "uuid": uuid(3) }),
         json!({ "type": "query_cancel", "uuid": null }),
     ] {
-        page.say(broken).await;
+        page.send(broken).await;
     }
     query
-        .reported(&bridge, "progress", json!({ "message": "on" }))
+        .report_ok(&bridge, "progress", json!({ "message": "on" }))
         .await;
-    assert_eq!(page.hear().await["message"], "on");
+    assert_eq!(page.recv().await["message"], "on");
 }
 
 #[tokio::test]
 async fn streamed_progress_is_sent_as_text_and_closing_the_page_ends_the_stream() {
-    let mut agent = SmallAgent::start().await;
-    let bridge = bridge_with(compat(&agent)).await;
+    let mut agent = MockAgent::start().await;
+    let bridge = start_bridge_with(compat(&agent)).await;
     let mut page = page_of(&bridge, "asks").await;
-    page.say(query(UUID, json!({}))).await;
-    let events = agent.next().await.stream().await;
-    assert_eq!(page.hear().await["type"], "query_accepted");
+    page.send(query(UUID, json!({}))).await;
+    let events = agent.next_request().await.respond_with_stream().await;
+    assert_eq!(page.recv().await["type"], "query_accepted");
     for content in [
         json!({ "type": "thinking", "text": "hm" }),
         json!({ "type": "tool-started", "id": "1", "tool": "t", "arguments": {} }),
         json!({ "type": "text", "text": "Two cards" }),
     ] {
         let progress = json!({ "content": content });
-        events.say("query_progress", progress).await;
+        events.send_event("query_progress", progress).await;
     }
     for message in ["Calling t", "Two cards"] {
         let progress = json!({ "type": "query_progress", "uuid": UUID, "message": message });
-        assert_eq!(page.hear().await, progress);
+        assert_eq!(page.recv().await, progress);
     }
     drop(page);
-    events.closed().await;
+    events.wait_closed().await;
 }
