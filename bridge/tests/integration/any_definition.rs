@@ -1,10 +1,11 @@
-//! Values and definitions as pages could write them, for property tests.
+//! Strategies for values and definitions that a page could register, for property tests. The unit tests
+//! of the bridge include this file, too.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};
 
-/// Any JSON value whose numbers a double or a 64-bit integer holds.
+/// Any JSON value whose numbers fit into an `f64` or a 64-bit integer.
 pub(crate) fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -30,7 +31,7 @@ fn object(fields: Vec<(String, Value)>) -> Value {
     Value::Object(fields.into_iter().collect())
 }
 
-/// A schema of 2020-12 that no client minds, with keywords in any order and some unknown ones.
+/// A schema of 2020-12 that every client accepts, with keywords in any order and some unknown ones.
 fn any_schema() -> impl Strategy<Value = Value> {
     let leaf = vec(
         prop_oneof![
@@ -90,10 +91,10 @@ pub(crate) fn any_tool() -> impl Strategy<Value = Value> {
     ];
     let input = any_root("[a-zA-Z0-9_.-]{1,64}");
     let name = "[a-zA-Z0-9_-]{1,64}";
-    (vec(field, 0..6), input, name, 0..6_usize).prop_map(|(fields, input, name, place)| {
+    (vec(field, 0..6), input, name, 0..6_usize).prop_map(|(fields, input, name, index)| {
         let mut tool: Map<String, Value> = fields.into_iter().collect();
-        tool.shift_insert(place.min(tool.len()), "inputSchema".to_owned(), input);
-        tool.shift_insert(place.min(tool.len()), "name".to_owned(), json!(name));
+        tool.shift_insert(index.min(tool.len()), "inputSchema".to_owned(), input);
+        tool.shift_insert(index.min(tool.len()), "name".to_owned(), json!(name));
         Value::Object(tool)
     })
 }

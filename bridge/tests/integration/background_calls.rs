@@ -1,19 +1,19 @@
-//! Long calls: a tool's own time, progress while the page says nothing, and handles for clients
-//! without patience.
+//! Long calls: timeouts of tools, keep-alive progress, and calls that continue in the background while
+//! the client has a handle for their result.
 
 use std::time::Duration;
 
 use bridge::{Config, Profile, Results};
-use bridge_protocol::{BridgeToPage, ErrorCode};
+use bridge_protocol::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::kit::*;
 
-/// Long enough that a call with an answer at once is not late on a busy machine.
+/// Long enough for an immediate response on a busy machine.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// The client of these tests is `door-test`.
-fn impatient(results: Results) -> Config {
+/// A configuration whose calls continue in the background after [`PATIENCE`].
+fn impatient_client(results: Results) -> Config {
     let profile = Profile {
         patience: Some(PATIENCE),
         ..Profile::default()
@@ -25,12 +25,12 @@ fn impatient(results: Results) -> Config {
     }
 }
 
-fn promising_tool() -> Value {
-    json!({ "name": "promising", "outputSchema": { "type": "object",
+fn counting_tool() -> Value {
+    json!({ "name": "counting", "outputSchema": { "type": "object",
         "properties": { "n": { "type": "integer" } }, "required": ["n"] } })
 }
 
-fn timed_tool(name: &str, milliseconds: Value) -> Value {
+fn tool_with_timeout(name: &str, milliseconds: Value) -> Value {
     json!({ "name": name, "_meta": { "mcp-web/timeout": milliseconds } })
 }
 
@@ -41,8 +41,8 @@ fn handle_of(result: &Value) -> String {
         .to_owned()
 }
 
-/// Leaves a call of the tool, and answers with its handle and what the page heard.
-async fn left(
+/// Starts a call that continues in the background, and returns its handle and the call in the page.
+async fn start_background_call(
     client: &McpClient,
     page: &mut Page,
     tool: &str,
@@ -59,22 +59,10 @@ async fn left(
     (handle, call)
 }
 
-async fn get(client: &McpClient, arguments: Value) -> Value {
-    let answer = client.call("get_result", arguments).await;
-    answer["result"].clone()
-}
-
+/// The error code of a result, which must be an error.
 fn code_of(result: &Value) -> &str {
     assert_eq!(result["isError"], true, "{result}");
-    result["_meta"]["mcp-web/error"]["code"].as_str().unwrap()
-}
-
-async fn cancelled(page: &mut Page) -> ErrorCode {
-    page.recv_matching(|message| match message {
-        BridgeToPage::CallCancel(cancel) => Some(cancel.code),
-        _ => None,
-    })
-    .await
+    error_code(result).unwrap()
 }
 
 #[tokio::test]
@@ -90,19 +78,19 @@ async fn a_tool_timeout_applies_and_the_error_names_the_setting() {
     };
     let bridge = start_bridge_with(config).await;
     let tools = [
-        timed_tool("short", json!(100)),
-        timed_tool("long", json!(9_000_000)),
+        tool_with_timeout("short", json!(100)),
+        tool_with_timeout("long", json!(9_000_000)),
         json!({ "name": "plain" }),
     ];
     let mut page = Page::with_tools(&bridge, "s", &tools).await;
-    for (tool, told, key) in [
+    for (tool, timeout, key) in [
         ("short", 100, "mcp-web/timeout"),
         ("long", 300, "`max_call_timeout`"),
         ("plain", 200, "`call_timeout`"),
     ] {
         let call = post_tool_call(&bridge, tool, json!({}));
         let ((_, result), call) = tokio::join!(call, page.recv_call());
-        assert_eq!(call.context.timeout_ms, Some(told));
+        assert_eq!(call.context.timeout_ms, Some(timeout));
         assert_eq!(code_of(&result), "CallTimeout");
         let text = result_text(&result);
         assert!(text.contains(key), "{text}");
@@ -114,8 +102,8 @@ async fn an_invalid_tool_timeout_is_rejected_at_registration() {
     let bridge = start_bridge().await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     let tools = [
-        timed_tool("wrong", json!("5m")),
-        timed_tool("right", json!(5)),
+        tool_with_timeout("wrong", json!("5m")),
+        tool_with_timeout("right", json!(5)),
     ];
     let registered = page.register(&tools).await;
     assert_eq!(registered.errors.len(), 1);
@@ -141,100 +129,94 @@ async fn keepalive_progress_is_sent_and_progress_is_monotonic() {
     let events = client.request_stream(7, "tools/call", params);
     let (mut events, call) = tokio::join!(events, page.recv_call());
     let id = &call.request_id;
-    let mut heard = Vec::new();
-    let say = |progress: f64, total: Value| {
+    let mut received = Vec::new();
+    let call_progress = |progress: f64, total: Value| {
         json!({ "type": "call-progress", "requestId": id, "progress": progress, "total": total,
             "message": "page" })
     };
     for (progress, total) in [(None, None), (Some(1.0), Some(4)), (Some(2.0), Some(4))] {
         if let Some(progress) = progress {
-            page.send_json(say(progress, json!(total))).await;
-            // No progress: must not reach the client.
-            page.send_json(say(progress - 0.5, json!(total))).await;
+            page.send_json(call_progress(progress, json!(total))).await;
+            // Progress that does not increase must not reach the client.
+            page.send_json(call_progress(progress - 0.5, json!(total)))
+                .await;
         }
-        let mut own = 0;
-        while own < 3 {
-            let told = events.find_method("notifications/progress").await;
-            let message = told["params"]["message"].as_str().unwrap().to_owned();
+        let mut keepalives = 0;
+        while keepalives < 3 {
+            let notification = events.find_method("notifications/progress").await;
+            let message = notification["params"]["message"]
+                .as_str()
+                .unwrap()
+                .to_owned();
             if message.contains("`echo` is still running in the page (0 s)") {
-                own += 1;
+                keepalives += 1;
             }
-            heard.push((
-                told["params"]["progress"].as_f64().unwrap(),
+            received.push((
+                notification["params"]["progress"].as_f64().unwrap(),
                 message,
-                told["params"]["total"].as_f64(),
+                notification["params"]["total"].as_f64(),
             ));
         }
-        assert_eq!(heard.last().unwrap().2, total.map(f64::from));
+        assert_eq!(received.last().unwrap().2, total.map(f64::from));
     }
     page.respond(&call, json!("done")).await;
     assert_eq!(result_text(&events.find_response().await["result"]), "done");
-    assert!(heard.is_sorted_by(|one, next| one.0 < next.0), "{heard:?}");
     assert!(
-        heard.iter().all(|(progress, ..)| *progress < 2.5),
-        "{heard:?}"
+        received.is_sorted_by(|one, next| one.0 < next.0),
+        "{received:?}"
     );
-    let pages: Vec<_> = heard
-        .iter()
-        .filter(|(_, message, _)| message == "page")
-        .collect();
-    assert_eq!(
-        pages
-            .iter()
-            .map(|(progress, ..)| *progress)
-            .collect::<Vec<_>>(),
-        [1.0, 2.0]
+    assert!(
+        received.iter().all(|(progress, ..)| *progress < 2.5),
+        "{received:?}"
     );
+    let from_page = received.iter().filter(|(_, message, _)| message == "page");
+    let from_page: Vec<_> = from_page.map(|(progress, ..)| *progress).collect();
+    assert_eq!(from_page, [1.0, 2.0]);
 }
 
 #[tokio::test]
 async fn a_long_call_returns_a_handle_and_get_result_its_result() {
-    let bridge = start_bridge_with(impatient(Results::default())).await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), promising_tool()]).await;
+    let bridge = start_bridge_with(impatient_client(Results::default())).await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), counting_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let (handle, call) = left(&client, &mut page, "echo").await;
+    let (handle, call) = start_background_call(&client, &mut page, "echo").await;
 
-    // Not yet.
-    let again = get(&client, json!({ "handle": handle })).await;
+    // The result is not there yet.
+    let again = client.get_result(json!({ "handle": handle })).await;
     assert_eq!(handle_of(&again), handle);
     assert_eq!(again["isError"], json!(false));
 
-    // While somebody waits, by another MCP session, of another client.
+    // Another client can fetch it after the session of the first one has ended.
     let other = McpClient::connect(&bridge, TOKEN).await;
-    let delete = http_client()
-        .delete(&client.url)
-        .bearer_auth(TOKEN)
-        .header("mcp-session-id", &client.session)
-        .send();
-    assert!(delete.await.unwrap().status().is_success());
+    assert!(client.delete_session().await.status().is_success());
     page.respond(&call, json!({ "n": 7 })).await;
     for _ in 0..2 {
-        let result = get(&other, json!({ "handle": handle })).await;
+        let result = other.get_result(json!({ "handle": handle })).await;
         assert_eq!(result["structuredContent"], json!({ "n": 7 }));
         assert_eq!(result_text(&result), "{\"n\":7}");
     }
 }
 
-/// A strict client refuses a success without the structured content that it was promised.
+/// A strict client rejects a success without the structured content that the output schema requires.
 #[tokio::test]
 async fn a_background_call_with_an_output_schema_fails_first_and_is_validated_later() {
-    let bridge = start_bridge_with(impatient(Results::default())).await;
-    let mut page = Page::with_tools(&bridge, "s", &[promising_tool()]).await;
+    let bridge = start_bridge_with(impatient_client(Results::default())).await;
+    let mut page = Page::with_tools(&bridge, "s", &[counting_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let (handle, call) = left(&client, &mut page, "promising").await;
+    let (handle, call) = start_background_call(&client, &mut page, "counting").await;
     page.respond(&call, json!({ "n": "seven" })).await;
-    let result = get(&client, json!({ "handle": handle })).await;
+    let result = client.get_result(json!({ "handle": handle })).await;
     assert_eq!(code_of(&result), "InvalidResult");
 
-    let (answer, call) = tokio::join!(client.call("promising", json!({})), page.recv_call());
+    let (answer, call) = tokio::join!(client.call("counting", json!({})), page.recv_call());
     assert_eq!(answer["result"]["isError"], true);
     let handle = handle_of(&answer["result"]);
     page.respond(&call, json!({ "n": 7 })).await;
-    let result = get(&client, json!({ "handle": handle })).await;
+    let result = client.get_result(json!({ "handle": handle })).await;
     assert_eq!(result["structuredContent"], json!({ "n": 7 }));
 
-    // Through another tool nothing is promised.
-    let arguments = json!({ "tool_name": "promising" });
+    // `call_session_tool` has no output schema.
+    let arguments = json!({ "tool_name": "counting" });
     let (answer, _) = tokio::join!(
         client.call("call_session_tool", arguments),
         page.recv_call()
@@ -245,54 +227,52 @@ async fn a_background_call_with_an_output_schema_fails_first_and_is_validated_la
 
 #[tokio::test]
 async fn a_background_call_ends_with_its_page_or_on_cancel() {
-    let bridge = start_bridge_with(impatient(Results::default())).await;
+    let bridge = start_bridge_with(impatient_client(Results::default())).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let (handle, _) = left(&client, &mut page, "echo").await;
+    let (handle, _) = start_background_call(&client, &mut page, "echo").await;
     let cancel = json!({ "handle": handle, "cancel": true });
-    let result = get(&client, cancel.clone()).await;
+    let result = client.get_result(cancel.clone()).await;
     assert_eq!(result_text(&result), "`echo` was cancelled.");
-    assert_eq!(cancelled(&mut page).await, ErrorCode::CallCancelled);
-    let result = get(&client, json!({ "handle": handle })).await;
+    assert_eq!(page.recv_call_cancel().await.code, ErrorCode::CallCancelled);
+    let result = client.get_result(json!({ "handle": handle })).await;
     assert_eq!(code_of(&result), "CallCancelled");
-    let result = get(&client, cancel).await;
+    let result = client.get_result(cancel).await;
     assert!(
         result_text(&result).contains("had ended before"),
         "{result}"
     );
 
-    let (handle, _) = left(&client, &mut page, "echo").await;
+    let (handle, _) = start_background_call(&client, &mut page, "echo").await;
     page.close().await;
-    let result = get(&client, json!({ "handle": handle })).await;
+    let result = client.get_result(json!({ "handle": handle })).await;
     assert_eq!(code_of(&result), "PageGone");
 }
 
 #[tokio::test]
 async fn client_requests_of_a_background_call_fail() {
-    let bridge = start_bridge_with(impatient(Results::default())).await;
+    let bridge = start_bridge_with(impatient_client(Results::default())).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let capabilities = json!({ "elicitation": {} });
     let client = McpClient::connect_with_capabilities(&bridge, TOKEN, capabilities).await;
     let params = json!({ "name": "echo", "arguments": {} });
     let events = client.request_stream(7, "tools/call", params);
     let (mut events, call) = tokio::join!(events, page.recv_call());
-    let ask = |key: &str| {
+    let client_request = |key: &str| {
         json!({ "type": "client-requests", "requestId": call.request_id, "requests": [{
             "key": key, "method": "elicitation/create",
             "params": { "message": "?", "requestedSchema": { "type": "object" } } }] })
     };
-    // The client does not answer this one: the call is left with it.
-    page.send_json(ask("before")).await;
+    // The client does not respond to this one, and the call continues in the background meanwhile.
+    page.send_json(client_request("before")).await;
     events.find_method("elicitation/create").await;
     let handle = handle_of(&events.find_response().await["result"]);
-    page.send_json(ask("after")).await;
-    let mut heard = Vec::new();
-    while heard.len() < 2 {
-        if let BridgeToPage::ClientResponses(responses) = page.recv().await {
-            heard.extend(responses.responses);
-        }
+    page.send_json(client_request("after")).await;
+    let mut responses = Vec::new();
+    while responses.len() < 2 {
+        responses.extend(page.recv_client_responses().await);
     }
-    for (response, key) in heard.iter().zip(["before", "after"]) {
+    for (response, key) in responses.iter().zip(["before", "after"]) {
         let error = response.error.as_ref().unwrap();
         assert_eq!(
             (response.key.as_str(), error.code),
@@ -300,7 +280,7 @@ async fn client_requests_of_a_background_call_fail() {
         );
     }
     page.respond(&call, json!("without")).await;
-    let result = get(&client, json!({ "handle": handle })).await;
+    let result = client.get_result(json!({ "handle": handle })).await;
     assert_eq!(result_text(&result), "without");
 }
 
@@ -310,19 +290,21 @@ async fn a_handle_is_valid_only_for_its_token_and_until_result_ttl() {
         result_ttl: Duration::from_millis(200),
         ..Results::default()
     };
-    let bridge = start_bridge_with(impatient(results)).await;
+    let bridge = start_bridge_with(impatient_client(results)).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let stranger = McpClient::connect(&bridge, "token-of-somebody-else-0123456789").await;
-    let (handle, call) = left(&client, &mut page, "echo").await;
+    let stranger = McpClient::connect(&bridge, OTHER_TOKEN).await;
+    let (handle, call) = start_background_call(&client, &mut page, "echo").await;
     for cancel in [false, true] {
-        let foreign = get(&stranger, json!({ "handle": handle, "cancel": cancel })).await;
+        let foreign = stranger
+            .get_result(json!({ "handle": handle, "cancel": cancel }))
+            .await;
         assert_eq!(code_of(&foreign), "HandleNotFound");
     }
     page.respond(&call, json!("done")).await;
-    let mut seen = false;
+    let mut was_stored = false;
     loop {
-        let result = get(&client, json!({ "handle": handle })).await;
+        let result = client.get_result(json!({ "handle": handle })).await;
         if result["isError"] == true {
             assert_eq!(code_of(&result), "HandleNotFound");
             assert!(
@@ -332,9 +314,9 @@ async fn a_handle_is_valid_only_for_its_token_and_until_result_ttl() {
             break;
         }
         assert_eq!(result_text(&result), "done");
-        seen = true;
+        was_stored = true;
     }
-    assert!(seen, "the result was never there");
+    assert!(was_stored, "the result was never stored");
 }
 
 #[tokio::test]
@@ -343,34 +325,34 @@ async fn max_kept_results_limits_background_calls_and_the_next_call_waits() {
         max_kept_results: 1,
         ..Results::default()
     };
-    let bridge = start_bridge_with(impatient(results)).await;
+    let bridge = start_bridge_with(impatient_client(results)).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let (first, first_call) = left(&client, &mut page, "echo").await;
-    // One MCP session cannot have two requests with one id.
+    let (first, first_call) = start_background_call(&client, &mut page, "echo").await;
+    // A second client, because one MCP session cannot have two requests with the same id.
     let other = McpClient::connect(&bridge, TOKEN).await;
-    let waiting = other.call("echo", json!({}));
+    let waiting_call = other.call("echo", json!({}));
     let handler = async {
         let call = page.recv_call().await;
-        // Longer than the patience of the client: its own `get_result` lasts that long.
-        let again = get(&client, json!({ "handle": first })).await;
+        // Waits longer than the patience of the client: each `get_result` waits that long.
+        let again = client.get_result(json!({ "handle": first })).await;
         handle_of(&again);
-        let again = get(&client, json!({ "handle": first })).await;
+        let again = client.get_result(json!({ "handle": first })).await;
         handle_of(&again);
         page.respond(&call, json!("waited")).await;
     };
-    let (answer, ()) = tokio::join!(waiting, handler);
+    let (answer, ()) = tokio::join!(waiting_call, handler);
     assert_eq!(result_text(&answer["result"]), "waited");
 
-    // A result makes place for a call.
+    // A stored result is evicted for the next background call.
     page.respond(&first_call, json!("first")).await;
     assert_eq!(
-        result_text(&get(&client, json!({ "handle": first })).await),
+        result_text(&client.get_result(json!({ "handle": first })).await),
         "first"
     );
-    let (_second, _) = left(&client, &mut page, "echo").await;
-    let gone = get(&client, json!({ "handle": first })).await;
-    assert_eq!(code_of(&gone), "HandleNotFound");
+    let (_second, _) = start_background_call(&client, &mut page, "echo").await;
+    let evicted = client.get_result(json!({ "handle": first })).await;
+    assert_eq!(code_of(&evicted), "HandleNotFound");
 }
 
 #[tokio::test]
@@ -384,21 +366,21 @@ async fn get_result_arguments_are_validated() {
         json!({ "handle": "h", "length": 0 }),
         json!({ "handle": "h", "cancel": "yes" }),
     ] {
-        let result = get(&client, wrong.clone()).await;
+        let result = client.get_result(wrong.clone()).await;
         assert_eq!(code_of(&result), "InvalidArguments", "{wrong}");
     }
 }
 
-/// The bridge does not wait for calls that nobody waits for.
+/// Shutdown does not wait for calls in the background.
 #[tokio::test]
 async fn shutdown_cancels_background_calls() {
-    let bridge = start_bridge_with(impatient(Results::default())).await;
+    let bridge = start_bridge_with(impatient_client(Results::default())).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let (_handle, _) = left(&client, &mut page, "echo").await;
-    let (code, ()) = with_deadline("the end", async {
-        tokio::join!(cancelled(&mut page), bridge.shutdown())
+    let (_handle, _) = start_background_call(&client, &mut page, "echo").await;
+    let (cancel, ()) = with_deadline("shutdown", async {
+        tokio::join!(page.recv_call_cancel(), bridge.shutdown())
     })
     .await;
-    assert_eq!(code, ErrorCode::BridgeStopping);
+    assert_eq!(cancel.code, ErrorCode::BridgeStopping);
 }

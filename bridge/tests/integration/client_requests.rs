@@ -1,49 +1,35 @@
-//! A handler asks the client behind its call, in the revisions before 2026-07-28: a request of the
-//! server inside the call. Progress and logs travel the same way.
+//! Requests of a handler to the client that called it, in the revisions before 2026-07-28: the server
+//! sends them on the event stream of the call. Progress and log messages arrive on the same stream.
 
-use bridge_protocol::{BridgeToPage, ErrorCode};
+use bridge_protocol::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::kit::*;
 
-/// A page that has been called by a client with these capabilities.
-async fn called(
+/// A page with a call in flight, of a client with these capabilities: the page, the client, the event
+/// stream of the call, and the id of the call.
+async fn start_call(
     bridge: &bridge::ServerHandle,
     capabilities: Value,
-    params: Value,
+    members: Value,
 ) -> (Page, McpClient, EventStream, String) {
     let mut page = Page::with_tools(bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect_with_capabilities(bridge, TOKEN, capabilities).await;
-    let mut call = json!({ "name": "echo", "arguments": {} });
-    for (key, value) in params.as_object().unwrap() {
-        call[key] = value.clone();
-    }
-    let events = client.request_stream(7, "tools/call", call);
+    let params = with_members(json!({ "name": "echo", "arguments": {} }), members);
+    let events = client.request_stream(7, "tools/call", params);
     let (events, call) = tokio::join!(events, page.recv_call());
     (page, client, events, call.request_id.0)
 }
 
-fn ask(call: &str, requests: Value) -> Value {
+fn client_requests(call: &str, requests: Value) -> Value {
     json!({ "type": "client-requests", "requestId": call, "requests": requests })
 }
 
-async fn responses(page: &mut Page) -> Vec<Value> {
-    let heard = page
-        .recv_matching(|message| match message {
-            BridgeToPage::ClientResponses(heard) => Some(heard),
-            _ => None,
-        })
-        .await;
-    let value = |response| serde_json::to_value(response).unwrap();
-    heard.responses.iter().map(value).collect()
-}
-
-async fn cancelled(page: &mut Page) -> ErrorCode {
-    page.recv_matching(|message| match message {
-        BridgeToPage::CallCancel(cancel) => Some(cancel.code),
-        _ => None,
-    })
-    .await
+/// The responses of the client as the page receives them, in JSON.
+async fn recv_responses(page: &mut Page) -> Vec<Value> {
+    let responses = page.recv_client_responses().await;
+    let to_json = |response| serde_json::to_value(response).unwrap();
+    responses.iter().map(to_json).collect()
 }
 
 fn elicitation() -> Value {
@@ -64,7 +50,7 @@ fn roots() -> Value {
 async fn elicitation_sampling_and_roots_requests_reach_the_client_and_return() {
     let bridge = start_bridge().await;
     let capabilities = json!({ "elicitation": {}, "sampling": {}, "roots": {} });
-    let (mut page, client, mut events, call) = called(&bridge, capabilities, json!({})).await;
+    let (mut page, client, mut events, call) = start_call(&bridge, capabilities, json!({})).await;
     let cases = [
         (
             elicitation(),
@@ -81,16 +67,20 @@ async fn elicitation_sampling_and_roots_requests_reach_the_client_and_return() {
         ),
     ];
     for (request, result) in cases {
-        page.send_json(ask(&call, json!([request]))).await;
-        let asked = events
+        page.send_json(client_requests(&call, json!([request])))
+            .await;
+        let received = events
             .find_method(request["method"].as_str().unwrap())
             .await;
         for (key, value) in request["params"].as_object().unwrap() {
-            assert_eq!(&asked["params"][key], value, "{asked}");
+            assert_eq!(&received["params"][key], value, "{received}");
         }
-        client.respond(&asked, result.clone()).await;
-        let heard = responses(&mut page).await;
-        assert_eq!(heard, [json!({ "key": request["key"], "result": result })]);
+        client.respond(&received, result.clone()).await;
+        let responses = recv_responses(&mut page).await;
+        assert_eq!(
+            responses,
+            [json!({ "key": request["key"], "result": result })]
+        );
     }
     page.respond_to(&call.as_str().into(), json!("done")).await;
     assert_eq!(result_text(&events.find_response().await["result"]), "done");
@@ -99,13 +89,13 @@ async fn elicitation_sampling_and_roots_requests_reach_the_client_and_return() {
 #[tokio::test]
 async fn a_request_beyond_the_client_capabilities_fails_and_the_call_continues() {
     let bridge = start_bridge().await;
-    let (mut page, _client, mut events, call) = called(&bridge, json!({}), json!({})).await;
-    page.send_json(ask(&call, json!([elicitation(), roots()])))
+    let (mut page, _client, mut events, call) = start_call(&bridge, json!({}), json!({})).await;
+    page.send_json(client_requests(&call, json!([elicitation(), roots()])))
         .await;
-    let heard = responses(&mut page).await;
-    assert_eq!(heard[0]["error"]["code"], "ClientCapabilityMissing");
+    let responses = recv_responses(&mut page).await;
+    assert_eq!(responses[0]["error"]["code"], "ClientCapabilityMissing");
     assert_eq!(
-        heard[1]["error"]["data"],
+        responses[1]["error"]["data"],
         json!({ "requiredCapabilities": { "roots": {} } })
     );
     page.respond_to(&call.as_str().into(), json!("without"))
@@ -120,20 +110,20 @@ async fn a_request_beyond_the_client_capabilities_fails_and_the_call_continues()
 async fn a_client_error_reaches_the_handler() {
     let bridge = start_bridge().await;
     let capabilities = json!({ "elicitation": {} });
-    let (mut page, client, mut events, call) = called(&bridge, capabilities, json!({})).await;
-    page.send_json(ask(&call, json!([elicitation()]))).await;
-    let asked = events.find_method("elicitation/create").await;
-    let error = json!({ "jsonrpc": "2.0", "id": asked["id"],
+    let (mut page, client, mut events, call) = start_call(&bridge, capabilities, json!({})).await;
+    page.send_json(client_requests(&call, json!([elicitation()])))
+        .await;
+    let received = events.find_method("elicitation/create").await;
+    let error = json!({ "jsonrpc": "2.0", "id": received["id"],
         "error": { "code": -32603, "message": "the window is closed" } });
     assert_eq!(client.post(&error).await.status(), 202);
-    let heard = responses(&mut page).await;
-    assert_eq!(heard[0]["error"]["code"], "ClientRequestFailed");
-    let message = heard[0]["error"]["message"].as_str().unwrap();
+    let responses = recv_responses(&mut page).await;
+    assert_eq!(responses[0]["error"]["code"], "ClientRequestFailed");
+    let message = responses[0]["error"]["message"].as_str().unwrap();
     assert!(message.contains("the window is closed"), "{message}");
 }
 
-/// Cancelled in the middle: the page hears it, the client's own request is called off, and the
-/// place of the call is free again.
+/// The page is told of the cancellation, and the slot of the call is free for the next one.
 #[tokio::test]
 async fn cancelling_a_call_with_a_pending_client_request_frees_its_slot() {
     let config = bridge::Config {
@@ -144,21 +134,19 @@ async fn cancelling_a_call_with_a_pending_client_request_frees_its_slot() {
     let capabilities = json!({ "elicitation": {}, "sampling": {} });
     for request in [elicitation(), sampling()] {
         let (mut page, client, mut events, call) =
-            called(&bridge, capabilities.clone(), json!({})).await;
-        page.send_json(ask(&call, json!([request]))).await;
-        let asked = events
+            start_call(&bridge, capabilities.clone(), json!({})).await;
+        page.send_json(client_requests(&call, json!([request])))
+            .await;
+        let received = events
             .find_method(request["method"].as_str().unwrap())
             .await;
-        let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
-            "params": { "requestId": 7, "reason": "changed my mind" } });
-        assert_eq!(client.post(&cancel).await.status(), 202);
-        assert_eq!(cancelled(&mut page).await, ErrorCode::CallCancelled);
-        // Too late: nobody waits for it.
-        let late = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "action": "cancel" } });
+        client.cancel_request(7).await;
+        assert_eq!(page.recv_call_cancel().await.code, ErrorCode::CallCancelled);
+        // A response that comes now has no effect.
+        let late =
+            json!({ "jsonrpc": "2.0", "id": received["id"], "result": { "action": "cancel" } });
         let _ = client.post(&late).await;
-        let echo = async { tokio::join!(client.call("echo", json!({ "n": 1 })), page.echo_call()) };
-        let (answer, ()) = with_deadline("the next call", echo).await;
-        assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
+        client.assert_echo(&mut page).await;
         page.close().await;
     }
 }
@@ -167,7 +155,7 @@ async fn cancelling_a_call_with_a_pending_client_request_frees_its_slot() {
 async fn progress_notifications_arrive_before_the_result() {
     let bridge = start_bridge().await;
     let meta = json!({ "_meta": { "progressToken": "t" } });
-    let (mut page, _client, mut events, call) = called(&bridge, json!({}), meta).await;
+    let (mut page, _client, mut events, call) = start_call(&bridge, json!({}), meta).await;
     for n in 1..=3 {
         let progress = json!({ "type": "call-progress", "requestId": call, "progress": n,
             "total": 3, "message": format!("step {n}") });
@@ -175,16 +163,22 @@ async fn progress_notifications_arrive_before_the_result() {
     }
     page.respond_to(&call.as_str().into(), json!("done")).await;
     for n in 1..=3 {
-        let told = events.next().await.unwrap();
-        assert_eq!(told["method"], "notifications/progress", "{told}");
-        assert_eq!(told["params"]["progressToken"], "t");
-        assert_eq!(told["params"]["progress"].as_f64(), Some(f64::from(n)));
-        assert_eq!(told["params"]["message"], format!("step {n}"));
+        let notification = events.next().await.unwrap();
+        assert_eq!(
+            notification["method"], "notifications/progress",
+            "{notification}"
+        );
+        assert_eq!(notification["params"]["progressToken"], "t");
+        assert_eq!(
+            notification["params"]["progress"].as_f64(),
+            Some(f64::from(n))
+        );
+        assert_eq!(notification["params"]["message"], format!("step {n}"));
     }
     assert_eq!(result_text(&events.next().await.unwrap()["result"]), "done");
 }
 
-/// They come with the stream of their call, which they make one.
+/// Log messages arrive on the event stream of their call, and the response becomes a stream for them.
 #[tokio::test]
 async fn log_messages_are_filtered_by_the_level_the_client_set() {
     let bridge = start_bridge().await;
@@ -206,10 +200,10 @@ async fn log_messages_are_filtered_by_the_level_the_client_set() {
     };
     let params = json!({ "name": "echo", "arguments": {} });
     let (mut events, ()) = tokio::join!(client.request_stream(7, "tools/call", params), handler);
-    let told = events.next().await.unwrap();
-    assert_eq!(told["method"], "notifications/message");
+    let notification = events.next().await.unwrap();
+    assert_eq!(notification["method"], "notifications/message");
     assert_eq!(
-        told["params"],
+        notification["params"],
         json!({ "level": "error", "logger": "board", "data": { "card": 7 } })
     );
     assert_eq!(result_text(&events.find_response().await["result"]), "done");
@@ -221,30 +215,33 @@ async fn client_requests_fail_for_a_rest_caller() {
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let handler = async {
         let call = page.recv_call().await;
-        page.send_json(ask(call.request_id.as_str(), json!([sampling()])))
+        page.send_json(client_requests(
+            call.request_id.as_str(),
+            json!([sampling()]),
+        ))
+        .await;
+        let responses = recv_responses(&mut page).await;
+        page.respond(&call, responses[0]["error"]["code"].clone())
             .await;
-        let heard = responses(&mut page).await;
-        page.respond(&call, heard[0]["error"]["code"].clone()).await;
     };
     let ((_, result), ()) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), handler);
     assert_eq!(result_text(&result), "ClientCapabilityMissing");
 }
 
-/// A person must not be left with a question of a call that is over.
+/// Otherwise the user would be left with a question of a call that has ended.
 #[tokio::test]
 async fn a_pending_elicitation_is_cancelled_with_its_call() {
     let bridge = start_bridge().await;
     let (mut page, client, mut events, call) =
-        called(&bridge, json!({ "elicitation": {} }), json!({})).await;
-    let mut listening = EventStream::new(client.listen().await);
-    page.send_json(ask(&call, json!([elicitation()]))).await;
-    let asked = events.find_method("elicitation/create").await;
-    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
-        "params": { "requestId": 7 } });
-    assert_eq!(client.post(&cancel).await.status(), 202);
-    assert_eq!(cancelled(&mut page).await, ErrorCode::CallCancelled);
-    let taken_back = listening.find_method("notifications/cancelled").await;
-    assert_eq!(taken_back["params"]["requestId"], asked["id"]);
+        start_call(&bridge, json!({ "elicitation": {} }), json!({})).await;
+    let mut notifications = client.listen().await;
+    page.send_json(client_requests(&call, json!([elicitation()])))
+        .await;
+    let received = events.find_method("elicitation/create").await;
+    client.cancel_request(7).await;
+    assert_eq!(page.recv_call_cancel().await.code, ErrorCode::CallCancelled);
+    let cancelled = notifications.find_method("notifications/cancelled").await;
+    assert_eq!(cancelled["params"]["requestId"], received["id"]);
 }
 
 #[tokio::test]
@@ -254,7 +251,7 @@ async fn a_page_with_too_many_or_too_long_client_requests_is_closed() {
     let long = json!([{ "key": "k".repeat(256 * 256 + 1), "method": "roots/list", "params": {} }]);
     for requests in [json!(many), long] {
         let mut page = Page::with_tools(&bridge, "s", &[]).await;
-        page.send_json(ask("any", requests)).await;
+        page.send_json(client_requests("any", requests)).await;
         assert_eq!(page.recv_close().await.0, 1008);
     }
 }
@@ -263,14 +260,17 @@ async fn a_page_with_too_many_or_too_long_client_requests_is_closed() {
 async fn an_invalid_client_response_fails_the_request() {
     let bridge = start_bridge().await;
     let (mut page, client, mut events, call) =
-        called(&bridge, json!({ "elicitation": {} }), json!({})).await;
-    page.send_json(ask(&call, json!([elicitation()]))).await;
-    let asked = events.find_method("elicitation/create").await;
-    client.respond(&asked, json!({ "action": "perhaps" })).await;
-    let heard = responses(&mut page).await;
-    assert_eq!(heard[0]["key"], "column");
+        start_call(&bridge, json!({ "elicitation": {} }), json!({})).await;
+    page.send_json(client_requests(&call, json!([elicitation()])))
+        .await;
+    let received = events.find_method("elicitation/create").await;
+    client
+        .respond(&received, json!({ "action": "perhaps" }))
+        .await;
+    let responses = recv_responses(&mut page).await;
+    assert_eq!(responses[0]["key"], "column");
     assert_eq!(
-        heard[0]["error"]["code"], "ClientRequestFailed",
-        "{heard:?}"
+        responses[0]["error"]["code"], "ClientRequestFailed",
+        "{responses:?}"
     );
 }

@@ -1,65 +1,54 @@
-//! Unsafe or wrong configurations do not start, and say what to change. The program says so too.
+//! Configurations that are unsafe or invalid do not start and name the setting to change, and what the
+//! program prints.
 
 use std::process::Stdio;
 
-use bridge::{App, Config, StartError};
+use bridge::{Config, StartError};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::kit::*;
 
-async fn refusal(config: Config) -> StartError {
-    match bridge::serve(config, App::default()).await {
-        Ok(_) => panic!("it started"),
-        Err(error) => error,
-    }
-}
-
 #[tokio::test]
 async fn a_non_loopback_bind_address_requires_tokens() {
-    let everywhere = Config {
+    let config = Config {
         bind: ([0, 0, 0, 0], 0).into(),
         ..Config::default()
     };
-    let error = refusal(everywhere.clone()).await;
+    let error = start_error(config.clone()).await;
     assert!(matches!(error, StartError::Unauthenticated(_)));
     assert!(error.to_string().contains("MCP_WEB_TOKENS"), "{error}");
     let tokens = vec!["listed-token-0123456789".to_owned()];
-    let running = start_bridge_with(Config {
-        tokens,
-        ..everywhere
-    })
-    .await;
-    running.shutdown().await;
+    let bridge = start_bridge_with(Config { tokens, ..config }).await;
+    bridge.shutdown().await;
 }
 
 #[tokio::test]
 async fn invalid_list_settings_are_named_in_the_error() {
     let origins = vec!["app.example.com".to_owned()];
-    let error = refusal(Config {
+    let error = start_error(Config {
         allowed_origins: origins,
         ..test_config()
     })
     .await;
     assert!(error.to_string().contains("allowed_origins"), "{error}");
     let hosts = vec!["a b".to_owned()];
-    let error = refusal(Config {
+    let error = start_error(Config {
         allowed_hosts: hosts,
         ..test_config()
     })
     .await;
     assert!(error.to_string().contains("allowed_hosts"), "{error}");
-    let error = refusal(Config {
+    let error = start_error(Config {
         tokens: vec!["short".to_owned()],
         ..test_config()
     })
     .await;
     assert!(error.to_string().contains("16 characters"), "{error}");
     let path = Some("/no/such/file".into());
-    let error = refusal(Config {
+    let error = start_error(Config {
         token_file: path,
         ..test_config()
     })
@@ -70,7 +59,7 @@ async fn invalid_list_settings_are_named_in_the_error() {
 #[tokio::test]
 async fn a_port_in_use_is_reported_with_its_address() {
     let first = start_bridge().await;
-    let error = refusal(Config {
+    let error = start_error(Config {
         bind: first.local_addr(),
         ..Config::default()
     })
@@ -85,7 +74,7 @@ async fn a_port_in_use_is_reported_with_its_address() {
 #[tokio::test]
 async fn tokens_are_loaded_from_token_file() {
     let file = std::env::temp_dir().join(format!("mcp-web-tokens-{}", std::process::id()));
-    std::fs::write(&file, format!("# the page's\n\n{TOKEN}\n")).unwrap();
+    std::fs::write(&file, format!("# a comment\n\n{TOKEN}\n")).unwrap();
     let bridge = start_bridge_with(Config {
         token_file: Some(file.clone()),
         ..test_config()
@@ -93,10 +82,10 @@ async fn tokens_are_loaded_from_token_file() {
     .await;
     let page = Page::connect(&bridge, "s", TOKEN).await;
     page.close().await;
-    let other = http_client()
+    let request = http_client()
         .get(format!("{}/sessions", bridge.url()))
         .bearer_auth("x".repeat(20));
-    assert_eq!(other.send().await.unwrap().status(), 401);
+    assert_eq!(request.send().await.unwrap().status(), 401);
     bridge.shutdown().await;
     std::fs::remove_file(file).unwrap();
 }
@@ -104,37 +93,24 @@ async fn tokens_are_loaded_from_token_file() {
 #[tokio::test]
 async fn an_empty_token_file_prevents_startup() {
     let file = std::env::temp_dir().join(format!("mcp-web-empty-{}", std::process::id()));
-    std::fs::write(&file, "# nobody yet\n").unwrap();
+    std::fs::write(&file, "# no token\n").unwrap();
     let config = Config {
         token_file: Some(file.clone()),
         ..test_config()
     };
-    let error = bridge::serve(config, bridge::App::default())
-        .await
-        .unwrap_err();
+    let error = start_error(config).await;
     std::fs::remove_file(file).unwrap();
     assert!(matches!(error, StartError::EmptyTokenFile), "{error}");
 }
 
-fn program() -> Command {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
-    program.env_clear().kill_on_drop(true).stdin(Stdio::null());
-    program
-}
-
 #[tokio::test]
 async fn the_program_prints_its_address_and_stops_on_sigterm() {
-    let mut child = program()
+    let mut child = bridge_program()
         .args(["--bind", "127.0.0.1:0"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = with_deadline("line", lines.next_line())
-        .await
-        .unwrap()
-        .unwrap();
-    let url = line.strip_prefix("listening on ").unwrap();
+    let url = listening_url(&mut child).await;
     let health = http_client()
         .get(format!("{url}/healthz"))
         .send()
@@ -144,57 +120,49 @@ async fn the_program_prints_its_address_and_stops_on_sigterm() {
     let id = child.id().unwrap().to_string();
     let kill = Command::new("kill").args(["-TERM", &id]).status();
     assert!(kill.await.unwrap().success());
-    assert!(with_deadline("end", child.wait()).await.unwrap().success());
+    let status = with_deadline("end of the program", child.wait()).await;
+    assert!(status.unwrap().success());
 }
 
 #[tokio::test]
 async fn tokens_never_appear_in_the_log() {
-    let mut child = program()
+    let mut child = bridge_program()
         .args(["--bind", "127.0.0.1:0", "--log", "trace"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = with_deadline("line", lines.next_line())
-        .await
-        .unwrap()
-        .unwrap();
-    let url = line.strip_prefix("listening on ").unwrap();
+    let url = listening_url(&mut child).await;
     let (mut page, _) = tokio_tungstenite::connect_async(format!("ws{}/ws?session=s", &url[4..]))
         .await
         .unwrap();
-    let hello = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN });
-    page.send(Message::Text(hello.to_string().into()))
+    let message = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN });
+    page.send(Message::Text(message.to_string().into()))
         .await
         .unwrap();
-    let welcome = with_deadline("welcome", page.next())
-        .await
-        .unwrap()
-        .unwrap();
-    assert!(welcome.to_text().unwrap().contains("authenticated"));
-    let initialize = rpc_request(
-        0,
-        "initialize",
-        json!({ "protocolVersion": "2025-06-18",
-        "capabilities": {}, "clientInfo": { "name": "log", "version": "1" } }),
-    );
-    let post = http_client().post(format!("{url}/mcp?token={TOKEN}"));
-    let answer = post.bearer_auth(TOKEN).json(&initialize).send();
-    assert_eq!(with_deadline("answer", answer).await.unwrap().status(), 200);
+    let response = with_deadline("response", page.next()).await;
+    let response = response.unwrap().unwrap();
+    assert!(response.to_text().unwrap().contains("authenticated"));
+    let info = json!({ "name": "log", "version": "1" });
+    let initialize = initialize_request("2025-06-18", json!({}), info);
+    let request = http_client().post(format!("{url}/mcp?token={TOKEN}"));
+    let response = request.bearer_auth(TOKEN).json(&initialize).send();
+    let response = with_deadline("response", response).await.unwrap();
+    assert_eq!(response.status(), 200);
     child.start_kill().unwrap();
-    let output = with_deadline("end", child.wait_with_output())
-        .await
-        .unwrap();
-    let log = String::from_utf8(output.stderr).unwrap();
+    let output = with_deadline("end of the program", child.wait_with_output()).await;
+    let log = String::from_utf8(output.unwrap().stderr).unwrap();
     assert!(log.contains("page connected"), "{log}");
     assert!(!log.contains(TOKEN), "{log}");
-    assert!(!log.contains('\u{1b}'), "colours are for terminals: {log}");
+    assert!(
+        !log.contains('\u{1b}'),
+        "the log has terminal colours: {log}"
+    );
 }
 
 #[tokio::test]
 async fn an_invalid_environment_value_is_reported_with_its_key() {
-    let output = program()
+    let output = bridge_program()
         .env("MCP_WEB_CALL_TIMEOUT", "soon")
         .output()
         .await
@@ -207,12 +175,12 @@ async fn an_invalid_environment_value_is_reported_with_its_key() {
     );
 }
 
-/// What a program is asked to do instead of serving: no settings.
+/// Flags that make the program do something else than serve. They are no settings.
 const ACTIONS: [&str; 4] = ["--help", "--version", "--print-config", "--check-config"];
 
 #[tokio::test]
 async fn help_lists_every_flag_with_its_variable_and_hides_tokens() {
-    let output = program()
+    let output = bridge_program()
         .arg("--help")
         .env("MCP_WEB_TOKENS", "very-secret-token")
         .output()

@@ -1,46 +1,42 @@
-//! Settings from a file: who wins, what is said about them, and that it can be read back.
+//! Settings from a file: their precedence, `--check-config`, and `--print-config`, whose output is a
+//! configuration file again.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use tempfile::TempDir;
-use tokio::process::Command;
 
-use crate::kit::TOKEN;
+use crate::kit::{TOKEN, bridge_program};
 
-fn program() -> Command {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
-    program.env_clear().kill_on_drop(true);
-    program
-}
-
-fn file(folder: &TempDir, text: &str) -> PathBuf {
+fn write_config(folder: &TempDir, text: &str) -> PathBuf {
     let path = folder.path().join("bridge.toml");
     std::fs::write(&path, text).unwrap();
     path
 }
 
-async fn with(path: &Path, action: &str) -> Output {
-    let program = program().arg("--config").arg(path).arg(action).output();
-    program.await.unwrap()
+/// Runs the program with a configuration file and a flag such as `--check-config`.
+async fn run_with(path: &Path, action: &str) -> Output {
+    let mut program = bridge_program();
+    let output = program.arg("--config").arg(path).arg(action).output();
+    output.await.unwrap()
 }
 
-/// What a run said on stdout, after it ended well and said nothing else.
-fn said(output: Output) -> String {
+/// The stdout of a run, which must have succeeded with nothing on stderr.
+fn stdout_of(output: Output) -> String {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), errors.as_str()), (Some(0), ""));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a run said on stderr, after it ended with the code of wrong settings.
-fn complaint(output: Output) -> String {
+/// The stderr of a run, which must have failed with the exit code of invalid settings.
+fn stderr_of(output: Output) -> String {
     assert_eq!(output.status.code(), Some(2));
     assert!(output.stdout.is_empty(), "{output:?}");
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// Without comments: the settings alone.
-fn settings(printed: &str) -> String {
+/// The settings without the comments.
+fn strip_comments(printed: &str) -> String {
     let lines = printed
         .lines()
         .map(|line| line.split(" # ").next().unwrap());
@@ -48,24 +44,33 @@ fn settings(printed: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+fn assert_has_lines(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(
+            text.lines().any(|printed| printed == *line),
+            "{line} is not in\n{text}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn flags_override_variables_override_the_file_overrides_defaults() {
     let folder = TempDir::new().unwrap();
-    let path = file(
+    let path = write_config(
         &folder,
         "max_calls = 11\nmax_sessions = 12\nmax_clients = 13\nallow_token_in_url = true\n\
          jwt_audience = [\"a,b\", \"c\"]\nallowed_origins = []\n",
     );
-    let output = program()
+    let output = bridge_program()
         .env("MCP_WEB_CONFIG", &path)
         .env("MCP_WEB_MAX_CALLS", "21")
         .env("MCP_WEB_MAX_SESSIONS", "22")
         .env("MCP_WEB_ALLOW_TOKEN_IN_URL", "false")
         .args(["--max-calls", "31", "--print-config"])
         .output();
-    let printed = said(output.await.unwrap());
+    let printed = stdout_of(output.await.unwrap());
     let from_file = format!("from {}", path.display());
-    for line in [
+    let lines = [
         "max_calls = 31 # from --max-calls",
         "max_sessions = 22 # from MCP_WEB_MAX_SESSIONS",
         &format!("max_clients = 13 # {from_file}"),
@@ -75,41 +80,39 @@ async fn flags_override_variables_override_the_file_overrides_defaults() {
         "max_realms = 1000",
         "call_timeout = \"2m\"",
         "# token_file is not set",
-    ] {
-        assert!(
-            printed.lines().any(|printed| printed == line),
-            "{line} is not in\n{printed}"
-        );
-    }
+    ];
+    assert_has_lines(&printed, &lines);
 }
 
 #[tokio::test]
 async fn printed_configuration_round_trips() {
     let folder = TempDir::new().unwrap();
-    let path = file(
+    let path = write_config(
         &folder,
         "name = \"a \\\"bridge\\\" # of\\nmine\"\nbind = \"[::1]:0\"\nallow_token_in_url = true\n\
          allowed_hosts = [\"b.example\", \"loopback\"]\nmax_calls = 5\ncall_timeout = \"1m 5s\"\n\
          ambiguous_calls = \"last_active\"\nlog = \"warn,bridge=debug\"\n\
          [[clients]]\nname = \"mine*\"\nmax_result_bytes = 5\nmax_image_edge = 6\npatience = \"90s\"\n",
     );
-    let first = said(with(&path, "--print-config").await);
-    let second = said(with(&file(&folder, &first), "--print-config").await);
-    assert_eq!(settings(&first), settings(&second));
-    for line in [
+    let first = stdout_of(run_with(&path, "--print-config").await);
+    let second = stdout_of(run_with(&write_config(&folder, &first), "--print-config").await);
+    assert_eq!(strip_comments(&first), strip_comments(&second));
+    let lines = [
         "max_calls = 5",
         "name = \"mine*\"",
         "patience = \"1m 30s\"",
         "log = \"warn,bridge=debug\"",
-    ] {
-        assert!(
-            settings(&second).lines().any(|set| set == line),
-            "{line} is not in\n{second}"
-        );
-    }
-    let defaults = said(program().arg("--print-config").output().await.unwrap());
-    let again = said(with(&file(&folder, &defaults), "--print-config").await);
-    assert_eq!(settings(&defaults), settings(&again));
+    ];
+    assert_has_lines(&strip_comments(&second), &lines);
+    let defaults = stdout_of(
+        bridge_program()
+            .arg("--print-config")
+            .output()
+            .await
+            .unwrap(),
+    );
+    let reprinted = stdout_of(run_with(&write_config(&folder, &defaults), "--print-config").await);
+    assert_eq!(strip_comments(&defaults), strip_comments(&reprinted));
 }
 
 #[tokio::test]
@@ -117,31 +120,29 @@ async fn secrets_are_redacted_whatever_their_source() {
     let folder = TempDir::new().unwrap();
     let secret = "hush-hush-hush-hush-hush-hush-hush";
     let url = format!("https://id.example/jwks?key={secret}");
-    let path = file(
+    let path = write_config(
         &folder,
         &format!("state_key = \"{secret}\"\njwks_url = \"{url}\"\n"),
     );
-    let output = program()
+    let output = bridge_program()
         .env("MCP_WEB_TOKENS", secret)
         .arg("--config")
         .arg(&path)
         .args(["--jwt-secret", secret, "--print-config"])
         .output();
-    let printed = said(output.await.unwrap());
+    let printed = stdout_of(output.await.unwrap());
     assert!(!printed.contains("hush"), "{printed}");
-    for line in [
+    let lines = [
         "# tokens is set and not shown, from MCP_WEB_TOKENS",
         "# jwt_secret is set and not shown, from --jwt-secret",
         &format!("# state_key is set and not shown, from {}", path.display()),
         &format!("# jwks_url is set and not shown, from {}", path.display()),
-    ] {
-        assert!(
-            printed.lines().any(|printed| printed == line),
-            "{line} is not in\n{printed}"
-        );
-    }
-    let short = program().env("MCP_WEB_STATE_KEY", "hush-hush").output();
-    let error = complaint(short.await.unwrap());
+    ];
+    assert_has_lines(&printed, &lines);
+    let too_short = bridge_program()
+        .env("MCP_WEB_STATE_KEY", "hush-hush")
+        .output();
+    let error = stderr_of(too_short.await.unwrap());
     assert!(
         error.contains("--state-key") && error.contains("32 characters"),
         "{error}"
@@ -152,28 +153,34 @@ async fn secrets_are_redacted_whatever_their_source() {
 #[tokio::test]
 async fn check_config_summarizes_a_valid_configuration() {
     let folder = TempDir::new().unwrap();
-    let path = file(
+    let path = write_config(
         &folder,
         &format!(
             "bind = \"0.0.0.0:3001\"\ntokens = [\"{TOKEN}\"]\nallowed_origins = [\"https://app.example.com\"]\n"
         ),
     );
-    let good = said(with(&path, "--check-config").await);
+    let summary = stdout_of(run_with(&path, "--check-config").await);
     assert_eq!(
-        good,
+        summary,
         "configuration is good\naddress: 0.0.0.0:3001\nhosts: loopback\n\
          pages: https://app.example.com, and the bridge's own\ntokens: 1 that are listed\n"
     );
-    let signed = file(
+    let signed = write_config(
         &folder,
         "jwt_secret = \"hush-hush-hush-hush-hush-hush-hush\"\njwt_issuer = \"https://id.example\"\n\
          jwt_audience = [\"mcp-web\"]\njwks_url = \"https://user:hush@id.example/jwks\"\n",
     );
-    let good = said(with(&signed, "--check-config").await);
+    let summary = stdout_of(run_with(&signed, "--check-config").await);
     let tokens = "tokens: signed ones of https://id.example for mcp-web, checked with a secret and \
                   the keys at a URL with credentials\n";
-    assert!(good.ends_with(tokens), "{good}");
-    let defaults = said(program().arg("--check-config").output().await.unwrap());
+    assert!(summary.ends_with(tokens), "{summary}");
+    let defaults = stdout_of(
+        bridge_program()
+            .arg("--check-config")
+            .output()
+            .await
+            .unwrap(),
+    );
     assert!(
         defaults.contains("tokens: any that a page makes itself"),
         "{defaults}"
@@ -215,14 +222,14 @@ async fn check_config_reports_the_same_errors_as_startup() {
         ),
     ];
     for (text, reason) in cases {
-        let path = file(&folder, &text);
-        let checked = complaint(with(&path, "--check-config").await);
+        let path = write_config(&folder, &text);
+        let checked = stderr_of(run_with(&path, "--check-config").await);
         assert!(checked.contains(reason), "{text}: {checked}");
-        let start = program().arg("--config").arg(&path).output();
-        let started = complaint(start.await.unwrap());
+        let start = bridge_program().arg("--config").arg(&path).output();
+        let started = stderr_of(start.await.unwrap());
         assert!(started.contains(reason), "{text}: {started}");
     }
-    let error = complaint(with(&absent, "--check-config").await);
+    let error = stderr_of(run_with(&absent, "--check-config").await);
     assert!(
         error.contains("absent: the configuration file cannot be read"),
         "{error}"

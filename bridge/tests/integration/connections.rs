@@ -1,5 +1,5 @@
-//! Connections are counted and timed, and a program hears on the short way what a page hears on the
-//! long one.
+//! Limits and timeouts of connections, and the shorter route of requests without an `Origin`, which
+//! must give the same responses as the route that browsers take.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,35 +11,36 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::kit::{
-    Page, TOKEN, http_client, start_bridge, start_bridge_with, test_config, with_deadline,
+    Page, TOKEN, echo_tool, http_client, start_bridge, start_bridge_with, test_config,
+    with_deadline,
 };
 
-async fn connected(bridge: &ServerHandle) -> TcpStream {
+async fn connect(bridge: &ServerHandle) -> TcpStream {
     TcpStream::connect(bridge.local_addr()).await.unwrap()
 }
 
-/// What the bridge says until it closes.
-async fn rest(mut socket: TcpStream) -> String {
-    let mut said = Vec::new();
-    // A connection that is refused may be reset after the words.
-    let _ = with_deadline("end", socket.read_to_end(&mut said)).await;
-    String::from_utf8(said).unwrap()
+/// Reads until the bridge closes the connection.
+async fn read_to_end(mut socket: TcpStream) -> String {
+    let mut response = Vec::new();
+    // A rejected connection may be reset after the response.
+    let _ = with_deadline("end of the connection", socket.read_to_end(&mut response)).await;
+    String::from_utf8(response).unwrap()
 }
 
-/// One request on a connection that stays open.
-async fn asked(socket: &mut TcpStream) -> String {
+/// Sends one request on a connection that stays open, and returns the response.
+async fn get_health(socket: &mut TcpStream) -> String {
     let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
     socket.write_all(request).await.unwrap();
-    let mut said = String::new();
-    while !said.ends_with("ok") {
-        let mut more = [0; 1024];
-        let read = with_deadline("answer", socket.read(&mut more))
+    let mut response = String::new();
+    while !response.ends_with("ok") {
+        let mut chunk = [0; 1024];
+        let read = with_deadline("response", socket.read(&mut chunk))
             .await
             .unwrap();
-        assert_ne!(read, 0, "{said}");
-        said += std::str::from_utf8(&more[..read]).unwrap();
+        assert_ne!(read, 0, "{response}");
+        response += std::str::from_utf8(&chunk[..read]).unwrap();
     }
-    said
+    response
 }
 
 #[tokio::test]
@@ -49,30 +50,30 @@ async fn connections_over_the_limit_are_rejected_until_another_closes() {
         ..test_config()
     };
     let bridge = start_bridge_with(config).await;
-    // A page's socket keeps its place.
+    // The socket of a page takes one of the two slots.
     let page = Page::connect(&bridge, "s", TOKEN).await;
-    let mut first = connected(&bridge).await;
-    assert!(asked(&mut first).await.starts_with("HTTP/1.1 200"));
-    let refused = rest(connected(&bridge).await).await;
-    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
-    assert!(refused.contains("max_connections"), "{refused}");
-    let length = refused.split_once("\r\n\r\n").unwrap().1.len();
-    assert!(refused.contains(&format!("content-length: {length}\r\n")));
+    let mut first = connect(&bridge).await;
+    assert!(get_health(&mut first).await.starts_with("HTTP/1.1 200"));
+    let rejected = read_to_end(connect(&bridge).await).await;
+    assert!(rejected.starts_with("HTTP/1.1 503"), "{rejected}");
+    assert!(rejected.contains("max_connections"), "{rejected}");
+    let length = rejected.split_once("\r\n\r\n").unwrap().1.len();
+    assert!(rejected.contains(&format!("content-length: {length}\r\n")));
 
     drop(page);
-    let again = with_deadline("place", async {
+    let accepted = with_deadline("free slot", async {
         loop {
-            let mut socket = connected(&bridge).await;
+            let mut socket = connect(&bridge).await;
             let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
             socket.write_all(request).await.unwrap();
-            let said = rest(socket).await;
-            if said.ends_with("ok") {
-                break said;
+            let response = read_to_end(socket).await;
+            if response.ends_with("ok") {
+                break response;
             }
         }
     });
-    assert!(again.await.starts_with("HTTP/1.1 200"));
-    assert!(asked(&mut first).await.starts_with("HTTP/1.1 200"));
+    assert!(accepted.await.starts_with("HTTP/1.1 200"));
+    assert!(get_health(&mut first).await.starts_with("HTTP/1.1 200"));
 }
 
 #[tokio::test]
@@ -82,42 +83,44 @@ async fn a_connection_without_a_complete_request_head_times_out() {
         ..test_config()
     };
     let bridge = start_bridge_with(config).await;
-    let silent = connected(&bridge).await;
-    let mut slow = connected(&bridge).await;
+    let silent = connect(&bridge).await;
+    let mut slow = connect(&bridge).await;
     slow.write_all(b"GET /healthz HTTP/1.1\r\nhost: loc")
         .await
         .unwrap();
-    let mut idle = connected(&bridge).await;
-    assert!(asked(&mut idle).await.starts_with("HTTP/1.1 200"));
+    let mut idle = connect(&bridge).await;
+    assert!(get_health(&mut idle).await.starts_with("HTTP/1.1 200"));
     for socket in [silent, slow, idle] {
-        let said = rest(socket).await;
+        let response = read_to_end(socket).await;
         assert!(
-            said.is_empty() || said.starts_with("HTTP/1.1 408"),
-            "{said}"
+            response.is_empty() || response.starts_with("HTTP/1.1 408"),
+            "{response}"
         );
     }
-    // The socket of a page has times of its own.
+    // The timeout does not apply to the socket of a page.
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
-    rest(connected(&bridge).await).await;
+    read_to_end(connect(&bridge).await).await;
     page.register(&[json!({ "name": "still" })]).await;
 }
 
 #[tokio::test]
 async fn a_request_head_over_the_limit_is_431() {
     let bridge = start_bridge().await;
-    let mut socket = connected(&bridge).await;
+    let mut socket = connect(&bridge).await;
     let head = format!(
         "GET /healthz HTTP/1.1\r\nhost: localhost\r\nlarge: {}\r\n",
         "x".repeat(70_000)
     );
-    // The bridge does not read to the end.
+    // The bridge does not read the whole head.
     let _ = socket.write_all(head.as_bytes()).await;
-    let said = rest(socket).await;
-    assert!(said.starts_with("HTTP/1.1 431"), "{said}");
+    let response = read_to_end(socket).await;
+    assert!(response.starts_with("HTTP/1.1 431"), "{response}");
 }
 
-/// What is heard of a request, without what is for browsers only.
-async fn heard(request: reqwest::RequestBuilder) -> (u16, BTreeMap<String, String>, Value) {
+/// Status, headers and body of a response, without the headers for browsers only.
+async fn response_parts(
+    request: reqwest::RequestBuilder,
+) -> (u16, BTreeMap<String, String>, Value) {
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
     let for_browsers = |name: &str| name.starts_with("access-control-") || name == "vary";
@@ -142,9 +145,7 @@ async fn requests_with_and_without_an_origin_get_the_same_response() {
         ..test_config()
     };
     let bridge = start_bridge_with(config).await;
-    let tool = json!({ "name": "echo", "inputSchema": { "type": "object",
-        "properties": { "n": { "type": "integer" } } } });
-    let mut page = Page::with_tools(&bridge, "s", &[tool]).await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let call = |input: Value| json!({ "toolName": "echo", "toolInput": input }).to_string();
     let rpc = |method: &str| json!({ "jsonrpc": "2.0", "id": 1, "method": method }).to_string();
     let bodies = [
@@ -180,10 +181,14 @@ async fn requests_with_and_without_an_origin_get_the_same_response() {
                         };
                         request.body(body.clone())
                     };
-                    let program = heard(request()).await;
-                    let browser = heard(request().header("origin", "http://localhost:1")).await;
-                    assert_eq!(program, browser, "{method} {path} {host} {body:.100}");
-                    statuses.insert(program.0);
+                    let without_origin = response_parts(request()).await;
+                    let with_origin =
+                        response_parts(request().header("origin", "http://localhost:1")).await;
+                    assert_eq!(
+                        without_origin, with_origin,
+                        "{method} {path} {host} {body:.100}"
+                    );
+                    statuses.insert(without_origin.0);
                 }
             }
         }
@@ -194,11 +199,9 @@ async fn requests_with_and_without_an_origin_get_the_same_response() {
     );
 
     // A call that reaches the page.
-    let answers = async {
+    let handler = async {
         for _ in 0..2 {
-            let call = page.recv_call().await;
-            page.respond(&call, json!({ "n": 1.5, "text": "\"é\"" }))
-                .await;
+            page.serve_call(json!({ "n": 1.5, "text": "\"é\"" })).await;
         }
     };
     let calls = async {
@@ -208,10 +211,10 @@ async fn requests_with_and_without_an_origin_get_the_same_response() {
                 .bearer_auth(TOKEN)
                 .body(call(json!({ "n": 1 })))
         };
-        let program = heard(request()).await;
-        let browser = heard(request().header("origin", "http://localhost:1")).await;
-        assert_eq!(program, browser);
-        assert_eq!(program.2["structuredContent"]["n"], 1.5);
+        let without_origin = response_parts(request()).await;
+        let with_origin = response_parts(request().header("origin", "http://localhost:1")).await;
+        assert_eq!(without_origin, with_origin);
+        assert_eq!(without_origin.2["structuredContent"]["n"], 1.5);
         let foreign = request()
             .header("origin", "https://evil.example")
             .send()
@@ -219,5 +222,5 @@ async fn requests_with_and_without_an_origin_get_the_same_response() {
             .unwrap();
         assert_eq!(foreign.status(), 403);
     };
-    tokio::join!(answers, calls);
+    tokio::join!(handler, calls);
 }

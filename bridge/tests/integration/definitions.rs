@@ -1,4 +1,5 @@
-//! What a page registers and answers comes out of the door as it went in.
+//! Definitions, arguments and results pass through the bridge unchanged, and invalid definitions are
+//! rejected one by one.
 
 use std::sync::Arc;
 
@@ -14,23 +15,14 @@ use crate::kit::*;
 const DEFINITIONS: usize = 100;
 const RESULTS: usize = 40;
 
-/// The same ones in each run.
-fn some<T>(count: usize, strategy: impl Strategy<Value = T>) -> Vec<T> {
+/// Generates this many values, the same ones in each run.
+fn sample<T>(count: usize, strategy: impl Strategy<Value = T>) -> Vec<T> {
     let mut runner = TestRunner::deterministic();
     let mut next = || strategy.new_tree(&mut runner).unwrap().current();
     (0..count).map(|_| next()).collect()
 }
 
-async fn get_tools(bridge: &bridge::ServerHandle) -> Vec<Value> {
-    let request = http_client()
-        .get(format!("{}/tools", bridge.url()))
-        .bearer_auth(TOKEN);
-    let answer = with_deadline("list", request.send()).await.unwrap();
-    let mut answer: Value = answer.json().await.unwrap();
-    serde_json::from_value(answer["tools"].take()).unwrap()
-}
-
-fn without_session(mut tool: Value) -> Value {
+fn without_session_id(mut tool: Value) -> Value {
     let properties = tool.pointer_mut("/inputSchema/properties").unwrap();
     properties
         .as_object_mut()
@@ -39,7 +31,7 @@ fn without_session(mut tool: Value) -> Value {
     tool
 }
 
-fn named<'a>(tools: &'a [Value], name: &Value) -> &'a Value {
+fn find_tool<'a>(tools: &'a [Value], name: &Value) -> &'a Value {
     let found = tools.iter().find(|tool| tool["name"] == *name);
     found.unwrap_or_else(|| panic!("{name} is not listed"))
 }
@@ -47,7 +39,7 @@ fn named<'a>(tools: &'a [Value], name: &Value) -> &'a Value {
 #[tokio::test]
 async fn registered_definitions_are_listed_unchanged() {
     let bridge = start_bridge().await;
-    let definitions: Vec<Value> = some(DEFINITIONS, any_tool())
+    let definitions: Vec<Value> = sample(DEFINITIONS, any_tool())
         .into_iter()
         .enumerate()
         .map(|(n, mut tool)| {
@@ -59,15 +51,16 @@ async fn registered_definitions_are_listed_unchanged() {
     let answer = page.register(&definitions).await;
     assert!(answer.errors.is_empty(), "{:?}", answer.errors);
 
-    let plain = get_tools(&bridge).await;
+    let over_rest = get_json(&bridge, "/tools").await;
+    let over_rest = over_rest["tools"].as_array().unwrap();
     let client = McpClient::connect(&bridge, TOKEN).await;
     let listed = client.request("tools/list", json!({})).await;
     let listed = listed["result"]["tools"].as_array().unwrap();
     for definition in &definitions {
         let name = &definition["name"];
-        let whole = without_session(named(&plain, name).clone());
-        assert_eq!(whole.to_string(), definition.to_string());
-        let tool = without_session(named(listed, name).clone());
+        let complete = without_session_id(find_tool(over_rest, name).clone());
+        assert_eq!(complete.to_string(), definition.to_string());
+        let tool = without_session_id(find_tool(listed, name).clone());
         for field in [
             "title",
             "description",
@@ -81,7 +74,7 @@ async fn registered_definitions_are_listed_unchanged() {
                 "{field}"
             );
         }
-        // rmcp writes the fields of these in its own order.
+        // rmcp serializes the members of these in its own order.
         for field in ["annotations", "icons"] {
             assert_eq!(tool[field], definition[field], "{field}");
         }
@@ -93,15 +86,11 @@ async fn arguments_and_results_arrive_unchanged() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[json!({ "name": "any" })]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let objects = some(2 * RESULTS, any_object());
+    let objects = sample(2 * RESULTS, any_object());
     for pair in objects.chunks(2) {
         let (arguments, result) = (&pair[0], &pair[1]);
-        let serve = async {
-            let call = page.recv_call().await;
-            page.respond(&call, result.clone()).await;
-            call
-        };
-        let (answer, call) = join(client.call("any", arguments.clone()), serve).await;
+        let handler = page.serve_call(result.clone());
+        let (answer, call) = join(client.call("any", arguments.clone()), handler).await;
         assert_eq!(call.tool_input.get(), arguments.to_string());
         let answer = &answer["result"];
         assert_eq!(answer["structuredContent"].to_string(), result.to_string());
@@ -181,7 +170,7 @@ async fn tools_whose_published_names_collide_are_rejected() {
         answer.errors
     );
 
-    // The other way round, and each may still be registered anew.
+    // Tools whose names do not collide can be registered together, and again.
     page.register(&[
         json!({ "name": "x_12345678" }),
         json!({ "name": "add card" }),
@@ -203,16 +192,16 @@ async fn root_unions_are_listed_only_for_clients_that_accept_them() {
     let older = McpClient::connect(&bridge, TOKEN).await;
     let listed = older.request("tools/list", json!({})).await;
     let listed = listed["result"]["tools"].as_array().unwrap();
-    let shown = &named(listed, &json!("find"))["inputSchema"];
+    let shown = &find_tool(listed, &json!("find"))["inputSchema"];
     assert!(shown.get("oneOf").is_none(), "{shown}");
     assert_eq!(shown["properties"]["name"], json!({ "type": "string" }));
 
-    let newer = crate::mcp::stateless(&bridge, "tools/list", json!({}));
-    let listed = rpc_response(with_deadline("list", newer.send()).await.unwrap()).await;
+    let newer = StatelessClient::new(&bridge);
+    let listed = newer.request("tools/list", json!({})).await;
     let listed = listed["result"]["tools"].as_array().unwrap();
-    let shown = &named(listed, &json!("find"))["inputSchema"];
+    let shown = &find_tool(listed, &json!("find"))["inputSchema"];
     assert_eq!(shown["oneOf"], schema["oneOf"]);
 
-    let (_, refused) = post_tool_call(&bridge, "find", json!({ "id": 1, "name": "x" })).await;
-    assert!(result_text(&refused).contains("/oneOf"), "{refused}");
+    let (_, rejected) = post_tool_call(&bridge, "find", json!({ "id": 1, "name": "x" })).await;
+    assert!(result_text(&rejected).contains("/oneOf"), "{rejected}");
 }

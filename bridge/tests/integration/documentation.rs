@@ -1,4 +1,5 @@
-//! What docs/configuration.md says of settings and limits is so, and every limit has its test.
+//! `docs/configuration.md` states the settings and limits that the source has, and names an existing
+//! test for every limit.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,34 +8,35 @@ use std::sync::LazyLock;
 
 const DOCUMENT: &str = include_str!("../../../docs/configuration.md");
 
-/// A row of the table of limits.
+/// A row of a table of limits.
 struct Limit {
     key: &'static str,
     default: &'static str,
-    over: &'static str,
+    over_limit: &'static str,
     tests: Vec<&'static str>,
 }
 
 fn section(heading: &str) -> &'static str {
-    let from = DOCUMENT.split_once(heading).unwrap().1;
-    from.split("\n#").next().unwrap()
+    let rest = DOCUMENT.split_once(heading).unwrap().1;
+    rest.split("\n#").next().unwrap()
 }
 
 fn rows(section: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     let rows = section.lines().filter(|line| line.starts_with("| "));
     let cells = |row: &'static str| row.trim_matches('|').split('|').map(str::trim).collect();
-    // The first one names the columns.
+    // The first row has the titles of the columns.
     rows.map(cells).skip(1)
 }
 
-fn code(cell: &'static str) -> &'static str {
+fn strip_backticks(cell: &'static str) -> &'static str {
     cell.trim_matches('`')
 }
 
-/// Keys with their defaults.
+/// The documented keys with their defaults.
 fn settings() -> Vec<(&'static str, &'static str)> {
     let rows = rows(section("\n## Settings\n"));
-    rows.map(|row| (code(row[0]), code(row[1]))).collect()
+    rows.map(|row| (strip_backticks(row[0]), strip_backticks(row[1])))
+        .collect()
 }
 
 fn limits() -> Vec<Limit> {
@@ -45,15 +47,15 @@ fn limits() -> Vec<Limit> {
     let rows = rows.filter(|row| !row[0].starts_with("**"));
     let limit = |row: Vec<&'static str>| Limit {
         key: row[1],
-        default: code(row[2]),
-        over: row[3],
-        tests: row[4].split(", ").map(code).collect(),
+        default: strip_backticks(row[2]),
+        over_limit: row[3],
+        tests: row[4].split(", ").map(strip_backticks).collect(),
     };
     rows.map(limit).collect()
 }
 
-/// What the program itself says its keys and their defaults are.
-fn real_settings() -> BTreeMap<String, String> {
+/// The keys and defaults that the program prints.
+fn printed_settings() -> BTreeMap<String, String> {
     let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
     let output = program.env_clear().arg("--print-config").output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
@@ -73,15 +75,15 @@ fn every_setting_is_documented_once_with_its_default() {
     let mut documented = settings();
     let limits = limits();
     let keys = limits.iter().filter(|limit| !limit.key.contains(' '));
-    documented.extend(keys.map(|limit| (code(limit.key), limit.default)));
+    documented.extend(keys.map(|limit| (strip_backticks(limit.key), limit.default)));
     documented.sort_unstable();
     let documented: Vec<_> = documented
         .into_iter()
         .map(|(key, default)| (key.to_owned(), default.to_owned()))
         .collect();
-    let real: Vec<_> = real_settings().into_iter().collect();
-    assert!(real.len() > 50, "{real:?}");
-    assert_eq!(documented, real);
+    let expected: Vec<_> = printed_settings().into_iter().collect();
+    assert!(expected.len() > 50, "{expected:?}");
+    assert_eq!(documented, expected);
 }
 
 #[test]
@@ -89,7 +91,7 @@ fn every_limit_documents_what_happens_above_it() {
     let limits = limits();
     assert!(limits.len() > 50);
     for limit in limits {
-        assert!(!limit.over.is_empty(), "{}", limit.key);
+        assert!(!limit.over_limit.is_empty(), "{}", limit.key);
     }
 }
 
@@ -99,11 +101,11 @@ fn every_fixed_limit_matches_its_source_constant() {
         let Some((file, name)) = constant(&limit) else {
             continue;
         };
-        let declares = format!("const {name}: ");
+        let declaration = format!("const {name}: ");
         let values: Vec<_> = sources(file)
             .iter()
             .filter_map(|text| {
-                let (_, declared) = text.split_once(&declares)?;
+                let (_, declared) = text.split_once(&declaration)?;
                 let value = declared.split_once(" = ")?.1.split_once(';')?.0;
                 Some(value.to_owned())
             })
@@ -115,13 +117,13 @@ fn every_fixed_limit_matches_its_source_constant() {
     }
 }
 
-/// The file and the name of the constant that is the limit, or its default.
+/// The file and the name of the constant with the limit or its default.
 fn constant(limit: &Limit) -> Option<(&'static str, &'static str)> {
     let last = limit.key.split(' ').next_back().unwrap();
-    code(last).split_once("::")
+    strip_backticks(last).split_once("::")
 }
 
-/// What a constant or a documented default comes to: a number, or milliseconds.
+/// The value of a constant or a documented default: a number, or milliseconds.
 fn number(text: &str) -> u128 {
     let product = |text: &str| -> u128 {
         let factors = text.split('*').map(|factor| factor.trim().replace('_', ""));
@@ -129,14 +131,14 @@ fn number(text: &str) -> u128 {
             .map(|factor| factor.parse::<u128>().unwrap())
             .product()
     };
-    let inside = |text: &str, name: &str| {
+    let argument = |text: &str, name: &str| {
         let text = text.strip_prefix(name)?.strip_suffix(')')?;
         Some(product(text))
     };
-    if let Some(seconds) = inside(text, "Duration::from_secs(") {
+    if let Some(seconds) = argument(text, "Duration::from_secs(") {
         return seconds * 1000;
     }
-    if let Some(milliseconds) = inside(text, "Duration::from_millis(") {
+    if let Some(milliseconds) = argument(text, "Duration::from_millis(") {
         return milliseconds;
     }
     for (unit, milliseconds) in [("days", 86_400_000), ("ms", 1), ("s", 1000)] {
@@ -163,7 +165,7 @@ fn every_limit_names_an_existing_test() {
     }
 }
 
-/// Whether what stands before a function makes it a test.
+/// Whether the text before a function ends with the attribute of a test.
 fn is_test(before: &str) -> bool {
     let attributes = before.rsplit("\n\n").next().unwrap_or_default();
     attributes.contains("#[test]") || attributes.contains("#[tokio::test")
@@ -177,7 +179,7 @@ fn every_configuration_file_in_the_guides_is_valid() {
         .flat_map(|guide| guide.split("```toml\n").skip(1));
     let folder = tempfile::TempDir::new().unwrap();
     let path = folder.path().join("bridge.toml");
-    let mut read = 0;
+    let mut valid = 0;
     for block in blocks {
         std::fs::write(&path, block.split("```").next().unwrap()).unwrap();
         let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
@@ -188,13 +190,13 @@ fn every_configuration_file_in_the_guides_is_valid() {
             "{}",
             String::from_utf8_lossy(&output.stderr)
         );
-        read += 1;
+        valid += 1;
     }
-    assert_eq!(read, 3);
+    assert_eq!(valid, 3);
 }
 
-/// The source files of the workspace whose path ends so.
-fn sources(end: &str) -> Vec<String> {
+/// The source files of the workspace whose path ends with `suffix`.
+fn sources(suffix: &str) -> Vec<String> {
     static FILES: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut files = Vec::new();
@@ -203,7 +205,7 @@ fn sources(end: &str) -> Vec<String> {
         }
         files
     });
-    let files = FILES.iter().filter(|file| file.ends_with(end));
+    let files = FILES.iter().filter(|file| file.ends_with(suffix));
     files
         .map(|file| std::fs::read_to_string(file).unwrap())
         .collect()

@@ -1,4 +1,4 @@
-//! Signed tokens: who may do what, with which keys, until when.
+//! Signed tokens: their verification, scopes, keys and expiry.
 
 mod access_control;
 mod algorithms;

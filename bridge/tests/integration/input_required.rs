@@ -1,5 +1,5 @@
-//! A handler asks the client behind its call, in MCP 2026-07-28: the client hears what it must
-//! answer as the result, and sends the request again with the answers.
+//! Requests of a handler to the client that called it, in MCP 2026-07-28: the result of the call is
+//! `input_required` and lists them, and the client retries the call with its responses.
 
 use std::time::Duration;
 
@@ -8,101 +8,91 @@ use bridge_protocol::{BridgeToPage, Kind};
 use serde_json::{Value, json};
 
 use crate::kit::*;
-use crate::mcp::stateless_with;
 
-async fn send(bridge: &ServerHandle, method: &str, params: Value) -> Value {
-    let able = json!({ "elicitation": {} });
-    let request = stateless_with(bridge, method, params, able);
-    rpc_response(with_deadline("answer", request.send()).await.unwrap()).await
+/// A client that supports elicitation.
+fn eliciting_client(bridge: &ServerHandle) -> StatelessClient<'_> {
+    StatelessClient::with_capabilities(bridge, json!({ "elicitation": {} }))
 }
 
-async fn call(bridge: &ServerHandle, more: Value) -> Value {
-    let mut params = json!({ "name": "echo", "arguments": {} });
-    for (key, value) in more.as_object().unwrap() {
-        params[key] = value.clone();
-    }
-    send(bridge, "tools/call", params).await
+/// Calls `echo`, with further members in `params`.
+async fn call(bridge: &ServerHandle, members: Value) -> Value {
+    let params = with_members(json!({ "name": "echo", "arguments": {} }), members);
+    eliciting_client(bridge).request("tools/call", params).await
 }
 
-async fn ask(page: &mut Page, call: &str, keys: &[&str]) {
-    let requests: Vec<_> = keys.iter().map(|key| question(key)).collect();
+/// Sends an elicitation request for each key.
+async fn send_client_requests(page: &mut Page, call: &str, keys: &[&str]) {
+    let requests: Vec<_> = keys.iter().map(|key| elicitation(key)).collect();
     page.send_json(json!({ "type": "client-requests", "requestId": call, "requests": requests }))
         .await;
 }
 
-fn question(key: &str) -> Value {
+fn elicitation(key: &str) -> Value {
     json!({ "key": key, "method": "elicitation/create", "params": { "message": key,
         "requestedSchema": { "type": "object", "properties": { "v": { "type": "string" } } } } })
 }
 
-fn says(value: &str) -> Value {
+fn accepted(value: &str) -> Value {
     json!({ "action": "accept", "content": { "v": value } })
 }
 
-/// The values that the page hears, by key.
-async fn heard(page: &mut Page) -> Vec<(String, String)> {
-    let heard = page
-        .recv_matching(|message| match message {
-            BridgeToPage::ClientResponses(heard) => Some(heard.responses),
-            _ => None,
-        })
-        .await;
+/// The accepted values that the page receives, with their keys.
+async fn recv_values(page: &mut Page) -> Vec<(String, String)> {
+    let responses = page.recv_client_responses().await;
     let value = |response: bridge_protocol::ClientResponse| {
         let result: Value = serde_json::from_str(response.result.unwrap().get()).unwrap();
-        (
-            response.key,
-            result["content"]["v"].as_str().unwrap().to_owned(),
-        )
+        let value = result["content"]["v"].as_str().unwrap();
+        (response.key, value.to_owned())
     };
-    heard.into_iter().map(value).collect()
+    responses.into_iter().map(value).collect()
 }
 
-/// The first round: the call that waits in the page, and what the client heard.
-async fn first_round(bridge: &ServerHandle, page: &mut Page, keys: &[&str]) -> (String, Value) {
+/// Starts a call whose handler requests these keys. Returns the id of the call, which waits in the
+/// page, and the result with `input_required`.
+async fn start_call(bridge: &ServerHandle, page: &mut Page, keys: &[&str]) -> (String, Value) {
     let handler = async {
-        let called = page.recv_call().await;
-        ask(page, called.request_id.as_str(), keys).await;
-        called.request_id.0
+        let call = page.recv_call().await;
+        send_client_requests(page, call.request_id.as_str(), keys).await;
+        call.request_id.0
     };
-    let (answer, call) = tokio::join!(call(bridge, json!({})), handler);
+    let (answer, id) = tokio::join!(call(bridge, json!({})), handler);
     assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
-    (call, answer["result"].clone())
+    (id, answer["result"].clone())
 }
 
 #[tokio::test]
 async fn a_retried_call_continues_where_it_waited() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let (id, round) = first_round(&bridge, &mut page, &["a", "b"]).await;
-    let asked = round["inputRequests"].as_object().unwrap();
-    assert_eq!(asked.len(), 2);
-    assert_eq!(asked["a"]["method"], "elicitation/create");
-    assert_eq!(asked["a"]["params"]["message"], "a");
+    let (id, result) = start_call(&bridge, &mut page, &["a", "b"]).await;
+    let requests = result["inputRequests"].as_object().unwrap();
+    assert_eq!(requests.len(), 2);
+    assert_eq!(requests["a"]["method"], "elicitation/create");
+    assert_eq!(requests["a"]["params"]["message"], "a");
 
-    // The second round answers one; the other is asked again.
-    let state = &round["requestState"];
-    let some =
-        json!({ "requestState": state, "inputResponses": { "a": says("1"), "x": says("-") } });
-    let (again, values) = tokio::join!(call(&bridge, some), heard(&mut page));
+    // The first retry has one of the two responses, so the other one is requested again.
+    let state = &result["requestState"];
+    let first = json!({ "requestState": state, "inputResponses": { "a": accepted("1"), "x": accepted("-") } });
+    let (retried, values) = tokio::join!(call(&bridge, first), recv_values(&mut page));
     assert_eq!(values, [("a".to_owned(), "1".to_owned())]);
-    let asked = again["result"]["inputRequests"].as_object().unwrap();
-    assert_eq!(asked.keys().collect::<Vec<_>>(), ["b"]);
-    assert_ne!(&again["result"]["requestState"], state);
+    let requests = retried["result"]["inputRequests"].as_object().unwrap();
+    assert_eq!(requests.keys().collect::<Vec<_>>(), ["b"]);
+    assert_ne!(&retried["result"]["requestState"], state);
 
-    let state = &again["result"]["requestState"];
-    let rest = json!({ "requestState": state, "inputResponses": { "b": says("2") } });
+    let state = &retried["result"]["requestState"];
+    let second = json!({ "requestState": state, "inputResponses": { "b": accepted("2") } });
     let handler = async {
-        let values = heard(&mut page).await;
+        let values = recv_values(&mut page).await;
         page.respond_to(&id.as_str().into(), json!(values[0].1))
             .await;
     };
-    let (done, ()) = tokio::join!(call(&bridge, rest.clone()), handler);
-    assert_eq!(result_text(&done["result"]), "2");
+    let (answer, ()) = tokio::join!(call(&bridge, second.clone()), handler);
+    assert_eq!(result_text(&answer["result"]), "2");
 
-    // A round is good once.
-    let twice = call(&bridge, rest).await;
-    assert_eq!(twice["error"]["code"], -32602, "{twice}");
-    assert_eq!(twice["error"]["data"]["code"], "RequestStateInvalid");
+    // A request state is valid once.
+    let repeated = call(&bridge, second).await;
+    assert_eq!(repeated["error"]["code"], -32602, "{repeated}");
+    assert_eq!(repeated["error"]["data"]["code"], "RequestStateInvalid");
 }
 
 #[tokio::test]
@@ -110,14 +100,14 @@ async fn responses_sent_in_advance_are_matched_by_key() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let handler = async {
-        let called = page.recv_call().await;
-        ask(&mut page, called.request_id.as_str(), &["a"]).await;
-        let values = heard(&mut page).await;
-        page.respond(&called, json!(values[0].1)).await;
+        let call = page.recv_call().await;
+        send_client_requests(&mut page, call.request_id.as_str(), &["a"]).await;
+        let values = recv_values(&mut page).await;
+        page.respond(&call, json!(values[0].1)).await;
     };
-    let early = json!({ "inputResponses": { "a": says("early") } });
-    let (done, ()) = tokio::join!(call(&bridge, early), handler);
-    assert_eq!(result_text(&done["result"]), "early");
+    let early = json!({ "inputResponses": { "a": accepted("early") } });
+    let (answer, ()) = tokio::join!(call(&bridge, early), handler);
+    assert_eq!(result_text(&answer["result"]), "early");
 }
 
 #[tokio::test]
@@ -125,32 +115,32 @@ async fn a_request_state_is_valid_only_for_its_token_and_request() {
     let bridge = start_bridge().await;
     let other = json!({ "name": "other" });
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), other]).await;
-    let (_, round) = first_round(&bridge, &mut page, &["a"]).await;
-    let state = round["requestState"].as_str().unwrap();
-    let answers = json!({ "a": says("1") });
+    let (_, result) = start_call(&bridge, &mut page, &["a"]).await;
+    let state = result["requestState"].as_str().unwrap();
+    let answers = json!({ "a": accepted("1") });
     let changed = format!("{state}-TAMPERED");
     let cases = [
         json!({ "name": "echo", "requestState": changed, "inputResponses": answers }),
         json!({ "name": "other", "requestState": state, "inputResponses": answers }),
         json!({ "name": "echo", "requestState": "", "inputResponses": answers }),
     ];
+    let client = eliciting_client(&bridge);
     for params in cases {
-        let refused = send(&bridge, "tools/call", params).await;
-        assert_eq!(refused["error"]["code"], -32602, "{refused}");
-        assert_eq!(refused["error"]["data"]["code"], "RequestStateInvalid");
+        let rejected = client.request("tools/call", params).await;
+        assert_eq!(rejected["error"]["code"], -32602, "{rejected}");
+        assert_eq!(rejected["error"]["data"]["code"], "RequestStateInvalid");
     }
     let params = json!({ "name": "echo", "requestState": state, "inputResponses": answers });
-    let request = stateless_with(&bridge, "tools/call", params, json!({ "elicitation": {} }));
-    let foreign = request.build().unwrap();
-    let mut foreign = foreign.try_clone().unwrap();
-    let token = "Bearer another-token-0123456789abcdef".parse().unwrap();
-    foreign.headers_mut().insert("authorization", token);
-    let refused = rpc_response(http_client().execute(foreign).await.unwrap()).await;
-    assert_eq!(refused["error"]["data"]["code"], "RequestStateInvalid");
+    let stranger = StatelessClient {
+        token: OTHER_TOKEN,
+        ..client
+    };
+    let rejected = stranger.request("tools/call", params).await;
+    assert_eq!(rejected["error"]["data"]["code"], "RequestStateInvalid");
 }
 
-/// With a key of its own a bridge refuses a former life's seal; with the configured one it knows
-/// the seal, and says that the call is over. Either way the client hears what to do.
+/// With a generated key, a bridge cannot open the state that it sealed before a restart. With a
+/// configured `state_key` it can, but the call has ended. Either way the error says what to do.
 #[tokio::test]
 async fn a_request_state_from_before_a_restart_is_rejected_with_advice() {
     let key: Option<bridge::Secret> = "a-secret-of-at-least-32-characters".parse().ok();
@@ -161,16 +151,16 @@ async fn a_request_state_from_before_a_restart_is_rejected_with_advice() {
         };
         let former = start_bridge_with(config()).await;
         let mut page = Page::with_tools(&former, "s", &[echo_tool()]).await;
-        let (_, round) = first_round(&former, &mut page, &["a"]).await;
+        let (_, result) = start_call(&former, &mut page, &["a"]).await;
         drop(page);
         former.shutdown().await;
 
         let bridge = start_bridge_with(config()).await;
-        let retry = json!({ "requestState": round["requestState"],
-            "inputResponses": { "a": says("1") } });
-        let refused = call(&bridge, retry).await;
-        assert_eq!(refused["error"]["code"], -32602, "{refused}");
-        let message = refused["error"]["message"].as_str().unwrap();
+        let retry = json!({ "requestState": result["requestState"],
+            "inputResponses": { "a": accepted("1") } });
+        let rejected = call(&bridge, retry).await;
+        assert_eq!(rejected["error"]["code"], -32602, "{rejected}");
+        let message = rejected["error"]["message"].as_str().unwrap();
         assert!(
             message.contains("again without `requestState`"),
             "{message}"
@@ -187,37 +177,26 @@ async fn an_abandoned_call_is_cancelled_after_input_timeout() {
     };
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let (id, _) = first_round(&bridge, &mut page, &["a"]).await;
-    let cancelled = page
-        .recv_matching(|message| match message {
-            BridgeToPage::CallCancel(cancel) => Some(cancel),
-            _ => None,
-        })
-        .await;
-    assert_eq!(cancelled.request_id.0, id);
-    assert!(cancelled.reason.contains("input_timeout"));
-    let (done, ()) = tokio::join!(call(&bridge, json!({})), page.echo_call());
-    assert_eq!(done["result"]["structuredContent"], json!({}));
+    let (id, _) = start_call(&bridge, &mut page, &["a"]).await;
+    let cancel = page.recv_call_cancel().await;
+    assert_eq!(cancel.request_id.0, id);
+    assert!(cancel.reason.contains("input_timeout"));
+    let (answer, ()) = tokio::join!(call(&bridge, json!({})), page.echo_call());
+    assert_eq!(answer["result"]["structuredContent"], json!({}));
 }
 
 #[tokio::test]
 async fn dropping_the_retry_cancels_the_call() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let (id, round) = first_round(&bridge, &mut page, &["a"]).await;
-    let params = json!({ "name": "echo", "requestState": round["requestState"],
-        "inputResponses": { "a": says("1") } });
-    let request = stateless_with(&bridge, "tools/call", params, json!({ "elicitation": {} }));
-    let sent = tokio::spawn(request.send());
-    assert_eq!(heard(&mut page).await.len(), 1);
-    sent.abort();
-    let cancelled = page
-        .recv_matching(|message| match message {
-            BridgeToPage::CallCancel(cancel) => Some(cancel.request_id),
-            _ => None,
-        })
-        .await;
-    assert_eq!(cancelled.0, id);
+    let (id, result) = start_call(&bridge, &mut page, &["a"]).await;
+    let params = json!({ "name": "echo", "requestState": result["requestState"],
+        "inputResponses": { "a": accepted("1") } });
+    let request = eliciting_client(&bridge).build("tools/call", params);
+    let retry = tokio::spawn(request.send());
+    assert_eq!(recv_values(&mut page).await.len(), 1);
+    retry.abort();
+    assert_eq!(page.recv_call_cancel().await.request_id.0, id);
 }
 
 #[tokio::test]
@@ -250,21 +229,23 @@ async fn prompts_and_resources_support_input_required() {
                     _ => None,
                 })
                 .await;
-            ask(&mut page, id.as_str(), &["a"]).await;
+            send_client_requests(&mut page, id.as_str(), &["a"]).await;
             id
         };
-        let (round, id) = tokio::join!(send(&bridge, method, params.clone()), handler);
-        assert_eq!(round["result"]["resultType"], "input_required", "{round}");
-        let mut retry = params;
-        retry["requestState"] = round["result"]["requestState"].clone();
-        retry["inputResponses"] = json!({ "a": says("1") });
+        let client = eliciting_client(&bridge);
+        let (first, id) = tokio::join!(client.request(method, params.clone()), handler);
+        let first = &first["result"];
+        assert_eq!(first["resultType"], "input_required", "{first}");
+        let retry = json!({ "requestState": first["requestState"],
+            "inputResponses": { "a": accepted("1") } });
+        let retry = with_members(params, retry);
         let handler = async {
-            heard(&mut page).await;
+            recv_values(&mut page).await;
             page.respond_to(&id, result.clone()).await;
         };
-        let (done, ()) = tokio::join!(send(&bridge, method, retry), handler);
+        let (answer, ()) = tokio::join!(client.request(method, retry), handler);
         for (key, value) in result.as_object().unwrap() {
-            assert_eq!(&done["result"][key], value, "{done}");
+            assert_eq!(&answer["result"][key], value, "{answer}");
         }
     }
 }
@@ -281,9 +262,8 @@ async fn an_uncaught_missing_capability_is_error_32021() {
             .await;
     };
     let params = json!({ "name": "echo", "arguments": {} });
-    let request = stateless_with(&bridge, "tools/call", params, json!({}));
-    let (response, ()) = tokio::join!(request.send(), handler);
-    let response = response.unwrap();
+    let client = StatelessClient::new(&bridge);
+    let (response, ()) = tokio::join!(client.send("tools/call", params), handler);
     assert_eq!(response.status(), 400);
     let error = rpc_response(response).await["error"].clone();
     assert_eq!(error["code"], -32021);
@@ -293,34 +273,29 @@ async fn an_uncaught_missing_capability_is_error_32021() {
     );
 }
 
-/// What cannot be put into a round fails in the handler; the call does not wait for an answer that
-/// nobody was asked for.
+/// A request that MCP does not allow is not sent to the client, so the call does not wait for a
+/// response.
 #[tokio::test]
 async fn an_invalid_client_request_fails_in_the_handler() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let handler = async {
-        let called = page.recv_call().await;
-        let asked =
+        let call = page.recv_call().await;
+        let invalid =
             json!({ "key": "a", "method": "elicitation/create", "params": { "message": 7 } });
         page.send_json(
-            json!({ "type": "client-requests", "requestId": called.request_id,
-            "requests": [asked] }),
+            json!({ "type": "client-requests", "requestId": call.request_id,
+            "requests": [invalid] }),
         )
         .await;
-        let heard = page
-            .recv_matching(|message| match message {
-                BridgeToPage::ClientResponses(heard) => Some(heard.responses),
-                _ => None,
-            })
-            .await;
-        let error = heard.into_iter().next().unwrap().error.unwrap();
-        page.respond(&called, json!(error.code)).await;
+        let responses = page.recv_client_responses().await;
+        let error = responses[0].error.as_ref().unwrap();
+        page.respond(&call, json!(error.code)).await;
     };
-    let (done, ()) = tokio::join!(call(&bridge, json!({})), handler);
+    let (answer, ()) = tokio::join!(call(&bridge, json!({})), handler);
     assert_eq!(
-        result_text(&done["result"]),
+        result_text(&answer["result"]),
         "ClientRequestFailed",
-        "{done}"
+        "{answer}"
     );
 }

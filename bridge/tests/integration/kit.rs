@@ -1,30 +1,45 @@
-//! A bridge on a free port, a page, and an MCP client of few words.
+//! The kit of all tests: a bridge on a free port, and the peers that connect to it.
 
 mod mcp_client;
 pub(crate) mod mock_agent;
 mod page;
+mod program;
+mod stateless;
 
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use bridge::{App, ClientProfile, Config, Profile, Profiles, ServerHandle};
+use bridge::{App, ClientProfile, Config, Profile, Profiles, ServerHandle, StartError};
 use serde_json::{Value, json};
 
-pub(crate) use mcp_client::{EventStream, McpClient, find_event, rpc_request, rpc_response};
+pub(crate) use mcp_client::{
+    EventStream, McpClient, event_field, initialize_request, rpc_request, rpc_response,
+};
 pub(crate) use page::{Page, Socket, close_going_away, next_frame, raw_json};
+pub(crate) use program::{bridge_program, listening_url};
+pub(crate) use stateless::{
+    STATELESS_REVISION, StatelessClient, stateless_headers, with_client_meta,
+};
 
 pub(crate) const TOKEN: &str = "token-of-the-test-page-0123456789";
+
+/// A valid token that belongs to another realm than [`TOKEN`].
+pub(crate) const OTHER_TOKEN: &str = "token-of-somebody-else-0123456789";
+
+/// The name that the MCP clients of these tests send, unless a test chooses another.
+pub(crate) const CLIENT_NAME: &str = "integration-test";
 
 /// No wait in these tests takes longer unless something is broken.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Waits for something that must happen.
+/// Waits for something that must happen, and panics when it does not happen within [`DEADLINE`].
 pub(crate) async fn with_deadline<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(DEADLINE, future)
         .await
         .unwrap_or_else(|_| panic!("no {what} in time"))
 }
 
+/// The default configuration on a free port of the loopback interface.
 pub(crate) fn test_config() -> Config {
     Config {
         bind: ([127, 0, 0, 1], 0).into(),
@@ -32,9 +47,9 @@ pub(crate) fn test_config() -> Config {
     }
 }
 
-/// What the MCP client of these tests takes.
+/// A configured profile for clients with the name [`CLIENT_NAME`].
 pub(crate) fn test_client_profile(profile: Profile) -> Profiles {
-    let name = "door-test".to_owned();
+    let name = CLIENT_NAME.to_owned();
     Profiles::new(vec![ClientProfile { name, profile }])
 }
 
@@ -46,53 +61,114 @@ pub(crate) async fn start_bridge_with(config: Config) -> ServerHandle {
     bridge::serve(config, App::default()).await.unwrap()
 }
 
-/// One for all tests. It keeps no connection: that would belong to the runtime of one test.
+/// The error with which a bridge with this configuration does not start.
+pub(crate) async fn start_error(config: Config) -> StartError {
+    match bridge::serve(config, App::default()).await {
+        Ok(_) => panic!("the bridge started"),
+        Err(error) => error,
+    }
+}
+
+/// The HTTP client that all tests share. It keeps no connection alive: a connection would belong to
+/// the runtime of one test.
 ///
-/// The bridge's reqwest has TLS: it wants a provider, and making a client reads the system's
-/// certificate authorities.
+/// The reqwest of the bridge has TLS, so it needs a crypto provider, and creating a client reads the
+/// certificate authorities of the system.
 pub(crate) fn http_client() -> reqwest::Client {
     static HTTP: LazyLock<reqwest::Client> = LazyLock::new(|| {
         let provider = rustls::crypto::ring::default_provider();
         provider.install_default().unwrap();
         let builder = reqwest::Client::builder().pool_max_idle_per_host(0);
-        // With the agent in a build, the reqwest that every crate shares undoes compression.
+        // A build that includes the agent enables reqwest's decompression for every crate.
         builder.no_proxy().no_gzip().build().unwrap()
     });
     HTTP.clone()
 }
 
+/// The JSON that `GET` returns for a path, with [`TOKEN`].
+pub(crate) async fn get_json(bridge: &ServerHandle, path: &str) -> Value {
+    get_json_as(bridge, TOKEN, path).await
+}
+
+pub(crate) async fn get_json_as(bridge: &ServerHandle, token: &str, path: &str) -> Value {
+    let request = http_client().get(format!("{}{path}", bridge.url()));
+    let response = with_deadline(path, request.bearer_auth(token).send()).await;
+    response.unwrap().json().await.unwrap()
+}
+
+/// Polls `GET` of a path until the predicate holds for its JSON, and returns that.
+pub(crate) async fn poll_json(
+    bridge: &ServerHandle,
+    path: &str,
+    predicate: impl Fn(&Value) -> bool,
+) -> Value {
+    let poll = async {
+        loop {
+            let body = get_json(bridge, path).await;
+            if predicate(&body) {
+                return body;
+            }
+        }
+    };
+    with_deadline(path, poll).await
+}
+
+/// A tool that takes an optional integer `n`.
 pub(crate) fn echo_tool() -> Value {
     json!({ "name": "echo", "description": "Says it again", "inputSchema": { "type": "object",
         "properties": { "n": { "type": "integer" } } } })
 }
 
-/// `POST /tool-call`: status and body.
+/// Calls a tool with `POST /tool-call` and [`TOKEN`], and returns the status and the body.
 pub(crate) async fn post_tool_call(
     bridge: &ServerHandle,
     tool: &str,
     input: Value,
 ) -> (u16, Value) {
-    post_tool_call_to(&bridge.url(), tool, input).await
+    post_tool_call_to(&bridge.url(), TOKEN, tool, input).await
 }
 
-/// The same for a bridge that is stopped meanwhile.
-pub(crate) async fn post_tool_call_to(bridge: &str, tool: &str, input: Value) -> (u16, Value) {
+/// Calls a tool with `POST /tool-call` of the bridge at this URL.
+pub(crate) async fn post_tool_call_to(
+    url: &str,
+    token: &str,
+    tool: &str,
+    input: Value,
+) -> (u16, Value) {
     let body = json!({ "toolName": tool, "toolInput": input });
-    let response = http_client()
-        .post(format!("{bridge}/tool-call"))
-        .bearer_auth(TOKEN)
-        .json(&body)
-        .send();
-    let response = with_deadline("answer to /tool-call", response)
+    let request = http_client().post(format!("{url}/tool-call"));
+    let response = request.bearer_auth(token).json(&body).send();
+    let response = with_deadline("response to /tool-call", response)
         .await
         .unwrap();
     let status = response.status().as_u16();
-    (status, response.json().await.unwrap())
+    (status, response.json().await.unwrap_or_default())
 }
 
-/// The text of a result's only block.
+/// Checks that a REST call of `echo` reaches the page and returns.
+pub(crate) async fn assert_echo(bridge: &ServerHandle, page: &mut Page) {
+    let call = post_tool_call(bridge, "echo", json!({ "n": 1 }));
+    let ((status, result), ()) = tokio::join!(call, page.echo_call());
+    assert_eq!(status, 200, "{result}");
+    assert_eq!(result["structuredContent"], json!({ "n": 1 }), "{result}");
+}
+
+/// The text of the first block of a tool result.
 pub(crate) fn result_text(result: &Value) -> &str {
     result["content"][0]["text"]
         .as_str()
         .unwrap_or_else(|| panic!("no text in {result}"))
+}
+
+/// The bridge's error code in a tool result, if it has one.
+pub(crate) fn error_code(result: &Value) -> Option<&str> {
+    result["_meta"]["mcp-web/error"]["code"].as_str()
+}
+
+/// A JSON object with these members added or replaced.
+pub(crate) fn with_members(mut object: Value, members: Value) -> Value {
+    for (key, value) in members.as_object().unwrap() {
+        object[key] = value.clone();
+    }
+    object
 }

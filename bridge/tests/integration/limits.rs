@@ -1,6 +1,8 @@
-//! Every limit has a number, a name in the configuration, and an answer that names it.
+//! Limits: each has a number, a key in the configuration, and an error that names the key.
 
-use bridge::{Config, Tabs};
+use std::time::Duration;
+
+use bridge::{Config, ServerHandle, Tabs};
 use bridge_protocol::{BridgeToPage, ErrorCode};
 use serde_json::{Value, json};
 
@@ -25,46 +27,40 @@ async fn realms_pages_and_mcp_sessions_are_limited() {
         ),
         (
             "first",
-            "token-of-somebody-else-0123456789",
+            OTHER_TOKEN,
             ErrorCode::RealmLimitExceeded,
             "max_realms",
         ),
     ] {
-        let mut refused = Page::open(&bridge, session, None).await;
-        refused.authenticate(session, token).await;
-        let BridgeToPage::AuthenticationFailed(failure) = refused.recv().await else {
-            panic!("{session} was let in")
-        };
+        let mut rejected = Page::open(&bridge, session, None).await;
+        rejected.authenticate(session, token).await;
+        let failure = rejected.recv_authentication_failure().await;
         assert_eq!(failure.code, code);
         assert!(failure.error.contains(setting), "{}", failure.error);
     }
     let client = McpClient::connect(&bridge, TOKEN).await;
-    // One that is idle would make room.
+    // Without an open stream the session would be idle, and evicted for the next one.
     let _stream = client.listen().await;
-    let initialize = rpc_request(
-        0,
-        "initialize",
-        json!({ "protocolVersion": "2025-06-18",
-        "capabilities": {}, "clientInfo": { "name": "second", "version": "1" } }),
-    );
-    let response = http_client()
-        .post(format!("{}/mcp", bridge.url()))
-        .bearer_auth(TOKEN)
-        .json(&initialize)
-        .send()
-        .await
-        .unwrap();
-    assert_eq!(response.status(), 503);
-    let problem: Value = response.json().await.unwrap();
-    assert!(
-        problem["message"].as_str().unwrap().contains("max_clients"),
-        "{problem}"
-    );
+    assert_initialize_is_503(&bridge, TOKEN, "max_clients").await;
 
-    // A place that is free again is given again.
+    // The slot of a closed page is free again.
     page.close().await;
     let next = Page::connect(&bridge, "next", TOKEN).await;
     next.close().await;
+}
+
+/// A further MCP session is rejected, and the error names the setting.
+async fn assert_initialize_is_503(bridge: &ServerHandle, token: &str, setting: &str) {
+    let info = json!({ "name": "second", "version": "1" });
+    let request = http_client()
+        .post(format!("{}/mcp", bridge.url()))
+        .bearer_auth(token)
+        .json(&initialize_request("2025-06-18", json!({}), info));
+    let response = with_deadline("response", request.send()).await.unwrap();
+    assert_eq!(response.status(), 503);
+    let problem: Value = response.json().await.unwrap();
+    let message = problem["message"].as_str().unwrap();
+    assert!(message.contains(setting), "{message}");
 }
 
 #[tokio::test]
@@ -75,28 +71,7 @@ async fn max_mcp_sessions_applies_across_all_tokens() {
     })
     .await;
     let _client = McpClient::connect(&bridge, TOKEN).await;
-    let initialize = rpc_request(
-        0,
-        "initialize",
-        json!({ "protocolVersion": "2025-06-18",
-        "capabilities": {}, "clientInfo": { "name": "second", "version": "1" } }),
-    );
-    let response = http_client()
-        .post(format!("{}/mcp", bridge.url()))
-        .bearer_auth("token-of-somebody-else-0123456789")
-        .json(&initialize)
-        .send()
-        .await
-        .unwrap();
-    assert_eq!(response.status(), 503);
-    let problem: Value = response.json().await.unwrap();
-    assert!(
-        problem["message"]
-            .as_str()
-            .unwrap()
-            .contains("max_mcp_sessions"),
-        "{problem}"
-    );
+    assert_initialize_is_503(&bridge, OTHER_TOKEN, "max_mcp_sessions").await;
 }
 
 #[tokio::test]
@@ -112,13 +87,13 @@ async fn max_pending_pages_limits_unauthenticated_pages() {
     .await;
     let mut first = Page::open(&bridge, "a", None).await;
     let mut second = Page::open(&bridge, "b", None).await;
-    // Which of the two was counted first is the bridge's affair.
-    let (refused, mut other) = tokio::select! {
+    // Either of the two may have been counted first.
+    let (rejected, mut other) = tokio::select! {
         closed = first.recv_close() => (closed, second),
         closed = second.recv_close() => (closed, first),
     };
-    assert_eq!(refused.0, 1013, "{}", refused.1);
-    assert!(refused.1.contains("max_pending_pages"), "{}", refused.1);
+    assert_eq!(rejected.0, 1013, "{}", rejected.1);
+    assert!(rejected.1.contains("max_pending_pages"), "{}", rejected.1);
     other.authenticate("c", TOKEN).await;
 }
 
@@ -131,27 +106,32 @@ async fn definitions_and_their_bytes_are_limited_per_page() {
     };
     let bridge = start_bridge_with(config).await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
-    let answer = page
+    let registered = page
         .register(&[
             json!({ "name": "a" }),
             json!({ "name": "b" }),
             json!({ "name": "c" }),
         ])
         .await;
-    assert_eq!(answer.items.len(), 2);
+    assert_eq!(registered.items.len(), 2);
     assert!(
-        answer.errors[0].message.contains("max_definitions"),
+        registered.errors[0].message.contains("max_definitions"),
         "{}",
-        answer.errors[0].message
+        registered.errors[0].message
     );
-    let answer = page
+    let registered = page
         .register(&[json!({ "name": "a", "description": "x".repeat(600) })])
         .await;
-    assert_eq!(answer.errors[0].code, ErrorCode::DefinitionLimitExceeded);
+    assert_eq!(
+        registered.errors[0].code,
+        ErrorCode::DefinitionLimitExceeded
+    );
     assert!(
-        answer.errors[0].message.contains("max_definition_bytes"),
+        registered.errors[0]
+            .message
+            .contains("max_definition_bytes"),
         "{}",
-        answer.errors[0].message
+        registered.errors[0].message
     );
 }
 
@@ -163,23 +143,16 @@ async fn calls_in_flight_are_limited_and_their_slots_released() {
     })
     .await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let meanwhile = async {
+    let handler = async {
         let call = page.recv_call().await;
-        let (_, refused) = post_tool_call(&bridge, "echo", json!({})).await;
-        assert_eq!(
-            refused["_meta"]["mcp-web/error"]["code"],
-            "CallLimitExceeded"
-        );
-        assert!(result_text(&refused).contains("max_calls"), "{refused}");
+        let (_, rejected) = post_tool_call(&bridge, "echo", json!({})).await;
+        assert_eq!(error_code(&rejected), Some("CallLimitExceeded"));
+        assert!(result_text(&rejected).contains("max_calls"), "{rejected}");
         page.respond(&call, json!({})).await;
     };
-    let (first, ()) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), meanwhile);
+    let (first, ()) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), handler);
     assert!(first.1.get("isError").is_none(), "{}", first.1);
-    let (again, ()) = tokio::join!(
-        post_tool_call(&bridge, "echo", json!({ "n": 1 })),
-        page.echo_call()
-    );
-    assert_eq!(again.1["structuredContent"]["n"], 1);
+    assert_echo(&bridge, &mut page).await;
 }
 
 #[tokio::test]
@@ -190,20 +163,13 @@ async fn a_result_over_the_limit_fails_only_its_call() {
     })
     .await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let reply = async {
-        let call = page.recv_call().await;
-        page.respond(&call, json!("x".repeat(2000))).await;
-    };
-    let (answer, ()) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), reply);
-    assert_eq!(answer.1["_meta"]["mcp-web/error"]["code"], "ResultTooLarge");
+    let handler = page.serve_call(json!("x".repeat(2000)));
+    let (answer, _call) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), handler);
+    assert_eq!(error_code(&answer.1), Some("ResultTooLarge"));
     assert!(
         result_text(&answer.1).contains("2002 bytes") && result_text(&answer.1).contains("1000")
     );
-    let (again, ()) = tokio::join!(
-        post_tool_call(&bridge, "echo", json!({ "n": 1 })),
-        page.echo_call()
-    );
-    assert_eq!(again.1["structuredContent"]["n"], 1);
+    assert_echo(&bridge, &mut page).await;
 }
 
 #[tokio::test]
@@ -211,29 +177,21 @@ async fn a_result_at_the_default_limit_passes() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let text = "x".repeat(Config::default().max_result_bytes - 2);
-    let reply = async {
-        let call = page.recv_call().await;
-        page.respond(&call, json!(text)).await;
-    };
-    let (answer, ()) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), reply);
+    let handler = page.serve_call(json!(text));
+    let (answer, _call) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), handler);
     assert_eq!(result_text(&answer.1).len(), text.len());
 }
 
 #[tokio::test]
 async fn a_call_without_a_response_times_out() {
-    let timeout = std::time::Duration::from_millis(50);
     let bridge = start_bridge_with(Config {
-        call_timeout: timeout,
+        call_timeout: Duration::from_millis(50),
         ..test_config()
     })
     .await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let (answer, _) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), page.recv_call());
-    assert_eq!(
-        answer.1["_meta"]["mcp-web/error"]["code"], "CallTimeout",
-        "{}",
-        answer.1
-    );
+    assert_eq!(error_code(&answer.1), Some("CallTimeout"), "{}", answer.1);
     assert!(
         result_text(&answer.1).contains("call_timeout"),
         "{}",
@@ -245,25 +203,25 @@ async fn a_call_without_a_response_times_out() {
 async fn a_page_that_does_not_read_is_disconnected_and_its_calls_fail() {
     let config = Config {
         max_calls: 100,
-        call_receipt: std::time::Duration::from_millis(20),
-        page_grace: std::time::Duration::from_millis(50),
+        call_receipt: Duration::from_millis(20),
+        page_grace: Duration::from_millis(50),
         ..test_config()
     };
     let bridge = start_bridge_with(config).await;
-    let _deaf = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    // More than the sockets of both sides and the outbox hold.
+    let _unread = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    // More than the socket buffers of both sides and the outbox of the page hold.
     let text = "x".repeat(100_000);
     let callers = (0..100).map(|_| async {
         loop {
             let (_, answer) = post_tool_call(&bridge, "echo", json!({ "text": text })).await;
-            let code = answer["_meta"]["mcp-web/error"]["code"].clone();
+            let code = error_code(&answer).unwrap();
             if code != "PageSuspended" {
-                return code;
+                return code.to_owned();
             }
         }
     });
     let codes = with_deadline("answers", futures_util::future::join_all(callers)).await;
-    // Those that came after the cut found nobody.
+    // Calls that came after the disconnect found no page.
     assert!(
         codes
             .iter()
@@ -274,21 +232,16 @@ async fn a_page_that_does_not_read_is_disconnected_and_its_calls_fail() {
 
 #[tokio::test]
 async fn a_page_silent_for_three_heartbeats_is_disconnected() {
-    let short = std::time::Duration::from_millis(50);
     let config = Config {
-        heartbeat: short,
-        page_grace: short,
+        heartbeat: Duration::from_millis(50),
+        page_grace: Duration::from_millis(50),
         ..test_config()
     };
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    // After the call the page reads no more, so that it answers no ping either.
+    // After the call the page reads nothing, so it responds to no ping either.
     let (answer, _) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), page.recv_call());
-    assert_eq!(
-        answer.1["_meta"]["mcp-web/error"]["code"], "PageGone",
-        "{}",
-        answer.1
-    );
+    assert_eq!(error_code(&answer.1), Some("PageGone"), "{}", answer.1);
 }
 
 #[tokio::test]
@@ -299,16 +252,16 @@ async fn waiting_clients_over_the_limit_are_served_without_notifications() {
     };
     let bridge = start_bridge_with(config).await;
     let _waiting = McpClient::connect(&bridge, "token-of-the-waiting-client-0123456789").await;
-    let beyond = McpClient::connect(&bridge, TOKEN).await;
-    assert_eq!(beyond.tool_names().await.len(), 5);
-    // The page is not told of the client, and the client finds the page when it asks.
+    let over_limit = McpClient::connect(&bridge, TOKEN).await;
+    assert_eq!(over_limit.tool_names().await.len(), 5);
+    // The page is not notified of the client, but the client sees the tools of the page.
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
-    let BridgeToPage::Clients(known) = page.recv().await else {
-        panic!("the clients come first")
+    let BridgeToPage::Clients(clients) = page.recv().await else {
+        panic!("the list of clients is the first message")
     };
-    assert!(known.clients.is_empty(), "{known:?}");
+    assert!(clients.clients.is_empty(), "{clients:?}");
     page.register(&[echo_tool()]).await;
-    assert_eq!(beyond.tool_names().await.len(), 6);
+    assert_eq!(over_limit.tool_names().await.len(), 6);
 }
 
 #[tokio::test]

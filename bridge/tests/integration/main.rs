@@ -1,4 +1,4 @@
-//! The bridge through its door: real sockets, real HTTP, port 0.
+//! Tests of the bridge through its public interface: real sockets, real HTTP, free ports.
 #![allow(clippy::unwrap_used)]
 
 mod agent_queries;

@@ -1,4 +1,4 @@
-//! Long messages in parts, in both directions, and what is refused of them.
+//! Long messages in parts, in both directions, and the rejection of invalid parts.
 
 use bridge::Config;
 use bridge_protocol::limits::{
@@ -10,15 +10,12 @@ use futures_util::future::join;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::kit::{
-    Page, echo_tool, post_tool_call, raw_json, result_text, start_bridge, start_bridge_with,
-    test_config,
-};
+use crate::kit::*;
 
 async fn send_in_parts(page: &mut Page, message: &PageToBridge) -> usize {
     let mut frames = 0;
     for part in split(&message.encode(), 1) {
-        page.send_frame(Message::Text(part.into())).await.unwrap();
+        page.send_text(part).await;
         frames += 1;
     }
     frames
@@ -33,10 +30,10 @@ async fn a_result_larger_than_any_frame_arrives_in_parts() {
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "a", &[echo_tool()]).await;
     let text = "é".repeat(MAX_FRAME_BYTES / 2 + 1000);
-    let answering = async {
-        let large = page.recv_call().await;
+    let handler = async {
+        let call = page.recv_call().await;
         let response = PageToBridge::CallResponse(CallResponse {
-            request_id: large.request_id,
+            request_id: call.request_id,
             result: Some(raw_json(&json!(text))),
             content: None,
             structured_content: None,
@@ -44,7 +41,7 @@ async fn a_result_larger_than_any_frame_arrives_in_parts() {
         });
         assert!(send_in_parts(&mut page, &response).await > 60);
     };
-    let ((status, answer), ()) = join(post_tool_call(&bridge, "echo", json!({})), answering).await;
+    let ((status, answer), ()) = join(post_tool_call(&bridge, "echo", json!({})), handler).await;
     assert_eq!(status, 200);
     assert!(
         result_text(&answer) == text,
@@ -58,11 +55,11 @@ async fn long_arguments_reach_the_page_in_parts() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "a", &[echo_tool()]).await;
     let text = "x".repeat(2 * PART_BYTES);
-    let answering = async {
+    let handler = async {
         let mut parts = 0;
         loop {
             let Some(Message::Text(frame)) = page.recv_frame().await else {
-                panic!("no text")
+                panic!("expected a text frame")
             };
             if frame.starts_with('#') {
                 assert!(frame.len() <= PART_BYTES + 32);
@@ -75,7 +72,7 @@ async fn long_arguments_reach_the_page_in_parts() {
     };
     let call = post_tool_call(&bridge, "echo", json!({ "text": text }));
     let parts = tokio::select! {
-        parts = answering => parts,
+        parts = handler => parts,
         (_, answer) = call => panic!("{answer}"),
     };
     assert_eq!(parts, 3);
@@ -89,12 +86,12 @@ async fn invalid_parts_close_the_page() {
         let parts = (0..=size / PART_BYTES).map(move |_| format!("#+1 {part}"));
         parts.collect::<Vec<_>>()
     };
-    let most = MAX_FRAME_BYTES.max(Config::default().max_result_bytes + ENVELOPE_BYTES);
+    let max_bytes = MAX_FRAME_BYTES.max(Config::default().max_result_bytes + ENVELOPE_BYTES);
     let too_many = (0..=MAX_UNFINISHED_MESSAGES)
         .map(|id| format!("#+{id} x"))
         .collect();
     let cases: [(Vec<String>, u16); 4] = [
-        (too_large(most), 1009),
+        (too_large(max_bytes), 1009),
         (too_many, 1009),
         (vec!["#1 x".to_owned()], 1003),
         (vec!["#.1 no JSON".to_owned()], 1003),
@@ -102,18 +99,13 @@ async fn invalid_parts_close_the_page() {
     for (frames, expected) in cases {
         let mut page = Page::with_tools(&bridge, "a", &[echo_tool()]).await;
         for frame in frames {
-            // The bridge may have closed already.
+            // The bridge may have closed the connection already.
             let _ = page.send_frame(Message::Text(frame.into())).await;
         }
         let (code, reason) = page.recv_close().await;
         assert_eq!(code, expected, "{reason}");
     }
-    // Nothing of it is left in the way of a healthy page.
+    // Other pages are not affected.
     let mut page = Page::with_tools(&bridge, "b", &[echo_tool()]).await;
-    let ((_, answer), ()) = join(
-        post_tool_call(&bridge, "echo", json!({ "n": 1 })),
-        page.echo_call(),
-    )
-    .await;
-    assert_eq!(answer["structuredContent"], json!({ "n": 1 }));
+    assert_echo(&bridge, &mut page).await;
 }

@@ -1,4 +1,4 @@
-//! What a page sees and does on its socket.
+//! The page socket of native pages: registration, reconnects, heartbeats and page state.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,7 @@ use bridge_protocol::{
     BridgeToPage, ErrorCode, Heartbeat, Item, Kind, PageState, PageToBridge, RegistrationId,
     Unregister, Visibility,
 };
-use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::Message;
+use serde_json::json;
 
 use crate::kit::*;
 
@@ -16,7 +15,7 @@ use crate::kit::*;
 async fn each_tool_registration_is_acknowledged_separately() {
     let bridge = start_bridge().await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
-    let answer = page
+    let registered = page
         .register(&[
             json!({ "name": "good" }),
             json!({ "name": "list_active_sessions" }),
@@ -25,10 +24,18 @@ async fn each_tool_registration_is_acknowledged_separately() {
             json!({ "name": "with space" }),
         ])
         .await;
-    let names: Vec<_> = answer.items.iter().map(|tool| tool.name.as_str()).collect();
+    let names: Vec<_> = registered
+        .items
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
     assert_eq!(names, ["good", "with space"]);
-    assert!(answer.items[1].published_name.starts_with("with_space_"));
-    let errors: Vec<_> = answer
+    assert!(
+        registered.items[1]
+            .published_name
+            .starts_with("with_space_")
+    );
+    let errors: Vec<_> = registered
         .errors
         .iter()
         .map(|error| (error.index, error.code))
@@ -54,21 +61,19 @@ async fn an_unregistered_tool_is_no_longer_listed() {
         kind: Kind::Tool,
         name: name.to_owned(),
     };
-    let gone = Unregister {
+    let unregister = Unregister {
         registration_id: RegistrationId::from("u"),
         items: vec![tool("echo"), tool("never there")],
     };
-    page.send(PageToBridge::Unregister(gone)).await;
-    let answer = loop {
-        if let BridgeToPage::Unregistered(answer) = page.recv().await {
-            break answer;
-        }
-    };
-    assert_eq!(answer.items, [tool("echo")]);
-    find_event(&mut events, |event| {
-        event["method"] == "notifications/tools/list_changed"
-    })
-    .await;
+    page.send(PageToBridge::Unregister(unregister)).await;
+    let unregistered = page
+        .recv_matching(|message| match message {
+            BridgeToPage::Unregistered(unregistered) => Some(unregistered),
+            _ => None,
+        })
+        .await;
+    assert_eq!(unregistered.items, [tool("echo")]);
+    events.find_method("notifications/tools/list_changed").await;
     let names = client.tool_names().await;
     assert!(
         !names.contains(&"echo".to_owned()) && names.contains(&"other".to_owned()),
@@ -79,32 +84,27 @@ async fn an_unregistered_tool_is_no_longer_listed() {
 #[tokio::test]
 async fn calls_fail_at_once_when_their_page_closes() {
     let bridge = start_bridge().await;
-    let leave = |page: Page, by_message: bool| async move {
-        let mut page = page;
+    let close = |mut page: Page, by_message: bool| async move {
         page.recv_call().await;
-        let left_at = Instant::now();
+        let closed_at = Instant::now();
         if by_message {
             page.send(PageToBridge::Leaving {}).await;
         } else {
             page.close().await;
         }
-        left_at
+        closed_at
     };
     for by_message in [false, true] {
         let page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-        let (answer, left_at) = tokio::join!(
+        let (answer, closed_at) = tokio::join!(
             post_tool_call(&bridge, "echo", json!({})),
-            leave(page, by_message)
+            close(page, by_message)
         );
-        let after = left_at.elapsed();
-        assert_eq!(
-            answer.1["_meta"]["mcp-web/error"]["code"], "PageGone",
-            "{}",
-            answer.1
-        );
+        let waited = closed_at.elapsed();
+        assert_eq!(error_code(&answer.1), Some("PageGone"), "{}", answer.1);
         assert!(
-            after < Duration::from_secs(2),
-            "the caller waited {after:?}"
+            waited < Duration::from_secs(2),
+            "the caller waited {waited:?}"
         );
     }
 }
@@ -113,16 +113,16 @@ async fn calls_fail_at_once_when_their_page_closes() {
 async fn a_reconnected_page_can_answer_a_pending_call() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let answer_later = async {
+    let reconnect = async {
         let call = page.recv_call().await;
         drop(page);
-        let mut back = Page::connect(&bridge, "s", TOKEN).await;
-        back.respond(&call, json!({ "n": 5 })).await;
-        back
+        let mut reconnected = Page::connect(&bridge, "s", TOKEN).await;
+        reconnected.respond(&call, json!({ "n": 5 })).await;
+        reconnected
     };
-    let (answer, _back) = tokio::join!(
+    let (answer, _page) = tokio::join!(
         post_tool_call(&bridge, "echo", json!({ "n": 5 })),
-        answer_later
+        reconnect
     );
     assert_eq!(
         answer.1["structuredContent"],
@@ -140,16 +140,12 @@ async fn calls_fail_when_the_page_does_not_reconnect_within_page_grace() {
     };
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let cut = async {
+    let disconnect = async {
         page.recv_call().await;
         drop(page);
     };
-    let (answer, ()) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), cut);
-    assert_eq!(
-        answer.1["_meta"]["mcp-web/error"]["code"], "PageGone",
-        "{}",
-        answer.1
-    );
+    let (answer, ()) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), disconnect);
+    assert_eq!(error_code(&answer.1), Some("PageGone"), "{}", answer.1);
 }
 
 #[tokio::test]
@@ -161,46 +157,35 @@ async fn an_unacknowledged_call_fails_and_is_cancelled() {
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let (_, answer) = post_tool_call(&bridge, "echo", json!({})).await;
-    assert_eq!(
-        answer["_meta"]["mcp-web/error"]["code"], "PageSuspended",
-        "{answer}"
-    );
+    assert_eq!(error_code(&answer), Some("PageSuspended"), "{answer}");
     assert!(
         result_text(&answer).contains("Bring it to the front"),
         "{answer}"
     );
-    let mut heard = Vec::new();
-    while heard.len() < 2 {
+    let mut received = Vec::new();
+    while received.len() < 2 {
         match page.recv().await {
-            BridgeToPage::ToolCall(call) => heard.push(("call", call.request_id)),
-            BridgeToPage::CallCancel(cancel) => heard.push(("cancel", cancel.request_id)),
+            BridgeToPage::ToolCall(call) => received.push(("call", call.request_id)),
+            BridgeToPage::CallCancel(cancel) => received.push(("cancel", cancel.request_id)),
             _ => {}
         }
     }
-    assert_eq!((heard[0].0, heard[1].0), ("call", "cancel"));
-    assert_eq!(heard[0].1, heard[1].1);
+    assert_eq!((received[0].0, received[1].0), ("call", "cancel"));
+    assert_eq!(received[0].1, received[1].1);
 }
 
 #[tokio::test]
 async fn a_second_connection_supersedes_the_first_only_with_the_same_token() {
     let bridge = start_bridge().await;
     let mut old = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let mut stranger = Page::connect(&bridge, "s", "token-of-somebody-else-0123456789").await;
+    let mut stranger = Page::connect(&bridge, "s", OTHER_TOKEN).await;
     stranger.register(&[echo_tool()]).await;
-    let (answer, ()) = tokio::join!(
-        post_tool_call(&bridge, "echo", json!({ "n": 1 })),
-        old.echo_call()
-    );
-    assert_eq!(answer.1["structuredContent"]["n"], 1);
+    assert_echo(&bridge, &mut old).await;
 
     let mut new = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let (code, _) = old.recv_close().await;
     assert_eq!(code, 4001);
-    let (answer, ()) = tokio::join!(
-        post_tool_call(&bridge, "echo", json!({ "n": 2 })),
-        new.echo_call()
-    );
-    assert_eq!(answer.1["structuredContent"]["n"], 2);
+    assert_echo(&bridge, &mut new).await;
 }
 
 #[tokio::test]
@@ -212,11 +197,12 @@ async fn pages_receive_numbered_heartbeats() {
     let bridge = start_bridge_with(config).await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     for expected in 1..4 {
-        let sequence = loop {
-            if let BridgeToPage::Heartbeat(heartbeat) = page.recv().await {
-                break heartbeat.sequence;
-            }
-        };
+        let sequence = page
+            .recv_matching(|message| match message {
+                BridgeToPage::Heartbeat(heartbeat) => Some(heartbeat.sequence),
+                _ => None,
+            })
+            .await;
         assert_eq!(sequence, expected);
         page.send(PageToBridge::HeartbeatAck(Heartbeat {
             sequence,
@@ -230,12 +216,10 @@ async fn pages_receive_numbered_heartbeats() {
 async fn sessions_list_title_focus_and_the_origin_header_but_not_a_claimed_origin() {
     let bridge = start_bridge().await;
     let mut page = Page::open(&bridge, "s", Some("http://localhost:5173")).await;
-    let hello = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN,
+    let message = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN,
         "sessionId": "s", "sessionName": "left", "origin": "https://bank.example", "pageTitle": "Board" });
-    page.send_frame(Message::Text(hello.to_string().into()))
-        .await
-        .unwrap();
-    assert!(matches!(page.recv().await, BridgeToPage::Authenticated(_)));
+    page.send_json(message).await;
+    page.recv_authenticated().await;
     let state = PageState {
         frozen: false,
         visibility: Visibility::Hidden,
@@ -243,13 +227,9 @@ async fn sessions_list_title_focus_and_the_origin_header_but_not_a_claimed_origi
         page_title: Some("Board (2)".to_owned()),
     };
     page.send(PageToBridge::PageState(state)).await;
-    // An answered registration shows that the message before it was heard.
+    // Once a registration is acknowledged, the message before it has been processed.
     page.register(&[echo_tool()]).await;
-    let request = http_client()
-        .get(format!("{}/sessions", bridge.url()))
-        .bearer_auth(TOKEN)
-        .send();
-    let sessions: Value = request.await.unwrap().json().await.unwrap();
+    let sessions = get_json(&bridge, "/sessions").await;
     let session = &sessions["sessions"][0];
     assert_eq!(session["origin"], "http://localhost:5173");
     assert_eq!(session["page_title"], "Board (2)");
@@ -263,17 +243,9 @@ async fn sessions_list_title_focus_and_the_origin_header_but_not_a_claimed_origi
 async fn unknown_message_types_are_ignored_and_missing_fields_close_the_page() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    page.send_frame(Message::Text(r#"{"type":"from-the-future","x":1}"#.into()))
-        .await
-        .unwrap();
-    let (answer, ()) = tokio::join!(
-        post_tool_call(&bridge, "echo", json!({ "n": 1 })),
-        page.echo_call()
-    );
-    assert_eq!(answer.0, 200);
-    page.send_frame(Message::Text(r#"{"type":"call-response"}"#.into()))
-        .await
-        .unwrap();
+    page.send_text(r#"{"type":"from-the-future","x":1}"#).await;
+    assert_echo(&bridge, &mut page).await;
+    page.send_text(r#"{"type":"call-response"}"#).await;
     let (code, reason) = page.recv_close().await;
     assert_eq!(code, 1008);
     assert!(
@@ -287,23 +259,13 @@ async fn shutdown_fails_calls_and_closes_pages_with_1012() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let url = bridge.url();
-    let call = async {
-        let body = json!({ "toolName": "echo" });
-        let request = http_client()
-            .post(format!("{url}/tool-call"))
-            .bearer_auth(TOKEN)
-            .json(&body);
-        request.send().await.unwrap().json::<Value>().await.unwrap()
-    };
+    let call = post_tool_call_to(&url, TOKEN, "echo", json!({}));
     let stop = async {
         page.recv_call().await;
         with_deadline("shutdown", bridge.shutdown()).await;
         page.recv_close().await
     };
-    let (answer, closed) = tokio::join!(call, stop);
-    assert_eq!(
-        answer["_meta"]["mcp-web/error"]["code"], "BridgeStopping",
-        "{answer}"
-    );
-    assert_eq!(closed.0, 1012);
+    let ((_, answer), close) = tokio::join!(call, stop);
+    assert_eq!(error_code(&answer), Some("BridgeStopping"), "{answer}");
+    assert_eq!(close.0, 1012);
 }

@@ -1,10 +1,9 @@
-//! Prompts, resources, templates, completion and subscriptions, in both eras.
+//! Prompts, resources, resource templates, completion and subscriptions, in both protocol eras.
 
 use bridge_protocol::{BridgeToPage, ErrorCode, Kind};
 use serde_json::{Value, json};
 
 use crate::kit::*;
-use crate::mcp::stateless_answer;
 
 async fn page_with_everything(bridge: &bridge::ServerHandle) -> Page {
     let mut page = Page::with_tools(bridge, "s", &[]).await;
@@ -29,9 +28,9 @@ async fn page_with_everything(bridge: &bridge::ServerHandle) -> Page {
     page
 }
 
-/// Answers one call with this result, and says what was asked.
+/// Responds to the next request with this result, and returns the request.
 async fn serve(page: &mut Page, result: Value) -> Value {
-    let call = page
+    let (id, message) = page
         .recv_matching(|message| match &message {
             BridgeToPage::PromptGet(call) => Some((call.request_id.clone(), message)),
             BridgeToPage::ResourceRead(call) => Some((call.request_id.clone(), message)),
@@ -39,15 +38,19 @@ async fn serve(page: &mut Page, result: Value) -> Value {
             _ => None,
         })
         .await;
-    page.respond_to(&call.0, result).await;
-    serde_json::from_str(&call.1.encode()).unwrap()
+    page.respond_to(&id, result).await;
+    serde_json::from_str(&message.encode()).unwrap()
 }
 
 /// The same request in both eras: the results, without what 2026-07-28 adds.
-async fn both_eras(bridge: &bridge::ServerHandle, method: &str, params: Value) -> [Value; 2] {
+async fn request_in_both_eras(
+    bridge: &bridge::ServerHandle,
+    method: &str,
+    params: Value,
+) -> [Value; 2] {
     let client = McpClient::connect(bridge, TOKEN).await;
     let old = client.request(method, params.clone()).await;
-    let mut new = stateless_answer(bridge, method, params).await;
+    let mut new = StatelessClient::new(bridge).request(method, params).await;
     if let Some(result) = new["result"].as_object_mut() {
         for added in ["resultType", "ttlMs", "cacheScope", "_meta"] {
             result.remove(added);
@@ -60,13 +63,13 @@ async fn both_eras(bridge: &bridge::ServerHandle, method: &str, params: Value) -
 async fn prompts_resources_and_templates_are_listed_unchanged() {
     let bridge = start_bridge().await;
     let _page = page_with_everything(&bridge).await;
-    for answer in both_eras(&bridge, "prompts/list", json!({})).await {
+    for answer in request_in_both_eras(&bridge, "prompts/list", json!({})).await {
         let prompts = &answer["result"]["prompts"];
         assert_eq!(prompts.as_array().unwrap().len(), 1, "{answer}");
         assert_eq!(prompts[0]["title"], "Review");
         assert_eq!(prompts[0]["_meta"].to_string(), r#"{"z":1,"a":2}"#);
     }
-    for answer in both_eras(&bridge, "resources/list", json!({})).await {
+    for answer in request_in_both_eras(&bridge, "resources/list", json!({})).await {
         let resources = answer["result"]["resources"].as_array().unwrap();
         let uris: Vec<_> = resources
             .iter()
@@ -77,7 +80,7 @@ async fn prompts_resources_and_templates_are_listed_unchanged() {
             ["sessions://list", "status://connection", "board://cards"]
         );
     }
-    for answer in both_eras(&bridge, "resources/templates/list", json!({})).await {
+    for answer in request_in_both_eras(&bridge, "resources/templates/list", json!({})).await {
         let templates = &answer["result"]["resourceTemplates"];
         assert_eq!(
             templates[0]["uriTemplate"], "board://cards/{id}",
@@ -93,13 +96,16 @@ async fn prompts_are_rendered_by_the_page() {
     let messages = json!([{ "role": "user", "content": { "type": "text", "text": "Look at 7" } }]);
     let result = json!({ "description": "d", "messages": messages });
     let params = json!({ "name": "review", "arguments": { "card": "7" } });
-    let serving = async {
-        let asked = serve(&mut page, result.clone()).await;
+    let handler = async {
+        let request = serve(&mut page, result.clone()).await;
         serve(&mut page, result.clone()).await;
-        asked
+        request
     };
-    let (answers, asked) = tokio::join!(both_eras(&bridge, "prompts/get", params), serving);
-    assert_eq!(asked["arguments"], json!({ "card": "7" }));
+    let (answers, request) = tokio::join!(
+        request_in_both_eras(&bridge, "prompts/get", params),
+        handler
+    );
+    assert_eq!(request["arguments"], json!({ "card": "7" }));
     for answer in answers {
         assert_eq!(answer["result"], result, "{answer}");
     }
@@ -112,7 +118,7 @@ async fn prompts_are_rendered_by_the_page() {
         ),
     ];
     for (params, word) in wrong {
-        for answer in both_eras(&bridge, "prompts/get", params.clone()).await {
+        for answer in request_in_both_eras(&bridge, "prompts/get", params.clone()).await {
             assert_eq!(answer["error"]["code"], -32602, "{answer}");
             let message = answer["error"]["message"].as_str().unwrap();
             assert!(message.contains(word), "{message}");
@@ -134,21 +140,22 @@ async fn resources_are_read_by_uri_and_by_template() {
     ];
     for (uri, template, variables) in cases {
         let blob = json!({ "contents": [{ "uri": uri, "mimeType": "image/png", "blob": "AAAA" }] });
-        let serving = async {
-            let asked = serve(&mut page, blob.clone()).await;
+        let handler = async {
+            let request = serve(&mut page, blob.clone()).await;
             serve(&mut page, blob.clone()).await;
-            asked
+            request
         };
-        let read = both_eras(&bridge, "resources/read", json!({ "uri": uri }));
-        let (answers, asked) = tokio::join!(read, serving);
-        assert_eq!(asked["uri"], uri);
-        assert_eq!(asked["uriTemplate"], template);
-        assert_eq!(asked["variables"], variables);
+        let read = request_in_both_eras(&bridge, "resources/read", json!({ "uri": uri }));
+        let (answers, request) = tokio::join!(read, handler);
+        assert_eq!(request["uri"], uri);
+        assert_eq!(request["uriTemplate"], template);
+        assert_eq!(request["variables"], variables);
         for answer in answers {
             assert_eq!(answer["result"], blob, "{answer}");
         }
     }
-    let [old, new] = both_eras(&bridge, "resources/read", json!({ "uri": "board://none" })).await;
+    let [old, new] =
+        request_in_both_eras(&bridge, "resources/read", json!({ "uri": "board://none" })).await;
     assert_eq!(old["error"]["code"], -32002, "{old}");
     assert_eq!(new["error"]["code"], -32602, "{new}");
     assert_eq!(new["error"]["data"]["uri"], "board://none");
@@ -157,7 +164,7 @@ async fn resources_are_read_by_uri_and_by_template() {
 #[tokio::test]
 async fn builtin_resources_are_always_available() {
     let bridge = start_bridge().await;
-    let read = |uri: &str| both_eras(&bridge, "resources/read", json!({ "uri": uri }));
+    let read = |uri: &str| request_in_both_eras(&bridge, "resources/read", json!({ "uri": uri }));
     let content = |answer: &Value| -> Value {
         let text = answer["result"]["contents"][0]["text"].as_str().unwrap();
         serde_json::from_str(text).unwrap()
@@ -178,24 +185,30 @@ async fn completions_come_from_the_page_with_at_most_100_values() {
     let params = json!({ "ref": { "type": "ref/prompt", "name": "review" },
         "argument": { "name": "card", "value": "Wr" }, "context": { "arguments": { "a": "b" } } });
     let many: Vec<_> = (0..120).map(|n| n.to_string()).collect();
-    let serving = async {
-        let asked = serve(&mut page, json!({ "values": many })).await;
+    let handler = async {
+        let request = serve(&mut page, json!({ "values": many })).await;
         serve(
             &mut page,
             json!({ "values": ["Write"], "total": 1, "hasMore": false }),
         )
         .await;
-        asked
+        request
     };
-    let complete = both_eras(&bridge, "completion/complete", params);
-    let ([cut, short], asked) = tokio::join!(complete, serving);
-    assert_eq!(asked["ref"], json!({ "kind": "prompt", "name": "review" }));
-    assert_eq!(asked["argument"], json!({ "name": "card", "value": "Wr" }));
-    assert_eq!(asked["arguments"], json!({ "a": "b" }));
-    let cut = &cut["result"]["completion"];
-    assert_eq!(cut["values"].as_array().unwrap().len(), 100);
+    let complete = request_in_both_eras(&bridge, "completion/complete", params);
+    let ([truncated, short], request) = tokio::join!(complete, handler);
     assert_eq!(
-        (&cut["total"], &cut["hasMore"]),
+        request["ref"],
+        json!({ "kind": "prompt", "name": "review" })
+    );
+    assert_eq!(
+        request["argument"],
+        json!({ "name": "card", "value": "Wr" })
+    );
+    assert_eq!(request["arguments"], json!({ "a": "b" }));
+    let truncated = &truncated["result"]["completion"];
+    assert_eq!(truncated["values"].as_array().unwrap().len(), 100);
+    assert_eq!(
+        (&truncated["total"], &truncated["hasMore"]),
         (&json!(120), &json!(true))
     );
     assert_eq!(
@@ -205,7 +218,7 @@ async fn completions_come_from_the_page_with_at_most_100_values() {
 
     let unknown = json!({ "ref": { "type": "ref/resource", "uri": "no://{such}" },
         "argument": { "name": "such", "value": "" } });
-    for answer in both_eras(&bridge, "completion/complete", unknown).await {
+    for answer in request_in_both_eras(&bridge, "completion/complete", unknown).await {
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
 }
@@ -217,7 +230,7 @@ async fn resource_handler_errors_map_to_json_rpc_codes() {
     let client = McpClient::connect(&bridge, TOKEN).await;
     let cases = [("HandlerFailed", -32603), ("ResourceNotFound", -32002)];
     for (code, expected) in cases {
-        let throwing = async {
+        let handler = async {
             let id = page
                 .recv_matching(|message| match message {
                     BridgeToPage::ResourceRead(call) => Some(call.request_id),
@@ -229,7 +242,7 @@ async fn resource_handler_errors_map_to_json_rpc_codes() {
                 .await;
         };
         let read = client.request("resources/read", json!({ "uri": "board://cards" }));
-        let (answer, ()) = tokio::join!(read, throwing);
+        let (answer, ()) = tokio::join!(read, handler);
         assert_eq!(answer["error"]["code"], expected, "{answer}");
     }
 }
@@ -239,19 +252,19 @@ async fn subscribers_of_both_eras_receive_updates_and_list_changes() {
     let bridge = start_bridge().await;
     let mut page = page_with_everything(&bridge).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let mut old = EventStream::new(client.listen().await);
+    let mut old = client.listen().await;
     let uri = json!({ "uri": "board://cards" });
     let subscribed = client.request("resources/subscribe", uri.clone()).await;
     assert_eq!(subscribed["result"], json!({}), "{subscribed}");
     let params = json!({ "notifications": { "promptsListChanged": true,
         "resourceSubscriptions": ["board://cards/7"] } });
-    let listening = crate::mcp::stateless(&bridge, "subscriptions/listen", params);
-    let mut new = EventStream::new(with_deadline("listen", listening.send()).await.unwrap());
+    let stateless = StatelessClient::new(&bridge);
+    let mut new = EventStream::new(stateless.send("subscriptions/listen", params).await);
     new.find_method("notifications/subscriptions/acknowledged")
         .await;
     let uris = page
         .recv_matching(|message| match message {
-            BridgeToPage::Subscriptions(told) if told.uris.len() == 2 => Some(told.uris),
+            BridgeToPage::Subscriptions(list) if list.uris.len() == 2 => Some(list.uris),
             _ => None,
         })
         .await;
@@ -271,7 +284,7 @@ async fn subscribers_of_both_eras_receive_updates_and_list_changes() {
         "board://cards/7"
     );
 
-    // Lists: each hears what it wants to hear.
+    // Each client receives the list changes that it subscribed to.
     page.register_items(&[
         (Kind::Resource, json!({ "uri": "a:b", "name": "n" })),
         (Kind::Prompt, json!({ "name": "p" })),
@@ -280,17 +293,17 @@ async fn subscribers_of_both_eras_receive_updates_and_list_changes() {
     old.find_method("notifications/prompts/list_changed").await;
     old.find_method("notifications/resources/list_changed")
         .await;
-    let told = new.next().await.unwrap();
+    let notification = new.next().await.unwrap();
     assert_eq!(
-        told["method"], "notifications/prompts/list_changed",
-        "{told}"
+        notification["method"], "notifications/prompts/list_changed",
+        "{notification}"
     );
 
-    let gone = client.request("resources/unsubscribe", uri).await;
-    assert_eq!(gone["result"], json!({}));
+    let unsubscribed = client.request("resources/unsubscribe", uri).await;
+    assert_eq!(unsubscribed["result"], json!({}));
     let uris = page
         .recv_matching(|message| match message {
-            BridgeToPage::Subscriptions(told) => Some(told.uris),
+            BridgeToPage::Subscriptions(list) => Some(list.uris),
             _ => None,
         })
         .await;
@@ -307,7 +320,7 @@ async fn max_subscriptions_limits_the_subscriptions_of_a_client() {
     let client = McpClient::connect(&bridge, TOKEN).await;
     let subscribe = |uri: &str| client.request("resources/subscribe", json!({ "uri": uri }));
     assert_eq!(subscribe("a:1").await["result"], json!({}));
-    let refused = subscribe("a:2").await;
-    let message = refused["error"]["message"].as_str().unwrap();
+    let rejected = subscribe("a:2").await;
+    let message = rejected["error"]["message"].as_str().unwrap();
     assert!(message.contains("max_subscriptions"), "{message}");
 }

@@ -1,22 +1,29 @@
-//! The refusal table: each row answers as documented, and the bridge goes on.
+//! Requests and messages that the bridge rejects, each with its documented status or close code, while
+//! it continues to work.
 
 use bridge::{Config, ServerHandle};
-use bridge_protocol::{BridgeToPage, CallError, ErrorCode, PageToBridge};
+use bridge_protocol::{CallError, ErrorCode, PageToBridge};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::kit::*;
 
 /// A page can still connect, register and be called.
-async fn goes_on(bridge: &ServerHandle) {
+async fn assert_still_works(bridge: &ServerHandle) {
     let mut page = Page::with_tools(bridge, "healthy", &[echo_tool()]).await;
     let input = json!({ "n": 1, "session_id": "healthy" });
-    let (call, ()) = tokio::join!(post_tool_call(bridge, "echo", input), page.echo_call());
-    assert_eq!(call.0, 200, "{}", call.1);
+    let (answer, ()) = tokio::join!(post_tool_call(bridge, "echo", input), page.echo_call());
+    assert_eq!(answer.0, 200, "{}", answer.1);
     page.close().await;
 }
 
-async fn json_of(response: reqwest::Response) -> (u16, Value) {
+/// The message of an error body must contain this text.
+fn assert_message(body: &Value, expected: &str) {
+    let message = body["message"].as_str().unwrap();
+    assert!(message.contains(expected), "{body}");
+}
+
+async fn status_and_json(response: reqwest::Response) -> (u16, Value) {
     (response.status().as_u16(), response.json().await.unwrap())
 }
 
@@ -35,14 +42,11 @@ async fn a_foreign_host_is_403() {
         let request = http_client()
             .get(format!("{}{path}", bridge.url()))
             .header("host", "evil.example");
-        let (status, body) = json_of(request.send().await.unwrap()).await;
+        let (status, body) = status_and_json(request.send().await.unwrap()).await;
         assert_eq!(status, 403, "{path}");
-        assert!(
-            body["message"].as_str().unwrap().contains("allowed_hosts"),
-            "{path}: {body}"
-        );
+        assert_message(&body, "allowed_hosts");
     }
-    goes_on(&bridge).await;
+    assert_still_works(&bridge).await;
 }
 
 #[tokio::test]
@@ -56,15 +60,15 @@ async fn a_malformed_host_is_rejected_and_the_bridge_continues() {
         .write_all(b"GET /mcp HTTP/1.1\r\nHost: [\r\nConnection: close\r\n\r\n")
         .await
         .unwrap();
-    let mut answer = String::new();
-    with_deadline("answer", socket.read_to_string(&mut answer))
+    let mut response = String::new();
+    with_deadline("response", socket.read_to_string(&mut response))
         .await
         .unwrap();
     assert!(
-        answer.starts_with("HTTP/1.1 403") || answer.starts_with("HTTP/1.1 400"),
-        "{answer}"
+        response.starts_with("HTTP/1.1 403") || response.starts_with("HTTP/1.1 400"),
+        "{response}"
     );
-    goes_on(&bridge).await;
+    assert_still_works(&bridge).await;
 }
 
 #[tokio::test]
@@ -83,28 +87,20 @@ async fn a_foreign_origin_on_http_is_403_without_cors() {
                     .contains_key("access-control-allow-origin"),
                 "{path}"
             );
-            let (status, body) = json_of(response).await;
+            let (status, body) = status_and_json(response).await;
             assert_eq!(status, 403, "{path}");
             assert_eq!(body["error"], "OriginNotAllowed");
-            assert!(
-                body["message"]
-                    .as_str()
-                    .unwrap()
-                    .contains("allowed_origins"),
-                "{body}"
-            );
+            assert_message(&body, "allowed_origins");
         }
     }
-    goes_on(&bridge).await;
+    assert_still_works(&bridge).await;
 }
 
 #[tokio::test]
 async fn a_page_with_a_foreign_origin_receives_an_explanation() {
     let bridge = start_bridge().await;
     let mut page = Page::open(&bridge, "s", Some("https://evil.example")).await;
-    let BridgeToPage::AuthenticationFailed(failure) = page.recv().await else {
-        panic!("let in")
-    };
+    let failure = page.recv_authentication_failure().await;
     assert_eq!(failure.code, ErrorCode::OriginNotAllowed);
     assert!(
         failure.error.contains("https://evil.example"),
@@ -117,17 +113,21 @@ async fn a_page_with_a_foreign_origin_receives_an_explanation() {
         failure.error
     );
     assert_eq!(page.recv_close().await.0, 1008);
-    goes_on(&bridge).await;
+    assert_still_works(&bridge).await;
 }
 
-#[tokio::test]
-async fn a_missing_short_or_unlisted_token_is_401_with_a_challenge() {
+/// A bridge that accepts any token, and one that accepts a single listed token.
+async fn open_and_listed() -> (ServerHandle, ServerHandle) {
     let listed = Config {
         tokens: vec!["listed-token-0123456789".to_owned()],
         ..test_config()
     };
-    let listed = start_bridge_with(listed).await;
-    let open = start_bridge().await;
+    (start_bridge().await, start_bridge_with(listed).await)
+}
+
+#[tokio::test]
+async fn a_missing_short_or_unlisted_token_is_401_with_a_challenge() {
+    let (open, listed) = open_and_listed().await;
     let cases = [
         (&open, None, "MissingAuthentication"),
         (&open, Some("short"), "InvalidAuthentication"),
@@ -159,7 +159,7 @@ async fn a_missing_short_or_unlisted_token_is_401_with_a_challenge() {
                 .unwrap()
                 .to_owned();
             assert!(challenge.starts_with("Bearer"), "{challenge}");
-            let (status, body) = json_of(response).await;
+            let (status, body) = status_and_json(response).await;
             assert_eq!(
                 (status, body["error"].as_str()),
                 (401, Some(code)),
@@ -167,21 +167,16 @@ async fn a_missing_short_or_unlisted_token_is_401_with_a_challenge() {
             );
             assert!(
                 !body.to_string().contains("unlisted-token"),
-                "the token is repeated"
+                "the error repeats the token"
             );
         }
     }
-    goes_on(&open).await;
+    assert_still_works(&open).await;
 }
 
 #[tokio::test]
 async fn a_page_with_an_invalid_token_is_closed_with_1008() {
-    let listed = Config {
-        tokens: vec!["listed-token-0123456789".to_owned()],
-        ..test_config()
-    };
-    let listed = start_bridge_with(listed).await;
-    let open = start_bridge().await;
+    let (open, listed) = open_and_listed().await;
     for (bridge, token, code) in [
         (&open, "", ErrorCode::MissingAuthentication),
         (&open, "short", ErrorCode::InvalidAuthentication),
@@ -193,13 +188,11 @@ async fn a_page_with_an_invalid_token_is_closed_with_1008() {
     ] {
         let mut page = Page::open(bridge, "s", None).await;
         page.authenticate("s", token).await;
-        let BridgeToPage::AuthenticationFailed(failure) = page.recv().await else {
-            panic!("let in")
-        };
+        let failure = page.recv_authentication_failure().await;
         assert_eq!(failure.code, code);
         assert_eq!(page.recv_close().await.0, 1008);
     }
-    goes_on(&open).await;
+    assert_still_works(&open).await;
 }
 
 #[tokio::test]
@@ -215,17 +208,11 @@ async fn a_body_over_the_limit_is_413() {
             .post(format!("{}{path}", bridge.url()))
             .bearer_auth(TOKEN)
             .json(&body);
-        let (status, body) = json_of(request.send().await.unwrap()).await;
+        let (status, body) = status_and_json(request.send().await.unwrap()).await;
         assert_eq!(status, 413, "{path}");
-        assert!(
-            body["message"]
-                .as_str()
-                .unwrap()
-                .contains("max_request_bytes"),
-            "{body}"
-        );
+        assert_message(&body, "max_request_bytes");
     }
-    goes_on(&bridge).await;
+    assert_still_works(&bridge).await;
 }
 
 #[tokio::test]
@@ -248,7 +235,7 @@ async fn malformed_json_is_a_parse_error_and_a_batch_an_invalid_request() {
                 .bearer_auth(TOKEN)
                 .header("content-type", "application/json")
                 .body(body);
-            let (status, answer) = json_of(request.send().await.unwrap()).await;
+            let (status, answer) = status_and_json(request.send().await.unwrap()).await;
             assert_eq!(
                 (status, answer["error"]["code"].as_i64()),
                 (400, Some(code)),
@@ -256,7 +243,7 @@ async fn malformed_json_is_a_parse_error_and_a_batch_an_invalid_request() {
             );
         }
     }
-    goes_on(&bridge).await;
+    assert_still_works(&bridge).await;
 }
 
 #[tokio::test]
@@ -287,9 +274,8 @@ async fn invalid_arguments_are_an_error_and_do_not_reach_the_page() {
         text.contains("/n") && text.contains("/properties/n/type"),
         "{text}"
     );
-    // The page was not asked: the next call it sees is the good one.
-    let (answer, ()) = tokio::join!(client.call("echo", json!({ "n": 7 })), page.echo_call());
-    assert_eq!(answer["result"]["structuredContent"], json!({ "n": 7 }));
+    // The page received nothing: the next call it receives is the valid one.
+    client.assert_echo(&mut page).await;
 }
 
 #[tokio::test]
@@ -297,7 +283,7 @@ async fn a_handler_error_is_returned_with_its_message() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let throw = async {
+    let fail = async {
         let call = page.recv_call().await;
         let error = CallError {
             request_id: call.request_id,
@@ -308,13 +294,10 @@ async fn a_handler_error_is_returned_with_its_message() {
         };
         page.send(PageToBridge::CallError(error)).await;
     };
-    let (answer, ()) = tokio::join!(client.call("echo", json!({})), throw);
+    let (answer, ()) = tokio::join!(client.call("echo", json!({})), fail);
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     assert_eq!(result_text(&answer["result"]), "no such card: 7");
-    assert_eq!(
-        answer["result"]["_meta"]["mcp-web/error"]["code"],
-        "HandlerFailed"
-    );
+    assert_eq!(error_code(&answer["result"]), Some("HandlerFailed"));
 }
 
 #[tokio::test]
@@ -324,19 +307,16 @@ async fn a_result_that_violates_its_output_schema_is_an_error() {
         "properties": { "count": { "type": "integer" } }, "required": ["count"] } });
     let mut page = Page::with_tools(&bridge, "s", &[tool]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    for (result, good) in [
+    for (result, valid) in [
         (json!({ "count": 3 }), true),
         (json!({ "count": "3" }), false),
         (json!(3), false),
     ] {
-        let reply = async {
-            let call = page.recv_call().await;
-            page.respond(&call, result.clone()).await;
-        };
-        let (answer, ()) = tokio::join!(client.call("count", json!({})), reply);
+        let handler = page.serve_call(result.clone());
+        let (answer, _call) = tokio::join!(client.call("count", json!({})), handler);
         let is_error = answer["result"]["isError"] == true;
-        assert_eq!(!is_error, good, "{answer}");
-        if !good {
+        assert_eq!(!is_error, valid, "{answer}");
+        if !valid {
             assert!(
                 result_text(&answer["result"]).contains("output schema"),
                 "{answer}"
@@ -348,27 +328,30 @@ async fn a_result_that_violates_its_output_schema_is_an_error() {
 #[tokio::test]
 async fn a_binary_frame_or_invalid_json_closes_with_1003() {
     let bridge = start_bridge().await;
-    for bad in [
+    for invalid in [
         Message::Binary(vec![1, 2, 3].into()),
         Message::Text("nonsense".into()),
         Message::Text("[]".into()),
         Message::Text("{}".into()),
     ] {
         let mut fresh = Page::open(&bridge, "fresh", None).await;
-        fresh.send_frame(bad.clone()).await.unwrap();
-        assert_eq!(fresh.recv_close().await.0, 1003, "{bad:?} as first frame");
+        fresh.send_frame(invalid.clone()).await.unwrap();
+        assert_eq!(
+            fresh.recv_close().await.0,
+            1003,
+            "{invalid:?} as first frame"
+        );
         let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-        page.send_frame(bad.clone()).await.unwrap();
-        assert_eq!(page.recv_close().await.0, 1003, "{bad:?} later");
+        page.send_frame(invalid.clone()).await.unwrap();
+        assert_eq!(page.recv_close().await.0, 1003, "{invalid:?} later");
     }
-    goes_on(&bridge).await;
+    assert_still_works(&bridge).await;
 }
 
 #[tokio::test]
 async fn a_wrong_first_frame_or_silence_closes_with_1008() {
-    let patience = std::time::Duration::from_millis(50);
     let bridge = start_bridge_with(Config {
-        authenticate_within: patience,
+        authenticate_within: std::time::Duration::from_millis(50),
         ..test_config()
     })
     .await;
@@ -377,18 +360,18 @@ async fn a_wrong_first_frame_or_silence_closes_with_1008() {
     let mut wrong = Page::open(&bridge, "s", None).await;
     wrong.send(PageToBridge::Leaving {}).await;
     assert_eq!(wrong.recv_close().await.0, 1008);
-    goes_on(&bridge).await;
+    assert_still_works(&bridge).await;
 }
 
 #[tokio::test]
 async fn a_frame_over_the_limit_closes_with_1009() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let huge = "x".repeat(bridge_protocol::limits::MAX_FRAME_BYTES + 1);
+    let too_long = "x".repeat(bridge_protocol::limits::MAX_FRAME_BYTES + 1);
     // The bridge may close before all of it is sent.
-    let _ = page.send_frame(Message::Text(huge.into())).await;
+    let _ = page.send_frame(Message::Text(too_long.into())).await;
     assert_eq!(page.recv_close().await.0, 1009);
-    goes_on(&bridge).await;
+    assert_still_works(&bridge).await;
 }
 
 #[tokio::test]
@@ -401,27 +384,20 @@ async fn a_page_socket_without_a_valid_session_id_is_400() {
             .header("upgrade", "websocket")
             .header("sec-websocket-version", "13")
             .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
-        let (status, body) = json_of(request.send().await.unwrap()).await;
+        let (status, body) = status_and_json(request.send().await.unwrap()).await;
         assert_eq!(status, 400, "{query:?}");
-        assert!(
-            body["message"].as_str().unwrap().contains("/ws?session="),
-            "{body}"
-        );
+        assert_message(&body, "/ws?session=");
     }
-    goes_on(&bridge).await;
+    assert_still_works(&bridge).await;
 }
 
 #[tokio::test]
 async fn an_unsupported_page_protocol_is_rejected_with_the_supported_version() {
     let bridge = start_bridge().await;
     let mut page = Page::open(&bridge, "s", None).await;
-    let hello = json!({ "type": "authenticate", "protocol": 3, "authToken": TOKEN });
-    page.send_frame(Message::Text(hello.to_string().into()))
-        .await
-        .unwrap();
-    let BridgeToPage::AuthenticationFailed(failure) = page.recv().await else {
-        panic!("let in")
-    };
+    let message = json!({ "type": "authenticate", "protocol": 3, "authToken": TOKEN });
+    page.send_json(message).await;
+    let failure = page.recv_authentication_failure().await;
     assert!(failure.error.contains("version 2"), "{}", failure.error);
     assert_eq!(page.recv_close().await.0, 1008);
 }

@@ -1,21 +1,8 @@
-//! Plain HTTP: calls without MCP, CORS, what the token sees.
+//! The REST routes: tool calls without MCP, lists of sessions and tools, and CORS.
 
-use bridge_protocol::BridgeToPage;
 use serde_json::{Value, json};
 
 use crate::kit::*;
-
-async fn get(url: String, token: &str) -> Value {
-    http_client()
-        .get(url)
-        .bearer_auth(token)
-        .send()
-        .await
-        .unwrap()
-        .json()
-        .await
-        .unwrap()
-}
 
 #[tokio::test]
 async fn a_rest_call_returns_the_mcp_result() {
@@ -43,12 +30,8 @@ async fn a_disconnected_caller_cancels_the_call_in_the_page() {
     let caller = tokio::spawn(request);
     let call = page.recv_call().await;
     caller.abort();
-    let cancelled = loop {
-        if let BridgeToPage::CallCancel(cancel) = page.recv().await {
-            break cancel.request_id;
-        }
-    };
-    assert_eq!(cancelled, call.request_id);
+    let cancel = page.recv_call_cancel().await;
+    assert_eq!(cancel.request_id, call.request_id);
 }
 
 #[tokio::test]
@@ -82,10 +65,10 @@ async fn an_invalid_body_is_400_and_names_the_expected_fields() {
 #[tokio::test]
 async fn a_token_sees_only_its_own_pages() {
     let bridge = start_bridge().await;
-    let _mine = Page::with_tools(&bridge, "mine", &[echo_tool()]).await;
-    let sessions = get(format!("{}/sessions", bridge.url()), TOKEN).await;
+    let _page = Page::with_tools(&bridge, "mine", &[echo_tool()]).await;
+    let sessions = get_json(&bridge, "/sessions").await;
     assert_eq!(sessions["sessions"][0]["session_id"], "mine");
-    let tools = get(format!("{}/tools", bridge.url()), TOKEN).await;
+    let tools = get_json(&bridge, "/tools").await;
     let names: Vec<_> = tools["tools"]
         .as_array()
         .unwrap()
@@ -104,10 +87,9 @@ async fn a_token_sees_only_its_own_pages() {
         ]
     );
 
-    let stranger = "token-of-somebody-else-0123456789";
-    let sessions = get(format!("{}/sessions", bridge.url()), stranger).await;
+    let sessions = get_json_as(&bridge, OTHER_TOKEN, "/sessions").await;
     assert_eq!(sessions, json!({ "sessions": [] }));
-    let tools = get(format!("{}/tools", bridge.url()), stranger).await;
+    let tools = get_json_as(&bridge, OTHER_TOKEN, "/tools").await;
     assert_eq!(tools["tools"].as_array().unwrap().len(), 5);
 }
 
@@ -188,7 +170,7 @@ async fn allowed_origins_get_cors_headers_and_preflight() {
 #[tokio::test]
 async fn root_and_healthz_answer_and_unknown_paths_are_404() {
     let bridge = start_bridge().await;
-    let about = get(bridge.url(), TOKEN).await;
+    let about = get_json(&bridge, "/").await;
     assert_eq!(about["name"], "mcp-web");
     assert!(
         about["version"].is_string() && about["description"].is_string(),
@@ -199,13 +181,8 @@ async fn root_and_healthz_answer_and_unknown_paths_are_404() {
         .send()
         .await
         .unwrap();
-    assert_eq!(
-        (
-            health.status().as_u16(),
-            health.text().await.unwrap().as_str()
-        ),
-        (200, "ok")
-    );
+    assert_eq!(health.status(), 200);
+    assert_eq!(health.text().await.unwrap(), "ok");
     let missing = http_client()
         .get(format!("{}/nothing", bridge.url()))
         .send()
@@ -216,13 +193,13 @@ async fn root_and_healthz_answer_and_unknown_paths_are_404() {
 
 #[tokio::test]
 async fn a_token_in_the_url_is_accepted_only_when_allowed() {
-    let closed = start_bridge().await;
-    let open = start_bridge_with(bridge::Config {
+    let default = start_bridge().await;
+    let permissive = start_bridge_with(bridge::Config {
         allow_token_in_url: true,
         ..test_config()
     })
     .await;
-    for (bridge, status) in [(&closed, 401), (&open, 200)] {
+    for (bridge, status) in [(&default, 401), (&permissive, 200)] {
         let url = format!("{}/sessions?token={TOKEN}", bridge.url());
         assert_eq!(
             http_client().get(url).send().await.unwrap().status(),

@@ -1,11 +1,12 @@
-//! `/sdk/`: public, compressed, with validators; honest when it is not there.
+//! The files below `/sdk/`: public, compressed, with ETags. A bridge that was built without them says how
+//! to build them.
 
 use serde_json::Value;
 
 use crate::kit::*;
 
-/// The folder that the build embeds, see `build.rs`.
-fn built_with_sdk() -> bool {
+/// Whether the folder that `build.rs` embeds contains the SDK.
+fn is_built_with_sdk() -> bool {
     let folder = option_env!("MCP_WEB_SDK_DIR")
         .unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/sdk"));
     std::path::Path::new(folder)
@@ -39,7 +40,7 @@ async fn sdk_files_are_public_and_typed_or_explain_how_to_build_them() {
                 .get(&url)
                 .header("origin", "https://app.example.com")
         };
-        if !built_with_sdk() {
+        if !is_built_with_sdk() {
             let response = get().send().await.unwrap();
             assert_eq!(response.status(), 404);
             let problem: Value = response.json().await.unwrap();

@@ -1,52 +1,47 @@
-//! Many tabs of one token, as MCP clients see them.
+//! Several sessions (browser tabs) of one token, as MCP clients see them.
 
-use bridge::{AmbiguousCalls, Config, SessionLimitPolicy, Tabs};
-use bridge_protocol::{ErrorCode, PageState, PageToBridge, Visibility};
+use bridge::{AmbiguousCalls, Config, ServerHandle, SessionLimitPolicy, Tabs};
+use bridge_protocol::{PageState, PageToBridge, Visibility};
 use serde_json::{Value, json};
 
-use crate::kit::{
-    McpClient, Page, TOKEN, echo_tool, post_tool_call, result_text, start_bridge,
-    start_bridge_with, test_config, with_deadline,
-};
+use crate::kit::*;
 
-/// `greet` as a version of an app has it.
-fn greet(argument: &str) -> Value {
+/// The tool `greet` of one version of an app, with a required argument of this name.
+fn greet_tool(argument: &str) -> Value {
     json!({ "name": "greet", "description": "Greets", "inputSchema": { "type": "object",
         "properties": { argument: { "type": "string" } }, "required": [argument] } })
 }
 
-fn code(answer: &Value) -> &str {
-    let code = &answer["result"]["_meta"]["mcp-web/error"]["code"];
-    code.as_str()
-        .unwrap_or_else(|| panic!("no code in {answer}"))
+async fn start_bridge_with_tabs(tabs: Tabs) -> ServerHandle {
+    let config = Config {
+        tabs,
+        ..test_config()
+    };
+    start_bridge_with(config).await
 }
 
-/// Calls while the page answers with the name of its tab.
-async fn called(client: &McpClient, page: &mut Page, arguments: Value) -> Value {
-    let answering = async {
-        let call = page.recv_call().await;
-        let input: Value = serde_json::from_str(call.tool_input.get()).unwrap();
-        page.respond(&call, input.clone()).await;
-        input
-    };
-    let (answer, input) = with_deadline(
-        "call",
-        futures_util::future::join(client.call("greet", arguments), answering),
-    )
-    .await;
+/// The error code in a JSON-RPC response.
+fn code(answer: &Value) -> &str {
+    error_code(&answer["result"]).unwrap_or_else(|| panic!("no code in {answer}"))
+}
+
+/// Calls `greet` while the page responds, and returns the input that the page received.
+async fn greet(client: &McpClient, page: &mut Page, arguments: Value) -> Value {
+    let call = client.call("greet", arguments);
+    let (answer, call) = tokio::join!(call, page.serve_call(json!({})));
     assert_ne!(answer["result"]["isError"], true, "{answer}");
-    input
+    serde_json::from_str(call.tool_input.get()).unwrap()
 }
 
 #[tokio::test]
 async fn two_versions_of_an_app_each_validate_with_their_own_schema() {
     let bridge = start_bridge().await;
-    let mut old = Page::with_app(&bridge, "old", "greeter", &[greet("name")]).await;
+    let mut old = Page::with_app(&bridge, "old", "greeter", &[greet_tool("name")]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let before = client.tool_names().await;
-    let mut new = Page::with_app(&bridge, "new", "greeter", &[greet("who")]).await;
+    let mut new = Page::with_app(&bridge, "new", "greeter", &[greet_tool("who")]).await;
 
-    // Names do not change with the number of tabs, and the newer definition is listed.
+    // Tool names do not depend on the number of sessions, and the newer definition is listed.
     assert_eq!(client.tool_names().await, before);
     let listed = client.request("tools/list", json!({})).await;
     let tools = listed["result"]["tools"].as_array().unwrap();
@@ -66,31 +61,31 @@ async fn two_versions_of_an_app_each_validate_with_their_own_schema() {
         .collect();
     assert_eq!(names, ["tab", "tab (2)"]);
 
-    let input = called(
+    let input = greet(
         &client,
         &mut old,
         json!({ "name": "you", "session_id": "old" }),
     )
     .await;
     assert_eq!(input, json!({ "name": "you" }));
-    let input = called(
+    let input = greet(
         &client,
         &mut new,
         json!({ "who": "you", "session_id": "new" }),
     )
     .await;
     assert_eq!(input, json!({ "who": "you" }));
-    let misfit = client
+    let invalid = client
         .call("greet", json!({ "who": "you", "session_id": "old" }))
         .await;
-    assert_eq!(code(&misfit), "InvalidArguments");
+    assert_eq!(code(&invalid), "InvalidArguments");
 }
 
 #[tokio::test]
 async fn a_tool_name_shared_by_two_apps_is_disambiguated_by_session_id() {
     let bridge = start_bridge().await;
-    let mut notes = Page::with_app(&bridge, "n", "notes", &[greet("name"), echo_tool()]).await;
-    let mut mail = Page::with_app(&bridge, "m", "mail", &[greet("name")]).await;
+    let mut notes = Page::with_app(&bridge, "n", "notes", &[greet_tool("name"), echo_tool()]).await;
+    let mut mail = Page::with_app(&bridge, "m", "mail", &[greet_tool("name")]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let ambiguous = client.call("greet", json!({ "name": "you" })).await;
     assert_eq!(code(&ambiguous), "SessionNotSpecified");
@@ -99,26 +94,24 @@ async fn a_tool_name_shared_by_two_apps_is_disambiguated_by_session_id() {
         "{ambiguous}"
     );
     for (page, session) in [(&mut notes, "n"), (&mut mail, "m")] {
-        called(
+        greet(
             &client,
             page,
             json!({ "name": "you", "session_id": session }),
         )
         .await;
     }
-    // What only one of them has needs no choice.
-    let (answer, ()) =
-        futures_util::future::join(client.call("echo", json!({ "n": 1 })), notes.echo_call()).await;
-    assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
+    // A tool that only one of them has needs no session id.
+    client.assert_echo(&mut notes).await;
 }
 
 #[tokio::test]
 async fn builtin_tools_reach_tools_registered_after_the_first_list() {
     let bridge = start_bridge().await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let frozen = client.tool_names().await;
-    let mut page = Page::with_app(&bridge, "n", "notes", &[greet("name")]).await;
-    assert!(!frozen.contains(&"greet".to_owned()));
+    let first_list = client.tool_names().await;
+    let mut page = Page::with_app(&bridge, "n", "notes", &[greet_tool("name")]).await;
+    assert!(!first_list.contains(&"greet".to_owned()));
     let tools = client.call("list_session_tools", json!({})).await;
     assert_eq!(
         tools["result"]["structuredContent"]["tools"][0]["name"],
@@ -126,20 +119,17 @@ async fn builtin_tools_reach_tools_registered_after_the_first_list() {
     );
     let arguments = json!({ "tool_name": "greet", "arguments": { "name": "you" } });
     let call = client.call("call_session_tool", arguments);
-    let answering = async {
-        let call = page.recv_call().await;
-        page.respond(&call, json!("hello")).await;
-    };
-    let (answer, ()) = futures_util::future::join(call, answering).await;
+    let handler = page.serve_call(json!("hello"));
+    let (answer, _call) = tokio::join!(call, handler);
     assert_eq!(result_text(&answer["result"]), "hello");
 }
 
 #[tokio::test]
 async fn tools_of_a_closed_app_stay_listed_and_calls_say_where_to_open_it() {
     let bridge = start_bridge().await;
-    let page = Page::with_app(&bridge, "n", "notes", &[greet("name")]).await;
+    let page = Page::with_app(&bridge, "n", "notes", &[greet_tool("name")]).await;
     page.close().await;
-    // A client that comes only now.
+    // The client connects after the page has closed.
     let client = McpClient::connect(&bridge, TOKEN).await;
     assert!(client.tool_names().await.contains(&"greet".to_owned()));
     let answer = client.call("greet", json!({ "name": "you" })).await;
@@ -151,7 +141,7 @@ async fn tools_of_a_closed_app_stay_listed_and_calls_say_where_to_open_it() {
     );
     let status = client.call("get_connection_status", json!({})).await;
     assert_eq!(status["result"]["structuredContent"]["connected"], false);
-    let other = McpClient::connect(&bridge, "another-token-of-the-test").await;
+    let other = McpClient::connect(&bridge, OTHER_TOKEN).await;
     assert!(!other.tool_names().await.contains(&"greet".to_owned()));
 }
 
@@ -161,27 +151,23 @@ async fn catalogues_of_closed_apps_are_limited_and_can_be_disabled() {
         max_catalogues: 1,
         ..Tabs::default()
     };
-    let bridge = start_bridge_with(Config {
-        tabs,
-        ..test_config()
-    })
-    .await;
-    // A token whose page offered nothing takes no place of those whose apps did.
+    let bridge = start_bridge_with_tabs(tabs).await;
+    // A token whose page registered nothing does not count.
     Page::connect(&bridge, "s", "token-without-any-tools-0123")
         .await
         .close()
         .await;
-    let tokens = [(TOKEN, true), ("another-token-of-the-test", false)];
+    let tokens = [(TOKEN, true), (OTHER_TOKEN, false)];
     for (token, _) in tokens {
         let page = Page::with_app_and_token(token, &bridge, "n", "notes", &[echo_tool()]).await;
         page.close().await;
     }
-    for (token, is_remembered) in tokens {
+    for (token, has_catalogue) in tokens {
         let client = McpClient::connect(&bridge, token).await;
         let names = client.tool_names().await;
         assert_eq!(
             names.contains(&"echo".to_owned()),
-            is_remembered,
+            has_catalogue,
             "{names:?}"
         );
     }
@@ -190,11 +176,7 @@ async fn catalogues_of_closed_apps_are_limited_and_can_be_disabled() {
         catalogue_ttl: std::time::Duration::ZERO,
         ..Tabs::default()
     };
-    let bridge = start_bridge_with(Config {
-        tabs,
-        ..test_config()
-    })
-    .await;
+    let bridge = start_bridge_with_tabs(tabs).await;
     Page::with_app(&bridge, "n", "notes", &[echo_tool()])
         .await
         .close()
@@ -209,13 +191,9 @@ async fn ambiguous_calls_go_to_the_focused_page_when_configured() {
         ambiguous_calls: AmbiguousCalls::Focused,
         ..Tabs::default()
     };
-    let bridge = start_bridge_with(Config {
-        tabs,
-        ..test_config()
-    })
-    .await;
-    let mut first = Page::with_app(&bridge, "a", "notes", &[greet("name")]).await;
-    let _second = Page::with_app(&bridge, "b", "notes", &[greet("name")]).await;
+    let bridge = start_bridge_with_tabs(tabs).await;
+    let mut first = Page::with_app(&bridge, "a", "notes", &[greet_tool("name")]).await;
+    let _second = Page::with_app(&bridge, "b", "notes", &[greet_tool("name")]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let ambiguous = client.call("greet", json!({ "name": "you" })).await;
     assert_eq!(code(&ambiguous), "SessionNotSpecified");
@@ -226,9 +204,9 @@ async fn ambiguous_calls_go_to_the_focused_page_when_configured() {
         page_title: None,
     };
     first.send(PageToBridge::PageState(state)).await;
-    // An answered registration shows that the message before it was heard.
-    first.register(&[greet("name")]).await;
-    called(&client, &mut first, json!({ "name": "you" })).await;
+    // Once a registration is acknowledged, the message before it has been processed.
+    first.register(&[greet_tool("name")]).await;
+    greet(&client, &mut first, json!({ "name": "you" })).await;
 }
 
 #[tokio::test]
@@ -256,11 +234,7 @@ async fn a_session_over_max_session_duration_is_closed() {
         max_session_duration: std::time::Duration::from_millis(50),
         ..Tabs::default()
     };
-    let bridge = start_bridge_with(Config {
-        tabs,
-        ..test_config()
-    })
-    .await;
+    let bridge = start_bridge_with_tabs(tabs).await;
     let mut page = Page::connect(&bridge, "a", TOKEN).await;
     let (code, reason) = page.recv_close().await;
     assert_eq!(code, 1008);
@@ -271,40 +245,28 @@ async fn a_session_over_max_session_duration_is_closed() {
 async fn a_frozen_page_is_not_called_until_it_resumes() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "a", &[echo_tool()]).await;
-    let mut frozen = PageState {
+    let mut state = PageState {
         visibility: Visibility::Hidden,
         focused: false,
         frozen: true,
         page_title: None,
     };
-    page.send(PageToBridge::PageState(frozen.clone())).await;
-    let refused = loop {
-        // The state travels on another connection than the call.
+    page.send(PageToBridge::PageState(state.clone())).await;
+    let rejected = loop {
+        // The page state and the call arrive on different connections, in either order.
         let call = post_tool_call(&bridge, "echo", json!({}));
-        let taken = async {
-            let call = page.recv_call().await;
-            page.respond(&call, json!({})).await;
-        };
         tokio::select! {
             (_, answer) = call => break answer,
-            () = taken => {}
+            _ = page.serve_call(json!({})) => {}
         }
     };
-    assert_eq!(
-        refused["_meta"]["mcp-web/error"]["code"],
-        ErrorCode::PageSuspended.as_str()
-    );
+    assert_eq!(error_code(&rejected), Some("PageSuspended"));
     assert!(
-        result_text(&refused).contains("Bring it to the front"),
-        "{refused}"
+        result_text(&rejected).contains("Bring it to the front"),
+        "{rejected}"
     );
-    frozen.frozen = false;
-    page.send(PageToBridge::PageState(frozen)).await;
+    state.frozen = false;
+    page.send(PageToBridge::PageState(state)).await;
     page.register(&[echo_tool()]).await;
-    let ((_, answer), ()) = futures_util::future::join(
-        post_tool_call(&bridge, "echo", json!({ "n": 2 })),
-        page.echo_call(),
-    )
-    .await;
-    assert_eq!(answer["structuredContent"], json!({ "n": 2 }));
+    assert_echo(&bridge, &mut page).await;
 }

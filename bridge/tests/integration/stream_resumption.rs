@@ -1,4 +1,4 @@
-//! What a client lost with its stream it hears when it comes back (MCP 2025-11-25, "Resumability
+//! Clients whose stream breaks resume it and receive what they missed (MCP 2025-11-25, "Resumability
 //! and Redelivery").
 
 use bridge::Config;
@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use crate::kit::*;
 
-/// A call whose stream breaks before its result, and the last event the client saw.
-async fn broken_off(page: &mut Page, client: &McpClient) -> (String, String) {
+/// Starts a call and drops its stream before the result. Returns the id of the call, and of the last
+/// event that the client received.
+async fn call_with_broken_stream(page: &mut Page, client: &McpClient) -> (String, String) {
     let params = json!({ "name": "echo", "arguments": {}, "_meta": { "progressToken": 1 } });
     let events = client.request_stream(7, "tools/call", params);
     let (mut events, call) = tokio::join!(events, page.recv_call());
@@ -19,11 +20,15 @@ async fn broken_off(page: &mut Page, client: &McpClient) -> (String, String) {
     (id, last)
 }
 
-async fn result_after(client: &McpClient, last: &str) -> Value {
+/// The response to the call, from the stream that is resumed after this event.
+async fn resume_to_result(client: &McpClient, last: &str) -> Value {
     let mut events = client.resume(last).await;
     let answer = events.find_response().await;
     assert_eq!(answer["id"], 7);
-    assert!(events.next().await.is_none(), "the stream ends with it");
+    assert!(
+        events.next().await.is_none(),
+        "the stream ends with the result"
+    );
     answer
 }
 
@@ -32,9 +37,9 @@ async fn a_result_sent_while_disconnected_is_replayed() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let (id, last) = broken_off(&mut page, &client).await;
+    let (id, last) = call_with_broken_stream(&mut page, &client).await;
     page.respond_to(&id.as_str().into(), json!("kept")).await;
-    let answer = result_after(&client, &last).await;
+    let answer = resume_to_result(&client, &last).await;
     assert_eq!(result_text(&answer["result"]), "kept");
 }
 
@@ -43,7 +48,7 @@ async fn a_stream_resumed_early_waits_for_the_result() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let (id, last) = broken_off(&mut page, &client).await;
+    let (id, last) = call_with_broken_stream(&mut page, &client).await;
     let mut events = client.resume(&last).await;
     page.respond_to(&id.as_str().into(), json!("later")).await;
     assert_eq!(
@@ -57,8 +62,8 @@ async fn a_stream_cannot_be_resumed_by_another_session() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let other = McpClient::connect(&bridge, "another-token-0123456789abcdef").await;
-    let (id, last) = broken_off(&mut page, &client).await;
+    let other = McpClient::connect(&bridge, OTHER_TOKEN).await;
+    let (id, last) = call_with_broken_stream(&mut page, &client).await;
     page.respond_to(&id.as_str().into(), json!("private")).await;
     assert_eq!(other.get_after(&last).await.status(), 405);
 }
@@ -72,14 +77,14 @@ async fn max_replay_bytes_evicts_the_oldest_events() {
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let (id, last) = broken_off(&mut page, &client).await;
+    let (id, last) = call_with_broken_stream(&mut page, &client).await;
     page.respond_to(&id.as_str().into(), json!("x".repeat(5_000)))
         .await;
-    // The event that the client saw last is no longer known: an empty stream tells it so.
-    let (id, newest) = broken_off(&mut page, &client).await;
+    // The last event that the client received is evicted, so its stream cannot be resumed.
+    let (id, newest) = call_with_broken_stream(&mut page, &client).await;
     page.respond_to(&id.as_str().into(), json!("kept")).await;
     assert_eq!(
-        result_text(&result_after(&client, &newest).await["result"]),
+        result_text(&resume_to_result(&client, &newest).await["result"]),
         "kept"
     );
     assert_eq!(client.get_after(&last).await.status(), 405);

@@ -1,4 +1,4 @@
-//! Arguments and results against their schemas, as a client sees it.
+//! Validation of arguments and results with their schemas, as clients see it.
 
 use std::time::{Duration, Instant};
 
@@ -87,17 +87,13 @@ async fn argument_violations_name_path_and_rule_and_never_reach_the_page() {
         let answer = client.call(&format!("t{n}"), json!({ "v": value })).await;
         let result = &answer["result"];
         assert_eq!(result["isError"], true, "{answer}");
-        assert_eq!(result["_meta"]["mcp-web/error"]["code"], "InvalidArguments");
+        assert_eq!(error_code(&result), Some("InvalidArguments"));
         let text = result_text(result);
         assert!(text.contains(path) && text.contains(rule), "{text}");
     }
-    // The first call that the page hears of is one that fits.
-    let (_, call) = join(client.call("t1", json!({ "v": "2026-11-21" })), async {
-        let call = page.recv_call().await;
-        page.respond(&call, json!("done")).await;
-        call
-    })
-    .await;
+    // The first call that the page receives is a valid one.
+    let valid = client.call("t1", json!({ "v": "2026-11-21" }));
+    let (_, call) = join(valid, page.serve_call(json!("done"))).await;
     assert_eq!(call.tool_input.get(), r#"{"v":"2026-11-21"}"#);
 }
 
@@ -111,21 +107,18 @@ async fn result_violations_name_path_and_rule() {
         &[json!({ "name": "t", "outputSchema": output })],
     )
     .await;
-    let serve = async {
-        let call = page.recv_call().await;
-        page.respond(&call, json!({ "at": "noon" })).await;
-    };
-    let ((_, answer), ()) = join(post_tool_call(&bridge, "t", json!({})), serve).await;
-    assert_eq!(answer["_meta"]["mcp-web/error"]["code"], "InvalidResult");
+    let handler = page.serve_call(json!({ "at": "noon" }));
+    let ((_, answer), _call) = join(post_tool_call(&bridge, "t", json!({})), handler).await;
+    assert_eq!(error_code(&answer), Some("InvalidResult"));
     let text = result_text(&answer);
     for part in ["at /at:", "/properties/at/format", "at /:", "/required"] {
         assert!(text.contains(part), "{text}");
     }
 }
 
-/// Tools whose schemas make much work of a value, and such a value. All are refused at the end:
-/// most for what they would cost, before any of it is spent.
-fn hostile() -> Vec<(Value, Value)> {
+/// Tools whose schemas are expensive to validate, each with such a value. All values are rejected: most
+/// because of the estimated cost, before validation starts.
+fn hostile_tools() -> Vec<(Value, Value)> {
     let ints = json!((0..60_000).collect::<Vec<_>>());
     let all_minimum = json!({ "allOf": vec![json!({ "minimum": 0 }); 4_000] });
     let names: serde_json::Map<_, _> = (0..60)
@@ -190,11 +183,11 @@ fn hostile() -> Vec<(Value, Value)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_schemas_do_not_delay_other_calls() {
-    /// A call takes milliseconds. Without threads of its own the marking would hold up everything
-    /// for several seconds.
-    const STALLED: Duration = Duration::from_secs(2);
+    /// A call takes milliseconds. If validation had no threads of its own, the `marking` schemas would
+    /// block everything for several seconds.
+    const MAX_CALL_TIME: Duration = Duration::from_secs(2);
     let bridge = start_bridge().await;
-    let hostile = hostile();
+    let hostile = hostile_tools();
     let mut tools: Vec<_> = hostile.iter().map(|(tool, _)| tool.clone()).collect();
     tools.push(echo_tool());
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
@@ -205,23 +198,23 @@ async fn hostile_schemas_do_not_delay_other_calls() {
         let name = tool["name"].as_str().unwrap();
         post_tool_call(&bridge, name, json!({ "v": value }))
     }));
-    let others = async {
+    let other_calls = async {
         for n in 0..50 {
-            let begun = Instant::now();
+            let started = Instant::now();
             let ((_, answer), ()) = join(
                 post_tool_call(&bridge, "echo", json!({ "n": n })),
                 page.echo_call(),
             )
             .await;
             assert_eq!(answer["structuredContent"]["n"], n);
-
-            assert!(begun.elapsed() < STALLED, "call {n}: {:?}", begun.elapsed());
+            let elapsed = started.elapsed();
+            assert!(elapsed < MAX_CALL_TIME, "call {n}: {elapsed:?}");
         }
     };
-    let (answers, ()) = join(attacks, others).await;
+    let (answers, ()) = join(attacks, other_calls).await;
     for ((_, answer), (tool, _)) in answers.iter().zip(&hostile) {
-        let code = &answer["_meta"]["mcp-web/error"]["code"];
-        assert_eq!(code, "InvalidArguments", "{}: {answer}", tool["name"]);
+        let code = error_code(answer);
+        assert_eq!(code, Some("InvalidArguments"), "{}: {answer}", tool["name"]);
         assert!(result_text(answer).len() < 5_000);
     }
 }

@@ -1,5 +1,5 @@
-//! An agent that the bridge runs itself: a script in the place of the program says where the small
-//! agent of these tests listens.
+//! An agent that the bridge runs as a child process: a shell script in the place of the program, which
+//! prints the address of the mock agent.
 #![cfg(unix)]
 
 use std::os::unix::fs::PermissionsExt;
@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use super::{query, told};
+use super::{query_message, recv_query_event};
 use crate::kit::mock_agent::MockAgent;
-use crate::kit::{Page, TOKEN, with_deadline};
+use crate::kit::*;
 
-/// A bridge as a program that runs what stands beside it as its agent.
+/// The bridge as a program in a folder of its own, with the script that it runs as its agent.
 struct Program {
     folder: TempDir,
     process: Child,
@@ -23,9 +22,7 @@ struct Program {
 
 impl Program {
     async fn start(script: &str) -> Self {
-        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let bridge = folder.path().join("mcp-web-bridge");
-        std::fs::hard_link(env!("CARGO_BIN_EXE_mcp-web-bridge"), &bridge).unwrap();
+        let (folder, bridge) = linked_bridge();
         let agent = folder.path().join("mcp-web-agent");
         let script = format!("#!/bin/sh\ncd '{}'\n{script}", folder.path().display());
         std::fs::write(&agent, script).unwrap();
@@ -36,13 +33,8 @@ impl Program {
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let line = with_deadline("announcement", lines.next_line())
-            .await
-            .unwrap();
-        let line = line.unwrap();
-        let (_, address) = line.split_once("http://").unwrap();
-        let address = address.split_whitespace().next().unwrap().to_owned();
+        let url = listening_url(&mut process).await;
+        let address = url.strip_prefix("http://").unwrap().to_owned();
         Self {
             folder,
             process,
@@ -50,18 +42,14 @@ impl Program {
         }
     }
 
-    fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// The lines that the script has written, once there are so many.
-    async fn starts(&self, number: usize) -> Vec<String> {
-        let file = self.file("starts");
+    /// The lines that the script has written, one for each start, once there are `count` of them.
+    async fn starts(&self, count: usize) -> Vec<String> {
+        let file = self.folder.path().join("starts");
         let starts = async {
             loop {
                 let text = std::fs::read_to_string(&file).unwrap_or_default();
                 let lines: Vec<_> = text.lines().map(str::to_owned).collect();
-                if lines.len() >= number && text.ends_with('\n') {
+                if lines.len() >= count && text.ends_with('\n') {
                     return lines;
                 }
                 tokio::task::yield_now().await;
@@ -71,8 +59,16 @@ impl Program {
     }
 }
 
-/// Says what it was started with, where the agent is, and ends with its stdin.
-fn announcing(address: &str) -> String {
+/// A hard link to the bridge in a new folder: the bridge looks for its agent in its own folder.
+fn linked_bridge() -> (TempDir, PathBuf) {
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let bridge = folder.path().join("mcp-web-bridge");
+    std::fs::hard_link(env!("CARGO_BIN_EXE_mcp-web-bridge"), &bridge).unwrap();
+    (folder, bridge)
+}
+
+/// A script that records its arguments, prints the address of the agent, and ends with its stdin.
+fn agent_script(address: &str) -> String {
     format!(
         "echo $$ \"$MCP_WEB_AGENT_TOKEN\" \"$@\" >> starts\n\
          echo 'listening on http://{address}/query'\n\
@@ -80,14 +76,14 @@ fn announcing(address: &str) -> String {
     )
 }
 
-async fn gone(process: &str) {
+async fn wait_for_exit(process: &str) {
     let proc = Path::new("/proc").join(process);
-    let gone = async {
+    let exited = async {
         while proc.exists() {
             tokio::task::yield_now().await;
         }
     };
-    with_deadline("end of the agent", gone).await;
+    with_deadline("end of the agent", exited).await;
 }
 
 async fn kill(process: &str) {
@@ -98,32 +94,35 @@ async fn kill(process: &str) {
 #[tokio::test]
 async fn the_bridge_starts_restarts_and_stops_its_agent() {
     let mut agent = MockAgent::start().await;
-    let mut program = Program::start(&announcing(&agent.address)).await;
+    let mut program = Program::start(&agent_script(&agent.address)).await;
     let start = program.starts(1).await.remove(0);
     let [process, token, arguments] = {
         let mut words = start.splitn(3, ' ').map(str::to_owned);
         [(); 3].map(|()| words.next().unwrap())
     };
-    let told_it = format!("--bind 127.0.0.1:0 --bridge-url http://{}", program.address);
-    assert_eq!((arguments, token.len()), (told_it, 64));
+    let expected = format!("--bind 127.0.0.1:0 --bridge-url http://{}", program.address);
+    assert_eq!((arguments, token.len()), (expected, 64));
 
     let mut page = Page::connect_to(&program.address, "asks", TOKEN).await;
-    page.send_json(query("one")).await;
-    let asked = agent.next_request().await;
-    assert_eq!(asked.headers["authorization"], format!("Bearer {token}"));
-    let events = asked.respond_with_stream().await;
-    assert_eq!(told(&mut page).await["type"], "query_accepted");
+    page.send_json(query_message("one")).await;
+    let request = agent.next_request().await;
+    assert_eq!(request.headers["authorization"], format!("Bearer {token}"));
+    let events = request.respond_with_stream().await;
+    assert_eq!(recv_query_event(&mut page).await["type"], "query_accepted");
 
     kill(&process).await;
-    gone(&process).await;
-    // Those that it was at work on end by their streams.
+    wait_for_exit(&process).await;
+    // The queries that it was working on end with their streams.
     drop(events);
-    assert_eq!(told(&mut page).await["code"], "AgentUnavailable");
+    assert_eq!(
+        recv_query_event(&mut page).await["code"],
+        "AgentUnavailable"
+    );
     agent.next_request().await.respond(404);
-    let again = program.starts(2).await.remove(1);
-    page.send_json(query("two")).await;
+    let restart = program.starts(2).await.remove(1);
+    page.send_json(query_message("two")).await;
     agent.next_request().await.respond(200);
-    assert_eq!(told(&mut page).await["type"], "query_accepted");
+    assert_eq!(recv_query_event(&mut page).await["type"], "query_accepted");
 
     let bridge = program.process.id().unwrap().to_string();
     let stopped = Command::new("kill").arg(&bridge).status();
@@ -131,7 +130,7 @@ async fn the_bridge_starts_restarts_and_stops_its_agent() {
     assert_eq!(agent.next_request().await.method.as_str(), "DELETE");
     let ended = with_deadline("end of the bridge", program.process.wait()).await;
     assert!(ended.unwrap().success());
-    gone(again.split(' ').next().unwrap()).await;
+    wait_for_exit(restart.split(' ').next().unwrap()).await;
 }
 
 #[tokio::test]
@@ -139,8 +138,8 @@ async fn an_agent_that_exits_with_invalid_settings_is_not_restarted() {
     let program = Program::start("echo start >> starts\nexit 2\n").await;
     program.starts(1).await;
     let mut page = Page::connect_to(&program.address, "asks", TOKEN).await;
-    page.send_json(query("one")).await;
-    let failure = told(&mut page).await;
+    page.send_json(query_message("one")).await;
+    let failure = recv_query_event(&mut page).await;
     let error = "The agent that the bridge runs cannot start";
     assert_eq!(
         (&failure["error"], &failure["code"]),
@@ -154,8 +153,7 @@ async fn run_agent_and_agent_url_exclude_each_other() {
     let agent = MockAgent::start().await;
     let mut config = agent.config();
     config.agent.run_agent = true;
-    let refused = bridge::serve(config, bridge::App::default()).await;
-    let error = refused.err().unwrap().to_string();
+    let error = start_error(config).await.to_string();
     assert!(
         error.contains("run_agent") && error.contains("agent_url"),
         "{error}"
@@ -164,18 +162,20 @@ async fn run_agent_and_agent_url_exclude_each_other() {
 
 #[tokio::test]
 async fn run_agent_without_an_installed_agent_prevents_startup() {
-    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let bridge = folder.path().join("mcp-web-bridge");
-    std::fs::hard_link(env!("CARGO_BIN_EXE_mcp-web-bridge"), &bridge).unwrap();
+    let (folder, bridge) = linked_bridge();
     let mut program = Command::new(bridge);
     let program = program.args(["--bind", "127.0.0.1:0", "--run-agent"]);
-    let output = with_deadline("end", program.env("PATH", folder.path()).output()).await;
+    let output = with_deadline(
+        "end of the program",
+        program.env("PATH", folder.path()).output(),
+    )
+    .await;
     let output = output.unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(
-        said.contains("mcp-web-agent") && said.contains("install it"),
-        "{said}"
+        error.contains("mcp-web-agent") && error.contains("install it"),
+        "{error}"
     );
 }
 
@@ -190,21 +190,16 @@ async fn a_local_agent_is_called_with_the_shared_credential() {
         .kill_on_drop(true)
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-    let line = with_deadline("announcement", lines.next_line())
-        .await
-        .unwrap()
-        .unwrap();
-    let (_, address) = line.split_once("http://").unwrap();
-    let address = address.split_whitespace().next().unwrap();
+    let url = listening_url(&mut process).await;
+    let address = url.strip_prefix("http://").unwrap();
     let secret = std::fs::read_to_string(home.path().join("mcp-web/agent-token")).unwrap();
     let mut page = Page::connect_to(address, "asks", TOKEN).await;
-    page.send_json(query("one")).await;
-    let asked = agent.next_request().await;
+    page.send_json(query_message("one")).await;
+    let request = agent.next_request().await;
     assert_eq!(
-        asked.headers["authorization"],
+        request.headers["authorization"],
         format!("Bearer {}", secret.trim())
     );
-    asked.respond(200);
+    request.respond(200);
     process.kill().await.unwrap();
 }

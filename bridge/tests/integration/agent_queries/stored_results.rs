@@ -1,26 +1,26 @@
-//! What the calls of a query leave under handles: its agent reads it, while the query runs.
+//! Stored results of the calls of a query: its agent reads them while the query runs.
 
 use std::time::Duration;
 
 use bridge::{Config, Profile};
 use serde_json::{Value, json};
 
-use super::{at_work_with, query, told};
-use crate::kit::mock_agent::send_for_json;
-use crate::kit::{McpClient, Page, TOKEN, http_client, result_text, test_client_profile};
+use super::{OTHER_UUID, query_message, recv_query_event, start_query_with};
+use crate::kit::*;
 
-const OTHER: &str = "0e6f6f0e-3a51-4b7f-8d5e-6a1c8f5f0c22";
-
-/// The query may call this one alone.
-fn restricted() -> Value {
+/// The members of a query that may call `echo` alone.
+fn only_echo() -> Value {
     json!({ "tools": [{ "name": "echo" }], "restrictTools": true })
 }
 
-/// The client of these tests takes so much, and waits so long.
-fn takes(bytes: Option<usize>, patience: Option<Duration>) -> impl FnOnce(&mut Config) {
+/// Changes a configuration so that the client of these tests has these limits.
+fn client_limits(
+    max_result_bytes: Option<usize>,
+    patience: Option<Duration>,
+) -> impl FnOnce(&mut Config) {
     move |config| {
         let profile = Profile {
-            max_result_bytes: bytes,
+            max_result_bytes,
             patience,
             ..Profile::default()
         };
@@ -28,85 +28,78 @@ fn takes(bytes: Option<usize>, patience: Option<Duration>) -> impl FnOnce(&mut C
     }
 }
 
-async fn called(client: &McpClient, page: &mut Page, result: &Value) -> Value {
-    let (called, ()) = tokio::join!(client.call("echo", json!({})), async {
-        let call = page.recv_call().await;
-        page.respond(&call, result.clone()).await;
-    });
-    called["result"].clone()
-}
-
-fn code_of(result: &Value) -> &Value {
-    assert_eq!(result["isError"], true, "{result}");
-    &result["_meta"]["mcp-web/error"]["code"]
+/// The result of a call to which the page responds with `result`.
+async fn call_with_result(client: &McpClient, page: &mut Page, result: &Value) -> Value {
+    let handler = page.serve_call(result.clone());
+    let (answer, _call) = tokio::join!(client.call("echo", json!({})), handler);
+    answer["result"].clone()
 }
 
 #[tokio::test]
 async fn an_agent_reads_only_stored_results_of_its_own_query() {
     let (bridge, mut agent, mut page, first) =
-        at_work_with(restricted(), takes(Some(20_000), None)).await;
+        start_query_with(only_echo(), client_limits(Some(20_000), None)).await;
     let token = first.token.as_deref().unwrap();
     let client = McpClient::connect(&bridge, token).await;
     let text = json!("x".repeat(30_000));
-    let cut = called(&client, &mut page, &text).await;
-    let handle = &cut["_meta"]["mcp-web/cut"]["handle"];
-    let shown = |result: &Value| result["content"][1]["text"].as_str().unwrap().len();
-    assert!(shown(&cut) < 20_000);
-    let blocks = cut["content"].as_array().unwrap();
-    // The token of a query reads no resources: a link would lead nowhere.
+    let truncated = call_with_result(&client, &mut page, &text).await;
+    let handle = &truncated["_meta"]["mcp-web/cut"]["handle"];
+    let shown_len = |result: &Value| result["content"][1]["text"].as_str().unwrap().len();
+    assert!(shown_len(&truncated) < 20_000);
+    let blocks = truncated["content"].as_array().unwrap();
+    // There is no resource link, because the token of a query cannot read resources.
     assert!(
         blocks.iter().all(|block| block["type"] == "text"),
-        "{cut:.200}"
+        "{truncated:.200}"
     );
 
-    let offset = shown(&cut);
-    let rest = json!({ "handle": handle, "offset": offset });
-    let read = client.call("get_result", rest.clone()).await;
-    assert_eq!(shown(&read["result"]), 30_000 - offset);
-    // Plain HTTP has no cap.
-    let body = json!({ "toolName": "get_result", "toolInput": { "handle": handle } });
-    let plain = http_client().post(format!("{}/tool-call", bridge.url()));
-    let (_, plain) = send_for_json(plain.bearer_auth(token).json(&body)).await;
-    assert_eq!(plain["content"][0]["text"], text);
+    let offset = shown_len(&truncated);
+    let next_part = json!({ "handle": handle, "offset": offset });
+    let read = client.get_result(next_part.clone()).await;
+    assert_eq!(shown_len(&read), 30_000 - offset);
+    // REST has no limit.
+    let url = bridge.url();
+    let arguments = json!({ "handle": handle });
+    let (_, complete) = post_tool_call_to(&url, token, "get_result", arguments.clone()).await;
+    assert_eq!(complete["content"][0]["text"], text);
 
-    // Neither another query of the page nor, the other way round, this one what others left.
-    page.send_json(query(OTHER)).await;
+    // Another query of the page cannot read it, nor this query the results of others.
+    page.send_json(query_message(OTHER_UUID)).await;
     let other = agent.accept_query().await;
-    assert_eq!(told(&mut page).await["type"], "query_accepted");
+    assert_eq!(recv_query_event(&mut page).await["type"], "query_accepted");
     let stranger = McpClient::connect(&bridge, other.token.as_deref().unwrap()).await;
-    let refused = stranger.call("get_result", rest.clone()).await;
-    assert_eq!(code_of(&refused["result"]), "HandleNotFound");
-    let of_page = McpClient::connect(&bridge, TOKEN).await;
-    let foreign = called(&of_page, &mut page, &text).await;
+    let rejected = stranger.get_result(next_part.clone()).await;
+    assert_eq!(error_code(&rejected), Some("HandleNotFound"));
+    let page_client = McpClient::connect(&bridge, TOKEN).await;
+    let foreign = call_with_result(&page_client, &mut page, &text).await;
     let foreign = json!({ "handle": foreign["_meta"]["mcp-web/cut"]["handle"] });
-    let refused = client.call("get_result", foreign).await;
-    assert_eq!(code_of(&refused["result"]), "HandleNotFound");
+    let rejected = client.get_result(foreign).await;
+    assert_eq!(error_code(&rejected), Some("HandleNotFound"));
 
-    // It is over with the query, for the agent.
+    // The access of the agent ends with the query.
     first
         .report_ok(&bridge, "complete", json!({ "message": "done" }))
         .await;
-    assert_eq!(told(&mut page).await["type"], "query_complete");
-    let plain = http_client().post(format!("{}/tool-call", bridge.url()));
-    let (status, _) = send_for_json(plain.bearer_auth(token).json(&body)).await;
+    assert_eq!(recv_query_event(&mut page).await["type"], "query_complete");
+    let (status, _) = post_tool_call_to(&url, token, "get_result", arguments).await;
     assert_eq!(status, 401);
 }
 
 #[tokio::test]
 async fn an_agent_with_a_short_timeout_fetches_its_result_later() {
     let patience = Some(Duration::from_millis(50));
-    let (bridge, _agent, mut page, query) = at_work_with(restricted(), takes(None, patience)).await;
+    let (bridge, _agent, mut page, query) =
+        start_query_with(only_echo(), client_limits(None, patience)).await;
     let client = McpClient::connect(&bridge, query.token.as_deref().unwrap()).await;
-    let early = client.call("echo", json!({})).await;
-    let handle = &early["result"]["_meta"]["mcp-web/handle"];
-    assert!(handle.is_string(), "{early}");
-    let call = page.recv_call().await;
-    page.respond(&call, json!("at last")).await;
+    let first_answer = client.call("echo", json!({})).await;
+    let handle = &first_answer["result"]["_meta"]["mcp-web/handle"];
+    assert!(handle.is_string(), "{first_answer}");
+    page.serve_call(json!("at last")).await;
     let read = loop {
-        let read = client.call("get_result", json!({ "handle": handle })).await;
-        if read["result"]["_meta"]["mcp-web/handle"].is_null() {
+        let read = client.get_result(json!({ "handle": handle })).await;
+        if read["_meta"]["mcp-web/handle"].is_null() {
             break read;
         }
     };
-    assert_eq!(result_text(&read["result"]), "at last");
+    assert_eq!(result_text(&read), "at last");
 }

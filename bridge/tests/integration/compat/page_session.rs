@@ -8,8 +8,8 @@ use tokio_tungstenite::tungstenite::Error;
 
 use super::kit::{CompatPage, poll_until, tool, wait_for_sessions, wait_for_tools};
 use crate::kit::{
-    McpClient, Page, TOKEN, post_tool_call, result_text, start_bridge, start_bridge_with,
-    test_config,
+    McpClient, Page, TOKEN, error_code, post_tool_call, result_text, start_bridge,
+    start_bridge_with, test_config,
 };
 
 #[tokio::test]
@@ -266,10 +266,7 @@ async fn compat_pages_have_no_page_grace_and_no_heartbeat_timeout() {
         drop(page);
     };
     let ((_, result), ()) = tokio::join!(post_tool_call(&bridge, "t", json!({})), broken);
-    assert_eq!(
-        result["_meta"]["mcp-web/error"]["code"], "PageGone",
-        "{result}"
-    );
+    assert_eq!(error_code(&result), Some("PageGone"), "{result}");
     wait_for_sessions(&bridge, 0).await;
     assert!(started.elapsed() < Config::default().page_grace);
 }

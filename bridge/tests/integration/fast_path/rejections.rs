@@ -1,34 +1,34 @@
-//! What is wrong, or left out, is told alike.
+//! Both paths treat missing and invalid parts of a request in the same way.
 
 use serde_json::{Value, json};
 
-use super::harness::{Sent, V2026, World};
+use super::harness::{Harness, RawRequest};
 use crate::kit::*;
 
 #[tokio::test]
 async fn both_paths_reject_a_malformed_content_block() {
-    let world = World::with_a_page().await;
-    for sent in world.both(json!({ "name": "wrong" })) {
-        let answer = world.is_the_lanes(sent).await;
+    let harness = Harness::with_page().await;
+    for request in harness.call_in_both_eras(json!({ "name": "malformed" })) {
+        let answer = harness.assert_fast_path(request).await;
         assert_eq!(answer["result"]["isError"], true, "{answer}");
         let text = result_text(&answer["result"]);
         assert!(text.contains("`priority`"), "{text}");
     }
 }
 
-/// MCP lets a client of 2026-07-28 leave out who it is.
+/// A client of MCP 2026-07-28 may omit its `clientInfo`.
 #[tokio::test]
 async fn both_paths_call_an_anonymous_client_unknown() {
-    let world = World::with_a_page().await;
-    let named = world.modern("tools/call", json!({ "name": "echo", "arguments": {} }));
+    let harness = Harness::with_page().await;
+    let named = harness.stateless("tools/call", json!({ "name": "echo", "arguments": {} }));
     let key = "io.modelcontextprotocol/clientInfo";
     for info in [None, Some(json!(7)), Some(json!({ "version": "1" }))] {
         let mut body: Value = serde_json::from_str(&named.body).unwrap();
         let meta = body["params"]["_meta"].as_object_mut().unwrap();
         meta.remove(key);
         meta.extend(info.map(|info| (key.to_owned(), info)));
-        let answer = world
-            .is_the_lanes(Sent {
+        let answer = harness
+            .assert_fast_path(RawRequest {
                 body: body.to_string(),
                 ..named.clone()
             })
@@ -40,48 +40,54 @@ async fn both_paths_call_an_anonymous_client_unknown() {
 
 #[tokio::test]
 async fn both_paths_reject_malformed_requests_identically() {
-    let world = World::with_a_page().await;
+    let harness = Harness::with_page().await;
     let call = json!({ "name": "echo", "arguments": { "n": 1 } });
-    let [legacy, modern] = world.both(call.clone());
+    let [in_session, stateless] = harness.call_in_both_eras(call.clone());
     let with = |key: &str, value: Value| {
         let mut params = call.clone();
         params[key] = value;
-        world.both(params)
+        harness.call_in_both_eras(params)
     };
     let meta = |key: &str, value: Value| {
         let mut params = call.clone();
         params["_meta"] = json!({ format!("io.modelcontextprotocol/{key}"): value });
-        world.modern("tools/call", params)
+        harness.stateless("tools/call", params)
     };
-    let mut wrong = vec![
-        legacy.clone().header("mcp-session-id", None),
-        legacy.clone().header("mcp-session-id", Some("nobody's")),
-        legacy
+    let mut malformed = vec![
+        in_session.clone().with_header("mcp-session-id", None),
+        in_session
             .clone()
-            .header("mcp-protocol-version", Some("1999-01-01")),
-        legacy.clone().header("mcp-protocol-version", Some(V2026)),
-        legacy.clone().header("accept", Some("text/html")),
-        modern.clone().header("mcp-method", None),
-        modern.clone().header("mcp-method", Some("tools/list")),
-        modern.clone().header("mcp-name", None),
-        modern.clone().header("mcp-name", Some("other")),
-        modern
+            .with_header("mcp-session-id", Some("nobody's")),
+        in_session
             .clone()
-            .header("mcp-name", Some("=?base64?ZWNobw==?=")),
-        modern.clone().twice("mcp-name"),
-        modern.clone().twice("mcp-method"),
-        modern.clone().header("mcp-protocol-version", None),
-        modern
+            .with_header("mcp-protocol-version", Some("1999-01-01")),
+        in_session
             .clone()
-            .header("mcp-protocol-version", Some("2025-11-25")),
+            .with_header("mcp-protocol-version", Some(STATELESS_REVISION)),
+        in_session.clone().with_header("accept", Some("text/html")),
+        stateless.clone().with_header("mcp-method", None),
+        stateless
+            .clone()
+            .with_header("mcp-method", Some("tools/list")),
+        stateless.clone().with_header("mcp-name", None),
+        stateless.clone().with_header("mcp-name", Some("other")),
+        stateless
+            .clone()
+            .with_header("mcp-name", Some("=?base64?ZWNobw==?=")),
+        stateless.clone().with_repeated_header("mcp-name"),
+        stateless.clone().with_repeated_header("mcp-method"),
+        stateless.clone().with_header("mcp-protocol-version", None),
+        stateless
+            .clone()
+            .with_header("mcp-protocol-version", Some("2025-11-25")),
         meta("protocolVersion", json!("2027-01-01")),
         meta("protocolVersion", json!("2025-11-25")),
         meta("protocolVersion", json!(7)),
         meta("clientCapabilities", json!("none")),
         meta("clientCapabilities", json!({ "roots": 7 })),
         meta("clientCapabilities", json!(null)),
-        world.legacy(rpc_request(1, "tools/call", json!([])).to_string()),
-        world.legacy(rpc_request(1, "Tools/Call", call.clone()).to_string()),
+        harness.in_session(rpc_request(1, "tools/call", json!([])).to_string()),
+        harness.in_session(rpc_request(1, "Tools/Call", call.clone()).to_string()),
     ];
     for (key, value) in [
         ("arguments", json!([1])),
@@ -93,7 +99,7 @@ async fn both_paths_reject_malformed_requests_identically() {
         ("inputResponses", json!({})),
         ("task", json!({ "ttl": 1 })),
     ] {
-        wrong.extend(with(key, value));
+        malformed.extend(with(key, value));
     }
     for (key, value) in [
         ("jsonrpc", json!("1.0")),
@@ -108,7 +114,7 @@ async fn both_paths_reject_malformed_requests_identically() {
     ] {
         let mut body = rpc_request(1, "tools/call", call.clone());
         body[key] = value;
-        wrong.push(world.legacy(body.to_string()));
+        malformed.push(harness.in_session(body.to_string()));
     }
     for body in [
         "",
@@ -118,25 +124,25 @@ async fn both_paths_reject_malformed_requests_identically() {
         "\"tools/call\"",
         "{\"method\":\"tools/call\"}",
     ] {
-        wrong.push(world.legacy(body.to_owned()));
+        malformed.push(harness.in_session(body.to_owned()));
     }
-    for sent in wrong {
-        world.same(&sent).await;
+    for request in malformed {
+        harness.assert_same(&request).await;
     }
 }
 
-/// SEP-2243: what is in the body must be in the header.
+/// A parameter header must have the value that the argument has in the body (SEP-2243).
 #[tokio::test]
 async fn both_paths_check_parameter_headers_identically() {
-    let world = World::with_a_page().await;
-    let sent = world.modern(
+    let harness = Harness::with_page().await;
+    let request = harness.stateless(
         "tools/call",
         json!({ "name": "header", "arguments": { "n": 1 } }),
     );
     for (header, status) in [(Some("1"), 200), (Some("2"), 400), (None, 400)] {
-        let heard = world
-            .same(&sent.clone().header("mcp-param-n", header))
+        let response = harness
+            .assert_same(&request.clone().with_header("mcp-param-n", header))
             .await;
-        assert_eq!(heard.status, status, "{heard:?}");
+        assert_eq!(response.status, status, "{response:?}");
     }
 }

@@ -1,7 +1,7 @@
-//! All routes × {no token, foreign, expired, wrong scope, somebody else's}: nobody sees or reaches
-//! what belongs to another.
+//! Every route with a missing, foreign or expired token, with a missing scope, and with the token of
+//! another user: none of them exposes or reaches the data of a user.
 
-use bridge_protocol::{BridgeToPage, ErrorCode};
+use bridge_protocol::ErrorCode;
 use serde_json::json;
 
 use super::mock_issuer::*;
@@ -9,158 +9,161 @@ use super::protected_routes::*;
 use super::users::*;
 use crate::kit::*;
 
-/// Every scope but this one.
-fn without(needed: &str) -> String {
-    let scopes = EVERYTHING.split(' ').filter(|scope| *scope != needed);
+/// All scopes except this one.
+fn scopes_without(scope: &str) -> String {
+    let scopes = ALL_SCOPES.split(' ').filter(|other| *other != scope);
     scopes.collect::<Vec<_>>().join(" ")
 }
 
-/// What is no good token for Eve's things, on each of these routes.
-async fn refuse_bad_tokens(routes: &[Route], eve: &Person) {
-    let mut stranger = claims("eve", EVERYTHING, 600.0);
-    stranger["iss"] = json!("https://else.test");
+/// Each of these routes rejects tokens that are invalid for the data of Eve.
+async fn assert_invalid_tokens_rejected(routes: &[Route], eve: &User) {
+    let mut wrong_issuer = claims("eve", ALL_SCOPES, 600.0);
+    wrong_issuer["iss"] = json!("https://else.test");
     let foreign = [
         Signer::eddsa(None).token("eve"),
-        Signer::hs256().sign(&stranger),
-        "token-of-somebody-else-0123456789".to_owned(),
+        Signer::hs256().sign(&wrong_issuer),
+        OTHER_TOKEN.to_owned(),
     ];
-    let expired = eve.token_for(EVERYTHING, -1.0);
+    let expired = eve.token_for(ALL_SCOPES, -1.0);
     let secret = &eve.secret();
     for route in routes {
         route
-            .refuses(None, 401, "MissingAuthentication", secret)
+            .assert_rejects(None, 401, "MissingAuthentication", secret)
             .await;
         for foreign in &foreign {
             let foreign = Some(foreign.as_str());
             route
-                .refuses(foreign, 401, "InvalidAuthentication", secret)
+                .assert_rejects(foreign, 401, "InvalidAuthentication", secret)
                 .await;
         }
         let expired = Some(expired.as_str());
-        route.refuses(expired, 401, "TokenExpired", secret).await;
-        if let Some(needed) = route.needs {
-            let scope = without(needed);
-            let narrow = eve.token_for(&scope, 600.0);
-            let narrow = Some(narrow.as_str());
+        route
+            .assert_rejects(expired, 401, "TokenExpired", secret)
+            .await;
+        if let Some(scope) = route.required_scope {
+            let scopes = scopes_without(scope);
+            let without_scope = eve.token_for(&scopes, 600.0);
+            let without_scope = Some(without_scope.as_str());
             route
-                .refuses(narrow, 403, "InsufficientScope", secret)
+                .assert_rejects(without_scope, 403, "InsufficientScope", secret)
                 .await;
-            let challenge = route.with(narrow).await.challenge;
+            let challenge = route.send(without_scope).await.challenge;
             assert!(
                 challenge.contains("error=\"insufficient_scope\""),
                 "{challenge}"
             );
-            assert!(challenge.contains(needed), "{challenge}");
+            assert!(challenge.contains(scope), "{challenge}");
         }
     }
+}
+
+fn concat<const N: usize>(routes: [Vec<Route>; N]) -> Vec<Route> {
+    routes.into_iter().flatten().collect()
 }
 
 #[tokio::test]
 async fn no_route_exposes_pages_of_another_subject() {
-    let bridge = start_bridge_with(trusting_secret()).await;
+    let bridge = start_bridge_with(config_with_secret()).await;
     let url = bridge.url();
     let (ada, eve) = (
-        Person::come(&bridge, "ada").await,
-        Person::come(&bridge, "eve").await,
+        User::connect(&bridge, "ada").await,
+        User::connect(&bridge, "eve").await,
     );
-    let anywhere = || {
-        [
-            plain(&url),
+    let common_routes = || {
+        concat([
+            rest(&url),
             stateless(&format!("{url}/mcp")),
             stateless(&url),
-        ]
-        .concat_all()
+        ])
     };
     let mcp = format!("{url}/mcp");
-    let of_eve = [
+    let session_routes_of_eve = concat([
         in_session(&mcp, &eve.client.session),
-        of_session(&mcp, &eve.client.session),
-        of_session(&url, &eve.client.session),
-    ]
-    .concat_all();
+        session_routes(&mcp, &eve.client.session),
+        session_routes(&url, &eve.client.session),
+    ]);
 
-    // Eve herself sees it: the table below proves something.
-    let own = [anywhere(), in_session(&mcp, &eve.client.session)].concat_all();
-    let mut revealed = 0;
-    for route in &own {
-        let answer = route.with(Some(&eve.token)).await;
-        let good = (200..300).contains(&answer.status);
-        assert!(good, "{}: {} {}", route.what, answer.status, answer.text);
-        if route.reveals {
+    // Eve herself sees her data, so the checks below are meaningful.
+    let own_routes = concat([common_routes(), in_session(&mcp, &eve.client.session)]);
+    let mut with_secret = 0;
+    for route in &own_routes {
+        let response = route.send(Some(&eve.token)).await;
+        let success = (200..300).contains(&response.status);
+        assert!(
+            success,
+            "{}: {} {}",
+            route.name, response.status, response.text
+        );
+        if route.contains_secret {
             assert!(
-                answer.text.contains(&eve.secret()),
+                response.text.contains(&eve.secret()),
                 "{}: {}",
-                route.what,
-                answer.text
+                route.name,
+                response.text
             );
-            revealed += 1;
+            with_secret += 1;
         }
     }
-    assert!(revealed > 40, "{revealed}");
-    let asked = eve.asked();
-    assert!(asked > 0);
+    assert!(with_secret > 40, "{with_secret}");
+    let requests = eve.request_count();
+    assert!(requests > 0);
 
-    refuse_bad_tokens(&anywhere(), &eve).await;
-    refuse_bad_tokens(&of_eve, &eve).await;
+    assert_invalid_tokens_rejected(&common_routes(), &eve).await;
+    assert_invalid_tokens_rejected(&session_routes_of_eve, &eve).await;
 
-    // Ada's token is good, and not for what is Eve's.
-    let as_ada = [anywhere(), in_session(&mcp, &ada.client.session)].concat_all();
-    for route in &as_ada {
-        let answer = route.with(Some(&ada.token)).await;
-        let seen = answer.text.contains(&eve.secret()) || answer.text.contains("\"eve-2\"");
-        assert!(!seen, "{}: {}", route.what, answer.text);
-        assert!(answer.status < 500, "{}: {}", route.what, answer.status);
+    // The token of Ada is valid, but not for the data of Eve.
+    let ada_routes = concat([common_routes(), in_session(&mcp, &ada.client.session)]);
+    for route in &ada_routes {
+        let response = route.send(Some(&ada.token)).await;
+        let exposed = response.text.contains(&eve.secret()) || response.text.contains("\"eve-2\"");
+        assert!(!exposed, "{}: {}", route.name, response.text);
+        assert!(response.status < 500, "{}: {}", route.name, response.status);
     }
-    for route in &of_eve {
-        let answer = route.with(Some(&ada.token)).await;
-        assert_eq!(answer.status, 404, "{}: {}", route.what, answer.text);
-        assert!(!answer.text.contains(&eve.secret()), "{}", route.what);
+    for route in &session_routes_of_eve {
+        let response = route.send(Some(&ada.token)).await;
+        assert_eq!(response.status, 404, "{}: {}", route.name, response.text);
+        assert!(!response.text.contains(&eve.secret()), "{}", route.name);
     }
-    assert_eq!(eve.asked(), asked, "a page of Eve was asked");
+    assert_eq!(
+        eve.request_count(),
+        requests,
+        "a page of Eve received a request"
+    );
 
-    // And Eve has lost nothing: neither pages nor her MCP session.
-    for route in &own {
-        let answer = route.with(Some(&eve.token)).await;
+    // Eve still has her pages and her MCP session.
+    for route in &own_routes {
+        let response = route.send(Some(&eve.token)).await;
         assert_eq!(
-            answer.text.contains(&eve.secret()),
-            route.reveals,
+            response.text.contains(&eve.secret()),
+            route.contains_secret,
             "{}",
-            route.what
+            route.name
         );
     }
-    assert_eq!(ada.asked(), 0);
-}
-
-trait ConcatAll {
-    fn concat_all(self) -> Vec<Route>;
-}
-
-impl<const N: usize> ConcatAll for [Vec<Route>; N] {
-    fn concat_all(self) -> Vec<Route> {
-        self.into_iter().flatten().collect()
-    }
+    assert_eq!(ada.request_count(), 0);
 }
 
 #[tokio::test]
 async fn resource_updates_reach_only_their_own_subject() {
-    let bridge = start_bridge_with(trusting_secret()).await;
-    let ada = Person::come(&bridge, "ada").await;
-    let eve = Person::come(&bridge, "eve").await;
+    let bridge = start_bridge_with(config_with_secret()).await;
+    let ada = User::connect(&bridge, "ada").await;
+    let eve = User::connect(&bridge, "eve").await;
     for uri in ["note://eve/1", "note://ada/1"] {
         let params = json!({ "uri": uri });
         let answer = ada.client.request("resources/subscribe", params).await;
         assert_eq!(answer["result"], json!({}), "{answer}");
     }
-    let mut news = EventStream::new(ada.client.listen().await);
-    for person in [&eve, &ada] {
-        let uri = format!("note://{}/1", person.name);
-        person
-            .page_says(json!({ "type": "resource-updated", "uri": uri }))
+    let mut notifications = ada.client.listen().await;
+    for user in [&eve, &ada] {
+        let uri = format!("note://{}/1", user.name);
+        user.send_from_page(json!({ "type": "resource-updated", "uri": uri }))
             .await;
     }
-    let told = news.find_method("notifications/resources/updated").await;
-    assert_eq!(told["params"]["uri"], "note://ada/1");
-    // Another token of the same subject reaches the same session.
+    let updated = notifications
+        .find_method("notifications/resources/updated")
+        .await;
+    assert_eq!(updated["params"]["uri"], "note://ada/1");
+    // Another token of the same subject can use the same MCP session.
     let mut other = McpClient::connect(&bridge, &ada.token).await;
     other.token = ada.token_for("tools:read", 60.0);
     other.session = ada.client.session.clone();
@@ -170,17 +173,17 @@ async fn resource_updates_reach_only_their_own_subject() {
 
 #[tokio::test]
 async fn pages_need_the_page_scope_and_supersede_only_their_own_sessions() {
-    let bridge = start_bridge_with(trusting_secret()).await;
-    let eve = Person::come(&bridge, "eve").await;
+    let bridge = start_bridge_with(config_with_secret()).await;
+    let eve = User::connect(&bridge, "eve").await;
     let cases = [
         (String::new(), ErrorCode::MissingAuthentication),
         (
             Signer::eddsa(None).token("eve"),
             ErrorCode::InvalidAuthentication,
         ),
-        (eve.token_for(EVERYTHING, -1.0), ErrorCode::TokenExpired),
+        (eve.token_for(ALL_SCOPES, -1.0), ErrorCode::TokenExpired),
         (
-            eve.token_for(&without("page"), 600.0),
+            eve.token_for(&scopes_without("page"), 600.0),
             ErrorCode::InsufficientScope,
         ),
     ];
@@ -188,15 +191,13 @@ async fn pages_need_the_page_scope_and_supersede_only_their_own_sessions() {
         for (token, code) in &cases {
             let mut page = Page::open(&bridge, session, None).await;
             page.authenticate(session, token).await;
-            let BridgeToPage::AuthenticationFailed(failure) = page.recv().await else {
-                panic!("let in")
-            };
+            let failure = page.recv_authentication_failure().await;
             assert_eq!(failure.code, *code);
             assert!(token.is_empty() || !failure.error.contains(token));
             assert_eq!(page.recv_close().await.0, 1008);
         }
     }
-    // The same session id with Ada's token is another session.
+    // The same session id with the token of Ada is another session.
     let ada = Signer::hs256().token("ada");
     let mut page = Page::connect(&bridge, "eve-1", &ada).await;
     page.register(&[echo_tool()]).await;

@@ -1,4 +1,4 @@
-//! On whose behalf a call is made, as a page's handler hears it.
+//! The identity of the caller that the handlers of a page see.
 
 use bridge::{Config, ServerHandle};
 use bridge_protocol::{Caller, CallerTransport};
@@ -8,50 +8,58 @@ use super::mock_issuer::*;
 use crate::kit::mock_agent::{MockAgent, UUID, send_for_json};
 use crate::kit::*;
 
-async fn called(page: &mut Page) -> Caller {
-    let call = page.recv_call().await;
-    page.respond(&call, json!({})).await;
+/// Serves the next call, and returns its caller.
+async fn serve_and_get_caller(page: &mut Page) -> Caller {
+    let call = page.serve_call(json!({})).await;
     call.context.caller.unwrap()
 }
 
-async fn plain_call(bridge: &ServerHandle, token: &str) -> u16 {
-    let request = http_client()
-        .post(format!("{}/tool-call", bridge.url()))
-        .bearer_auth(token)
-        .json(&json!({ "toolName": "echo", "toolInput": {} }));
-    let response = with_deadline("answer", request.send()).await.unwrap();
-    response.status().as_u16()
+/// The status of a REST call of `echo` with this token.
+async fn call_echo(bridge: &ServerHandle, token: &str) -> u16 {
+    post_tool_call_to(&bridge.url(), token, "echo", json!({}))
+        .await
+        .0
 }
 
-fn token_with(roles: Value) -> String {
-    let mut claims = claims("ada", EVERYTHING, 600.0);
+fn token_with_roles(roles: Value) -> String {
+    let mut claims = claims("ada", ALL_SCOPES, 600.0);
     claims["roles"] = roles;
     Signer::hs256().sign(&claims)
 }
 
 #[tokio::test]
 async fn handlers_see_subject_and_roles_of_each_request() {
-    let bridge = start_bridge_with(trusting_secret()).await;
-    let token = token_with(json!(["editor"]));
+    let bridge = start_bridge_with(config_with_secret()).await;
+    let token = token_with_roles(json!(["editor"]));
     let mut page = Page::connect(&bridge, "s", &token).await;
     page.register(&[echo_tool()]).await;
-    let caller = |via, roles: &[&str]| Caller {
+    let expected = |via, roles: &[&str]| Caller {
         via,
         sub: Some("ada".to_owned()),
         roles: roles.iter().map(|role| (*role).to_owned()).collect(),
     };
 
     let mut client = McpClient::connect(&bridge, &token).await;
-    let (_, heard) = tokio::join!(client.call("echo", json!({})), called(&mut page));
-    assert_eq!(heard, caller(CallerTransport::Mcp, &["editor"]));
-    // Roles are those of the request, not of the session.
-    client.token = token_with(json!("lead editor"));
-    let (_, heard) = tokio::join!(client.call("echo", json!({})), called(&mut page));
-    assert_eq!(heard, caller(CallerTransport::Mcp, &["lead", "editor"]));
+    let (_, caller) = tokio::join!(
+        client.call("echo", json!({})),
+        serve_and_get_caller(&mut page)
+    );
+    assert_eq!(caller, expected(CallerTransport::Mcp, &["editor"]));
+    // The roles are those of the request, not those of the MCP session.
+    client.token = token_with_roles(json!("lead editor"));
+    let (_, caller) = tokio::join!(
+        client.call("echo", json!({})),
+        serve_and_get_caller(&mut page)
+    );
+    assert_eq!(caller, expected(CallerTransport::Mcp, &["lead", "editor"]));
 
-    let token = token_with(Value::Null);
-    let (status, heard) = tokio::join!(plain_call(&bridge, &token), called(&mut page));
-    assert_eq!((status, heard), (200, caller(CallerTransport::Http, &[])));
+    let token = token_with_roles(Value::Null);
+    let (status, caller) =
+        tokio::join!(call_echo(&bridge, &token), serve_and_get_caller(&mut page));
+    assert_eq!(
+        (status, caller),
+        (200, expected(CallerTransport::Http, &[]))
+    );
 }
 
 #[tokio::test]
@@ -59,40 +67,46 @@ async fn agent_calls_carry_the_identity_of_the_query_owner() {
     let mut agent = MockAgent::start().await;
     let config = Config {
         agent: agent.config().agent,
-        ..trusting_secret()
+        ..config_with_secret()
     };
     let bridge = start_bridge_with(config).await;
-    let token = token_with(json!(["editor"]));
+    let token = token_with_roles(json!(["editor"]));
     let mut page = Page::connect(&bridge, "s", &token).await;
     page.register(&[echo_tool()]).await;
-    let asked = json!({ "type": "query", "uuid": UUID, "prompt": "?", "context": [] });
-    page.send_json(asked).await;
-    let of_query = agent.accept_query().await.token.unwrap();
-    let caller = Caller {
+    let query = json!({ "type": "query", "uuid": UUID, "prompt": "?", "context": [] });
+    page.send_json(query).await;
+    let query_token = agent.accept_query().await.token.unwrap();
+    let expected = Caller {
         via: CallerTransport::Http,
         sub: Some("ada".to_owned()),
         roles: vec!["editor".to_owned()],
     };
-    let (status, heard) = tokio::join!(plain_call(&bridge, &of_query), called(&mut page));
-    assert_eq!((status, &heard), (200, &caller));
-    // The same when a frontend asks its agent itself.
-    let opening = http_client().put(format!("{}/query/direct", bridge.url()));
-    let (status, opened) = send_for_json(opening.bearer_auth(&token).json(&json!({}))).await;
-    assert_eq!(status, 200, "{opened}");
-    let of_query = opened["token"].as_str().unwrap();
-    let (status, heard) = tokio::join!(plain_call(&bridge, of_query), called(&mut page));
-    assert_eq!((status, &heard), (200, &caller));
+    let (status, caller) = tokio::join!(
+        call_echo(&bridge, &query_token),
+        serve_and_get_caller(&mut page)
+    );
+    assert_eq!((status, &caller), (200, &expected));
+    // A direct query has the identity of its owner, too.
+    let request = http_client().put(format!("{}/query/direct", bridge.url()));
+    let (status, response) = send_for_json(request.bearer_auth(&token).json(&json!({}))).await;
+    assert_eq!(status, 200, "{response}");
+    let query_token = response["token"].as_str().unwrap();
+    let (status, caller) = tokio::join!(
+        call_echo(&bridge, query_token),
+        serve_and_get_caller(&mut page)
+    );
+    assert_eq!((status, &caller), (200, &expected));
 }
 
 #[tokio::test]
 async fn opaque_tokens_have_no_subject() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let (status, heard) = tokio::join!(plain_call(&bridge, TOKEN), called(&mut page));
-    let nobody = Caller {
+    let (status, caller) = tokio::join!(call_echo(&bridge, TOKEN), serve_and_get_caller(&mut page));
+    let anonymous = Caller {
         via: CallerTransport::Http,
         sub: None,
         roles: Vec::new(),
     };
-    assert_eq!((status, heard), (200, nobody));
+    assert_eq!((status, caller), (200, anonymous));
 }

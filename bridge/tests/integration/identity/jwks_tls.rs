@@ -1,11 +1,11 @@
-//! Keys over `https://`, as the program fetches them.
+//! Keys that the program fetches over `https://`.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
 use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader, Lines, copy_bidirectional};
+use tokio::io::{AsyncBufReadExt, BufReader, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
@@ -16,15 +16,15 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use super::mock_issuer::*;
 use crate::kit::*;
 
-/// Ends TLS for `localhost` before the server of an issuer.
-struct Front {
+/// A TLS proxy for `localhost` before the key server of an issuer.
+struct TlsProxy {
     address: SocketAddr,
     authority: tempfile::TempPath,
-    accepting: JoinHandle<()>,
+    accept_task: JoinHandle<()>,
 }
 
-impl Front {
-    async fn of(issuer: &KeyServer) -> Self {
+impl TlsProxy {
+    async fn start(issuer: &KeyServer) -> Self {
         let mut authority = CertificateParams::default();
         let name = "authority of a test";
         authority.distinguished_name.push(DnType::CommonName, name);
@@ -38,44 +38,41 @@ impl Front {
         let acceptor = TlsAcceptor::from(Arc::new(server_config(&authority)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let behind = issuer.address();
-        let accepting = tokio::spawn(async move {
+        let upstream = issuer.address();
+        let accept_task = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                // Who does not trust the certificate goes away.
+                // A client that does not trust the certificate closes the connection.
                 if let Ok(mut socket) = acceptor.accept(socket).await {
-                    let mut behind = TcpStream::connect(behind).await.unwrap();
-                    let _ = copy_bidirectional(&mut socket, &mut behind).await;
+                    let mut upstream = TcpStream::connect(upstream).await.unwrap();
+                    let _ = copy_bidirectional(&mut socket, &mut upstream).await;
                 }
             }
         });
         Self {
             address,
             authority: file,
-            accepting,
+            accept_task,
         }
     }
 
-    /// The program, told to fetch its keys here.
+    /// The program, configured to fetch its keys through this proxy.
     fn program(&self) -> Command {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
+        let mut program = bridge_program();
         let jwks_url = format!("https://localhost:{}/jwks.json", self.address.port());
         program
-            .env_clear()
             .env("MCP_WEB_JWKS_URL", jwks_url)
             .env("MCP_WEB_JWT_ISSUER", ISSUER)
             .env("MCP_WEB_JWT_AUDIENCE", AUDIENCE)
             .args(["--bind", "127.0.0.1:0"])
-            .kill_on_drop(true)
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         program
     }
 }
 
-impl Drop for Front {
+impl Drop for TlsProxy {
     fn drop(&mut self) {
-        self.accepting.abort();
+        self.accept_task.abort();
     }
 }
 
@@ -93,43 +90,38 @@ fn server_config(authority: &CertifiedIssuer<'static, KeyPair>) -> ServerConfig 
         .unwrap()
 }
 
-async fn line_with<R: AsyncRead + Unpin>(lines: &mut Lines<BufReader<R>>, word: &str) -> String {
+/// The next line of the log that contains this text.
+async fn log_line_with(program: &mut Child, text: &str) -> String {
+    let mut lines = BufReader::new(program.stderr.take().unwrap()).lines();
     loop {
-        let line = with_deadline(word, lines.next_line()).await.unwrap();
-        let line = line.unwrap_or_else(|| panic!("no line with {word}"));
-        if line.contains(word) {
+        let line = with_deadline(text, lines.next_line()).await.unwrap();
+        let line = line.unwrap_or_else(|| panic!("no line with {text}"));
+        if line.contains(text) {
             return line;
         }
     }
 }
 
-async fn url_of(program: &mut Child) -> String {
-    let mut lines = BufReader::new(program.stdout.take().unwrap()).lines();
-    let line = line_with(&mut lines, "listening on ").await;
-    line.strip_prefix("listening on ").unwrap().to_owned()
-}
-
 #[tokio::test]
 async fn keys_are_fetched_over_tls_only_from_trusted_servers() {
     let key = Signer::es256(Some("key"));
-    let issuer = KeyServer::start(Answer::Keys(set_of(&[key.jwk()]))).await;
-    let front = Front::of(&issuer).await;
+    let issuer = KeyServer::start(KeyResponse::Keys(jwk_set(&[key.jwk()]))).await;
+    let proxy = TlsProxy::start(&issuer).await;
 
-    let mut trusting = front.program();
-    trusting.env("SSL_CERT_FILE", &front.authority);
-    let mut trusting = trusting.spawn().unwrap();
-    let url = url_of(&mut trusting).await;
-    assert_eq!(knocks(&url, &key.token("ada")).await.0, 200);
-    assert_eq!(issuer.asked(), 1);
-    trusting.kill().await.unwrap();
+    let mut trusting_program = proxy.program();
+    trusting_program.env("SSL_CERT_FILE", &proxy.authority);
+    let mut trusting_program = trusting_program.spawn().unwrap();
+    let url = listening_url(&mut trusting_program).await;
+    assert_eq!(get_tools(&url, &key.token("ada")).await.0, 200);
+    assert_eq!(issuer.request_count(), 1);
+    trusting_program.kill().await.unwrap();
 
-    let mut trusting_others = front.program().spawn().unwrap();
-    let url = url_of(&mut trusting_others).await;
-    assert_eq!(knocks(&url, &key.token("ada")).await.0, 401);
-    let mut log = BufReader::new(trusting_others.stderr.take().unwrap()).lines();
-    let warning = line_with(&mut log, "cannot be fetched").await;
+    let mut distrusting_program = proxy.program().spawn().unwrap();
+    let url = listening_url(&mut distrusting_program).await;
+    assert_eq!(get_tools(&url, &key.token("ada")).await.0, 401);
+    let warning = log_line_with(&mut distrusting_program, "cannot be fetched").await;
     assert!(warning.contains("https://localhost:"), "{warning}");
     assert!(warning.contains("`jwks_url`"), "{warning}");
-    assert_eq!(issuer.asked(), 1);
-    trusting_others.kill().await.unwrap();
+    assert_eq!(issuer.request_count(), 1);
+    distrusting_program.kill().await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! An issuer of tokens: keys made for one test, and a server that publishes them.
+//! A mock issuer of signed tokens: its keys, and a server that publishes them.
 
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,19 +18,19 @@ use crate::kit::*;
 pub(super) const ISSUER: &str = "https://issuer.test";
 pub(super) const AUDIENCE: &str = "https://bridge.test/mcp";
 pub(super) const SECRET: &str = "test-secret-of-no-other-use-0123456789";
-pub(super) const EVERYTHING: &str = "page tools:read tools:call query";
+pub(super) const ALL_SCOPES: &str = "page tools:read tools:call query";
 
 const RSA_TEST_KEYS: [&str; 2] = [
     include_str!("test-keys/rsa-1.pem"),
     include_str!("test-keys/rsa-2.pem"),
 ];
 
-/// A key that signs.
+/// A key that signs tokens.
 pub(super) struct Signer {
     pub(super) algorithm: Algorithm,
     pub(super) kid: Option<&'static str>,
     private: EncodingKey,
-    /// The public part as PEM.
+    /// The public key as PEM.
     pub(super) pem: String,
 }
 
@@ -64,9 +64,9 @@ impl Signer {
         }
     }
 
-    /// One of the two test keys: making one takes seconds.
-    pub(super) fn rs256(which: usize, kid: Option<&'static str>) -> Self {
-        let pem = RSA_TEST_KEYS[which];
+    /// One of the two stored keys: generating an RSA key takes seconds.
+    pub(super) fn rs256(index: usize, kid: Option<&'static str>) -> Self {
+        let pem = RSA_TEST_KEYS[index];
         let key = rcgen::KeyPair::from_pem(&pem[pem.find("-----").unwrap()..]).unwrap();
         Self {
             algorithm: Algorithm::RS256,
@@ -76,8 +76,8 @@ impl Signer {
         }
     }
 
-    /// One of each algorithm with a public key.
-    pub(super) fn public_ones() -> [Self; 3] {
+    /// A signer for each algorithm with a public key.
+    pub(super) fn all_asymmetric() -> [Self; 3] {
         let (rsa, ec, ed) = (Some("rsa"), Some("ec"), Some("ed"));
         [Self::rs256(0, rsa), Self::es256(ec), Self::eddsa(ed)]
     }
@@ -90,19 +90,19 @@ impl Signer {
     }
 
     pub(super) fn sign(&self, claims: &Value) -> String {
-        self.sign_under(&self.header(), claims)
+        self.sign_with_header(&self.header(), claims)
     }
 
-    pub(super) fn sign_under(&self, header: &Header, claims: &Value) -> String {
+    pub(super) fn sign_with_header(&self, header: &Header, claims: &Value) -> String {
         jsonwebtoken::encode(header, claims, &self.private).unwrap()
     }
 
-    /// A token of everything that there is, for ten minutes.
+    /// A token with every scope, valid for ten minutes.
     pub(super) fn token(&self, sub: &str) -> String {
-        self.sign(&claims(sub, EVERYTHING, 600.0))
+        self.sign(&claims(sub, ALL_SCOPES, 600.0))
     }
 
-    /// The public part as JWK.
+    /// The public key as JWK.
     pub(super) fn jwk(&self) -> Value {
         let pem = self.pem.as_bytes();
         let public = match self.algorithm {
@@ -116,7 +116,7 @@ impl Signer {
     }
 }
 
-/// Claims that a bridge of these tests accepts for so many seconds.
+/// Claims that a bridge of these tests accepts for this number of seconds.
 pub(super) fn claims(sub: &str, scope: &str, seconds: f64) -> Value {
     json!({ "iss": ISSUER, "aud": AUDIENCE, "sub": sub, "scope": scope, "exp": unix() + seconds })
 }
@@ -128,18 +128,18 @@ pub(super) fn unix() -> f64 {
         .as_secs_f64()
 }
 
-/// A token of these parts, whatever they are.
-pub(super) fn made_of(header: &Value, claims: &Value, signature: &str) -> String {
+/// Joins the parts of a token without signing it.
+pub(super) fn join_token(header: &Value, claims: &Value, signature: &str) -> String {
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     format!("{}.{}.{signature}", part(header), part(claims))
 }
 
-pub(super) fn set_of(keys: &[Value]) -> Value {
+pub(super) fn jwk_set(keys: &[Value]) -> Value {
     json!({ "keys": keys })
 }
 
-/// Settings of a bridge that trusts this issuer, with the keys that the test adds.
-pub(super) fn trusting(identity: Identity) -> Config {
+/// The configuration of a bridge that trusts this issuer, with the keys that `identity` names.
+pub(super) fn trusting_config(identity: Identity) -> Config {
     let identity = Identity {
         jwt_issuer: Some(ISSUER.to_owned()),
         jwt_audience: vec![AUDIENCE.to_owned()],
@@ -152,30 +152,31 @@ pub(super) fn trusting(identity: Identity) -> Config {
     }
 }
 
-/// The same with the secret.
-pub(super) fn trusting_secret() -> Config {
-    trusting(Identity {
+/// The configuration of a bridge that trusts tokens signed with [`SECRET`].
+pub(super) fn config_with_secret() -> Config {
+    trusting_config(Identity {
         jwt_secret: Some(SECRET.parse().unwrap()),
         ..Identity::default()
     })
 }
 
-/// The same with a file of keys.
-pub(super) fn trusting_file(text: &str) -> (Config, tempfile::TempPath) {
+/// The configuration of a bridge that trusts the keys in a file with this content, and the path of the
+/// file, which is removed when it is dropped.
+pub(super) fn config_with_key_file(text: &str) -> (Config, tempfile::TempPath) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
     let path = file.into_temp_path();
-    let config = trusting(Identity {
+    let config = trusting_config(Identity {
         jwt_keys: Some(path.to_path_buf()),
         ..Identity::default()
     });
     (config, path)
 }
 
-/// `GET /tools`: status, the code of the refusal, and the challenge.
-pub(super) async fn knocks(url: &str, token: &str) -> (u16, String, String) {
+/// Requests `GET /tools` and returns the status, the error code and the challenge.
+pub(super) async fn get_tools(url: &str, token: &str) -> (u16, String, String) {
     let request = http_client().get(format!("{url}/tools")).bearer_auth(token);
-    let response = with_deadline("answer", request.send()).await.unwrap();
+    let response = with_deadline("response", request.send()).await.unwrap();
     let status = response.status().as_u16();
     let challenge = response.headers().get("www-authenticate");
     let challenge = challenge.map_or(String::new(), |text| text.to_str().unwrap().to_owned());
@@ -187,12 +188,14 @@ pub(super) async fn knocks(url: &str, token: &str) -> (u16, String, String) {
 /// A server that publishes keys.
 pub(super) struct KeyServer {
     pub(super) url: String,
-    state: Arc<Mutex<(Answer, usize)>>,
+    /// The response to the next requests, and the number of requests so far.
+    state: Arc<Mutex<(KeyResponse, usize)>>,
     server: tokio::task::JoinHandle<()>,
 }
 
+/// How the server responds.
 #[derive(Clone)]
-pub(super) enum Answer {
+pub(super) enum KeyResponse {
     Keys(Value),
     Text(String),
     Status(u16),
@@ -201,19 +204,19 @@ pub(super) enum Answer {
 }
 
 impl KeyServer {
-    pub(super) async fn start(answer: Answer) -> Self {
+    pub(super) async fn start(response: KeyResponse) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        Self::on(listener, answer)
+        Self::on(listener, response)
     }
 
-    pub(super) fn on(listener: tokio::net::TcpListener, answer: Answer) -> Self {
+    pub(super) fn on(listener: tokio::net::TcpListener, response: KeyResponse) -> Self {
         let url = format!("http://{}/jwks.json", listener.local_addr().unwrap());
-        let state = Arc::new(Mutex::new((answer, 0)));
-        let asked = Arc::clone(&state);
+        let state = Arc::new(Mutex::new((response, 0)));
+        let shared = Arc::clone(&state);
         let route = get(move || {
-            let mut state = asked.lock().unwrap();
+            let mut state = shared.lock().unwrap();
             state.1 += 1;
-            response(state.0.clone())
+            to_http(state.0.clone())
         });
         let routes = Router::new().route("/jwks.json", route);
         let server = tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
@@ -225,32 +228,32 @@ impl KeyServer {
         address.split('/').next().unwrap().parse().unwrap()
     }
 
-    pub(super) fn answers(&self, answer: Answer) {
-        self.state.lock().unwrap().0 = answer;
+    pub(super) fn set_response(&self, response: KeyResponse) {
+        self.state.lock().unwrap().0 = response;
     }
 
-    /// How often it was asked.
-    pub(super) fn asked(&self) -> usize {
+    /// The number of requests so far.
+    pub(super) fn request_count(&self) -> usize {
         self.state.lock().unwrap().1
     }
 
-    pub(super) fn trusted(&self) -> Config {
-        trusting(Identity {
+    pub(super) fn trusting_config(&self) -> Config {
+        trusting_config(Identity {
             jwks_url: Some(self.url.clone()),
             ..Identity::default()
         })
     }
 }
 
-async fn response(answer: Answer) -> Response {
-    match answer {
-        Answer::Never => std::future::pending().await,
-        Answer::Keys(keys) => axum::Json(keys).into_response(),
-        Answer::Text(text) => text.into_response(),
-        Answer::Status(status) => axum::http::StatusCode::from_u16(status)
+async fn to_http(response: KeyResponse) -> Response {
+    match response {
+        KeyResponse::Never => std::future::pending().await,
+        KeyResponse::Keys(keys) => axum::Json(keys).into_response(),
+        KeyResponse::Text(text) => text.into_response(),
+        KeyResponse::Status(status) => axum::http::StatusCode::from_u16(status)
             .unwrap()
             .into_response(),
-        Answer::Redirect(to) => axum::response::Redirect::temporary(&to).into_response(),
+        KeyResponse::Redirect(to) => axum::response::Redirect::temporary(&to).into_response(),
     }
 }
 

@@ -1,34 +1,34 @@
-//! All ways to what Eve has.
+//! All routes that lead to data of the user Eve.
 
 use serde_json::{Value, json};
 
 use crate::kit::*;
 
-/// A way to what Eve has.
+/// A request that needs a token of Eve.
 pub(super) struct Route {
-    pub(super) what: &'static str,
-    /// The scope that it needs.
-    pub(super) needs: Option<&'static str>,
-    /// Whether Eve sees her secret there.
-    pub(super) reveals: bool,
+    pub(super) name: &'static str,
+    pub(super) required_scope: Option<&'static str>,
+    /// Whether the response contains the secret of Eve.
+    pub(super) contains_secret: bool,
     request: reqwest::RequestBuilder,
 }
 
 const READ: Option<&str> = Some("tools:read");
 const CALL: Option<&str> = Some("tools:call");
 
-pub(super) fn plain(url: &str) -> Vec<Route> {
+/// The REST routes.
+pub(super) fn rest(url: &str) -> Vec<Route> {
     let call = |body: Value| http_client().post(format!("{url}/tool-call")).json(&body);
-    let route = |what, needs, request| Route {
-        what,
-        needs,
-        reveals: true,
+    let route = |name, required_scope, request| Route {
+        name,
+        required_scope,
+        contains_secret: true,
         request,
     };
     let named = json!({ "toolName": "eve_tool_1", "toolInput": {}, "sessionId": "eve-1" });
     vec![
         Route {
-            reveals: false,
+            contains_secret: false,
             ..route(
                 "GET /sessions",
                 READ,
@@ -49,23 +49,21 @@ pub(super) fn plain(url: &str) -> Vec<Route> {
     ]
 }
 
-/// The methods of MCP that lead to something, with what they need and whether they reveal it.
+/// MCP methods with their parameters, the scope that they need, and whether the response contains the
+/// secret.
 fn methods() -> Vec<(&'static str, Value, Option<&'static str>, bool)> {
     let call = |name: &str, arguments| json!({ "name": name, "arguments": arguments });
-    let of_session = |mut params: Value| {
-        params["_meta"] = json!({ "sessionId": "eve-1" });
-        params
-    };
+    let in_session = |params| with_members(params, json!({ "_meta": { "sessionId": "eve-1" } }));
     let prompt = json!({ "type": "ref/prompt", "name": "eve_prompt_1" });
     let template = json!({ "type": "ref/resource", "uri": "card://eve/1/{id}" });
-    let meta_call = json!({ "session_id": "eve-1", "tool_name": "eve_tool_1", "arguments": {} });
+    let builtin_call = json!({ "session_id": "eve-1", "tool_name": "eve_tool_1", "arguments": {} });
     vec![
         ("tools/list", json!({}), READ, true),
-        ("tools/list", of_session(json!({})), READ, true),
+        ("tools/list", in_session(json!({})), READ, true),
         ("tools/call", call("eve_tool_1", json!({})), CALL, true),
         (
             "tools/call",
-            of_session(call("eve_tool_1", json!({}))),
+            in_session(call("eve_tool_1", json!({}))),
             CALL,
             true,
         ),
@@ -77,7 +75,7 @@ fn methods() -> Vec<(&'static str, Value, Option<&'static str>, bool)> {
         ),
         (
             "tools/call",
-            call("call_session_tool", meta_call),
+            call("call_session_tool", builtin_call),
             CALL,
             true,
         ),
@@ -115,7 +113,7 @@ fn methods() -> Vec<(&'static str, Value, Option<&'static str>, bool)> {
         ),
         (
             "resources/read",
-            of_session(json!({ "uri": "note://eve/1" })),
+            in_session(json!({ "uri": "note://eve/1" })),
             READ,
             true,
         ),
@@ -150,7 +148,7 @@ fn post(url: &str, message: &Value) -> reqwest::RequestBuilder {
         .json(message)
 }
 
-/// MCP with sessions, in this one.
+/// The methods of MCP in this session.
 pub(super) fn in_session(url: &str, session: &str) -> Vec<Route> {
     let mut all = methods();
     all.extend([
@@ -175,54 +173,45 @@ pub(super) fn in_session(url: &str, session: &str) -> Vec<Route> {
             false,
         ),
     ]);
-    let route = |(what, params, needs, reveals): (&'static str, Value, _, _)| {
-        let message = match what.starts_with("notifications/") {
-            true => json!({ "jsonrpc": "2.0", "method": what, "params": params }),
-            false => rpc_request(1, what, params),
+    let route = |(name, params, required_scope, contains_secret): (&'static str, Value, _, _)| {
+        let message = if name.starts_with("notifications/") {
+            json!({ "jsonrpc": "2.0", "method": name, "params": params })
+        } else {
+            rpc_request(1, name, params)
         };
         Route {
-            what,
-            needs,
-            reveals,
+            name,
+            required_scope,
+            contains_secret,
             request: post(url, &message).header("mcp-session-id", session),
         }
     };
     all.into_iter().map(route).collect()
 }
 
-/// MCP 2026-07-28, also at `/`.
+/// The methods of MCP 2026-07-28.
 pub(super) fn stateless(url: &str) -> Vec<Route> {
     let mut all = methods();
     all.push(("server/discover", json!({}), None, false));
-    let route = |(what, mut params, needs, reveals): (&'static str, Value, _, _)| {
-        let version = "2026-07-28";
-        for (key, value) in [
-            ("protocolVersion", json!(version)),
-            ("clientInfo", json!({ "name": "door-test", "version": "1" })),
-            ("clientCapabilities", json!({})),
-        ] {
-            params["_meta"][format!("io.modelcontextprotocol/{key}")] = value;
-        }
-        let name = params["name"].as_str().or(params["uri"].as_str());
-        let name = name.map(str::to_owned);
-        let mut request = post(url, &rpc_request(1, what, params))
-            .header("mcp-protocol-version", version)
-            .header("mcp-method", what);
-        if let Some(name) = name {
-            request = request.header("mcp-name", name);
+    let route = |(name, params, required_scope, contains_secret): (&'static str, Value, _, _)| {
+        let params = with_client_meta(params, CLIENT_NAME, &json!({}));
+        let headers = stateless_headers(name, &params);
+        let mut request = post(url, &rpc_request(1, name, params));
+        for (name, value) in headers {
+            request = request.header(name, value);
         }
         Route {
-            what,
-            needs,
-            reveals,
+            name,
+            required_scope,
+            contains_secret,
             request,
         }
     };
     all.into_iter().map(route).collect()
 }
 
-/// The stream of an MCP session, resumed too, and its end.
-pub(super) fn of_session(url: &str, session: &str) -> Vec<Route> {
+/// `GET` and `DELETE` of an MCP session.
+pub(super) fn session_routes(url: &str, session: &str) -> Vec<Route> {
     let get = || {
         http_client()
             .get(url)
@@ -230,21 +219,21 @@ pub(super) fn of_session(url: &str, session: &str) -> Vec<Route> {
             .header("mcp-session-id", session)
     };
     let delete = http_client().delete(url);
-    let route = |what, needs, request| Route {
-        what,
-        needs,
-        reveals: false,
+    let route = |name, required_scope, request| Route {
+        name,
+        required_scope,
+        contains_secret: false,
         request,
     };
     vec![
         route("GET", READ, get()),
         route(
-            "GET after an event",
+            "GET after event 0",
             READ,
             get().header("last-event-id", "0"),
         ),
         route(
-            "GET after another",
+            "GET after event 0/1",
             READ,
             get().header("last-event-id", "0/1"),
         ),
@@ -252,38 +241,46 @@ pub(super) fn of_session(url: &str, session: &str) -> Vec<Route> {
     ]
 }
 
-pub(super) struct Answer {
+/// The response to a request on a route.
+pub(super) struct RouteResponse {
     pub(super) status: u16,
     pub(super) challenge: String,
     pub(super) text: String,
 }
 
 impl Route {
-    pub(super) async fn with(&self, token: Option<&str>) -> Answer {
+    pub(super) async fn send(&self, token: Option<&str>) -> RouteResponse {
         let mut request = self.request.try_clone().unwrap();
         if let Some(token) = token {
             request = request.bearer_auth(token);
         }
-        let response = with_deadline(self.what, request.send()).await.unwrap();
+        let response = with_deadline(self.name, request.send()).await.unwrap();
         let challenge = response.headers().get("www-authenticate");
         let challenge = challenge.map(|text| text.to_str().unwrap().to_owned());
-        Answer {
+        RouteResponse {
             status: response.status().as_u16(),
             challenge: challenge.unwrap_or_default(),
-            text: with_deadline(self.what, response.text()).await.unwrap(),
+            text: with_deadline(self.name, response.text()).await.unwrap(),
         }
     }
 
-    pub(super) async fn refuses(&self, token: Option<&str>, status: u16, code: &str, secret: &str) {
-        let what = format!("{} → {code}", self.what);
-        let answer = self.with(token).await;
-        let body: Value = serde_json::from_str(&answer.text).unwrap_or_default();
-        assert_eq!(answer.status, status, "{what}: {}", answer.text);
-        assert_eq!(body["error"], code, "{what}");
-        assert!(answer.challenge.starts_with("Bearer realm="), "{what}");
-        assert!(!answer.text.contains(secret), "{what}: {}", answer.text);
-        if let Some(own) = token {
-            assert!(!answer.text.contains(own) && !answer.challenge.contains(own));
+    /// With this token the response is an error, and contains neither the secret nor the token.
+    pub(super) async fn assert_rejects(
+        &self,
+        token: Option<&str>,
+        status: u16,
+        code: &str,
+        secret: &str,
+    ) {
+        let case = format!("{} → {code}", self.name);
+        let response = self.send(token).await;
+        let body: Value = serde_json::from_str(&response.text).unwrap_or_default();
+        assert_eq!(response.status, status, "{case}: {}", response.text);
+        assert_eq!(body["error"], code, "{case}");
+        assert!(response.challenge.starts_with("Bearer realm="), "{case}");
+        assert!(!response.text.contains(secret), "{case}: {}", response.text);
+        if let Some(token) = token {
+            assert!(!response.text.contains(token) && !response.challenge.contains(token));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who may ask the agent.
+//! The scope `query`, which a page needs to send queries to the agent.
 
 use bridge::{Compat, Config};
 use bridge_protocol::{BridgeToPage, ErrorCode};
@@ -13,25 +13,22 @@ async fn a_page_query_needs_the_query_scope_which_a_renewed_token_can_add() {
     let mut agent = MockAgent::start().await;
     let config = Config {
         agent: agent.config().agent,
-        ..trusting_secret()
+        ..config_with_secret()
     };
     let bridge = start_bridge_with(config).await;
     let token = |scope| Signer::hs256().sign(&claims("ada", scope, 600.0));
     let mut page = Page::connect(&bridge, "asks", &token("page")).await;
     let query = json!({ "type": "query", "uuid": UUID, "prompt": "what?", "context": [] });
     page.send_json(query.clone()).await;
-    let refused = page
+    let failure = page
         .recv_matching(|message| match message {
             BridgeToPage::QueryFailure(failure) => Some(failure),
             _ => None,
         })
         .await;
-    assert_eq!(refused.code, ErrorCode::InsufficientScope);
-    assert!(refused.error.contains("`query`"), "{}", refused.error);
-    let renew = json!({ "type": "renew", "authToken": token("page query") });
-    page.send_json(renew).await;
-    page.recv_matching(|message| matches!(message, BridgeToPage::Renewed(_)).then_some(()))
-        .await;
+    assert_eq!(failure.code, ErrorCode::InsufficientScope);
+    assert!(failure.error.contains("`query`"), "{}", failure.error);
+    page.renew(&token("page query")).await.unwrap();
     page.send_json(query).await;
     assert_eq!(agent.accept_query().await.uuid, UUID);
 }
@@ -43,7 +40,7 @@ async fn a_query_id_adds_no_permissions_to_the_token_of_a_compat_client() {
         agent: agent.config().agent,
         compat: Some(Compat::McpWeb),
         allowed_hosts: vec!["loopback".to_owned(), "bridge.example.com".to_owned()],
-        ..trusting_secret()
+        ..config_with_secret()
     };
     let bridge = start_bridge_with(config).await;
     let token = |scope| Signer::hs256().sign(&claims("ada", scope, 600.0));
@@ -54,19 +51,19 @@ async fn a_query_id_adds_no_permissions_to_the_token_of_a_compat_client() {
     agent.accept_query().await;
     let params = json!({ "name": "echo", "arguments": {}, "_meta": { "queryId": UUID } });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-    let answered = async |token: String| -> Value {
+    let call_with_token = async |token: String| -> Value {
         let request = http_client()
             .post(format!("{}/mcp", bridge.url()))
             .json(&call);
         let sent = request.bearer_auth(token).send();
-        let response = with_deadline("answer", sent).await.unwrap();
+        let response = with_deadline("response", sent).await.unwrap();
         response.json().await.unwrap()
     };
     for scope in ["page query", "tools:read"] {
-        let refused = answered(token(scope)).await;
-        let message = &refused["error"]["message"];
-        assert_eq!(message, "InvalidAuthentication", "{scope}: {refused}");
+        let rejected = call_with_token(token(scope)).await;
+        let message = &rejected["error"]["message"];
+        assert_eq!(message, "InvalidAuthentication", "{scope}: {rejected}");
     }
-    let (answer, ()) = tokio::join!(answered(token("tools:call")), page.echo_call());
+    let (answer, ()) = tokio::join!(call_with_token(token("tools:call")), page.echo_call());
     assert!(answer["result"]["content"].is_array(), "{answer}");
 }

@@ -1,9 +1,8 @@
-//! Tokens and secrets are neither logged nor repeated.
+//! Tokens and secrets appear neither in the log nor in responses.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use bridge_protocol::{BridgeToPage, PageToBridge, Renew};
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -11,7 +10,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use super::mock_issuer::*;
 use crate::kit::*;
 
-/// All that is logged.
+/// The complete log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -34,11 +33,11 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
-/// The runtime of a test has one thread, so all of its bridge logs here. What the program never
-/// shows (frames as the WebSocket library traces them) is left out here too.
-fn log_everything() -> (Log, tracing::subscriber::DefaultGuard) {
-    // While there is one subscriber in a process, tracing asks that of the thread which comes to an
-    // event first, whether anybody wants it: in these tests a thread that has none.
+/// Captures the log of this thread, which is the whole log of the bridge of a test with one thread. Like
+/// the program, it leaves out the frames that the WebSocket library traces.
+fn capture_log() -> (Log, tracing::subscriber::DefaultGuard) {
+    // With a single subscriber in the process, tracing decides whether an event is enabled by the
+    // subscriber of the thread that reaches it first, and other test threads have none.
     std::mem::forget(tracing::Dispatch::new(tracing_subscriber::registry()));
     let log = Log::default();
     let frames = tracing_subscriber::filter::filter_fn(|event| {
@@ -54,25 +53,25 @@ fn log_everything() -> (Log, tracing::subscriber::DefaultGuard) {
 
 #[tokio::test]
 async fn tokens_are_never_logged_or_echoed() {
-    let (log, _guard) = log_everything();
+    let (log, _guard) = capture_log();
     let key = Signer::es256(Some("key"));
-    let issuer = KeyServer::start(Answer::Keys(set_of(&[key.jwk()]))).await;
-    let mut config = issuer.trusted();
+    let issuer = KeyServer::start(KeyResponse::Keys(jwk_set(&[key.jwk()]))).await;
+    let mut config = issuer.trusting_config();
     config.identity.jwt_secret = Some(SECRET.parse().unwrap());
     config.tokens = vec!["listed-token-0123456789".to_owned()];
     assert!(!format!("{config:?}").contains(SECRET));
     let bridge = start_bridge_with(config).await;
 
-    let good = key.token("ada");
+    let valid = key.token("ada");
     let tokens = [
-        good.clone(),
+        valid.clone(),
         Signer::hs256().token("ada"),
         "listed-token-0123456789".to_owned(),
         "unlisted-token-0123456789".to_owned(),
         Signer::es256(Some("unknown")).token("ada"),
-        key.sign(&claims("ada", EVERYTHING, -5.0)),
+        key.sign(&claims("ada", ALL_SCOPES, -5.0)),
         key.sign(&claims("ada", "", 600.0)),
-        made_of(&json!({ "alg": "none" }), &claims("ada", "", 600.0), ""),
+        join_token(&json!({ "alg": "none" }), &claims("ada", "", 600.0), ""),
     ];
     for token in &tokens {
         for method in ["tools/list", "tools/call"] {
@@ -80,7 +79,7 @@ async fn tokens_are_never_logged_or_echoed() {
                 .post(format!("{}/mcp", bridge.url()))
                 .bearer_auth(token)
                 .json(&rpc_request(1, method, json!({ "name": "echo" })));
-            let response = with_deadline("answer", request.send()).await.unwrap();
+            let response = with_deadline("response", request.send()).await.unwrap();
             let challenge = format!("{:?}", response.headers());
             let text = response.text().await.unwrap();
             assert!(
@@ -90,29 +89,23 @@ async fn tokens_are_never_logged_or_echoed() {
         }
         let mut page = Page::open(&bridge, "s", None).await;
         page.authenticate("s", token).await;
-        let welcome = format!("{:?}", page.recv().await);
-        assert!(!welcome.contains(token), "{welcome}");
+        let response = format!("{:?}", page.recv().await);
+        assert!(!response.contains(token), "{response}");
     }
-    let mut page = Page::connect(&bridge, "s", &good).await;
+    let mut page = Page::connect(&bridge, "s", &valid).await;
     for token in &tokens {
-        let auth_token = token.clone();
-        page.send(PageToBridge::Renew(Renew { auth_token })).await;
-        page.recv_matching(|message| match message {
-            BridgeToPage::Renewed(_) | BridgeToPage::RenewalFailed(_) => Some(()),
-            _ => None,
-        })
-        .await;
+        let _ = page.renew(token).await;
     }
-    issuer.answers(Answer::Status(500));
+    issuer.set_response(KeyResponse::Status(500));
     page.close().await;
     bridge.shutdown().await;
 
     let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
-    assert!(logged.contains("page connected"), "the log is read");
+    assert!(logged.contains("page connected"), "the log was captured");
     for secret in tokens.iter().map(String::as_str).chain([SECRET]) {
         let line = logged.lines().find(|line| line.contains(secret));
         assert_eq!(line, None);
-        // Nor the part that makes it a credential.
+        // The signature alone must not appear either.
         let signature = secret.rsplit('.').next().unwrap();
         if signature.len() > 20 {
             assert!(!logged.contains(signature));

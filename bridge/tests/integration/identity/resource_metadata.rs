@@ -11,15 +11,16 @@ const PATHS: [&str; 2] = [
     "/.well-known/oauth-protected-resource/mcp",
 ];
 
-fn with_server(public_url: Option<&str>) -> Config {
-    let mut config = trusting_secret();
+/// A configuration with an authorization server.
+fn config_with_server(public_url: Option<&str>) -> Config {
+    let mut config = config_with_secret();
     config.identity.authorization_servers = vec![ISSUER.to_owned()];
     config.identity.public_url = public_url.map(str::to_owned);
     config
 }
 
 async fn get(url: String) -> (u16, Value) {
-    let response = with_deadline("answer", http_client().get(url).send())
+    let response = with_deadline("response", http_client().get(url).send())
         .await
         .unwrap();
     (response.status().as_u16(), response.json().await.unwrap())
@@ -27,9 +28,9 @@ async fn get(url: String) -> (u16, Value) {
 
 #[tokio::test]
 async fn both_metadata_paths_name_the_authorization_servers() {
-    for public in [None, Some("https://bridge.example.com/")] {
-        let bridge = start_bridge_with(with_server(public)).await;
-        let base = public.map_or(bridge.url(), |url| url.trim_end_matches('/').to_owned());
+    for public_url in [None, Some("https://bridge.example.com/")] {
+        let bridge = start_bridge_with(config_with_server(public_url)).await;
+        let base = public_url.map_or(bridge.url(), |url| url.trim_end_matches('/').to_owned());
         for path in PATHS {
             let (status, body) = get(format!("{}{path}", bridge.url())).await;
             assert_eq!(status, 200, "{path}");
@@ -57,16 +58,17 @@ async fn both_metadata_paths_name_the_authorization_servers() {
             if let Some(token) = token {
                 request = request.bearer_auth(token);
             }
-            let response = with_deadline("answer", request.json(&json!({})).send())
+            let response = with_deadline("response", request.json(&json!({})).send())
                 .await
                 .unwrap();
             assert_eq!(response.status().as_u16(), status, "{path}");
             let challenge = response.headers()["www-authenticate"].to_str().unwrap();
             let metadata = format!("resource_metadata=\"{base}{}\"", PATHS[1]);
             assert!(challenge.contains(&metadata), "{challenge}");
-            let scope = match status {
-                401 => "scope=\"tools:read tools:call\"",
-                _ => "scope=\"tools:read\"",
+            let scope = if status == 401 {
+                "scope=\"tools:read tools:call\""
+            } else {
+                "scope=\"tools:read\""
             };
             assert!(challenge.contains(scope), "{challenge}");
         }
@@ -75,7 +77,7 @@ async fn both_metadata_paths_name_the_authorization_servers() {
 
 #[tokio::test]
 async fn metadata_is_404_without_an_authorization_server() {
-    for config in [test_config(), trusting_secret()] {
+    for config in [test_config(), config_with_secret()] {
         let bridge = start_bridge_with(config).await;
         for path in PATHS {
             let (status, body) = get(format!("{}{path}", bridge.url())).await;
@@ -84,7 +86,7 @@ async fn metadata_is_404_without_an_authorization_server() {
         let request = http_client()
             .post(format!("{}/mcp", bridge.url()))
             .json(&json!({}));
-        let response = with_deadline("answer", request.send()).await.unwrap();
+        let response = with_deadline("response", request.send()).await.unwrap();
         let challenge = response.headers()["www-authenticate"].to_str().unwrap();
         assert_eq!(challenge, "Bearer realm=\"mcp-web\"");
     }
@@ -92,36 +94,23 @@ async fn metadata_is_404_without_an_authorization_server() {
 
 #[tokio::test]
 async fn metadata_requests_are_subject_to_host_and_origin_checks() {
-    let bridge = start_bridge_with(with_server(None)).await;
+    let bridge = start_bridge_with(config_with_server(None)).await;
     let origin = "http://localhost:5173";
     for path in PATHS {
         let url = format!("{}{path}", bridge.url());
-        let foreign = http_client().get(&url).header("host", "evil.example");
-        assert_eq!(
-            with_deadline("answer", foreign.send())
-                .await
-                .unwrap()
-                .status(),
-            403
-        );
-        let foreign = http_client()
-            .get(&url)
-            .header("origin", "https://evil.example");
-        assert_eq!(
-            with_deadline("answer", foreign.send())
-                .await
-                .unwrap()
-                .status(),
-            403
-        );
+        for (header, value) in [("host", "evil.example"), ("origin", "https://evil.example")] {
+            let foreign = http_client().get(&url).header(header, value);
+            let response = with_deadline("response", foreign.send()).await.unwrap();
+            assert_eq!(response.status(), 403, "{header}");
+        }
         let own = http_client().get(&url).header("origin", origin);
-        let own = with_deadline("answer", own.send()).await.unwrap();
+        let own = with_deadline("response", own.send()).await.unwrap();
         assert_eq!(own.status(), 200);
         assert_eq!(own.headers()["access-control-allow-origin"], origin);
     }
     let request = http_client().get(format!("{}/tools", bridge.url()));
-    let refused = request.header("origin", origin).send();
-    let refused = with_deadline("answer", refused).await.unwrap();
-    let exposed = refused.headers()["access-control-expose-headers"].to_str();
+    let response = request.header("origin", origin).send();
+    let response = with_deadline("response", response).await.unwrap();
+    let exposed = response.headers()["access-control-expose-headers"].to_str();
     assert!(exposed.unwrap().contains("www-authenticate"));
 }

@@ -1,20 +1,14 @@
-//! A bridge whose identity settings are wrong does not start, and says what to set.
+//! A bridge with invalid identity settings does not start, and names the setting to change.
 
-use bridge::{App, Config, Identity};
+use bridge::{Config, Identity};
 use serde_json::json;
 
 use super::mock_issuer::*;
 use crate::kit::*;
 
-async fn refusal(config: Config) -> String {
-    match bridge::serve(config, App::default()).await {
-        Ok(_) => panic!("it started"),
-        Err(error) => error.to_string(),
-    }
-}
-
-fn changed(change: impl FnOnce(&mut Identity)) -> Config {
-    let mut config = trusting_secret();
+/// The configuration with a secret, with one change.
+fn config_with(change: impl FnOnce(&mut Identity)) -> Config {
+    let mut config = config_with_secret();
     change(&mut config.identity);
     config
 }
@@ -22,31 +16,39 @@ fn changed(change: impl FnOnce(&mut Identity)) -> Config {
 #[tokio::test]
 async fn missing_or_invalid_identity_settings_are_named() {
     let cases = [
-        (changed(|own| own.jwt_issuer = None), "MCP_WEB_JWT_ISSUER"),
         (
-            changed(|own| own.jwt_audience.clear()),
+            config_with(|identity| identity.jwt_issuer = None),
+            "MCP_WEB_JWT_ISSUER",
+        ),
+        (
+            config_with(|identity| identity.jwt_audience.clear()),
             "MCP_WEB_JWT_AUDIENCE",
         ),
-        (changed(|own| own.jwt_secret = None), "MCP_WEB_JWT_SECRET"),
         (
-            changed(|own| own.jwt_default_scopes = vec!["tools".to_owned()]),
+            config_with(|identity| identity.jwt_secret = None),
+            "MCP_WEB_JWT_SECRET",
+        ),
+        (
+            config_with(|identity| identity.jwt_default_scopes = vec!["tools".to_owned()]),
             "page, tools:read, tools:call, query",
         ),
         (
-            changed(|own| own.jwks_url = Some("http://issuer.test/jwks".to_owned())),
+            config_with(|identity| identity.jwks_url = Some("http://issuer.test/jwks".to_owned())),
             "`jwks_url` is not encrypted",
         ),
         (
-            changed(|own| own.authorization_servers = vec!["issuer.test".to_owned()]),
+            config_with(|identity| identity.authorization_servers = vec!["issuer.test".to_owned()]),
             "authorization_servers",
         ),
         (
-            changed(|own| own.public_url = Some("https://bridge.test/mcp".to_owned())),
+            config_with(|identity| {
+                identity.public_url = Some("https://bridge.test/mcp".to_owned())
+            }),
             "public_url",
         ),
     ];
     for (config, word) in cases {
-        let error = refusal(config).await;
+        let error = start_error(config).await.to_string();
         assert!(error.contains(word), "{word}: {error}");
         assert!(!error.contains(SECRET), "{error}");
     }
@@ -61,11 +63,11 @@ async fn an_invalid_key_file_is_reported_with_path_and_key() {
     let curve = json!({ "kty": "EC", "crv": "P-521", "kid": "curve" });
     let cases = [
         (
-            set_of(&[good.clone(), private]).to_string(),
+            jwk_set(&[good.clone(), private]).to_string(),
             "key 2 (kid \"private\")",
         ),
-        (set_of(&[curve]).to_string(), "key 1 (kid \"curve\")"),
-        (set_of(&[]).to_string(), "no keys"),
+        (jwk_set(&[curve]).to_string(), "key 1 (kid \"curve\")"),
+        (jwk_set(&[]).to_string(), "no keys"),
         (good.to_string(), "no JWK Set"),
         (String::new(), "no JWK Set"),
         ("-----BEGIN CERTIFICATE-----".to_owned(), "PEM"),
@@ -79,17 +81,17 @@ async fn an_invalid_key_file_is_reported_with_path_and_key() {
         ),
     ];
     for (text, word) in cases {
-        let (config, path) = trusting_file(&text);
-        let error = refusal(config).await;
+        let (config, path) = config_with_key_file(&text);
+        let error = start_error(config).await.to_string();
         assert!(
             error.contains(word) && error.contains("`jwt_keys`"),
             "{word}: {error}"
         );
         assert!(error.contains(path.to_str().unwrap()), "{error}");
     }
-    let (mut config, path) = trusting_file("");
+    let (mut config, path) = config_with_key_file("");
     config.identity.jwt_keys = Some(path.with_extension("missing"));
-    let error = refusal(config).await;
+    let error = start_error(config).await.to_string();
     assert!(
         error.contains(".missing") && error.contains("cannot be read"),
         "{error}"
@@ -98,9 +100,9 @@ async fn an_invalid_key_file_is_reported_with_path_and_key() {
 
 #[tokio::test]
 async fn signed_tokens_allow_a_non_loopback_bind_address() {
-    let mut config = trusting_secret();
+    let mut config = config_with_secret();
     config.bind = ([0, 0, 0, 0], 0).into();
-    let running = start_bridge_with(config).await;
-    assert!(!running.local_addr().ip().is_loopback());
-    running.shutdown().await;
+    let bridge = start_bridge_with(config).await;
+    assert!(!bridge.local_addr().ip().is_loopback());
+    bridge.shutdown().await;
 }

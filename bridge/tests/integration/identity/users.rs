@@ -1,4 +1,4 @@
-//! Two people with two pages each. What belongs to one of them says so.
+//! Users with two pages each. Everything that belongs to a user contains the secret of the user.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,20 +12,20 @@ use tokio::task::JoinHandle;
 use super::mock_issuer::*;
 use crate::kit::*;
 
-/// A person, with pages that answer and an MCP session.
-pub(super) struct Person {
+/// A user with pages that serve requests, and an MCP session.
+pub(super) struct User {
     pub(super) name: &'static str,
     pub(super) token: String,
     pub(super) client: McpClient,
-    pages: [AnsweringPage; 2],
+    pages: [ServingPage; 2],
 }
 
-impl Person {
-    pub(super) async fn come(bridge: &ServerHandle, name: &'static str) -> Self {
+impl User {
+    pub(super) async fn connect(bridge: &ServerHandle, name: &'static str) -> Self {
         let token = Signer::hs256().token(name);
         let pages = [
-            AnsweringPage::open(bridge, name, 1, &token).await,
-            AnsweringPage::open(bridge, name, 2, &token).await,
+            ServingPage::open(bridge, name, 1, &token).await,
+            ServingPage::open(bridge, name, 2, &token).await,
         ];
         let client = McpClient::connect(bridge, &token).await;
         Self {
@@ -36,25 +36,25 @@ impl Person {
         }
     }
 
-    /// A token of this person for these scopes and so many seconds.
+    /// A token of this user with these scopes, valid for this number of seconds.
     pub(super) fn token_for(&self, scope: &str, seconds: f64) -> String {
         Signer::hs256().sign(&claims(self.name, scope, seconds))
     }
 
-    /// What only this person may see.
+    /// The text that only this user may see.
     pub(super) fn secret(&self) -> String {
         secret(self.name)
     }
 
-    /// What the pages were asked so far.
-    pub(super) fn asked(&self) -> usize {
-        let asked = |page: &AnsweringPage| page.asked.load(Ordering::SeqCst);
-        self.pages.iter().map(asked).sum()
+    /// The number of requests that the pages have received so far.
+    pub(super) fn request_count(&self) -> usize {
+        let count = |page: &ServingPage| page.request_count.load(Ordering::SeqCst);
+        self.pages.iter().map(count).sum()
     }
 
-    /// Lets the first page say something.
-    pub(super) async fn page_says(&self, message: Value) {
-        self.pages[0].says.send(message).await.unwrap();
+    /// Sends a message from the first page.
+    pub(super) async fn send_from_page(&self, message: Value) {
+        self.pages[0].outgoing.send(message).await.unwrap();
     }
 }
 
@@ -62,26 +62,26 @@ pub(super) fn secret(name: &str) -> String {
     format!("SECRET-OF-{}", name.to_uppercase())
 }
 
-/// A page in a task of its own, that answers whatever it is asked with its owner's secret.
-struct AnsweringPage {
-    asked: Arc<AtomicUsize>,
-    says: mpsc::Sender<Value>,
+/// A page in a task of its own, which responds to every request with the secret of its owner.
+struct ServingPage {
+    request_count: Arc<AtomicUsize>,
+    outgoing: mpsc::Sender<Value>,
     task: JoinHandle<()>,
 }
 
-impl AnsweringPage {
+impl ServingPage {
     async fn open(bridge: &ServerHandle, name: &str, number: usize, token: &str) -> Self {
         let mut page = Page::connect(bridge, &format!("{name}-{number}"), token).await;
         let description = secret(name);
-        let named = |kind: &str| format!("{name}_{kind}_{number}");
+        let name_of = |kind: &str| format!("{name}_{kind}_{number}");
         page.register_items(&[
             (
                 Kind::Tool,
-                json!({ "name": named("tool"), "description": description }),
+                json!({ "name": name_of("tool"), "description": description }),
             ),
             (
                 Kind::Prompt,
-                json!({ "name": named("prompt"), "description": description,
+                json!({ "name": name_of("prompt"), "description": description,
                     "arguments": [{ "name": "a" }] }),
             ),
             (
@@ -95,49 +95,55 @@ impl AnsweringPage {
             ),
         ])
         .await;
-        let asked = Arc::new(AtomicUsize::new(0));
-        let (says, said) = mpsc::channel(4);
-        let task = tokio::spawn(answer_all(page, description, Arc::clone(&asked), said));
-        Self { asked, says, task }
+        let request_count = Arc::new(AtomicUsize::new(0));
+        let (outgoing, messages) = mpsc::channel(4);
+        let counter = Arc::clone(&request_count);
+        let task = tokio::spawn(serve(page, description, counter, messages));
+        Self {
+            request_count,
+            outgoing,
+            task,
+        }
     }
 }
 
-impl Drop for AnsweringPage {
+impl Drop for ServingPage {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-async fn answer_all(
+async fn serve(
     mut page: Page,
     secret: String,
-    asked: Arc<AtomicUsize>,
-    mut said: mpsc::Receiver<Value>,
+    request_count: Arc<AtomicUsize>,
+    mut outgoing: mpsc::Receiver<Value>,
 ) {
     loop {
-        let frame = tokio::select! {
-            message = said.recv() => match message {
+        let message = tokio::select! {
+            message = outgoing.recv() => match message {
                 Some(message) => {
                     page.send_json(message).await;
                     continue;
                 }
                 None => return,
             },
-            frame = page.recv_without_deadline() => frame,
+            message = page.recv_without_deadline() => message,
         };
-        let Some(message) = frame else { return };
-        if let Some((id, answer)) = answer_to(message, &secret) {
-            asked.fetch_add(1, Ordering::SeqCst);
+        let Some(message) = message else { return };
+        if let Some((id, result)) = result_for(message, &secret) {
+            request_count.fetch_add(1, Ordering::SeqCst);
             let receipt = CallReceived {
                 request_id: id.clone(),
             };
             page.send(PageToBridge::CallReceived(receipt)).await;
-            page.respond_to(&id, answer).await;
+            page.respond_to(&id, result).await;
         }
     }
 }
 
-fn answer_to(message: BridgeToPage, secret: &str) -> Option<(CallId, Value)> {
+/// The result for a request to the page; `None` for other messages.
+fn result_for(message: BridgeToPage, secret: &str) -> Option<(CallId, Value)> {
     let text = json!({ "type": "text", "text": secret });
     Some(match message {
         BridgeToPage::ToolCall(call) => (call.request_id, json!({ "secret": secret })),

@@ -1,16 +1,16 @@
-//! An MCP client of few words.
+//! An MCP client that sends each HTTP request by hand.
 
 use bridge::ServerHandle;
 use serde_json::{Value, json};
 
-use super::{TOKEN, http_client, with_deadline};
+use super::{CLIENT_NAME, Page, TOKEN, http_client, with_deadline};
 
-/// An MCP client of the 2025 revisions, over HTTP by hand.
+/// An MCP client of the revisions with sessions, before 2026-07-28.
 pub(crate) struct McpClient {
     pub(crate) url: String,
     pub(crate) token: String,
     pub(crate) session: String,
-    /// Its `User-Agent`.
+    /// The `User-Agent` header; empty for none.
     user_agent: &'static str,
     http: reqwest::Client,
 }
@@ -30,7 +30,7 @@ impl McpClient {
         client
     }
 
-    /// A client that calls itself so.
+    /// A client with this name in its `clientInfo`.
     pub(crate) async fn connect_as(bridge: &ServerHandle, name: &str) -> Self {
         let mut client = Self::new(bridge, TOKEN, "");
         client.initialize(name, "2025-11-25", json!({})).await;
@@ -40,14 +40,26 @@ impl McpClient {
     /// A client whose requests have this `User-Agent`.
     pub(crate) async fn connect_with_user_agent(
         bridge: &ServerHandle,
-        agent: &'static str,
+        user_agent: &'static str,
         capabilities: Value,
     ) -> Self {
-        let mut client = Self::new(bridge, TOKEN, agent);
+        let mut client = Self::new(bridge, TOKEN, user_agent);
         client
-            .initialize("door-test", "2025-11-25", capabilities)
+            .initialize(CLIENT_NAME, "2025-11-25", capabilities)
             .await;
         client
+    }
+
+    /// A client of this revision, and the body of the response to its `initialize`.
+    pub(crate) async fn connect_with_revision(
+        bridge: &ServerHandle,
+        token: &str,
+        revision: &str,
+        capabilities: Value,
+    ) -> (Self, String) {
+        let mut client = Self::new(bridge, token, "");
+        let body = client.initialize(CLIENT_NAME, revision, capabilities).await;
+        (client, body)
     }
 
     fn new(bridge: &ServerHandle, token: &str, user_agent: &'static str) -> Self {
@@ -60,39 +72,27 @@ impl McpClient {
         }
     }
 
-    /// A client of a revision, and the text that answered its `initialize`.
-    pub(crate) async fn connect_with_revision(
-        bridge: &ServerHandle,
-        token: &str,
-        version: &str,
-        capabilities: Value,
-    ) -> (Self, String) {
-        let mut client = Self::new(bridge, token, "");
-        let text = client.initialize("door-test", version, capabilities).await;
-        (client, text)
-    }
-
-    /// Opens its session. The text that answered `initialize`.
-    async fn initialize(&mut self, name: &str, version: &str, capabilities: Value) -> String {
-        let params = json!({ "protocolVersion": version, "capabilities": capabilities,
-            "clientInfo": { "name": name, "version": "1.0.0" } });
-        let response = self.post(&rpc_request(0, "initialize", params)).await;
+    /// Opens the MCP session, and returns the body of the response to `initialize`.
+    async fn initialize(&mut self, name: &str, revision: &str, capabilities: Value) -> String {
+        let info = json!({ "name": name, "version": "1.0.0" });
+        let request = initialize_request(revision, capabilities, info);
+        let response = self.post(&request).await;
         assert_eq!(response.status(), 200);
         self.session = response.headers()["mcp-session-id"]
             .to_str()
             .unwrap()
             .to_owned();
-        let text = with_deadline("answer", response.text()).await.unwrap();
+        let body = with_deadline("body", response.text()).await.unwrap();
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         assert_eq!(self.post(&initialized).await.status(), 202);
-        text
+        body
     }
 
     pub(crate) async fn post(&self, message: &Value) -> reqwest::Response {
         self.post_text(message.to_string()).await
     }
 
-    /// A message as it is written.
+    /// Posts a message in exactly this spelling.
     pub(crate) async fn post_text(&self, message: String) -> reqwest::Response {
         let mut request = self
             .http
@@ -107,11 +107,14 @@ impl McpClient {
         if !self.user_agent.is_empty() {
             request = request.header("user-agent", self.user_agent);
         }
-        with_deadline("HTTP answer", request.send()).await.unwrap()
+        with_deadline("HTTP response", request.send())
+            .await
+            .unwrap()
     }
 
+    /// Sends a request, and returns the JSON-RPC response.
     pub(crate) async fn request(&self, method: &str, params: Value) -> Value {
-        rpc_response(self.post(&rpc_request(1, method, params)).await).await
+        rpc_response(self.start_request(method, params).await).await
     }
 
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Value {
@@ -122,69 +125,86 @@ impl McpClient {
         .await
     }
 
+    /// Checks that a call of `echo` reaches the page and returns.
+    pub(crate) async fn assert_echo(&self, page: &mut Page) {
+        let call = self.call("echo", json!({ "n": 1 }));
+        let (answer, ()) = tokio::join!(call, page.echo_call());
+        let content = &answer["result"]["structuredContent"];
+        assert_eq!(content, &json!({ "n": 1 }), "{answer}");
+    }
+
+    /// Calls `get_result`, and returns the tool result.
+    pub(crate) async fn get_result(&self, arguments: Value) -> Value {
+        self.call("get_result", arguments).await["result"].take()
+    }
+
     pub(crate) async fn tool_names(&self) -> Vec<String> {
-        let answer = self.request("tools/list", json!({})).await;
-        let tools = answer["result"]["tools"].as_array().unwrap();
+        let response = self.request("tools/list", json!({})).await;
+        let tools = response["result"]["tools"].as_array().unwrap();
         tools
             .iter()
             .map(|tool| tool["name"].as_str().unwrap().to_owned())
             .collect()
     }
 
-    /// Sends a request whose answer comes as a stream of events.
+    /// Sends a request whose response is an event stream.
     pub(crate) async fn request_stream(&self, id: u64, method: &str, params: Value) -> EventStream {
         EventStream::new(self.post(&rpc_request(id, method, params)).await)
     }
 
-    /// Sends a request whose answer takes its time.
+    /// Sends a request, and returns the HTTP response before its body has been read.
     pub(crate) async fn start_request(&self, method: &str, params: Value) -> reqwest::Response {
         self.post(&rpc_request(1, method, params)).await
     }
 
-    /// Ends the session.
+    /// Cancels the request with this id.
+    pub(crate) async fn cancel_request(&self, id: u64) {
+        let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": { "requestId": id, "reason": "changed my mind" } });
+        assert_eq!(self.post(&cancel).await.status(), 202);
+    }
+
+    /// Ends the MCP session.
     pub(crate) async fn delete_session(&self) -> reqwest::Response {
         let request = self
             .http
             .delete(&self.url)
             .bearer_auth(&self.token)
             .header("mcp-session-id", &self.session);
-        with_deadline("HTTP answer", request.send()).await.unwrap()
+        with_deadline("HTTP response", request.send())
+            .await
+            .unwrap()
     }
 
-    /// Answers a request of the server.
-    pub(crate) async fn respond(&self, asked: &Value, result: Value) {
-        let response = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result });
+    /// Responds to a request of the server.
+    pub(crate) async fn respond(&self, request: &Value, result: Value) {
+        let response = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
         assert_eq!(self.post(&response).await.status(), 202);
     }
 
-    /// Comes back to a stream after an event.
+    /// Resumes the stream that sent this event.
     pub(crate) async fn resume(&self, last_event: &str) -> EventStream {
         EventStream::new(self.get_after(last_event).await)
     }
 
-    /// The answer to coming back to a stream after an event.
+    /// The HTTP response to an attempt to resume the stream that sent this event.
     pub(crate) async fn get_after(&self, last_event: &str) -> reqwest::Response {
-        let request = self
-            .http
+        let request = self.stream_request().header("last-event-id", last_event);
+        with_deadline("event stream", request.send()).await.unwrap()
+    }
+
+    /// Opens the standalone stream of notifications.
+    pub(crate) async fn listen(&self) -> EventStream {
+        let response = with_deadline("event stream", self.stream_request().send()).await;
+        EventStream::new(response.unwrap())
+    }
+
+    fn stream_request(&self) -> reqwest::RequestBuilder {
+        self.http
             .get(&self.url)
             .bearer_auth(&self.token)
             .header("accept", "text/event-stream")
             .header("mcp-session-id", &self.session)
-            .header("last-event-id", last_event);
-        with_deadline("event stream", request.send()).await.unwrap()
-    }
-
-    /// The standalone stream of notifications.
-    pub(crate) async fn listen(&self) -> reqwest::Response {
-        let request = self
-            .http
-            .get(&self.url)
-            .bearer_auth(&self.token)
-            .header("accept", "text/event-stream")
-            .header("mcp-session-id", &self.session);
-        let response = with_deadline("event stream", request.send()).await.unwrap();
-        assert_eq!(response.status(), 200);
-        response
     }
 }
 
@@ -192,8 +212,14 @@ pub(crate) fn rpc_request(id: u64, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-/// The JSON-RPC answer in a response, be it JSON or an event stream.
-pub(crate) async fn rpc_response(mut response: reqwest::Response) -> Value {
+pub(crate) fn initialize_request(revision: &str, capabilities: Value, info: Value) -> Value {
+    let params = json!({ "protocolVersion": revision, "capabilities": capabilities,
+        "clientInfo": info });
+    rpc_request(0, "initialize", params)
+}
+
+/// The JSON-RPC response in an HTTP response, whose body is JSON or an event stream.
+pub(crate) async fn rpc_response(response: reqwest::Response) -> Value {
     if response.headers()["content-type"]
         .to_str()
         .unwrap()
@@ -201,45 +227,15 @@ pub(crate) async fn rpc_response(mut response: reqwest::Response) -> Value {
     {
         return response.json().await.unwrap();
     }
-    find_event(&mut response, |message| message.get("id").is_some()).await
+    let mut events = EventStream::new(response);
+    events.find(|message| message.get("id").is_some()).await
 }
 
-/// Reads events until one fits.
-pub(crate) async fn find_event(
-    response: &mut reqwest::Response,
-    fits: impl Fn(&Value) -> bool,
-) -> Value {
-    let (mut text, mut cut) = (String::new(), Vec::new());
-    loop {
-        let chunk = with_deadline("event", response.chunk()).await.unwrap();
-        push_utf8(&mut text, &mut cut, &chunk.expect("the stream goes on"));
-        while let Some((event, rest)) = text.split_once("\n\n") {
-            let data = event.lines().find_map(|line| line.strip_prefix("data:"));
-            let message = data.and_then(|data| serde_json::from_str::<Value>(data.trim()).ok());
-            let rest = rest.to_owned();
-            if let Some(message) = message.filter(&fits) {
-                return message;
-            }
-            text = rest;
-        }
-    }
-}
-
-/// Chunks end anywhere, in the middle of a character too: what is cut waits for the next one.
-fn push_utf8(text: &mut String, cut: &mut Vec<u8>, chunk: &[u8]) {
-    cut.extend_from_slice(chunk);
-    let whole = match std::str::from_utf8(cut) {
-        Ok(all) => all.len(),
-        Err(error) => error.valid_up_to(),
-    };
-    text.push_str(std::str::from_utf8(&cut[..whole]).unwrap());
-    cut.drain(..whole);
-}
-
-/// A stream of events, read one by one.
+/// A stream of server-sent events.
 pub(crate) struct EventStream {
     response: reqwest::Response,
     text: String,
+    /// The beginning of a character whose end has not arrived.
     partial: Vec<u8>,
     /// The id of the last event that had one.
     pub(crate) last_id: Option<String>,
@@ -256,58 +252,80 @@ impl EventStream {
         }
     }
 
-    /// The next message; `None` at the end of the stream.
-    pub(crate) async fn next(&mut self) -> Option<Value> {
+    /// The next event as it was sent, without comments; `None` at the end of the stream.
+    pub(crate) async fn next_event(&mut self) -> Option<String> {
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
                 let (event, rest) = (event.to_owned(), rest.to_owned());
                 self.text = rest;
-                let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
-                if let Some(id) = field("id:") {
-                    self.last_id = Some(id.trim().to_owned());
+                if event.lines().all(|line| line.starts_with(':')) {
+                    continue;
                 }
-                let data = field("data:").and_then(|data| serde_json::from_str(data.trim()).ok());
-                if data.is_some() {
-                    return data;
+                if let Some(id) = event_field(&event, "id") {
+                    self.last_id = Some(id.to_owned());
                 }
-                continue;
+                return Some(event);
             }
             let chunk = with_deadline("event", self.response.chunk()).await.ok()??;
-            push_utf8(&mut self.text, &mut self.partial, &chunk);
+            self.push_utf8(&chunk);
         }
     }
 
-    /// The id of the first event, which may have nothing in it.
-    pub(crate) async fn first_event_id(&mut self) -> String {
-        loop {
-            let id = self.text.lines().find_map(|line| line.strip_prefix("id:"));
-            if let Some(id) = id.filter(|_| self.text.contains("\n\n")) {
-                return id.trim().to_owned();
-            }
-            let chunk = with_deadline("event", self.response.chunk()).await.unwrap();
-            let chunk = chunk.expect("the stream goes on");
-            push_utf8(&mut self.text, &mut self.partial, &chunk);
-        }
+    /// Appends a chunk. A chunk can end in the middle of a character, whose beginning then waits for
+    /// the next chunk.
+    fn push_utf8(&mut self, chunk: &[u8]) {
+        self.partial.extend_from_slice(chunk);
+        let complete = match std::str::from_utf8(&self.partial) {
+            Ok(all) => all.len(),
+            Err(error) => error.valid_up_to(),
+        };
+        let text = std::str::from_utf8(&self.partial[..complete]).unwrap();
+        self.text.push_str(text);
+        self.partial.drain(..complete);
     }
 
-    /// Reads on to a message that fits.
-    pub(crate) async fn find(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+    /// The next message; `None` at the end of the stream.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
-            let message = self.next().await.expect("the stream goes on");
-            if fits(&message) {
+            let event = self.next_event().await?;
+            let data = event_field(&event, "data");
+            let message = data.and_then(|data| serde_json::from_str(data).ok());
+            if message.is_some() {
                 return message;
             }
         }
     }
 
-    /// Reads on to a message with this method.
+    /// The id of the first event, which may have no data.
+    pub(crate) async fn first_event_id(&mut self) -> String {
+        self.next_event().await.expect("the stream continues");
+        self.last_id.clone().expect("the first event has an id")
+    }
+
+    /// Reads up to the first message for which the predicate holds.
+    pub(crate) async fn find(&mut self, predicate: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let message = self.next().await.expect("the stream continues");
+            if predicate(&message) {
+                return message;
+            }
+        }
+    }
+
+    /// Reads up to the next message with this method.
     pub(crate) async fn find_method(&mut self, method: &str) -> Value {
         self.find(|message| message["method"] == method).await
     }
 
-    /// Reads on to the answer of the request.
+    /// Reads up to the response to the request.
     pub(crate) async fn find_response(&mut self) -> Value {
         self.find(|message| message.get("result").is_some() || message.get("error").is_some())
             .await
     }
+}
+
+/// The value of a field of a server-sent event.
+pub(crate) fn event_field<'a>(event: &'a str, name: &str) -> Option<&'a str> {
+    let value = |line: &'a str| line.strip_prefix(name)?.strip_prefix(':');
+    event.lines().find_map(value).map(str::trim)
 }

@@ -1,4 +1,4 @@
-//! A small agent: it hears what it is asked, and each test says what it answers.
+//! A mock agent: it passes each request to the test, which decides how to respond.
 
 use std::io;
 
@@ -14,12 +14,12 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::{http_client, test_config, with_deadline};
+use super::{http_client, test_config, with_deadline, with_members};
 
-/// A random UUID, as pages make them.
+/// A random UUID, like those that pages generate.
 pub(crate) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
 
-/// What an agent was sent.
+/// A request that the agent received.
 pub(crate) struct AgentRequest {
     pub(crate) method: Method,
     pub(crate) path: String,
@@ -33,48 +33,45 @@ impl AgentRequest {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// The token of the query.
+    /// The token of the query, which the bridge sends with it.
     pub(crate) fn query_token(&self) -> String {
         let token = &self.headers["mcp-web-query-token"];
         token.to_str().unwrap().to_owned()
     }
 
     pub(crate) fn respond(self, status: u16) {
-        // The bridge may have given it up.
+        // The bridge may have dropped the request.
         let _ = self
             .responder
             .send(StatusCode::from_u16(status).unwrap().into_response());
     }
 
-    /// Answers with a stream of events, which begins with the acceptance.
+    /// Responds with a stream of events, which begins with the acceptance.
     pub(crate) async fn respond_with_stream(self) -> AgentEventStream {
         let uuid = self.json()["uuid"].as_str().unwrap().to_owned();
         let (sender, receiver) = mpsc::channel(8);
-        let pieces = futures_util::stream::unfold(receiver, |mut receiver| async {
+        let chunks = futures_util::stream::unfold(receiver, |mut receiver| async {
             Some((receiver.recv().await?, receiver))
         });
-        let body = Body::from_stream(pieces);
-        let answer = ([(CONTENT_TYPE, "text/event-stream")], body).into_response();
-        let _ = self.responder.send(answer);
+        let body = Body::from_stream(chunks);
+        let response = ([(CONTENT_TYPE, "text/event-stream")], body).into_response();
+        let _ = self.responder.send(response);
         let events = AgentEventStream { uuid, sender };
         events.send_event("query_accepted", json!({})).await;
         events
     }
 }
 
-/// The stream of events of a query. Dropping it ends it.
+/// The event stream of a query, which ends when this is dropped.
 pub(crate) struct AgentEventStream {
     pub(crate) uuid: String,
     sender: mpsc::Sender<io::Result<Bytes>>,
 }
 
 impl AgentEventStream {
-    /// One message, as a page hears it.
-    pub(crate) async fn send_event(&self, kind: &str, more: Value) {
-        let mut message = json!({ "type": kind, "uuid": self.uuid });
-        for (key, value) in more.as_object().unwrap() {
-            message[key] = value.clone();
-        }
+    /// Sends one event with a message of this type, which the page receives with these members.
+    pub(crate) async fn send_event(&self, kind: &str, members: Value) {
+        let message = with_members(json!({ "type": kind, "uuid": self.uuid }), members);
         self.send_raw(&format!("event: {kind}\ndata: {message}\n\n"))
             .await;
     }
@@ -85,22 +82,22 @@ impl AgentEventStream {
             .await;
     }
 
-    /// Any text.
+    /// Sends text that need not be a valid event.
     pub(crate) async fn send_raw(&self, text: &str) {
-        // The bridge may have given it up.
+        // The bridge may have closed the stream.
         let _ = self.sender.send(Ok(text.to_owned().into())).await;
     }
 
-    /// The connection breaks.
+    /// Breaks the connection.
     pub(crate) async fn break_off(self) {
-        let _ = self.sender.send(Err(io::Error::other("cut"))).await;
+        let _ = self.sender.send(Err(io::Error::other("broken off"))).await;
     }
 
     pub(crate) fn is_closed(&self) -> bool {
         self.sender.is_closed()
     }
 
-    /// Nobody reads it any more.
+    /// Waits until the bridge has closed the stream.
     pub(crate) async fn wait_closed(&self) {
         with_deadline("end of the stream", self.sender.closed()).await;
     }
@@ -134,7 +131,7 @@ impl MockAgent {
         }
     }
 
-    /// Settings of a bridge that asks it.
+    /// The configuration of a bridge that sends its queries to this agent.
     pub(crate) fn config(&self) -> Config {
         Config {
             agent: Agent {
@@ -151,21 +148,30 @@ impl MockAgent {
             .unwrap()
     }
 
-    /// Takes the next query.
+    /// Receives and accepts the next query.
     pub(crate) async fn accept_query(&mut self) -> AcceptedQuery {
-        let sent = self.next_request().await;
-        assert_eq!(sent.method, Method::PUT);
-        let asked = sent.json();
-        let token = sent.headers.get("mcp-web-query-token");
+        let request = self.next_request().await;
+        assert_eq!(request.method, Method::PUT);
+        let query = request.json();
+        let token = request.headers.get("mcp-web-query-token");
         let token = token.map(|token| token.to_str().unwrap().to_owned());
-        sent.respond(200);
+        request.respond(200);
         AcceptedQuery {
-            uuid: asked["uuid"].as_str().unwrap().to_owned(),
+            uuid: query["uuid"].as_str().unwrap().to_owned(),
             token,
         }
     }
 
-    /// Whether it has been sent anything that nobody has looked at.
+    /// Receives the next request, which must be the cancellation of this query.
+    pub(crate) async fn recv_cancellation(&mut self, uuid: &str) -> AgentRequest {
+        let request = self.next_request().await;
+        assert_eq!(request.method, Method::DELETE);
+        assert_eq!(request.path, format!("/query/{uuid}"));
+        assert!(request.body.is_empty());
+        request
+    }
+
+    /// Whether every request has been taken by the test.
     pub(crate) fn is_idle(&self) -> bool {
         self.requests.is_empty()
     }
@@ -177,35 +183,35 @@ async fn forward_request(
 ) -> Response {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
-    let (answer, answered) = oneshot::channel();
-    let sent = AgentRequest {
+    let (responder, response) = oneshot::channel();
+    let request = AgentRequest {
         method: parts.method,
         path: parts.uri.to_string(),
         headers: parts.headers,
         body,
-        responder: answer,
+        responder,
     };
-    let _ = agent.send(sent);
-    answered
+    let _ = agent.send(request);
+    response
         .await
         .unwrap_or_else(|_| StatusCode::OK.into_response())
 }
 
-/// A query that the agent has taken.
+/// A query that the agent has accepted.
 pub(crate) struct AcceptedQuery {
     pub(crate) uuid: String,
     pub(crate) token: Option<String>,
 }
 
 impl AcceptedQuery {
-    /// A report, with the query's token if it has one.
+    /// Sends a report with the token of the query, if there is one, and returns status and body.
     pub(crate) async fn report(
         &self,
         bridge: &ServerHandle,
-        what: &str,
+        report: &str,
         body: Value,
     ) -> (u16, Value) {
-        let request = report_request(bridge, &self.uuid, what).json(&body);
+        let request = report_request(bridge, &self.uuid, report).json(&body);
         let request = match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,
@@ -213,25 +219,28 @@ impl AcceptedQuery {
         send_for_json(request).await
     }
 
-    /// The same, which must be taken.
-    pub(crate) async fn report_ok(&self, bridge: &ServerHandle, what: &str, body: Value) {
-        let answer = self.report(bridge, what, body).await;
-        assert_eq!(answer, (200, json!({ "success": true })), "{what}");
+    /// Sends a report that the bridge must accept.
+    pub(crate) async fn report_ok(&self, bridge: &ServerHandle, report: &str, body: Value) {
+        let response = self.report(bridge, report, body).await;
+        assert_eq!(response, (200, json!({ "success": true })), "{report}");
     }
 }
 
-/// A report on a query.
-pub(crate) fn report_request(bridge: &ServerHandle, uuid: &str, what: &str) -> RequestBuilder {
-    let method = match what {
-        "progress" => Method::POST,
-        _ => Method::PUT,
+/// The request that reports `progress`, `complete`, `fail` or `cancel` of a query, without a token.
+pub(crate) fn report_request(bridge: &ServerHandle, uuid: &str, report: &str) -> RequestBuilder {
+    let method = if report == "progress" {
+        Method::POST
+    } else {
+        Method::PUT
     };
-    http_client().request(method, format!("{}/query/{uuid}/{what}", bridge.url()))
+    http_client().request(method, format!("{}/query/{uuid}/{report}", bridge.url()))
 }
 
-/// Status and body.
+/// Sends a request, and returns the status and the JSON body, or null.
 pub(crate) async fn send_for_json(request: RequestBuilder) -> (u16, Value) {
-    let response = with_deadline("HTTP answer", request.send()).await.unwrap();
+    let response = with_deadline("HTTP response", request.send())
+        .await
+        .unwrap();
     let status = response.status().as_u16();
     (status, response.json().await.unwrap_or_default())
 }

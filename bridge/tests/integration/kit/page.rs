@@ -1,10 +1,11 @@
-//! A page of our own dialect, message by message.
+//! A native page, which sends and receives protocol messages one by one.
 
 use bridge::ServerHandle;
 use bridge_protocol::parts::{Assembler, AssemblyStatus};
 use bridge_protocol::{
-    Authenticate, BridgeToPage, CallId, CallReceived, CallResponse, Definition, Kind, PageToBridge,
-    Register, RegistrationId, SessionId, ToolCall,
+    Authenticate, Authenticated, AuthenticationFailed, BridgeToPage, CallCancel, CallId,
+    CallReceived, CallResponse, ClientResponse, ConnectedClient, Definition, Kind, PageToBridge,
+    Register, RegistrationId, Renew, RenewalFailed, Renewed, SessionId, ToolCall,
 };
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
@@ -17,10 +18,10 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::{TOKEN, with_deadline};
 
-/// The browser's end of a page socket.
+/// The side of a page socket that a browser has.
 pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// The next frame that is no ping; `None` when the connection is over.
+/// The next frame other than pings and pongs; `None` when the connection has ended.
 pub(crate) async fn next_frame(socket: &mut Socket) -> Option<Message> {
     loop {
         match with_deadline("frame", socket.next()).await {
@@ -31,7 +32,7 @@ pub(crate) async fn next_frame(socket: &mut Socket) -> Option<Message> {
     }
 }
 
-/// Closes as a browser does when the document goes away.
+/// Closes the socket as a browser does for a closed document, with 1001 (RFC 6455, "going away").
 pub(crate) async fn close_going_away(socket: &mut Socket) {
     let frame = CloseFrame {
         code: 1001.into(),
@@ -41,14 +42,14 @@ pub(crate) async fn close_going_away(socket: &mut Socket) {
     while next_frame(socket).await.is_some() {}
 }
 
-/// The socket of a page, message by message.
+/// The connection of a native page.
 pub(crate) struct Page {
     socket: Socket,
     reassembler: Assembler,
 }
 
 impl Page {
-    /// An open socket that has said nothing yet.
+    /// Opens the socket, and sends nothing.
     pub(crate) async fn open(bridge: &ServerHandle, session: &str, origin: Option<&str>) -> Self {
         Self::open_to(&bridge.local_addr().to_string(), session, origin).await
     }
@@ -67,31 +68,27 @@ impl Page {
         let (socket, _) = tokio_tungstenite::connect_async_with_config(request, Some(config), true)
             .await
             .unwrap();
-        let assembler = Assembler::new(usize::MAX);
+        let reassembler = Assembler::new(usize::MAX);
         Self {
             socket,
-            reassembler: assembler,
+            reassembler,
         }
     }
 
-    /// A page that was let in.
+    /// Opens the socket and authenticates.
     pub(crate) async fn connect(bridge: &ServerHandle, session: &str, token: &str) -> Self {
         Self::connect_to(&bridge.local_addr().to_string(), session, token).await
     }
 
-    /// The same of a bridge at this address.
+    /// Opens the socket of the bridge at this address and authenticates.
     pub(crate) async fn connect_to(address: &str, session: &str, token: &str) -> Self {
         let mut page = Self::open_to(address, session, None).await;
         page.authenticate(session, token).await;
-        let welcome = page.recv().await;
-        assert!(
-            matches!(welcome, BridgeToPage::Authenticated(_)),
-            "{welcome:?}"
-        );
+        page.recv_authenticated().await;
         page
     }
 
-    /// A page with tools, given as MCP tool objects.
+    /// An authenticated page with tools, given as MCP tool objects.
     pub(crate) async fn with_tools(bridge: &ServerHandle, session: &str, tools: &[Value]) -> Self {
         let mut page = Self::connect(bridge, session, TOKEN).await;
         page.register(tools).await;
@@ -99,11 +96,11 @@ impl Page {
     }
 
     pub(crate) async fn authenticate(&mut self, session: &str, token: &str) {
-        let hello = authenticate_message(session, token);
-        self.send(PageToBridge::Authenticate(hello)).await;
+        let message = authenticate_message(session, token);
+        self.send(PageToBridge::Authenticate(message)).await;
     }
 
-    /// A page of an app, let in.
+    /// An authenticated page of this app, with tools.
     pub(crate) async fn with_app(
         bridge: &ServerHandle,
         session: &str,
@@ -127,12 +124,12 @@ impl Page {
             version: None,
             icon: None,
         };
-        let hello = Authenticate {
+        let message = Authenticate {
             app: Some(app),
             session_name: Some("tab".to_owned()),
             ..authenticate_message(session, token)
         };
-        page.send(PageToBridge::Authenticate(hello)).await;
+        page.send(PageToBridge::Authenticate(message)).await;
         page.register(tools).await;
         page
     }
@@ -179,28 +176,36 @@ impl Page {
             items,
         }))
         .await;
-        loop {
-            if let BridgeToPage::Registered(answer) = self.recv().await {
-                return answer;
-            }
-        }
+        self.recv_matching(|message| match message {
+            BridgeToPage::Registered(registered) => Some(registered),
+            _ => None,
+        })
+        .await
     }
 
     pub(crate) async fn send(&mut self, message: PageToBridge) {
-        self.send_frame(Message::Text(message.encode().into()))
-            .await
-            .unwrap();
+        self.send_text(message.encode()).await;
+    }
+
+    pub(crate) async fn send_json(&mut self, message: Value) {
+        self.send_text(message.to_string()).await;
+    }
+
+    pub(crate) async fn send_text(&mut self, text: impl Into<String>) {
+        let frame = Message::Text(text.into().into());
+        self.send_frame(frame).await.unwrap();
     }
 
     pub(crate) async fn send_frame(&mut self, message: Message) -> Result<(), Error> {
         self.socket.send(message).await
     }
 
+    /// The next message, put together when it comes in parts.
     pub(crate) async fn recv(&mut self) -> BridgeToPage {
         loop {
             let frame = match self.recv_frame().await {
                 Some(Message::Text(text)) => text,
-                other => panic!("no message but {other:?}"),
+                other => panic!("expected a message, got {other:?}"),
             };
             if let AssemblyStatus::Complete(message) = self.reassembler.push(&frame).unwrap() {
                 return BridgeToPage::decode(&message).unwrap();
@@ -208,7 +213,7 @@ impl Page {
         }
     }
 
-    /// The next message, however long it takes; `None` when the connection is over.
+    /// The next message, however long it takes; `None` when the connection has ended.
     pub(crate) async fn recv_without_deadline(&mut self) -> Option<BridgeToPage> {
         loop {
             let frame = match self.socket.next().await {
@@ -222,12 +227,12 @@ impl Page {
         }
     }
 
-    /// The next frame that is no ping; `None` when the connection is over.
+    /// The next frame other than pings and pongs; `None` when the connection has ended.
     pub(crate) async fn recv_frame(&mut self) -> Option<Message> {
         next_frame(&mut self.socket).await
     }
 
-    /// Reads on to the close frame: its code and reason.
+    /// Reads up to the close frame, and returns its code and reason.
     pub(crate) async fn recv_close(&mut self) -> (u16, String) {
         loop {
             match self.recv_frame().await {
@@ -240,16 +245,83 @@ impl Page {
         }
     }
 
-    /// The next call, acknowledged.
-    pub(crate) async fn recv_call(&mut self) -> ToolCall {
+    /// Reads up to the first message from which `pick` returns a value.
+    pub(crate) async fn recv_matching<T>(&mut self, pick: impl Fn(BridgeToPage) -> Option<T>) -> T {
         loop {
-            if let BridgeToPage::ToolCall(call) = self.recv().await {
-                let request_id = call.request_id.clone();
-                self.send(PageToBridge::CallReceived(CallReceived { request_id }))
-                    .await;
-                return call;
+            if let Some(picked) = pick(self.recv().await) {
+                return picked;
             }
         }
+    }
+
+    /// The response to `authenticate`, which must be the next message and a success.
+    pub(crate) async fn recv_authenticated(&mut self) -> Authenticated {
+        match self.recv().await {
+            BridgeToPage::Authenticated(authenticated) => authenticated,
+            other => panic!("not authenticated: {other:?}"),
+        }
+    }
+
+    /// The response to `authenticate`, which must be the next message and a failure.
+    pub(crate) async fn recv_authentication_failure(&mut self) -> AuthenticationFailed {
+        match self.recv().await {
+            BridgeToPage::AuthenticationFailed(failure) => failure,
+            other => panic!("no failure: {other:?}"),
+        }
+    }
+
+    /// The next tool call, acknowledged.
+    pub(crate) async fn recv_call(&mut self) -> ToolCall {
+        let call = self
+            .recv_matching(|message| match message {
+                BridgeToPage::ToolCall(call) => Some(call),
+                _ => None,
+            })
+            .await;
+        let request_id = call.request_id.clone();
+        self.send(PageToBridge::CallReceived(CallReceived { request_id }))
+            .await;
+        call
+    }
+
+    pub(crate) async fn recv_call_cancel(&mut self) -> CallCancel {
+        self.recv_matching(|message| match message {
+            BridgeToPage::CallCancel(cancel) => Some(cancel),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Renews the token of the page, and returns the response of the bridge.
+    pub(crate) async fn renew(&mut self, token: &str) -> Result<Renewed, RenewalFailed> {
+        let auth_token = token.to_owned();
+        self.send(PageToBridge::Renew(Renew { auth_token })).await;
+        self.recv_matching(|message| match message {
+            BridgeToPage::Renewed(renewed) => Some(Ok(renewed)),
+            BridgeToPage::RenewalFailed(failed) => Some(Err(failed)),
+            _ => None,
+        })
+        .await
+    }
+
+    /// The responses of the client to what a handler requested of it.
+    pub(crate) async fn recv_client_responses(&mut self) -> Vec<ClientResponse> {
+        self.recv_matching(|message| match message {
+            BridgeToPage::ClientResponses(responses) => Some(responses.responses),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Reads up to the message that lists this number of connected clients.
+    pub(crate) async fn wait_for_clients(&mut self, count: usize) -> Vec<ConnectedClient> {
+        self.recv_matching(|message| match message {
+            BridgeToPage::Clients(clients) if clients.clients.len() == count => {
+                Some(clients.clients)
+            }
+            _ => None,
+        })
+        .await
     }
 
     pub(crate) async fn respond(&mut self, call: &ToolCall, result: Value) {
@@ -267,30 +339,21 @@ impl Page {
         .await;
     }
 
-    /// Waits for a message that this picks.
-    pub(crate) async fn recv_matching<T>(&mut self, pick: impl Fn(BridgeToPage) -> Option<T>) -> T {
-        loop {
-            if let Some(picked) = pick(self.recv().await) {
-                return picked;
-            }
-        }
+    /// Responds to the next call with this result.
+    pub(crate) async fn serve_call(&mut self, result: Value) -> ToolCall {
+        let call = self.recv_call().await;
+        self.respond(&call, result).await;
+        call
     }
 
-    /// Says a message as JSON.
-    pub(crate) async fn send_json(&mut self, message: Value) {
-        self.send_frame(Message::Text(message.to_string().into()))
-            .await
-            .unwrap();
-    }
-
-    /// Answers one call with its own input.
+    /// Responds to the next call with its own input.
     pub(crate) async fn echo_call(&mut self) {
         let call = self.recv_call().await;
         let input = serde_json::from_str(call.tool_input.get()).unwrap();
         self.respond(&call, input).await;
     }
 
-    /// Closes as a browser does when the document goes away.
+    /// Closes the socket as a browser does for a closed document.
     pub(crate) async fn close(mut self) {
         close_going_away(&mut self.socket).await;
     }
