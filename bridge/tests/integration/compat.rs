@@ -1,4 +1,5 @@
-//! The dialect of mcp-web 0.1. Each test has the name of a line of the contract.
+//! Compatibility with mcp-web 0.1: its page protocol, which every bridge speaks, and its MCP over HTTP,
+//! lists and results, which a bridge with `--compat mcp-web` speaks.
 
 mod compat_flag;
 mod http;

@@ -1,4 +1,4 @@
-//! "MCP over HTTP".
+//! MCP over HTTP as mcp-web 0.1 speaks it.
 
 mod authentication;
 mod event_streams;
@@ -16,51 +16,54 @@ fn message(id: u64, method: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method })
 }
 
-async fn json_of(response: Response) -> Value {
-    let kind = response.headers()["content-type"].to_str().unwrap();
-    assert!(kind.starts_with("application/json"), "{kind}");
+async fn json_body(response: Response) -> Value {
+    let content_type = response.headers()["content-type"].to_str().unwrap();
+    assert!(
+        content_type.starts_with("application/json"),
+        "{content_type}"
+    );
     response.json().await.unwrap()
 }
 
-/// Opens an MCP session and gives its id.
-async fn initialized(bridge: &ServerHandle) -> String {
+/// Opens an MCP session, and returns its id.
+async fn open_session(bridge: &ServerHandle) -> String {
     let response = post(bridge, &message(1, "initialize")).await;
     assert_eq!(response.status(), 200);
     let id = response.headers()["mcp-session-id"].to_str().unwrap();
     id.to_owned()
 }
 
-async fn with_session(bridge: &ServerHandle, method: Method, session: &str) -> Response {
+async fn send_with_session(bridge: &ServerHandle, method: Method, session: &str) -> Response {
     let request = http_request(bridge, method, "/").bearer_auth(TOKEN);
     send(request.header("mcp-session-id", session)).await
 }
 
 #[tokio::test]
 async fn initialize_without_capabilities_returns_2024_11_05_and_a_session() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     let params = json!({ "protocolVersion": "2025-06-18" });
     let message = json!({ "jsonrpc": "2.0", "id": "a", "method": "initialize", "params": params });
     let response = post(&bridge, &message).await;
     assert_eq!(response.status(), 200);
     let session = response.headers()["mcp-session-id"].clone();
     assert!(!session.is_empty());
-    let answer = json_of(response).await;
-    let about = json_of(send(http_request(&bridge, Method::GET, "/")).await).await;
-    assert!(about["description"].is_string());
+    let answer = json_body(response).await;
+    let server_info = json_body(send(http_request(&bridge, Method::GET, "/")).await).await;
+    assert!(server_info["description"].is_string());
     let expected = json!({ "jsonrpc": "2.0", "id": "a", "result": {
         "protocolVersion": "2024-11-05",
         "capabilities": { "tools": { "listChanged": true }, "resources": {}, "prompts": {} },
-        "serverInfo": about } });
+        "serverInfo": server_info } });
     assert_eq!(answer, expected);
-    let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    let response = post(&bridge, &told).await;
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let response = post(&bridge, &notification).await;
     assert_eq!(response.status(), 202);
     assert_eq!(response.text().await.unwrap(), "");
 }
 
 #[tokio::test]
 async fn post_on_any_path_returns_one_json_body() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     for path in [
         "/",
         "/mcp",
@@ -80,7 +83,7 @@ async fn post_on_any_path_returns_one_json_body() {
             let request = request.bearer_auth(TOKEN).json(&message(7, "tools/list"));
             let response = send(request).await;
             assert_eq!(response.status(), 200, "{path}");
-            let answer = json_of(response).await;
+            let answer = json_body(response).await;
             assert_eq!(answer["id"], 7, "{path}");
             let name = &answer["result"]["tools"][0]["name"];
             assert_eq!(name, "get_connection_status", "{path}");
@@ -90,15 +93,12 @@ async fn post_on_any_path_returns_one_json_body() {
 
 #[tokio::test]
 async fn parallel_calls_with_the_same_id_are_each_answered() {
-    let bridge = start_bridge_with(compat()).await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
-    page.register_tool(tool("t")).await;
-    wait_until_processed(&bridge, &mut page, "s", "t").await;
+    let (bridge, mut page) = start_compat_with_tool().await;
     let call = |n: u64| {
         let params = json!({ "name": "t", "arguments": { "n": n } });
         rpc_result(&bridge, "tools/call", params)
     };
-    let answering = async {
+    let handler = async {
         let calls = [
             page.recv_call().await,
             page.recv_call().await,
@@ -108,7 +108,7 @@ async fn parallel_calls_with_the_same_id_are_each_answered() {
             page.respond(call, call["toolInput"]["n"].clone()).await;
         }
     };
-    let (one, two, three, ()) = tokio::join!(call(1), call(2), call(3), answering);
+    let (one, two, three, ()) = tokio::join!(call(1), call(2), call(3), handler);
     assert_eq!(
         [result_text(&one), result_text(&two), result_text(&three)],
         ["1", "2", "3"]
@@ -117,8 +117,8 @@ async fn parallel_calls_with_the_same_id_are_each_answered() {
 
 #[tokio::test]
 async fn mcp_session_id_is_optional_and_an_unknown_one_is_404() {
-    let bridge = start_bridge_with(compat()).await;
-    let session = initialized(&bridge).await;
+    let bridge = start_bridge_with(compat_config()).await;
+    let session = open_session(&bridge).await;
     for (id, status) in [(session.as_str(), 200), ("unknown", 404)] {
         let request = http_request(&bridge, Method::POST, "/").bearer_auth(TOKEN);
         let request = request.header("mcp-session-id", id);
@@ -126,33 +126,33 @@ async fn mcp_session_id_is_optional_and_an_unknown_one_is_404() {
         assert_eq!(response.status(), status);
         if status == 404 {
             let expected = json!({ "error": "MCP session not found" });
-            assert_eq!(json_of(response).await, expected);
+            assert_eq!(json_body(response).await, expected);
         }
     }
 }
 
 #[tokio::test]
 async fn delete_ends_a_session_once() {
-    let bridge = start_bridge_with(compat()).await;
-    let session = initialized(&bridge).await;
-    let response = with_session(&bridge, Method::DELETE, &session).await;
+    let bridge = start_bridge_with(compat_config()).await;
+    let session = open_session(&bridge).await;
+    let response = send_with_session(&bridge, Method::DELETE, &session).await;
     assert_eq!(response.status(), 200);
-    assert_eq!(json_of(response).await, json!({ "success": true }));
-    let response = with_session(&bridge, Method::DELETE, &session).await;
+    assert_eq!(json_body(response).await, json!({ "success": true }));
+    let response = send_with_session(&bridge, Method::DELETE, &session).await;
     assert_eq!(response.status(), 404);
     assert_eq!(
-        json_of(response).await,
+        json_body(response).await,
         json!({ "error": "MCP session not found" })
     );
     let response = send(http_request(&bridge, Method::DELETE, "/").bearer_auth(TOKEN)).await;
     assert_eq!(response.status(), 400);
     let expected = json!({ "error": "Mcp-Session-Id header required" });
-    assert_eq!(json_of(response).await, expected);
+    assert_eq!(json_body(response).await, expected);
 }
 
 #[tokio::test]
 async fn cors_headers_are_on_every_response_and_options_is_an_empty_200() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     let paths = [
         "/",
         "/mcp",
@@ -183,18 +183,18 @@ async fn cors_headers_are_on_every_response_and_options_is_an_empty_200() {
         }
     }
     let request = http_request(&bridge, Method::GET, "/").header("origin", "https://evil.example");
-    let refused = send(request).await;
-    assert_eq!(refused.status(), 403);
-    assert_eq!(refused.headers()["access-control-allow-origin"], "*");
+    let rejected = send(request).await;
+    assert_eq!(rejected.status(), 403);
+    assert_eq!(rejected.headers()["access-control-allow-origin"], "*");
 }
 
 #[tokio::test]
 async fn other_methods_are_404_not_found() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     for method in [Method::PUT, Method::PATCH] {
         let response = send(http_request(&bridge, method, "/any")).await;
         assert_eq!(response.status(), 404);
-        assert_eq!(json_of(response).await, json!({ "error": "Not Found" }));
+        assert_eq!(json_body(response).await, json!({ "error": "Not Found" }));
     }
 }
 
@@ -202,43 +202,40 @@ async fn other_methods_are_404_not_found() {
 async fn get_on_any_path_returns_server_info_without_a_token() {
     let config = Config {
         name: "my-bridge".to_owned(),
-        ..compat()
+        ..compat_config()
     };
     let bridge = start_bridge_with(config).await;
     for path in ["/", "/mcp", "/any/path"] {
         let response = send(http_request(&bridge, Method::GET, path)).await;
         assert_eq!(response.status(), 200);
-        let about = json_of(response).await;
-        assert_eq!(about["name"], "my-bridge");
-        assert!(about["description"].is_string() && about["version"].is_string());
+        let server_info = json_body(response).await;
+        assert_eq!(server_info["name"], "my-bridge");
+        assert!(server_info["description"].is_string() && server_info["version"].is_string());
     }
 }
 
 #[tokio::test]
 async fn rest_routes_work_as_without_compat() {
-    let bridge = start_bridge_with(compat()).await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
-    page.register_tool(tool("t")).await;
-    wait_until_processed(&bridge, &mut page, "s", "t").await;
+    let (bridge, mut page) = start_compat_with_tool().await;
     let get =
         async |path: &str| send(http_request(&bridge, Method::GET, path).bearer_auth(TOKEN)).await;
     assert_eq!(get("/healthz").await.text().await.unwrap(), "ok");
-    let sessions = json_of(get("/sessions").await).await;
+    let sessions = json_body(get("/sessions").await).await;
     assert_eq!(sessions["sessions"][0]["session_id"], "s");
-    let tools = json_of(get("/tools").await).await;
+    let tools = json_body(get("/tools").await).await;
     let last = tools["tools"].as_array().unwrap().last().unwrap();
     assert_eq!(last["name"], "t");
-    let (called, ()) = tokio::join!(
+    let (result, ()) = tokio::join!(
         post_tool_call(&bridge, "t", json!({ "n": 1 })),
         page.echo_call()
     );
-    assert_eq!(called.1["structuredContent"], json!({ "n": 1 }));
+    assert_eq!(result.1["structuredContent"], json!({ "n": 1 }));
     assert_eq!(get("/sdk/no-such-file").await.status(), 404);
 }
 
 #[tokio::test]
 async fn an_unparsable_body_is_32603_with_id_0() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     for body in ["", "{", "nonsense", "null"] {
         let request = http_request(&bridge, Method::POST, "/")
             .bearer_auth(TOKEN)
@@ -247,13 +244,13 @@ async fn an_unparsable_body_is_32603_with_id_0() {
         assert_eq!(response.status(), 200, "{body}");
         let expected = json!({ "jsonrpc": "2.0", "id": 0,
             "error": { "code": -32603, "message": "InternalError" } });
-        assert_eq!(json_of(response).await, expected, "{body}");
+        assert_eq!(json_body(response).await, expected, "{body}");
     }
 }
 
 #[tokio::test]
 async fn an_unknown_method_is_32601_and_without_a_page_32600() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     let methods = [
         "ping",
         "prompts/get",
@@ -276,7 +273,7 @@ async fn an_unknown_method_is_32601_and_without_a_page_32600() {
 
 #[tokio::test]
 async fn an_unknown_meta_session_id_is_32602_on_lists_and_ignored_on_calls() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     let _page = CompatPage::connect(&bridge, "s").await;
     let params = json!({ "_meta": { "sessionId": "nobody" } });
     for method in ["tools/list", "resources/list", "prompts/list"] {
@@ -287,41 +284,41 @@ async fn an_unknown_meta_session_id_is_32602_on_lists_and_ignored_on_calls() {
         assert_eq!(answer["error"], expected, "{method}");
     }
     let mut params = params;
-    // Other clients put ids of their own there: a call goes to the page.
+    // Other clients send ids of their own there, so a call goes to the page.
     params["name"] = json!("t");
-    let called = rpc_result(&bridge, "tools/call", params).await;
-    assert_eq!(called["isError"], true);
-    assert_eq!(parse_text(&called)["error"], "ToolNotFound");
+    let result = rpc_result(&bridge, "tools/call", params).await;
+    assert_eq!(result["isError"], true);
+    assert_eq!(parse_text(&result)["error"], "ToolNotFound");
 }
 
 #[tokio::test]
 async fn a_call_for_a_closed_page_is_session_not_found() {
-    let bridge = start_bridge_with(compat()).await;
-    let gone = CompatPage::connect(&bridge, "gone").await;
-    gone.close().await;
+    let bridge = start_bridge_with(compat_config()).await;
+    let closed = CompatPage::connect(&bridge, "gone").await;
+    closed.close().await;
     let _page = CompatPage::connect(&bridge, "s").await;
     let params = json!({ "name": "t", "_meta": { "sessionId": "gone" } });
-    let called = rpc_result(&bridge, "tools/call", params).await;
-    assert_eq!(called["isError"], true);
-    assert_eq!(parse_text(&called), json!({ "error": "SessionNotFound" }));
+    let result = rpc_result(&bridge, "tools/call", params).await;
+    assert_eq!(result["isError"], true);
+    assert_eq!(parse_text(&result), json!({ "error": "SessionNotFound" }));
 }
 
 #[tokio::test]
 async fn the_mcp_web_session_id_key_selects_a_page_or_fails() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     let _page = CompatPage::connect(&bridge, "s").await;
     for (session, error) in [("s", "ToolNotFound"), ("never", "SessionNotFound")] {
         let params =
             json!({ "name": "t", "_meta": { "mcp-web/sessionId": session, "sessionId": "s" } });
-        let called = rpc_result(&bridge, "tools/call", params).await;
-        assert_eq!(parse_text(&called)["error"], error);
+        let result = rpc_result(&bridge, "tools/call", params).await;
+        assert_eq!(parse_text(&result)["error"], error);
     }
 }
 
 #[tokio::test]
 async fn a_session_of_another_token_is_404_for_every_method() {
-    let bridge = start_bridge_with(compat()).await;
-    let session = initialized(&bridge).await;
+    let bridge = start_bridge_with(compat_config()).await;
+    let session = open_session(&bridge).await;
     for method in ["tools/list", "tools/call", "ping"] {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method });
         let request = http_request(&bridge, Method::POST, "/").bearer_auth("another-token");
@@ -334,7 +331,7 @@ async fn a_session_of_another_token_is_404_for_every_method() {
 async fn a_body_over_the_limit_is_413() {
     let config = Config {
         max_request_bytes: 1000,
-        ..compat()
+        ..compat_config()
     };
     let bridge = start_bridge_with(config).await;
     let request = http_request(&bridge, Method::POST, "/").bearer_auth(TOKEN);

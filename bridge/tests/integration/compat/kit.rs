@@ -1,4 +1,4 @@
-//! A page as `@mcp-web/core` 0.1 makes it, frame by frame.
+//! A page of `@mcp-web/core` 0.1, which sends and receives frames one by one.
 
 use bridge::{Compat, Config, ServerHandle};
 use futures_util::SinkExt;
@@ -7,31 +7,32 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::kit::{
-    Socket, TOKEN, close_going_away, http_client, next_frame, test_config, with_deadline,
+    Socket, TOKEN, close_going_away, next_frame, poll_json, post_tool_call, start_bridge,
+    test_config, with_deadline, with_members,
 };
 
-/// A bridge that its pages and clients take for their own.
-pub(crate) fn compat() -> Config {
+/// The configuration of a bridge with `--compat mcp-web`.
+pub(crate) fn compat_config() -> Config {
     Config {
         compat: Some(Compat::McpWeb),
         ..test_config()
     }
 }
 
-/// The socket of a page.
+/// The connection of a page of mcp-web 0.1.
 pub(crate) struct CompatPage {
     socket: Socket,
 }
 
 impl CompatPage {
-    /// An open socket that has said nothing yet.
+    /// Opens the socket, and sends nothing.
     pub(crate) async fn open(bridge: &ServerHandle, session: &str) -> Self {
         Self::open_at(bridge, &format!("/?session={session}"), None)
             .await
             .unwrap()
     }
 
-    /// The same at a path, from an origin.
+    /// Opens the socket at a path, with this `Origin` header.
     pub(crate) async fn open_at(
         bridge: &ServerHandle,
         path: &str,
@@ -48,29 +49,26 @@ impl CompatPage {
         Ok(Self { socket })
     }
 
-    /// A page that was let in.
+    /// Opens the socket and authenticates.
     pub(crate) async fn connect(bridge: &ServerHandle, session: &str) -> Self {
         Self::connect_with(bridge, session, json!({})).await
     }
 
-    /// The same with more to say of itself.
-    pub(crate) async fn connect_with(bridge: &ServerHandle, session: &str, more: Value) -> Self {
+    /// Opens the socket and authenticates with these members added or replaced.
+    pub(crate) async fn connect_with(bridge: &ServerHandle, session: &str, members: Value) -> Self {
         let mut page = Self::open(bridge, session).await;
-        page.authenticate(session, more).await;
-        let welcome = page.recv().await;
-        assert_eq!(welcome["type"], "authenticated", "{welcome}");
+        page.authenticate(session, members).await;
+        let authenticated = page.recv().await;
+        assert_eq!(authenticated["type"], "authenticated", "{authenticated}");
         page
     }
 
-    /// Says who it is, as a page in a browser; `more` replaces or adds.
-    pub(crate) async fn authenticate(&mut self, session: &str, more: Value) {
-        let mut hello = json!({ "type": "authenticate", "sessionId": session, "authToken": TOKEN,
+    /// Authenticates like a page in a browser, with these members added or replaced.
+    pub(crate) async fn authenticate(&mut self, session: &str, members: Value) {
+        let message = json!({ "type": "authenticate", "sessionId": session, "authToken": TOKEN,
             "origin": "http://localhost:5173", "pageTitle": "A v1 page", "userAgent": "a browser",
             "timestamp": 1_700_000_000_000_u64 });
-        for (key, value) in more.as_object().unwrap() {
-            hello[key] = value.clone();
-        }
-        self.send(hello).await;
+        self.send(with_members(message, members)).await;
     }
 
     pub(crate) async fn register_tool(&mut self, tool: Value) {
@@ -93,7 +91,7 @@ impl CompatPage {
         self.send_text(frame.to_string()).await;
     }
 
-    /// The same until the bridge closes the connection.
+    /// Sends a frame, and returns whether the connection is still open.
     pub(crate) async fn try_send(&mut self, frame: Value) -> bool {
         self.send_frame(Message::Text(frame.to_string().into()))
             .await
@@ -108,103 +106,97 @@ impl CompatPage {
         self.socket.send(message).await
     }
 
-    /// Puts a frame into the buffer, to be sent with the next.
+    /// Buffers a frame, which is sent with the next one.
     pub(crate) async fn feed(&mut self, frame: Value) {
         let frame = Message::Text(frame.to_string().into());
         self.socket.feed(frame).await.unwrap();
     }
 
-    /// The next frame.
+    /// The message in the next frame.
     pub(crate) async fn recv(&mut self) -> Value {
         match self.recv_frame().await {
             Some(Message::Text(text)) => serde_json::from_str(&text).unwrap(),
-            other => panic!("no message but {other:?}"),
+            other => panic!("expected a message, got {other:?}"),
         }
     }
 
-    /// The next frame that is no ping; `None` when the connection is over.
+    /// The next frame other than pings and pongs; `None` when the connection has ended.
     pub(crate) async fn recv_frame(&mut self) -> Option<Message> {
         next_frame(&mut self.socket).await
     }
 
-    /// The close frame, which must be next: its code and reason.
+    /// The code and reason of the close frame, which must be the next frame.
     pub(crate) async fn recv_close(&mut self) -> (u16, String) {
         match self.recv_frame().await {
             Some(Message::Close(Some(frame))) => (frame.code.into(), frame.reason.to_string()),
-            other => panic!("no close frame but {other:?}"),
+            other => panic!("expected a close frame, got {other:?}"),
         }
     }
 
-    /// The next call, which must be next.
+    /// The tool call, which must be the next message.
     pub(crate) async fn recv_call(&mut self) -> Value {
         let call = self.recv().await;
         assert_eq!(call["type"], "tool-call", "{call}");
         call
     }
 
-    /// Answers one call with its own input.
+    /// Responds to the tool call that is the next message with its own input.
     pub(crate) async fn echo_call(&mut self) {
         let call = self.recv_call().await;
         self.respond(&call, call["toolInput"].clone()).await;
     }
 
-    /// Waits until the bridge has read all that was said before this tool was registered.
-    pub(crate) async fn wait_for_tool(&self, bridge: &ServerHandle, tool: &str) {
-        let has = |session: &Value| {
-            let tools = session["available_tools"].as_array();
-            tools.is_some_and(|tools| tools.iter().any(|it| it == tool))
-        };
-        let fits = |answer: &Value| answer["sessions"].as_array().unwrap().iter().any(has);
-        poll_until(bridge, "/sessions", fits).await;
+    /// Checks that a REST call of this tool reaches the page and returns.
+    pub(crate) async fn assert_serves(&mut self, bridge: &ServerHandle, tool: &str) {
+        let call = post_tool_call(bridge, tool, json!({}));
+        let ((status, result), ()) = tokio::join!(call, self.echo_call());
+        assert_eq!(status, 200, "{result}");
     }
 
-    /// Closes as a browser does when the document goes away.
+    /// Waits until the bridge lists this tool, and so has processed every message before it.
+    pub(crate) async fn wait_for_tool(&self, bridge: &ServerHandle, tool: &str) {
+        let has_tool = |session: &Value| {
+            let tools = session["available_tools"].as_array();
+            tools.is_some_and(|tools| tools.iter().any(|name| name == tool))
+        };
+        let is_listed = |body: &Value| body["sessions"].as_array().unwrap().iter().any(has_tool);
+        poll_json(bridge, "/sessions", is_listed).await;
+    }
+
+    /// Closes the socket as a browser does for a closed document.
     pub(crate) async fn close(mut self) {
         close_going_away(&mut self.socket).await;
     }
 }
 
-/// What `GET` answers at a path, as soon as it fits.
-pub(crate) async fn poll_until(
-    bridge: &ServerHandle,
-    path: &str,
-    fits: impl Fn(&Value) -> bool,
-) -> Value {
-    let get = async || {
-        let request = http_client().get(format!("{}{path}", bridge.url()));
-        let answer = request.bearer_auth(TOKEN).send().await.unwrap();
-        answer.json::<Value>().await.unwrap()
-    };
-    let seen = async {
-        loop {
-            let answer = get().await;
-            if fits(&answer) {
-                return answer;
-            }
-        }
-    };
-    with_deadline(path, seen).await
-}
-
-/// The names of the tools of the only session, as soon as it has so many.
-pub(crate) async fn wait_for_tools(bridge: &ServerHandle, many: usize) -> Vec<String> {
-    let tools = |answer: &Value| {
-        let tools = answer["sessions"][0]["available_tools"].as_array();
+/// Waits until the only session has this number of tools, and returns their names.
+pub(crate) async fn wait_for_tools(bridge: &ServerHandle, count: usize) -> Vec<String> {
+    let tools = |body: &Value| {
+        let tools = body["sessions"][0]["available_tools"].as_array();
         tools.cloned().unwrap_or_default()
     };
-    let answer = poll_until(bridge, "/sessions", |answer| tools(answer).len() == many).await;
+    let body = poll_json(bridge, "/sessions", |body| tools(body).len() == count).await;
     let name = |tool: &Value| tool.as_str().unwrap().to_owned();
-    tools(&answer).iter().map(name).collect()
+    tools(&body).iter().map(name).collect()
 }
 
-/// The sessions, as soon as there are so many.
-pub(crate) async fn wait_for_sessions(bridge: &ServerHandle, many: usize) -> Vec<Value> {
-    let fits = |answer: &Value| answer["sessions"].as_array().unwrap().len() == many;
-    let answer = poll_until(bridge, "/sessions", fits).await;
-    answer["sessions"].as_array().unwrap().clone()
+/// Waits until there is this number of sessions, and returns them.
+pub(crate) async fn wait_for_sessions(bridge: &ServerHandle, count: usize) -> Vec<Value> {
+    let has_count = |body: &Value| body["sessions"].as_array().unwrap().len() == count;
+    let body = poll_json(bridge, "/sessions", has_count).await;
+    body["sessions"].as_array().unwrap().clone()
 }
 
-/// A tool that any input fits.
+/// A bridge without `--compat`, and a page that has registered [`tool`] with this name.
+pub(crate) async fn start_with_tool(name: &str) -> (ServerHandle, CompatPage) {
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
+    page.register_tool(tool(name)).await;
+    wait_for_tools(&bridge, 1).await;
+    (bridge, page)
+}
+
+/// A tool that takes an optional integer `n`.
 pub(crate) fn tool(name: &str) -> Value {
     json!({ "name": name, "description": "d", "inputSchema": { "type": "object",
         "properties": { "n": { "type": "integer" } } } })

@@ -1,4 +1,4 @@
-//! "Lists, in this order".
+//! Lists of tools, resources, prompts and sessions as mcp-web 0.1 formats them.
 
 use serde_json::{Value, json};
 
@@ -11,8 +11,8 @@ fn names(listed: &Value) -> Vec<&str> {
     tools.map(|tool| tool["name"].as_str().unwrap()).collect()
 }
 
-/// Two pages; the second has a tool of its own.
-async fn two(bridge: &bridge::ServerHandle) -> (CompatPage, CompatPage) {
+/// Two pages with the tool `t`. The second one has the tool `own`, too.
+async fn connect_two_pages(bridge: &bridge::ServerHandle) -> (CompatPage, CompatPage) {
     let mut first = CompatPage::connect(bridge, "first").await;
     first.register_tool(tool("t")).await;
     first.wait_for_tool(bridge, "t").await;
@@ -27,7 +27,7 @@ async fn two(bridge: &bridge::ServerHandle) -> (CompatPage, CompatPage) {
 
 #[tokio::test]
 async fn tools_follow_list_sessions_in_registration_order_with_exact_keys() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     let mut page = CompatPage::connect(&bridge, "s").await;
     let meta = json!({ "ui": { "resourceUri": "ui://z/app.html" } });
     page.register_tool(
@@ -52,16 +52,16 @@ async fn tools_follow_list_sessions_in_registration_order_with_exact_keys() {
         "_meta": meta });
     assert_eq!(listed["tools"][1].to_string(), expected.to_string());
     assert_eq!(listed["tools"][2]["inputSchema"]["required"], json!([]));
-    let nothing = json!({ "type": "object", "properties": {}, "required": [] });
+    let no_arguments = json!({ "type": "object", "properties": {}, "required": [] });
     let schema = &listed["tools"][0]["inputSchema"];
-    assert_eq!(schema.to_string(), nothing.to_string());
+    assert_eq!(schema.to_string(), no_arguments.to_string());
     assert_eq!(listed.as_object().unwrap().len(), 1, "{listed}");
 }
 
 #[tokio::test]
 async fn with_two_pages_session_id_is_required_and_the_first_definition_wins() {
-    let bridge = start_bridge_with(compat()).await;
-    let (_first, _second) = two(&bridge).await;
+    let bridge = start_bridge_with(compat_config()).await;
+    let (_first, _second) = connect_two_pages(&bridge).await;
     let listed = rpc_result(&bridge, "tools/list", json!({})).await;
     assert_eq!(names(&listed), ["list_sessions", "t", "own"]);
     assert_eq!(
@@ -73,7 +73,7 @@ async fn with_two_pages_session_id_is_required_and_the_first_definition_wins() {
     let replaced = json!({ "session_id": { "type": "number" } });
     assert_eq!(
         own["properties"], replaced,
-        "a tool's own replaces it in place"
+        "the definition of the tool replaces the added one"
     );
     let sessions = listed["_meta"]["available_sessions"].as_array().unwrap();
     assert_eq!(sessions[0]["session_id"], "first");
@@ -82,20 +82,20 @@ async fn with_two_pages_session_id_is_required_and_the_first_definition_wins() {
 
 #[tokio::test]
 async fn a_valid_meta_session_id_lists_only_that_page() {
-    let bridge = start_bridge_with(compat()).await;
-    let (_first, _second) = two(&bridge).await;
-    let of = |session: &str| json!({ "_meta": { "sessionId": session } });
-    let listed = rpc_result(&bridge, "tools/list", of("second")).await;
+    let bridge = start_bridge_with(compat_config()).await;
+    let (_first, _second) = connect_two_pages(&bridge).await;
+    let for_session = |session: &str| json!({ "_meta": { "sessionId": session } });
+    let listed = rpc_result(&bridge, "tools/list", for_session("second")).await;
     assert_eq!(names(&listed), ["list_sessions", "own", "t"]);
     assert_eq!(listed["tools"][2]["inputSchema"]["required"], json!([]));
     assert!(listed.get("_meta").is_none(), "{listed}");
-    let listed = rpc_result(&bridge, "tools/list", of("nobody")).await;
+    let listed = rpc_result(&bridge, "tools/list", for_session("nobody")).await;
     assert_eq!(names(&listed), ["list_sessions", "t", "own"]);
 }
 
 #[tokio::test]
 async fn without_a_page_only_get_connection_status_is_listed() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     let listed = rpc_result(&bridge, "tools/list", json!({})).await;
     assert_eq!(names(&listed), ["get_connection_status"]);
     let params = json!({ "name": "get_connection_status" });
@@ -111,16 +111,16 @@ async fn without_a_page_only_get_connection_status_is_listed() {
     assert_eq!(status["connected"], false);
     let listed = rpc_result(&bridge, "prompts/list", json!({})).await;
     assert_eq!(listed, json!({ "prompts": [] }));
-    let called = rpc_result(&bridge, "tools/call", json!({ "name": "t" })).await;
-    assert_eq!(called["isError"], true);
-    let text = crate::kit::result_text(&called);
+    let result = rpc_result(&bridge, "tools/call", json!({ "name": "t" })).await;
+    assert_eq!(result["isError"], true);
+    let text = result_text(&result);
     assert!(text.starts_with("No page is connected"), "{text}");
     assert!(text.contains("open the app in a browser"), "{text}");
 }
 
 #[tokio::test]
 async fn a_page_tool_called_list_sessions_replaces_the_builtin_one() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("list_sessions")).await;
     page.register_tool(tool("t")).await;
@@ -128,18 +128,18 @@ async fn a_page_tool_called_list_sessions_replaces_the_builtin_one() {
     let listed = rpc_result(&bridge, "tools/list", json!({})).await;
     assert_eq!(names(&listed), ["list_sessions", "t"]);
     let call = rpc_call(&bridge, "tools/call", json!({ "name": "list_sessions" }));
-    let answering = async {
+    let handler = async {
         let call = page.recv_call().await;
         assert_eq!(call["toolName"], "list_sessions");
         page.respond(&call, json!("the page's own")).await;
     };
-    let (answer, ()) = tokio::join!(call, answering);
-    assert_eq!(crate::kit::result_text(&answer["result"]), "the page's own");
+    let (answer, ()) = tokio::join!(call, handler);
+    assert_eq!(result_text(&answer["result"]), "the page's own");
 }
 
 #[tokio::test]
 async fn resources_list_starts_with_sessions_list_and_defaults_to_text_html() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     let mut page = CompatPage::connect(&bridge, "s").await;
     let app = json!({ "uri": "ui://chart/app.html", "name": "chart UI", "description": "an app",
         "mimeType": "text/html;profile=mcp-app" });
@@ -161,8 +161,8 @@ async fn resources_list_starts_with_sessions_list_and_defaults_to_text_html() {
 
 #[tokio::test]
 async fn with_two_pages_resource_and_prompt_lists_ask_for_a_session() {
-    let bridge = start_bridge_with(compat()).await;
-    let (mut first, _second) = two(&bridge).await;
+    let bridge = start_bridge_with(compat_config()).await;
+    let (mut first, _second) = connect_two_pages(&bridge).await;
     first
         .register_resource(json!({ "uri": "board://cards", "name": "cards" }))
         .await;
@@ -185,15 +185,15 @@ async fn with_two_pages_resource_and_prompt_lists_ask_for_a_session() {
 
 #[tokio::test]
 async fn resources_read_uses_the_first_session_with_the_resource() {
-    let bridge = start_bridge_with(compat()).await;
-    let (mut first, mut second) = two(&bridge).await;
+    let bridge = start_bridge_with(compat_config()).await;
+    let (mut first, mut second) = connect_two_pages(&bridge).await;
     second
         .register_resource(json!({ "uri": "board://cards", "name": "cards" }))
         .await;
     wait_until_processed(&bridge, &mut second, "second", "own").await;
     let params = json!({ "uri": "board://cards" });
     let reading = rpc_result(&bridge, "resources/read", params);
-    let answering = async {
+    let handler = async {
         let read = second.recv().await;
         assert_eq!(read["type"], "resource-read");
         let id = &read["requestId"];
@@ -201,7 +201,7 @@ async fn resources_read_uses_the_first_session_with_the_resource() {
             "mimeType": "text/html" });
         second.send(answer).await;
     };
-    let (read, ()) = tokio::join!(reading, answering);
+    let (read, ()) = tokio::join!(reading, handler);
     let expected = json!({ "contents": [{ "uri": "board://cards", "mimeType": "text/html",
         "text": "<p>" }] });
     assert_eq!(read.to_string(), expected.to_string());
@@ -214,7 +214,7 @@ async fn resources_read_uses_the_first_session_with_the_resource() {
 
 #[tokio::test]
 async fn resources_read_failures_are_results_with_an_error_key() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_resource(json!({ "uri": "a:b", "name": "n" }))
         .await;
@@ -226,7 +226,7 @@ async fn resources_read_failures_are_results_with_an_error_key() {
     assert_eq!(read, json!({ "error": "Resource URI is required" }));
 
     let reading = rpc_result(&bridge, "resources/read", json!({ "uri": "a:b" }));
-    let answering = async {
+    let handler = async {
         let id = page.recv().await["requestId"].take();
         page.send(
             json!({ "type": "resource-response", "requestId": id, "mimeType": "text/html",
@@ -234,21 +234,21 @@ async fn resources_read_failures_are_results_with_an_error_key() {
         )
         .await;
     };
-    let (read, ()) = tokio::join!(reading, answering);
+    let (read, ()) = tokio::join!(reading, handler);
     assert_eq!(read, json!({ "error": "the page's text" }));
 
     let reading = rpc_result(&bridge, "resources/read", json!({ "uri": "a:b" }));
-    let leaving = async {
+    let handler = async {
         let _ = page.recv().await;
         page.close().await;
     };
-    let (read, ()) = tokio::join!(reading, leaving);
+    let (read, ()) = tokio::join!(reading, handler);
     assert_eq!(read, json!({ "error": "Session not available" }));
 }
 
 #[tokio::test]
 async fn session_entries_omit_absent_keys_and_are_indented_by_two_spaces() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     let mut page = CompatPage::open(&bridge, "bare").await;
     page.send(json!({ "type": "authenticate", "authToken": TOKEN, "timestamp": 7 }))
         .await;

@@ -1,46 +1,46 @@
-//! A client as `@mcp-web/client` 0.1 is one: no `initialize`, no session header, `Accept: */*`.
+//! An MCP client like `@mcp-web/client` 0.1: without `initialize` and session header, and with
+//! `Accept: */*`.
 
 use bridge::ServerHandle;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
-use super::kit::CompatPage;
-use crate::kit::{TOKEN, http_client, with_deadline};
+use super::kit::{CompatPage, compat_config, tool};
+use crate::kit::{TOKEN, http_client, result_text, rpc_request, start_bridge_with, with_deadline};
 
-/// A request on a path.
 pub(crate) fn http_request(bridge: &ServerHandle, method: Method, path: &str) -> RequestBuilder {
     http_client().request(method, format!("{}{path}", bridge.url()))
 }
 
-/// Its answer.
 pub(crate) async fn send(request: RequestBuilder) -> Response {
-    with_deadline("HTTP answer", request.send()).await.unwrap()
+    with_deadline("HTTP response", request.send())
+        .await
+        .unwrap()
 }
 
-/// A message with the token, to `/`.
+/// Posts a message to `/`, with [`TOKEN`].
 pub(crate) async fn post(bridge: &ServerHandle, message: &Value) -> Response {
     let request = http_request(bridge, Method::POST, "/").header("accept", "*/*");
     send(request.bearer_auth(TOKEN).json(message)).await
 }
 
-/// A message, and the answer.
+/// Sends a request, and returns the JSON-RPC response.
 pub(crate) async fn rpc_call(bridge: &ServerHandle, method: &str, params: Value) -> Value {
-    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-    let response = post(bridge, &message).await;
+    let response = post(bridge, &rpc_request(1, method, params)).await;
     assert_eq!(response.status(), 200);
     let answer: Value = response.json().await.unwrap();
     assert_eq!(answer["jsonrpc"], "2.0", "{answer}");
     answer
 }
 
-/// The result that a method must have.
+/// Sends a request that must succeed, and returns its result.
 pub(crate) async fn rpc_result(bridge: &ServerHandle, method: &str, params: Value) -> Value {
     let mut answer = rpc_call(bridge, method, params).await;
     assert!(answer.get("error").is_none(), "{answer}");
     answer["result"].take()
 }
 
-/// The result of a call that no page answers.
+/// The error in the result of a call that reaches no page.
 pub(crate) async fn rejected_call(bridge: &ServerHandle, tool: &str, arguments: Value) -> Value {
     let params = json!({ "name": tool, "arguments": arguments });
     let result = rpc_result(bridge, "tools/call", params).await;
@@ -48,28 +48,28 @@ pub(crate) async fn rejected_call(bridge: &ServerHandle, tool: &str, arguments: 
     parse_text(&result)
 }
 
-/// What a text block holds.
+/// The JSON in the text block of a result.
 pub(crate) fn parse_text(result: &Value) -> Value {
-    serde_json::from_str(crate::kit::result_text(result)).unwrap()
+    serde_json::from_str(result_text(result)).unwrap()
 }
 
-/// The result of a call that the page answers with this.
-pub(crate) async fn call_answered_with(
+/// The result of a call of the tool `t` to which the page responds with `response`.
+pub(crate) async fn call_result(
     bridge: &ServerHandle,
     page: &mut CompatPage,
-    answer: Value,
+    response: Value,
 ) -> Value {
     let params = json!({ "name": "t", "arguments": {} });
-    let answering = async {
+    let handler = async {
         let call = page.recv_call().await;
-        page.respond(&call, answer).await;
+        page.respond(&call, response).await;
     };
-    let (result, ()) = tokio::join!(rpc_result(bridge, "tools/call", params), answering);
+    let (result, ()) = tokio::join!(rpc_result(bridge, "tools/call", params), handler);
     result
 }
 
-/// Waits until the bridge has read all that the page has said: this tool of it is known, and a call
-/// of it comes back.
+/// Waits until the bridge has processed every message of the page: it lists this tool of the page, and a
+/// call of the tool returns.
 pub(crate) async fn wait_until_processed(
     bridge: &ServerHandle,
     page: &mut CompatPage,
@@ -77,18 +77,27 @@ pub(crate) async fn wait_until_processed(
     tool: &str,
 ) {
     let list = json!({ "name": "list_sessions" });
-    let known = |listed: &Value| {
-        let printed = parse_text(listed);
-        let mut sessions = printed["sessions"].as_array().unwrap().iter();
-        let ours = sessions
+    let is_listed = |result: &Value| {
+        let body = parse_text(result);
+        let mut sessions = body["sessions"].as_array().unwrap().iter();
+        let session_entry = sessions
             .find(|entry| entry["session_id"] == session)
             .unwrap();
-        ours["available_tools"]
+        session_entry["available_tools"]
             .as_array()
             .unwrap()
             .contains(&json!(tool))
     };
-    while !known(&rpc_result(bridge, "tools/call", list.clone()).await) {}
+    while !is_listed(&rpc_result(bridge, "tools/call", list.clone()).await) {}
     let call = json!({ "name": tool, "arguments": { "session_id": session } });
     tokio::join!(rpc_result(bridge, "tools/call", call), page.echo_call());
+}
+
+/// A bridge with `--compat mcp-web`, and a page whose tool `t` can be called.
+pub(crate) async fn start_compat_with_tool() -> (ServerHandle, CompatPage) {
+    let bridge = start_bridge_with(compat_config()).await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
+    page.register_tool(tool("t")).await;
+    wait_until_processed(&bridge, &mut page, "s", "t").await;
+    (bridge, page)
 }

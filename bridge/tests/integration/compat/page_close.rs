@@ -1,4 +1,4 @@
-//! The page socket: who is not let in, and how a connection ends.
+//! Rejected mcp-web 0.1 pages, and how their connections end.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use bridge::{Config, SessionLimitPolicy, Tabs};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::kit::{CompatPage, tool, wait_for_sessions, wait_for_tools};
-use crate::kit::{TOKEN, post_tool_call, start_bridge, start_bridge_with, test_config};
+use super::kit::*;
+use crate::kit::*;
 
-fn limited(session_limit_policy: SessionLimitPolicy) -> Config {
+fn config_with_limit(session_limit_policy: SessionLimitPolicy) -> Config {
     let tabs = Tabs {
         session_limit_policy,
         ..Tabs::default()
@@ -21,47 +21,53 @@ fn limited(session_limit_policy: SessionLimitPolicy) -> Config {
     }
 }
 
-fn refused(error: &str, code: &str) -> Value {
+fn authentication_failed(error: &str, code: &str) -> Value {
     json!({ "type": "authentication-failed", "error": error, "code": code })
 }
 
 #[tokio::test]
 async fn session_limit_reject_fails_authentication_and_closes_with_1008() {
-    let bridge = start_bridge_with(limited(SessionLimitPolicy::Reject)).await;
+    let bridge = start_bridge_with(config_with_limit(SessionLimitPolicy::Reject)).await;
     let first = CompatPage::connect_with(&bridge, "a", json!({ "sessionName": "n" })).await;
     let mut second = CompatPage::open(&bridge, "b").await;
-    // The limit goes before the name.
+    // The session limit is checked before the name.
     second
         .authenticate("b", json!({ "sessionName": "n" }))
         .await;
     let text = "Session limit exceeded";
-    assert_eq!(second.recv().await, refused(text, "SessionLimitExceeded"));
+    assert_eq!(
+        second.recv().await,
+        authentication_failed(text, "SessionLimitExceeded")
+    );
     assert_eq!(second.recv_close().await, (1008, text.to_owned()));
-    // The page of a known session is not one more.
-    let again = CompatPage::connect(&bridge, "a").await;
+    // A page that reconnects to its session does not count twice.
+    let reconnected = CompatPage::connect(&bridge, "a").await;
     assert_eq!(wait_for_sessions(&bridge, 1).await[0]["session_id"], "a");
-    drop((first, again));
+    drop((first, reconnected));
 }
 
 #[tokio::test]
 async fn session_limit_close_oldest_closes_the_page_connected_first() {
     let bridge = start_bridge_with(Config {
         max_sessions: 2,
-        ..limited(SessionLimitPolicy::CloseOldest)
+        ..config_with_limit(SessionLimitPolicy::CloseOldest)
     })
     .await;
     let mut oldest = CompatPage::connect_with(&bridge, "a", json!({ "sessionName": "n" })).await;
     let _other = CompatPage::connect(&bridge, "b").await;
-    // The name is free, for its holder goes.
+    // The name is free, because the page that had it is closed.
     let _newest = CompatPage::connect_with(&bridge, "c", json!({ "sessionName": "n" })).await;
     let reason = "Session limit exceeded, closing oldest session";
-    let told =
+    let message =
         json!({ "type": "session-closed", "reason": reason, "code": "SessionLimitExceeded" });
-    assert_eq!(oldest.recv().await, told);
+    assert_eq!(oldest.recv().await, message);
     let closed = oldest.recv_close().await;
     assert_eq!(closed, (1008, "Session limit exceeded".to_owned()));
-    let left = wait_for_sessions(&bridge, 2).await;
-    assert_eq!([&left[0]["session_id"], &left[1]["session_id"]], ["b", "c"]);
+    let remaining = wait_for_sessions(&bridge, 2).await;
+    assert_eq!(
+        [&remaining[0]["session_id"], &remaining[1]["session_id"]],
+        ["b", "c"]
+    );
 }
 
 #[tokio::test]
@@ -72,16 +78,19 @@ async fn a_session_name_in_use_is_rejected_until_its_page_closes() {
     let mut second = CompatPage::open(&bridge, "b").await;
     second.authenticate("b", named()).await;
     let error = "Session name \"board\" is already in use";
-    let told = second.recv().await;
-    assert_eq!(told, refused(error, "SessionNameAlreadyInUse"));
+    let message = second.recv().await;
+    assert_eq!(
+        message,
+        authentication_failed(error, "SessionNameAlreadyInUse")
+    );
     let reason = "Session name already in use".to_owned();
     assert_eq!(second.recv_close().await, (1008, reason));
-    // Its own name is not taken, and those without one never clash.
-    let again = CompatPage::connect_with(&bridge, "a", named()).await;
+    // A page may keep its own name, and pages without a name do not conflict.
+    let reconnected = CompatPage::connect_with(&bridge, "a", named()).await;
     let unnamed = CompatPage::connect(&bridge, "c").await;
     let also_unnamed = CompatPage::connect(&bridge, "d").await;
     wait_for_sessions(&bridge, 3).await;
-    again.close().await;
+    reconnected.close().await;
     wait_for_sessions(&bridge, 2).await;
     CompatPage::connect_with(&bridge, "b", named()).await;
     drop((holder, unnamed, also_unnamed));
@@ -97,10 +106,10 @@ async fn missing_and_short_tokens_are_rejected_with_compat_codes() {
     ] {
         let mut page = CompatPage::open(&bridge, "s").await;
         page.authenticate("s", json!({ "authToken": token })).await;
-        let told = page.recv().await;
-        assert_eq!(told["type"], "authentication-failed");
-        assert_eq!(told["code"], code);
-        assert!(told["error"].is_string(), "{told}");
+        let message = page.recv().await;
+        assert_eq!(message["type"], "authentication-failed");
+        assert_eq!(message["code"], code);
+        assert!(message["error"].is_string(), "{message}");
         assert_eq!(page.recv_close().await, (1008, code.to_owned()));
     }
 }
@@ -112,9 +121,9 @@ async fn a_foreign_origin_at_the_root_path_receives_an_explanation() {
     let mut page = CompatPage::open_at(&bridge, "/?session=s", evil)
         .await
         .unwrap();
-    let told = page.recv().await;
-    assert_eq!(told["code"], "OriginNotAllowed");
-    assert!(told["error"].as_str().unwrap().contains("evil.example"));
+    let message = page.recv().await;
+    assert_eq!(message["code"], "OriginNotAllowed");
+    assert!(message["error"].as_str().unwrap().contains("evil.example"));
     assert_eq!(page.recv_close().await.0, 1008);
 }
 
@@ -130,9 +139,9 @@ async fn an_expired_session_receives_session_expired_and_closes_with_1008() {
     })
     .await;
     let mut page = CompatPage::connect(&bridge, "s").await;
-    let told = page.recv().await;
-    let exactly = json!({ "type": "session-expired", "code": "SessionExpired" });
-    assert_eq!(told, exactly);
+    let message = page.recv().await;
+    let expected = json!({ "type": "session-expired", "code": "SessionExpired" });
+    assert_eq!(message, expected);
     assert_eq!(
         page.recv_close().await,
         (1008, "Session expired".to_owned())
@@ -145,7 +154,7 @@ async fn invalid_json_and_incomplete_registrations_close_with_1003() {
     let bridge = start_bridge().await;
     let invalid = || (1003, "Invalid JSON".to_owned());
     let text = |text: &str| Message::Text(text.to_owned().into());
-    for bad in [
+    for invalid_message in [
         text("nonsense"),
         text("{"),
         text(""),
@@ -153,13 +162,21 @@ async fn invalid_json_and_incomplete_registrations_close_with_1003() {
         text("[]"),
     ] {
         let mut fresh = CompatPage::open(&bridge, "fresh").await;
-        fresh.send_frame(bad.clone()).await.unwrap();
-        assert_eq!(fresh.recv_close().await, invalid(), "{bad:?} first");
+        fresh.send_frame(invalid_message.clone()).await.unwrap();
+        assert_eq!(
+            fresh.recv_close().await,
+            invalid(),
+            "{invalid_message:?} first"
+        );
         let mut page = CompatPage::connect(&bridge, "s").await;
-        page.send_frame(bad.clone()).await.unwrap();
-        assert_eq!(page.recv_close().await, invalid(), "{bad:?} later");
+        page.send_frame(invalid_message.clone()).await.unwrap();
+        assert_eq!(
+            page.recv_close().await,
+            invalid(),
+            "{invalid_message:?} later"
+        );
     }
-    for bad in [
+    for invalid_message in [
         text(r#"{"type":"register-tool"}"#),
         text(r#"{"type":"register-tool","tool":null}"#),
         text(r#"{"type":"register-tool","tool":"t"}"#),
@@ -168,8 +185,8 @@ async fn invalid_json_and_incomplete_registrations_close_with_1003() {
         Message::Binary(vec![1].into()),
     ] {
         let mut page = CompatPage::connect(&bridge, "s").await;
-        page.send_frame(bad.clone()).await.unwrap();
-        assert_eq!(page.recv_close().await, invalid(), "{bad:?}");
+        page.send_frame(invalid_message.clone()).await.unwrap();
+        assert_eq!(page.recv_close().await, invalid(), "{invalid_message:?}");
     }
 }
 
@@ -179,7 +196,7 @@ async fn shutdown_closes_with_1000_server_shutting_down() {
     let mut page = CompatPage::connect(&bridge, "s").await;
     let closed = async {
         let closed = page.recv_close().await;
-        // As a browser does then.
+        // A browser closes the connection then.
         drop(page);
         closed
     };
@@ -192,7 +209,7 @@ async fn unknown_and_malformed_messages_are_ignored() {
     let bridge = start_bridge().await;
     let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    for odd in [
+    for malformed in [
         json!({}),
         json!({ "type": 7 }),
         json!({ "type": "no-such-type", "tool": 1 }),
@@ -210,18 +227,12 @@ async fn unknown_and_malformed_messages_are_ignored() {
         json!({ "type": "resource-response", "requestId": "nobody's", "content": "c" }),
         json!({ "type": "authenticate", "authToken": [] }),
     ] {
-        page.send(odd).await;
+        page.send(malformed).await;
     }
     page.send_text("{\"type\":\"tool-response\",\"requestId\":\"\\ud800\"}".to_owned())
         .await;
     wait_for_tools(&bridge, 1).await;
-    let both = async {
-        tokio::join!(
-            post_tool_call(&bridge, "t", json!({ "n": 1 })),
-            page.echo_call()
-        )
-    };
-    assert_eq!(both.await.0.0, 200);
+    page.assert_serves(&bridge, "t").await;
     let another = CompatPage::connect_with(&bridge, "t", json!({ "authToken": TOKEN })).await;
     wait_for_sessions(&bridge, 2).await;
     drop(another);

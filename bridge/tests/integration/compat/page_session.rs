@@ -1,16 +1,13 @@
-//! The page socket: how a page comes, what it says of itself, and how it comes again.
+//! Connection, authentication and page info of mcp-web 0.1 pages, and how they reconnect.
 
 use std::time::Duration;
 
 use bridge::Config;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Error;
 
-use super::kit::{CompatPage, poll_until, tool, wait_for_sessions, wait_for_tools};
-use crate::kit::{
-    McpClient, Page, TOKEN, error_code, post_tool_call, result_text, start_bridge,
-    start_bridge_with, test_config,
-};
+use super::kit::*;
+use crate::kit::*;
 
 #[tokio::test]
 async fn a_page_without_a_protocol_version_speaks_the_compat_protocol() {
@@ -18,29 +15,24 @@ async fn a_page_without_a_protocol_version_speaks_the_compat_protocol() {
     let client = McpClient::connect(&bridge, TOKEN).await;
     let mut page = CompatPage::open(&bridge, "s").await;
     page.authenticate("s", json!({})).await;
-    let welcome = page.recv().await;
-    let exactly = json!({ "type": "authenticated", "sessionId": "s", "success": true });
-    assert_eq!(welcome, exactly);
+    let authenticated = page.recv().await;
+    let expected = json!({ "type": "authenticated", "sessionId": "s", "success": true });
+    assert_eq!(authenticated, expected);
     page.register_tool(tool("add")).await;
     wait_for_tools(&bridge, 1).await;
-    let reply = async {
-        // The next frame: a client that is connected, or a registration, is no news in v1.
+    let handler = async {
+        // The next frame is the call: mcp-web 0.1 has no messages about clients and registrations.
         let call = page.recv_call().await;
         let id = &call["requestId"];
-        let exactly = json!({ "type": "tool-call", "requestId": id, "toolName": "add",
+        let expected = json!({ "type": "tool-call", "requestId": id, "toolName": "add",
             "toolInput": { "n": 1 } });
-        assert_eq!(call, exactly);
+        assert_eq!(call, expected);
         page.respond(&call, json!({ "sum": 2 })).await;
     };
-    let (answer, ()) = tokio::join!(client.call("add", json!({ "n": 1 })), reply);
+    let (answer, ()) = tokio::join!(client.call("add", json!({ "n": 1 })), handler);
     assert_eq!(result_text(&answer["result"]), r#"{"sum":2}"#);
-    let both = async {
-        tokio::join!(
-            post_tool_call(&bridge, "add", json!({ "n": 2 })),
-            page.echo_call()
-        )
-    };
-    let ((status, result), ()) = both.await;
+    let call = post_tool_call(&bridge, "add", json!({ "n": 2 }));
+    let ((status, result), ()) = tokio::join!(call, page.echo_call());
     assert_eq!((status, result_text(&result)), (200, r#"{"n":2}"#));
 }
 
@@ -52,14 +44,14 @@ async fn the_page_socket_is_at_root_and_ws_for_any_non_empty_session() {
     for id in ids {
         let path = format!("/?session={id}");
         let mut page = CompatPage::open_at(&bridge, &path, None).await.unwrap();
-        // The id in the address counts, whatever the page says.
+        // The id in the URL counts, not the one in the message.
         page.authenticate("another", json!({})).await;
-        let told = page.recv().await;
+        let authenticated = page.recv().await;
         let decoded = id
             .replace("%20", " ")
             .replace("%3F", "?")
             .replace("%C3%A9", "é");
-        assert_eq!(told["sessionId"], decoded);
+        assert_eq!(authenticated["sessionId"], decoded);
     }
     let mut page = CompatPage::open_at(&bridge, "/ws?session=w", None)
         .await
@@ -73,8 +65,8 @@ async fn a_page_socket_url_without_a_session_is_400() {
     let bridge = start_bridge().await;
     for path in ["/", "/?session=", "/?other=1", "/ws", "/ws?session="] {
         match CompatPage::open_at(&bridge, path, None).await {
-            Err(Error::Http(answer)) => assert_eq!(answer.status(), 400, "{path}"),
-            other => panic!("{path}: {:?}", other.map(|_| "let in").unwrap_err()),
+            Err(Error::Http(response)) => assert_eq!(response.status(), 400, "{path}"),
+            other => panic!("{path}: {:?}", other.map(|_| "connected").unwrap_err()),
         }
     }
 }
@@ -92,20 +84,20 @@ async fn activity_before_authenticate_does_not_extend_the_timeout() {
     page.authenticate("s", json!({})).await;
     assert_eq!(page.recv().await["type"], "authenticated");
 
-    // One that never authenticates has no more time for being busy.
+    // Activity does not give a page that never authenticates more time.
     let mut busy = CompatPage::open(&bridge, "busy").await;
-    let mut told = 0;
+    let mut sent = 0;
     while busy.try_send(activity()).await {
-        told += 1;
+        sent += 1;
     }
-    assert!(told > 1, "{told}");
+    assert!(sent > 1, "{sent}");
     assert_eq!(wait_for_sessions(&bridge, 1).await[0]["session_id"], "s");
 
-    // A page of our own dialect authenticates first.
-    let mut ours = CompatPage::open(&bridge, "ours").await;
-    ours.send(activity()).await;
-    ours.authenticate("ours", json!({ "protocol": 2 })).await;
-    assert_eq!(ours.recv_close().await.0, 1008);
+    // The first message of a native page must be `authenticate`.
+    let mut native = CompatPage::open(&bridge, "ours").await;
+    native.send(activity()).await;
+    native.authenticate("ours", json!({ "protocol": 2 })).await;
+    assert_eq!(native.recv_close().await.0, 1008);
 }
 
 #[tokio::test]
@@ -125,7 +117,7 @@ async fn page_info_is_optional_and_the_origin_comes_from_the_header() {
     for absent in ["origin", "page_title", "session_name"] {
         assert!(sessions[0].get(absent).is_none(), "{}", sessions[0]);
     }
-    // Not what the page claims.
+    // The page claimed another origin.
     assert_eq!(sessions[1]["origin"], "http://localhost:4000");
     assert_eq!(sessions[1]["page_title"], "A v1 page");
     assert_eq!(sessions[1]["last_activity"], "2023-11-14T22:13:20.000Z");
@@ -137,9 +129,9 @@ async fn last_activity_uses_the_clock_of_the_page() {
     let mut page = CompatPage::connect(&bridge, "s").await;
     page.send(json!({ "type": "activity", "timestamp": 1_700_000_001_234_u64 }))
         .await;
-    let told = "2023-11-14T22:13:21.234Z";
-    let fits = |answer: &serde_json::Value| answer["sessions"][0]["last_activity"] == told;
-    poll_until(&bridge, "/sessions", fits).await;
+    let expected = "2023-11-14T22:13:21.234Z";
+    let is_updated = |body: &Value| body["sessions"][0]["last_activity"] == expected;
+    poll_json(&bridge, "/sessions", is_updated).await;
 }
 
 #[tokio::test]
@@ -152,16 +144,10 @@ async fn a_second_connection_supersedes_the_first_and_starts_without_tools() {
     assert_eq!(wait_for_tools(&bridge, 0).await, [""; 0]);
     second.register_tool(tool("new")).await;
     assert_eq!(wait_for_tools(&bridge, 1).await, ["new"]);
-    // The late close of the old socket removes nothing.
+    // The close of the old connection, which comes later, removes nothing.
     while first.recv_frame().await.is_some() {}
     drop(first);
-    let both = async {
-        tokio::join!(
-            post_tool_call(&bridge, "new", json!({})),
-            second.echo_call()
-        )
-    };
-    assert_eq!(both.await.0.0, 200);
+    second.assert_serves(&bridge, "new").await;
 }
 
 #[tokio::test]
@@ -170,33 +156,29 @@ async fn a_response_on_a_newer_connection_completes_the_call() {
     let mut first = CompatPage::connect(&bridge, "s").await;
     first.register_tool(tool("slow")).await;
     wait_for_tools(&bridge, 1).await;
-    let reply = async {
+    let handler = async {
         let call = first.recv_call().await;
         let mut second = CompatPage::connect(&bridge, "s").await;
         second.respond(&call, json!("late")).await;
         second
     };
     let ((status, result), _second) =
-        tokio::join!(post_tool_call(&bridge, "slow", json!({})), reply);
+        tokio::join!(post_tool_call(&bridge, "slow", json!({})), handler);
     assert_eq!((status, result_text(&result)), (200, "late"));
 }
 
 #[tokio::test]
 async fn a_session_id_in_use_is_rejected_for_another_token() {
-    let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
-    page.register_tool(tool("mine")).await;
-    wait_for_tools(&bridge, 1).await;
-    let mut thief = CompatPage::open(&bridge, "s").await;
+    let (bridge, mut page) = start_with_tool("mine").await;
+    let mut stranger = CompatPage::open(&bridge, "s").await;
     let token = json!({ "authToken": "another-token-0123456789" });
-    thief.authenticate("s", token.clone()).await;
-    let refused = thief.recv().await;
-    assert_eq!(refused["type"], "authentication-failed");
-    assert_eq!(refused["code"], "InvalidSession");
-    assert_eq!(thief.recv_close().await.0, 1008);
-    let both = async { tokio::join!(post_tool_call(&bridge, "mine", json!({})), page.echo_call()) };
-    assert_eq!(both.await.0.0, 200);
-    // Nobody has it any more.
+    stranger.authenticate("s", token.clone()).await;
+    let rejected = stranger.recv().await;
+    assert_eq!(rejected["type"], "authentication-failed");
+    assert_eq!(rejected["code"], "InvalidSession");
+    assert_eq!(stranger.recv_close().await.0, 1008);
+    page.assert_serves(&bridge, "mine").await;
+    // Once the page has closed, another token can use the id.
     page.close().await;
     wait_for_sessions(&bridge, 0).await;
     CompatPage::connect_with(&bridge, "s", token).await;
@@ -204,11 +186,8 @@ async fn a_session_id_in_use_is_rejected_for_another_token() {
 
 #[tokio::test]
 async fn reauthenticating_clears_tools_and_keeps_calls_in_flight() {
-    let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
-    page.register_tool(tool("old")).await;
-    wait_for_tools(&bridge, 1).await;
-    let reply = async {
+    let (bridge, mut page) = start_with_tool("old").await;
+    let handler = async {
         let call = page.recv_call().await;
         page.authenticate("s", json!({ "sessionName": "again" }))
             .await;
@@ -218,14 +197,13 @@ async fn reauthenticating_clears_tools_and_keeps_calls_in_flight() {
         assert_eq!(wait_for_tools(&bridge, 1).await, ["new"]);
         page.respond(&call, json!("answered")).await;
     };
-    let ((_, result), ()) = tokio::join!(post_tool_call(&bridge, "old", json!({})), reply);
+    let ((_, result), ()) = tokio::join!(post_tool_call(&bridge, "old", json!({})), handler);
     assert_eq!(result_text(&result), "answered");
     let names = wait_for_sessions(&bridge, 1).await;
     assert_eq!(names[0]["session_name"], "again");
-    let both = async { tokio::join!(post_tool_call(&bridge, "new", json!({})), page.echo_call()) };
-    assert_eq!(both.await.0.0, 200);
+    page.assert_serves(&bridge, "new").await;
 
-    // As somebody else it is not the same session.
+    // The session cannot change its token.
     let token = json!({ "authToken": "another-token-0123456789" });
     page.authenticate("s", token).await;
     assert_eq!(page.recv().await["code"], "InvalidSession");
@@ -241,34 +219,33 @@ async fn compat_pages_have_no_page_grace_and_no_heartbeat_timeout() {
         ..test_config()
     })
     .await;
-    // Neither reads, so neither answers a ping. Ours is taken for gone.
+    // Neither page reads, so neither responds to pings. Only the native one is disconnected.
     let mut page = CompatPage::connect(&bridge, "silent").await;
     page.register_tool(tool("t")).await;
     wait_for_tools(&bridge, 1).await;
-    let ours = Page::connect(&bridge, "ours", TOKEN).await;
+    let native = Page::connect(&bridge, "ours", TOKEN).await;
     wait_for_sessions(&bridge, 2).await;
     assert_eq!(
         wait_for_sessions(&bridge, 1).await[0]["session_id"],
         "silent"
     );
-    let both = async { tokio::join!(post_tool_call(&bridge, "t", json!({})), page.echo_call()) };
-    assert_eq!(both.await.0.0, 200);
-    drop(ours);
+    page.assert_serves(&bridge, "t").await;
+    drop(native);
 
-    // A line that breaks takes its session with it, whatever the grace.
-    let bridge = crate::kit::start_bridge().await;
+    // A broken connection ends the session at once, in spite of `page_grace`.
+    let bridge = start_bridge().await;
     let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
     wait_for_tools(&bridge, 1).await;
-    let started = std::time::Instant::now();
-    let broken = async {
+    let connected_at = std::time::Instant::now();
+    let disconnect = async {
         page.recv_call().await;
         drop(page);
     };
-    let ((_, result), ()) = tokio::join!(post_tool_call(&bridge, "t", json!({})), broken);
+    let ((_, result), ()) = tokio::join!(post_tool_call(&bridge, "t", json!({})), disconnect);
     assert_eq!(error_code(&result), Some("PageGone"), "{result}");
     wait_for_sessions(&bridge, 0).await;
-    assert!(started.elapsed() < Config::default().page_grace);
+    assert!(connected_at.elapsed() < Config::default().page_grace);
 }
 
 #[tokio::test]
@@ -280,6 +257,5 @@ async fn many_activity_frames_do_not_delay_calls() {
         page.feed(json!({ "type": "activity", "timestamp": at }))
             .await;
     }
-    let both = async { tokio::join!(post_tool_call(&bridge, "t", json!({})), page.echo_call()) };
-    assert_eq!(both.await.0.0, 200);
+    page.assert_serves(&bridge, "t").await;
 }

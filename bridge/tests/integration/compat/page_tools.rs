@@ -1,17 +1,17 @@
-//! The page socket: tools, calls and their results.
+//! Tools of mcp-web 0.1 pages at a bridge without `--compat`: calls and results.
 
 use serde_json::{Value, json};
 
-use super::kit::{CompatPage, tool, wait_for_sessions, wait_for_tools};
-use crate::kit::{McpClient, TOKEN, post_tool_call, result_text, start_bridge};
+use super::kit::*;
+use crate::kit::*;
 
-/// What `POST /tool-call` answers when the page answers so.
-async fn answered(
+/// The response to a REST call of `t` when the page responds with `result`, or without one.
+async fn rest_call_result(
     bridge: &bridge::ServerHandle,
     page: &mut CompatPage,
     result: Option<Value>,
 ) -> Value {
-    let reply = async {
+    let handler = async {
         let call = page.recv_call().await;
         match result {
             Some(result) => page.respond(&call, result).await,
@@ -22,7 +22,7 @@ async fn answered(
             }
         }
     };
-    let ((status, answer), ()) = tokio::join!(post_tool_call(bridge, "t", json!({})), reply);
+    let ((status, answer), ()) = tokio::join!(post_tool_call(bridge, "t", json!({})), handler);
     assert_eq!(status, 200, "{answer}");
     answer
 }
@@ -47,12 +47,9 @@ async fn registering_a_tool_again_replaces_it_in_place() {
 
 #[tokio::test]
 async fn a_removed_tool_stays_listed_and_its_calls_fail_in_the_page() {
-    let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
-    page.register_tool(tool("t")).await;
-    wait_for_tools(&bridge, 1).await;
+    let (bridge, mut page) = start_with_tool("t").await;
     let error = json!({ "error": "Tool 't' not found" });
-    let answer = answered(&bridge, &mut page, Some(error.clone())).await;
+    let answer = rest_call_result(&bridge, &mut page, Some(error.clone())).await;
     assert_eq!(answer["isError"], true);
     assert_eq!(result_text(&answer), "Tool 't' not found");
     let details = json!({ "code": "HandlerFailed", "data": error });
@@ -62,12 +59,9 @@ async fn a_removed_tool_stays_listed_and_its_calls_fail_in_the_page() {
 
 #[tokio::test]
 async fn an_absent_result_is_an_empty_text() {
-    let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
-    page.register_tool(tool("t")).await;
-    wait_for_tools(&bridge, 1).await;
-    for nothing in [None, Some(json!(null))] {
-        let answer = answered(&bridge, &mut page, nothing).await;
+    let (bridge, mut page) = start_with_tool("t").await;
+    for absent in [None, Some(json!(null))] {
+        let answer = rest_call_result(&bridge, &mut page, absent).await;
         assert_eq!(
             answer,
             json!({ "content": [{ "type": "text", "text": "" }] })
@@ -77,10 +71,7 @@ async fn an_absent_result_is_an_empty_text() {
 
 #[tokio::test]
 async fn a_non_null_error_key_marks_a_failure() {
-    let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
-    page.register_tool(tool("t")).await;
-    wait_for_tools(&bridge, 1).await;
+    let (bridge, mut page) = start_with_tool("t").await;
     for (result, text) in [
         (json!({ "error": "it broke" }), "it broke"),
         (
@@ -90,30 +81,27 @@ async fn a_non_null_error_key_marks_a_failure() {
         (json!({ "error": { "code": 7 } }), r#"{"code":7}"#),
         (json!({ "error": false }), "false"),
     ] {
-        let answer = answered(&bridge, &mut page, Some(result)).await;
+        let answer = rest_call_result(&bridge, &mut page, Some(result)).await;
         assert_eq!(answer["isError"], true, "{answer}");
         assert_eq!(result_text(&answer), text);
     }
-    for good in [
+    for success in [
         json!({ "error": null, "rows": [1] }),
         json!({ "rows": [{ "error": "of a row" }] }),
         json!([{ "error": "in a list" }]),
         json!("\"error\""),
     ] {
-        let answer = answered(&bridge, &mut page, Some(good)).await;
+        let answer = rest_call_result(&bridge, &mut page, Some(success)).await;
         assert_ne!(answer["isError"], true, "{answer}");
     }
 }
 
 #[tokio::test]
 async fn results_have_the_native_shape_without_compat() {
-    let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
-    page.register_tool(tool("t")).await;
-    wait_for_tools(&bridge, 1).await;
+    let (bridge, mut page) = start_with_tool("t").await;
     let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
     let image = json!([{ "type": "image", "data": "AAAA", "mimeType": "image/png" }]);
-    for (result, shown) in [
+    for (result, expected) in [
         (json!("hi"), text("hi")),
         (json!(7), text("7")),
         (
@@ -130,7 +118,10 @@ async fn results_have_the_native_shape_without_compat() {
             json!({ "content": image }),
         ),
     ] {
-        assert_eq!(answered(&bridge, &mut page, Some(result)).await, shown);
+        assert_eq!(
+            rest_call_result(&bridge, &mut page, Some(result)).await,
+            expected
+        );
     }
 }
 
@@ -143,34 +134,26 @@ async fn large_calls_and_results_are_single_frames() {
     wait_for_tools(&bridge, 1).await;
     let long = "ü\"\n".repeat(400_000);
     let input = json!({ "text": long });
-    let both = async {
-        tokio::join!(
-            post_tool_call(&bridge, "t", input.clone()),
-            page.echo_call()
-        )
-    };
-    let ((status, answer), ()) = both.await;
+    let call = post_tool_call(&bridge, "t", input.clone());
+    let ((status, answer), ()) = tokio::join!(call, page.echo_call());
     assert_eq!(status, 200);
     assert_eq!(answer["structuredContent"], input);
 }
 
 #[tokio::test]
 async fn tool_input_is_an_object_without_session_id() {
-    let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
-    page.register_tool(tool("t")).await;
-    wait_for_tools(&bridge, 1).await;
+    let (bridge, mut page) = start_with_tool("t").await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     for (arguments, input) in [
         (json!({ "session_id": "s", "n": 1 }), json!({ "n": 1 })),
         (json!({}), json!({})),
     ] {
-        let reply = async {
+        let handler = async {
             let call = page.recv_call().await;
             assert_eq!(call["toolInput"], input);
             page.respond(&call, json!("ok")).await;
         };
-        let (answer, ()) = tokio::join!(client.call("t", arguments), reply);
+        let (answer, ()) = tokio::join!(client.call("t", arguments), handler);
         assert_eq!(result_text(&answer["result"]), "ok");
     }
 }
@@ -180,7 +163,7 @@ async fn a_rejected_tool_is_a_registration_error_and_earlier_tools_stay() {
     let bridge = start_bridge().await;
     let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    for (refused, code, word) in [
+    for (rejected, code, word) in [
         (json!({ "name": "" }), "ToolNameRequired", "name"),
         (
             json!({ "name": "t", "inputSchema": 7 }),
@@ -198,13 +181,13 @@ async fn a_rejected_tool_is_a_registration_error_and_earlier_tools_stay() {
             "max_definition_bytes",
         ),
     ] {
-        page.register_tool(refused.clone()).await;
-        let told = page.recv().await;
-        assert_eq!(told["type"], "tool-registration-error", "{told}");
-        assert_eq!(told["toolName"], refused["name"]);
-        assert_eq!(told["error"], code);
-        assert!(told["message"].as_str().unwrap().contains(word), "{told}");
-        assert_eq!(told.as_object().unwrap().len(), 4, "{told}");
+        page.register_tool(rejected.clone()).await;
+        let error = page.recv().await;
+        assert_eq!(error["type"], "tool-registration-error", "{error}");
+        assert_eq!(error["toolName"], rejected["name"]);
+        assert_eq!(error["error"], code);
+        assert!(error["message"].as_str().unwrap().contains(word), "{error}");
+        assert_eq!(error.as_object().unwrap().len(), 4, "{error}");
     }
     assert_eq!(wait_for_tools(&bridge, 1).await, ["t"]);
 }
@@ -213,28 +196,29 @@ async fn a_rejected_tool_is_a_registration_error_and_earlier_tools_stay() {
 async fn output_schemas_are_neither_listed_nor_validated() {
     let bridge = start_bridge().await;
     let mut page = CompatPage::connect(&bridge, "s").await;
-    let promising = |name: &str, kind: &str| json!({ "name": name, "description": "d", "outputSchema": { "type": kind } });
-    page.register_tool(promising("text", "string")).await;
-    page.register_tool(promising("t", "object")).await;
+    let tool_with_output = |name: &str, kind: &str| json!({ "name": name, "description": "d", "outputSchema": { "type": kind } });
+    page.register_tool(tool_with_output("text", "string")).await;
+    page.register_tool(tool_with_output("t", "object")).await;
     assert_eq!(wait_for_tools(&bridge, 2).await, ["text", "t"]);
     let client = McpClient::connect(&bridge, TOKEN).await;
     let list = client.request("tools/list", json!({})).await;
     let tools = list["result"]["tools"].as_array().unwrap();
-    let of = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
+    let listed = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
     for name in ["text", "t"] {
-        assert!(of(name).get("outputSchema").is_none(), "{name}");
+        assert!(listed(name).get("outputSchema").is_none(), "{name}");
     }
     let call = client.call("t", json!({}));
-    let answering = async {
+    let handler = async {
         let call = page.recv_call().await;
         page.respond(&call, json!("no object")).await;
     };
-    let (answer, ()) = tokio::join!(call, answering);
+    let (answer, ()) = tokio::join!(call, handler);
     assert_eq!(answer["result"]["isError"], false, "{answer}");
-    assert_eq!(crate::kit::result_text(&answer["result"]), "no object");
+    assert_eq!(result_text(&answer["result"]), "no object");
 }
 
-/// zod fills defaults in and drops what it does not know: its published schema says neither.
+/// zod fills in defaults and drops unknown properties, which the schema that it publishes does not
+/// express.
 #[tokio::test]
 async fn arguments_are_not_validated_against_the_published_schema() {
     let bridge = start_bridge().await;
@@ -247,7 +231,7 @@ async fn arguments_are_not_validated_against_the_published_schema() {
     .await;
     assert_eq!(wait_for_tools(&bridge, 1).await, ["t"]);
     let client = McpClient::connect(&bridge, TOKEN).await;
-    for (sent, heard) in [
+    for (arguments, received) in [
         (json!({}), json!({})),
         (json!({ "other": 1 }), json!({ "other": 1 })),
         (
@@ -255,13 +239,13 @@ async fn arguments_are_not_validated_against_the_published_schema() {
             json!({ "size": "x" }),
         ),
     ] {
-        let call = client.call("t", sent);
-        let answering = async {
+        let call = client.call("t", arguments);
+        let handler = async {
             let call = page.recv_call().await;
-            assert_eq!(call["toolInput"], heard);
+            assert_eq!(call["toolInput"], received);
             page.respond(&call, json!("done")).await;
         };
-        let (answer, ()) = tokio::join!(call, answering);
+        let (answer, ()) = tokio::join!(call, handler);
         assert_eq!(answer["result"]["isError"], false, "{answer}");
     }
 }
@@ -278,13 +262,13 @@ async fn two_pages_keep_different_schemas_without_compat() {
             "properties": { "text": { "type": "string" } }, "required": ["text"] } }),
         )
         .await;
-    let has = |session: &Value| session["available_tools"] == json!(["t"]);
-    let all = async { while !wait_for_sessions(&bridge, 2).await.iter().all(has) {} };
-    crate::kit::with_deadline("tools of both", all).await;
-    // Each call is held against the schema of its own session.
+    let has_tool = |session: &Value| session["available_tools"] == json!(["t"]);
+    let both_listed = async { while !wait_for_sessions(&bridge, 2).await.iter().all(has_tool) {} };
+    with_deadline("tools of both", both_listed).await;
+    // Each call is validated with the schema of its own session.
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let refused = client.call("t", json!({ "session_id": "b", "n": 1 })).await;
-    assert_eq!(refused["result"]["isError"], true, "{refused}");
+    let rejected = client.call("t", json!({ "session_id": "b", "n": 1 })).await;
+    assert_eq!(rejected["result"]["isError"], true, "{rejected}");
     let arguments = json!({ "session_id": "a", "n": 1 });
     let (answer, ()) = tokio::join!(client.call("t", arguments), first.echo_call());
     assert_ne!(answer["result"]["isError"], true, "{answer}");
@@ -313,14 +297,8 @@ async fn list_sessions_is_callable_without_compat_unless_a_page_defines_it() {
     );
     page.register_tool(tool("list_sessions")).await;
     wait_for_tools(&bridge, 2).await;
-    let both = async {
-        tokio::join!(
-            client.call("list_sessions", json!({ "n": 1 })),
-            page.echo_call()
-        )
-    };
-    assert_eq!(
-        both.await.0["result"]["structuredContent"],
-        json!({ "n": 1 })
-    );
+    let call = client.call("list_sessions", json!({ "n": 1 }));
+    let (answer, ()) = tokio::join!(call, page.echo_call());
+    let content = &answer["result"]["structuredContent"];
+    assert_eq!(content, &json!({ "n": 1 }), "{answer}");
 }

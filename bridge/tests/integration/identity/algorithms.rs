@@ -49,9 +49,9 @@ fn with_other_claims(token: &str) -> String {
 }
 
 /// A token of this signer is valid, and forgeries of it are not.
-async fn check_valid_and_forged(bridge: &ServerHandle, own: &Signer, foreign: &Signer) {
-    let algorithm = format!("{:?}", own.algorithm);
-    let token = own.token("ada");
+async fn check_valid_and_forged(bridge: &ServerHandle, signer: &Signer, foreign: &Signer) {
+    let algorithm = format!("{:?}", signer.algorithm);
+    let token = signer.token("ada");
     assert_accepted(bridge, &algorithm, &token).await;
     assert_rejected(
         bridge,
@@ -61,14 +61,14 @@ async fn check_valid_and_forged(bridge: &ServerHandle, own: &Signer, foreign: &S
     .await;
     assert_rejected(
         bridge,
-        &format!("{algorithm} promoted"),
+        &format!("{algorithm} other claims"),
         &with_other_claims(&token),
     )
     .await;
     let unsigned = token.rsplit_once('.').unwrap().0;
     assert_rejected(bridge, "unsigned", &format!("{unsigned}.")).await;
     assert_rejected(bridge, "two parts", unsigned).await;
-    let foreign = foreign.sign_with_header(&own.header(), &claims("ada", ALL_SCOPES, 600.0));
+    let foreign = foreign.sign_with_header(&signer.header(), &claims("ada", ALL_SCOPES, 600.0));
     assert_rejected(bridge, &format!("{algorithm} of another key"), &foreign).await;
 }
 
@@ -79,34 +79,34 @@ async fn every_algorithm_is_verified_with_jwk_set_and_pem_keys() {
         Signer::es256(Some("ec")),
         Signer::eddsa(Some("ed")),
     ];
-    let own = Signer::all_asymmetric();
-    let set = jwk_set(&own.each_ref().map(Signer::jwk));
+    let signer = Signer::all_asymmetric();
+    let set = jwk_set(&signer.each_ref().map(Signer::jwk));
     let (config, _file) = config_with_key_file(&set.to_string());
     let bridge = start_bridge_with(config).await;
-    for (own, foreign) in own.iter().zip(&foreign) {
-        check_valid_and_forged(&bridge, own, foreign).await;
+    for (signer, foreign) in signer.iter().zip(&foreign) {
+        check_valid_and_forged(&bridge, signer, foreign).await;
     }
-    for (own, foreign) in own.iter().zip(&foreign) {
-        let (config, _file) = config_with_key_file(&own.pem);
+    for (signer, foreign) in signer.iter().zip(&foreign) {
+        let (config, _file) = config_with_key_file(&signer.pem);
         let bridge = start_bridge_with(config).await;
-        check_valid_and_forged(&bridge, own, foreign).await;
+        check_valid_and_forged(&bridge, signer, foreign).await;
     }
 }
 
 #[tokio::test]
 async fn jwt_secret_accepts_only_hs256() {
     let bridge = start_bridge_with(config_with_secret()).await;
-    let own = Signer::hs256();
-    let token = own.token("ada");
+    let signer = Signer::hs256();
+    let token = signer.token("ada");
     assert_accepted(&bridge, "HS256", &token).await;
     assert_rejected(&bridge, "damaged", &with_damaged_signature(&token)).await;
-    assert_rejected(&bridge, "promoted", &with_other_claims(&token)).await;
+    assert_rejected(&bridge, "other claims", &with_other_claims(&token)).await;
     for algorithm in [
         jsonwebtoken::Algorithm::HS384,
         jsonwebtoken::Algorithm::HS512,
     ] {
         let header = jsonwebtoken::Header::new(algorithm);
-        let token = own.sign_with_header(&header, &claims("ada", ALL_SCOPES, 600.0));
+        let token = signer.sign_with_header(&header, &claims("ada", ALL_SCOPES, 600.0));
         assert_rejected(&bridge, "a longer hash", &token).await;
     }
 }
@@ -115,19 +115,19 @@ async fn jwt_secret_accepts_only_hs256() {
 #[tokio::test]
 async fn a_public_key_is_never_used_as_an_hmac_secret() {
     let keys = Signer::all_asymmetric();
-    for own in &keys {
-        let (config, _file) = config_with_key_file(&jwk_set(&[own.jwk()]).to_string());
+    for signer in &keys {
+        let (config, _file) = config_with_key_file(&jwk_set(&[signer.jwk()]).to_string());
         let bridge = start_bridge_with(config).await;
-        let jwk = own.jwk();
+        let jwk = signer.jwk();
         let secrets = [
-            own.pem.clone(),
-            own.pem.trim_end().to_owned(),
+            signer.pem.clone(),
+            signer.pem.trim_end().to_owned(),
             jwk.to_string(),
             jwk["n"].as_str().or(jwk["x"].as_str()).unwrap().to_owned(),
         ];
         for secret in secrets {
             let key = jsonwebtoken::EncodingKey::from_secret(secret.as_bytes());
-            for kid in [own.kid, None] {
+            for kid in [signer.kid, None] {
                 let header = jsonwebtoken::Header {
                     kid: kid.map(str::to_owned),
                     ..jsonwebtoken::Header::default()
@@ -142,8 +142,8 @@ async fn a_public_key_is_never_used_as_an_hmac_secret() {
 
 #[tokio::test]
 async fn unsigned_tokens_and_unknown_critical_headers_are_rejected() {
-    let own = Signer::es256(Some("ec"));
-    let (config, _file) = config_with_key_file(&jwk_set(&[own.jwk()]).to_string());
+    let signer = Signer::es256(Some("ec"));
+    let (config, _file) = config_with_key_file(&jwk_set(&[signer.jwk()]).to_string());
     let bridge = start_bridge_with(config).await;
     let claims = claims("ada", ALL_SCOPES, 600.0);
     for header in [
@@ -162,21 +162,21 @@ async fn unsigned_tokens_and_unknown_critical_headers_are_rejected() {
     }
     let algorithms = ["RS256", "EdDSA", "PS256", "ES384"];
     for algorithm in algorithms {
-        let valid = own.sign(&claims);
+        let valid = signer.sign(&claims);
         let signature = valid.rsplit_once('.').unwrap().1;
         let header = json!({ "alg": algorithm, "kid": "ec" });
         assert_rejected(&bridge, algorithm, &join_token(&header, &claims, signature)).await;
     }
     let critical = jsonwebtoken::Header {
         crit: Some(vec!["exp".to_owned()]),
-        ..own.header()
+        ..signer.header()
     };
-    let token = own.sign_with_header(&critical, &claims);
+    let token = signer.sign_with_header(&critical, &claims);
     let (status, _, challenge) = get_tools(&bridge.url(), &token).await;
     assert!(status == 401 && challenge.contains("crit"), "{challenge}");
     // A key in the header of a token is ignored.
     let other_signer = Signer::es256(None);
-    let mut header = own.header();
+    let mut header = signer.header();
     header.jwk = serde_json::from_value(other_signer.jwk()).ok();
     let token = other_signer.sign_with_header(&header, &claims);
     assert_rejected(&bridge, "a key in the header", &token).await;
@@ -185,7 +185,7 @@ async fn unsigned_tokens_and_unknown_critical_headers_are_rejected() {
 #[tokio::test]
 async fn missing_or_wrong_claims_are_named_in_the_challenge() {
     let bridge = start_bridge_with(config_with_secret()).await;
-    let own = Signer::hs256();
+    let signer = Signer::hs256();
     for (claim, value, word) in [
         ("iss", json!("https://else.test"), "iss"),
         ("aud", json!("https://else.test"), "aud"),
@@ -195,7 +195,7 @@ async fn missing_or_wrong_claims_are_named_in_the_challenge() {
     ] {
         let mut claims = claims("ada", ALL_SCOPES, 600.0);
         claims[claim] = value;
-        let (status, code, challenge) = get_tools(&bridge.url(), &own.sign(&claims)).await;
+        let (status, code, challenge) = get_tools(&bridge.url(), &signer.sign(&claims)).await;
         assert_eq!(
             (status, code.as_str()),
             (401, "InvalidAuthentication"),
@@ -203,7 +203,7 @@ async fn missing_or_wrong_claims_are_named_in_the_challenge() {
         );
         assert!(challenge.contains(word), "{claim}: {challenge}");
     }
-    let expired = own.sign(&claims("ada", ALL_SCOPES, -1.0));
+    let expired = signer.sign(&claims("ada", ALL_SCOPES, -1.0));
     let (status, code, challenge) = get_tools(&bridge.url(), &expired).await;
     assert_eq!((status, code.as_str()), (401, "TokenExpired"));
     assert!(

@@ -1,4 +1,4 @@
-//! MCP sessions and their streams of events.
+//! MCP sessions and their event streams.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ async fn listen(bridge: &ServerHandle, session: Option<&str>) -> EventStream {
 
 #[tokio::test]
 async fn a_missing_or_unknown_session_id_is_one_32600_event() {
-    let bridge = start_bridge_with(compat()).await;
+    let bridge = start_bridge_with(compat_config()).await;
     let missing = "Mcp-Session-Id header required for SSE stream";
     for (id, message) in [(None, missing), (Some("unknown"), "MCP session not found")] {
         let mut events = listen(&bridge, id).await;
@@ -24,14 +24,14 @@ async fn a_missing_or_unknown_session_id_is_one_32600_event() {
             "error": { "code": -32600, "message": message } });
         assert_eq!(events.next().await, Some(expected));
         assert_eq!(events.next().await, None);
-        assert_eq!(events.last_id, None, "bare events");
+        assert_eq!(events.last_id, None, "the events have no ids");
     }
 }
 
 #[tokio::test]
 async fn each_registered_tool_and_closed_page_sends_one_list_changed() {
-    let bridge = start_bridge_with(compat()).await;
-    let session = initialized(&bridge).await;
+    let bridge = start_bridge_with(compat_config()).await;
+    let session = open_session(&bridge).await;
     let mut events = listen(&bridge, Some(&session)).await;
     let mut page = CompatPage::connect(&bridge, "s").await;
     for name in ["t", "u", "t", "t"] {
@@ -52,23 +52,23 @@ async fn each_registered_tool_and_closed_page_sends_one_list_changed() {
     for _ in 0..6 {
         assert_eq!(events.next().await.as_ref(), Some(&expected));
     }
-    // Nothing was told twice: the end of the stream comes next.
-    let ended = with_session(&bridge, Method::DELETE, &session).await;
-    assert_eq!(ended.status(), 200);
+    // There is no further notification: the next thing is the end of the stream.
+    let deleted = send_with_session(&bridge, Method::DELETE, &session).await;
+    assert_eq!(deleted.status(), 200);
     assert_eq!(events.next().await, None);
 }
 
 #[tokio::test]
 async fn a_newer_stream_replaces_the_older_one_of_its_session() {
-    let bridge = start_bridge_with(compat()).await;
-    let session = initialized(&bridge).await;
+    let bridge = start_bridge_with(compat_config()).await;
+    let session = open_session(&bridge).await;
     let mut older = listen(&bridge, Some(&session)).await;
     let mut newer = listen(&bridge, Some(&session)).await;
     assert_eq!(older.next().await, None);
     let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    let told = newer.next().await.unwrap();
-    assert_eq!(told["method"], "notifications/tools/list_changed");
+    let notification = newer.next().await.unwrap();
+    assert_eq!(notification["method"], "notifications/tools/list_changed");
 }
 
 #[tokio::test]
@@ -76,23 +76,23 @@ async fn an_idle_session_expires_and_frees_its_slot() {
     let config = Config {
         mcp_session_idle: Duration::from_millis(50),
         max_mcp_sessions: 1,
-        ..compat()
+        ..compat_config()
     };
     let bridge = start_bridge_with(config).await;
-    let session = initialized(&bridge).await;
-    let again = async {
+    let session = open_session(&bridge).await;
+    let initialize = async {
         loop {
-            // One of the same token would make room.
+            // A request with the same token would evict the idle session.
             let request = http_request(&bridge, Method::POST, "/").bearer_auth("another-token");
             let response = send(request.json(&message(1, "initialize"))).await;
             if response.headers().contains_key("mcp-session-id") {
                 return;
             }
-            let answer = json_of(response).await;
+            let answer = json_body(response).await;
             assert_eq!(answer["error"]["message"], "SessionLimitExceeded");
         }
     };
-    with_deadline("place of the idle session", again).await;
+    with_deadline("slot of the idle session", initialize).await;
     let request = http_request(&bridge, Method::POST, "/").bearer_auth(TOKEN);
     let request = request.header("mcp-session-id", session);
     let response = send(request.json(&message(1, "tools/list"))).await;
@@ -103,29 +103,29 @@ async fn an_idle_session_expires_and_frees_its_slot() {
 async fn an_idle_session_is_evicted_and_one_with_a_stream_is_not() {
     let config = Config {
         max_clients: 1,
-        ..compat()
+        ..compat_config()
     };
     let bridge = start_bridge_with(config).await;
-    let idle = initialized(&bridge).await;
-    let session = initialized(&bridge).await;
+    let idle = open_session(&bridge).await;
+    let session = open_session(&bridge).await;
     let request = http_request(&bridge, Method::POST, "/").bearer_auth(TOKEN);
     let request = request
         .header("mcp-session-id", idle)
         .json(&message(1, "tools/list"));
     assert_eq!(send(request).await.status(), 404);
     let _stream = listen(&bridge, Some(&session)).await;
-    let answer = json_of(post(&bridge, &message(2, "initialize")).await).await;
+    let answer = json_body(post(&bridge, &message(2, "initialize")).await).await;
     let expected = json!({ "code": -32600, "message": "SessionLimitExceeded" });
     assert_eq!(answer["error"], expected);
-    let ended = with_session(&bridge, Method::DELETE, &session).await;
-    assert_eq!(ended.status(), 200);
-    initialized(&bridge).await;
+    let deleted = send_with_session(&bridge, Method::DELETE, &session).await;
+    assert_eq!(deleted.status(), 200);
+    open_session(&bridge).await;
 }
 
 #[tokio::test]
 async fn a_session_is_deleted_with_its_own_token_or_none_but_not_another() {
-    let bridge = start_bridge_with(compat()).await;
-    let session = initialized(&bridge).await;
+    let bridge = start_bridge_with(compat_config()).await;
+    let session = open_session(&bridge).await;
     let request = http_request(&bridge, Method::DELETE, "/").bearer_auth("another-token");
     let response = send(request.header("mcp-session-id", &session)).await;
     assert_eq!(response.status(), 404);
@@ -134,6 +134,6 @@ async fn a_session_is_deleted_with_its_own_token_or_none_but_not_another() {
     assert_eq!(
         response.status(),
         200,
-        "on loopback the id is secret enough"
+        "on loopback the session id is enough"
     );
 }

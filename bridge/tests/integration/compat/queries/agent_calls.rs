@@ -1,80 +1,89 @@
-//! What the agent of a v1 page may call, and with what it shows who it is.
+//! Calls of the agent of a mcp-web 0.1 page, and how it authenticates.
+
+use reqwest::Method;
 
 use super::*;
 
-/// A message of an agent: no token, the query in `_meta`.
-pub(super) async fn mcp(
+/// Sends a request like an agent of mcp-web 0.1, with the query in `_meta` instead of a token.
+pub(super) async fn request_as_agent(
     bridge: &ServerHandle,
     uuid: &str,
     method: &str,
     mut params: Value,
 ) -> Value {
     params["_meta"] = json!({ "queryId": uuid });
-    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-    let response = send(http_request(bridge, reqwest::Method::POST, "/").json(&message)).await;
+    let request = http_request(bridge, Method::POST, "/");
+    let response = send(request.json(&rpc_request(1, method, params))).await;
     assert_eq!(response.status(), 200);
     response.json().await.unwrap()
 }
 
-pub(super) async fn call(bridge: &ServerHandle, uuid: &str, tool: &str, arguments: Value) -> Value {
+pub(super) async fn call_tool(
+    bridge: &ServerHandle,
+    uuid: &str,
+    tool: &str,
+    arguments: Value,
+) -> Value {
     let params = json!({ "name": tool, "arguments": arguments });
-    mcp(bridge, uuid, "tools/call", params).await["result"].take()
+    request_as_agent(bridge, uuid, "tools/call", params).await["result"].take()
 }
 
 #[tokio::test]
 async fn a_restricted_query_may_call_only_its_tools() {
     let restricted = |tools: Value| json!({ "tools": tools, "restrictTools": true });
-    let (bridge, mut agent, mut page, _query) = at_work(restricted(json!([{ "name": "t" }]))).await;
-    for refused in ["answer", "list_sessions", "none"] {
-        let result = call(&bridge, UUID, refused, json!({})).await;
-        assert_eq!(result["isError"], true, "{refused}");
+    let (bridge, mut agent, mut page, _query) =
+        start_query(restricted(json!([{ "name": "t" }]))).await;
+    for forbidden in ["answer", "list_sessions", "none"] {
+        let result = call_tool(&bridge, UUID, forbidden, json!({})).await;
+        assert_eq!(result["isError"], true, "{forbidden}");
         let text = parse_text(&result);
         assert_eq!(text["error"], "ToolNotAllowed");
         assert_eq!(text["allowed_tools"], json!(["t"]));
         assert!(text["details"].is_string());
     }
     let (result, ()) = tokio::join!(
-        call(&bridge, UUID, "t", json!({ "n": 1 })),
+        call_tool(&bridge, UUID, "t", json!({ "n": 1 })),
         page.echo_call()
     );
     assert!(result.get("isError").is_none(), "{result}");
 
-    let nothing = uuid(2);
-    ask(&mut agent, &mut page, &nothing, restricted(json!([]))).await;
-    for refused in ["t", "list_sessions"] {
-        let result = call(&bridge, &nothing, refused, json!({})).await;
+    let without_tools = uuid(2);
+    send_query(&mut agent, &mut page, &without_tools, restricted(json!([]))).await;
+    for forbidden in ["t", "list_sessions"] {
+        let result = call_tool(&bridge, &without_tools, forbidden, json!({})).await;
         assert_eq!(parse_text(&result)["error"], "ToolNotAllowed");
     }
-    // Without `tools`, or without the word, all are allowed.
-    for (number, more) in [
+    // Without `tools` or without `restrictTools`, every tool is allowed.
+    for (number, members) in [
         (3, json!({ "restrictTools": true })),
         (4, json!({ "tools": [{ "name": "answer" }] })),
     ] {
         let uuid = uuid(number);
-        ask(&mut agent, &mut page, &uuid, more).await;
-        let (result, ()) = tokio::join!(call(&bridge, &uuid, "t", json!({})), page.echo_call());
+        send_query(&mut agent, &mut page, &uuid, members).await;
+        let (result, ()) =
+            tokio::join!(call_tool(&bridge, &uuid, "t", json!({})), page.echo_call());
         assert!(result.get("isError").is_none(), "{result}");
-        let result = call(&bridge, &uuid, "list_sessions", json!({})).await;
+        let result = call_tool(&bridge, &uuid, "list_sessions", json!({})).await;
         assert_eq!(parse_text(&result)["sessions"].as_array().unwrap().len(), 1);
     }
 }
 
 #[tokio::test]
 async fn tool_calls_are_reported_in_completion_order_with_raw_results() {
-    let (bridge, _agent, mut page, query) = at_work(json!({})).await;
-    let first = call(&bridge, UUID, "t", json!({ "n": 1 }));
-    let second = call(&bridge, UUID, "t", json!({ "n": 2 }));
-    let answers = async {
-        let (one, two) = (page.recv_call().await, page.recv_call().await);
-        assert_eq!(one["queryId"], UUID);
-        let mut both = [one, two];
-        both.sort_by_key(|call| call["toolInput"]["n"].as_i64());
-        page.respond(&both[1], json!({ "_meta": { "z": 1 }, "rows": [1.5] }))
+    let (bridge, _agent, mut page, query) = start_query(json!({})).await;
+    let first = call_tool(&bridge, UUID, "t", json!({ "n": 1 }));
+    let second = call_tool(&bridge, UUID, "t", json!({ "n": 2 }));
+    let handler = async {
+        let (first_call, second_call) = (page.recv_call().await, page.recv_call().await);
+        assert_eq!(first_call["queryId"], UUID);
+        let mut calls = [first_call, second_call];
+        calls.sort_by_key(|call| call["toolInput"]["n"].as_i64());
+        page.respond(&calls[1], json!({ "_meta": { "z": 1 }, "rows": [1.5] }))
             .await;
-        page.respond(&both[0], json!({ "error": "no", "more": true }))
+        page.respond(&calls[0], json!({ "error": "no", "more": true }))
             .await;
     };
-    tokio::join!(first, second, answers);
+    tokio::join!(first, second, handler);
     query
         .report_ok(&bridge, "complete", json!({ "message": "done" }))
         .await;
@@ -82,32 +91,32 @@ async fn tool_calls_are_reported_in_completion_order_with_raw_results() {
         { "tool": "t", "arguments": { "n": 2 }, "result": { "_meta": { "z": 1 }, "rows": [1.5] } },
         { "tool": "t", "arguments": { "n": 1 }, "result": { "error": "no", "more": true } },
     ]);
-    assert_eq!(page.recv().await, complete(UUID, "done", calls));
+    assert_eq!(page.recv().await, query_complete(UUID, "done", calls));
 }
 
 #[tokio::test]
 async fn a_successful_response_tool_call_completes_the_query() {
     let (bridge, _agent, mut page, _query) =
-        at_work(json!({ "responseTool": { "name": "answer" } })).await;
-    // A failure of it does not.
-    let failing = call(&bridge, UUID, "answer", json!({ "n": 1 }));
-    let (failed, ()) = tokio::join!(failing, async {
+        start_query(json!({ "responseTool": { "name": "answer" } })).await;
+    // A failed call of the response tool does not complete it.
+    let call = call_tool(&bridge, UUID, "answer", json!({ "n": 1 }));
+    let (failed, ()) = tokio::join!(call, async {
         let call = page.recv_call().await;
         page.respond(&call, json!({ "error": "not yet" })).await;
     });
     assert_eq!(failed["isError"], true);
-    let answering = call(&bridge, UUID, "answer", json!({ "n": 2 }));
-    let (answer, heard) = tokio::join!(answering, async {
+    let call = call_tool(&bridge, UUID, "answer", json!({ "n": 2 }));
+    let (answer, complete) = tokio::join!(call, async {
         page.echo_call().await;
         page.recv().await
     });
     assert_eq!(parse_text(&answer), json!({ "n": 2 }));
-    assert_eq!(heard["type"], "query_complete");
-    assert!(heard.get("message").is_none(), "{heard}");
-    assert_eq!(heard["toolCalls"].as_array().unwrap().len(), 2);
-    assert_eq!(heard["toolCalls"][1]["result"], json!({ "n": 2 }));
+    assert_eq!(complete["type"], "query_complete");
+    assert!(complete.get("message").is_none(), "{complete}");
+    assert_eq!(complete["toolCalls"].as_array().unwrap().len(), 2);
+    assert_eq!(complete["toolCalls"][1]["result"], json!({ "n": 2 }));
     // No tool runs afterwards.
-    let late = mcp(
+    let late = request_as_agent(
         &bridge,
         UUID,
         "tools/call",
@@ -119,40 +128,40 @@ async fn a_successful_response_tool_call_completes_the_query() {
 
 #[tokio::test]
 async fn the_query_id_replaces_the_token_and_reaches_only_its_page() {
-    let (bridge, _agent, _page, _query) = at_work(json!({})).await;
+    let (bridge, _agent, _page, _query) = start_query(json!({})).await;
     let mut other = CompatPage::connect(&bridge, "other").await;
     other.register_tool(tool("elsewhere")).await;
     other.wait_for_tool(&bridge, "elsewhere").await;
-    let listed = mcp(&bridge, UUID, "tools/list", json!({})).await;
+    let listed = request_as_agent(&bridge, UUID, "tools/list", json!({})).await;
     let tools = listed["result"]["tools"].as_array().unwrap().clone();
     let names: Vec<_> = tools.iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["list_sessions", "t", "answer"]);
-    // One page: nothing to choose.
+    // `session_id` is not required, because there is only one page.
     assert_eq!(tools[1]["inputSchema"]["required"], json!([]));
-    let result = call(&bridge, UUID, "elsewhere", json!({})).await;
+    let result = call_tool(&bridge, UUID, "elsewhere", json!({})).await;
     assert_eq!(parse_text(&result)["error"], "ToolNotFound");
-    let opened = mcp(&bridge, UUID, "initialize", json!({})).await;
-    assert_eq!(opened["result"]["protocolVersion"], "2024-11-05");
+    let initialized = request_as_agent(&bridge, UUID, "initialize", json!({})).await;
+    assert_eq!(initialized["result"]["protocolVersion"], "2024-11-05");
 }
 
 #[tokio::test]
 async fn unknown_queries_and_queries_of_closed_pages_are_rejected() {
-    let (bridge, _agent, page, query) = at_work(json!({})).await;
+    let (bridge, _agent, page, query) = start_query(json!({})).await;
     for unknown in ["unknown", &*uuid(7)] {
-        let refused = mcp(&bridge, unknown, "tools/list", json!({})).await;
-        assert_eq!(refused["error"]["code"], -32600);
-        assert_eq!(refused["error"]["message"], "QueryNotFound");
+        let rejected = request_as_agent(&bridge, unknown, "tools/list", json!({})).await;
+        assert_eq!(rejected["error"]["code"], -32600);
+        assert_eq!(rejected["error"]["message"], "QueryNotFound");
     }
     page.close().await;
-    let gone = async {
+    let rejection = async {
         loop {
-            let refused = mcp(&bridge, UUID, "tools/list", json!({})).await;
-            if let Some(error) = refused.get("error") {
+            let rejected = request_as_agent(&bridge, UUID, "tools/list", json!({})).await;
+            if let Some(error) = rejected.get("error") {
                 return error.clone();
             }
         }
     };
-    let error = crate::kit::with_deadline("end of the page", gone).await;
+    let error = with_deadline("end of the page", rejection).await;
     assert_eq!(error["code"], -32600);
     assert_eq!(error["message"], "InvalidSession");
     let not_found = (404, json!({ "error": "QueryNotFound" }));
@@ -171,21 +180,19 @@ async fn without_compat_the_agent_needs_its_query_token() {
         ..agent.config()
     };
     let bridge = start_bridge_with(config).await;
-    let mut page = page_of(&bridge, "asks").await;
-    let query = ask(&mut agent, &mut page, UUID, json!({})).await;
+    let mut page = connect_page(&bridge, "asks").await;
+    let query = send_query(&mut agent, &mut page, UUID, json!({})).await;
     let body = json!({ "message": "done" });
     let without = send_for_json(report_request(&bridge, UUID, "complete").json(&body)).await;
     assert_eq!(
         (without.0, &without.1["error"]),
         (401, &json!("MissingAuthentication"))
     );
-    let tools = http_request(&bridge, reqwest::Method::GET, "/tools");
-    let tools = send_for_json(tools.bearer_auth(query.token.as_ref().unwrap()))
-        .await
-        .1;
+    let token = query.token.as_deref().unwrap();
+    let tools = get_json_as(&bridge, token, "/tools").await;
     assert_eq!(tools["tools"].as_array().unwrap().len(), 2);
     query.report_ok(&bridge, "complete", body).await;
-    assert_eq!(page.recv().await, complete(UUID, "done", json!([])));
+    assert_eq!(page.recv().await, query_complete(UUID, "done", json!([])));
 }
 
 #[tokio::test]
@@ -193,26 +200,26 @@ async fn an_mcp_session_opened_with_a_query_token_ends_with_the_query() {
     let mut agent = MockAgent::start().await;
     let config = Config {
         allowed_hosts: vec!["loopback".to_owned(), "bridge.example.com".to_owned()],
-        ..compat(&agent)
+        ..agent_config(&agent)
     };
     let bridge = start_bridge_with(config).await;
-    let mut page = page_of(&bridge, "asks").await;
-    let query = ask(&mut agent, &mut page, UUID, json!({})).await;
+    let mut page = connect_page(&bridge, "asks").await;
+    let query = send_query(&mut agent, &mut page, UUID, json!({})).await;
     let token = query.token.clone().unwrap();
     let authorized = |method, token: &str| http_request(&bridge, method, "/").bearer_auth(token);
     let message = |method: &str| json!({ "jsonrpc": "2.0", "id": 1, "method": method });
-    let opened = authorized(reqwest::Method::POST, &token).json(&message("initialize"));
-    let session = send(opened).await.headers()["mcp-session-id"].clone();
-    let stream = authorized(reqwest::Method::GET, &token)
+    let initialize = authorized(Method::POST, &token).json(&message("initialize"));
+    let session = send(initialize).await.headers()["mcp-session-id"].clone();
+    let stream = authorized(Method::GET, &token)
         .header("accept", "text/event-stream")
         .header("mcp-session-id", &session);
     let mut stream = send(stream).await;
     query
         .report_ok(&bridge, "complete", json!({ "message": "done" }))
         .await;
-    let ended = with_deadline("end of the stream", stream.chunk()).await;
-    assert_eq!(ended.unwrap(), None);
-    let list = authorized(reqwest::Method::POST, TOKEN)
+    let end = with_deadline("end of the stream", stream.chunk()).await;
+    assert_eq!(end.unwrap(), None);
+    let list = authorized(Method::POST, TOKEN)
         .header("mcp-session-id", &session)
         .json(&message("tools/list"));
     assert_eq!(send(list).await.status(), 404);

@@ -1,22 +1,22 @@
-//! What the agent of a v1 page reports.
+//! Reports of the agent of a mcp-web 0.1 page.
 
 use super::*;
 
 #[tokio::test]
 async fn completing_a_query_that_requires_a_response_tool_is_400_and_fails_it() {
     let (bridge, _agent, mut page, query) =
-        at_work(json!({ "responseTool": { "name": "answer" } })).await;
+        start_query(json!({ "responseTool": { "name": "answer" } })).await;
     let (status, body) = query
         .report(&bridge, "complete", json!({ "message": "42" }))
         .await;
-    let why = "Query specified responseTool 'answer' but agent called queryComplete() instead";
-    assert_eq!((status, body), (400, json!({ "error": why })));
-    assert_eq!(page.recv().await, failure(UUID, why));
+    let error = "Query specified responseTool 'answer' but agent called queryComplete() instead";
+    assert_eq!((status, body), (400, json!({ "error": error })));
+    assert_eq!(page.recv().await, query_failure(UUID, error));
 }
 
 #[tokio::test]
 async fn an_invalid_report_body_is_400_before_the_query_is_looked_up() {
-    let (bridge, _agent, mut page, query) = at_work(json!({})).await;
+    let (bridge, _agent, mut page, query) = start_query(json!({})).await;
     let invalid = (400, json!({ "error": "Invalid request body" }));
     let bodies = [
         "",
@@ -27,20 +27,20 @@ async fn an_invalid_report_body_is_400_before_the_query_is_looked_up() {
         "{}",
         r#"{"message":1,"error":null}"#,
     ];
-    for what in ["progress", "complete", "fail"] {
+    for report_kind in ["progress", "complete", "fail"] {
         for (body, uuid) in bodies
             .iter()
             .flat_map(|body| [(body, UUID), (body, "unknown")])
         {
-            let report = report_request(&bridge, uuid, what).body(*body);
-            assert_eq!(send_for_json(report).await, invalid, "{what} {body}");
+            let report = report_request(&bridge, uuid, report_kind).body(*body);
+            assert_eq!(send_for_json(report).await, invalid, "{report_kind} {body}");
         }
     }
     for body in ["{", "[]", r#"{"reason":1}"#] {
         let report = report_request(&bridge, UUID, "cancel").body(body);
         assert_eq!(send_for_json(report).await, invalid, "cancel {body}");
     }
-    // None of it ended the query; `cancel` may have no body.
+    // The query is still running, and `cancel` needs no body.
     query
         .report_ok(&bridge, "progress", json!({ "message": "on" }))
         .await;
@@ -55,13 +55,13 @@ async fn an_invalid_report_body_is_400_before_the_query_is_looked_up() {
 
 #[tokio::test]
 async fn fail_and_cancel_reports_carry_their_reason() {
-    let (bridge, mut agent, mut page, query) = at_work(json!({})).await;
+    let (bridge, mut agent, mut page, query) = start_query(json!({})).await;
     query
         .report_ok(&bridge, "fail", json!({ "error": "no model" }))
         .await;
-    assert_eq!(page.recv().await, failure(UUID, "no model"));
+    assert_eq!(page.recv().await, query_failure(UUID, "no model"));
     let second = uuid(2);
-    let query = ask(&mut agent, &mut page, &second, json!({})).await;
+    let query = send_query(&mut agent, &mut page, &second, json!({})).await;
     query
         .report_ok(&bridge, "cancel", json!({ "reason": "enough" }))
         .await;
@@ -71,44 +71,44 @@ async fn fail_and_cancel_reports_carry_their_reason() {
 
 #[tokio::test]
 async fn reports_on_finished_unknown_and_foreign_queries_are_404() {
-    let (bridge, _agent, mut page, query) = at_work(json!({})).await;
+    let (bridge, _agent, mut page, query) = start_query(json!({})).await;
     let not_found = (404, json!({ "error": "QueryNotFound" }));
     let body = json!({ "message": "m", "error": "e" });
-    for what in ["progress", "complete", "fail", "cancel"] {
+    for report_kind in ["progress", "complete", "fail", "cancel"] {
         for unknown in ["unknown", &*uuid(7)] {
-            let report = report_request(&bridge, unknown, what).json(&body);
-            assert_eq!(send_for_json(report).await, not_found, "{what}");
+            let report = report_request(&bridge, unknown, report_kind).json(&body);
+            assert_eq!(send_for_json(report).await, not_found, "{report_kind}");
         }
-        let foreign = report_request(&bridge, UUID, what).json(&body);
-        let foreign = foreign.bearer_auth("token-of-another-page-0123456789");
-        assert_eq!(send_for_json(foreign).await, not_found, "{what}");
+        let foreign = report_request(&bridge, UUID, report_kind).json(&body);
+        let foreign = foreign.bearer_auth(OTHER_TOKEN);
+        assert_eq!(send_for_json(foreign).await, not_found, "{report_kind}");
     }
-    // The token of the page itself may come along.
+    // The token of the page is accepted.
     let own = report_request(&bridge, UUID, "complete")
         .json(&body)
         .bearer_auth(TOKEN);
     assert_eq!(send_for_json(own).await.0, 200);
     assert_eq!(page.recv().await["type"], "query_complete");
-    for what in ["progress", "complete", "fail", "cancel"] {
+    for report_kind in ["progress", "complete", "fail", "cancel"] {
         assert_eq!(
-            query.report(&bridge, what, body.clone()).await,
+            query.report(&bridge, report_kind, body.clone()).await,
             not_found,
-            "{what}"
+            "{report_kind}"
         );
     }
 }
 
 #[tokio::test]
 async fn incomplete_query_messages_are_ignored() {
-    let (bridge, _agent, mut page, query) = at_work(json!({})).await;
-    for broken in [
+    let (bridge, _agent, mut page, query) = start_query(json!({})).await;
+    for incomplete in [
         json!({ "type": "query_cancel" }),
         json!({ "type": "query" }),
         json!({ "type": "query", "uuid": uuid(2) }),
         json!({ "type": "query_cancel", "uuid": uuid(3) }),
         json!({ "type": "query_cancel", "uuid": null }),
     ] {
-        page.send(broken).await;
+        page.send(incomplete).await;
     }
     query
         .report_ok(&bridge, "progress", json!({ "message": "on" }))
@@ -119,9 +119,9 @@ async fn incomplete_query_messages_are_ignored() {
 #[tokio::test]
 async fn streamed_progress_is_sent_as_text_and_closing_the_page_ends_the_stream() {
     let mut agent = MockAgent::start().await;
-    let bridge = start_bridge_with(compat(&agent)).await;
-    let mut page = page_of(&bridge, "asks").await;
-    page.send(query(UUID, json!({}))).await;
+    let bridge = start_bridge_with(agent_config(&agent)).await;
+    let mut page = connect_page(&bridge, "asks").await;
+    page.send(query_message(UUID, json!({}))).await;
     let events = agent.next_request().await.respond_with_stream().await;
     assert_eq!(page.recv().await["type"], "query_accepted");
     for content in [
