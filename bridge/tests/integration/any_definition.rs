@@ -1,5 +1,5 @@
-//! Strategies for values and definitions that a page could register, for property tests. The unit tests
-//! of the bridge include this file, too.
+//! Strategies for values and definitions that a page could register, for property tests. The unit
+//! tests of the bridge include this file, too.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,5 +1,5 @@
-//! Long calls: timeouts of tools, keep-alive progress, and calls that continue in the background while
-//! the client has a handle for their result.
+//! Long calls: timeouts of tools, keep-alive progress, and calls that continue in the background
+//! while the client has a handle for their result.
 
 use std::time::Duration;
 
@@ -123,8 +123,7 @@ async fn keepalive_progress_is_sent_and_progress_is_monotonic() {
         ..test_config()
     })
     .await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let params = json!({ "name": "echo", "arguments": {}, "_meta": { "progressToken": "t" } });
     let events = client.request_stream(7, "tools/call", params);
     let (mut events, call) = tokio::join!(events, page.recv_call());
@@ -197,7 +196,8 @@ async fn a_long_call_returns_a_handle_and_get_result_its_result() {
     }
 }
 
-/// A strict client rejects a success without the structured content that the output schema requires.
+/// A strict client rejects a success without the structured content that the output schema
+/// requires.
 #[tokio::test]
 async fn a_background_call_with_an_output_schema_fails_first_and_is_validated_later() {
     let bridge = start_bridge_with(impatient_client(Results::default())).await;
@@ -228,8 +228,7 @@ async fn a_background_call_with_an_output_schema_fails_first_and_is_validated_la
 #[tokio::test]
 async fn a_background_call_ends_with_its_page_or_on_cancel() {
     let bridge = start_bridge_with(impatient_client(Results::default())).await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let (handle, _) = start_background_call(&client, &mut page, "echo").await;
     let cancel = json!({ "handle": handle, "cancel": true });
     let result = client.get_result(cancel.clone()).await;
@@ -291,8 +290,7 @@ async fn a_handle_is_valid_only_for_its_token_and_until_result_ttl() {
         ..Results::default()
     };
     let bridge = start_bridge_with(impatient_client(results)).await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let stranger = McpClient::connect(&bridge, OTHER_TOKEN).await;
     let (handle, call) = start_background_call(&client, &mut page, "echo").await;
     for cancel in [false, true] {
@@ -326,8 +324,7 @@ async fn max_kept_results_limits_background_calls_and_the_next_call_waits() {
         ..Results::default()
     };
     let bridge = start_bridge_with(impatient_client(results)).await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let (first, first_call) = start_background_call(&client, &mut page, "echo").await;
     // A second client, because one MCP session cannot have two requests with the same id.
     let other = McpClient::connect(&bridge, TOKEN).await;
@@ -375,8 +372,7 @@ async fn get_result_arguments_are_validated() {
 #[tokio::test]
 async fn shutdown_cancels_background_calls() {
     let bridge = start_bridge_with(impatient_client(Results::default())).await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let (_handle, _) = start_background_call(&client, &mut page, "echo").await;
     let (cancel, ()) = with_deadline("shutdown", async {
         tokio::join!(page.recv_call_cancel(), bridge.shutdown())

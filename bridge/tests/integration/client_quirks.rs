@@ -1,5 +1,5 @@
-//! Behaviour of existing MCP clients that the bridge must support. `e2e/tests/clients` runs the clients
-//! themselves.
+//! Behaviour of existing MCP clients that the bridge must support. `e2e/tests/clients` runs the
+//! clients themselves.
 
 use bridge::{Config, ServerHandle};
 use serde_json::{Value, json};
@@ -29,7 +29,8 @@ async fn while_serving<T>(page: &mut Page, request: impl Future<Output = T>) -> 
     }
 }
 
-/// The results of a call with this `_meta` in both protocol eras, on the fast path and through rmcp.
+/// The results of a call with this `_meta` in both protocol eras, on the fast path and through
+/// rmcp.
 async fn call_on_every_path(bridge: &ServerHandle, page: &mut Page, meta: &Value) -> Vec<Value> {
     let plain = McpClient::connect(bridge, TOKEN).await;
     // rmcp serves clients with capabilities.
@@ -84,8 +85,8 @@ async fn a_bare_session_id_selects_the_page_it_names() {
 #[tokio::test]
 async fn calls_for_a_session_that_is_gone_or_unknown_run_nowhere_else() {
     let bridge = start_bridge().await;
-    let gone = Page::with_tools(&bridge, "gone", &[echo_tool()]).await;
-    gone.close().await;
+    let closed = Page::with_tools(&bridge, "gone", &[echo_tool()]).await;
+    closed.close().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     for meta in [
         json!({ "sessionId": "gone" }),
@@ -167,7 +168,8 @@ async fn only_2025_11_25_clients_receive_priming_events() {
             && event_field(event, "retry") == Some("3000")
             && event_field(event, "data") == Some("")
     };
-    // The response to `initialize` cannot be resumed, because the client learns the session from it.
+    // The response to `initialize` cannot be resumed, because the client learns the session from
+    // it.
     let count = events.iter().filter(is_priming_event).count();
     assert_eq!(count, 4, "{events:?}");
 }
@@ -274,8 +276,7 @@ async fn deleting_an_mcp_session_cancels_its_call_at_once() {
 #[tokio::test]
 async fn resuming_the_stream_of_a_cancelled_call_is_405() {
     let bridge = start_bridge().await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let events = client.request_stream(7, "tools/call", json!({ "name": "echo", "arguments": {} }));
     let (mut events, _call) = tokio::join!(events, page.recv_call());
     let first = events.first_event_id().await;

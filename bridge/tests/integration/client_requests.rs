@@ -1,13 +1,14 @@
-//! Requests of a handler to the client that called it, in the revisions before 2026-07-28: the server
-//! sends them on the event stream of the call. Progress and log messages arrive on the same stream.
+//! Requests of a handler to the client that called it, in the revisions before 2026-07-28: the
+//! server sends them on the event stream of the call. Progress and log messages arrive on the same
+//! stream.
 
 use bridge_protocol::ErrorCode;
 use serde_json::{Value, json};
 
 use crate::kit::*;
 
-/// A page with a call in flight, of a client with these capabilities: the page, the client, the event
-/// stream of the call, and the id of the call.
+/// A page with a call in flight, of a client with these capabilities: the page, the client, the
+/// event stream of the call, and the id of the call.
 async fn start_call(
     bridge: &bridge::ServerHandle,
     capabilities: Value,
@@ -123,7 +124,7 @@ async fn a_client_error_reaches_the_handler() {
     assert!(message.contains("the window is closed"), "{message}");
 }
 
-/// The page is told of the cancellation, and the slot of the call is free for the next one.
+/// The page receives the cancellation, and the slot of the call is free for the next one.
 #[tokio::test]
 async fn cancelling_a_call_with_a_pending_client_request_frees_its_slot() {
     let config = bridge::Config {
@@ -178,12 +179,12 @@ async fn progress_notifications_arrive_before_the_result() {
     assert_eq!(result_text(&events.next().await.unwrap()["result"]), "done");
 }
 
-/// Log messages arrive on the event stream of their call, and the response becomes a stream for them.
+/// Log messages arrive on the event stream of their call, and the response becomes a stream for
+/// them.
 #[tokio::test]
 async fn log_messages_are_filtered_by_the_level_the_client_set() {
     let bridge = start_bridge().await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let level = json!({ "level": "warning" });
     let set = client.request("logging/setLevel", level).await;
     assert_eq!(set["result"], json!({}));

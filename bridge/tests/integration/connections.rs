@@ -111,7 +111,7 @@ async fn a_request_head_over_the_limit_is_431() {
         "GET /healthz HTTP/1.1\r\nhost: localhost\r\nlarge: {}\r\n",
         "x".repeat(70_000)
     );
-    // The bridge does not read the whole head.
+    // The bridge does not read the complete head.
     let _ = socket.write_all(head.as_bytes()).await;
     let response = read_to_end(socket).await;
     assert!(response.starts_with("HTTP/1.1 431"), "{response}");

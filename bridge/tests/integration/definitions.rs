@@ -1,5 +1,5 @@
-//! Definitions, arguments and results pass through the bridge unchanged, and invalid definitions are
-//! rejected one by one.
+//! Definitions, arguments and results pass through the bridge unchanged, and invalid definitions
+//! are rejected one by one.
 
 use std::sync::Arc;
 
@@ -143,10 +143,10 @@ async fn an_invalid_definition_does_not_affect_the_others() {
     definitions.insert(3, json!({ "name": "good" }));
     let answer = page.register(&definitions).await;
     assert_eq!(answer.errors.len(), bad.len(), "{:?}", answer.errors);
-    for (failure, (definition, word)) in answer.errors.iter().zip(&bad) {
+    for (failure, (definition, expected)) in answer.errors.iter().zip(&bad) {
         assert_eq!(failure.code, ErrorCode::DefinitionInvalid);
         assert!(
-            failure.message.contains(word),
+            failure.message.contains(expected),
             "{definition}: {}",
             failure.message
         );

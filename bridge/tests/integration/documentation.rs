@@ -1,5 +1,5 @@
-//! `docs/configuration.md` states the settings and limits that the source has, and names an existing
-//! test for every limit.
+//! `docs/configuration.md` states the settings and limits that the source has, and names an
+//! existing test for every limit.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -214,8 +214,7 @@ async fn a_client_request_of_an_opted_out_tool_is_rejected() {
 #[tokio::test]
 async fn a_slow_call_becomes_a_resumable_stream() {
     let bridge = start_bridge().await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let params = json!({ "name": "echo", "arguments": {} });
     let events = client.request_stream(7, "tools/call", params);
     // The head of the response arrives before the page has sent anything.

@@ -1,4 +1,5 @@
-//! Careless and hostile peers: what they send does not affect others, and the work for it is bounded.
+//! Careless and hostile peers: what they send does not affect others, and the work for it is
+//! bounded.
 
 use bridge::Config;
 use bridge_protocol::{BridgeToPage, ErrorCode};

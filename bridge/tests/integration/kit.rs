@@ -72,8 +72,8 @@ pub(crate) async fn start_error(config: Config) -> StartError {
 /// The HTTP client that all tests share. It keeps no connection alive: a connection would belong to
 /// the runtime of one test.
 ///
-/// The reqwest of the bridge has TLS, so it needs a crypto provider, and creating a client reads the
-/// certificate authorities of the system.
+/// The reqwest of the bridge has TLS, so it needs a crypto provider, and creating a client reads
+/// the certificate authorities of the system.
 pub(crate) fn http_client() -> reqwest::Client {
     static HTTP: LazyLock<reqwest::Client> = LazyLock::new(|| {
         let provider = rustls::crypto::ring::default_provider();
@@ -143,6 +143,13 @@ pub(crate) async fn post_tool_call_to(
         .unwrap();
     let status = response.status().as_u16();
     (status, response.json().await.unwrap_or_default())
+}
+
+/// A page with the tool `echo`, and an MCP client.
+pub(crate) async fn connect_page_and_client(bridge: &ServerHandle) -> (Page, McpClient) {
+    let page = Page::with_tools(bridge, "s", &[echo_tool()]).await;
+    let client = McpClient::connect(bridge, TOKEN).await;
+    (page, client)
 }
 
 /// Checks that a REST call of `echo` reaches the page and returns.

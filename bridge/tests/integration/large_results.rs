@@ -87,8 +87,7 @@ async fn read_parts(client: &McpClient, handle: &str) -> String {
 #[tokio::test]
 async fn long_text_is_truncated_and_the_rest_is_read_with_get_result() {
     let bridge = start_bridge_with(limited_client(Results::default())).await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     for piece in ["x", "\"\\\n", "é→😀"] {
         let text = piece.repeat(30_000);
         let result = limited_result(&client, &mut page, "echo", json!(text)).await;
@@ -123,8 +122,7 @@ async fn long_text_is_truncated_and_the_rest_is_read_with_get_result() {
 #[tokio::test]
 async fn a_client_without_a_limit_reads_the_stored_result_as_a_resource() {
     let bridge = start_bridge_with(limited_client(Results::default())).await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let text = "x".repeat(30_000);
     let result = limited_result(&client, &mut page, "echo", json!(text)).await;
     let uri = result["content"][1]["uri"].clone();
@@ -184,8 +182,7 @@ async fn the_duplicate_of_structured_content_is_dropped_first() {
 #[tokio::test]
 async fn an_image_over_the_limit_is_omitted_as_a_whole() {
     let bridge = start_bridge_with(limited_client(Results::default())).await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let image = |bytes: usize| json!(format!("data:image/png;base64,{}", "A".repeat(bytes)));
     let complete = limited_result(&client, &mut page, "echo", image(10_000)).await;
     assert_eq!(complete["content"][0]["type"], "image");
@@ -222,8 +219,7 @@ async fn clients_without_a_profile_get_max_client_result_bytes() {
         ..test_config()
     })
     .await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let result = limited_result(&client, &mut page, "echo", json!("x".repeat(30_000))).await;
     assert_eq!(result["_meta"]["mcp-web/cut"]["limit"], LIMIT);
 }
@@ -235,8 +231,7 @@ async fn results_that_cannot_be_stored_are_reported_as_lost() {
         ..Results::default()
     };
     let bridge = start_bridge_with(limited_client(results)).await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let first = limited_result(&client, &mut page, "echo", json!("x".repeat(30_000))).await;
     let first = first["_meta"]["mcp-web/cut"]["handle"].as_str().unwrap();
     assert_eq!(read_parts(&client, first).await.len(), 30_000);
@@ -321,8 +316,7 @@ async fn large_results_arrive_complete_in_both_eras() {
 #[tokio::test]
 async fn handlers_see_the_limits_of_the_client() {
     let bridge = start_bridge_with(limited_client(Results::default())).await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let handler = page.serve_call(json!("done"));
     let (_, call) = tokio::join!(client.call("echo", json!({})), handler);
     let limits = call.context.client.unwrap().limits.unwrap();

@@ -121,8 +121,7 @@ async fn waiting_clients_are_notified_when_a_page_registers_tools() {
 #[tokio::test]
 async fn a_cancelled_notification_reaches_the_page() {
     let bridge = start_bridge().await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let message = rpc_request(77, "tools/call", json!({ "name": "echo", "arguments": {} }));
     let _open = client.post(&message).await;
     let call = page.recv_call().await;
@@ -134,8 +133,7 @@ async fn a_cancelled_notification_reaches_the_page() {
 #[tokio::test]
 async fn cancellation_matches_request_ids_in_any_json_spelling() {
     let bridge = start_bridge().await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     for (request_id, cancelled_id) in [
         (r#""call-1""#, r#""call-1""#),
         (r#""call-2""#, r#""call\u002d2""#),
@@ -159,8 +157,7 @@ async fn cancellation_matches_request_ids_in_any_json_spelling() {
 #[tokio::test]
 async fn in_2025_revisions_delete_cancels_calls_and_a_dropped_stream_does_not() {
     let bridge = start_bridge().await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let call = |id| rpc_request(id, "tools/call", json!({ "name": "echo", "arguments": {} }));
     drop(client.post(&call(5)).await);
     let first = page.recv_call().await;
@@ -218,8 +215,7 @@ async fn the_session_header_pins_a_client_to_a_page() {
 #[tokio::test]
 async fn pages_are_notified_of_connected_clients() {
     let bridge = start_bridge().await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let connected = page.wait_for_clients(1).await;
     assert_eq!(connected[0].info.name, CLIENT_NAME);
     assert_eq!(connected[0].protocol_version, "2025-11-25");
@@ -252,8 +248,7 @@ async fn an_idle_mcp_session_expires() {
         ..test_config()
     };
     let bridge = start_bridge_with(config).await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     page.wait_for_clients(1).await;
     page.wait_for_clients(0).await;
     let list = rpc_request(1, "tools/list", json!({}));

@@ -42,7 +42,7 @@ async fn serve(page: &mut Page, result: Value) -> Value {
     serde_json::from_str(&message.encode()).unwrap()
 }
 
-/// The same request in both eras: the results, without what 2026-07-28 adds.
+/// The responses to a request in both protocol eras, without the members that 2026-07-28 adds.
 async fn request_in_both_eras(
     bridge: &bridge::ServerHandle,
     method: &str,
@@ -117,11 +117,11 @@ async fn prompts_are_rendered_by_the_page() {
             "string",
         ),
     ];
-    for (params, word) in wrong {
+    for (params, expected) in wrong {
         for answer in request_in_both_eras(&bridge, "prompts/get", params.clone()).await {
             assert_eq!(answer["error"]["code"], -32602, "{answer}");
             let message = answer["error"]["message"].as_str().unwrap();
-            assert!(message.contains(word), "{message}");
+            assert!(message.contains(expected), "{message}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Requests and messages that the bridge rejects, each with its documented status or close code, while
-//! it continues to work.
+//! Requests and messages that the bridge rejects, each with its documented status or close code,
+//! while it continues to work.
 
 use bridge::{Config, ServerHandle};
 use bridge_protocol::{CallError, ErrorCode, PageToBridge};
@@ -265,8 +265,7 @@ async fn an_unknown_tool_is_invalid_params() {
 #[tokio::test]
 async fn invalid_arguments_are_an_error_and_do_not_reach_the_page() {
     let bridge = start_bridge().await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let answer = client.call("echo", json!({ "n": "seven" })).await;
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     let text = result_text(&answer["result"]);
@@ -281,8 +280,7 @@ async fn invalid_arguments_are_an_error_and_do_not_reach_the_page() {
 #[tokio::test]
 async fn a_handler_error_is_returned_with_its_message() {
     let bridge = start_bridge().await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let fail = async {
         let call = page.recv_call().await;
         let error = CallError {

@@ -1,13 +1,13 @@
-//! Clients whose stream breaks resume it and receive what they missed (MCP 2025-11-25, "Resumability
-//! and Redelivery").
+//! Clients whose stream breaks resume it and receive what they missed (MCP 2025-11-25,
+//! "Resumability and Redelivery").
 
 use bridge::Config;
 use serde_json::{Value, json};
 
 use crate::kit::*;
 
-/// Starts a call and drops its stream before the result. Returns the id of the call, and of the last
-/// event that the client received.
+/// Starts a call and drops its stream before the result. Returns the id of the call, and of the
+/// last event that the client received.
 async fn call_with_broken_stream(page: &mut Page, client: &McpClient) -> (String, String) {
     let params = json!({ "name": "echo", "arguments": {}, "_meta": { "progressToken": 1 } });
     let events = client.request_stream(7, "tools/call", params);
@@ -35,8 +35,7 @@ async fn resume_to_result(client: &McpClient, last: &str) -> Value {
 #[tokio::test]
 async fn a_result_sent_while_disconnected_is_replayed() {
     let bridge = start_bridge().await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let (id, last) = call_with_broken_stream(&mut page, &client).await;
     page.respond_to(&id.as_str().into(), json!("kept")).await;
     let answer = resume_to_result(&client, &last).await;
@@ -46,8 +45,7 @@ async fn a_result_sent_while_disconnected_is_replayed() {
 #[tokio::test]
 async fn a_stream_resumed_early_waits_for_the_result() {
     let bridge = start_bridge().await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let (id, last) = call_with_broken_stream(&mut page, &client).await;
     let mut events = client.resume(&last).await;
     page.respond_to(&id.as_str().into(), json!("later")).await;
@@ -60,8 +58,7 @@ async fn a_stream_resumed_early_waits_for_the_result() {
 #[tokio::test]
 async fn a_stream_cannot_be_resumed_by_another_session() {
     let bridge = start_bridge().await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let other = McpClient::connect(&bridge, OTHER_TOKEN).await;
     let (id, last) = call_with_broken_stream(&mut page, &client).await;
     page.respond_to(&id.as_str().into(), json!("private")).await;
@@ -75,8 +72,7 @@ async fn max_replay_bytes_evicts_the_oldest_events() {
         ..test_config()
     };
     let bridge = start_bridge_with(config).await;
-    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
     let (id, last) = call_with_broken_stream(&mut page, &client).await;
     page.respond_to(&id.as_str().into(), json!("x".repeat(5_000)))
         .await;

@@ -87,7 +87,7 @@ async fn argument_violations_name_path_and_rule_and_never_reach_the_page() {
         let answer = client.call(&format!("t{n}"), json!({ "v": value })).await;
         let result = &answer["result"];
         assert_eq!(result["isError"], true, "{answer}");
-        assert_eq!(error_code(&result), Some("InvalidArguments"));
+        assert_eq!(error_code(result), Some("InvalidArguments"));
         let text = result_text(result);
         assert!(text.contains(path) && text.contains(rule), "{text}");
     }
@@ -116,8 +116,8 @@ async fn result_violations_name_path_and_rule() {
     }
 }
 
-/// Tools whose schemas are expensive to validate, each with such a value. All values are rejected: most
-/// because of the estimated cost, before validation starts.
+/// Tools whose schemas are expensive to validate, each with such a value. All values are rejected:
+/// most because of the estimated cost, before validation starts.
 fn hostile_tools() -> Vec<(Value, Value)> {
     let ints = json!((0..60_000).collect::<Vec<_>>());
     let all_minimum = json!({ "allOf": vec![json!({ "minimum": 0 }); 4_000] });
@@ -183,8 +183,8 @@ fn hostile_tools() -> Vec<(Value, Value)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_schemas_do_not_delay_other_calls() {
-    /// A call takes milliseconds. If validation had no threads of its own, the `marking` schemas would
-    /// block everything for several seconds.
+    /// A call takes milliseconds. If validation had no threads of its own, the `marking` schemas
+    /// would block everything for several seconds.
     const MAX_CALL_TIME: Duration = Duration::from_secs(2);
     let bridge = start_bridge().await;
     let hostile = hostile_tools();

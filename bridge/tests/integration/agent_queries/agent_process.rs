@@ -1,5 +1,5 @@
-//! An agent that the bridge runs as a child process: a shell script in the place of the program, which
-//! prints the address of the mock agent.
+//! An agent that the bridge runs as a child process: a shell script in the place of the program,
+//! which prints the address of the mock agent.
 #![cfg(unix)]
 
 use std::os::unix::fs::PermissionsExt;
@@ -97,8 +97,8 @@ async fn the_bridge_starts_restarts_and_stops_its_agent() {
     let mut program = Program::start(&agent_script(&agent.address)).await;
     let start = program.starts(1).await.remove(0);
     let [process, token, arguments] = {
-        let mut words = start.splitn(3, ' ').map(str::to_owned);
-        [(); 3].map(|()| words.next().unwrap())
+        let mut fields = start.splitn(3, ' ').map(str::to_owned);
+        [(); 3].map(|()| fields.next().unwrap())
     };
     let expected = format!("--bind 127.0.0.1:0 --bridge-url http://{}", program.address);
     assert_eq!((arguments, token.len()), (expected, 64));

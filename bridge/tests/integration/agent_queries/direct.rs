@@ -1,5 +1,5 @@
-//! Queries that a frontend sends to its agent directly: the agent opens them at the bridge and receives
-//! a token for the tools of the page.
+//! Queries that a frontend sends to its agent directly: the agent opens them at the bridge and
+//! receives a token for the tools of the page.
 
 use bridge::ServerHandle;
 use serde_json::{Value, json};

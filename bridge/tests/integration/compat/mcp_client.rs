@@ -68,8 +68,8 @@ pub(crate) async fn call_result(
     result
 }
 
-/// Waits until the bridge has processed every message of the page: it lists this tool of the page, and a
-/// call of the tool returns.
+/// Waits until the bridge has processed every message of the page: it lists this tool of the page,
+/// and a call of the tool returns.
 pub(crate) async fn wait_until_processed(
     bridge: &ServerHandle,
     page: &mut CompatPage,

@@ -94,9 +94,11 @@ async fn activity_before_authenticate_does_not_extend_the_timeout() {
     assert_eq!(wait_for_sessions(&bridge, 1).await[0]["session_id"], "s");
 
     // The first message of a native page must be `authenticate`.
-    let mut native = CompatPage::open(&bridge, "ours").await;
+    let mut native = CompatPage::open(&bridge, "native").await;
     native.send(activity()).await;
-    native.authenticate("ours", json!({ "protocol": 2 })).await;
+    native
+        .authenticate("native", json!({ "protocol": 2 }))
+        .await;
     assert_eq!(native.recv_close().await.0, 1008);
 }
 
@@ -223,7 +225,7 @@ async fn compat_pages_have_no_page_grace_and_no_heartbeat_timeout() {
     let mut page = CompatPage::connect(&bridge, "silent").await;
     page.register_tool(tool("t")).await;
     wait_for_tools(&bridge, 1).await;
-    let native = Page::connect(&bridge, "ours", TOKEN).await;
+    let native = Page::connect(&bridge, "native", TOKEN).await;
     wait_for_sessions(&bridge, 2).await;
     assert_eq!(
         wait_for_sessions(&bridge, 1).await[0]["session_id"],

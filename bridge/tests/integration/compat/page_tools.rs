@@ -163,7 +163,7 @@ async fn a_rejected_tool_is_a_registration_error_and_earlier_tools_stay() {
     let bridge = start_bridge().await;
     let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
-    for (rejected, code, word) in [
+    for (rejected, code, expected) in [
         (json!({ "name": "" }), "ToolNameRequired", "name"),
         (
             json!({ "name": "t", "inputSchema": 7 }),
@@ -186,7 +186,10 @@ async fn a_rejected_tool_is_a_registration_error_and_earlier_tools_stay() {
         assert_eq!(error["type"], "tool-registration-error", "{error}");
         assert_eq!(error["toolName"], rejected["name"]);
         assert_eq!(error["error"], code);
-        assert!(error["message"].as_str().unwrap().contains(word), "{error}");
+        assert!(
+            error["message"].as_str().unwrap().contains(expected),
+            "{error}"
+        );
         assert_eq!(error.as_object().unwrap().len(), 4, "{error}");
     }
     assert_eq!(wait_for_tools(&bridge, 1).await, ["t"]);

@@ -31,7 +31,8 @@ fn query_message(uuid: &str, members: Value) -> Value {
     with_members(message, members)
 }
 
-/// A bridge with `--compat mcp-web`, its agent, and a page with a query that the agent has accepted.
+/// A bridge with `--compat mcp-web`, its agent, and a page with a query that the agent has
+/// accepted.
 async fn start_query(members: Value) -> (ServerHandle, MockAgent, CompatPage, AcceptedQuery) {
     let mut agent = MockAgent::start().await;
     let bridge = start_bridge_with(agent_config(&agent)).await;

@@ -1,5 +1,5 @@
-//! A bridge, a page that responds according to the name of the tool, and clients of both protocol eras
-//! that send each request on both paths.
+//! A bridge, a page that responds according to the name of the tool, and clients of both protocol
+//! eras that send each request on both paths.
 
 use bridge::ServerHandle;
 use bridge_protocol::BridgeToPage;

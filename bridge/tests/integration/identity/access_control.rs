@@ -1,5 +1,5 @@
-//! Every route with a missing, foreign or expired token, with a missing scope, and with the token of
-//! another user: none of them exposes or reaches the data of a user.
+//! Every route with a missing, foreign or expired token, with a missing scope, and with the token
+//! of another user: none of them exposes or reaches the data of a user.
 
 use bridge_protocol::ErrorCode;
 use serde_json::json;

@@ -186,7 +186,7 @@ async fn unsigned_tokens_and_unknown_critical_headers_are_rejected() {
 async fn missing_or_wrong_claims_are_named_in_the_challenge() {
     let bridge = start_bridge_with(config_with_secret()).await;
     let signer = Signer::hs256();
-    for (claim, value, word) in [
+    for (claim, value, expected) in [
         ("iss", json!("https://else.test"), "iss"),
         ("aud", json!("https://else.test"), "aud"),
         ("sub", json!(""), "sub"),
@@ -201,7 +201,7 @@ async fn missing_or_wrong_claims_are_named_in_the_challenge() {
             (401, "InvalidAuthentication"),
             "{claim}"
         );
-        assert!(challenge.contains(word), "{claim}: {challenge}");
+        assert!(challenge.contains(expected), "{claim}: {challenge}");
     }
     let expired = signer.sign(&claims("ada", ALL_SCOPES, -1.0));
     let (status, code, challenge) = get_tools(&bridge.url(), &expired).await;

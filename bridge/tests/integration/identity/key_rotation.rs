@@ -56,11 +56,11 @@ async fn known_keys_stay_valid_when_a_fetch_fails() {
 
 #[tokio::test]
 async fn withdrawn_keys_expire_with_the_next_refresh() {
-    let (kept, withdrawn) = (
+    let (remaining, withdrawn) = (
         Signer::eddsa(Some("kept")),
         Signer::eddsa(Some("withdrawn")),
     );
-    let both = jwk_set(&[kept.jwk(), withdrawn.jwk()]);
+    let both = jwk_set(&[remaining.jwk(), withdrawn.jwk()]);
     let issuer = KeyServer::start(KeyResponse::Keys(both)).await;
     let mut config = issuer.trusting_config();
     config.identity.jwks_refresh = std::time::Duration::from_millis(20);
@@ -69,13 +69,16 @@ async fn withdrawn_keys_expire_with_the_next_refresh() {
         get_tools(&bridge.url(), &withdrawn.token("ada")).await.0,
         200
     );
-    issuer.set_response(KeyResponse::Keys(jwk_set(&[kept.jwk()])));
+    issuer.set_response(KeyResponse::Keys(jwk_set(&[remaining.jwk()])));
     let token = withdrawn.token("ada");
     with_deadline("rejection", async {
         while get_tools(&bridge.url(), &token).await.0 != 401 {}
     })
     .await;
-    assert_eq!(get_tools(&bridge.url(), &kept.token("ada")).await.0, 200);
+    assert_eq!(
+        get_tools(&bridge.url(), &remaining.token("ada")).await.0,
+        200
+    );
 }
 
 #[tokio::test]

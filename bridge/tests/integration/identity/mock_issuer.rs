@@ -160,8 +160,8 @@ pub(super) fn config_with_secret() -> Config {
     })
 }
 
-/// The configuration of a bridge that trusts the keys in a file with this content, and the path of the
-/// file, which is removed when it is dropped.
+/// The configuration of a bridge that trusts the keys in a file with this content, and the path of
+/// the file, which is removed when it is dropped.
 pub(super) fn config_with_key_file(text: &str) -> (Config, tempfile::TempPath) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();

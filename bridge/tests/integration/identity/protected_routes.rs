@@ -49,8 +49,8 @@ pub(super) fn rest(url: &str) -> Vec<Route> {
     ]
 }
 
-/// MCP methods with their parameters, the scope that they need, and whether the response contains the
-/// secret.
+/// MCP methods with their parameters, the scope that they need, and whether the response contains
+/// the secret.
 fn methods() -> Vec<(&'static str, Value, Option<&'static str>, bool)> {
     let call = |name: &str, arguments| json!({ "name": name, "arguments": arguments });
     let in_session = |params| with_members(params, json!({ "_meta": { "sessionId": "eve-1" } }));

@@ -47,9 +47,9 @@ async fn missing_or_invalid_identity_settings_are_named() {
             "public_url",
         ),
     ];
-    for (config, word) in cases {
+    for (config, expected) in cases {
         let error = start_error(config).await.to_string();
-        assert!(error.contains(word), "{word}: {error}");
+        assert!(error.contains(expected), "{expected}: {error}");
         assert!(!error.contains(SECRET), "{error}");
     }
 }
@@ -80,12 +80,12 @@ async fn an_invalid_key_file_is_reported_with_path_and_key() {
             "private key",
         ),
     ];
-    for (text, word) in cases {
+    for (text, expected) in cases {
         let (config, path) = config_with_key_file(&text);
         let error = start_error(config).await.to_string();
         assert!(
-            error.contains(word) && error.contains("`jwt_keys`"),
-            "{word}: {error}"
+            error.contains(expected) && error.contains("`jwt_keys`"),
+            "{expected}: {error}"
         );
         assert!(error.contains(path.to_str().unwrap()), "{error}");
     }

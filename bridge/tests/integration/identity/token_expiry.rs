@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::mock_issuer::*;
 use crate::kit::*;
 
-/// The lifetime of a token in seconds: long enough to connect on a busy machine, and short enough to wait
-/// for its end.
+/// The lifetime of a token in seconds: long enough to connect on a busy machine, and short enough
+/// to wait for its end.
 const SHORT: f64 = 3.0;
 
 fn token_valid_for(seconds: f64) -> String {

@@ -90,8 +90,8 @@ async fn an_opaque_token_renews_only_with_itself_and_never_expires() {
     assert_eq!(other.unwrap_err().code, ErrorCode::InvalidAuthentication);
 }
 
-/// Verification waits for the keys of the issuer. Meanwhile the bridge processes the messages of the
-/// page, and rejects further renewals.
+/// Verification waits for the keys of the issuer. Meanwhile the bridge processes the messages of
+/// the page, and rejects further renewals.
 #[tokio::test]
 async fn messages_are_processed_while_a_renewal_is_verified() {
     let key = Signer::es256(Some("key"));

@@ -271,8 +271,8 @@ impl EventStream {
         }
     }
 
-    /// Appends a chunk. A chunk can end in the middle of a character, whose beginning then waits for
-    /// the next chunk.
+    /// Appends a chunk. A chunk can end in the middle of a character, whose beginning then waits
+    /// for the next chunk.
     fn push_utf8(&mut self, chunk: &[u8]) {
         self.partial.extend_from_slice(chunk);
         let complete = match std::str::from_utf8(&self.partial) {

@@ -54,8 +54,8 @@ impl<'a> StatelessClient<'a> {
     }
 }
 
-/// `params` with the `_meta` members that every request of the revision has. Members that are there
-/// already stay, and a `_meta` that is no object does too.
+/// `params` with the `_meta` members that every request of the revision has. Existing members stay
+/// as they are, and so does a `_meta` that is not an object.
 pub(crate) fn with_client_meta(mut params: Value, name: &str, capabilities: &Value) -> Value {
     let members = [
         ("protocolVersion", json!(STATELESS_REVISION)),

@@ -1,4 +1,4 @@
-//! Calls of the agent of a mcp-web 0.1 page, and how it authenticates.
+//! Calls of the agent of an mcp-web 0.1 page, and how it authenticates.
 
 use reqwest::Method;
 

@@ -1,4 +1,4 @@
-//! Reports of the agent of a mcp-web 0.1 page.
+//! Reports of the agent of an mcp-web 0.1 page.
 
 use super::*;
 
