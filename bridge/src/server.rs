@@ -1,4 +1,4 @@
-//! Starting and stopping a bridge.
+//! Starts and stops a bridge.
 
 mod preflight;
 
@@ -24,7 +24,7 @@ use bridge_realm::definition::DefinitionRegistry;
 pub(crate) use preflight::CheckedConfig;
 pub use preflight::StartError;
 
-/// Open connections have this long to end after [`ServerHandle::shutdown`].
+/// How long open connections have to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The response to a connection over `max_connections`.
@@ -111,7 +111,7 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
     })
 }
 
-/// A bridge that serves. Dropping it leaves it running until the runtime ends.
+/// A running bridge. Dropping this leaves it running until the runtime ends.
 #[derive(Debug)]
 pub struct ServerHandle {
     address: SocketAddr,
@@ -123,18 +123,18 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    /// The address that it listens on, with the real port if 0 was asked for.
+    /// The address that it listens on, with the actual port if 0 was configured.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where clients and pages find it.
+    /// The URL of the bridge.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Ends it gracefully: calls fail with `BridgeStopping`, pages are told to come back (close
-    /// code 1012), streams end. Returns after 5 s at the latest.
+    /// Shuts the bridge down gracefully: calls fail with `BridgeStopping`, pages are closed with a
+    /// code that lets them reconnect (1012), streams end. Returns after 5 s at the latest.
     pub async fn shutdown(self) {
         self.hub.stop();
         self.stopping.cancel();

@@ -1,8 +1,8 @@
-//! A WebSocket that owns next to nothing while it is silent. The protocol is tungstenite's; this is
-//! what stands between it and the connection.
+//! A WebSocket that holds almost no memory while it is idle. tungstenite implements the protocol;
+//! this is the I/O between it and the connection.
 //!
-//! What comes is read into one buffer for each thread, and what goes out is kept only until the peer
-//! has taken it.
+//! Each thread has one read buffer, and outgoing frames are kept only until the peer has taken
+//! them.
 
 mod handshake;
 
@@ -21,7 +21,7 @@ use tokio_tungstenite::tungstenite::{Error, Utf8Bytes};
 
 pub(crate) use handshake::{UpgradedIo, WebSocketUpgrade};
 
-/// What one system call reads. It belongs to the thread: ten thousand silent sockets have none.
+/// The size of the read buffer of a thread: ten thousand idle sockets have none of their own.
 const READ_BUFFER_BYTES: usize = 128 * 1024;
 
 /// What tungstenite takes of that at once, and keeps room for.
@@ -40,27 +40,27 @@ thread_local! {
     static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BUFFER_BYTES].into());
 }
 
-/// What the peer sends.
+/// A frame of the peer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
     Text(Utf8Bytes),
     Binary,
-    /// With its code, if it has one.
+    /// A close frame, with its code if it has one.
     Close(Option<u16>),
-    /// A ping, which is answered already, or the answer to one.
+    /// A ping, which has been answered already, or a pong.
     PingPong,
 }
 
-/// Why nothing more comes.
+/// Why reading has failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SocketError {
-    /// A message is longer than it may be.
+    /// A message is longer than the limit.
     MessageTooLarge,
-    /// The connection is gone, or the peer does not speak WebSocket.
+    /// The connection is lost, or the peer does not speak WebSocket.
     Disconnected,
 }
 
-/// The socket.
+/// The server's end of a WebSocket.
 pub(crate) struct WebSocket<S> {
     io: S,
     protocol: WebSocketContext,
@@ -71,17 +71,17 @@ pub(crate) struct WebSocket<S> {
     buffer_grown: bool,
 }
 
-/// What stands between the connection and tungstenite.
+/// The buffers between the connection and tungstenite.
 #[derive(Default)]
 struct IoBuffer {
-    /// What came and was not taken yet, and how much of it was.
+    /// Bytes that were received and not consumed yet, and how many of them were consumed.
     inbound: Vec<u8>,
     consumed: usize,
     /// What is to come of a frame that tungstenite has begun to take.
     frame_remaining: u64,
-    /// A message goes on in another frame.
+    /// Whether a message continues in another frame.
     is_mid_message: bool,
-    /// Frames that the peer has not taken yet, and how much of them it has.
+    /// Frames that the peer has not taken yet, and how many bytes of them it has.
     outbound: Vec<u8>,
     written: usize,
     /// What tungstenite writes now is the last: it waits behind everything else.
@@ -100,7 +100,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         }
     }
 
-    /// The next frame.
+    /// Polls for the next frame.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Frame, SocketError>> {
         loop {
             match self.protocol.read(&mut self.buffer) {
@@ -167,23 +167,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         })
     }
 
-    /// Puts a text behind what waits to be sent. It does not go through tungstenite's own buffer,
-    /// which would stay as large as the largest.
+    /// Queues a text frame. It does not go through tungstenite's buffer, which would stay as large
+    /// as the largest frame.
     pub(crate) fn queue_text(&mut self, text: String) {
         let frame = WireFrame::message(text, OpCode::Data(Data::Text), true);
         self.buffer.outbound.reserve_exact(frame.len());
-        // Writing into memory does not fail.
+        // Writing into memory cannot fail.
         let _ = frame.format(&mut self.buffer.outbound);
     }
 
-    /// The same for a ping.
+    /// Queues a ping.
     pub(crate) fn queue_ping(&mut self) {
         // Where there is no room for one, the peer does not read.
         let ping = Message::Ping(bytes::Bytes::new());
         let _ = self.protocol.write(&mut self.buffer, ping);
     }
 
-    /// The same for a close frame. The reason is cut to what one carries.
+    /// Queues a close frame. The reason is truncated to what a close frame can carry.
     pub(crate) fn queue_close(&mut self, code: u16, reason: &str) {
         let end = reason.floor_char_boundary(MAX_CLOSE_REASON_BYTES);
         let frame = CloseFrame {
@@ -194,7 +194,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         let _ = self.protocol.close(&mut self.buffer, Some(frame));
     }
 
-    /// How many bytes wait to be sent.
+    /// The number of bytes that wait to be sent.
     pub(crate) fn unsent_bytes(&self) -> usize {
         self.buffer.outbound.len() - self.buffer.written
     }
@@ -216,8 +216,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends what waits, and then reads until the peer has closed, too: what was sent last is not
-    /// lost with the connection.
+    /// Sends what waits, and then reads until the peer has closed too, so that the last frames are
+    /// not lost with the connection.
     pub(crate) async fn flush_and_drain(&mut self) {
         let flushed = std::future::poll_fn(|cx| self.poll_flush(cx)).await;
         if flushed.is_ok() {
@@ -225,12 +225,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         }
     }
 
-    /// The next frame.
+    /// Receives the next frame.
     pub(crate) async fn next(&mut self) -> Result<Frame, SocketError> {
         std::future::poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    /// Sends what waits, as far as the peer takes it at once.
+    /// Sends what the peer takes at once.
     pub(crate) async fn try_flush(&mut self) {
         std::future::poll_fn(|cx| {
             let _ = self.poll_flush(cx);

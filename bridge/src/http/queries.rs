@@ -1,7 +1,8 @@
-//! `/query/{uuid}/…`: what an agent reports.
+//! `/query/{uuid}/…`: the reports of an agent.
 //!
-//! The answers are those of mcp-web 0.1: `{"success": true}`, or `{"error": …}`. Who reports is
-//! known by the query's own token; where ids are secrets ([`Config::query_ids_are_credentials`]), by the id.
+//! The responses are those of mcp-web 0.1: `{"success": true}`, or `{"error": …}`. The query's own
+//! token authenticates a report; where ids are credentials ([`Config::query_ids_are_credentials`]),
+//! the id does.
 //!
 //! [`Config::query_ids_are_credentials`]: crate::Config
 
@@ -123,7 +124,8 @@ struct CancelBody {
     reason: Option<String>,
 }
 
-/// Fields in any order, others beside them; no array, which serde would take for them.
+/// Parses an object with its fields in any order, and others beside them. serde would also accept
+/// an array.
 fn parse_object<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
     let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
     first.filter(|first| **first == b'{')?;
@@ -134,9 +136,9 @@ fn parse_message(body: &[u8]) -> Option<Box<RawValue>> {
     to_raw_value(&parse_object::<MessageBody>(body)?.message).ok()
 }
 
-/// Why a report is not taken.
+/// Why a report is rejected.
 enum ReportError {
-    /// The bridge's own refusals.
+    /// An error of the bridge.
     Problem(Problem),
     InvalidBody,
     Rejected(ReportRejected),

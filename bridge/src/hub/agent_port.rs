@@ -1,11 +1,12 @@
-//! Where effects for the agent go.
+//! The port for effects on the agent.
 
 use std::fmt::Debug;
 
 use bridge_auth::RealmId;
 use bridge_realm::realm::AgentEffect;
 
-/// Performs what a realm wants of the agent that answers queries. The hub knows no more of it.
+/// Performs a realm's effects on the agent that answers queries. The hub knows no more of the
+/// agent.
 pub(crate) trait AgentPort: Debug + Send + Sync {
     /// Performs one effect. It is called under the lock of the realm: it must not wait, and must not
     /// call the hub.

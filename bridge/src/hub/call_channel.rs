@@ -1,5 +1,5 @@
-//! What a caller hears of its call: one line with one waker, in which nothing is made that nobody
-//! says. Most calls say nothing but their ending.
+//! The channel from the hub to the caller of a call. It allocates nothing for events until there is
+//! one: most calls have an outcome only.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -8,24 +8,24 @@ use std::task::{Context, Poll, Waker};
 
 use bridge_realm::realm::{CallEvent, CallFailure, CallOutcome};
 
-/// Progress and log messages that wait for a caller. More are dropped: a client that does not read
-/// must not hold up the page, and the newest news of a call comes with its result.
+/// How many progress and log messages may wait for a caller. More are dropped: a client that does
+/// not read must not hold up the page, and the result of the call follows in any case.
 const MAX_PENDING_EVENTS: usize = 64;
 
-/// The caller's end of a call.
+/// The caller's end of the channel.
 #[derive(Debug)]
 pub(crate) struct CallReceiver(Arc<Mutex<State>>);
 
-/// The hub's end.
+/// The hub's end of the channel.
 #[derive(Debug)]
 pub(super) struct CallSender(Arc<Mutex<State>>);
 
-/// What a caller hears.
+/// A message to the caller.
 #[derive(Debug)]
 pub(crate) enum CallMessage {
-    /// The call is over. Nothing more will be heard, but what was told before.
+    /// The call has ended. Only events from before it may follow.
     Ended(CallOutcome),
-    /// The page asks the client something: [`Hub::take_client_requests`](super::Hub), or
+    /// The page has sent requests to the client: see [`Hub::take_client_requests`](super::Hub) and
     /// [`Hub::park_call`](super::Hub).
     ClientRequested,
     Event(CallEvent),
@@ -34,7 +34,7 @@ pub(crate) enum CallMessage {
 #[derive(Debug, Default)]
 struct State {
     outcome: Option<CallOutcome>,
-    /// The hub has let go of the call.
+    /// The hub has dropped its end.
     closed: bool,
     client_requested: bool,
     events: VecDeque<CallEvent>,
@@ -64,7 +64,7 @@ impl CallSender {
     }
 
     pub(super) fn complete(self, ending: CallOutcome) {
-        // A caller that is gone has cancelled already.
+        // A caller that has gone has already cancelled the call.
         lock(&self.0).outcome = Some(ending);
     }
 
@@ -86,8 +86,8 @@ impl Drop for CallSender {
 }
 
 impl CallReceiver {
-    /// The next, the ending before anything else. `events`: what is told, too. Nothing is lost when
-    /// the future is dropped.
+    /// Receives the next message, the outcome before anything else. `events` includes progress and
+    /// logs. Nothing is lost when the future is dropped.
     pub(crate) async fn recv(&mut self, events: bool) -> CallMessage {
         poll_fn(|context| self.poll_recv(context, events)).await
     }
@@ -115,7 +115,7 @@ impl CallReceiver {
         Poll::Pending
     }
 
-    /// What was told and not heard.
+    /// Returns an event that has not been received.
     pub(crate) fn try_recv_event(&mut self) -> Option<CallEvent> {
         lock(&self.0).events.pop_front()
     }

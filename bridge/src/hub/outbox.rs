@@ -1,7 +1,7 @@
-//! What waits for a page to read it. A page that lets it pile up does not read: its connection is cut,
-//! and it may come back within the grace.
+//! The queue of commands to the task of a page. A page that lets it fill up does not read: its
+//! connection is aborted, and it may reconnect within the grace period.
 //!
-//! A page that nothing waits for costs one small allocation.
+//! A page with an empty queue costs one small allocation.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,29 +13,29 @@ use serde_json::value::RawValue;
 
 use bridge_realm::realm::PageProtocol;
 
-/// Messages that may wait, beside those of the page's calls.
+/// How many messages may wait, beside those of the page's calls.
 const MAX_MESSAGES: usize = 256;
 
-/// The call and its cancellation: a page that comes back hears all calls that waited for it at
-/// once, and one whose bridge stops the end of all of them.
+/// The call and its cancellation: a page that reconnects receives all calls that waited for it at
+/// once, and when the bridge stops the cancellation of all of them.
 const MESSAGES_PER_CALL: usize = 2;
 
-/// What the waiting messages may carry (arguments, answers of clients, what pages and clients
-/// have named), in bytes.
+/// The size of what the waiting messages carry (arguments, responses of clients, names that pages
+/// and clients have chosen), in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// What an id or a name takes beside its text.
+/// The memory of an id or a name beside its text, in bytes.
 const NAME_OVERHEAD_BYTES: usize = 64;
 
-/// A peer from which nothing comes between so many heartbeats, not even a pong, or that takes
-/// nothing of what waits, is not there any more.
+/// A peer is gone when it sends nothing during this many heartbeats, not even a pong, or takes
+/// nothing of what waits.
 const MAX_MISSED_HEARTBEATS: u8 = 3;
 
-/// What a connection's task has to do, in order.
+/// A command to the task of a connection.
 #[derive(Debug)]
 pub(crate) enum SocketCommand {
     Message(BridgeToPage),
-    /// A sign of life that the browser gives, not the page.
+    /// A ping, which the browser answers without the page.
     Ping,
     Close {
         code: CloseCode,
@@ -52,7 +52,7 @@ impl SocketCommand {
         )
     }
 
-    /// The length of what it carries from elsewhere; its own is short.
+    /// The length of the payload that others have chosen. The rest of a message is short.
     fn payload_bytes(&self) -> usize {
         let names = |names: &mut dyn Iterator<Item = usize>| -> usize {
             names.map(|length| length + NAME_OVERHEAD_BYTES).sum()
@@ -67,7 +67,7 @@ impl SocketCommand {
             SocketCommand::Message(BridgeToPage::Subscriptions(message)) => {
                 names(&mut message.uris.iter().map(String::len))
             }
-            // Pages choose how many of these there are, and the ids.
+            // Pages choose the ids and their number.
             SocketCommand::Message(BridgeToPage::CallsAlive(message)) => {
                 let ids = message.request_ids.iter().chain(&message.ended);
                 names(&mut ids.map(|id| id.as_str().len()))
@@ -83,7 +83,7 @@ impl SocketCommand {
                 let items = message.items.iter().map(|item| item.name.len());
                 message.registration_id.as_str().len() + names(&mut items.into_iter())
             }
-            // What agents have written goes on to pages that may be slow.
+            // What agents have written may wait for a slow page.
             SocketCommand::Message(BridgeToPage::QueryProgress(message)) => {
                 message.content.get().len()
             }
@@ -103,16 +103,16 @@ impl SocketCommand {
     }
 }
 
-/// Both ends.
+/// The state of both ends.
 #[derive(Debug)]
 struct Shared {
-    /// Messages that may wait.
+    /// How many messages may wait.
     max_messages: usize,
-    /// Silence ends nothing, see [`PageProtocol`].
+    /// Whether a silent peer stays connected, see [`PageProtocol`].
     tolerates_silence: bool,
-    /// Something came since the last heartbeat.
+    /// Whether the peer has sent something since the last heartbeat.
     has_read: AtomicBool,
-    /// The peer took something since then, or nothing waits for it.
+    /// Whether the peer has taken something since the last heartbeat, or nothing waits for it.
     has_written: AtomicBool,
     state: Mutex<State>,
 }
@@ -120,10 +120,10 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<SocketCommand>,
-    /// What they carry.
+    /// The payload of the queue, in bytes.
     bytes: usize,
     close_reason: Option<CloseReason>,
-    /// Heartbeats since something came, and since something that waits was taken.
+    /// Heartbeats since the peer sent something, and since it took something that waits.
     silent_heartbeats: u8,
     stalled_heartbeats: u8,
     waker: Option<Waker>,
@@ -131,9 +131,9 @@ struct State {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CloseReason {
-    /// The page is not there, or does not read.
+    /// The page is gone, or does not read.
     Aborted,
-    /// The hub has let go of the connection: what waits is still sent.
+    /// The hub has dropped its end: what waits is still sent.
     Drained,
 }
 
@@ -145,7 +145,7 @@ pub(crate) struct OutboxReceiver(Arc<Shared>);
 #[derive(Debug)]
 pub(super) struct OutboxSender(Arc<Shared>);
 
-/// The page does not read; its connection has been cut.
+/// The page does not read; its connection has been aborted.
 #[derive(Debug)]
 pub(super) struct OutboxFull;
 
@@ -205,7 +205,7 @@ impl OutboxSender {
         let mut state = self.0.state();
         let is_alive =
             !outgoing.is_heartbeat() || self.0.tolerates_silence || self.check_liveness(&mut state);
-        // One message always fits: its size has a limit of its own.
+        // A single message always fits: its size has a limit of its own.
         let has_room = state.bytes == 0 || state.bytes + payload <= MAX_BYTES;
         if !is_alive
             || !has_room
@@ -217,7 +217,7 @@ impl OutboxSender {
             return Err(OutboxFull);
         }
         if matches!(outgoing, SocketCommand::Ping) && !state.queue.is_empty() {
-            // What waits before it proves as much.
+            // The command before it shows the same.
             return Ok(());
         }
         state.bytes += payload;
@@ -230,7 +230,7 @@ impl OutboxSender {
         Ok(())
     }
 
-    /// Looked at with each heartbeat.
+    /// Checks at each heartbeat whether the peer still sends and reads.
     fn check_liveness(&self, state: &mut State) -> bool {
         let count = |seen: &AtomicBool, missed: u8| match seen.swap(false, Ordering::Relaxed) {
             true => 0,
@@ -252,12 +252,13 @@ impl Drop for OutboxSender {
 }
 
 impl OutboxReceiver {
-    /// The next, if one waits.
+    /// Returns the next command if there is one.
     pub(crate) fn try_recv(&mut self) -> Option<SocketCommand> {
         self.0.state().pop()
     }
 
-    /// The next thing to do; `None` when the connection was cut, or the hub has let go of it.
+    /// Polls for the next command. `None` when the connection was aborted, or the hub has dropped
+    /// its end.
     pub(crate) fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<SocketCommand>> {
         let mut state = self.0.state();
         if state.close_reason == Some(CloseReason::Aborted) {
@@ -274,7 +275,7 @@ impl OutboxReceiver {
         Poll::Pending
     }
 
-    /// Ready when the connection was cut. [`OutboxReceiver::poll_recv`] says so too.
+    /// Ready when the connection was aborted, which [`OutboxReceiver::poll_recv`] reports too.
     pub(crate) fn poll_aborted(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.0.state();
         if state.close_reason == Some(CloseReason::Aborted) {
@@ -284,17 +285,17 @@ impl OutboxReceiver {
         Poll::Pending
     }
 
-    /// The peer took something of what was handed out.
+    /// Records that the peer has taken something.
     pub(crate) fn record_write(&self) {
         self.0.has_written.store(true, Ordering::Relaxed);
     }
 
-    /// Something came from the peer.
+    /// Records that the peer has sent something.
     pub(crate) fn record_read(&self) {
         self.0.has_read.store(true, Ordering::Relaxed);
     }
 
-    /// The next thing to do.
+    /// Receives the next command.
     #[cfg(test)]
     pub(crate) async fn recv(&mut self) -> Option<SocketCommand> {
         std::future::poll_fn(|cx| self.poll_recv(cx)).await
@@ -328,7 +329,7 @@ mod tests {
         for _ in 0..2 {
             line.try_send(call(MAX_BYTES / 2)).unwrap();
         }
-        // What is read makes room.
+        // Receiving makes room.
         outbox.recv().await.unwrap();
         line.try_send(call(MAX_BYTES / 2)).unwrap();
         assert!(!is_aborted(&mut outbox));
@@ -374,7 +375,7 @@ mod tests {
         assert!(is_aborted(&mut outbox));
     }
 
-    /// So many pings in a row that the connection is not cut by; at most ten.
+    /// Returns the number of pings until the connection is aborted, at most ten.
     async fn pings_until_aborted(
         dialect: PageProtocol,
         between: impl AsyncFn(&mut OutboxReceiver),
@@ -397,7 +398,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_silent_for_three_heartbeats_is_aborted_except_v1() {
         let silent = async |outbox: &mut OutboxReceiver| recv_ping(outbox).await;
-        // The first looks back at the time before it.
+        // The first ping looks at the time before it.
         assert_eq!(pings_until_aborted(PageProtocol::V2, silent).await, 3);
         assert_eq!(pings_until_aborted(PageProtocol::V1, silent).await, 10);
         let answers = async |outbox: &mut OutboxReceiver| {
@@ -410,7 +411,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_sends_but_does_not_read_is_aborted() {
         let speaks = async |outbox: &mut OutboxReceiver| outbox.record_read();
-        // What waits first, and what waits behind it.
+        // The command at the front of the queue, and those behind it.
         assert_eq!(pings_until_aborted(PageProtocol::V2, speaks).await, 4);
     }
 

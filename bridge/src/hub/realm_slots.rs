@@ -1,5 +1,6 @@
-//! How many tokens a bridge serves: those with pages, those that clients wait with, and those whose
-//! apps are only remembered, each counted on its own, so that none crowds out the others.
+//! Limits on the number of tokens that a bridge serves: those with pages, those with waiting
+//! clients, and those whose apps are only remembered. Each has its own limit, so that none crowds
+//! out the others.
 
 use std::sync::Arc;
 
@@ -8,12 +9,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::config::Config;
 use bridge_realm::realm::Realm;
 
-/// What is in a realm: the most demanding of it counts.
+/// The content of a realm: the most demanding part counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RealmClass {
-    /// Nobody, and nothing is listed: which sessions it had is known for a while.
+    /// No pages or clients, and nothing is listed: the ids of former sessions are remembered for a
+    /// while.
     FormerSessions,
-    /// Nobody: what its apps offered stays listed for a while.
+    /// No pages or clients: what the apps offered stays listed for a while.
     CatalogueOnly,
     /// Clients that wait for a page.
     Clients,
@@ -41,7 +43,7 @@ pub(super) struct RealmSlots {
     pages: Arc<Semaphore>,
 }
 
-/// The place of one realm, given back when it is dropped.
+/// The permit of one realm, released when dropped.
 #[derive(Debug)]
 pub(super) struct RealmPermit {
     class: RealmClass,
@@ -59,7 +61,7 @@ impl RealmSlots {
         }
     }
 
-    /// `None` when there are as many as may be.
+    /// Returns `None` when the limit of the class is reached.
     pub(super) fn try_acquire(&self, occupancy: RealmClass) -> Option<RealmPermit> {
         let places = match occupancy {
             RealmClass::FormerSessions => &self.former_sessions,

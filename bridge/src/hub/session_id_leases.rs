@@ -1,5 +1,5 @@
-//! Who may use a session's id: in v1 it is known across tokens, and the first token that comes with
-//! it has it, for as long as one of its sockets is open.
+//! Leases of session ids: in mcp-web 0.1 a session id is shared by all tokens, and belongs to the
+//! first token that uses it, as long as one of its sockets is open.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use dashmap::mapref::entry::Entry;
 
 use bridge_auth::RealmId;
 
-/// The ids that are in use: whose, and by how many sockets.
+/// The ids in use: the token of each, and the number of its sockets.
 #[derive(Debug, Default)]
 pub(crate) struct SessionIdLeases(DashMap<SessionId, (RealmId, usize)>);
 
-/// A socket's share in its session's id; given back when dropped.
+/// The lease of a socket on its session id, released when dropped.
 #[derive(Debug)]
 pub(crate) struct SessionIdLease {
     leases: Arc<SessionIdLeases>,
@@ -21,7 +21,7 @@ pub(crate) struct SessionIdLease {
 }
 
 impl SessionIdLeases {
-    /// `None` when it is another token's.
+    /// Returns `None` when another token has the id.
     pub(crate) fn try_acquire(
         self: &Arc<Self>,
         realm: RealmId,

@@ -1,14 +1,16 @@
-//! The fast lane: `tools/call` and `tools/list` on raw JSON, in front of rmcp's service.
+//! The fast path: `tools/call` and `tools/list` on raw JSON, without rmcp's service.
 //!
-//! [`serve`] decides before anything is done. What it takes it serves whole: `message` reads the
-//! request, `request` makes every check that rmcp would make and declines where rmcp has another
-//! answer than the result, `call` and `list` answer, `hearer` is the client of a running call,
-//! `running` that call with what it has told meanwhile, `stream` its events. A request that is
-//! declined has changed nothing: rmcp serves it, and says what is wrong with it.
+//! [`serve`] decides before it does anything, and then serves the whole request. `message` parses
+//! it; `eligibility` makes every check that rmcp would make, and declines a request for which rmcp
+//! has another response than the result; `tools_call` and `tools_list` respond. `notification_sink`
+//! is the client of a call, `call_stream` the call with its notifications, and `sse_response` its
+//! event stream. A declined request has changed nothing: rmcp serves it, and reports what is wrong
+//! with it.
 //!
-//! The lane takes calls whose client can be asked nothing (it declared no sampling, elicitation or
-//! roots), or whose tool says that it never asks: nothing goes from the page to the client but
-//! progress and logs. It takes no second rounds, and nothing with fields that it does not know.
+//! The fast path takes calls whose client can receive no requests (it declared no sampling,
+//! elicitation or roots), or whose tool declares that it sends none: then only progress and logs go
+//! from the page to the client. It takes no second rounds, and no message with fields that it does
+//! not know.
 
 mod call_stream;
 mod client_cache;
@@ -29,7 +31,7 @@ use eligibility::FastPathRequest;
 pub(super) use client_cache::ClientCache;
 pub(super) use message::Message;
 
-/// The answer to a request that is the lane's; `None` when it is rmcp's.
+/// Responds to a request on the fast path. Returns `None` for a request that rmcp must serve.
 pub(super) async fn serve(
     mcp: &McpService,
     parts: &Parts,

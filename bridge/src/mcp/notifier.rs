@@ -1,4 +1,5 @@
-//! A connected client: known to its realm as long as this lives, told when something changes.
+//! A connected client: it is in its realm as long as this lives, and receives notifications of
+//! changes.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -13,11 +14,11 @@ use crate::hub::{Hub, NotificationQueue, PendingNotifications};
 use bridge_auth::RealmId;
 use bridge_realm::realm::{ClientId, Refusal};
 
-/// A client that does not take a notification within this does not read its stream. The next
-/// change is offered to it again; nobody else waits for it.
+/// A client that does not take a notification within this time does not read its stream. The next
+/// change is sent to it again; the others do not wait for it.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The client's place in the realm. It leaves when this is dropped.
+/// A client in a realm. Dropping this removes it.
 #[derive(Debug)]
 pub(super) struct ClientNotifier {
     hub: Weak<Hub>,
@@ -28,8 +29,8 @@ pub(super) struct ClientNotifier {
 }
 
 impl ClientNotifier {
-    /// `None` when as many tokens wait as may: the client is served, but hears of no changes. An
-    /// error when the token has as many clients as it may have.
+    /// Returns `None` when the limit of waiting tokens is reached: the client is served, but
+    /// receives no notifications. The error is the limit of clients of the token.
     pub(super) fn connect(
         hub: &Arc<Hub>,
         realm: RealmId,
@@ -45,8 +46,8 @@ impl ClientNotifier {
         }))
     }
 
-    /// Notifies from a task of its own, in the revisions before 2026-07-28. What happens meanwhile
-    /// becomes one notification of each kind.
+    /// Sends notifications from a task, in the revisions before 2026-07-28. Changes meanwhile
+    /// become one notification of each kind.
     pub(super) fn start(&mut self, peer: Peer<RoleServer>) {
         let queue = Arc::clone(&self.queue);
         let task = tokio::spawn(async move {
@@ -96,7 +97,7 @@ impl ClientNotifier {
     }
 }
 
-/// False when the client is gone.
+/// Returns false when the client is gone.
 async fn send_notifications(peer: &Peer<RoleServer>, pending: PendingNotifications) -> bool {
     let mut all_sent = true;
     if pending.tools_changed {
@@ -115,7 +116,7 @@ async fn send_notifications(peer: &Peer<RoleServer>, pending: PendingNotificatio
     all_sent
 }
 
-/// False when the client is gone. It hears only what it asked for.
+/// Sends only what the client has subscribed to. Returns false when the client is gone.
 async fn send_to_subscription(
     subscription: &SubscriptionContext,
     filter: &SubscriptionFilter,

@@ -1,5 +1,5 @@
-//! A client as its requests show it, whatever leg they take: who it is, what it can take, and what
-//! a page's handler may know of it.
+//! A client as its requests describe it, on the fast path and with rmcp: who it is, what it can
+//! receive, and what a page's handler may know of it.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::calls::{CallOptions, ClientChannel, DeliveryLimits};
 use crate::config::{Config, Profile, TextLimitRule};
 use bridge_auth::Principal;
 
-/// See the module documentation.
+/// The client behind a request.
 #[derive(Debug)]
 pub(super) struct RequestingClient {
     calling_client: Arc<CallingClient>,
@@ -35,7 +35,7 @@ const HTTPX2_MAX_EVENT_BYTES: usize = 1024 * 1024;
 /// How the product token of its `User-Agent` begins.
 const HTTPX2_USER_AGENT: &str = "python-httpx2/";
 
-/// The longest event that the client behind a request reads, as far as is known.
+/// Returns the longest event that the client is known to read.
 pub(super) fn max_event_bytes(headers: &HeaderMap) -> Option<usize> {
     let agent = headers.get(USER_AGENT)?.to_str().ok()?;
     agent
@@ -43,13 +43,13 @@ pub(super) fn max_event_bytes(headers: &HeaderMap) -> Option<usize> {
         .then_some(HTTPX2_MAX_EVENT_BYTES)
 }
 
-/// What one request says beside what it asks for.
+/// The options of one request.
 pub(super) struct RequestOptions {
-    /// The query whose agent makes the request.
+    /// The query whose agent sends the request.
     pub(super) query_lifetime: Option<QueryLifetime>,
-    /// The session that the request or the client's pin names.
+    /// The session that the request or the client's header names.
     pub(super) session: Option<SessionId>,
-    /// The client wants to hear of progress.
+    /// Whether the client wants progress notifications.
     pub(super) wants_progress: bool,
     pub(super) log_level: Option<LogLevel>,
     /// What an answer may have that goes out as an event of a stream.
@@ -97,7 +97,7 @@ impl RequestingClient {
         }
     }
 
-    /// Whether its capabilities have something that a page can ask for.
+    /// Whether the client has declared a capability that a page can use.
     pub(super) fn with_capabilities(mut self, capabilities: &ClientCapabilities) -> Self {
         self.accepts_client_requests = capabilities.sampling.is_some()
             || capabilities.elicitation.is_some()
@@ -165,7 +165,7 @@ impl RequestingClient {
                 max_event_bytes: None,
                 max_text_chars: self.profile.max_text_chars,
                 text_count: self.text_count,
-                // The token of a query reads no resources.
+                // A query's token cannot read resources.
                 resource_links: self.supports_resource_links && principal.query.is_none(),
                 client_timeout: None,
             },

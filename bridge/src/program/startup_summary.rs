@@ -1,4 +1,4 @@
-//! What a configuration amounts to, in a few lines.
+//! A summary of a configuration in a few lines.
 
 use crate::config::{Config, Identity, may_have_credentials};
 

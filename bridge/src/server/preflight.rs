@@ -1,4 +1,4 @@
-//! What must be right before a bridge listens. Nothing here needs a port.
+//! The checks before a bridge listens. They need no port.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! The body of a request, as the limits of the bridge allow it.
+//! Request bodies within the limits of the bridge.
 
 use std::error::Error;
 
@@ -31,7 +31,7 @@ where
     })
 }
 
-/// Why axum's extractor did not read a body.
+/// Converts the rejection of axum's extractor.
 pub(crate) fn body_rejected(state: &AppState, rejection: &BytesRejection) -> Problem {
     if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
         return request_too_large(state);
@@ -42,7 +42,7 @@ pub(crate) fn body_rejected(state: &AppState, rejection: &BytesRejection) -> Pro
     )
 }
 
-/// The refusal of a body over the limit.
+/// Rejects a body over the limit.
 fn request_too_large(state: &AppState) -> Problem {
     let message = format!(
         "the request has more than {} bytes: send less, or raise `max_request_bytes`",

@@ -1,4 +1,5 @@
-//! `Host`, `OriginCheck` and CORS, on every route; the token, where a route wants one.
+//! The checks of `Host` and `Origin`, and CORS, on every route; the token, where a route requires
+//! one.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use super::{AppState, Problem};
 use bridge_auth::{Principal, Scope, bearer_token};
 use bridge_service::{HostOriginPolicy, OriginCheck};
 
-/// Refuses foreign hosts and foreign origins, and leaves the verdict for the routes.
+/// Rejects foreign hosts and foreign origins, and passes the origin to the routes.
 pub(crate) async fn check(
     State(state): State<AppState>,
     mut request: Request,
@@ -43,7 +44,7 @@ pub(crate) async fn check(
     response
 }
 
-/// Whether a request may be for this bridge at all.
+/// Checks that a request is for this bridge.
 pub(crate) fn check_host(state: &AppState, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     if state.policy.is_host_allowed(uri, headers) {
         return Ok(());
@@ -59,7 +60,7 @@ pub(crate) fn check_host(state: &AppState, uri: &Uri, headers: &HeaderMap) -> Re
 }
 
 impl AppState {
-    /// The token of a request.
+    /// Returns the token of a request.
     pub(crate) fn request_token<'a>(
         &self,
         headers: &'a HeaderMap,
@@ -70,7 +71,7 @@ impl AppState {
         bearer_token(headers, query, in_url)
     }
 
-    /// Whom the token of a request names.
+    /// Returns the principal of a request's token.
     pub(crate) async fn authenticate(
         &self,
         headers: &HeaderMap,
@@ -86,7 +87,7 @@ impl AppState {
         }
     }
 
-    /// The same, if the token is good for this.
+    /// Returns the principal of a request's token, which must have this scope.
     pub(crate) async fn authorize(
         &self,
         parts: &Parts,
@@ -98,20 +99,21 @@ impl AppState {
     }
 }
 
-/// The SDK is public, and the page socket refuses in words that a browser does not hide.
+/// The SDK is public, and the page socket rejects an origin in a message that a browser does not
+/// hide.
 fn skips_origin_check(request: &Request) -> bool {
     let path = request.uri().path();
     path == "/ws" || path.starts_with("/sdk/") || (path == "/" && is_upgrade_request(request))
 }
 
-/// Whether a request to another route than `/ws` wants to be the socket of a page.
+/// Whether a request to another route than `/ws` upgrades to the socket of a page.
 pub(crate) fn is_upgrade_request(request: &Request) -> bool {
     let upgrade = request.headers().get(UPGRADE);
     let to_socket = upgrade.is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
     to_socket && *request.method() == Method::GET
 }
 
-/// The refusal of a foreign origin, with the setting that would allow it.
+/// Rejects a foreign origin, and names the setting that would allow it.
 pub(crate) fn origin_rejected(origin: &str) -> Problem {
     Problem::new(
         ErrorCode::OriginNotAllowed,
@@ -122,7 +124,7 @@ pub(crate) fn origin_rejected(origin: &str) -> Problem {
     )
 }
 
-/// Answers for allowed origins, preflight included (Fetch standard, "CORS protocol").
+/// Responds to allowed origins, preflight included (Fetch standard, "CORS protocol").
 pub(crate) fn cors(policy: Arc<HostOriginPolicy>) -> CorsLayer {
     let allowed = AllowOrigin::predicate(move |_: &HeaderValue, request| {
         matches!(

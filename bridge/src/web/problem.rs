@@ -1,4 +1,4 @@
-//! Errors as plain HTTP says them: one table from error codes to statuses.
+//! Errors over plain HTTP: one table from error codes to statuses.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -9,10 +9,10 @@ use serde_json::json;
 
 use bridge_auth::{AuthError, InsufficientScope, Scope};
 
-/// How our challenges begin (RFC 6750 section 3).
+/// The beginning of each challenge (RFC 6750 section 3).
 pub(super) const CHALLENGE_PREFIX: &str = "Bearer realm=\"mcp-web\"";
 
-/// `{"error": code, "message": words}` with the status of the code.
+/// The body `{"error": code, "message": text}` with the status of the code.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
@@ -32,7 +32,7 @@ impl Problem {
         }
     }
 
-    /// What a refusal for want of a good token says in `WWW-Authenticate`.
+    /// The value of `WWW-Authenticate` in a response that rejects a token or the lack of one.
     fn challenge(&self) -> Option<HeaderValue> {
         let error = match (self.status, &self.scope) {
             // RFC 6750 section 3: no error attribute when no token was sent.
@@ -49,7 +49,7 @@ impl Problem {
     }
 }
 
-/// With the characters that RFC 6750 section 3 allows in a description.
+/// Keeps the characters that RFC 6750 section 3 allows in a description.
 fn sanitize_description(message: &str) -> String {
     let allowed = |character| match character {
         ' '..='~' if !matches!(character, '"' | '\\') => character,

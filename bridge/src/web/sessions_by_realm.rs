@@ -1,11 +1,11 @@
-//! Ids by the realm that they belong to, so that nobody looks through those of other tokens.
+//! Ids by their realm, so that a lookup does not scan those of other tokens.
 
 use dashmap::DashMap;
 use indexmap::IndexSet;
 
 use bridge_auth::RealmId;
 
-/// The ids of each realm that has some, the oldest first.
+/// The ids of each realm, the oldest first.
 #[derive(Debug)]
 pub(crate) struct IdsByRealm<Id>(DashMap<RealmId, IndexSet<Id>>);
 
@@ -27,7 +27,7 @@ impl<Id: Clone + Eq + std::hash::Hash> IdsByRealm<Id> {
         self.0.remove_if(&realm, |_, ids| ids.is_empty());
     }
 
-    /// Those of a realm.
+    /// Returns the ids of a realm.
     pub(crate) fn ids(&self, realm: RealmId) -> Vec<Id> {
         let ids = self.0.get(&realm);
         ids.map_or_else(Vec::new, |ids| ids.iter().cloned().collect())

@@ -11,10 +11,10 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-/// The connection behind a request that has become a socket.
+/// The connection of a request that becomes a WebSocket.
 pub(crate) type UpgradedIo = TokioIo<hyper::upgrade::Upgraded>;
 
-/// A request to become a socket.
+/// A request to upgrade to a WebSocket.
 #[derive(Debug)]
 pub(crate) struct WebSocketUpgrade {
     connection: OnUpgrade,
@@ -22,7 +22,7 @@ pub(crate) struct WebSocketUpgrade {
 }
 
 impl<S: Sync> FromRequestParts<S> for WebSocketUpgrade {
-    /// What it lacks.
+    /// What the request lacks.
     type Rejection = &'static str;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
@@ -57,7 +57,8 @@ impl<S: Sync> FromRequestParts<S> for WebSocketUpgrade {
 }
 
 impl WebSocketUpgrade {
-    /// The answer, and the connection once it has been sent; `None` when the client is gone.
+    /// Returns the response, and the connection once it has been sent; `None` when the client is
+    /// gone.
     pub(crate) fn accept(self) -> (Response, impl Future<Output = Option<UpgradedIo>>) {
         let headers = [
             (CONNECTION, HeaderValue::from_static("upgrade")),
@@ -70,7 +71,7 @@ impl WebSocketUpgrade {
     }
 }
 
-/// Whether a header is, or has in its list, this word.
+/// Whether a header is this word, or has it in its list.
 fn header_contains(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
     let values = headers.get_all(name).into_iter();
     values

@@ -1,4 +1,5 @@
-//! `PUT /query/{uuid}`: an agent that a frontend has asked itself wants to call a page's tools.
+//! `PUT /query/{uuid}`: an agent that a frontend has asked itself opens a query to call a page's
+//! tools.
 
 use axum::Json;
 use axum::extract::rejection::BytesRejection;
@@ -17,7 +18,7 @@ use crate::web::body::body_rejected;
 use bridge_auth::Scope;
 use bridge_realm::realm::{QueryError, QueryPolicy};
 
-/// Of a query the agent keeps the rest to itself.
+/// The fields that the bridge needs; the agent keeps the rest of the query to itself.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OpenQueryRequest {

@@ -1,4 +1,4 @@
-//! A call on the lane, with the notifications that it has sent meanwhile.
+//! A call on the fast path, with the notifications that it has sent meanwhile.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -12,30 +12,30 @@ use crate::mcp::fast_path::notification_sink::NotificationBuffer;
 use crate::mcp::session::CallGuard;
 use crate::results::tool_result::EncodedBody;
 
-/// A JSON-RPC response, with the HTTP status that it has as a body of its own.
+/// A JSON-RPC response, with its HTTP status when it is not an event of a stream.
 #[derive(Debug)]
 pub(super) struct EncodedResponse {
     pub(super) status: StatusCode,
     pub(super) json: EncodedBody,
 }
 
-/// What comes of a call next.
+/// The next item of a call.
 #[derive(Debug)]
 pub(super) enum CallStreamItem {
     /// A notification.
     Notification(Vec<u8>),
     Response(EncodedResponse),
-    /// The client has taken the call back, or ended its session: it hears no answer.
+    /// The client has cancelled the call, or ended its session: there is no response.
     Cancelled,
 }
 
-/// Dropped before its answer, the call is cancelled in the page.
+/// A running call. Dropping it before its response cancels the call in the page.
 pub(super) struct CallStream {
     call: Pin<Box<dyn Future<Output = EncodedResponse> + Send>>,
     notifications: Arc<NotificationBuffer>,
     /// In an MCP session.
     guard: Option<CallGuard>,
-    /// Said last.
+    /// The last notification.
     response: Option<EncodedResponse>,
 }
 
@@ -53,7 +53,7 @@ impl CallStream {
         }
     }
 
-    /// Not to be asked again after the answer.
+    /// Must not be polled again after the response.
     pub(super) async fn next(&mut self) -> CallStreamItem {
         poll_fn(|context| self.poll_next(context)).await
     }
@@ -90,8 +90,8 @@ impl CallStream {
     }
 }
 
-/// A call in an MCP session goes on when its connection is lost (MCP 2025-11-25, "Streamable
-/// HTTP"): dropped with the call in it, this has it go on unheard.
+/// Keeps a call in an MCP session running when its connection is lost (MCP 2025-11-25, "Streamable
+/// HTTP"): dropping this continues the call in the background.
 pub(super) struct DetachOnDrop {
     stream: Option<CallStream>,
     hub: Arc<Hub>,
@@ -112,7 +112,7 @@ impl DetachOnDrop {
         }
     }
 
-    /// It has ended, or somebody else holds it.
+    /// The call has ended, or is held elsewhere.
     pub(super) fn into_inner(mut self) -> Option<CallStream> {
         self.stream.take()
     }

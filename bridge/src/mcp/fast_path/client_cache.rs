@@ -1,5 +1,5 @@
-//! Clients of MCP 2026-07-28 say in each request who they are and what they can do, in the same
-//! words each time: they are read once.
+//! Clients of MCP 2026-07-28 send their info and capabilities with each request, in the same text
+//! each time. The cache avoids parsing it again.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::mcp::requesting_client::RequestingClient;
 use bridge_realm::fast_hash::FastHash;
 
-/// So many are remembered; one more, and all are forgotten.
+/// How many clients are cached. One more clears the cache.
 const MAX_CLIENTS: usize = 256;
 
-/// Longer words are read each time.
+/// Longer texts are parsed each time.
 const MAX_DECLARATION_BYTES: usize = 2 * 1024;
 
-/// The words, by their hash.
+/// Parsed clients, by the hash of their text.
 #[derive(Debug, Default)]
 pub(in crate::mcp) struct ClientCache {
     hasher: FastHash,
@@ -29,7 +29,7 @@ struct CachedClient {
 }
 
 impl ClientCache {
-    /// The client that says this of itself and of its capabilities.
+    /// Returns the client with this info and these capabilities.
     pub(super) fn get_or_parse(
         &self,
         info: &str,

@@ -28,7 +28,7 @@ const NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
 
 const MODERN_VERSION: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
-/// A request that passed the checks.
+/// A request that has passed the checks.
 pub(super) struct FastPathRequest<'a> {
     pub(super) mcp: &'a McpService,
     pub(super) principal: &'a Principal,
@@ -37,10 +37,10 @@ pub(super) struct FastPathRequest<'a> {
     pub(super) client: Arc<RequestingClient>,
     /// The MCP session; MCP 2026-07-28 has none.
     pub(super) session: Option<Arc<McpSession>>,
-    /// The client takes nothing but a stream of events.
+    /// The client accepts only an event stream.
     pub(super) events_only: bool,
     log_level: Option<LogLevel>,
-    /// The page that it names.
+    /// The page that the request names.
     page_session: Option<SessionId>,
     max_event_bytes: Option<usize>,
 }
@@ -58,13 +58,13 @@ impl<'a> FastPathRequest<'a> {
             "tools/call" => Scope::ToolsCall,
             _ => Scope::ToolsRead,
         };
-        // Another value than a text is rmcp's to refuse.
+        // rmcp rejects a value that is not a string.
         let session = match params.meta.session {
             Some(session) => Some(json_string(session)?),
             None => None,
         };
         let is_id = matches!(id.get().as_bytes(), [b'"' | b'-' | b'0'..=b'9', ..]);
-        // What an agent may see and call is decided elsewhere, and ends with its query.
+        // Requests with the token of a query have limits of their own, and end with the query.
         let is_agent = principal.query.is_some();
         if message.is_unsupported() || !is_id || is_agent || principal.require_scope(scope).is_err()
         {
@@ -122,7 +122,7 @@ impl<'a> FastPathRequest<'a> {
     }
 }
 
-/// A request of MCP 2026-07-28: it says everything itself.
+/// A request of MCP 2026-07-28, which carries all that it needs.
 fn modern_client(
     mcp: &McpService,
     headers: &HeaderMap,
@@ -177,13 +177,13 @@ fn check_legacy_version(headers: &HeaderMap) -> Option<()> {
     versions.has_initialize().then_some(())
 }
 
-/// What `Mcp-Name` must be, where that needs no decoding.
+/// The value that `Mcp-Name` must have, if it needs no decoding.
 fn expected_name_header<'a>(params: &Params<'a>) -> Option<Cow<'a, str>> {
     let name = json_string(params.name?)?;
     (!name.starts_with("=?base64?")).then_some(name)
 }
 
-/// The one value of a header.
+/// Returns the value of a header that occurs once.
 fn single_header(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let only = values.next()?;

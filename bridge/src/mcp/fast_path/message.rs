@@ -32,14 +32,14 @@ impl<'a> Message<'a> {
         serde_json::from_str(std::str::from_utf8(body).ok()?).ok()
     }
 
-    /// There is something that the lane does not understand.
+    /// Whether the message has something that the fast path does not support.
     pub(super) fn is_unsupported(&self) -> bool {
         let is_version = |version: &RawValue| version.get() == "\"2.0\"";
         self.is_unsupported || self.params.is_unsupported || !self.version.is_some_and(is_version)
     }
 }
 
-/// What the lane knows of `params`.
+/// The supported members of `params`.
 #[derive(Default)]
 pub(super) struct Params<'a> {
     pub(super) name: Option<&'a RawValue>,
@@ -49,7 +49,7 @@ pub(super) struct Params<'a> {
     is_unsupported: bool,
 }
 
-/// What the lane knows of `_meta`. Other keys mean nothing to the bridge.
+/// The supported members of `_meta`. Other keys mean nothing to the bridge.
 #[derive(Default)]
 pub(super) struct Meta<'a> {
     pub(super) progress_token: Option<&'a RawValue>,
@@ -64,7 +64,7 @@ pub(super) struct Meta<'a> {
     is_unsupported: bool,
 }
 
-/// An object that is filled member by member.
+/// An object that is parsed member by member.
 trait FromMembers<'de>: Default {
     fn set_member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
 
@@ -127,7 +127,7 @@ impl<'de, M: FromMembers<'de>> Visitor<'de> for Reader<M> {
     }
 }
 
-/// Borrowed where it has no escapes.
+/// A string, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 

@@ -1,4 +1,4 @@
-//! The client of a call on the lane. It hears progress and logs, and cannot be asked anything.
+//! The client of a call on the fast path. It receives progress and logs, and no requests.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -15,33 +15,33 @@ use crate::calls::ClientChannel;
 use crate::mcp::{convert, input_required};
 use bridge_realm::realm::CallEvent;
 
-/// Notifications about a call, as JSON-RPC messages that wait for whoever polls the call.
+/// Notifications about a call, as JSON-RPC messages that wait until the call is polled.
 ///
-/// A call is polled for its next message only when the last one was taken, and hears nothing more
-/// until then: what waits here is what waited for the caller when it was polled.
+/// A call is polled for its next message only when the last one was taken, and sends nothing until
+/// then: this holds only what was waiting for the caller at the last poll.
 #[derive(Debug, Default)]
 pub(super) struct NotificationBuffer {
     queue: Mutex<VecDeque<Vec<u8>>>,
-    /// How the answer goes out, once that is decided: nobody decides twice.
+    /// How the response is sent, once that is decided. The decision is final.
     form: OnceLock<ResponseForm>,
 }
 
-/// How an answer goes out.
+/// How a response is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ResponseForm {
-    /// As a body of its own.
+    /// As a JSON body.
     Body,
     /// As the last event of a stream.
     Stream,
 }
 
 impl NotificationBuffer {
-    /// The stream begins. False when the answer is a body of its own: it will be there at once.
+    /// Begins a stream. Returns false when the response is a JSON body, which follows at once.
     pub(super) fn commit_to_stream(&self) -> bool {
         *self.form.get_or_init(|| ResponseForm::Stream) == ResponseForm::Stream
     }
 
-    /// The answer is there. False when a stream has begun, or begins with what waits.
+    /// Decides for a JSON body. Returns false when a stream has begun, or begins with what waits.
     fn commit_to_body(&self) -> bool {
         let form = match self.lock().is_empty() {
             true => ResponseForm::Body,
@@ -65,10 +65,10 @@ impl NotificationBuffer {
     }
 }
 
-/// See the module documentation.
+/// The client of a call on the fast path: sends notifications to a buffer, and rejects requests.
 pub(super) struct NotificationSink {
     pub(super) progress_token: Option<Box<RawValue>>,
-    /// What the client speaks answers in rounds, and it has declared nothing that needs one.
+    /// The client's revision has rounds, and it has declared no capability that needs one.
     pub(super) uses_input_required: bool,
     pub(super) notifications: Arc<NotificationBuffer>,
 }
@@ -140,8 +140,8 @@ impl ClientChannel for NotificationSink {
         Box::pin(std::future::ready(()))
     }
 
-    /// Its tool has said that it never asks. Whom it could ask has declared what it can do, so that
-    /// the realm lets this pass.
+    /// The tool has declared that it sends no requests. The client may have declared capabilities,
+    /// for which the realm lets a request pass.
     fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
         let error = ClientError {
             code: ErrorCode::ClientCapabilityMissing,

@@ -1,4 +1,4 @@
-//! A call that is answered as a stream of events.
+//! The event stream of a call.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -23,10 +23,10 @@ use crate::mcp::service::KEEP_ALIVE_INTERVAL;
 use crate::mcp::session::{CallGuard, McpSession};
 use crate::results::tool_result::EncodedBody;
 
-/// So many events may wait for a client that reads slowly.
+/// How many events may wait for a client that reads slowly.
 const EVENT_BUFFER: usize = 16;
 
-/// An event, in the pieces that it is made of: none of them is copied.
+/// An event, as chunks that are not copied.
 type EncodedEvent = [Bytes; 3];
 
 fn encode_event(id: Option<&str>, json: Bytes) -> EncodedEvent {
@@ -37,7 +37,7 @@ fn encode_event(id: Option<&str>, json: Bytes) -> EncodedEvent {
     [head, json, Bytes::from_static(b"\n\n")]
 }
 
-/// As one line: JSON has line breaks nowhere but between its values.
+/// Puts JSON on one line: JSON has line breaks only between its tokens.
 pub(super) fn to_single_line(mut json: Vec<u8>) -> Bytes {
     let replace_line_break = |byte: &mut u8| {
         if matches!(byte, b'\n' | b'\r') {
@@ -48,18 +48,18 @@ pub(super) fn to_single_line(mut json: Vec<u8>) -> Bytes {
     Bytes::from(json)
 }
 
-/// The only event of a call that has ended already.
+/// The response of a call that has ended already, as a stream with one event.
 pub(super) fn single_event(json: EncodedBody) -> Response {
     let chunks = encode_event(None, to_single_line(json.into_vec())).map(Ok::<_, Infallible>);
     event_stream_response(Body::from_stream(stream::iter(chunks)))
 }
 
-/// No event: the client wants no answer any more.
+/// A stream without events: the client has cancelled the call.
 pub(super) fn empty() -> Response {
     event_stream_response(Body::empty())
 }
 
-/// The call of a request without a session: it is cancelled when the stream is dropped.
+/// The stream of a request without a session: dropping it cancels the call.
 pub(super) fn ephemeral(first: Option<Vec<u8>>, call: CallStream) -> Response {
     let first = first.map(|first| encode_event(None, to_single_line(first)));
     let first = stream::iter(first);
@@ -99,11 +99,11 @@ pub(super) fn resumable(
     sse_response(stream::poll_fn(move |context| receiver.poll_recv(context)))
 }
 
-/// What comes of a call, on its way to the client and to where it is kept.
+/// Forwards the items of a call to the client and to the event log.
 struct SseForwarder {
     event_log: EventLog,
     stream_id: String,
-    /// `None` when the client is gone.
+    /// `None` when the client has disconnected.
     sender: Option<mpsc::Sender<EncodedEvent>>,
     /// Whether the stream begins with an event without data.
     sends_priming_event: bool,
@@ -129,14 +129,14 @@ impl SseForwarder {
                 Some(CallStreamItem::Response(answer)) => {
                     let json = to_single_line(answer.json.into_vec());
                     let id = self.store(&call, StoredEvent::Response(json.clone()));
-                    // A client that reads its answer is not idle.
+                    // A client that reads its response is not idle.
                     let session = call.guard().map(CallGuard::session);
                     let _activity = session.map(McpSession::begin_activity);
                     drop(call);
                     return self.send(encode_event(id.as_deref(), json)).await;
                 }
                 Some(CallStreamItem::Cancelled) => {
-                    // Nobody comes back to it for anything.
+                    // The stream will not be resumed.
                     self.event_log.remove_stream(&self.stream_id);
                     return;
                 }
@@ -146,7 +146,7 @@ impl SseForwarder {
         }
     }
 
-    /// With the first event a client knows where to come back to.
+    /// From the id of the first event a client can resume the stream.
     async fn send_priming_event(&mut self, id: Option<String>) {
         if let Some(id) = id {
             let head = format!("id: {id}\nretry: {}\ndata: ", RETRY_DELAY.as_millis());
@@ -162,11 +162,11 @@ impl SseForwarder {
         }
     }
 
-    /// The id of the event, under which it is kept. `None`: nobody will ask for it.
+    /// Stores an event and returns its id. `None` when the stream cannot be resumed.
     fn store(&self, call: &CallStream, event: StoredEvent) -> Option<String> {
         let session = call.guard()?.session().id()?;
         let id = self.event_log.append(session, &self.stream_id, event);
-        // Its session has ended, perhaps before this was kept.
+        // The session has ended, perhaps before the event was stored.
         if call.is_cancelled() {
             self.event_log.remove_stream(&self.stream_id);
             return None;
@@ -203,7 +203,7 @@ fn event_stream_response(body: Body) -> Response {
     response
 }
 
-/// A stream with comments in between while it says nothing.
+/// A stream with comments while it has no events.
 struct KeepAlive<S> {
     chunks: S,
     timer: Pin<Box<Sleep>>,

@@ -31,14 +31,14 @@ use crate::results::tool_result::ToolResult;
 use bridge_service::cpu_pool;
 use bridge_service::cpu_pool::INLINE_LIMIT;
 
-/// An answer that comes within this, with nothing before it, is one JSON body. What takes longer is a
-/// stream: the client hears that its call goes on, and in an MCP session where to come back to. Nobody
-/// loses much with a connection that breaks so early, and some clients read no long events, but
-/// bodies of any length. Clients wait at least five seconds for the head of an answer.
+/// A response that comes within this time, without a notification before it, is a JSON body. After
+/// it the response is a stream: the client learns that its call goes on, and in an MCP session how
+/// to resume. Little is lost with a connection that breaks so early, and some clients read no long
+/// events, but bodies of any length. Clients wait at least five seconds for the head of a response.
 const INLINE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// rmcp's clients take no longer body, while the longest event is theirs to set: longer answers are
-/// events.
+/// rmcp's clients read no longer body, while the longest event is theirs to configure: longer
+/// responses are events.
 const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 pub(super) async fn serve(request: FastPathRequest<'_>) -> Option<Response> {
@@ -49,7 +49,7 @@ pub(super) async fn serve(request: FastPathRequest<'_>) -> Option<Response> {
     }
 }
 
-/// A call that is the lane's.
+/// A call on the fast path.
 struct FastPathCall {
     hub: Arc<Hub>,
     request: CallRequest<'static>,
@@ -130,7 +130,7 @@ impl FastPathCall {
                     json: Vec::new().into(),
                 })
             }
-            // Nobody is asked who has declared nothing.
+            // Cannot happen: a client that declares no capability receives no requests.
             Ok(RoundOutcome::InputRequired { .. }) => {
                 let message = "the call waits for input, and the client declared that it has none";
                 encode_error(&id, &ErrorData::internal_error(message, None), is_modern)
@@ -184,8 +184,8 @@ async fn serve_in_session(request: &FastPathRequest<'_>, call: FastPathCall) -> 
     ))
 }
 
-/// What comes of a call first. `None`: nothing within the time in which an answer is a body of its
-/// own, and from now on everything is an event.
+/// Waits for the first item of a call. Returns `None` when the time in which a response may be a
+/// JSON body has passed; from then on everything is an event.
 async fn first_item(
     notifications: &NotificationBuffer,
     next: impl Future<Output = CallStreamItem>,
@@ -199,7 +199,7 @@ async fn first_item(
     let first = match tokio::time::timeout(INLINE_RESPONSE_TIMEOUT, &mut next).await {
         Ok(first) => first,
         Err(_) if notifications.commit_to_stream() => return None,
-        // The answer is being shaped as a body.
+        // The response is being encoded as a body.
         Err(_) => next.await,
     };
     if let CallStreamItem::Notification(_) = first {
@@ -208,7 +208,7 @@ async fn first_item(
     Some(first)
 }
 
-/// Whether each page that has the tool says that it does not ask.
+/// Whether each page with the tool declares that it sends no requests.
 fn never_asks_client(request: &FastPathRequest<'_>, tool: &str) -> bool {
     if definition::reserved::is_builtin_tool(tool) {
         return tool != builtin_tools::CALL_SESSION_TOOL;
@@ -216,13 +216,13 @@ fn never_asks_client(request: &FastPathRequest<'_>, tool: &str) -> bool {
     any_candidate_tool(request, tool, |tool| tool.asks_client).is_none_or(|asks| !asks)
 }
 
-/// Whether arguments of the tool are in headers too (SEP-2243).
+/// Whether arguments of the tool are also in headers (SEP-2243).
 fn has_header_arguments(request: &FastPathRequest<'_>, tool: &str) -> bool {
     request.mcp.state.hub.definitions.has_header_arguments()
         && any_candidate_tool(request, tool, |tool| tool.has_header_arguments()).unwrap_or(false)
 }
 
-/// Whether this is true of one of the tools that a client could mean.
+/// Whether a tool that the client may mean satisfies the predicate.
 fn any_candidate_tool(
     request: &FastPathRequest<'_>,
     name: &str,
@@ -234,7 +234,7 @@ fn any_candidate_tool(
     })
 }
 
-/// A progress token that is as MCP has it: a string or an integer.
+/// A progress token as in MCP: a string or an integer.
 fn valid_progress_token(token: &RawValue) -> Option<&RawValue> {
     let text = token.get();
     (text.starts_with('"') || text.parse::<i64>().is_ok()).then_some(token)
@@ -253,7 +253,7 @@ fn raw_request_key(id: &RawValue) -> Option<Box<str>> {
     Some(request_key(&id))
 }
 
-/// An answer that nothing came before.
+/// The response as a JSON body.
 fn single_response(response: EncodedResponse, events_only: bool) -> Response {
     let as_events = events_only || response.json.len() > MAX_BODY_BYTES;
     if as_events && response.status == StatusCode::OK {
@@ -270,7 +270,7 @@ pub(super) fn json_response(status: StatusCode, json: impl Into<Body>) -> Respon
     response
 }
 
-/// How a response begins: what follows is the member `result` or `error`.
+/// Begins a JSON-RPC response, up to its member `result` or `error`.
 pub(super) fn begin_response(id: &RawValue, capacity: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(capacity + 128);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");

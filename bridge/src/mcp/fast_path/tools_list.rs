@@ -1,4 +1,4 @@
-//! `tools/list`: put together from what was encoded once for each definition.
+//! `tools/list`, from definitions that are encoded once.
 
 use std::sync::LazyLock;
 
