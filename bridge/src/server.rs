@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bridge_realm::definition::DefinitionRegistry;
 use bridge_service::connections::{self, ConnectionLimits, WhenFull};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -19,7 +20,6 @@ use crate::http::{self, App};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService};
 use crate::web::AppState;
-use bridge_realm::definition::DefinitionRegistry;
 
 pub(crate) use preflight::CheckedConfig;
 pub use preflight::StartError;

@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use axum::middleware::{Next, from_fn, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
+use bridge_auth::Scope;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::header::{
@@ -26,7 +27,6 @@ use crate::compat;
 use crate::compat::{CompatRequest, CompatService, CompatSession, Reply};
 use crate::web::body::read_to_end_limited;
 use crate::web::{AppState, guard};
-use bridge_auth::Scope;
 
 const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 

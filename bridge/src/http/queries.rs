@@ -14,7 +14,10 @@ use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, post, put};
+use bridge_auth::is_query_token;
+use bridge_auth::{RealmId, bearer_token};
 use bridge_protocol::{ErrorCode, QueryId};
+use bridge_realm::realm::{QueryError, ReportRejected, is_unguessable_id};
 use bytes::Bytes;
 use http::StatusCode;
 use serde::Deserialize;
@@ -26,9 +29,6 @@ use crate::agent_queries::AgentReport;
 use crate::web::AppState;
 use crate::web::Problem;
 use crate::web::body::body_rejected;
-use bridge_auth::is_query_token;
-use bridge_auth::{RealmId, bearer_token};
-use bridge_realm::realm::{QueryError, ReportRejected, is_unguessable_id};
 
 pub(super) use open::open;
 

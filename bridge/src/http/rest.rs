@@ -7,9 +7,13 @@ use axum::extract::{Request, State};
 use axum::handler::Handler;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use bridge_auth::Scope;
 use bridge_protocol::{
     CallContext, CallerTransport, CallingClient, ClientInfo, ErrorCode, Kind, SessionId,
 };
+use bridge_realm::definition::Definition;
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method, Uri};
@@ -27,10 +31,6 @@ use crate::results::encoded_size;
 use crate::results::tool_result::ToolResult;
 use crate::web::body::read_to_end_limited;
 use crate::web::{AppState, Problem, guard};
-use bridge_auth::Scope;
-use bridge_realm::definition::Definition;
-use bridge_service::cpu_pool;
-use bridge_service::cpu_pool::INLINE_LIMIT;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
+use bridge_realm::realm::Realm;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::Config;
-use bridge_realm::realm::Realm;
 
 /// The content of a realm: the most demanding part counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

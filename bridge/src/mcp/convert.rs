@@ -4,6 +4,7 @@ use bridge_protocol::{
     Argument, CallLog, ClientError, ClientInfo, ClientResponse, ConnectedClient, ErrorCode, Item,
     Kind, LogLevel,
 };
+use bridge_realm::realm::CallFailure;
 use rmcp::ErrorData;
 use rmcp::model::{
     ArgumentInfo, CallToolResult, CompleteResult, CompletionInfo, ContentBlock,
@@ -18,7 +19,6 @@ use serde_json::{Map, Value, json};
 
 use crate::calls::{CallError, CompletionValues};
 use crate::results::tool_result::ToolResult;
-use bridge_realm::realm::CallFailure;
 
 /// Whether rmcp's model takes the definition. One it does not take must not spoil the list.
 pub(crate) fn check_definition(kind: Kind, definition: &Map<String, Value>) -> Result<(), String> {

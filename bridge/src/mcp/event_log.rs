@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
 use futures_util::stream;
 use rmcp::model::{ContentBlock, ServerJsonRpcMessage, ServerResult};
 use rmcp::transport::streamable_http_server::session::{
@@ -19,8 +21,6 @@ use tokio::sync::Notify;
 
 use crate::mcp::raw_event::{StoredEvent, to_sse_message};
 use crate::results::encoded_size;
-use bridge_service::cpu_pool;
-use bridge_service::cpu_pool::INLINE_LIMIT;
 
 /// The approximate memory of an event without its message, in bytes.
 const EVENT_OVERHEAD_BYTES: usize = 256;

@@ -22,10 +22,10 @@ mod tools_call;
 mod tools_list;
 
 use axum::response::Response;
+use bridge_auth::Principal;
 use http::request::Parts;
 
 use super::service::McpService;
-use bridge_auth::Principal;
 use eligibility::FastPathRequest;
 
 pub(super) use client_cache::ClientCache;

@@ -1,10 +1,15 @@
 //! The MCP methods, answered from the realm.
 
-use bridge_realm::definition;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
 
+use bridge_auth::{Principal, RealmId};
 use bridge_protocol::{ConnectedClient, Kind, SessionId};
+use bridge_realm::definition;
+use bridge_realm::definition::Definition;
+use bridge_realm::definition::tool::RESULT_SIZE_KEY;
+use bridge_realm::realm::Refusal;
+use bridge_service::cpu_pool::INLINE_LIMIT;
 use http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Extensions,
@@ -39,11 +44,6 @@ use crate::mcp::peer_client::PeerClient;
 use crate::mcp::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
 use crate::mcp::session_manager::RealmSessionManager;
 use crate::results::encoded_size;
-use bridge_auth::{Principal, RealmId};
-use bridge_realm::definition::Definition;
-use bridge_realm::definition::tool::RESULT_SIZE_KEY;
-use bridge_realm::realm::Refusal;
-use bridge_service::cpu_pool::INLINE_LIMIT;
 
 /// The header with which a client pins itself to a page.
 pub(super) const SESSION_PIN_HEADER: &str = "mcp-web-session";

@@ -3,6 +3,7 @@
 //! The ticket names a call that waits in the realm. The seal binds it to the token and to the
 //! request it was given for; it is signed, not secret.
 
+use bridge_auth::RealmId;
 use bridge_protocol::{CallId, ClientRequest, ErrorCode};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 
 use crate::calls::ResumeToken;
 use crate::config::Config;
-use bridge_auth::RealmId;
 
 /// What a request brings back.
 pub(super) struct ResumeParams {

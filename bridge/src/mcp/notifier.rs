@@ -4,15 +4,15 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use bridge_auth::RealmId;
 use bridge_protocol::ConnectedClient;
+use bridge_realm::realm::{ClientId, Refusal};
 use rmcp::RoleServer;
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, SubscriptionContext};
 use tokio::task::JoinHandle;
 
 use crate::hub::{Hub, NotificationQueue, PendingNotifications};
-use bridge_auth::RealmId;
-use bridge_realm::realm::{ClientId, Refusal};
 
 /// A client that does not take a notification within this time does not read its stream. The next
 /// change is sent to it again; the others do not wait for it.

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bridge_protocol::{ClientRequest, ClientResponse};
+use bridge_realm::realm::CallEvent;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rmcp::RoleServer;
@@ -14,7 +15,6 @@ use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle, ServiceEr
 
 use super::{convert, input_required};
 use crate::calls::ClientChannel;
-use bridge_realm::realm::CallEvent;
 
 /// A client that does not take a notification within this does not read its stream: it hears no
 /// more of this call but its result.

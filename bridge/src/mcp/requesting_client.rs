@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use bridge_auth::Principal;
 use bridge_protocol::{
     CallContext, CallerTransport, CallingClient, ClientLimits, LogLevel, SessionId,
 };
@@ -15,7 +16,6 @@ use super::convert;
 use crate::agent_queries::QueryLifetime;
 use crate::calls::{CallOptions, ClientChannel, DeliveryLimits};
 use crate::config::{Config, Profile, TextLimitRule};
-use bridge_auth::Principal;
 
 /// The client behind a request.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bridge_auth::RealmId;
 use bridge_protocol::LogLevel;
 use futures_util::task::AtomicWaker;
 use rmcp::RoleServer;
@@ -19,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mcp::notifier::ClientNotifier;
 use crate::mcp::requesting_client::RequestingClient;
-use bridge_auth::RealmId;
 
 /// What a client hears until it says what it wants.
 const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;

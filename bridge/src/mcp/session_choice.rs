@@ -1,9 +1,9 @@
 //! The page that a request names.
 
+use bridge_auth::RealmId;
 use bridge_protocol::SessionId;
 
 use crate::hub::Hub;
-use bridge_auth::RealmId;
 
 /// The key of `_meta` with the id or the name of a session.
 pub(super) const SESSION_KEY: &str = "mcp-web/sessionId";

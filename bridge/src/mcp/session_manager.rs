@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use bridge_auth::RealmId;
 use dashmap::DashMap;
 use futures_util::{Stream, StreamExt};
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ServerJsonRpcMessage};
@@ -23,7 +24,6 @@ use crate::config::Config;
 use crate::mcp::event_log::EventLog;
 use crate::mcp::raw_event::RETRY_DELAY;
 use crate::web::sessions_by_realm::IdsByRealm;
-use bridge_auth::RealmId;
 
 /// The id of the event without data with which a stream begins that a client opens by itself.
 pub(super) const PRIMING_EVENT_ID: &str = "0";

@@ -3,13 +3,13 @@
 use std::io;
 use std::net::SocketAddr;
 
+use bridge_auth::Authenticator;
 use bridge_protocol::limits;
+use bridge_service::HostOriginPolicy;
 
 use crate::agent_queries::agent_program;
 use crate::config::Config;
 use crate::web::ProtectedResource;
-use bridge_auth::Authenticator;
-use bridge_service::HostOriginPolicy;
 
 /// Why a bridge does not start. The message says what to change.
 #[derive(Debug, thiserror::Error)]

@@ -8,14 +8,14 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use bridge_auth::{Principal, Scope, bearer_token};
 use bridge_protocol::ErrorCode;
+use bridge_service::{HostOriginPolicy, OriginCheck};
 use http::header::{HOST, HeaderName, UPGRADE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use super::{AppState, Problem};
-use bridge_auth::{Principal, Scope, bearer_token};
-use bridge_service::{HostOriginPolicy, OriginCheck};
 
 /// Rejects foreign hosts and foreign origins, and passes the origin to the routes.
 pub(crate) async fn check(

@@ -6,7 +6,9 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use axum::routing::{MethodRouter, put};
+use bridge_auth::Scope;
 use bridge_protocol::{ErrorCode, QueryId, QueryTool, SessionId, limits};
+use bridge_realm::realm::{QueryError, QueryPolicy};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,8 +17,6 @@ use super::parse_object;
 use crate::web::AppState;
 use crate::web::Problem;
 use crate::web::body::body_rejected;
-use bridge_auth::Scope;
-use bridge_realm::realm::{QueryError, QueryPolicy};
 
 /// The fields that the bridge needs; the agent keeps the rest of the query to itself.
 #[derive(Deserialize)]

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::mcp::requesting_client::RequestingClient;
 use bridge_realm::fast_hash::FastHash;
+
+use crate::mcp::requesting_client::RequestingClient;
 
 /// How many clients are cached. One more clears the cache.
 const MAX_CLIENTS: usize = 256;

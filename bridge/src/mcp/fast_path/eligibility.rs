@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use bridge_auth::{Principal, Scope};
 use bridge_protocol::{LogLevel, SessionId};
 use http::header::{ACCEPT, AsHeaderName};
 use http::request::Parts;
@@ -20,7 +21,6 @@ use crate::mcp::requesting_client::{RequestOptions, RequestingClient, max_event_
 use crate::mcp::service::McpService;
 use crate::mcp::session::McpSession;
 use crate::mcp::session_choice::SessionChoice;
-use bridge_auth::{Principal, Scope};
 
 const PROTOCOL_VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");

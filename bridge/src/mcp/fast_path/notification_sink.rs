@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bridge_protocol::{
     CallLog, CallProgress, ClientError, ClientRequest, ClientResponse, ErrorCode, LogLevel,
 };
+use bridge_realm::realm::CallEvent;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Number;
@@ -13,7 +14,6 @@ use serde_json::value::RawValue;
 
 use crate::calls::ClientChannel;
 use crate::mcp::{convert, input_required};
-use bridge_realm::realm::CallEvent;
 
 /// Notifications about a call, as JSON-RPC messages that wait until the call is polled.
 ///

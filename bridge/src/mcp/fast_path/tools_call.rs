@@ -1,13 +1,15 @@
 //! `tools/call`.
 
-use bridge_realm::definition;
-use bridge_realm::definition::tool;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
+use bridge_realm::definition;
+use bridge_realm::definition::tool;
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
@@ -28,8 +30,6 @@ use crate::mcp::fast_path::notification_sink::{NotificationBuffer, NotificationS
 use crate::mcp::session::request_key;
 use crate::results::encoded_size;
 use crate::results::tool_result::ToolResult;
-use bridge_service::cpu_pool;
-use bridge_service::cpu_pool::INLINE_LIMIT;
 
 /// A response that comes within this time, without a notification before it, is a JSON body. After
 /// it the response is a stream: the client learns that its call goes on, and in an MCP session how

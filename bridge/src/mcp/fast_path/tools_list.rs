@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use axum::response::Response;
 use bridge_protocol::Kind;
+use bridge_realm::definition::Definition;
 use http::StatusCode;
 
 use super::sse_response;
@@ -11,7 +12,6 @@ use crate::calls::builtin_tools;
 use crate::mcp::convert;
 use crate::mcp::fast_path::eligibility::FastPathRequest;
 use crate::mcp::fast_path::tools_call::{begin_response, json_response};
-use bridge_realm::definition::Definition;
 
 /// The bridge's own tools.
 static BUILTIN_TOOLS: LazyLock<Vec<Box<str>>> = LazyLock::new(|| {
