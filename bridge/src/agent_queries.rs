@@ -1,7 +1,10 @@
-//! Queries outside their realm: the agent that is asked, its tokens, and which realm knows an id.
+//! The queries of pages as seen by agents: which agent gets them, with which tokens, and which realm has
+//! a query id.
 //!
-//! A realm says what must happen ([`AgentEffect`]); here it happens,
-//! in a task for each query, and the realm hears how it went. Only [`agent`] knows reqwest.
+//! A realm requests an [`AgentEffect`](bridge_realm::realm::AgentEffect). [`registry`] performs it in a
+//! task for each query ([`query_task`]), which reports the outcome to the realm. [`agent_client`] is the
+//! HTTP client; no other module uses reqwest. [`agent_process`] runs the bridge's own agent, and
+//! [`direct_queries`] are queries that a frontend sends to its agent itself.
 
 mod agent_client;
 mod agent_event;

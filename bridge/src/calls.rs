@@ -1,16 +1,17 @@
-//! One request of a client, from its transport to the page and back: route, validate, run, shape.
+//! The requests of clients, from the transport to the page and back: route, validate, run, build the
+//! result.
 //!
-//! MCP, plain HTTP and the endpoint of mcp-web 0.1 all call the functions here. Dropping the future of a
-//! call cancels the call in the page.
+//! MCP, the REST API and the endpoint of mcp-web 0.1 all call the functions of this module. Dropping the
+//! future of a call cancels the call in the page.
 //!
-//! 1. [`dispatch`] decides whether a tool is one of the bridge ([`builtin_tools`]) or of a page
-//!    ([`page_tools`]); prompts, resources and completions have modules of their own.
-//! 2. [`in_flight`] drives a call while it runs: it forwards progress, logs and what the page asks the
-//!    client, through the client's [`client_channel`].
-//! 3. [`tool_outcome`] makes the result of the page's answer, [`delivery_limits`] cuts what is larger than
-//!    the client takes.
-//! 4. A client that would not wait for a long call gets a handle ([`background`]), and the result by
-//!    [`get_result`].
+//! 1. [`dispatch`] decides whether a tool belongs to the bridge ([`builtin_tools`]) or to a page
+//!    ([`page_tools`]); prompts, resources and completions have their own modules.
+//! 2. [`in_flight`] drives a call while it runs: it forwards progress, logs and the page's requests to the
+//!    client through a [`client_channel`].
+//! 3. [`tool_outcome`] makes the result from the page's answer, and [`delivery_limits`] truncates it to the
+//!    limits of the client.
+//! 4. A client that does not wait for a long call gets a handle ([`background`]), and fetches the result
+//!    with the tool [`get_result`].
 
 mod arguments;
 mod background;

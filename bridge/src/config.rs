@@ -1,4 +1,5 @@
-//! What an operator can set: flags, environment, defaults. One table, shown by `--help`.
+//! The configuration of the bridge: flags, environment variables, a file, and defaults. The doc comments of
+//! the fields are the text of `--help`.
 
 mod agent;
 mod clients;
@@ -38,7 +39,7 @@ pub use results::Results;
 pub use tabs::Tabs;
 pub(crate) use text_limit::{TextLimit, TextLimitRule, TextUnit};
 
-/// The word that stands for `localhost`, `127.0.0.1` and `[::1]` on any port.
+/// The entry of a list of origins or hosts that stands for `localhost`, `127.0.0.1` and `[::1]` on any port.
 pub(crate) const LOOPBACK: &str = "loopback";
 
 /// Settings of a bridge.
@@ -292,7 +293,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What the bridge says of itself.
+    /// The name, description, version and icon of the bridge, as clients see them.
     pub(crate) fn bridge_info(&self) -> serde_json::Value {
         let mut info = serde_json::json!({
             "name": self.name,
@@ -306,8 +307,8 @@ impl Config {
         info
     }
 
-    /// Whether it lets in whom the bridge of mcp-web 0.1 let in. Where other machines could come
-    /// in, it does not: by another address, or through a proxy under another name.
+    /// Whether the bridge accepts any token and any loopback origin, as that of mcp-web 0.1. It does not if
+    /// other machines could connect: on another address, or through a proxy under another host name.
     pub(crate) fn allows_compat_anonymous_access(&self) -> bool {
         self.compat == Some(Compat::McpWeb)
             && self.bind.ip().is_loopback()
@@ -329,13 +330,13 @@ impl Config {
             .collect()
     }
 
-    /// Whether agents need no token to report on a query: who knows its uuid is its agent.
+    /// Whether the uuid of a query is enough to report on it, without a token.
     pub(crate) fn query_ids_are_credentials(&self) -> bool {
         self.allows_compat_anonymous_access()
     }
 
-    /// The largest message of a page, and to one: results come, and what clients send goes. What an
-    /// agent answers goes with the tool calls that it made.
+    /// The largest message from and to a page: it contains a tool result, a request of a client, or the answer
+    /// of an agent together with the tool calls that it made.
     pub(crate) fn max_message_bytes(&self) -> usize {
         let answer = self
             .max_request_bytes
@@ -367,7 +368,7 @@ mod tests {
 
     #[test]
     fn flag_defaults_equal_config_default() {
-        // Environment variables of the machine would speak through clap: none is set in tests.
+        // clap reads environment variables too: tests run without any of them.
         let parsed = Config::try_parse_from(["mcp-web-bridge"]).unwrap();
         assert_eq!(format!("{parsed:?}"), format!("{:?}", Config::default()));
     }

@@ -1,8 +1,9 @@
-//! The result of a tool call, from the answer of a page to what its client can take.
+//! The result of a tool call, from the page's answer to the body that the client receives.
 //!
-//! What nobody has to look into stays the text that came ([`passthrough`]). [`tool_result`] is the result,
-//! [`content_blocks`] checks the blocks of a page, [`truncate`] cuts a result that is larger than its
-//! client takes, [`encoded_size`] measures, and [`segments`] is the body that is sent. [`store`] keeps
+//! [`tool_result`] is the result: either the page's JSON text, forwarded without parsing it
+//! ([`passthrough`]), or values that the bridge made or parsed ([`built_result`]). [`content_blocks`]
+//! validates the blocks of a page, [`truncate`] shortens a result that exceeds the limits of its client,
+//! [`encoded_size`] measures encoded JSON, and [`segments`] is the body that is sent. [`store`] keeps
 //! results for clients that fetch them later.
 
 pub(crate) mod built_result;

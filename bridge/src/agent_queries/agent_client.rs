@@ -1,4 +1,4 @@
-//! The agent, over HTTP.
+//! The HTTP client for the agent.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,38 +14,37 @@ use crate::agent_queries::sse::{Event, SseDecoder};
 use crate::config;
 use bridge_auth::query_token::QueryToken;
 use bridge_realm::realm::QueryError;
-use bridge_service::Secret;
-use bridge_service::http_client;
+use bridge_service::{Secret, http_client};
 
-/// Carries the token that the agent calls tools and reports with.
+/// The header with the token that the agent uses to call tools and to report.
 const QUERY_TOKEN_HEADER: &str = "mcp-web-query-token";
 
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// Where an agent listens.
+/// The address of an agent.
 #[derive(Debug)]
 pub(super) enum AgentAddress {
     At(Url),
-    /// It is being started.
+    /// The agent is being started.
     Starting,
-    /// It cannot be started.
+    /// The agent cannot be started.
     Failed,
 }
 
-/// Where queries go.
+/// The agent that gets the queries.
 #[derive(Debug)]
 pub(super) struct AgentClient {
     address: watch::Sender<AgentAddress>,
     credential: Option<Secret>,
     timeout: Duration,
     silence_timeout: Duration,
-    /// Made at the first query: the roots of trust are read from the system.
+    /// Created at the first query, because loading the root certificates of the system takes time.
     http: OnceCell<reqwest::Client>,
 }
 
 impl AgentClient {
-    /// `None` when none is configured. One that the bridge runs says where it is, and is asked with a
-    /// credential that nobody else has.
+    /// The configured agent, or `None`. An agent that the bridge runs reports its address when it has
+    /// started, and gets a random credential.
     pub(super) fn from_config(config: &config::Agent) -> Option<Self> {
         let (address, credential) = match &config.agent_url {
             _ if config.run_agent => (AgentAddress::Starting, Some(Secret::random())),
@@ -64,7 +63,7 @@ impl AgentClient {
         })
     }
 
-    /// The agent listens somewhere else now, or does not.
+    /// Sets the address of the agent.
     pub(super) fn set_address(&self, address: AgentAddress) {
         self.address.send_replace(address);
     }
@@ -73,8 +72,8 @@ impl AgentClient {
         self.credential.as_ref()
     }
 
-    /// Asks. Any 2xx accepts. A stream of events is read to the end of the query; of another answer
-    /// nothing else is read: the agent reports by requests of its own.
+    /// Sends a query. Any 2xx status accepts it. An event stream is read until the end of the query; the body
+    /// of any other response is ignored, and the agent reports with its own requests.
     pub(super) async fn send_query(
         &self,
         query: Query,
@@ -98,29 +97,28 @@ impl AgentClient {
         let media_type = response.headers().get(CONTENT_TYPE);
         let is_event_stream =
             media_type.is_some_and(|it| it.as_bytes().starts_with(EVENT_STREAM.as_bytes()));
-        Ok(match is_event_stream {
-            true => AgentResponse::Stream(Box::new(AgentEventStream::new(
-                response,
-                self.silence_timeout,
-            ))),
-            false => AgentResponse::Deferred,
-        })
+        if !is_event_stream {
+            return Ok(AgentResponse::Deferred);
+        }
+        let stream = AgentEventStream::new(response, self.silence_timeout);
+        Ok(AgentResponse::Stream(Box::new(stream)))
     }
 
-    /// Says that a query has ended. An agent that does not hear it finds its token void.
+    /// Notifies the agent that a query has ended. If that fails, the agent finds its token revoked.
     pub(super) async fn cancel_query(&self, id: &QueryId) {
         match self.request(Method::DELETE, id, |request| request).await {
             Ok(response) if response.status().is_success() => {}
             Ok(response) => {
                 tracing::debug!(status = %response.status(), "the agent did not stop a query");
             }
-            Err(why) => tracing::warn!(
-                "the agent did not hear that a query has ended: {}",
-                why.error
+            Err(error) => tracing::warn!(
+                "the agent could not be notified of the end of a query: {}",
+                error.error
             ),
         }
     }
 
+    /// Sends a request about a query, within the configured timeout.
     async fn request(
         &self,
         method: Method,
@@ -142,7 +140,7 @@ impl AgentClient {
         outcome.await.map_err(timed_out)?
     }
 
-    /// Once it is known.
+    /// The address of the agent. Waits while the agent is being started.
     async fn url(&self) -> Result<Url, QueryError> {
         let mut address = self.address.subscribe();
         let known = address.wait_for(|address| !matches!(address, AgentAddress::Starting));
@@ -165,16 +163,16 @@ fn query_url(mut url: Url, id: &QueryId) -> Url {
     url
 }
 
-/// How an agent has taken a query.
+/// How an agent that accepted a query answers it.
 #[derive(Debug)]
 pub(super) enum AgentResponse {
-    /// It reports by requests of its own, as agents of mcp-web 0.1 do.
+    /// The agent reports with its own requests, as agents of mcp-web 0.1 do.
     Deferred,
-    /// Its answer is the stream of what the page hears.
+    /// The response is a stream of events for the page.
     Stream(Box<AgentEventStream>),
 }
 
-/// The events of an agent. Dropping it closes the connection.
+/// The event stream of an agent. Dropping it closes the connection.
 #[derive(Debug)]
 pub(super) struct AgentEventStream {
     response: Response,
@@ -193,7 +191,7 @@ impl AgentEventStream {
         }
     }
 
-    /// What the agent says next of this query. An end before the query's is an error.
+    /// The next event of this query. A stream that ends before its query is an error.
     pub(super) async fn next(&mut self, id: &QueryId) -> Result<AgentEvent, QueryError> {
         loop {
             if let Some(event) = self.events.pop_front() {
@@ -227,7 +225,7 @@ impl AgentEventStream {
         }
     }
 
-    /// Reads on to the agent's own end of the stream. Nothing of it counts any more.
+    /// Reads the rest of the stream and ignores it, until the agent ends it.
     pub(super) async fn drain(&mut self) {
         while let Ok(Some(_)) = self.response.chunk().await {}
     }
@@ -238,7 +236,7 @@ fn stream_lost(error: &str) -> QueryError {
     QueryError::new(ErrorCode::AgentUnavailable, error, Some(remedy))
 }
 
-/// The agent has answered, and not with a 2xx.
+/// The error for a status other than 2xx.
 fn rejected_query(status: StatusCode) -> QueryError {
     let reason = status.canonical_reason().unwrap_or_default();
     let error = format!("Agent responded with {}: {reason}", status.as_u16());

@@ -1,4 +1,4 @@
-//! What an agent says in its stream of events: the messages that a page hears.
+//! The events in the stream of an agent, which have the format of messages to a page.
 
 use std::borrow::Cow;
 
@@ -10,17 +10,17 @@ use super::report::AgentReport;
 use crate::agent_queries::sse::{Event, excerpt};
 use bridge_realm::realm::QueryError;
 
-/// One message of an agent.
+/// One event of an agent.
 #[derive(Debug)]
 pub(super) enum AgentEvent {
-    /// It has taken the query, which its status has said before.
+    /// The agent has accepted the query. Its HTTP status has said so already.
     Accepted,
     Report(AgentReport),
-    /// A later agent may say more than this bridge knows.
+    /// An event of a newer agent that this bridge does not know.
     Unknown,
 }
 
-/// The fields of all messages.
+/// The fields of all message types.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow, rename = "type")]
@@ -37,7 +37,7 @@ struct Message<'a> {
     code: Option<Cow<'a, str>>,
 }
 
-/// What an event of the agent of this query means.
+/// Parses an event of the agent of this query.
 pub(super) fn parse(event: &Event, id: &QueryId) -> Result<AgentEvent, QueryError> {
     let malformed_event = |what: &str| Err(malformed(event, what));
     let message: Message<'_> = match serde_json::from_str(&event.data) {

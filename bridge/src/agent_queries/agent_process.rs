@@ -1,7 +1,7 @@
-//! The agent that the bridge itself runs, as a process of its own beside it.
+//! The agent that the bridge runs as a child process.
 //!
-//! It is told by its arguments where the bridge is, and by its environment which credential to ask
-//! for; on stdout it says where it listens. Its stdin stays open as long as the bridge lives.
+//! The agent gets the address of the bridge in its arguments and the credential that it must require in
+//! its environment. It prints its own address to stdout. Its stdin stays open as long as the bridge runs.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,19 +20,19 @@ use bridge_service::http_client;
 
 const PROGRAM: &str = "mcp-web-agent";
 
-/// What it prints before its address.
+/// The text that the agent prints before its address.
 const LISTENING_PREFIX: &str = "listening on ";
 
-/// What it exits with when its settings are wrong: starting it again would not help.
+/// The exit code of the agent for invalid settings, with which a restart would not help.
 const INVALID_SETTINGS_EXIT_CODE: i32 = 2;
 
-/// How long to wait before it is started again: doubled each time, and this again once it has run
-/// for as long as [`MAX_RESTART_DELAY`].
+/// The delay before the first restart. It doubles with each restart, and is reset once the agent has run
+/// for [`MAX_RESTART_DELAY`].
 const MIN_RESTART_DELAY: Duration = Duration::from_millis(250);
 const MAX_RESTART_DELAY: Duration = Duration::from_secs(60);
 
-/// Runs the agent of a bridge that listens here, as long as it makes sense to start it. Dropping this
-/// ends the process.
+/// Runs the agent for a bridge at this address, and restarts it when it exits, unless its settings are
+/// invalid. Dropping the future ends the process.
 pub(super) async fn supervise(agent: Arc<AgentClient>, bridge: SocketAddr) {
     let process = AgentProcess {
         agent,
@@ -66,10 +66,11 @@ pub(super) async fn supervise(agent: Arc<AgentClient>, bridge: SocketAddr) {
     }
 }
 
-fn next_delay(wait: Duration) -> Duration {
-    (2 * wait).clamp(MIN_RESTART_DELAY, MAX_RESTART_DELAY)
+fn next_delay(delay: Duration) -> Duration {
+    (2 * delay).clamp(MIN_RESTART_DELAY, MAX_RESTART_DELAY)
 }
 
+/// How the agent is started.
 struct AgentProcess {
     agent: Arc<AgentClient>,
     bridge: SocketAddr,
@@ -77,10 +78,10 @@ struct AgentProcess {
 }
 
 impl AgentProcess {
-    /// Its exit code, if it has one.
+    /// Runs the process until it exits, and returns its exit code, if it has one.
     async fn run_once(&self) -> io::Result<Option<i32>> {
         let mut child = self.spawn()?;
-        // Open until it has ended.
+        // Keeps stdin open until the process has exited.
         let _stdin = child.stdin.take();
         if let Some(stdout) = child.stdout.take() {
             self.read_stdout(stdout).await;
@@ -96,7 +97,7 @@ impl AgentProcess {
         command
             .args(["--bind", "127.0.0.1:0", "--bridge-url"])
             .arg(format!("http://{}", self.bridge))
-            // However the bridge ends: then stdin does.
+            // However the bridge ends, the operating system closes the stdin of the agent.
             .env("MCP_WEB_AGENT_UNTIL_STDIN_ENDS", "true")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -104,7 +105,7 @@ impl AgentProcess {
             .spawn()
     }
 
-    /// Until it closes its stdout.
+    /// Reads the address from stdout, until the process closes it.
     async fn read_stdout(&self, stdout: ChildStdout) {
         let mut lines = BufReader::new(stdout).lines();
         while let Ok(Some(line)) = lines.next_line().await {
@@ -122,22 +123,25 @@ impl AgentProcess {
     }
 }
 
-/// The program beside this one; else that in the search path.
+/// The agent program in the directory of this program, or else in the search path.
 pub(crate) fn find_program() -> Option<PathBuf> {
     let current_exe = std::env::current_exe().ok();
-    let own_folder = current_exe.and_then(|current_exe| current_exe.parent().map(Path::to_owned));
+    let own_directory =
+        current_exe.and_then(|current_exe| current_exe.parent().map(Path::to_owned));
     let path_variable = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders = own_folder
+    let mut directories = own_directory
         .into_iter()
         .chain(std::env::split_paths(&path_variable));
-    folders.find_map(|folder| Some(folder.join(program_file_name())).filter(|path| path.is_file()))
+    directories.find_map(|directory| {
+        Some(directory.join(program_file_name())).filter(|path| path.is_file())
+    })
 }
 
 fn program_file_name() -> PathBuf {
     format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX).into()
 }
 
-/// How a process of this machine reaches what listens on every address.
+/// The address at which a local process reaches the bridge, which may listen on all addresses.
 fn reachable_address(mut bridge: SocketAddr) -> SocketAddr {
     if bridge.ip().is_unspecified() {
         bridge.set_ip(match bridge {
@@ -153,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_of_this_machine_reaches_a_bridge_that_listens_everywhere() {
+    fn an_unspecified_bind_address_is_reached_over_loopback() {
         for (bound, reached) in [
             ("0.0.0.0:3001", "127.0.0.1:3001"),
             ("[::]:3001", "[::1]:3001"),
@@ -166,15 +170,15 @@ mod tests {
 
     #[test]
     fn restart_delay_doubles_up_to_its_maximum() {
-        let waits = std::iter::successors(Some(next_delay(Duration::ZERO)), |wait| {
-            Some(next_delay(*wait))
+        let delays = std::iter::successors(Some(next_delay(Duration::ZERO)), |delay| {
+            Some(next_delay(*delay))
         });
-        let waits: Vec<_> = waits.take(10).collect();
+        let delays: Vec<_> = delays.take(10).collect();
         assert_eq!(
-            (waits[0], waits[1]),
+            (delays[0], delays[1]),
             (MIN_RESTART_DELAY, 2 * MIN_RESTART_DELAY)
         );
-        assert!(waits.is_sorted());
-        assert_eq!(waits[9], MAX_RESTART_DELAY);
+        assert!(delays.is_sorted());
+        assert_eq!(delays[9], MAX_RESTART_DELAY);
     }
 }

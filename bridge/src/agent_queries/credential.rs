@@ -5,8 +5,8 @@ use bridge_service::shared_credential::{self, SharedCredentialError};
 
 use crate::config::Config;
 
-/// Sets `agent_token` to the credential that bridge and agent of one user share, if the agent is on
-/// this machine and no credential is configured. Agents of mcp-web 0.1 know of none.
+/// Sets `agent_token` to the credential that the bridge and the agent of one user share, if the agent is on
+/// this machine and no credential is configured. Agents of mcp-web 0.1 do not support it.
 pub(crate) fn fill_in_credential(config: &mut Config) {
     let url = config.agent.agent_url.as_ref();
     let url = url.and_then(|url| url.as_str().parse().ok());

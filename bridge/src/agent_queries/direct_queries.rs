@@ -1,5 +1,5 @@
-//! Queries that frontends ask their agents themselves: the bridge gives the agent a token for the
-//! tools of a page, and hears how the query ends.
+//! Queries that a frontend sends to its agent itself. The bridge gives the agent a token for the tools of
+//! a page, and gets a report when the query ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,15 +15,15 @@ use bridge_auth::{Principal, RealmId};
 use bridge_protocol::Subject;
 use bridge_realm::realm::{QueryError, QueryPolicy, Realm};
 
-/// A query that an agent may call tools for.
+/// A query for which an agent may call tools.
 pub(crate) struct DirectQuery {
     pub(crate) token: QueryToken,
-    /// How long it may take.
+    /// How long the query may take.
     pub(crate) timeout: Duration,
 }
 
 impl AgentQueries {
-    /// Opens a query for the tools of a page of this principal; of its only one, if none is named.
+    /// Opens a query for the tools of a page of this principal: of `session`, or of its only page.
     pub(crate) fn open_query(
         &self,
         hub: &Hub,
@@ -43,10 +43,7 @@ impl AgentQueries {
             (opened, Vec::new())
         });
         match opened.unwrap_or_else(|| Err(no_page_error())) {
-            Ok(time) => Ok(DirectQuery {
-                token,
-                timeout: time,
-            }),
+            Ok(timeout) => Ok(DirectQuery { token, timeout }),
             Err(error) => {
                 self.release_id(realm, id);
                 Err(error)
@@ -55,11 +52,11 @@ impl AgentQueries {
     }
 }
 
-fn resolve_session(realm: &Realm, named: Option<&SessionId>) -> Result<SessionId, QueryError> {
+fn resolve_session(realm: &Realm, requested: Option<&SessionId>) -> Result<SessionId, QueryError> {
     let sessions = realm.session_summaries();
     let mut ids = sessions.into_iter().map(|session| session.session_id);
-    if let Some(named) = named {
-        return ids.find(|id| id == named).ok_or_else(|| {
+    if let Some(requested) = requested {
+        return ids.find(|id| id == requested).ok_or_else(|| {
             let error = "There is no page with this `sessionId`";
             let remedy = "name one of `GET /sessions`";
             QueryError::new(ErrorCode::SessionNotFound, error, Some(remedy))
@@ -84,7 +81,7 @@ fn no_page_error() -> QueryError {
 }
 
 impl AgentQueries {
-    /// Takes the id before its realm knows of it, so that no other realm does.
+    /// Reserves the id before the query exists in its realm, so that no other realm can use it.
     fn reserve_id(
         &self,
         realm: RealmId,
@@ -107,8 +104,8 @@ impl AgentQueries {
     }
 
     fn release_id(&self, realm: RealmId, id: &QueryId) {
-        let claimed = self.active.remove_if(id, |_, asked| asked.realm == realm);
-        if let Some(token) = claimed.and_then(|(_, asked)| asked.token_hash) {
+        let removed = self.active.remove_if(id, |_, query| query.realm == realm);
+        if let Some(token) = removed.and_then(|(_, query)| query.token_hash) {
             self.tokens.remove(&token);
         }
     }

@@ -1,4 +1,4 @@
-//! What lives as long as a query, beside what its realm knows.
+//! The signals of a query outside its realm: that it has ended, and that its page is attached again.
 
 use std::sync::Arc;
 
@@ -7,30 +7,31 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-/// See the module documentation.
+/// A handle to the signals of one query. Clones refer to the same query.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueryLifetime {
+    /// Cancelled when the query has ended.
     pub(super) ended: CancellationToken,
-    /// It is, and its agent is being told so.
+    /// Cancelled when the query has ended and its agent is being notified.
     pub(super) agent_cancelled: CancellationToken,
-    /// What its agent has asked and has not been answered in full.
+    /// The requests of the agent that have not been answered completely.
     requests: TaskTracker,
-    /// Its page is back.
+    /// Notified when the page of the query is attached again.
     pub(super) page_attached: Arc<Notify>,
 }
 
 impl QueryLifetime {
-    /// Held while a request of the agent is answered.
+    /// Marks a request of the agent as running while the returned token is held.
     pub(crate) fn track_request(&self) -> TaskTrackerToken {
         self.requests.token()
     }
 
-    /// Cancelled when the query is over. Whoever cancels it cancels nothing else.
+    /// A child token that is cancelled when the query ends. Cancelling it has no effect on the query.
     pub(crate) fn ended_token(&self) -> CancellationToken {
         self.ended.child_token()
     }
 
-    /// Resolves when its page is back after this was called, or the query is over.
+    /// Resolves when the page is attached after this function was called, or when the query ends.
     pub(crate) fn page_attached_or_ended(&self) -> impl Future<Output = ()> {
         let attached = Arc::clone(&self.page_attached).notified_owned();
         let ended = self.ended_token();
@@ -42,7 +43,7 @@ impl QueryLifetime {
         }
     }
 
-    /// Resolves when the query is over and its agent has all its answers.
+    /// Resolves when the query has ended and all requests of its agent are answered.
     pub(crate) async fn drained(&self) {
         self.ended.cancelled().await;
         self.requests.close();

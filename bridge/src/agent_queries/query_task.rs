@@ -1,4 +1,5 @@
-//! The task of one query: the agent is asked, and what it says in its stream reaches the realm.
+//! The task of one query: it sends the query to the agent and forwards the reports in its stream to the
+//! realm.
 
 use std::sync::{Arc, Weak};
 
@@ -12,17 +13,17 @@ use bridge_auth::RealmId;
 use bridge_auth::query_token::QueryToken;
 use bridge_realm::realm::{Effects, Now, Realm};
 
-/// Whose query it is.
+/// The query of a task.
 pub(super) struct QueryTask {
     pub(super) hub: Weak<Hub>,
     pub(super) realm: RealmId,
     pub(super) id: QueryId,
-    /// Nobody wants anything of the agent any more, and it does not know.
+    /// Cancelled when the query has ended without the knowledge of the agent.
     pub(super) agent_cancelled: CancellationToken,
 }
 
 impl QueryTask {
-    /// Until the agent has taken the query, or has said its last word, where it says it here.
+    /// Runs until the agent has accepted the query, or to the end of its event stream.
     pub(super) async fn run(
         self,
         agent: Arc<AgentClient>,
@@ -41,34 +42,36 @@ impl QueryTask {
         }
     }
 
-    /// Dropping the stream tells the agent that nobody listens any more. One whose query is over
-    /// with its knowledge has still to hear the answers to its calls, and ends the stream itself.
+    /// Forwards the reports of the stream and drains it. On cancellation the stream is dropped, which notifies
+    /// the agent. An agent that knows that its query has ended still awaits the answers to its calls, and
+    /// ends the stream itself.
     async fn read_stream(&self, mut stream: Box<AgentEventStream>) {
-        let heard = async {
+        let read = async {
             self.forward_reports(&mut stream).await;
             stream.drain().await;
         };
         tokio::select! {
             biased;
             () = self.agent_cancelled.cancelled() => {}
-            () = heard => {}
+            () = read => {}
         }
     }
 
-    /// Until the query is over.
+    /// Forwards the reports of the agent until the query ends.
     async fn forward_reports(&self, stream: &mut AgentEventStream) {
         loop {
             match stream.next(&self.id).await {
                 Ok(AgentEvent::Report(report)) => {
                     let hub = self.hub.upgrade();
-                    let taken = hub.map(|hub| hub.apply_agent_report(self.realm, &self.id, report));
-                    if !matches!(taken, Some(Ok(()))) {
+                    let applied =
+                        hub.map(|hub| hub.apply_agent_report(self.realm, &self.id, report));
+                    if !matches!(applied, Some(Ok(()))) {
                         return;
                     }
                 }
                 Ok(AgentEvent::Accepted | AgentEvent::Unknown) => {}
-                Err(why) => {
-                    return self.apply(|realm, now| realm.agent_lost(&self.id, why, now));
+                Err(error) => {
+                    return self.apply(|realm, now| realm.agent_lost(&self.id, error, now));
                 }
             }
         }

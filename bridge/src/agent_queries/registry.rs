@@ -1,4 +1,4 @@
-//! The registry of the queries whose agents the bridge knows.
+//! The registry of the active queries and of the tokens of their agents.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -19,10 +19,10 @@ use super::query_task::QueryTask;
 use crate::config::Config;
 use crate::hub::{AgentPort, Hub};
 
-/// How long an agent may take to end the stream of a query that is over.
+/// How long an agent may take to end the stream of a query that has ended.
 const STREAM_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// See the module documentation.
+/// The active queries of all realms, and the agent that answers them.
 #[derive(Debug, Default)]
 pub(crate) struct AgentQueries {
     agent: Option<Arc<AgentClient>>,
@@ -34,16 +34,16 @@ pub(crate) struct AgentQueries {
     agent_process: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
-/// A query whose id means something to somebody.
+/// A query whose id is in use.
 #[derive(Debug)]
 pub(super) struct ActiveQuery {
     pub(super) realm: RealmId,
-    /// Of the agent, where it needs one.
+    /// The token of the agent, if it needs one.
     pub(super) token_hash: Option<TokenHash>,
-    /// Whose page asks.
+    /// The subject of the page that asked.
     pub(super) subject: Option<Arc<Subject>>,
     pub(super) lifetime: QueryLifetime,
-    /// Asks the agent, or tells it to stop.
+    /// The task that sends the query to the agent, or cancels it there.
     pub(super) task: Option<AbortOnDropHandle<()>>,
 }
 
@@ -55,7 +55,7 @@ impl AgentQueries {
         }
     }
 
-    /// Runs the agent beside the bridge, which listens here.
+    /// Runs the agent as a child process. `bridge` is the address on which the bridge listens.
     pub(crate) fn start_agent(&self, bridge: SocketAddr) {
         if let Some(agent) = self.agent.clone() {
             let task = tokio::spawn(agent_process::supervise(agent, bridge));
@@ -69,24 +69,23 @@ impl AgentQueries {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whom to tell how it went.
+    /// Sets the hub whose realms get the outcomes of queries.
     pub(crate) fn set_hub(&self, hub: &Arc<Hub>) {
         let _ = self.hub.set(Arc::downgrade(hub));
     }
 
-    /// Waits until agents have been told what they must hear. The bridge's own ends.
+    /// Waits until agents have been notified of the end of their queries, and ends the bridge's own agent.
     pub(crate) async fn stop(&self) {
         self.tasks.close();
         self.tasks.wait().await;
-        let child = self.agent_process().take();
-        if let Some(child) = child {
-            child.abort();
-            let _ = child.await;
+        let process = self.agent_process().take();
+        if let Some(process) = process {
+            process.abort();
+            let _ = process.await;
         }
     }
 
-    // ---- what realms want ----
-
+    /// Sends a query to the agent, or rejects it if its id is in use.
     fn start_query(
         &self,
         realm: RealmId,
@@ -99,7 +98,7 @@ impl AgentQueries {
         };
         let id = query.uuid.clone();
         let MapEntry::Vacant(vacant) = self.active.entry(id.clone()) else {
-            // Under the realm's lock it cannot be told.
+            // The caller holds the realm's lock, so the rejection needs a task.
             self.tasks.spawn(async move {
                 let Some(hub) = hub.upgrade() else { return };
                 hub.apply(realm, |realm, now| {
@@ -130,12 +129,12 @@ impl AgentQueries {
         });
     }
 
-    /// A request that is under way is left to its end: an agent that has just taken the query must
-    /// know of it when it hears that it is over.
+    /// Cancels a query at the agent. A request that is running is completed first: an agent that has just
+    /// accepted the query must know it when the cancellation arrives.
     fn cancel_agent(&self, realm: RealmId, id: &QueryId) {
         let query_task = self.end_query(realm, id);
-        if let Some(life) = self.lifetime_of(id) {
-            life.agent_cancelled.cancel();
+        if let Some(lifetime) = self.lifetime_of(id) {
+            lifetime.agent_cancelled.cancel();
         }
         let (Some(agent), Some(hub)) = (self.agent.clone(), self.hub.get().cloned()) else {
             return;
@@ -155,17 +154,19 @@ impl AgentQueries {
         query.task = Some(AbortOnDropHandle::new(task));
     }
 
-    /// The agent knows: it hears the answers to its calls, and has a moment to end its stream.
+    /// Ends a query whose agent knows that it has ended. The agent still gets the answers to its calls, and
+    /// has [`STREAM_DRAIN_TIMEOUT`] to end its stream.
     fn drain_query(&self, realm: RealmId, id: &QueryId) {
         if let Some(query_task) = self.end_query(realm, id) {
             self.tasks.spawn(async move {
-                // One that does not is cut.
+                // Dropping the task after the timeout closes the stream.
                 let _ = tokio::time::timeout(STREAM_DRAIN_TIMEOUT, query_task).await;
             });
         }
     }
 
-    /// The token is void; what asked the agent is given up, unless somebody holds on to it.
+    /// Revokes the token of a query and marks it as ended. Returns its task, which is aborted when it is
+    /// dropped.
     fn end_query(&self, realm: RealmId, id: &QueryId) -> Option<AbortOnDropHandle<()>> {
         let mut query = self.active.get_mut(id).filter(|it| it.realm == realm)?;
         if let Some(token) = query.token_hash.take() {
@@ -175,9 +176,7 @@ impl AgentQueries {
         query.task.take()
     }
 
-    // ---- what agents want ----
-
-    /// Whom the token of a query names; `None` if this is no such token.
+    /// The principal of a query token; `None` if the token is not a query token.
     pub(crate) fn principal_for_token(&self, token: &str) -> Option<Result<Principal, AuthError>> {
         if !is_query_token(token) {
             return None;
@@ -196,20 +195,20 @@ impl AgentQueries {
         )
     }
 
-    /// The agent of a query, and whom it acts for.
+    /// The principal of the agent of a query, with the subject that it acts for.
     pub(crate) fn agent_principal(&self, realm: RealmId, id: QueryId) -> Principal {
-        let subject = self.active.get(&id).and_then(|asked| asked.subject.clone());
+        let subject = self.active.get(&id).and_then(|query| query.subject.clone());
         Principal::for_query(realm, id, subject.as_deref())
     }
 
-    /// The query that a token is for.
+    /// The query with this token.
     pub(crate) fn find_by_token(&self, token: &str) -> Option<(QueryId, RealmId)> {
         let id = self.tokens.get(&TokenHash::from_token(token))?.clone();
         let realm = self.realm_of(&id)?;
         Some((id, realm))
     }
 
-    /// The realm that knows a query.
+    /// The realm of a query.
     pub(crate) fn realm_of(&self, id: &QueryId) -> Option<RealmId> {
         Some(self.active.get(id)?.realm)
     }
@@ -219,7 +218,7 @@ impl AgentQueries {
         self.lifetime_of(principal.query.as_ref()?)
     }
 
-    /// As long as its id means something.
+    /// The lifetime of a query, while its id is in use.
     pub(crate) fn lifetime_of(&self, id: &QueryId) -> Option<QueryLifetime> {
         Some(self.active.get(id)?.lifetime.clone())
     }
@@ -248,7 +247,7 @@ impl AgentPort for AgentQueries {
     }
 }
 
-/// Ids are in one namespace: whoever knows one could be its agent.
+/// Query ids are unique across realms, because an id can authenticate the agent of its query.
 pub(super) fn id_taken_error() -> QueryError {
     QueryError::duplicate_uuid()
 }

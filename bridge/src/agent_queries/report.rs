@@ -1,4 +1,4 @@
-//! What an agent reports on a query, and how its realm takes it.
+//! The reports of agents on their queries.
 
 use bridge_protocol::{QueryId, SessionId};
 use serde_json::value::RawValue;
@@ -7,7 +7,7 @@ use crate::hub::Hub;
 use bridge_auth::RealmId;
 use bridge_realm::realm::{QueryError, Realm, ReportRejected};
 
-/// What an agent reports.
+/// A report of an agent on its query.
 #[derive(Debug)]
 pub(crate) enum AgentReport {
     Progress(Box<RawValue>),
@@ -17,13 +17,13 @@ pub(crate) enum AgentReport {
 }
 
 impl Hub {
-    /// The session that asked, while it is there.
+    /// The session that asked a query, while it exists.
     pub(crate) fn session_of_query(&self, realm: RealmId, id: &QueryId) -> Option<SessionId> {
         let session = |realm: &Realm| realm.query_session(id).ok().cloned();
         self.with_realm(realm, session).flatten()
     }
 
-    /// An agent reports on a query of this realm.
+    /// Applies the report of an agent to a query of this realm.
     pub(crate) fn apply_agent_report(
         &self,
         realm: RealmId,
@@ -33,7 +33,7 @@ impl Hub {
         let result = self.apply(realm, |realm, now| match report {
             AgentReport::Progress(content) => match realm.query_progressed(id, content) {
                 Ok(effects) => (Ok(()), effects),
-                Err(refusal) => (Err(refusal), Vec::new()),
+                Err(rejection) => (Err(rejection), Vec::new()),
             },
             AgentReport::Complete(result) => realm.query_completed(id, result, now),
             AgentReport::Fail(error) => realm.query_failed(id, error, now),

@@ -1,21 +1,21 @@
-//! The stream of events that an agent may answer with: server-sent events, read as they come.
+//! A decoder for server-sent events, in which an agent may answer a query.
 
 use std::borrow::Cow;
 
 use memchr::memchr2;
 
-/// The longest line of an event, and the longest event.
+/// The maximum size of a line and of an event.
 const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
-/// Something was sent.
+/// A complete event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
-    /// What it is called; may be empty.
+    /// The event type; may be empty.
     pub(super) name: String,
     pub(super) data: String,
 }
 
-/// An event has more than [`MAX_EVENT_BYTES`].
+/// The error for an event of more than [`MAX_EVENT_BYTES`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct EventTooLong;
 
@@ -25,18 +25,18 @@ impl EventTooLong {
     }
 }
 
-/// What has come of a stream, and is no whole event yet (HTML, "Interpreting an event stream").
+/// The state between two chunks of a stream (HTML, "Interpreting an event stream").
 #[derive(Debug, Default)]
 pub(super) struct SseDecoder {
     line: Vec<u8>,
     event: Event,
     has_data: bool,
-    /// The last byte was a carriage return: a line feed that follows ends no line of its own.
+    /// Whether the last byte was a carriage return: a line feed after it does not end another line.
     after_cr: bool,
 }
 
 impl SseDecoder {
-    /// Takes up what came; `heard` gets each event that it completes.
+    /// Decodes a chunk, and calls `on_event` for each event that it completes.
     pub(super) fn decode(
         &mut self,
         mut bytes: &[u8],
@@ -70,7 +70,7 @@ impl SseDecoder {
         Ok(())
     }
 
-    /// A line has ended; an empty one ends its event.
+    /// Interprets a line. An empty line ends the event.
     fn end_line(&mut self, line: &[u8]) -> Option<Event> {
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
@@ -87,14 +87,14 @@ impl SseDecoder {
                 }
                 self.event.data.push_str(value);
             }
-            // Comments keep the line alive; the rest is for browsers.
+            // Comments keep the connection alive; `id` and `retry` are for browsers.
             _ => {}
         }
         None
     }
 }
 
-/// Shortened, for messages.
+/// The first 64 characters of a text, for messages.
 pub(super) fn excerpt(text: &str) -> Cow<'_, str> {
     const EXCERPT_CHARS: usize = 64;
     match text.char_indices().nth(EXCERPT_CHARS) {
@@ -114,11 +114,11 @@ mod tests {
         }
     }
 
-    fn decode_all(pieces: &[&[u8]]) -> Result<Vec<Event>, EventTooLong> {
-        let mut reader = SseDecoder::default();
+    fn decode_all(chunks: &[&[u8]]) -> Result<Vec<Event>, EventTooLong> {
+        let mut decoder = SseDecoder::default();
         let mut events = Vec::new();
-        for piece in pieces {
-            reader.decode(piece, |event| events.push(event))?;
+        for chunk in chunks {
+            decoder.decode(chunk, |event| events.push(event))?;
         }
         Ok(events)
     }
@@ -158,11 +158,11 @@ mod tests {
 
     #[test]
     fn an_event_over_the_limit_fails_at_once() {
-        let most = vec![b'x'; MAX_EVENT_BYTES];
-        let fits = decode_all(&[b"data: ", &most[6..], b"\n\n"]).unwrap();
+        let longest = vec![b'x'; MAX_EVENT_BYTES];
+        let fits = decode_all(&[b"data: ", &longest[6..], b"\n\n"]).unwrap();
         assert_eq!(fits[0].data.len(), MAX_EVENT_BYTES - 6);
-        assert_eq!(decode_all(&[&most, b"x"]), Err(EventTooLong));
-        let half = [b"data: ", &most[..600_000], b"\n"].concat();
+        assert_eq!(decode_all(&[&longest, b"x"]), Err(EventTooLong));
+        let half = [b"data: ", &longest[..600_000], b"\n"].concat();
         assert_eq!(decode_all(&[&half, &half]), Err(EventTooLong));
     }
 }

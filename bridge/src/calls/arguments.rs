@@ -1,4 +1,4 @@
-//! What a tool is called with: as its client wrote it, and as values once somebody must look inside.
+//! The arguments of a tool call: as JSON text from the client, and as values once they have been parsed.
 
 use std::fmt;
 
@@ -12,14 +12,14 @@ use bridge_realm::definition::tool::SESSION_ARGUMENT;
 /// The arguments of a tool call: an object.
 #[derive(Debug)]
 pub(crate) struct Arguments {
-    /// The text. `None` when it has to be written.
+    /// The JSON text. `None` if it has to be encoded from `parsed`.
     text: Option<Box<RawValue>>,
-    /// What the text says. `None` when nobody has looked.
+    /// The parsed text. `None` if it has not been parsed.
     parsed: Option<Map<String, Value>>,
 }
 
 impl Arguments {
-    /// From the text of an object.
+    /// Arguments from the JSON text of an object.
     pub(crate) fn from_raw(text: Box<RawValue>) -> Self {
         Self {
             text: Some(text),
@@ -27,7 +27,7 @@ impl Arguments {
         }
     }
 
-    /// Whether one of them has the name that may pick a session.
+    /// Whether there is an argument `session_id`, which may select a session.
     pub(crate) fn mentions_session(&self) -> bool {
         match (&self.parsed, &self.text) {
             (Some(parsed), _) => parsed.contains_key(SESSION_ARGUMENT),
@@ -40,7 +40,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// Why they cannot be values.
+    /// Why the text cannot be parsed.
     pub(crate) fn parsed(&mut self) -> Result<&Map<String, Value>, String> {
         let parsed = match (self.parsed.take(), &self.text) {
             (Some(parsed), _) => parsed,
@@ -52,27 +52,27 @@ impl Arguments {
         Ok(self.parsed.insert(parsed))
     }
 
-    /// The same, to change them.
+    /// The arguments as values, for changes.
     pub(crate) fn parsed_mut(&mut self) -> Result<&mut Map<String, Value>, String> {
         self.parsed()?;
         self.text = None;
         Ok(self.parsed.get_or_insert_default())
     }
 
-    /// The arguments as values, away from here.
+    /// Takes the arguments out as values; [`Self::restore_parsed`] puts them back.
     pub(super) fn take_parsed(&mut self) -> Result<Value, String> {
         self.parsed()?;
         Ok(Value::Object(self.parsed.take().unwrap_or_default()))
     }
 
-    /// Gives back what was taken.
+    /// Puts values back that [`Self::take_parsed`] returned.
     pub(super) fn restore_parsed(&mut self, parsed: Value) {
         if let Value::Object(parsed) = parsed {
             self.parsed = Some(parsed);
         }
     }
 
-    /// The text: as it came, if nothing was changed.
+    /// The JSON text: that of the client, if nothing was changed.
     pub(super) fn into_raw(self) -> Result<Box<RawValue>, String> {
         match self.text {
             Some(text) if text.get().starts_with('{') => Ok(text),
@@ -99,10 +99,9 @@ impl Default for Arguments {
     }
 }
 
-/// Whether an object's text has a member of this name, looking at nothing inside. What is no object
-/// has none.
+/// Whether the JSON text of an object has a top-level key. Text that is not an object has none.
 fn has_key(object: &str, key: &str) -> bool {
-    // An escape may spell the name.
+    // The key may be written with escapes.
     if !object.contains(key) && !object.contains("\\u") {
         return false;
     }
@@ -127,7 +126,7 @@ fn has_key(object: &str, key: &str) -> bool {
     reader.deserialize_map(Search(key)).unwrap_or(false)
 }
 
-/// Borrowed where nothing in it is escaped.
+/// An object key, borrowed if it contains no escapes.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] std::borrow::Cow<'a, str>);
 

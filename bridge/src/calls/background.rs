@@ -1,12 +1,12 @@
-//! A client without the patience for a long call leaves with a handle; the call goes on.
+//! Calls that take longer than the client waits: the client gets a handle, and the call continues in the
+//! background.
 
 use std::sync::Arc;
 
 use bridge_protocol::CallContext;
 use serde_json::{Map, json};
 
-use super::in_flight;
-use super::{CallOptions, DeliveryLimits, RoundOutcome};
+use super::{CallOptions, DeliveryLimits, RoundOutcome, in_flight};
 use crate::calls::in_flight::InFlightCall;
 use crate::calls::silent_client::DETACHED_CLIENT;
 use crate::calls::tool_outcome::finish_result;
@@ -20,11 +20,11 @@ use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{CallFailure, CallOutcome};
 use bridge_service::cpu_pool;
 
-/// The key in `_meta` of the answer that comes before the result.
+/// The key in `_meta` of a result that stands in for one that is still awaited.
 const HANDLE_META_KEY: &str = "mcp-web/handle";
 
-/// When the client's patience is over, and there is a place for what it will not hear. Without a
-/// place the client has to wait.
+/// Resolves when the client's timeout is over and an entry for the result is reserved. Without an entry
+/// the client has to wait.
 pub(super) async fn detach_after(
     hub: &Hub,
     caller: &CallOptions<'_>,
@@ -40,7 +40,7 @@ pub(super) async fn detach_after(
     std::future::pending().await
 }
 
-/// Stays with a call in place of its caller.
+/// Drives a call in place of its caller, and stores the result.
 pub(super) fn continue_in_background(
     hub: &Arc<Hub>,
     realm: RealmId,
@@ -62,7 +62,7 @@ pub(super) fn continue_in_background(
         };
         let outcome = match in_flight::drive(&task_hub, &caller, call).await {
             RoundOutcome::Complete(outcome) => outcome,
-            // Nobody answers in rounds.
+            // `DETACHED_CLIENT` does not use `InputRequired`.
             RoundOutcome::InputRequired { .. } => CallOutcome::Failed(CallFailure::page_gone()),
         };
         let result = finish_result(&tool, outcome).await;
@@ -75,12 +75,12 @@ async fn store_result(pending_result: PendingResult, result: ToolResult) {
         let bytes = encoded_size::result_len(&result);
         pending_result.complete(result, bytes);
     };
-    // A place that is lost says so.
+    // If the task fails, dropping `pending_result` makes readers see that the result was lost.
     let _ = cpu_pool::spawn(work).await;
 }
 
-/// What a client hears instead of the result. One that was promised structured content refuses a
-/// success without it (TypeScript SDK and rmcp), so that it hears of a failure in the same words.
+/// The result with the handle of a running call. Clients that require structured content reject a success
+/// without it (TypeScript SDK and rmcp), so they get an error with the same text.
 pub(super) fn handle_result(
     tool: &str,
     handle: &ResultHandle,

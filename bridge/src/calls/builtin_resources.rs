@@ -1,5 +1,5 @@
-//! The bridge's own resources: who is connected, for clients that read rather than call, and
-//! results that are kept.
+//! The bridge's own resources: the connected pages, for clients that read resources instead of calling
+//! tools, and stored results.
 
 use std::sync::LazyLock;
 
@@ -13,11 +13,11 @@ use crate::hub::Hub;
 use crate::results::store::ResultHandle;
 use bridge_service::cpu_pool;
 
-/// Their definitions, in the order of the list.
+/// The definitions of the built-in resources, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
     LazyLock::new(|| serde_json::from_str(BUILTIN_RESOURCES).unwrap_or_default());
 
-/// The content of one of them: an MCP `ReadResourceResult`, as large as the caller takes.
+/// Reads a built-in resource: an MCP `ReadResourceResult` within the limits of the caller.
 pub(crate) async fn read(
     hub: &Hub,
     caller: &CallOptions<'_>,
@@ -38,7 +38,7 @@ pub(crate) async fn read(
     calls::enforce_contents_limit(hub, (realm, caller.limits), uri, contents, None).await
 }
 
-/// A result that was too large for its client, or came too late.
+/// Reads a result that was too large for its client or took longer than the client waited.
 async fn read_stored_result(
     hub: &Hub,
     caller: &CallOptions<'_>,
@@ -49,21 +49,22 @@ async fn read_stored_result(
         uri: uri.to_owned(),
         why: why.to_owned(),
     };
-    let Some(record) = hub.result_store.find(caller.realm, handle.as_str()) else {
+    let Some(stored) = hub.result_store.find(caller.realm, handle.as_str()) else {
         return Err(not_there(
             "nothing is kept under this handle any more: call the tool again",
         ));
     };
-    let Some(result) = record.try_result() else {
+    let Some(result) = stored.try_result() else {
         return Err(not_there(
             "the call is still running: wait for it with the tool get_result",
         ));
     };
-    let of_uri = uri.to_owned();
-    let read = cpu_pool::spawn(move || contents_object(result.to_resource_contents(&of_uri))).await;
-    let read = read.ok_or_else(|| not_there("the bridge failed to read it"))?;
+    let result_uri = uri.to_owned();
+    let contents =
+        cpu_pool::spawn(move || contents_object(result.to_resource_contents(&result_uri))).await;
+    let contents = contents.ok_or_else(|| not_there("the bridge failed to read it"))?;
     let client = (caller.realm, caller.limits);
-    calls::enforce_contents_limit(hub, client, uri, read, Some(handle.clone())).await
+    calls::enforce_contents_limit(hub, client, uri, contents, Some(handle.clone())).await
 }
 
 fn contents_object(contents: Vec<Value>) -> Map<String, Value> {

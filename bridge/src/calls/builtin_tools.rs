@@ -1,5 +1,5 @@
-//! The bridge's own tools. Always listed, so that a client which froze its first list can still
-//! reach every page and every tool.
+//! The bridge's own tools. They are always listed, so that a client that never refreshes its first list
+//! can still reach every page and every tool.
 
 use std::sync::{Arc, LazyLock};
 
@@ -19,25 +19,25 @@ use bridge_auth::RealmId;
 use bridge_realm::definition::Definition;
 use bridge_realm::realm::CallFailure;
 
-/// Their definitions, in the order of the list.
+/// The definitions of the built-in tools, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
     LazyLock::new(|| serde_json::from_str(BUILTIN_TOOLS).unwrap_or_default());
 
-/// The one that calls a page's tool.
+/// The built-in tool that calls a tool of a page.
 pub(crate) const CALL_SESSION_TOOL: &str = "call_session_tool";
 
 /// The name that the bridge of mcp-web 0.1 had for `list_active_sessions`.
 pub(crate) const LEGACY_LIST_SESSIONS: &str = "list_sessions";
 
-/// Runs one of them.
+/// Calls a built-in tool.
 pub(crate) async fn call(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
 ) -> Result<RoundOutcome<ToolResult>, CallError> {
     let arguments = match request.arguments.parsed_mut() {
         Ok(arguments) => std::mem::take(arguments),
-        Err(unreadable) => {
-            let failure = CallFailure::new(ErrorCode::InvalidArguments, unreadable);
+        Err(message) => {
+            let failure = CallFailure::new(ErrorCode::InvalidArguments, message);
             return Ok(ToolResult::from_failure(&failure).into());
         }
     };
@@ -52,9 +52,8 @@ pub(crate) async fn call(
         _ => get_connection_status(hub, &request),
     };
     let caller = &request.caller;
-    let of_tool = ToolResultSpec::builtin(&request.tool);
-    let fitted = enforce_limit(hub, caller, of_tool, result).await;
-    Ok(fitted.into())
+    let spec = ToolResultSpec::builtin(&request.tool);
+    Ok(enforce_limit(hub, caller, spec, result).await.into())
 }
 
 fn list_active_sessions(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
@@ -68,7 +67,7 @@ fn get_connection_status(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
     ToolResult::from_value(Some(connection_status(hub, request.caller.realm)))
 }
 
-/// Whether a page is connected, in data and in words.
+/// The connection status as JSON: whether pages are connected, how many, and a message.
 pub(crate) fn connection_status(hub: &Hub, realm: RealmId) -> Value {
     let pages = hub
         .with_realm(realm, |realm| realm.session_count())
@@ -94,11 +93,11 @@ fn list_session_tools(
     request: &CallRequest<'_>,
     arguments: &Map<String, Value>,
 ) -> ToolResult {
-    let named = session_argument(arguments).or_else(|| request.caller.session.clone());
-    let is_named = named.is_some();
+    let requested = session_argument(arguments).or_else(|| request.caller.session.clone());
+    let is_requested = requested.is_some();
     let found = hub.with_realm(request.caller.realm, |realm| {
         let sessions = realm.session_summaries();
-        let session = match (named, &sessions[..]) {
+        let session = match (requested, &sessions[..]) {
             (Some(id), _) => id,
             (None, [only]) => only.session_id.clone(),
             (None, _) => return Err(sessions),
@@ -118,7 +117,7 @@ fn list_session_tools(
             })
         }
         Err(sessions) => {
-            let code = if is_named {
+            let code = if is_requested {
                 ErrorCode::SessionNotFound
             } else {
                 ErrorCode::SessionNotSpecified
@@ -133,9 +132,9 @@ fn list_session_tools(
 async fn call_session_tool(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
-    mut own: Map<String, Value>,
+    mut outer: Map<String, Value>,
 ) -> Result<RoundOutcome<ToolResult>, CallError> {
-    let Some(tool) = own.get("tool_name").and_then(Value::as_str) else {
+    let Some(tool) = outer.get("tool_name").and_then(Value::as_str) else {
         return Ok(ToolResult::error_with_details(
             ErrorCode::ToolNameRequired,
             "`tool_name` must be a string: list_session_tools shows the names",
@@ -144,8 +143,8 @@ async fn call_session_tool(
         .into());
     };
     let tool = tool.to_owned();
-    let session = session_argument(&own);
-    let arguments = match own.shift_remove("arguments") {
+    let session = session_argument(&outer);
+    let arguments = match outer.shift_remove("arguments") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments,
         Some(_) => {

@@ -1,4 +1,4 @@
-//! Who calls, and what its client can take.
+//! On whose behalf a request is made, and the limits of its client.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use super::outcome::ResumeToken;
 use crate::agent_queries::QueryLifetime;
 use crate::config::TextLimitRule;
 
-/// Who asks, and how it can be reached meanwhile.
+/// On whose behalf a request is made, and how its client is reached while it runs.
 pub(crate) struct CallOptions<'a> {
     /// The lifetime of the query whose agent calls.
     pub(crate) query_lifetime: Option<QueryLifetime>,
     pub(crate) realm: RealmId,
-    /// The session that the request or the client's pin names.
+    /// The session that the request, or the session pinned for the client, names.
     pub(crate) session: Option<SessionId>,
-    /// What the page's handler may know.
+    /// What the page's handler may know about the caller.
     pub(crate) call_context: CallContext,
-    /// The client itself.
+    /// The channel to the client.
     pub(crate) client: &'a dyn ClientChannel,
     pub(crate) limits: DeliveryLimits,
-    /// Answers to what the handler asks the client.
+    /// Answers of the client to requests of the handler.
     pub(crate) client_responses: Vec<ClientResponse>,
-    /// The call that these answers go on with.
+    /// The call that these answers resume.
     pub(crate) resume_token: Option<ResumeToken>,
 }
 
@@ -35,18 +35,19 @@ impl CallOptions<'_> {
     }
 }
 
-/// What a client can take.
+/// The limits of a client. `None`: the client sets no limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeliveryLimits {
-    /// The largest answer, in bytes as it is sent.
+    /// The largest response, in bytes as it is sent.
     pub(crate) max_bytes: Option<usize>,
-    /// The largest answer that goes out as an event of a stream, where that may be less.
+    /// The largest response that is sent as an event of a stream, if that is less.
     pub(crate) max_event_bytes: Option<usize>,
-    /// The characters of all texts together, where the tool says nothing else.
+    /// The length of all texts together, unless the tool sets its own.
     pub(crate) max_text_chars: Option<usize>,
+    /// How the client measures texts.
     pub(crate) text_count: TextLimitRule,
-    /// Whether it knows `resource_link` blocks.
+    /// Whether the client knows `resource_link` blocks.
     pub(crate) resource_links: bool,
-    /// How long it waits for the answer to a tool call.
+    /// How long the client waits for the result of a tool call.
     pub(crate) client_timeout: Option<Duration>,
 }

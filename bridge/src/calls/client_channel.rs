@@ -1,29 +1,28 @@
-//! The way back to the client of a running call.
+//! The channel to the client of a running call.
 
 use bridge_protocol::{ClientRequest, ClientResponse};
 use bridge_realm::realm::CallEvent;
 use futures_util::future::BoxFuture;
 
-/// A client while its call runs. A leg that cannot reach its client any more says so by dropping
-/// the call.
+/// The client of a running call. A transport that has lost its client drops the future of the call.
 pub(crate) trait ClientChannel: Send + Sync {
-    /// Tells the client. Comes back when the client took it, or will not.
+    /// Sends an event to the client. Resolves when the client has received it or never will.
     fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()>;
 
-    /// Asks the client.
+    /// Sends a request of the page to the client.
     fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse>;
 
-    /// Why this cannot be asked in a round, whatever the client can do.
+    /// The error response to a request that no client supports in `InputRequired`, if it is one.
     fn reject(&self, _request: &ClientRequest) -> Option<ClientResponse> {
         None
     }
 
-    /// The client is not asked within a call: it hears what it must answer as the outcome, and
-    /// comes again with the answers (MCP 2026-07-28).
+    /// Whether the client gets requests as the outcome of the call and repeats the call with the answers
+    /// (MCP 2026-07-28), instead of answering them while the call runs.
     fn uses_input_required(&self) -> bool;
 
-    /// Asked when the result is about to be made fit: whether it goes out as a body of its own. Else
-    /// it is an event of a stream, which some clients want shorter.
+    /// Whether the result will be a response body of its own. Otherwise it is an event of a stream, for which
+    /// some clients have a lower limit. Called when the result is about to be truncated.
     fn uses_single_response(&self) -> bool {
         false
     }

@@ -15,7 +15,7 @@ use bridge_realm::realm::{CallOutcome, PageRequest, RouteError};
 /// MCP's limit for one answer (specification, "Completion").
 const MAX_VALUES: usize = 100;
 
-/// What to complete.
+/// The argument to complete, with its prompt or resource template.
 pub(crate) struct CompletionRequest<'a> {
     pub(crate) caller: CallOptions<'a>,
     pub(crate) reference: Item,
@@ -43,7 +43,7 @@ impl CompletionValues {
     }
 }
 
-/// Has a page complete an argument.
+/// Requests the completion of an argument from a page.
 pub(crate) async fn complete(
     hub: &Hub,
     request: CompletionRequest<'_>,
@@ -73,7 +73,7 @@ pub(crate) async fn complete(
             Ok(proposals.truncated())
         }
         RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(CallError::Failed(failure)),
-        // MCP answers no completion with a round, and no completer can ask.
+        // MCP has no `InputRequired` for completions, and completers cannot send requests.
         RoundOutcome::InputRequired { .. } => Err(CallError::failed(
             ErrorCode::ProtocolViolation,
             "a completer cannot ask the client",

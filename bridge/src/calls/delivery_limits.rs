@@ -1,4 +1,5 @@
-//! Answers that are large: read, measured and cut away from the threads that serve sockets.
+//! The limits of a client, enforced on results. Large answers are parsed, measured and truncated in the
+//! CPU pool, off the threads that serve sockets.
 
 use std::sync::Arc;
 
@@ -9,24 +10,21 @@ use serde_json::{Map, Value, json};
 use super::{CallError, CallOptions, DeliveryLimits};
 use crate::config::TextLimit;
 use crate::hub::Hub;
-use crate::results::encoded_size;
-use crate::results::encoded_size::ENVELOPE_BYTES;
+use crate::results::encoded_size::{self, ENVELOPE_BYTES};
 use crate::results::store::ResultHandle;
 use crate::results::tool_result::ToolResult;
 use crate::results::truncate::{ResultLimit, truncate};
 use bridge_auth::RealmId;
 use bridge_realm::realm::{Answer, CallFailure};
-use bridge_service::cpu_pool;
-use bridge_service::cpu_pool::INLINE_LIMIT;
+use bridge_service::cpu_pool::{self, INLINE_LIMIT};
 
 /// An MCP result object.
 type Object = Map<String, Value>;
 
 impl DeliveryLimits {
-    /// What a result may have.
+    /// The limits for the result of a tool, or `None` if the client has none.
     ///
-    /// `of_tool`: the characters that the tool says for itself. `promised`: the client was promised
-    /// structured content.
+    /// `tool_text_chars` is the text length that the tool sets for itself.
     pub(super) fn result_limit(
         &self,
         tool_text_chars: Option<usize>,
@@ -41,18 +39,18 @@ impl DeliveryLimits {
     }
 }
 
-/// The tool whose result a client gets.
+/// What the limits for a result depend on besides the client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToolResultSpec<'a> {
     pub(crate) tool: &'a str,
-    /// The characters that it says it may answer.
+    /// The text length that the tool sets for itself.
     pub(crate) max_text_chars: Option<usize>,
-    /// The client was promised structured content.
+    /// Whether the result must keep its structured content.
     pub(crate) requires_structured_content: bool,
 }
 
 impl<'a> ToolResultSpec<'a> {
-    /// A tool of the bridge's own.
+    /// The result of a built-in tool.
     pub(crate) fn builtin(tool: &'a str) -> Self {
         Self {
             tool,
@@ -62,7 +60,8 @@ impl<'a> ToolResultSpec<'a> {
     }
 }
 
-/// A tool's result as the client takes it. What was cut off is kept.
+/// Truncates the result of a tool to the limits of the client. The whole result is stored if it has to be
+/// truncated.
 pub(crate) async fn enforce_limit(
     hub: &Hub,
     caller: &CallOptions<'_>,
@@ -103,7 +102,7 @@ pub(crate) async fn enforce_limit(
         .unwrap_or_else(internal_error_result)
 }
 
-/// The same with a result that is kept already.
+/// Truncates a result that is already stored to the limits of the client.
 pub(super) async fn enforce_limit_on_stored(
     caller: &CallOptions<'_>,
     result: Arc<ToolResult>,
@@ -122,7 +121,7 @@ pub(super) async fn enforce_limit_on_stored(
         .unwrap_or_else(internal_error_result)
 }
 
-/// A fault of the bridge, as a result.
+/// The result for a panic in the CPU pool.
 pub(super) fn internal_error_result() -> ToolResult {
     let message = "the bridge failed while it read the result: report this, and ask for less";
     ToolResult::from_failure(&CallFailure::new(
@@ -131,7 +130,7 @@ pub(super) fn internal_error_result() -> ToolResult {
     ))
 }
 
-/// The MCP result object that a page answered.
+/// Parses the MCP result object that a page answered.
 pub(super) fn parse_object(what: &str, answer: Answer) -> Result<Object, CallError> {
     let Answer::Value(Some(raw)) = answer else {
         return Err(CallError::failed(
@@ -145,7 +144,7 @@ pub(super) fn parse_object(what: &str, answer: Answer) -> Result<Object, CallErr
     })
 }
 
-/// The same with an array in this field.
+/// Parses an MCP result object that must have an array in `field`.
 pub(super) async fn parse_object_with(
     what: &str,
     field: &str,
@@ -155,8 +154,8 @@ pub(super) async fn parse_object_with(
         parse_object(what, answer)?
     } else {
         let what = what.to_owned();
-        let read = cpu_pool::spawn(move || parse_object(&what, answer)).await;
-        read.unwrap_or_else(|| {
+        let parsed = cpu_pool::spawn(move || parse_object(&what, answer)).await;
+        parsed.unwrap_or_else(|| {
             Err(CallError::failed(
                 ErrorCode::InternalError,
                 "reading stopped",
@@ -170,7 +169,7 @@ pub(super) async fn parse_object_with(
     Ok(result)
 }
 
-/// An answer that the client takes as a whole, or its size.
+/// Returns the result if it is within the limit of the client, or else with its size.
 async fn within_limit(
     limits: DeliveryLimits,
     result: Object,
@@ -189,12 +188,12 @@ async fn within_limit(
     match cpu_pool::spawn(measure).await {
         Some((result, bytes)) if bytes <= max_bytes => Ok(result),
         Some((result, bytes)) => Err((result, TooLarge { bytes, limit })),
-        // Counting does not panic.
+        // Counting bytes does not panic.
         None => Ok(Object::new()),
     }
 }
 
-/// What a client does not take.
+/// The size of a result that exceeds the limit of the client.
 struct TooLarge {
     bytes: usize,
     limit: usize,
@@ -217,7 +216,7 @@ impl TooLarge {
     }
 }
 
-/// An answer that cannot be cut.
+/// Rejects a result that exceeds the limit of the client and cannot be truncated.
 pub(super) async fn enforce_object_limit(
     caller: &CallOptions<'_>,
     what: &str,
@@ -227,35 +226,36 @@ pub(super) async fn enforce_object_limit(
     result.map_err(|(_, too_large)| too_large.to_call_error(what, "ask for less", None))
 }
 
-/// The contents of a resource. Texts that are too large can be read in parts.
+/// Rejects contents of a resource that exceed the limit of the client. If they are text, they are stored,
+/// so that the client can read them in parts; `stored` is the handle of contents that already are.
 pub(crate) async fn enforce_contents_limit(
     hub: &Hub,
-    (realm, takes): (RealmId, DeliveryLimits),
+    (realm, limits): (RealmId, DeliveryLimits),
     what: &str,
     result: Object,
-    kept: Option<ResultHandle>,
+    stored: Option<ResultHandle>,
 ) -> Result<Object, CallError> {
-    let (result, too_large) = match within_limit(takes, result).await {
+    let (result, too_large) = match within_limit(limits, result).await {
         Ok(result) => return Ok(result),
-        Err(larger) => larger,
+        Err(too_large) => too_large,
     };
-    let kept = kept.or_else(|| {
+    let stored = stored.or_else(|| {
         let text = Arc::new(ToolResult::text(joined_text(&result)?));
         hub.result_store
             .insert(realm, None, what, text, too_large.bytes)
             .ok()
     });
-    let how = match &kept {
+    let advice = match &stored {
         Some(handle) => format!(
             "read its text in parts, beginning with the tool get_result {{\"handle\": \
              \"{handle}\", \"offset\": 0}}"
         ),
         None => "it cannot be read in parts".to_owned(),
     };
-    Err(too_large.to_call_error(what, &how, kept.as_ref()))
+    Err(too_large.to_call_error(what, &advice, stored.as_ref()))
 }
 
-/// The text of contents that are nothing but text.
+/// The joined text of contents that are all text.
 fn joined_text(contents: &Object) -> Option<String> {
     let contents = contents.get("contents")?.as_array()?;
     let texts = contents.iter().map(|content| content.get("text")?.as_str());

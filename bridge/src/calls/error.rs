@@ -1,11 +1,11 @@
-//! Why a request has no result.
+//! Errors of client requests.
 
 use bridge_protocol::{ErrorCode, Kind, SessionId};
 use bridge_realm::realm::{CallFailure, OfflineApp, RouteError};
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
-/// A request that has no result.
+/// Why a request of a client has no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
     /// There is no such tool, prompt, or template to complete.
@@ -19,7 +19,7 @@ pub(crate) enum CallError {
     ResourceNotFound { uri: String, why: String },
     #[error("{0}")]
     InvalidArguments(String),
-    /// The `requestState` was good, and nothing waits for it.
+    /// The `requestState` was valid, but no call waits for it.
     #[error(
         "the call that this `requestState` belongs to has ended, or went on with another answer: \
          send the request again without `requestState`"
@@ -44,7 +44,7 @@ pub(super) fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// An error names so many of what there is. The list has them all.
+/// The number of available names that an error lists.
 const MAX_HINTED_NAMES: usize = 32;
 
 pub(super) fn hint(kind: Kind, available: &[String]) -> String {
@@ -58,9 +58,9 @@ pub(super) fn hint(kind: Kind, available: &[String]) -> String {
     }
 }
 
-/// What a prompt or a completion hears of a route that leads nowhere.
+/// The error for a prompt, resource or completion that cannot be routed.
 pub(super) fn route_error(kind: Kind, error: RouteError) -> CallError {
-    let choose = |code, message: String, available: Vec<_>| {
+    let with_sessions = |code, message: String, available: Vec<_>| {
         let data = to_raw_value(&json!({ "available_sessions": available })).ok();
         CallError::Failed(CallFailure {
             data,
@@ -86,12 +86,12 @@ pub(super) fn route_error(kind: Kind, error: RouteError) -> CallError {
         RouteError::AppNotOpen { name, app } => {
             CallError::failed(ErrorCode::NoSessionsFound, app_not_open(&name, &app))
         }
-        RouteError::SessionNotFound { session, available } => choose(
+        RouteError::SessionNotFound { session, available } => with_sessions(
             ErrorCode::SessionNotFound,
             session_not_found(&session),
             available,
         ),
-        RouteError::Ambiguous { name, available } => choose(
+        RouteError::Ambiguous { name, available } => with_sessions(
             ErrorCode::SessionNotSpecified,
             format!(
                 "several pages have `{name}`: name one of available_sessions in \
@@ -102,12 +102,12 @@ pub(super) fn route_error(kind: Kind, error: RouteError) -> CallError {
     }
 }
 
-/// What a caller hears that names a session which is not there.
+/// The message for a session that does not exist.
 pub(super) fn session_not_found(session: &SessionId) -> String {
     format!("no session `{session}`: choose one of available_sessions")
 }
 
-/// What a caller hears whose app has left, while what it offered is still listed.
+/// The message for an item that is still listed although no page of its app is connected.
 pub(super) fn app_not_open(name: &str, app: &OfflineApp) -> String {
     let origin = match &app.origin {
         Some(origin) => format!(" ({origin})"),

@@ -1,4 +1,5 @@
-//! The tool `get_result`: waits for a call that goes on, reads the rest of what was cut, cancels.
+//! The tool `get_result`: waits for a call in the background, reads the rest of a truncated result, or
+//! cancels a call.
 
 use std::future::pending;
 use std::pin::pin;
@@ -62,7 +63,7 @@ impl GetResultArguments {
     }
 }
 
-/// Answers a call of the tool.
+/// Runs the tool.
 pub(crate) async fn get_result(
     hub: &Hub,
     caller: &CallOptions<'_>,
@@ -74,14 +75,14 @@ pub(crate) async fn get_result(
     };
     let handle = arguments.handle;
     let found = hub.result_store.find(caller.realm, handle.as_str());
-    let Some(record) = found.filter(|record| may_read(caller, record)) else {
+    let Some(stored) = found.filter(|stored| may_read(caller, stored)) else {
         return handle_not_found(hub, &handle);
     };
     if arguments.cancel {
-        return cancel_running(hub, caller, record).await;
+        return cancel_running(hub, caller, stored).await;
     }
-    let Some(result) = wait_for_result(hub, caller, record.clone()).await else {
-        return handle_result(&record.tool, &handle, false);
+    let Some(result) = wait_for_result(hub, caller, stored.clone()).await else {
+        return handle_result(&stored.tool, &handle, false);
     };
     if arguments.offset.is_none() && arguments.length.is_none() {
         return enforce_limit_on_stored(caller, result, handle).await;
@@ -93,20 +94,20 @@ pub(crate) async fn get_result(
     part.await.unwrap_or_else(internal_error_result)
 }
 
-/// The agent of a query sees what its own calls left, and nothing else of its token.
-fn may_read(caller: &CallOptions<'_>, record: &StoredResult) -> bool {
+/// Whether the caller may read a result. The agent of a query may read only the results of its own calls.
+fn may_read(caller: &CallOptions<'_>, stored: &StoredResult) -> bool {
     let query = caller.call_context.query_id.as_ref();
-    query.is_none_or(|query| record.is_from_query(query))
+    query.is_none_or(|query| stored.is_from_query(query))
 }
 
-/// Waits for the result as long as the client has patience.
+/// Waits for the result until the timeout of the client.
 async fn wait_for_result(
     hub: &Hub,
     caller: &CallOptions<'_>,
-    mut record: StoredResult,
+    mut stored: StoredResult,
 ) -> Option<Arc<ToolResult>> {
-    let call = record.call.clone().unwrap_or_else(|| CallId::from(""));
-    let (name, started) = (record.tool.clone(), record.started);
+    let call = stored.call.clone().unwrap_or_else(|| CallId::from(""));
+    let (name, started) = (stored.tool.clone(), stored.started);
     let mut reporter = ProgressReporter::new(hub, caller, &name, started);
     let mut client_timeout = pin!(async {
         match caller.limits.client_timeout {
@@ -114,7 +115,7 @@ async fn wait_for_result(
             None => pending().await,
         }
     });
-    let mut result = pin!(record.result());
+    let mut result = pin!(stored.wait());
     loop {
         tokio::select! {
             biased;
@@ -129,20 +130,20 @@ async fn wait_for_result(
     }
 }
 
-/// Calls off what is under way.
+/// Cancels the call if it is still running.
 async fn cancel_running(
     hub: &Hub,
     caller: &CallOptions<'_>,
-    mut record: StoredResult,
+    mut stored: StoredResult,
 ) -> ToolResult {
-    let tool = record.tool.clone();
-    if let (Some(call), None) = (&record.call, record.try_result()) {
+    let tool = stored.tool.clone();
+    if let (Some(call), None) = (&stored.call, stored.try_result()) {
         hub.cancel_call(
             caller.realm,
             call,
             "the client cancelled it with get_result",
         );
-        let result = record.result().await;
+        let result = stored.wait().await;
         if result.has_error_code(ErrorCode::CallCancelled) {
             return ToolResult::text(format!("`{tool}` was cancelled."));
         }
@@ -157,7 +158,7 @@ fn handle_not_found(hub: &Hub, handle: &ResultHandle) -> ToolResult {
     let message = format!(
         "nothing is kept under the handle {:?}: results are kept for {minutes} min, and make place \
          for newer ones. Call the tool again",
-        handle.shown()
+        handle.excerpt()
     );
     failure_result(ErrorCode::HandleNotFound, message)
 }

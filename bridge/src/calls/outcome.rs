@@ -1,19 +1,19 @@
-//! What a call comes to: a result, or what its client must answer first.
+//! The outcome of a call: a result, or requests that the client must answer first.
 
 use bridge_protocol::{CallId, ClientRequest};
 
-/// A round of a call that waits for its client.
+/// Identifies a call that waits for input from its client, and the round that it is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResumeToken {
     pub(crate) call: CallId,
     pub(crate) round: u64,
 }
 
-/// What a client hears.
+/// The outcome of one round of a call.
 #[derive(Debug)]
 pub(crate) enum RoundOutcome<T> {
     Complete(T),
-    /// It must answer these and ask again with the ticket.
+    /// The client must answer these requests and repeat the call with the token.
     InputRequired {
         resume_token: ResumeToken,
         requests: Vec<ClientRequest>,
@@ -21,7 +21,7 @@ pub(crate) enum RoundOutcome<T> {
 }
 
 impl<T> From<T> for RoundOutcome<T> {
-    fn from(done: T) -> Self {
-        RoundOutcome::Complete(done)
+    fn from(result: T) -> Self {
+        RoundOutcome::Complete(result)
     }
 }

@@ -1,4 +1,4 @@
-//! `tools/call`.
+//! `tools/call` for the tools of pages.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use bridge_realm::realm::{
     CallFailure, CallOutcome, PageProtocol, PageRequest, RouteError, Target,
 };
 
-/// How a client calls a page's tool.
+/// How a client calls a tool of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Invocation {
-    /// As it is listed: the client knows its output schema.
+    /// By its listed name: the client knows its output schema.
     Direct,
-    /// Through another tool, which has none.
+    /// Through the built-in tool `call_session_tool`, which has no output schema.
     ViaBuiltin,
 }
 
@@ -155,15 +155,16 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
     )
 }
 
-/// The text of arguments that fit. It is not read where the tool takes any.
+/// Validates arguments and returns their JSON text. They are not parsed if the tool accepts any object.
 pub(super) async fn validate_input(
     tool: &Arc<Tool>,
     mut arguments: Arguments,
 ) -> Result<Box<RawValue>, String> {
     if !tool.input_validator().accepts_any_object() {
         let parsed = arguments.take_parsed()?;
-        let checked = validation::validate(tool, |tool| Some(tool.input_validator()), parsed).await;
-        arguments.restore_parsed(checked.map_err(|failure| {
+        let validated =
+            validation::validate(tool, |tool| Some(tool.input_validator()), parsed).await;
+        arguments.restore_parsed(validated.map_err(|failure| {
             let name = tool.name();
             format!("the arguments of `{name}` do not fit its input schema: {failure}")
         })?);

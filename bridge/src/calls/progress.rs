@@ -1,5 +1,5 @@
-//! What a client hears of the progress of its call: what the page reports, as far as it grows (MCP,
-//! "Progress": the value MUST increase), and that the page is still at work when it says nothing.
+//! Progress notifications of a call: the reports of the page whose value increases (MCP, "Progress": the
+//! value MUST increase), and keepalives while the page sends none.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use super::CallOptions;
 use crate::hub::Hub;
 use bridge_realm::realm::CallEvent;
 
-/// The bridge's own reports stay so close above the page's last one: a thousandth of a step.
+/// Keepalives stay within this fraction of a step above the page's last report.
 const KEEPALIVE_STEP: f64 = 0.001;
 
-/// What a client hears while it waits for a call.
+/// Makes the progress notifications of one call.
 pub(super) struct ProgressReporter<'a> {
     name: &'a str,
     started: Instant,
-    /// `None`: only what the page says.
+    /// `None`: only the reports of the page are sent.
     keepalive_interval: Option<Duration>,
     last_report: Instant,
     progress: MonotonicProgress,
 }
 
 impl<'a> ProgressReporter<'a> {
-    /// Of the call of `name`, from now on.
+    /// A reporter for the call of `name`.
     pub(super) fn new(
         hub: &Hub,
         caller: &CallOptions<'_>,
@@ -43,7 +43,7 @@ impl<'a> ProgressReporter<'a> {
         }
     }
 
-    /// What the client hears of what the page says.
+    /// The event to forward to the client. `None` for a progress report that does not increase.
     pub(super) fn on_event(&mut self, event: CallEvent) -> Option<CallEvent> {
         let CallEvent::Progress(report) = event else {
             return Some(event);
@@ -53,8 +53,8 @@ impl<'a> ProgressReporter<'a> {
         Some(CallEvent::Progress(report))
     }
 
-    /// When nothing was said for long enough: that the page is still at work, or that it waits for
-    /// the client itself.
+    /// Waits until no progress has been reported for an interval, and returns a keepalive. Its message says
+    /// whether the page is still working or waits for the client.
     pub(super) async fn next_keepalive(
         &mut self,
         call: &CallId,
@@ -76,13 +76,13 @@ impl<'a> ProgressReporter<'a> {
     }
 }
 
-/// The progress that a client has heard of.
+/// The progress values that have been sent to a client.
 #[derive(Debug, Default)]
 struct MonotonicProgress {
     last_value: Option<f64>,
-    /// The page's last report that was passed on.
+    /// The page's last report that was forwarded.
     last_page_report: Option<PageReport>,
-    /// The bridge's own since then.
+    /// The keepalives since then.
     keepalives: u32,
 }
 
@@ -90,12 +90,12 @@ struct MonotonicProgress {
 struct PageReport {
     progress: f64,
     total: Option<Number>,
-    /// How far it is from the one before.
+    /// The difference to the report before.
     step: f64,
 }
 
 impl MonotonicProgress {
-    /// The page reports. `None` when the client cannot hear it: it is no progress.
+    /// Records a report of the page. `None` if its value does not increase, so that it must not be sent.
     fn on_page_report(&mut self, report: CallProgress) -> Option<CallProgress> {
         let progress = report.progress.as_f64()?;
         if self.last_value.is_some_and(|last| progress <= last) {
@@ -115,7 +115,7 @@ impl MonotonicProgress {
         Some(report)
     }
 
-    /// The page has said nothing for a while. `None` when every higher value would contradict it.
+    /// A report of the bridge itself. `None` if no higher value would be below the total.
     fn keepalive(&mut self, call: &CallId, message: String) -> Option<CallProgress> {
         let base = self
             .last_page_report
@@ -124,11 +124,11 @@ impl MonotonicProgress {
         let left = self.remaining();
         let room = KEEPALIVE_STEP * self.expected_step().min(left);
         self.keepalives += 1;
-        let own = f64::from(self.keepalives);
-        // Ever nearer to `base + room`, and never there; in very large numbers there is little
-        // between the two.
+        let count = f64::from(self.keepalives);
+        // Approaches `base + room` without reaching it. Next to very large values there may be no number
+        // in between: then the next higher one is used.
         let next = self.last_value.map_or(f64::NEG_INFINITY, f64::next_up);
-        let progress = (base + room * (own / (own + 1.0))).max(next);
+        let progress = (base + room * (count / (count + 1.0))).max(next);
         if progress >= base + left {
             return None;
         }
@@ -144,7 +144,7 @@ impl MonotonicProgress {
         })
     }
 
-    /// How far it is to the end, as far as the page said.
+    /// The difference between the total and the last report; infinite without a total.
     fn remaining(&self) -> f64 {
         let total = |page: &PageReport| Some(page.total.as_ref()?.as_f64()? - page.progress);
         self.last_page_report
@@ -153,7 +153,7 @@ impl MonotonicProgress {
             .unwrap_or(f64::INFINITY)
     }
 
-    /// How far it may be to the page's next report: as far as to the last, at most 1.
+    /// The expected difference to the page's next report: that of the last one, at most 1.
     fn expected_step(&self) -> f64 {
         let step = self.last_page_report.as_ref().map_or(1.0, |page| page.step);
         if step > 0.0 { step.min(1.0) } else { 1.0 }

@@ -11,14 +11,14 @@ use crate::hub::Hub;
 use bridge_realm::definition::Definition;
 use bridge_realm::realm::{CallOutcome, PageRequest, RouteError};
 
-/// Which prompt, with what.
+/// Which prompt is requested, with which arguments.
 pub(crate) struct PromptRequest<'a> {
     pub(crate) caller: CallOptions<'a>,
     pub(crate) name: String,
     pub(crate) arguments: Map<String, Value>,
 }
 
-/// Has a page fill in a prompt: the MCP `GetPromptResult`, as the page wrote it.
+/// Requests a prompt from a page: the MCP `GetPromptResult` of the page.
 pub(crate) async fn get_prompt(
     hub: &Hub,
     request: PromptRequest<'_>,
@@ -26,7 +26,7 @@ pub(crate) async fn get_prompt(
     let mut caller = request.caller;
     let what = format!("prompt `{}`", request.name);
     let outcome = match caller.resume_token.take() {
-        Some(ticket) => in_flight::run_resumed(hub, &mut caller, ticket).await?,
+        Some(resume_token) => in_flight::run_resumed(hub, &mut caller, resume_token).await?,
         None => {
             let found = hub.with_realm(caller.realm, |realm| {
                 realm.route(Kind::Prompt, &request.name, &caller.target())
@@ -47,10 +47,10 @@ pub(crate) async fn get_prompt(
     };
     match outcome {
         RoundOutcome::InputRequired {
-            resume_token: ticket,
+            resume_token,
             requests,
         } => Ok(RoundOutcome::InputRequired {
-            resume_token: ticket,
+            resume_token,
             requests,
         }),
         RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(CallError::Failed(failure)),

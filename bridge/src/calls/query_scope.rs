@@ -1,4 +1,5 @@
-//! Calls that an agent makes for a query: of its own page's tools, and of those it may call.
+//! Calls of the agent of a query: only to the page that asked, and only to the tools that the query
+//! allows.
 
 use bridge_protocol::{ErrorCode, Kind, QueryId};
 use serde_json::{Map, json};
@@ -24,6 +25,7 @@ pub(crate) async fn wait_for_query_page(
     }
 }
 
+/// Waits until the page of a query is attached, or the query has ended.
 pub(super) async fn wait_for_page(
     hub: &Hub,
     realm: RealmId,
@@ -31,7 +33,7 @@ pub(super) async fn wait_for_page(
     lifetime: &QueryLifetime,
 ) {
     loop {
-        // Begun before the look at the realm: what happens in between is not missed.
+        // Created before the state is checked, so that no notification in between is missed.
         let attached_or_ended = lifetime.page_attached_or_ended();
         let is_detached = |realm: &Realm| realm.is_query_detached(query);
         if hub.with_realm(realm, is_detached) != Some(true) {
@@ -41,7 +43,7 @@ pub(super) async fn wait_for_page(
     }
 }
 
-/// Sends the call to the page that asked. Others may go where they want.
+/// Routes the call of an agent to the page that asked. Calls of other clients are not changed.
 pub(super) fn pin_to_asking_page(
     hub: &Hub,
     request: &mut CallRequest<'_>,
@@ -67,27 +69,27 @@ pub(super) fn pin_to_asking_page(
     Ok(())
 }
 
-/// Whether an agent asks for what a call of its own has left, while its query runs. It may,
-/// whatever tools it may call: a result that was cut is its own.
+/// Whether the agent of an active query calls `get_result`. It may, whatever tools the query allows: the
+/// results of its calls belong to it.
 pub(super) fn is_get_result_call(hub: &Hub, request: &CallRequest<'_>) -> bool {
     let caller = &request.caller;
     let Some(query) = &caller.call_context.query_id else {
         return false;
     };
-    let runs = |realm: &Realm| realm.query_session(query).is_ok();
-    request.tool == GET_RESULT && hub.with_realm(caller.realm, runs) == Some(true)
+    let is_active = |realm: &Realm| realm.query_session(query).is_ok();
+    request.tool == GET_RESULT && hub.with_realm(caller.realm, is_active) == Some(true)
 }
 
-fn query_failure_result(refusal: ReportRejected) -> Box<ToolResult> {
-    Box::new(ToolResult::from_failure(&CallFailure::from(refusal)))
+fn query_failure_result(rejection: ReportRejected) -> Box<ToolResult> {
+    Box::new(ToolResult::from_failure(&CallFailure::from(rejection)))
 }
 
-fn tool_not_allowed(refused: ToolNotAllowed) -> Box<ToolResult> {
+fn tool_not_allowed(error: ToolNotAllowed) -> Box<ToolResult> {
     let details = Map::from_iter([
-        ("details".to_owned(), json!(refused.message())),
-        ("allowed_tools".to_owned(), json!(refused.allowed)),
+        ("details".to_owned(), json!(error.message())),
+        ("allowed_tools".to_owned(), json!(error.allowed)),
     ]);
-    let message = refused.message();
+    let message = error.message();
     let result = ToolResult::error_with_details(ErrorCode::ToolNotAllowed, &message, details);
     Box::new(result)
 }

@@ -1,4 +1,4 @@
-//! A request whose ending the leg shapes by rules of its own.
+//! Calls for transports that build the result themselves.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::hub::Hub;
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{CallFailure, CallOutcome, PageRequest};
 
-/// Has a page do it.
+/// Sends a request to a page and returns its outcome.
 pub(crate) async fn call_raw(
     hub: &Hub,
     mut caller: CallOptions<'_>,
@@ -19,17 +19,17 @@ pub(crate) async fn call_raw(
     request: PageRequest,
 ) -> CallOutcome {
     match in_flight::run(hub, &mut caller, session, request).await {
-        RoundOutcome::Complete(ending) => ending,
-        // A client that answers in rounds has a leg that knows them.
+        RoundOutcome::Complete(outcome) => outcome,
+        // The transports that use this function have no clients that use `InputRequired`.
         RoundOutcome::InputRequired { .. } => CallOutcome::Failed(CallFailure::page_gone()),
     }
 }
 
-/// The arguments, if they fit the tool's input schema.
+/// Validates arguments against the tool's input schema, and returns them.
 pub(crate) async fn validate_raw_arguments(
     tool: &Arc<Tool>,
     arguments: Box<RawValue>,
 ) -> Result<Box<RawValue>, CallFailure> {
-    let checked = validate_input(tool, Arguments::from_raw(arguments)).await;
-    checked.map_err(|why| CallFailure::new(ErrorCode::InvalidArguments, why))
+    let validated = validate_input(tool, Arguments::from_raw(arguments)).await;
+    validated.map_err(|message| CallFailure::new(ErrorCode::InvalidArguments, message))
 }

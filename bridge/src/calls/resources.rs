@@ -9,7 +9,7 @@ use crate::calls::delivery_limits::{enforce_contents_limit, parse_object_with};
 use crate::hub::Hub;
 use bridge_realm::realm::{CallOutcome, PageRequest, ResourceMatch, RouteError};
 
-/// Has a page read a resource: the MCP `ReadResourceResult`, as the page wrote it.
+/// Requests the contents of a resource from a page: the MCP `ReadResourceResult` of the page.
 pub(crate) async fn read_resource(
     hub: &Hub,
     mut caller: CallOptions<'_>,
@@ -17,12 +17,12 @@ pub(crate) async fn read_resource(
 ) -> Result<RoundOutcome<Map<String, Value>>, CallError> {
     let what = format!("resource `{uri}`");
     let outcome = match caller.resume_token.take() {
-        Some(ticket) => in_flight::run_resumed(hub, &mut caller, ticket).await?,
+        Some(resume_token) => in_flight::run_resumed(hub, &mut caller, resume_token).await?,
         None => {
             let found = hub.with_realm(caller.realm, |realm| {
                 realm.route_resource(&uri, &caller.target())
             });
-            let (session, served) = match found.unwrap_or(Err(RouteError::NoSessions)) {
+            let (session, matched) = match found.unwrap_or(Err(RouteError::NoSessions)) {
                 Ok(found) => found,
                 Err(RouteError::NoSessions) => {
                     let why = hint(Kind::Resource, &[]);
@@ -30,7 +30,7 @@ pub(crate) async fn read_resource(
                 }
                 Err(error) => return Err(route_error(Kind::Resource, error)),
             };
-            let template = match served {
+            let template = match matched {
                 ResourceMatch::Exact => None,
                 ResourceMatch::Template(template, variables) => Some((template, variables)),
             };
@@ -46,10 +46,10 @@ pub(crate) async fn read_resource(
     };
     match outcome {
         RoundOutcome::InputRequired {
-            resume_token: ticket,
+            resume_token,
             requests,
         } => Ok(RoundOutcome::InputRequired {
-            resume_token: ticket,
+            resume_token,
             requests,
         }),
         RoundOutcome::Complete(CallOutcome::Failed(failure))

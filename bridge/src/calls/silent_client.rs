@@ -1,4 +1,4 @@
-//! Clients that hear the result and nothing else: nobody can ask them.
+//! Clients that get only the result: they receive no events and answer no requests.
 
 use bridge_protocol::{ClientError, ClientRequest, ClientResponse, ErrorCode};
 use futures_util::future::BoxFuture;
@@ -6,10 +6,10 @@ use futures_util::future::BoxFuture;
 use super::client_channel::ClientChannel;
 use bridge_realm::realm::CallEvent;
 
-/// A client that cannot be asked, for this reason.
+/// A client that answers every request with an error that has this message.
 pub(crate) struct SilentClient(pub(crate) &'static str);
 
-/// The client of a call whose caller has left.
+/// The client of a call that continues in the background.
 pub(crate) static DETACHED_CLIENT: SilentClient = SilentClient(
     "the client behind this call has gone on without waiting, and will come for the result: it \
      cannot be asked. Ask before the work that takes long",
@@ -30,7 +30,7 @@ impl ClientChannel for SilentClient {
 }
 
 impl SilentClient {
-    /// What a handler hears that asks.
+    /// The answer to a request of a page.
     pub(super) fn error_response(&self, key: String) -> ClientResponse {
         let error = ClientError {
             code: ErrorCode::ClientCapabilityMissing,

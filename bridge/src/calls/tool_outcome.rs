@@ -14,13 +14,14 @@ use super::delivery_limits::internal_error_result;
 use super::validation;
 use crate::results::tool_result::ToolResult;
 
-/// What a call's ending looks like to the client.
+/// Makes the result for the client from the outcome of a call.
 pub(super) async fn finish_result(tool: &Arc<Tool>, outcome: CallOutcome) -> ToolResult {
     let answer = match outcome {
         CallOutcome::Failed(failure) => return ToolResult::from_failure(&failure),
         CallOutcome::Answered(answer) => answer,
     };
-    // Of what was looked at when it came, nothing is to be done but to check it.
+    // A slice of the page's message has been scanned already: without an output schema there is nothing
+    // left to do.
     let is_ready = matches!(&answer, Answer::Value(Some(RawJson::Borrowed(_))))
         && tool.output_validator().is_none();
     let result = if is_ready || answer.bytes() < INLINE_LIMIT {
@@ -35,40 +36,41 @@ pub(super) async fn finish_result(tool: &Arc<Tool>, outcome: CallOutcome) -> Too
     result.unwrap_or_else(|failure| ToolResult::from_failure(&failure))
 }
 
-/// The result that was promised, or what is wrong with it.
+/// Builds the result and validates it against the output schema.
 async fn validate_output(tool: &Arc<Tool>, answer: Answer) -> Result<ToolResult, CallFailure> {
     let mut result = build_result(tool, answer)?;
     if tool.output_validator().is_some()
         && let Some(structured) = parse_structured(tool, &mut result)?
     {
-        let checked = validation::validate(tool, Tool::output_validator, structured).await;
-        result
-            .restore_structured(checked.map_err(|misfit| output_schema_violation(tool, &misfit))?);
+        let validated = validation::validate(tool, Tool::output_validator, structured).await;
+        result.restore_structured(
+            validated.map_err(|violation| output_schema_violation(tool, &violation))?,
+        );
     }
     Ok(result)
 }
 
-/// The same on a thread that may take its time.
+/// Builds and validates the result on a thread of the CPU pool.
 fn validate_output_blocking(tool: &Tool, answer: Answer) -> Result<ToolResult, CallFailure> {
     let mut result = build_result(tool, answer)?;
     if let Some(output) = tool.output_validator()
         && let Some(structured) = parse_structured(tool, &mut result)?
     {
-        let checked = output.validate(&structured);
-        checked.map_err(|misfit| output_schema_violation(tool, &misfit))?;
+        let validated = output.validate(&structured);
+        validated.map_err(|violation| output_schema_violation(tool, &violation))?;
         result.restore_structured(structured);
     }
     Ok(result)
 }
 
 fn parse_structured(tool: &Tool, result: &mut ToolResult) -> Result<Option<Value>, CallFailure> {
-    let read = result.take_structured();
-    read.map_err(|error| unusable_result(tool, &error))
+    let structured = result.take_structured();
+    structured.map_err(|error| unusable_result(tool, &error))
 }
 
-fn output_schema_violation(tool: &Tool, misfit: &ValidationFailure) -> CallFailure {
+fn output_schema_violation(tool: &Tool, violation: &ValidationFailure) -> CallFailure {
     let message = format!(
-        "the result of `{}` does not fit its output schema: {misfit}",
+        "the result of `{}` does not fit its output schema: {violation}",
         tool.name()
     );
     CallFailure::new(ErrorCode::InvalidResult, message)

@@ -1,4 +1,4 @@
-//! Validation that takes longer than a socket can wait.
+//! Validation against JSON schemas, off the threads that serve sockets if it is expensive.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 use bridge_schema::{ValidationFailure, Validator};
 use bridge_service::cpu_pool;
 
-/// Checks a value against one of the schemas of `owner`, on a thread of its own if it is much work,
-/// and gives the value back.
+/// Validates a value against one of the schemas of `owner`, in the CPU pool if it is expensive, and returns
+/// the value.
 pub(crate) async fn validate<T: Send + Sync + 'static>(
     owner: &Arc<T>,
     schema: fn(&T) -> Option<&Validator>,

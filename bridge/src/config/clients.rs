@@ -18,7 +18,7 @@ const PROFILE_KEYS: [&str; 5] = [
     "patience",
 ];
 
-/// Reads the value of `clients`.
+/// Parses the value of `clients`.
 pub(super) fn parse_profiles(
     value: &Spanned<DeValue<'_>>,
 ) -> Result<Vec<ClientProfile>, LocatedError> {
@@ -37,7 +37,7 @@ pub(super) fn parse_profiles(
 }
 
 fn parse_profile(
-    at: &Spanned<DeValue<'_>>,
+    table: &Spanned<DeValue<'_>>,
     fields: &DeTable<'_>,
 ) -> Result<ClientProfile, LocatedError> {
     let mut name = None;
@@ -92,7 +92,7 @@ fn parse_profile(
             }
         }
     }
-    let name = name.ok_or_else(|| error_at(at, "a client has no `name`: add one".to_owned()))?;
+    let name = name.ok_or_else(|| error_at(table, "a client has no `name`: add one".to_owned()))?;
     Ok(ClientProfile { name, profile })
 }
 

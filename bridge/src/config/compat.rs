@@ -1,4 +1,4 @@
-//! Other dialects than our own.
+//! Compatibility with other projects.
 
 use clap::ValueEnum;
 

@@ -18,7 +18,7 @@ use crate::config::toml_values::{invalid_value_message, setting_value, unknown_k
 /// The key of the client profiles.
 const CLIENTS_KEY: &str = "clients";
 
-/// What an operator has written down.
+/// The settings and client profiles of a configuration file.
 #[derive(Debug)]
 pub(crate) struct ConfigFile {
     pub(super) path: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads a file for a program with these flags.
+    /// Loads the file for a program with these flags.
     pub(crate) fn load(path: &Path, command: &Command) -> Result<Self, FileError> {
         let text = std::fs::read_to_string(path).map_err(|error| FileError {
             path: path.to_owned(),
@@ -38,13 +38,10 @@ impl ConfigFile {
     }
 
     fn parse(path: &Path, text: &str, command: &Command) -> Result<Self, FileError> {
-        let file_error = |LocatedError {
-                              offset: at,
-                              problem,
-                          }| FileError {
+        let file_error = |error: LocatedError| FileError {
             path: path.to_owned(),
-            line: Some(line_number(text, at)),
-            problem,
+            line: Some(line_number(text, error.offset)),
+            problem: error.problem,
         };
         let mut file = ConfigFile {
             path: path.to_owned(),
@@ -79,16 +76,16 @@ impl ConfigFile {
                 problem: unknown_key_message(name, known, value.get_ref()),
             });
         };
-        let given = setting_value(setting, value)?;
-        setting.validate(&given).map_err(|allowed| LocatedError {
+        let parsed = setting_value(setting, value)?;
+        setting.validate(&parsed).map_err(|allowed| LocatedError {
             offset: value.span().start,
             problem: invalid_value_message(setting, value.get_ref(), &allowed),
         })?;
-        self.settings.insert(name.to_owned(), given);
+        self.settings.insert(name.to_owned(), parsed);
         Ok(())
     }
 
-    /// What it has for a setting.
+    /// The value of a setting in the file.
     pub(super) fn get(&self, name: &str) -> Option<&SettingValue> {
         self.settings.get(name)
     }
@@ -96,11 +93,11 @@ impl ConfigFile {
 
 type TableEntries<'a> = Vec<(Spanned<std::borrow::Cow<'a, str>>, Spanned<DeValue<'a>>)>;
 
-/// The keys of the file with their values, first line first.
+/// The keys of the file with their values, in the order of the file.
 fn parse_entries(text: &str) -> Result<TableEntries<'_>, LocatedError> {
     let table = DeTable::parse(text).map_err(|error| LocatedError {
         offset: error.span().map_or(0, |span| span.start),
-        // Not the whole error: it shows the line, which may have a secret.
+        // Only the message: the full error quotes the line, which may contain a secret.
         problem: format!("this is not TOML: {}", error.message()),
     })?;
     let mut entries: Vec<_> = table.into_inner().into_iter().collect();
@@ -108,8 +105,8 @@ fn parse_entries(text: &str) -> Result<TableEntries<'_>, LocatedError> {
     Ok(entries)
 }
 
-fn line_number(text: &str, at: usize) -> usize {
-    let before = text.as_bytes().iter().take(at);
+fn line_number(text: &str, offset: usize) -> usize {
+    let before = text.as_bytes().iter().take(offset);
     before.filter(|byte| **byte == b'\n').count() + 1
 }
 
@@ -167,7 +164,7 @@ mod tests {
         assert_eq!(second.profile.max_image_edge, Some(6));
     }
 
-    /// What a file says, the line that is wrong, and two things that the error says.
+    /// Invalid files, with the line of the error and two parts of its message.
     const INVALID_FILES: &[(&str, usize, [&str; 2])] = &[
         ("\nmax_sesions = 3", 2, ["`max_sesions`", "`max_sessions`"]),
         ("max-sessions = 3", 1, ["`max-sessions`", "`max_sessions`"]),
@@ -268,8 +265,8 @@ mod tests {
     fn an_error_names_the_file_the_line_the_key_and_what_is_allowed() {
         for (text, line, parts) in INVALID_FILES {
             let error = parse(text).unwrap_err().to_string();
-            let place = format!("bridge.toml:{line}: ");
-            assert!(error.starts_with(&place), "{text:?}: {error}");
+            let prefix = format!("bridge.toml:{line}: ");
+            assert!(error.starts_with(&prefix), "{text:?}: {error}");
             for part in parts {
                 assert!(error.contains(part), "{text:?}: {error}");
             }

@@ -1,5 +1,5 @@
-//! Where settings come from: a flag wins over its variable, that over the file, that over the
-//! default.
+//! Loading of the settings. A flag takes precedence over its environment variable, that over the file, and
+//! that over the default.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::profiles::Profiles;
 use super::settings;
 use crate::config::settings::Setting;
 
-/// The settings of a program, with where each came from.
+/// The settings of a program, and the source of each.
 #[derive(Debug)]
 pub(crate) struct LoadedSettings {
     pub(super) command: Command,
@@ -21,15 +21,15 @@ pub(crate) struct LoadedSettings {
     pub(super) file: Option<ConfigFile>,
 }
 
-/// Why settings cannot be read.
+/// Why the settings cannot be loaded.
 #[derive(Debug)]
 pub(crate) enum LoadError {
-    /// A flag or a variable is wrong, or help was asked for.
+    /// A flag or variable is invalid, or help was requested.
     Arguments(clap::Error),
     File(FileError),
 }
 
-/// Where the value of a setting came from.
+/// The source of the value of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SettingSource {
     Flag,
@@ -39,7 +39,7 @@ pub(super) enum SettingSource {
 }
 
 impl LoadedSettings {
-    /// Reads the arguments, the environment, and the file that one of them names.
+    /// Loads the arguments, the environment, and the file that one of them names.
     pub(crate) fn load(
         command: Command,
         arguments: impl IntoIterator<Item = OsString>,
@@ -51,26 +51,24 @@ impl LoadedSettings {
             .map(|path| ConfigFile::load(path, &command))
             .transpose();
         let Some(file) = file.map_err(LoadError::File)? else {
-            let (matches, file) = (matches, None);
             return Ok(Self {
                 command,
                 matches,
-                file,
+                file: None,
             });
         };
         let matches = parse_arguments(
             &with_file_defaults(&file, command.clone(), &matches),
             &arguments,
         )?;
-        let file = Some(file);
         Ok(Self {
             command,
             matches,
-            file,
+            file: Some(file),
         })
     }
 
-    /// What each AI client can take.
+    /// The limits of each AI client.
     pub(crate) fn profiles(&self) -> Profiles {
         let file = self.file.as_ref();
         Profiles::new(file.map_or_else(Vec::new, |file| file.clients.clone()))
@@ -96,23 +94,23 @@ fn parse_arguments(command: &Command, arguments: &[OsString]) -> Result<ArgMatch
     })
 }
 
-/// The program with what the file says as the defaults of what nothing else says: so each value
-/// goes through the parser of its flag.
-fn with_file_defaults(file: &ConfigFile, mut command: Command, said: &ArgMatches) -> Command {
+/// The command with the values of the file as defaults, except for settings that have a flag or variable.
+/// As defaults, the values go through the parsers of their flags.
+fn with_file_defaults(file: &ConfigFile, mut command: Command, matches: &ArgMatches) -> Command {
     let names: Vec<String> = settings::settings(&command)
         .map(|key| key.name().to_owned())
         .collect();
     for name in names {
-        let said = said.value_source(&name);
+        let source = matches.value_source(&name);
         if matches!(
-            said,
+            source,
             Some(ValueSource::CommandLine | ValueSource::EnvVariable)
         ) {
             continue;
         }
-        if let Some(given) = file.get(&name) {
+        if let Some(value) = file.get(&name) {
             command = command.mut_arg(&name, |arg| {
-                settings::arg_for_value(arg, given).default_values(given.entries().to_vec())
+                settings::arg_for_value(arg, value).default_values(value.entries().to_vec())
             });
         }
     }

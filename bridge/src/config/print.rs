@@ -1,4 +1,4 @@
-//! The configuration in effect, written as a file that gives the same.
+//! Printing of the effective configuration, as a file with the same settings.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::config::load::{LoadedSettings, SettingSource};
 use crate::config::settings::{Setting, SettingKind};
 
 impl LoadedSettings {
-    /// The settings as TOML. Secrets are left out, and said to be.
+    /// The settings as TOML. Secrets are replaced by a comment.
     pub(crate) fn to_toml(&self) -> String {
         let mut text = format!(
             "# The configuration of {} in effect. As a file: --config PATH, or MCP_WEB_CONFIG.\n",
@@ -31,18 +31,18 @@ impl LoadedSettings {
 
     fn setting_line(&self, key: Setting<'_>) -> String {
         let name = key.name();
-        let from = match self.source(key) {
+        let source = match self.source(key) {
             SettingSource::Flag => format!("from {}", key.flag()),
             SettingSource::EnvVar => format!("from {}", key.env_var()),
             SettingSource::File => format!("from {}", self.file_name()),
             SettingSource::Default => String::new(),
         };
         match self.displayed_value(key) {
-            DisplayedValue::Value(value) if from.is_empty() => format!("{name} = {value}"),
-            DisplayedValue::Value(value) => format!("{name} = {value} # {from}"),
+            DisplayedValue::Value(value) if source.is_empty() => format!("{name} = {value}"),
+            DisplayedValue::Value(value) => format!("{name} = {value} # {source}"),
             DisplayedValue::NotSet => format!("# {name} is not set"),
-            DisplayedValue::Redacted => format!("# {name} is set and not shown, {from}"),
-            DisplayedValue::NotUtf8 => format!("# {name} is no UTF-8 and not shown, {from}"),
+            DisplayedValue::Redacted => format!("# {name} is set and not shown, {source}"),
+            DisplayedValue::NotUtf8 => format!("# {name} is no UTF-8 and not shown, {source}"),
         }
     }
 
@@ -51,8 +51,8 @@ impl LoadedSettings {
         if key.kind() == SettingKind::Switch {
             return DisplayedValue::Value(Value::Boolean(self.matches.get_flag(name)));
         }
-        let Some(given) = self.matches.get_raw(name) else {
-            // A list can be set to nothing.
+        let Some(values) = self.matches.get_raw(name) else {
+            // A file can set a list to no entries.
             return match self.source(key) {
                 SettingSource::File if !key.is_secret() => {
                     DisplayedValue::Value(Value::Array(Vec::new()))
@@ -63,7 +63,7 @@ impl LoadedSettings {
         if key.is_secret() {
             return DisplayedValue::Redacted;
         }
-        let texts: Option<Vec<&str>> = given.map(|text| text.to_str()).collect();
+        let texts: Option<Vec<&str>> = values.map(|text| text.to_str()).collect();
         match texts {
             None => DisplayedValue::NotUtf8,
             Some(texts) if texts.iter().any(|text| may_have_credentials(text)) => {
@@ -73,7 +73,7 @@ impl LoadedSettings {
         }
     }
 
-    /// In a comment a line must not end.
+    /// The path of the file for a comment, with line breaks escaped.
     fn file_name(&self) -> String {
         let path = self
             .file
@@ -83,7 +83,7 @@ impl LoadedSettings {
     }
 }
 
-/// What a file can show of a setting.
+/// The printed value of a setting.
 enum DisplayedValue {
     Value(Value),
     NotSet,
@@ -91,7 +91,7 @@ enum DisplayedValue {
     NotUtf8,
 }
 
-/// A URL can have a password, or a key in its query.
+/// Whether a text may be a URL with a password or with a key in its query.
 pub(crate) fn may_have_credentials(text: &str) -> bool {
     text.contains("://") && text.contains(['@', '?'])
 }
@@ -100,7 +100,7 @@ fn toml_value(kind: SettingKind, texts: &[&str]) -> Value {
     let text = |text: &str| Value::String(text.to_owned());
     match (kind, texts) {
         (SettingKind::List, texts) => Value::Array(texts.iter().copied().map(text).collect()),
-        // A number that TOML has none for stays in quotes.
+        // A number that is too large for TOML stays in quotes.
         (SettingKind::Number, [number]) => {
             number.parse().map_or_else(|_| text(number), Value::Integer)
         }
@@ -108,7 +108,7 @@ fn toml_value(kind: SettingKind, texts: &[&str]) -> Value {
     }
 }
 
-/// The operator's client profiles, and as comments those that come after them.
+/// The client profiles of the operator, and as comments the built-in ones that follow them.
 fn profiles_toml(profiles: &Profiles) -> String {
     let mut text = String::from("\n# Clients: the first that fits counts\n");
     for client in profiles.configured() {

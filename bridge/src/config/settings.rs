@@ -40,9 +40,9 @@ impl SettingKind {
 /// What a file has for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SettingValue {
-    /// Written as for the flag; of a list, the entries with commas between.
+    /// The text as for the flag; the entries of a list are separated by commas.
     Text(String),
-    /// The entries of a list, which may have commas in them.
+    /// The entries of a list, which may contain commas.
     List(Vec<String>),
 }
 
@@ -55,7 +55,7 @@ impl SettingValue {
     }
 }
 
-/// All keys, in the order of the help.
+/// All settings, in the order of the help.
 pub(super) fn settings(command: &Command) -> impl Iterator<Item = Setting<'_>> {
     let settings = command.get_arguments().map(Setting);
     settings.filter(|key| !NON_SETTING_FLAGS.contains(&key.name()))
@@ -75,12 +75,12 @@ impl<'a> Setting<'a> {
         name.to_string_lossy().into_owned()
     }
 
-    /// What a help shows it under.
+    /// The heading under which the help shows the setting.
     pub(super) fn heading(self) -> Option<&'a str> {
         self.0.get_help_heading()
     }
 
-    /// Whether its value is for nobody to see. The help hides those already.
+    /// Whether the value is a secret: the help hides the values of the same settings.
     pub(super) fn is_secret(self) -> bool {
         self.0.is_hide_env_values_set()
     }
@@ -100,23 +100,23 @@ impl<'a> Setting<'a> {
         }
     }
 
-    /// Whether the flag would take what a file gives; if not, what is allowed.
+    /// Checks that the flag accepts the value of a file. The error says what is allowed.
     pub(super) fn validate(self, given: &SettingValue) -> Result<(), String> {
         if self.kind() == SettingKind::Switch {
             return Ok(());
         }
-        let alone = Command::new("file")
+        let command = Command::new("file")
             .no_binary_name(true)
             .arg(arg_for_value(self.0.clone(), given).env(None::<&'static str>));
         let flag = self.flag();
         let arguments = given.entries().iter().map(|text| format!("{flag}={text}"));
-        match alone.try_get_matches_from(arguments) {
+        match command.try_get_matches_from(arguments) {
             Ok(_) => Ok(()),
             Err(error) => Err(self.allowed_from_error(&error)),
         }
     }
 
-    /// What a wrong value's error says is allowed, without the value.
+    /// The allowed values according to the error for an invalid value, without that value.
     fn allowed_from_error(self, error: &clap::Error) -> String {
         if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue)
             && !values.is_empty()
@@ -124,8 +124,8 @@ impl<'a> Setting<'a> {
             return format!("allowed are {}", values.join(", "));
         }
         match error.source().map(ToString::to_string) {
-            Some(said) if said.starts_with("allowed") => said,
-            Some(said) => format!("{said}; {}", self.allowed_form()),
+            Some(message) if message.starts_with("allowed") => message,
+            Some(message) => format!("{message}; {}", self.allowed_form()),
             None => self.allowed_form(),
         }
     }
@@ -139,7 +139,7 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// An argument that splits what is given only where the file has a text for the list.
+/// An argument that splits at commas only if the file has a text for the list.
 pub(super) fn arg_for_value(arg: Arg, given: &SettingValue) -> Arg {
     match given {
         SettingValue::Text(_) => arg,
@@ -147,18 +147,18 @@ pub(super) fn arg_for_value(arg: Arg, given: &SettingValue) -> Arg {
     }
 }
 
-/// Takes a wrong secret out of an error of the command line.
+/// Removes an invalid secret from an error of the command line.
 pub(super) fn redact_secret(error: &mut clap::Error, command: &Command) {
-    let wrong_value = matches!(
+    let is_invalid_value = matches!(
         error.kind(),
         ErrorKind::ValueValidation | ErrorKind::InvalidValue
     );
     let Some(ContextValue::String(usage)) = error.get(ContextKind::InvalidArg) else {
         return;
     };
-    let wrong = usage.split(' ').next().unwrap_or_default();
-    let secret = settings(command).any(|key| key.is_secret() && key.flag() == wrong);
-    if wrong_value && secret {
+    let invalid = usage.split(' ').next().unwrap_or_default();
+    let is_secret = settings(command).any(|key| key.is_secret() && key.flag() == invalid);
+    if is_invalid_value && is_secret {
         let hidden = ContextValue::String("(not shown)".to_owned());
         error.insert(ContextKind::InvalidValue, hidden);
     }

@@ -1,15 +1,15 @@
-//! How much text of an answer a client shows its model.
+//! How much text of a result a client shows its model.
 
-/// What a client counts of a text.
+/// The unit in which a client measures text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextUnit {
     /// UTF-16 code units, as JavaScript counts characters.
     Utf16,
-    /// Bytes within a JSON string.
+    /// Bytes of the encoded JSON string.
     EncodedBytes,
 }
 
-/// How much of all texts in an answer a client takes.
+/// The limit for the length of all texts in a result together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TextLimit {
     pub(crate) unit: TextUnit,
@@ -18,37 +18,37 @@ pub(crate) struct TextLimit {
 }
 
 impl TextLimit {
-    /// What is taken in any case.
+    /// The length that is within the limit with or without images.
     pub(crate) fn minimum(self) -> usize {
         self.without_images.min(self.with_images)
     }
 }
 
-/// What Claude Code shows its model of the texts of an answer, unless the tool says another number
-/// under [`RESULT_SIZE_KEY`](bridge_realm::definition::tool::RESULT_SIZE_KEY). More goes into a file.
+/// How much text of a result Claude Code shows its model, unless the tool sets another number under
+/// [`RESULT_SIZE_KEY`](bridge_realm::definition::tool::RESULT_SIZE_KEY). It writes longer text to a file.
 pub(super) const CLAUDE_CODE_TEXT_CHARS: usize = 50_000;
 
-/// Less would leave no room for the note that something was cut.
+/// A lower limit would leave no room for the note about the truncation.
 pub(super) const MIN_TEXT_CHARS: usize = 8_192;
 
-/// The most that Claude Code takes from there.
+/// The maximum that Claude Code accepts from a tool.
 const MAX_RESULT_SIZE_CHARS: usize = 500_000;
 
-/// How a client counts the texts of an answer.
+/// How a client limits the text of a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TextLimitRule {
-    /// Each tool alike, with images or without.
+    /// The limit is the same for each tool, with or without images.
     #[default]
     Uniform,
-    /// As Claude Code does: a tool may say a number of its own under `RESULT_SIZE_KEY`, which
-    /// counts for answers without images.
+    /// As Claude Code: a tool may set its own limit under `RESULT_SIZE_KEY`, which applies to results without
+    /// images.
     ClaudeCode,
-    /// As Codex does: in bytes.
+    /// As Codex: the limit is in bytes.
     Codex,
 }
 
 impl TextLimitRule {
-    /// That of the client with this name in its `clientInfo`.
+    /// The rule of the client with this name in its `clientInfo`.
     pub(crate) fn for_client(client_name: &str) -> Self {
         match client_name {
             "claude-code" => TextLimitRule::ClaudeCode,
@@ -57,17 +57,16 @@ impl TextLimitRule {
         }
     }
 
-    /// The limit for a tool, given what the client's profile and the tool's `_meta` say. `None`: there
-    /// is none.
+    /// The limit for a tool, from the client's profile and the tool's `_meta`. `None` without a limit.
     pub(crate) fn limit(
         self,
-        of_profile: Option<usize>,
-        of_tool: Option<usize>,
+        profile_chars: Option<usize>,
+        tool_chars: Option<usize>,
     ) -> Option<TextLimit> {
-        let of_tool = of_tool.filter(|_| self == TextLimitRule::ClaudeCode);
-        let without_images = match of_tool {
-            Some(of_tool) => of_tool.clamp(MIN_TEXT_CHARS, MAX_RESULT_SIZE_CHARS),
-            None => of_profile?,
+        let tool_chars = tool_chars.filter(|_| self == TextLimitRule::ClaudeCode);
+        let without_images = match tool_chars {
+            Some(tool_chars) => tool_chars.clamp(MIN_TEXT_CHARS, MAX_RESULT_SIZE_CHARS),
+            None => profile_chars?,
         };
         let with_images = match self {
             TextLimitRule::Uniform | TextLimitRule::Codex => without_images,
@@ -83,10 +82,10 @@ impl TextLimitRule {
         })
     }
 
-    /// The number that each tool without one of its own must say, so that the client takes what its
+    /// The number that the bridge publishes in each tool without its own, so that the client accepts what its
     /// profile allows.
-    pub(crate) fn published_limit(self, of_profile: Option<usize>) -> Option<usize> {
-        let more = of_profile.filter(|chars| *chars > CLAUDE_CODE_TEXT_CHARS)?;
+    pub(crate) fn published_limit(self, profile_chars: Option<usize>) -> Option<usize> {
+        let more = profile_chars.filter(|chars| *chars > CLAUDE_CODE_TEXT_CHARS)?;
         (self == TextLimitRule::ClaudeCode).then(|| more.min(MAX_RESULT_SIZE_CHARS))
     }
 }
@@ -110,7 +109,7 @@ mod tests {
             assert_eq!(code.limit(Some(50_000), Some(own)), limit(counts, 50_000));
         }
         assert_eq!(code.limit(Some(50_000), Some(9_000)), limit(9_000, 9_000));
-        // The note that something was cut needs its room: what is shorter goes whole.
+        // The note about the truncation needs room: shorter text is not truncated.
         assert_eq!(code.limit(Some(50_000), Some(100)), limit(8_192, 8_192));
         let other = TextLimitRule::for_client("claude-code-2");
         assert_eq!(other.limit(Some(8_000), Some(70_000)), limit(8_000, 8_000));

@@ -1,5 +1,4 @@
-//! The values of a configuration file, as their flags would be given them, and what is said about
-//! wrong ones.
+//! The values of a configuration file as the text for their flags, and the messages for invalid ones.
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -7,7 +6,7 @@ use toml::de::DeValue;
 use super::error::LocatedError;
 use crate::config::settings::{Setting, SettingKind, SettingValue};
 
-/// What the flag would be given, if the value has the right type.
+/// The value for the flag, if it has the right type.
 pub(super) fn setting_value(
     key: Setting<'_>,
     value: &Spanned<DeValue<'_>>,
@@ -22,7 +21,7 @@ pub(super) fn setting_value(
     }
 }
 
-/// A value as a flag has it. Numbers may be in quotes, as everything that a flag takes.
+/// A value as text for its flag. Numbers may be in quotes, like all values of flags.
 pub(super) fn flag_text(
     name: &str,
     kind: SettingKind,
@@ -53,6 +52,7 @@ fn type_error(name: &str, kind: SettingKind, value: &Spanned<DeValue<'_>>) -> Lo
     }
 }
 
+/// The message for a value that the flag does not accept.
 pub(super) fn invalid_value_message(
     key: Setting<'_>,
     value: &DeValue<'_>,
@@ -67,7 +67,7 @@ pub(super) fn invalid_value_message(
     }
 }
 
-/// Says that a key means nothing, and which one may have been meant.
+/// The message for an unknown key, with the nearest known one.
 pub(super) fn unknown_key_message<'a>(
     name: &str,
     known: impl Iterator<Item = &'a str>,

@@ -1,5 +1,6 @@
-//! What MCP's schema demands of content blocks. One member of the wrong kind costs a strict client the
-//! whole result: it is told to the page instead, in the same words whatever leg the client takes.
+//! Validation of content blocks against MCP's schema. A strict client rejects the whole result for one
+//! member of the wrong type; the bridge reports it as an error instead, with the same message on every
+//! transport.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use bridge_realm::definition::tool::check_icons;
 
-/// Members that a block may have, and may not have as null.
+/// Optional members of a block. MCP does not allow `null` for them.
 const OPTIONAL_MEMBERS: [&str; 7] = [
     "annotations",
     "_meta",
@@ -24,7 +25,7 @@ const OPTIONAL_MEMBERS: [&str; 7] = [
     "icons",
 ];
 
-/// The blocks, without optional members that are null, or what is wrong with them.
+/// The blocks without optional members that are `null`, or what is wrong with them.
 pub(super) fn validate_blocks(content: Value) -> Result<Vec<Value>, String> {
     let Value::Array(mut blocks) = content else {
         return Err("`content` must be an array of content blocks".to_owned());
@@ -112,19 +113,20 @@ fn check_annotations(annotations: &Value) -> Result<(), String> {
         priority.is_some_and(|priority| (0.0..=1.0).contains(&priority))
     };
     let roles = "an array of \"user\" and \"assistant\"";
-    let named = |error| format!("of `annotations` {error}");
-    check_member(members, "audience", are_roles, roles).map_err(named)?;
-    check_member(members, "priority", is_share, "a number from 0 to 1").map_err(named)?;
-    check_member(members, "lastModified", Value::is_string, "a string").map_err(named)
+    let with_member = |error| format!("of `annotations` {error}");
+    check_member(members, "audience", are_roles, roles).map_err(with_member)?;
+    check_member(members, "priority", is_share, "a number from 0 to 1").map_err(with_member)?;
+    check_member(members, "lastModified", Value::is_string, "a string").map_err(with_member)
 }
 
-/// Whether nobody has to look into these blocks: each is complete, and what it has beside is right.
+/// Whether blocks can be forwarded without parsing them: all required members are there, and the
+/// optional ones are valid.
 pub(super) fn can_pass_through(content: &str) -> bool {
     let blocks = serde_json::from_str::<Vec<StrictObject<RawBlock<'_>>>>(content);
     blocks.is_ok_and(|blocks| blocks.iter().all(|block| block.0.can_pass_through()))
 }
 
-/// What stands there as an object. The fields of a structure could be the items of an array, too.
+/// A structure that is written as an object. serde would also accept an array of its fields.
 struct StrictObject<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for StrictObject<T> {
@@ -145,7 +147,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for StrictObject<T> {
     }
 }
 
-/// A block as it is written.
+/// The members of a block as JSON text.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RawBlock<'a> {
@@ -177,13 +179,14 @@ struct RawBlock<'a> {
 
 type RawMember<'a> = Option<&'a RawValue>;
 
-/// What is null is there, too.
+/// Deserializes `null` as a member that is present.
 fn member<'de, D: Deserializer<'de>>(value: D) -> Result<RawMember<'de>, D::Error> {
     <&RawValue>::deserialize(value).map(Some)
 }
 
 impl RawBlock<'_> {
-    /// Embedded resources, and links that say more than where they lead, are for others to look at.
+    /// Whether the block needs no further checks. Embedded resources, and links with optional
+    /// members, have to be parsed.
     fn can_pass_through(&self) -> bool {
         let begins =
             |value: RawMember<'_>, with| value.is_some_and(|it| it.get().starts_with(with));
@@ -202,13 +205,13 @@ impl RawBlock<'_> {
     }
 }
 
-/// Whether these annotations can go on as they are written.
+/// Whether annotations can be forwarded as they are written.
 fn are_valid_annotations(annotations: &RawValue) -> bool {
     let parsed = serde_json::from_str::<Value>(annotations.get());
     parsed.is_ok_and(|parsed| check_annotations(&parsed).is_ok())
 }
 
-/// Texts may be long: this one moves.
+/// A text block. `json!` would copy the text, which may be long; this moves it.
 pub(super) fn text_block(text: String) -> Value {
     let mut block = json!({ "type": "text" });
     block["text"] = Value::String(text);

@@ -1,4 +1,4 @@
-//! How many bytes JSON has as it is sent.
+//! The size of encoded JSON in bytes.
 
 use std::io;
 
@@ -7,16 +7,17 @@ use serde_json::{Map, Value};
 
 use crate::results::tool_result::ToolResult;
 
-/// What an answer has beside its result: JSON-RPC, the event that carries it, what the MCP leg adds.
+/// The bytes of a response besides its result: JSON-RPC, the server-sent event that carries it, and what
+/// the MCP service adds.
 pub(crate) const ENVELOPE_BYTES: usize = 1024;
 
-/// What a character may become: `\u0000`.
+/// The longest escape of a character: `\u0000`.
 const MAX_ESCAPE_BYTES: usize = 6;
 
-/// What a value has beside its text: commas, colons, quotes, brackets, a number.
+/// An upper bound for the bytes of a value besides its text: commas, colons, quotes, brackets, a number.
 const NODE_OVERHEAD_BYTES: usize = 32;
 
-/// The size of a value as JSON, without making the text.
+/// The encoded size of a value, computed without allocating the text.
 pub(crate) fn encoded_len(value: &impl Serialize) -> usize {
     struct Counter(usize);
     impl io::Write for Counter {
@@ -29,12 +30,12 @@ pub(crate) fn encoded_len(value: &impl Serialize) -> usize {
         }
     }
     let mut counter = Counter(0);
-    // Counting cannot fail.
+    // The counter never returns an error.
     let _ = serde_json::to_writer(&mut counter, value);
     counter.0
 }
 
-/// The size of a result.
+/// The encoded size of a result.
 pub(crate) fn result_len(result: &ToolResult) -> usize {
     match result {
         ToolResult::Passthrough(passthrough) => passthrough.encoded_len(),
@@ -42,7 +43,8 @@ pub(crate) fn result_len(result: &ToolResult) -> usize {
     }
 }
 
-/// Whether a result surely has no more bytes than this. Looks at no text, and at few values.
+/// Whether an upper bound of the encoded size is at most `bytes`. Visits at most as many values as fit,
+/// and does not scan their text.
 pub(crate) fn fits_within(result: &ToolResult, bytes: usize) -> bool {
     let built = match result {
         ToolResult::Passthrough(passthrough) => return passthrough.max_encoded_len() <= bytes,
@@ -55,7 +57,7 @@ pub(crate) fn fits_within(result: &ToolResult, bytes: usize) -> bool {
     left.is_some_and(|left| meta.is_none_or(|meta| object_fits_within(meta, left)))
 }
 
-/// The same of an object.
+/// Whether an upper bound of the encoded size of an object is at most `bytes`.
 pub(crate) fn object_fits_within(fields: &Map<String, Value>, bytes: usize) -> bool {
     remaining_after_fields(bytes, fields).is_some()
 }
@@ -81,7 +83,7 @@ fn remaining_after_text(left: usize, text: &str) -> Option<usize> {
     left.checked_sub(MAX_ESCAPE_BYTES * text.len())
 }
 
-/// The longest beginning of a text that has no more bytes than this within a JSON string.
+/// The longest prefix of a text that has at most `bytes` bytes as the content of a JSON string.
 pub(crate) fn truncate_to_encoded_len(text: &str, bytes: usize) -> &str {
     let mut left = bytes;
     for (at, character) in text.char_indices() {
@@ -93,12 +95,12 @@ pub(crate) fn truncate_to_encoded_len(text: &str, bytes: usize) -> &str {
     text
 }
 
-/// The characters of a text as clients in JavaScript count them: UTF-16 code units.
+/// The length of a text in UTF-16 code units, as JavaScript clients count it.
 pub(crate) fn utf16_len(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// The longest beginning of a text that has no more characters than this, counted so.
+/// The longest prefix of a text that has at most `max` UTF-16 code units.
 pub(crate) fn truncate_to_utf16_len(text: &str, max: usize) -> &str {
     let mut left = max;
     for (at, character) in text.char_indices() {
@@ -156,12 +158,12 @@ mod tests {
     #[test]
     fn truncation_to_utf16_len_is_maximal_and_on_a_char_boundary() {
         let text = every_kind_of_character();
-        for most in 0..=utf16_len(&text) + 1 {
-            let truncated = truncate_to_utf16_len(&text, most);
-            assert!(text.starts_with(truncated) && utf16_len(truncated) <= most);
+        for max in 0..=utf16_len(&text) + 1 {
+            let truncated = truncate_to_utf16_len(&text, max);
+            assert!(text.starts_with(truncated) && utf16_len(truncated) <= max);
             let next = text[truncated.len()..].chars().next();
             let longer = next.map(|next| utf16_len(truncated) + next.len_utf16());
-            assert!(longer.is_none_or(|longer| longer > most), "{most}");
+            assert!(longer.is_none_or(|longer| longer > max), "{max}");
         }
     }
 

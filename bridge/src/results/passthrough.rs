@@ -1,8 +1,8 @@
-//! A page's answer as the text that came, where nobody has to look inside.
+//! A page's answer that is forwarded as JSON text, without parsing it.
 //!
-//! No value is made of it: its first byte says what it is, and one pass over the text ([`JsonTraits`])
-//! whether anything in it must be lifted or mended. So numbers go on as the page wrote them, those
-//! beyond f64 too, and a name that stands twice in an object stands there twice.
+//! The first byte of the text determines its type, and one pass over the text ([`JsonTraits`])
+//! determines whether it has to be parsed or compacted. Numbers are therefore forwarded as the page
+//! wrote them, including those outside the range of `f64`, and duplicate keys of an object are kept.
 
 use std::borrow::Cow;
 
@@ -18,22 +18,22 @@ use bridge_json::escape::escape_string;
 use bridge_json::inspection::{JsonTraits, compact};
 use bridge_json::{JsonSlice, RawJson};
 
-/// The content of a result, not read.
+/// The content of a result as JSON text.
 #[derive(Clone, Debug)]
 pub(crate) enum PassthroughResult {
-    /// A string is the text of the only block as it is written.
+    /// A JSON string: the text of the only block.
     Text(RawJson),
-    /// Any other value: its text is the text of the only block.
+    /// Any other JSON value: its JSON is the text of the only block.
     Json {
         value: RawJson,
-        /// An object is structured content, too.
+        /// Whether the value is an object, which is also the structured content.
         is_object: bool,
     },
-    /// Content blocks that are as they must be.
+    /// Valid content blocks.
     Blocks(ContentParts),
 }
 
-/// Content blocks, and what a page parts beside them.
+/// Content blocks, with the structured content and `_meta` of the same answer.
 #[derive(Clone, Debug)]
 pub(crate) struct ContentParts {
     pub(super) content: Box<RawValue>,
@@ -41,20 +41,21 @@ pub(crate) struct ContentParts {
     pub(super) meta: Option<Box<RawValue>>,
 }
 
-/// What is around the text of an only block.
+/// The JSON before and after the text of an only block.
 const TEXT_BLOCK_AFFIXES: [&str; 2] = ["\"content\":[{\"type\":\"text\",\"text\":", "}]"];
 const CONTENT_KEY: &str = "\"content\":";
 const STRUCTURED_KEY: &str = ",\"structuredContent\":";
 const META_KEY: &str = ",\"_meta\":";
 
-/// A result that has no more bytes is copied: one call of the kernel for each piece costs more.
+/// Results up to this size are copied into one buffer: one system call per segment costs more.
 const MAX_COPIED_BYTES: usize = 256 * 1024;
 
-/// Room for what others write behind the members: a large result would be copied for it.
+/// Capacity reserved for what callers append after the members. Without it, appending would
+/// reallocate and copy a large result.
 const TAIL_RESERVE_BYTES: usize = 64;
 
 impl PassthroughResult {
-    /// From a value that a handler returned, which comes back when somebody has to look inside.
+    /// Wraps the value that a handler returned, or returns it if it has to be parsed.
     pub(super) fn try_from_json(value: RawJson) -> Result<Self, RawJson> {
         let value = match value {
             RawJson::Owned(raw) => {
@@ -64,7 +65,7 @@ impl PassthroughResult {
                 }
                 RawJson::Owned(raw)
             }
-            // It was looked at when it came.
+            // Its traits were checked when the message was decoded.
             slice @ RawJson::Borrowed(_) => slice,
         };
         let first = value.get().as_bytes().first();
@@ -75,8 +76,8 @@ impl PassthroughResult {
         Ok(Self::Json { value, is_object })
     }
 
-    /// From content blocks that a handler returned. They come back when somebody has to look inside,
-    /// and be it to say what is wrong.
+    /// Wraps the content blocks that a handler returned, or returns them if they have to be parsed,
+    /// which includes all invalid ones.
     pub(super) fn try_from_content(parts: ContentParts) -> Result<Self, ContentParts> {
         let is_object = |value: &Option<Box<RawValue>>| {
             let mut value = value.iter();
@@ -104,7 +105,7 @@ impl PassthroughResult {
         }
     }
 
-    /// The text of the structured content.
+    /// The structured content as JSON.
     pub(super) fn structured(&self) -> Option<&str> {
         match self {
             PassthroughResult::Json {
@@ -116,7 +117,7 @@ impl PassthroughResult {
         }
     }
 
-    /// Its value, if that is where it came. Nothing of what is asked of such a result takes long.
+    /// The value, if it is a slice of the page's message. All operations on such a result are fast.
     pub(super) fn borrowed(&self) -> Option<&JsonSlice> {
         match self {
             PassthroughResult::Text(RawJson::Borrowed(slice)) => Some(slice),
@@ -135,10 +136,9 @@ impl PassthroughResult {
         }
     }
 
-    /// The text of the only block, if there is but one.
+    /// The text of the only block; `None` for [`Self::Blocks`].
     pub(super) fn single_text(&self) -> Option<Cow<'_, str>> {
         match self {
-            // The text of a string is a string.
             PassthroughResult::Text(text) => serde_json::from_str(text.get()).ok().map(Cow::Owned),
             PassthroughResult::Json { value, .. } => Some(Cow::Borrowed(value.get())),
             PassthroughResult::Blocks(_) => None,
@@ -156,7 +156,7 @@ impl PassthroughResult {
                 out.extend_from_slice(after.as_bytes());
             }
             PassthroughResult::Json { value, .. } => {
-                // What is not written to costs nothing.
+                // An upper bound: reserved memory that is never written to costs nothing.
                 out.reserve(self.max_encoded_len());
                 out.extend_from_slice(before.as_bytes());
                 escape_string(value.get(), out);
@@ -178,8 +178,8 @@ impl PassthroughResult {
         }
     }
 
-    /// What stands around the members and the members, of which those that are long and lie where
-    /// they came go from there.
+    /// The members of the result object between `head` and `tail`. A large value that is a slice of
+    /// the page's message is sent from there instead of being copied.
     pub(super) fn encode_body(&self, mut head: Vec<u8>, tail: &'static [u8]) -> EncodedBody {
         let slice = self
             .borrowed()
@@ -213,17 +213,17 @@ impl PassthroughResult {
         EncodedBody::Segments(segments)
     }
 
-    /// How many bytes the result object has.
+    /// The encoded size of the result object in bytes.
     pub(super) fn encoded_len(&self) -> usize {
         self.encoded_len_with(|json| 2 + json.len() + count_escapes(json))
     }
 
-    /// How many bytes the result object has at most, without a look at the text.
+    /// An upper bound of [`Self::encoded_len`], computed without reading the text.
     pub(super) fn max_encoded_len(&self) -> usize {
         self.encoded_len_with(|json| 2 + 2 * json.len())
     }
 
-    /// `escaped`: how long a text of JSON is as a string.
+    /// The encoded size, given a function that returns the length of JSON text as a JSON string.
     fn encoded_len_with(&self, escaped_len: impl Fn(&str) -> usize) -> usize {
         let quoted_len = |value: &RawJson| match value {
             RawJson::Owned(raw) => escaped_len(raw.get()),
@@ -303,7 +303,7 @@ impl Serialize for PassthroughResult {
     }
 }
 
-/// The value as `JSON.stringify` writes it, and what there is in it.
+/// Removes whitespace as `JSON.stringify` does, and scans the traits of the result.
 fn compact_and_scan(value: Box<RawValue>) -> (Box<RawValue>, JsonTraits) {
     let traits = JsonTraits::scan(value.get());
     if !traits.needs_compacting {
@@ -316,7 +316,7 @@ fn compact_and_scan(value: Box<RawValue>) -> (Box<RawValue>, JsonTraits) {
             let traits = JsonTraits::scan(compacted.get());
             (compacted, traits)
         }
-        // Who makes values of it says what is wrong.
+        // Parsing it later reports what is wrong.
         None => (
             value,
             JsonTraits {
@@ -327,9 +327,9 @@ fn compact_and_scan(value: Box<RawValue>) -> (Box<RawValue>, JsonTraits) {
     }
 }
 
-/// How many characters of a text without control characters are escaped.
+/// The number of characters that are escaped in text without control characters.
 fn count_escapes(json: &str) -> usize {
-    // So many that a byte counts them: processors add those up many at a time.
+    // Chunks of 128 bytes are counted in a `u8`, which the compiler vectorizes.
     let count = |bytes: &[u8]| {
         let quoted = bytes
             .iter()

@@ -1,7 +1,7 @@
-//! A result on its way out.
+//! The body of a response with a result.
 //!
-//! Of a long one nothing is written into memory as a whole: what stands in the page's message goes
-//! out from there, and its text is escaped bit by bit, when the connection has room for it.
+//! A large result is never assembled in memory: it is sent from the page's message, and text is escaped
+//! in chunks when the connection can take them.
 
 mod buffer_pool;
 
@@ -17,29 +17,29 @@ use http_body::{Frame, SizeHint};
 use bridge_json::JsonSlice;
 use bridge_json::escape::escape_content;
 
-/// So much of a text is escaped at a time: the processor still has it at hand when the kernel takes it,
-/// and the kernel takes it with few calls.
+/// The size of the chunks in which text is escaped: small enough to stay in the processor's cache until
+/// the kernel copies it, and large enough for few system calls.
 const ESCAPE_CHUNK_BYTES: usize = 256 * 1024;
 
-/// JSON that is sent.
+/// JSON that is ready to be sent.
 #[derive(Debug)]
 pub(crate) enum EncodedBody {
     Buffer(Vec<u8>),
     Segments(Segments),
 }
 
-/// JSON in pieces.
+/// JSON in segments.
 #[derive(Debug, Default)]
 pub(crate) struct Segments {
     segments: VecDeque<Segment>,
-    /// The bytes of all.
+    /// The encoded bytes of all segments that are left.
     remaining_bytes: usize,
 }
 
 #[derive(Debug)]
 enum Segment {
     Verbatim(Bytes),
-    /// The content of a JSON string that has this text.
+    /// Text that is escaped as the content of a JSON string.
     Escaped(Bytes),
 }
 
@@ -47,17 +47,17 @@ impl EncodedBody {
     pub(crate) fn len(&self) -> usize {
         match self {
             EncodedBody::Buffer(json) => json.len(),
-            EncodedBody::Segments(pieces) => pieces.remaining_bytes,
+            EncodedBody::Segments(segments) => segments.remaining_bytes,
         }
     }
 
     pub(crate) fn into_vec(self) -> Vec<u8> {
         match self {
             EncodedBody::Buffer(json) => json,
-            EncodedBody::Segments(pieces) => {
-                let mut json = Vec::with_capacity(pieces.remaining_bytes);
-                for piece in pieces.segments {
-                    match piece {
+            EncodedBody::Segments(segments) => {
+                let mut json = Vec::with_capacity(segments.remaining_bytes);
+                for segment in segments.segments {
+                    match segment {
                         Segment::Verbatim(bytes) => json.extend_from_slice(&bytes),
                         Segment::Escaped(text) => escape_content(&text, &mut json),
                     }
@@ -75,10 +75,10 @@ impl From<Vec<u8>> for EncodedBody {
 }
 
 impl From<EncodedBody> for Body {
-    fn from(written: EncodedBody) -> Self {
-        match written {
+    fn from(body: EncodedBody) -> Self {
+        match body {
             EncodedBody::Buffer(json) => json.into(),
-            EncodedBody::Segments(pieces) => Body::new(pieces),
+            EncodedBody::Segments(segments) => Body::new(segments),
         }
     }
 }
@@ -89,7 +89,7 @@ impl Segments {
         self.segments.push_back(Segment::Verbatim(bytes));
     }
 
-    /// A text, as the content of a JSON string.
+    /// Appends a text as the content of a JSON string.
     pub(super) fn push_escaped(&mut self, text: &JsonSlice) {
         self.remaining_bytes += text.quoted_len() - "\"\"".len();
         self.segments.push_back(Segment::Escaped(text.bytes()));
@@ -99,13 +99,13 @@ impl Segments {
         let next = match self.segments.pop_front()? {
             Segment::Verbatim(bytes) => bytes,
             Segment::Escaped(mut text) => {
-                let now = text.split_to(text.len().min(ESCAPE_CHUNK_BYTES));
+                let chunk = text.split_to(text.len().min(ESCAPE_CHUNK_BYTES));
                 if !text.is_empty() {
                     self.segments.push_front(Segment::Escaped(text));
                 }
-                buffer_pool::write_pooled(|room| {
-                    room.reserve(2 * now.len());
-                    escape_content(&now, room);
+                buffer_pool::write_pooled(|buffer| {
+                    buffer.reserve(2 * chunk.len());
+                    escape_content(&chunk, buffer);
                 })
             }
         };

@@ -1,8 +1,9 @@
-//! Calls that go on without their caller, and results that were too large for it: kept under a
-//! handle, until somebody with the same token asks for them or their time is over.
+//! The results of calls that continue in the background, and of calls whose result was too large for
+//! the client. They are stored under a handle until a caller with the same token fetches them or until
+//! they expire.
 //!
-//! [`shelf`] knows what is kept and what must go; this module adds the clock, the tasks and those
-//! who wait for a result.
+//! [`retention`] decides what is stored and what is evicted; this module adds the clock, the tasks and
+//! the channels on which callers wait for a result.
 
 mod retention;
 
@@ -22,32 +23,32 @@ use retention::{RetentionLimits, RetentionState};
 
 pub(crate) use retention::{ResultHandle, StoreFull};
 
-/// See the module documentation.
+/// Stores results under handles, for the callers of each realm.
 #[derive(Debug)]
 pub(crate) struct ResultStore {
     retention: Mutex<RetentionState<RealmId, StoredResult>>,
     limits: RetentionLimits,
-    /// The calls that go on, and the one that throws away what is too old.
+    /// The calls in the background, and the task that removes expired results.
     tasks: TaskTracker,
     stopping: CancellationToken,
     expiry_scheduled: Notify,
 }
 
-/// A call that goes on without its caller.
+/// A call that continues without its caller.
 #[derive(Clone, Debug)]
 pub(crate) struct BackgroundCall {
-    /// For people.
+    /// The name of the tool, for messages.
     pub(crate) tool: String,
     pub(crate) call: CallId,
     pub(crate) started: tokio::time::Instant,
 }
 
-/// What lies under a handle.
+/// What is stored under a handle.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredResult {
-    /// The tool, for people.
+    /// The name of the tool, for messages.
     pub(crate) tool: String,
-    /// The call in the page, if it was under way when it came here.
+    /// The call in the page, if it was running when it was stored.
     pub(crate) call: Option<CallId>,
     pub(crate) started: tokio::time::Instant,
     /// The query whose agent made the call.
@@ -61,13 +62,13 @@ impl StoredResult {
         self.query.as_ref() == Some(query)
     }
 
-    /// The result, if it is there.
+    /// The result, if the call has ended.
     pub(crate) fn try_result(&self) -> Option<Arc<ToolResult>> {
         self.receiver.borrow().clone()
     }
 
-    /// The result, when it is there.
-    pub(crate) async fn result(&mut self) -> Arc<ToolResult> {
+    /// Waits until the call has ended, and returns its result.
+    pub(crate) async fn wait(&mut self) -> Arc<ToolResult> {
         let result = self.receiver.wait_for(Option::is_some).await;
         match result.as_deref() {
             Ok(Some(result)) => Arc::clone(result),
@@ -76,14 +77,15 @@ impl StoredResult {
     }
 }
 
-/// Where a call that goes on will leave its result.
+/// The reserved entry for the result of a call in the background. Dropping it without a result completes
+/// the entry as lost.
 #[derive(Debug)]
 pub(crate) struct PendingResult {
     store: Arc<ResultStore>,
     realm: RealmId,
     handle: ResultHandle,
     tool: String,
-    result: watch::Sender<Option<Arc<ToolResult>>>,
+    sender: watch::Sender<Option<Arc<ToolResult>>>,
     completed: bool,
 }
 
@@ -92,37 +94,38 @@ impl PendingResult {
         &self.handle
     }
 
-    /// The call is over. `bytes`: the size of its result.
+    /// Stores the result of the call, which has this encoded size in bytes.
     pub(crate) fn complete(mut self, result: ToolResult, bytes: usize) {
-        let most = self.store.limits.bytes;
-        let (result, bytes) = if bytes > most {
-            (result_too_large(&self.tool, bytes, most), 0)
+        let max_bytes = self.store.limits.bytes;
+        let (result, bytes) = if bytes > max_bytes {
+            (result_too_large(&self.tool, bytes, max_bytes), 0)
         } else {
             (result, bytes)
         };
         self.mark_completed(bytes);
-        self.result.send_replace(Some(Arc::new(result)));
+        self.sender.send_replace(Some(Arc::new(result)));
     }
 
     fn mark_completed(&mut self, bytes: usize) {
         self.completed = true;
-        self.store.update(|shelf, now| {
-            shelf.complete(self.realm, &self.handle, bytes, now);
+        self.store.update(|retention, now| {
+            retention.complete(self.realm, &self.handle, bytes, now);
         });
     }
 }
 
-/// A call that was given up has a place no longer than a result.
 impl Drop for PendingResult {
     fn drop(&mut self) {
         if !self.completed {
+            // An entry without a result expires like one with a result.
             self.mark_completed(0);
         }
     }
 }
 
 impl ResultStore {
-    /// Must be called within a runtime: what is too old goes by itself.
+    /// Creates an empty store and spawns the task that removes expired results: call it within a tokio
+    /// runtime.
     pub(crate) fn new(config: &Results) -> Arc<Self> {
         let limits = RetentionLimits {
             per_owner: config.max_kept_results,
@@ -140,15 +143,15 @@ impl ResultStore {
         store
     }
 
-    /// A place for the result of a call whose caller does not wait. `None` when the token has as
-    /// many calls going on as may be kept. `query`: the one that the call is made for.
+    /// Reserves an entry for the result of a call that continues in the background. `None` if the realm has
+    /// as many calls running as it may store. `query` is the query whose agent made the call.
     pub(crate) fn reserve(
         self: &Arc<Self>,
         realm: RealmId,
         query: Option<QueryId>,
         call: BackgroundCall,
     ) -> Option<PendingResult> {
-        let (result, receiver) = watch::channel(None);
+        let (sender, receiver) = watch::channel(None);
         let handle = ResultHandle::random();
         let tool = call.tool;
         let stored = StoredResult {
@@ -158,19 +161,19 @@ impl ResultStore {
             query,
             receiver,
         };
-        self.update(|shelf, now| shelf.insert_pending(realm, handle.clone(), stored, now))
+        self.update(|retention, now| retention.insert_pending(realm, handle.clone(), stored, now))
             .ok()?;
         Some(PendingResult {
             store: Arc::clone(self),
             realm,
             handle,
             tool,
-            result,
+            sender,
             completed: false,
         })
     }
 
-    /// Keeps a result. `bytes`: its size. `query`: the one that the call was made for.
+    /// Stores a result of this encoded size in bytes. `query` is the query whose agent made the call.
     pub(crate) fn insert(
         &self,
         realm: RealmId,
@@ -180,28 +183,28 @@ impl ResultStore {
         bytes: usize,
     ) -> Result<ResultHandle, StoreFull> {
         let handle = ResultHandle::random();
-        let record = StoredResult {
+        let stored = StoredResult {
             tool: tool.to_owned(),
             call: None,
             started: tokio::time::Instant::now(),
             query,
             receiver: watch::channel(Some(result)).1,
         };
-        self.update(|shelf, now| shelf.insert(realm, handle.clone(), record, bytes, now))?;
+        self.update(|retention, now| retention.insert(realm, handle.clone(), stored, bytes, now))?;
         Ok(handle)
     }
 
-    /// What lies under a handle of this token.
+    /// What is stored under a handle of this realm.
     pub(crate) fn find(&self, realm: RealmId, handle: &str) -> Option<StoredResult> {
-        self.update(|shelf, now| shelf.find(realm, handle, now).cloned())
+        self.update(|retention, now| retention.find(realm, handle, now).cloned())
     }
 
-    /// Runs what goes on without its caller. It must end when the bridge stops.
+    /// Spawns the task of a call in the background. It must end when the bridge stops.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(task);
     }
 
-    /// The bridge stops: comes back when the calls that went on have ended.
+    /// Waits until the calls in the background have ended.
     pub(crate) async fn stop(&self) {
         self.stopping.cancel();
         self.tasks.close();
@@ -214,10 +217,10 @@ impl ResultStore {
     ) -> T {
         let now = tokio::time::Instant::now().into_std();
         let (outcome, is_earlier) = {
-            let mut shelf = self.lock();
-            let due = shelf.next_expiry();
-            let outcome = event(&mut shelf, now);
-            (outcome, due.is_none() && shelf.next_expiry().is_some())
+            let mut retention = self.lock();
+            let due = retention.next_expiry();
+            let outcome = event(&mut retention, now);
+            (outcome, due.is_none() && retention.next_expiry().is_some())
         };
         if is_earlier {
             self.expiry_scheduled.notify_one();
@@ -232,7 +235,7 @@ impl ResultStore {
     }
 }
 
-/// Until the bridge stops.
+/// Removes expired results until the bridge stops.
 async fn run_expiry(store: Arc<ResultStore>) {
     loop {
         let due = store.lock().next_expiry();
@@ -251,11 +254,11 @@ async fn run_expiry(store: Arc<ResultStore>) {
     }
 }
 
-fn result_too_large(tool: &str, bytes: usize, most: usize) -> ToolResult {
+fn result_too_large(tool: &str, bytes: usize, max_bytes: usize) -> ToolResult {
     ToolResult::from_failure(&CallFailure::new(
         ErrorCode::ResultTooLarge,
         format!(
-            "`{tool}` has ended, but its result of {bytes} bytes cannot be kept, {most} is the \
+            "`{tool}` has ended, but its result of {bytes} bytes cannot be kept, {max_bytes} is the \
              limit: ask for less, or raise `max_kept_bytes`"
         ),
     ))

@@ -1,7 +1,8 @@
-//! A result that is larger than its client takes: first what is there twice goes, then texts are
-//! cut, with a note that says so and how to get the rest. Data in base64 is left out or whole.
+//! Truncation of a result that exceeds the limits of its client. Duplicate content is dropped first;
+//! then texts are truncated, with a note that says so and how to get the rest. Base64 data is either
+//! complete or left out.
 //!
-//! The note stands first: clients that shorten a result themselves keep its beginning.
+//! The note comes first: clients that shorten a result themselves keep its beginning.
 
 use std::sync::Arc;
 
@@ -18,40 +19,43 @@ use crate::results::store::{ResultHandle, StoreFull};
 use crate::results::tool_result::ToolResult;
 use bridge_realm::realm::CallFailure;
 
-/// The key in `_meta` of a result that was cut.
+/// The key in `_meta` of a truncated result.
 const TRUNCATED_META: &str = "mcp-web/cut";
 
 /// The key in `_meta` of a part of a result.
 const PART_META: &str = "mcp-web/part";
 
-/// Notes and links are not longer. What a client takes cannot be less.
+/// An upper bound for the note and the link. The limits of a client cannot be smaller.
 const MAX_NOTE_BYTES: usize = 2048;
 
-/// What a client takes.
+/// The limits of a client for one result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResultLimit {
-    /// Of a whole answer, as it is sent.
+    /// The encoded size of the whole response.
     pub(crate) bytes: usize,
-    /// Characters of all texts together.
+    /// The length of all texts together.
     pub(crate) text: Option<TextLimit>,
-    /// Whether it knows `resource_link` blocks (MCP 2025-06-18 and later).
+    /// Whether the client knows `resource_link` blocks (MCP 2025-06-18 and later).
     pub(crate) links: bool,
-    /// The client was promised structured content: the tool that it called has an output schema.
+    /// Whether the result must keep its structured content: the tool that was called has an output schema.
     pub(crate) requires_structured_content: bool,
 }
 
 impl ResultLimit {
-    /// The characters of text that a result with this content may have.
+    /// The maximum length of all texts of a result with this content.
     fn max_text(&self, content: &[Value]) -> usize {
         let has_images = content.iter().any(|block| block["type"] == "image");
-        self.text.map_or(usize::MAX, |text| match has_images {
-            true => text.with_images,
-            false => text.without_images,
+        self.text.map_or(usize::MAX, |text| {
+            if has_images {
+                text.with_images
+            } else {
+                text.without_images
+            }
         })
     }
 
-    /// Whether the texts are not too long. What was promised as structured content is not cut for
-    /// its length as text: clients put what is too long for them into a file.
+    /// Whether the texts are within the limit. A result whose structured content is required is not
+    /// truncated for the length of its text: clients write text that is too long for them to a file.
     fn texts_within_limit(&self, result: &BuiltResult) -> bool {
         let requires_structured =
             self.requires_structured_content && !result.is_error && result.structured.is_some();
@@ -61,7 +65,7 @@ impl ResultLimit {
                 <= self.max_text(&result.content)
     }
 
-    /// A text as the client counts it.
+    /// The length of a text in the unit of the client.
     fn text_len(&self, text: &str) -> usize {
         match self.text_unit() {
             TextUnit::Utf16 => encoded_size::utf16_len(text),
@@ -69,7 +73,7 @@ impl ResultLimit {
         }
     }
 
-    /// The longest beginning of a text that has no more, counted so.
+    /// The longest prefix of a text whose length is at most `max` in the unit of the client.
     fn truncate_text(self, text: &str, max: usize) -> &str {
         match self.text_unit() {
             TextUnit::Utf16 => encoded_size::truncate_to_utf16_len(text, max),
@@ -90,7 +94,8 @@ impl ResultLimit {
     }
 }
 
-/// Makes a result fit. `keep` keeps the whole of one that does not, given its size.
+/// Truncates a result to the limits of a client. `store` stores the whole result if it has to be
+/// truncated; it gets the encoded size in bytes.
 pub(crate) fn truncate(
     result: ToolResult,
     limit: ResultLimit,
@@ -98,7 +103,7 @@ pub(crate) fn truncate(
 ) -> ToolResult {
     let bytes = encoded_size::result_len(&result);
     let fits = bytes <= limit.max_result_bytes();
-    // No text has more characters than bytes.
+    // A text never has more characters than bytes.
     if fits && limit.text.is_none_or(|text| bytes <= text.minimum()) {
         return result;
     }
@@ -130,8 +135,8 @@ pub(crate) fn truncate(
     }
 }
 
-/// Structured content goes without its text where it was promised, the text without the structured
-/// content where not. Only if that is enough.
+/// Drops the text that duplicates required structured content, or else the structured content that
+/// duplicates the text. Returns whether that was enough; otherwise nothing is dropped.
 fn drop_duplicate(
     result: &mut BuiltResult,
     bytes: usize,
@@ -143,9 +148,10 @@ fn drop_duplicate(
     }
     let note = "The result is in structuredContent. Its text was left out: both together are more \
                 than this client takes.";
-    let saved = match requires_structured {
-        true => encoded_size::encoded_len(&result.content).saturating_sub(MAX_NOTE_BYTES),
-        false => encoded_size::encoded_len(&result.structured),
+    let saved = if requires_structured {
+        encoded_size::encoded_len(&result.content).saturating_sub(MAX_NOTE_BYTES)
+    } else {
+        encoded_size::encoded_len(&result.structured)
     };
     if bytes - saved > limit.max_result_bytes() {
         return false;
@@ -159,12 +165,12 @@ fn drop_duplicate(
     true
 }
 
-/// As much of a result as the client takes.
+/// The truncated result, with the note and the link.
 fn truncate_content(
     whole: &BuiltResult,
     structured: Option<Value>,
     limit: ResultLimit,
-    rest: &Remainder,
+    remainder: &Remainder,
 ) -> ToolResult {
     let meta = whole.meta.as_ref();
     let meta =
@@ -178,10 +184,10 @@ fn truncate_content(
     let mut left = limit
         .max_content_bytes()
         .saturating_sub(encoded_size::encoded_len(&truncated));
-    let for_text = limit.max_text(&whole.content);
-    let mut characters_left = for_text.saturating_sub(MAX_NOTE_BYTES);
+    let max_text = limit.max_text(&whole.content);
+    let mut characters_left = max_text.saturating_sub(MAX_NOTE_BYTES);
     let (mut texts, mut text_bytes, mut is_truncated) = (0, 0, false);
-    let mut left_out = Vec::new();
+    let mut omitted_kinds = Vec::new();
     for block in &whole.content {
         let bytes = encoded_size::encoded_len(block) + 1;
         let text = text_content(block);
@@ -193,64 +199,61 @@ fn truncate_content(
             Some(_) if is_truncated => continue,
             Some(text) => {
                 is_truncated = true;
-                let around = bytes - (encoded_size::encoded_len(&text) - 2);
-                let note_and_link = limit.truncate_text(text, characters_left);
+                let overhead = bytes - (encoded_size::encoded_len(&text) - 2);
+                let prefix = limit.truncate_text(text, characters_left);
                 text_block(
-                    encoded_size::truncate_to_encoded_len(
-                        note_and_link,
-                        left.saturating_sub(around),
-                    )
-                    .to_owned(),
+                    encoded_size::truncate_to_encoded_len(prefix, left.saturating_sub(overhead))
+                        .to_owned(),
                 )
             }
             None => {
-                left_out.push(block_kind(block));
+                omitted_kinds.push(block_kind(block));
                 continue;
             }
         };
         left = left.saturating_sub(encoded_size::encoded_len(&replacement) + 1);
         if let Some(text) = text_content(&replacement) {
-            // Blocks before this one are lines of the whole text.
+            // In the whole text, a line feed separates this block from the one before.
             text_bytes += usize::from(texts > 0) + text.len();
             characters_left = characters_left.saturating_sub(limit.text_len(text));
             texts += 1;
         }
         truncated.content.push(replacement);
     }
-    let note = rest.note(&Excerpt {
+    let note = remainder.note(&Excerpt {
         text_bytes,
         total_text_bytes: whole.whole_text().len(),
-        omitted_kinds: left_out,
+        omitted_kinds,
         omits_structured: truncated.structured.is_none()
             && whole.structured.is_some()
             && !whole.text_mirrors_structured,
         omits_meta: meta.is_none() && whole.meta.is_some(),
     });
-    let note_and_link = std::iter::once(text_block(note)).chain(rest.link(limit));
+    let note_and_link = std::iter::once(text_block(note)).chain(remainder.link(limit));
     truncated.content.splice(..0, note_and_link);
     let meta = truncated.meta.get_or_insert_default();
-    meta.insert(TRUNCATED_META.to_owned(), rest.details());
+    meta.insert(TRUNCATED_META.to_owned(), remainder.details());
     truncated.into()
 }
 
-/// What stands in a client's answer of a result that is cut.
+/// What a truncated result contains of the whole one.
 struct Excerpt {
     text_bytes: usize,
     total_text_bytes: usize,
     /// The kinds of blocks that were left out.
     omitted_kinds: Vec<String>,
-    /// The structured content was left out, and is not the text.
+    /// Whether structured content was left out that is not the text.
     omits_structured: bool,
-    /// The page's `_meta` was left out.
+    /// Whether the page's `_meta` was left out.
     omits_meta: bool,
 }
 
-/// What a result was too large for.
+/// The limit that a result exceeds.
 #[derive(Clone, Copy, Debug)]
 enum ExceededLimit {
-    /// Of the answer as it is sent.
+    /// The encoded size of the response.
     Bytes(usize),
-    /// Of its texts.
+    /// The length of its texts.
     Characters(usize),
 }
 
@@ -263,7 +266,7 @@ impl std::fmt::Display for ExceededLimit {
     }
 }
 
-/// What a client does not get with its answer.
+/// Why a result was truncated, and where the whole one is stored.
 struct Remainder {
     result_bytes: usize,
     limit: ExceededLimit,
@@ -334,7 +337,7 @@ impl Remainder {
         data
     }
 
-    /// What was promised as a whole cannot be cut.
+    /// The failure for required structured content that is too large: it cannot be truncated.
     fn too_large_failure(&self, limit: ResultLimit) -> ToolResult {
         let advice = match &self.stored {
             Ok(handle) => format!(
@@ -368,7 +371,7 @@ fn store_full_reason(why: StoreFull) -> &'static str {
     }
 }
 
-/// What a block is that is no text, for people.
+/// The kind of a block that is not text, for the note.
 fn block_kind(block: &Value) -> String {
     let mime_type = block["mimeType"].as_str();
     let mime_type = mime_type.or_else(|| block.pointer("/resource/mimeType")?.as_str());
@@ -376,7 +379,7 @@ fn block_kind(block: &Value) -> String {
     kind.chars().take(40).collect()
 }
 
-/// How often which; of many different ones the first few.
+/// Counts each kind. Of more than four different kinds, the last ones are counted as "other".
 fn count_kinds(kinds: &[String]) -> Vec<(&str, usize)> {
     let mut counted: Vec<(&str, usize)> = Vec::new();
     for kind in kinds {
@@ -390,7 +393,7 @@ fn count_kinds(kinds: &[String]) -> Vec<(&str, usize)> {
     counted
 }
 
-/// A part of the text of a result that is kept.
+/// A part of the text of a stored result.
 pub(crate) fn text_part(
     whole: &ToolResult,
     handle: &ResultHandle,
@@ -401,7 +404,7 @@ pub(crate) fn text_part(
     let text = whole.whole_text();
     let start = text.floor_char_boundary(offset);
     let end = start.saturating_add(length.unwrap_or(text.len()));
-    // A character at least: a part without any would be the next one, too.
+    // At least one character: after an empty part the next request would get the same part again.
     let end = text
         .floor_char_boundary(end)
         .max(text.ceil_char_boundary(start + 1));
@@ -414,11 +417,10 @@ pub(crate) fn text_part(
         )
     });
     let end = start + part.len();
-    let next = match end < text.len() {
-        true => {
-            format!("The next part: get_result {{\"handle\": \"{handle}\", \"offset\": {end}}}.")
-        }
-        false => "This is the end.".to_owned(),
+    let next = if end < text.len() {
+        format!("The next part: get_result {{\"handle\": \"{handle}\", \"offset\": {end}}}.")
+    } else {
+        "This is the end.".to_owned()
     };
     let note = format!("[Bytes {start} to {end} of {}. {next}]", text.len());
     let range = json!({ "offset": start, "end": end, "bytes": text.len() });

@@ -9,7 +9,7 @@ fn raw_value(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap()
 }
 
-/// What a client gets, in every way that it is written.
+/// Encodes a result in every supported way and checks that all of them agree.
 fn encode_every_way(result: &ToolResult) -> String {
     let mut members = b"{".to_vec();
     result.write_members(&mut members);
@@ -30,7 +30,7 @@ fn encode_every_way(result: &ToolResult) -> String {
     written
 }
 
-/// The same by the way of values.
+/// Encodes a result that was built from values.
 fn encode_via_values(json: &str) -> String {
     encode_every_way(&ToolResult::from_value(Some(
         serde_json::from_str(json).unwrap(),
@@ -41,7 +41,7 @@ fn result_from_text(json: &str) -> ToolResult {
     ToolResult::from_raw_json(Some(raw_value(json).into())).unwrap()
 }
 
-/// From within a message. `None`: the value has to be looked into.
+/// A result whose value is a slice of a message. `None` if the value has to be parsed.
 fn result_from_slice(json: &str) -> Option<ToolResult> {
     let message = format!("{{\"result\":{json}}}").into();
     let (value, behind) = JsonSlice::parse_at(&message, "{\"result\":".len())?;

@@ -1,21 +1,20 @@
-//! Memory for texts that are escaped while they are sent.
+//! A pool of buffers for text that is escaped while it is sent.
 //!
-//! It is used again: the next text is written where the last one was, which the processor still has at
-//! hand, and the kernel has no fresh pages to make.
+//! A reused buffer is still in the processor's cache, and the kernel does not have to map new pages.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-/// So many rooms are kept for others. Each connection that a long result is sent on needs one.
+/// The number of free buffers that are kept. Each connection that sends a large result uses one.
 const MAX_POOLED_BUFFERS: usize = 8;
 
 static POOL: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// Somebody else's as soon as it is dropped.
+/// A buffer that returns to the pool when it is dropped.
 struct PooledBuffer(Vec<u8>);
 
-/// What is written, in memory that was used before.
+/// The bytes that `write` appends to a buffer from the pool.
 pub(super) fn write_pooled(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     let mut buffer = lock_pool().pop().unwrap_or_default();
     buffer.clear();
@@ -48,12 +47,12 @@ mod tests {
 
     #[test]
     fn buffers_return_to_the_pool_once_dropped() {
-        let room = |text: &[u8]| write_pooled(|out| out.extend_from_slice(text));
-        let (one, two) = (room(b"one"), room(b"two"));
+        let write = |text: &[u8]| write_pooled(|out| out.extend_from_slice(text));
+        let (one, two) = (write(b"one"), write(b"two"));
         let half = one.slice(1..);
         drop((one, two));
         let others: Vec<_> = (0..2 * MAX_POOLED_BUFFERS)
-            .map(|_| room(b"other"))
+            .map(|_| write(b"other"))
             .collect();
         assert_eq!(half, "ne");
         assert!(others.iter().all(|other| other == "other"));

@@ -1,38 +1,38 @@
-//! What is kept, for whom, how long: facts, without a clock.
+//! Which results are stored, for which owner and until when: plain state, without a clock.
 //!
-//! A token keeps so many calls and results, all tokens together so many bytes. Over either the
-//! oldest result goes; a call that is under way stays.
+//! The number of calls and results is limited per owner, and the bytes of all results together. When
+//! either limit is exceeded, the oldest result is evicted; a running call is never evicted.
 
-use bridge_realm::definition::reserved::RESULT_URI_PREFIX;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
+use bridge_realm::definition::reserved::RESULT_URI_PREFIX;
 use indexmap::IndexMap;
 
-/// Names what is kept. Nobody can guess one.
+/// The id of a stored result. It cannot be guessed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ResultHandle(String);
 
 impl ResultHandle {
-    /// The URI of the resource that the result can be read as.
+    /// The URI of the resource with the stored result.
     pub(crate) fn uri(&self) -> String {
         format!("{RESULT_URI_PREFIX}{self}")
     }
 
-    /// With 122 random bits.
+    /// A new handle with 122 random bits.
     pub(crate) fn random() -> Self {
         Self(uuid::Uuid::new_v4().simple().to_string())
     }
 
-    /// As somebody names it.
+    /// A handle as a client sent it.
     pub(crate) fn from_text(text: &str) -> Self {
         Self(text.to_owned())
     }
 
-    /// For an error: clients can write what they like.
-    pub(crate) fn shown(&self) -> &str {
+    /// The first 64 bytes, for error messages: clients can send a handle of any length.
+    pub(crate) fn excerpt(&self) -> &str {
         let end = self.0.floor_char_boundary(64);
         &self.0[..end]
     }
@@ -54,34 +54,34 @@ impl std::borrow::Borrow<str> for ResultHandle {
     }
 }
 
-/// How much is kept.
+/// How much is stored, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetentionLimits {
-    /// Calls and results of one token.
+    /// The maximum number of calls and results of one owner.
     pub(crate) per_owner: usize,
-    /// Of all results.
+    /// The maximum bytes of all results together.
     pub(crate) bytes: usize,
     pub(crate) ttl: Duration,
 }
 
-/// Why something is not kept.
+/// Why a result is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreFull {
-    /// The token has as many calls under way as it may keep.
+    /// The owner has as many running calls as it may store.
     TooMany,
-    /// The result alone is larger than all may be together.
+    /// The result alone is larger than the limit for all results together.
     TooLarge,
 }
 
-/// What is kept for each owner.
+/// The stored calls and results of each owner.
 #[derive(Debug)]
 pub(super) struct RetentionState<Owner, T> {
     limits: RetentionLimits,
     owners: HashMap<Owner, IndexMap<ResultHandle, Entry<T>>>,
-    /// The results, by the number of their ending: the oldest, which expires first, first.
+    /// The results in the order in which they completed. The first one is the oldest and expires first.
     completed: BTreeMap<u64, (Owner, ResultHandle)>,
     completions: u64,
-    /// Of all results: adding them up would take longer the more there are.
+    /// The bytes of all results: summing them up would be linear in their number.
     total_bytes: usize,
 }
 
@@ -109,7 +109,7 @@ impl<Owner: Copy + Eq + Hash, T> RetentionState<Owner, T> {
         }
     }
 
-    /// A call goes on without its caller.
+    /// Adds a call that runs in the background.
     pub(super) fn insert_pending(
         &mut self,
         owner: Owner,
@@ -127,7 +127,7 @@ impl<Owner: Copy + Eq + Hash, T> RetentionState<Owner, T> {
         Ok(())
     }
 
-    /// It has ended with a result of this size, which is within the limit.
+    /// Records that a call has ended with a result of this size, which is within the limit.
     pub(super) fn complete(
         &mut self,
         owner: Owner,
@@ -152,7 +152,7 @@ impl<Owner: Copy + Eq + Hash, T> RetentionState<Owner, T> {
             .insert(self.completions, (owner, handle.clone()));
     }
 
-    /// A result of a call that has ended already.
+    /// Adds the result of a call that has already ended.
     pub(super) fn insert(
         &mut self,
         owner: Owner,
@@ -175,21 +175,21 @@ impl<Owner: Copy + Eq + Hash, T> RetentionState<Owner, T> {
         Some(&entry.value)
     }
 
-    /// When [`expire`](Self::expire) has something to do.
+    /// When the next result expires.
     pub(super) fn next_expiry(&self) -> Option<Instant> {
         let (owner, handle) = self.completed.values().next()?;
         let completed = self.owners.get(owner)?.get(handle)?.completed.as_ref()?;
         Some(completed.expires_at)
     }
 
-    /// Throws away what is too old.
+    /// Removes expired results.
     pub(super) fn expire(&mut self, now: Instant) {
         while self.next_expiry().is_some_and(|expires| expires <= now) {
             self.evict_oldest();
         }
     }
 
-    /// A place for one more of a token.
+    /// Makes room for one more entry of an owner.
     fn evict_for_owner(&mut self, owner: Owner) -> Result<(), StoreFull> {
         let entries = self.owners.get(&owner);
         if entries.map_or(0, IndexMap::len) < self.limits.per_owner {

@@ -11,14 +11,14 @@ fn byte_limit(bytes: usize) -> ResultLimit {
     }
 }
 
-/// The result as it fits, and what was kept of it.
-fn truncated(result: ToolResult, cap: ResultLimit) -> (BuiltResult, Option<Arc<ToolResult>>) {
+/// The truncated result, and the whole one if it was stored.
+fn truncated(result: ToolResult, limit: ResultLimit) -> (BuiltResult, Option<Arc<ToolResult>>) {
     let stored = RefCell::new(None);
-    let truncated = truncate(result, cap, |whole, _| {
+    let truncated = truncate(result, limit, |whole, _| {
         *stored.borrow_mut() = Some(whole);
         Ok(ResultHandle::from_text("h"))
     });
-    assert!(encoded_size::encoded_len(&truncated) + ENVELOPE_BYTES <= cap.bytes);
+    assert!(encoded_size::encoded_len(&truncated) + ENVELOPE_BYTES <= limit.bytes);
     (truncated.into_parsed(), stored.into_inner())
 }
 
@@ -234,7 +234,7 @@ fn clients_without_link_support_get_no_resource_link() {
     assert!(cut.content.iter().all(|block| block["type"] == "text"));
 }
 
-/// As much text as Claude Code takes, in small.
+/// A small text limit in the unit of Claude Code.
 const TEXT_LIMIT: TextLimit = TextLimit {
     unit: TextUnit::Utf16,
     without_images: 20_000,
