@@ -1,10 +1,10 @@
-//! The dialect of the TypeScript project mcp-web 0.1: what its pages and its clients say and hear.
+//! Compatibility with pages and clients of the TypeScript project mcp-web 0.1.
 //!
-//! [`page`] is the socket of pages: its messages become our own, ours become its own. Its pages
-//! are served whatever the configuration says; [`Compat`](crate::Compat) adds what its clients saw:
-//! [`rpc`] is its JSON-RPC over the realm, [`shapes`] are its lists, [`results`] is what calls and
-//! reads answer, [`js`] is JSON as JavaScript writes it, [`streams`] are its MCP sessions.
-//! Nothing outside this module and its edges knows a word of it.
+//! [`page_codec`] translates between the messages of its pages and those of this bridge. Its pages are
+//! always served; its clients only if the configuration says so ([`Compat`](crate::Compat)). For those,
+//! [`service`] is the endpoint, [`methods`] answers the methods of its JSON-RPC ([`json_rpc`]), [`lists`]
+//! and [`results`] write its lists and results, [`js_json`] encodes JSON as JavaScript does, and
+//! [`sessions`] are its MCP sessions. No code outside this module and its HTTP routes depends on it.
 
 mod arguments;
 mod js_json;
@@ -19,4 +19,4 @@ mod visible_pages;
 
 pub(crate) use json_rpc::Reply;
 pub(crate) use service::{CompatRequest, CompatService};
-pub(crate) use sessions::{CompatSession, event_stream, refused};
+pub(crate) use sessions::{CompatSession, error_event, event_stream};

@@ -1,7 +1,6 @@
-//! JSON-RPC of mcp-web 0.1: what each method answers.
+//! The JSON-RPC methods of mcp-web 0.1.
 //!
-//! A request stands for itself: nothing is looked up by its id, since clients of mcp-web 0.1 use an
-//! id for several calls at a time.
+//! No request is looked up by its id: clients of mcp-web 0.1 use the same id for several concurrent calls.
 
 mod routing;
 mod scope;
@@ -13,9 +12,8 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::arguments::Arguments;
-use super::json_rpc;
-use super::lists;
 use super::results::{self, ResultWriter};
+use super::{json_rpc, lists};
 use crate::calls;
 use crate::compat::json_rpc::{Message, Params, Reply, RpcError};
 use crate::compat::lists::{CallRejection, ItemList, ToolList};
@@ -23,8 +21,7 @@ use crate::compat::service::{CompatRequest, CompatService};
 use crate::compat::visible_pages::PageSelector;
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{CallOutcome, PageProtocol, PageRequest};
-use bridge_service::cpu_pool;
-use bridge_service::cpu_pool::INLINE_LIMIT;
+use bridge_service::cpu_pool::{self, INLINE_LIMIT};
 use routing::{CallTarget, builtin_resource, route_call, route_resource};
 use scope::RequestScope;
 
@@ -55,11 +52,11 @@ impl CompatService {
             request_guard => request_guard.flatten(),
         };
         let reply = match self.resolve_scope(&request, &message).await {
-            // A session of another token is as good as none.
+            // The session of another token is treated as if it did not exist.
             Ok(scope)
                 if request_guard
                     .as_ref()
-                    .is_some_and(|of| !of.belongs_to(scope.realm())) =>
+                    .is_some_and(|guard| !guard.belongs_to(scope.realm())) =>
             {
                 return Reply::NoSuchMcpSession;
             }
@@ -200,13 +197,13 @@ impl CompatService {
 
     async fn run_tool(
         &self,
-        sight: &RequestScope,
+        scope: &RequestScope,
         target: CallTarget<Arc<Tool>>,
         input: Box<RawValue>,
     ) -> CallOutcome {
         let tool = target.item;
         let input = match target.dialect {
-            // It reads its arguments itself: nobody else did.
+            // The page validates its arguments itself, as it had to with its own bridge.
             PageProtocol::V1 => Ok(input),
             PageProtocol::V2 => calls::validate_raw_arguments(&tool, input).await,
         };
@@ -215,10 +212,10 @@ impl CompatService {
             Err(failure) => return CallOutcome::Failed(failure),
         };
         let request = PageRequest::Tool { tool, input };
-        calls::call_raw(&self.hub, sight.call_options(), &target.session, request).await
+        calls::call_raw(&self.hub, scope.call_options(), &target.session, request).await
     }
 
-    /// Writes what came of a call; what takes long is written on another thread.
+    /// Writes the outcome of a call. A large one is encoded in the CPU pool.
     async fn write_outcome(&self, results: ResultWriter, outcome: CallOutcome, out: &mut Vec<u8>) {
         let is_large =
             matches!(&outcome, CallOutcome::Answered(answer) if answer.bytes() >= INLINE_LIMIT);
@@ -235,13 +232,13 @@ impl CompatService {
 
     async fn read_resource(
         &self,
-        sight: &RequestScope,
+        scope: &RequestScope,
         params: &Params<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
         let uri = params.uri();
         let selector = PageSelector::from_raw(params.meta().session());
-        let routed = self.with_pages(sight, |pages| {
+        let routed = self.with_pages(scope, |pages| {
             route_resource(pages, uri.as_deref(), &selector)
         });
         let no_page = || match uri.as_deref() {
@@ -256,7 +253,7 @@ impl CompatService {
             Ok(target) => {
                 let (session, request) = (target.session, target.item);
                 let outcome =
-                    calls::call_raw(&self.hub, sight.call_options(), &session, request).await;
+                    calls::call_raw(&self.hub, scope.call_options(), &session, request).await;
                 results::write_resource(&outcome, out);
             }
         }

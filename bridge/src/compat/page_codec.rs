@@ -1,6 +1,7 @@
-//! The socket of a v1 page: its frames as our messages, ours as its frames.
+//! The codec for the socket of a page of mcp-web 0.1 (v1): it decodes frames into messages of this bridge,
+//! and encodes messages of this bridge as frames.
 //!
-//! A field that is absent has no key: pages of v1 take no `null` in its place.
+//! An absent field has no key: pages of v1 do not accept `null` instead.
 
 mod close;
 mod frame;
@@ -24,46 +25,46 @@ pub(crate) use close::{close_frame, compat_code, rejection};
 pub(crate) use frame::StrictMode;
 pub(crate) use response::{ResourceContent, encode_contents};
 
-/// The longest session id in the address. Pages of v1 choose theirs freely.
+/// The maximum length of a session id in the URL, which pages of v1 choose themselves.
 pub(crate) const MAX_SESSION_ID_BYTES: usize = 4096;
 
-/// A frame is not JSON, no object, or lacks the object that it is about.
+/// The error for a frame that is not a JSON object or lacks its required object.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BadFrame;
 
 impl BadFrame {
-    /// What the page reads when the connection is closed over it.
+    /// The reason in the close frame.
     pub(crate) const REASON: &str = "Invalid JSON";
 }
 
-/// What a page says.
+/// A decoded frame of a page.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
     reason = "a box for each answer would cost more"
 )]
 pub(crate) enum CompatInbound {
-    /// One of our own messages, in its words.
+    /// A message that this bridge has too.
     Message(PageToBridge),
-    /// Who it is, again: it starts anew.
+    /// The page authenticates again, and begins a new session.
     Authenticate(Box<Authenticate>),
-    /// The user did something, at this time on the page's clock: Unix milliseconds.
+    /// The user was active, at this time of the page's clock in Unix milliseconds.
     Activity(Option<u64>),
-    /// A resource was read, or not: what the page says of it.
+    /// The content of a resource, or the error of the page.
     ResourceResponse(CallId, Result<ResourceContent, String>),
-    /// A type that v1 does not have.
+    /// A message type that v1 does not have.
     Unknown(String),
 }
 
-/// Reads one text frame.
+/// Decodes one text frame.
 pub(crate) fn decode(text: &str, strict: StrictMode) -> Result<CompatInbound, BadFrame> {
     let text = &to_well_formed(text);
-    // The fields of an array are not what they seem.
+    // serde would also accept an array of the fields.
     if !text.trim_start().starts_with('{') {
         return Err(BadFrame);
     }
     let frame: Frame<'_> = serde_json::from_str(text).map_err(|_| BadFrame)?;
-    // By far the most frames of a page that is used.
+    // Most frames of an active page are of this type.
     if frame.kind.map(RawValue::get) == Some("\"activity\"") {
         return Ok(CompatInbound::Activity(frame.timestamp_ms()));
     }
@@ -91,7 +92,7 @@ pub(crate) fn decode(text: &str, strict: StrictMode) -> Result<CompatInbound, Ba
             }
             None => CompatInbound::Unknown(kind.into_owned()),
         },
-        // As in our own dialect.
+        // These messages have the same format as those of this bridge.
         "authenticate" | "query" | "query_cancel" => match PageToBridge::decode(text) {
             Ok(PageToBridge::Authenticate(hello)) => CompatInbound::Authenticate(Box::new(hello)),
             Ok(message) => CompatInbound::Message(message),
@@ -101,7 +102,7 @@ pub(crate) fn decode(text: &str, strict: StrictMode) -> Result<CompatInbound, Ba
     })
 }
 
-/// The registrations of a page, told apart: only tools can be refused in words.
+/// The registration ids distinguish tools from resources: v1 has a message only for rejected tools.
 const TOOL_REGISTRATION: &str = "tool";
 const RESOURCE_REGISTRATION: &str = "resource";
 
@@ -112,8 +113,8 @@ fn register_message(id: &str, kind: Kind, definition: Box<RawValue>) -> CompatIn
     }))
 }
 
-/// Without its output schema: its own bridge passed none on, so that its pages may answer
-/// something else, and strict clients hold what is listed against the answers.
+/// The registration of a tool without its output schema. The bridge of v1 did not publish output schemas,
+/// so that results of its pages may violate them, and strict clients would reject those.
 fn tool_registration(frame: &Frame<'_>) -> Result<CompatInbound, BadFrame> {
     let mut definition = object_field(frame.tool)?;
     if definition.get().contains("\"outputSchema\"") {
@@ -126,7 +127,7 @@ fn tool_registration(frame: &Frame<'_>) -> Result<CompatInbound, BadFrame> {
     Ok(register_message(TOOL_REGISTRATION, Kind::Tool, definition))
 }
 
-/// The object that a frame is about.
+/// A required object field.
 fn object_field(field: Option<&RawValue>) -> Result<Box<RawValue>, BadFrame> {
     field
         .filter(|raw| raw.get().starts_with('{'))
@@ -134,7 +135,7 @@ fn object_field(field: Option<&RawValue>) -> Result<Box<RawValue>, BadFrame> {
         .ok_or(BadFrame)
 }
 
-/// What the bridge says.
+/// A frame for a page.
 #[derive(Serialize)]
 #[serde(
     tag = "type",
@@ -175,7 +176,7 @@ enum CompatOutbound<'a> {
     },
 }
 
-/// Writes one text frame; `None` when v1 has no word for it.
+/// Encodes a message as one text frame; `None` if v1 has no such message.
 pub(crate) fn encode(message: &BridgeToPage) -> Option<String> {
     let frame = match message {
         BridgeToPage::Authenticated(accepted) => CompatOutbound::Authenticated {
@@ -208,7 +209,7 @@ pub(crate) fn encode(message: &BridgeToPage) -> Option<String> {
     serde_json::to_string(&frame).ok()
 }
 
-/// A page hears only of a tool that is refused.
+/// The message for a rejected tool; v1 has none for other registrations.
 fn tool_rejection(registered: &Registered) -> Option<CompatOutbound<'_>> {
     let failure = registered.errors.first()?;
     let is_tool = registered.registration_id.as_str() == TOOL_REGISTRATION;
@@ -219,7 +220,7 @@ fn tool_rejection(registered: &Registered) -> Option<CompatOutbound<'_>> {
     })
 }
 
-/// A page of v1 cannot be told of a resource that is refused: for the log.
+/// The rejection of a resource, for the log: v1 has no message for it.
 pub(crate) fn resource_rejection(message: &BridgeToPage) -> Option<&RegistrationFailure> {
     match message {
         BridgeToPage::Registered(answer)

@@ -16,7 +16,7 @@ pub(crate) struct CompatService {
     pub(crate) sessions: CompatSessions,
 }
 
-/// A request as it arrived over HTTP.
+/// A JSON-RPC request as it arrived over HTTP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompatRequest<'a> {
     pub(crate) body: &'a [u8],

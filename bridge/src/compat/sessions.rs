@@ -1,4 +1,4 @@
-//! MCP sessions of clients built for mcp-web 0.1, and their streams of events.
+//! The MCP sessions of clients built for mcp-web 0.1, and their event streams.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -19,20 +19,20 @@ use crate::web::sessions_by_realm::IdsByRealm;
 use bridge_auth::{Principal, RealmId};
 use bridge_realm::realm::ClientId;
 
-/// So often a stream without events says that it is alive.
+/// The interval of keepalive comments in an event stream.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Sessions that have been idle for too long are gone at once; their memory is, after this.
+/// The interval in which the memory of expired sessions is freed. They cannot be used once they expire.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
-/// There are as many sessions as may be.
+/// The error for a session over the limit.
 #[derive(Debug)]
 pub(crate) struct SessionLimitReached;
 
-/// By their ids.
+/// Sessions by their ids.
 type SessionMap = DashMap<String, Arc<CompatSession>>;
 
-/// All MCP sessions of such clients.
+/// All MCP sessions of clients built for mcp-web 0.1.
 #[derive(Debug)]
 pub(crate) struct CompatSessions {
     hub: Weak<Hub>,
@@ -49,16 +49,16 @@ impl Drop for CompatSessions {
     }
 }
 
-/// One of them. It leaves its realm at its end.
+/// One MCP session. Its client leaves the realm when the session ends.
 #[derive(Debug)]
 pub(crate) struct CompatSession {
     id: String,
     hub: Weak<Hub>,
     by_realm: Weak<IdsByRealm<String>>,
     realm: RealmId,
-    /// When its token ends.
+    /// When the token of the session expires.
     expires_at: Option<Instant>,
-    /// Absent when so many tokens wait already that this one hears of no changes.
+    /// `None` if the limit of realms without pages is reached: then the session gets no notifications.
     notifications: Option<(ClientId, Arc<NotificationQueue>)>,
     activity: Mutex<Activity>,
     ended: CancellationToken,
@@ -67,11 +67,11 @@ pub(crate) struct CompatSession {
 #[derive(Debug)]
 struct Activity {
     last_active: Instant,
-    /// Requests that are being answered.
+    /// The number of requests that are being answered.
     requests: usize,
-    /// Its place among all, until its end.
+    /// The permit that counts the session, until it ends.
     permit: Option<OwnedSemaphorePermit>,
-    /// The stream that hears the news; a newer one takes its place.
+    /// Cancels the current event stream when a newer one replaces it.
     stream: Option<CancellationToken>,
 }
 
@@ -86,7 +86,7 @@ impl CompatSession {
         self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session is over: its places are free.
+    /// Ends the session and releases its permit.
     fn end(&self) {
         self.ended.cancel();
         let permit = self.activity().permit.take();
@@ -101,12 +101,12 @@ impl CompatSession {
         }
     }
 
-    /// Since when it has neither a stream nor a request; `None` while it has one.
+    /// Since when the session has neither a stream nor a request; `None` while it has one.
     fn idle_since(&self) -> Option<Instant> {
-        let used = self.activity();
-        let mut stream = used.stream.iter();
-        let listening = stream.any(|stream| !stream.is_cancelled());
-        (!listening && used.requests == 0).then_some(used.last_active)
+        let activity = self.activity();
+        let mut stream = activity.stream.iter();
+        let has_stream = stream.any(|stream| !stream.is_cancelled());
+        (!has_stream && activity.requests == 0).then_some(activity.last_active)
     }
 
     fn is_expired(&self, idle: Duration) -> bool {
@@ -147,8 +147,8 @@ impl CompatSessions {
         }
     }
 
-    /// Opens one, and says its id. Where there is no place, the session of the same token that has
-    /// been idle for longest makes room. `until`: it ends with this.
+    /// Opens a session and returns its id. At the limit, the session of the same token that has been idle for
+    /// longest is ended. The session ends when `ended` is cancelled.
     pub(super) fn open(
         &self,
         principal: &Principal,
@@ -199,15 +199,14 @@ impl CompatSessions {
         Ok(id)
     }
 
-    /// A request of a session is being answered as long as this lives; `None` when there is no
-    /// session of this id.
+    /// Marks a request as running while the guard lives; `None` if there is no session with this id.
     pub(super) fn begin_request(&self, id: &str) -> Option<RequestGuard> {
         let session = self.get_and_touch(id)?;
         session.activity().requests += 1;
         Some(RequestGuard(session))
     }
 
-    /// Ends the session of this realm that has been idle for longest. False when none is idle.
+    /// Ends the session of this realm that has been idle for longest. Returns whether there was one.
     fn evict_idle(&self, realm: RealmId) -> bool {
         loop {
             let ids = self.by_realm.ids(realm).into_iter();
@@ -218,7 +217,7 @@ impl CompatSessions {
             let Some((since, id)) = idle.min_by_key(|(since, _)| *since) else {
                 return false;
             };
-            // A request may have come meanwhile.
+            // A request may have arrived in the meantime.
             let is_idle = |session: &Arc<CompatSession>| session.idle_since() == Some(since);
             if let Some((_, session)) = self.sessions.remove_if(&id, |_, it| is_idle(it)) {
                 session.end();
@@ -227,8 +226,8 @@ impl CompatSessions {
         }
     }
 
-    /// Who finds a session uses it. Both happen while the map is held, so that the sweeper sees
-    /// either none or both.
+    /// Finds a session and marks it as active. Both happen while the map entry is locked, so that the sweep
+    /// does not end a session that has just been found.
     fn get_and_touch(&self, id: &str) -> Option<Arc<CompatSession>> {
         let session = self.sessions.get(id)?;
         if session.is_expired(self.idle_timeout) {
@@ -238,14 +237,14 @@ impl CompatSessions {
         Some(Arc::clone(&session))
     }
 
-    /// The session, for somebody with a token of this realm, or without any.
+    /// The session with this id, if it belongs to `realm` or if no realm is given.
     pub(crate) fn get(&self, realm: Option<RealmId>, id: &str) -> Option<Arc<CompatSession>> {
         let belongs_to_realm =
             |session: &Arc<CompatSession>| realm.is_none_or(|realm| realm == session.realm);
         self.get_and_touch(id).filter(belongs_to_realm)
     }
 
-    /// Ends it.
+    /// Ends the session with this id.
     pub(crate) fn end(&self, id: &str) {
         if let Some((_, session)) = self.sessions.remove(id) {
             session.end();
@@ -253,9 +252,10 @@ impl CompatSessions {
     }
 }
 
+/// Ends expired sessions at regular intervals.
 async fn sweep(open: Arc<SessionMap>, idle: Duration) {
-    let every = SWEEP_INTERVAL.min(idle).max(Duration::from_millis(1));
-    let mut ticks = interval_at(Instant::now() + every, every);
+    let interval = SWEEP_INTERVAL.min(idle).max(Duration::from_millis(1));
+    let mut ticks = interval_at(Instant::now() + interval, interval);
     loop {
         ticks.tick().await;
         for id in expired_ids(&open, idle) {
@@ -264,21 +264,21 @@ async fn sweep(open: Arc<SessionMap>, idle: Duration) {
     }
 }
 
-/// The sessions that have been idle for too long.
+/// The ids of the sessions that have expired.
 fn expired_ids(open: &SessionMap, idle: Duration) -> Vec<String> {
     let over = open.iter().filter(|session| session.is_expired(idle));
     over.map(|session| session.key().clone()).collect()
 }
 
-/// Ends it, unless somebody has come back to it meanwhile.
+/// Ends a session, unless it has become active in the meantime.
 fn end_if_expired(open: &SessionMap, id: &str, idle: Duration) {
     let ended = open.remove_if(id, |_, session| session.is_expired(idle));
-    // Now that the map is let go: leaving a realm takes a lock of its own.
+    // Dropped after the lock of the map is released: leaving a realm takes another lock.
     drop(ended);
 }
 
-/// The events of a session: what changed, and a sign of life, until the session, the stream or the
-/// bridge ends, or another stream of the session begins.
+/// The event stream of a session, with notifications and keepalives. It ends with the session or the bridge,
+/// or when another stream of the session begins.
 pub(crate) fn event_stream(
     session: &CompatSession,
     stopping: CancellationToken,
@@ -288,13 +288,11 @@ pub(crate) fn event_stream(
     if let Some(former) = former {
         former.cancel();
     }
-    let line = session
-        .notifications
-        .as_ref()
-        .map(|(_, line)| Arc::clone(line));
+    let notifications = session.notifications.as_ref();
+    let queue = notifications.map(|(_, queue)| Arc::clone(queue));
     let start = Instant::now() + KEEP_ALIVE_INTERVAL;
-    let listening = NotificationStream {
-        queue: line,
+    let notifications = NotificationStream {
+        queue,
         keepalive: interval_at(start, KEEP_ALIVE_INTERVAL),
         ended: session.ended.clone(),
         expires_at: session.expires_at,
@@ -302,15 +300,15 @@ pub(crate) fn event_stream(
         superseded: superseded.clone(),
         _closed: superseded.drop_guard(),
     };
-    stream::unfold(listening, |mut listening| async {
-        let events = listening.next().await?;
-        Some((events, listening))
+    stream::unfold(notifications, |mut notifications| async {
+        let events = notifications.next().await?;
+        Some((events, notifications))
     })
 }
 
-/// One event, and the end of the stream: there is no session to hear of.
-pub(crate) fn refused(why: &str) -> Bytes {
-    let error = serde_json::json!({ "code": -32600, "message": why });
+/// The only event of a stream that cannot be opened: a JSON-RPC error.
+pub(crate) fn error_event(message: &str) -> Bytes {
+    let error = serde_json::json!({ "code": -32600, "message": message });
     Bytes::from(encode_event(
         &serde_json::json!({ "jsonrpc": "2.0", "error": error }),
     ))
@@ -327,7 +325,7 @@ struct NotificationStream {
     expires_at: Option<Instant>,
     stopping: CancellationToken,
     superseded: CancellationToken,
-    /// Whoever looks sees that nobody listens any more.
+    /// Cancels `superseded` when the stream is dropped, which marks the session as without a stream.
     _closed: DropGuard,
 }
 
@@ -338,7 +336,7 @@ impl NotificationStream {
                 return std::future::pending().await;
             };
             loop {
-                // Of prompts and resources these clients hear nothing.
+                // These clients get no notifications about prompts and resources.
                 match queue.recv().await.tool_change_count {
                     0 => {}
                     changes => return changes,
@@ -432,7 +430,7 @@ mod tests {
         drop(stream);
         tokio::time::advance(Duration::from_secs(3600)).await;
         assert!(sessions.begin_request(&listening).is_none());
-        // The sweeper's turn.
+        // Let the sweep run.
         tokio::time::sleep(SWEEP_INTERVAL).await;
         assert!(sessions.sessions.is_empty());
         assert_eq!(

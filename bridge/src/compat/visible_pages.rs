@@ -1,4 +1,4 @@
-//! The pages that a request sees, and which of them it means.
+//! The pages that a request can see, and which of them it selects.
 
 use bridge_protocol::{QueryId, SessionId};
 use serde::Serialize;
@@ -7,27 +7,27 @@ use crate::compat::json_rpc::Meta;
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{Realm, Session};
 
-/// The page that a request wants.
+/// The page that a request selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PageSelector {
-    /// The only one.
+    /// The only page.
     Any,
     Session(SessionId),
-    /// What it names can be no page.
+    /// The request has a selector that cannot be a session id.
     Invalid,
 }
 
 impl PageSelector {
-    /// This, unless it leaves the choice: then the other.
+    /// This selector, or `other` if this one is [`Self::Any`].
     pub(super) fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         match self {
             PageSelector::Any => other(),
-            wanted => wanted,
+            selector => selector,
         }
     }
 }
 
-/// Those of a token, or the one of a query.
+/// The pages of a token, or the page of a query.
 #[derive(Clone, Copy)]
 pub(super) struct VisiblePages<'a> {
     realm: &'a Realm,
@@ -46,13 +46,13 @@ impl<'a> VisiblePages<'a> {
         Self { realm, only, query }
     }
 
-    /// Whether the query of a request, if it has one, may call this tool: or else those that it may.
+    /// Checks that the query of a request, if it has one, may call this tool. The error has the allowed ones.
     pub(super) fn check_tool_allowed(self, tool: &str) -> Result<(), Vec<String>> {
         let Some(query) = self.query else {
             return Ok(());
         };
         let allowed = self.realm.check_tool_allowed(query, tool);
-        allowed.map_err(|refused| refused.allowed)
+        allowed.map_err(|error| error.allowed)
     }
 
     pub(super) fn count(self) -> usize {
@@ -62,15 +62,15 @@ impl<'a> VisiblePages<'a> {
         }
     }
 
-    /// In order of connection.
+    /// The pages in the order in which they connected.
     pub(super) fn iter(self) -> impl Iterator<Item = Page<'a>> {
         let is_visible = move |(id, _): &Page<'a>| self.only.is_none_or(|only| *id == only);
         self.realm.iter_sessions().filter(is_visible)
     }
 
-    /// The page that is meant; `None` also when there are several to choose from.
-    pub(super) fn selected(self, wanted: &PageSelector) -> Option<Page<'a>> {
-        match wanted {
+    /// The selected page; `None` also if the selector leaves a choice between several.
+    pub(super) fn selected(self, selector: &PageSelector) -> Option<Page<'a>> {
+        match selector {
             PageSelector::Session(id) => {
                 let found = self.realm.session(id);
                 found.filter(|_| self.only.is_none_or(|only| only == id))
@@ -80,8 +80,9 @@ impl<'a> VisiblePages<'a> {
         }
     }
 
-    /// The page that `_meta` of a call names: under our own key, or under `sessionId`. Other clients than that of mcp-web 0.1 put
-    /// ids of their own there: one that names no page, and did not until recently, means nothing.
+    /// The page that `_meta` of a call names: under the key of this bridge, or under `sessionId`. Other clients
+    /// than that of mcp-web 0.1 put their own ids there: an id that neither is nor recently was that of a
+    /// page is ignored.
     pub(super) fn selector_from_meta(self, meta: &Meta<'_>) -> PageSelector {
         if meta.own_session.is_some() {
             return PageSelector::from_raw(meta.own_session);
@@ -99,7 +100,7 @@ impl<'a> VisiblePages<'a> {
         self.iter().any(|(_, page)| page.tool(name).is_some())
     }
 
-    /// What clients hear of each page.
+    /// The entries of all pages for clients.
     pub(super) fn entries(self) -> Vec<PageEntry> {
         self.iter()
             .map(|(id, page)| PageEntry::new(id, page))
@@ -137,7 +138,7 @@ impl PageEntry {
     }
 }
 
-/// As the page registered them.
+/// The names of the tools of a page, in the order of registration.
 pub(super) fn tool_names(page: &Session) -> Vec<String> {
     let name = |tool: &std::sync::Arc<Tool>| tool.name().to_owned();
     page.tools().map(name).collect()

@@ -148,11 +148,11 @@ async fn find_session(
 async fn serve_events(state: &AppState, service: &CompatService, parts: &Parts) -> Response {
     let Some(id) = session_id(&parts.headers) else {
         let message = "Mcp-Session-Id header required for SSE stream";
-        return sse_response(stream::iter([compat::refused(message)]));
+        return sse_response(stream::iter([compat::error_event(message)]));
     };
     match find_session(state, service, parts, id).await {
         Some(session) => sse_response(compat::event_stream(&session, state.stopping.clone())),
-        None => sse_response(stream::iter([compat::refused("MCP session not found")])),
+        None => sse_response(stream::iter([compat::error_event("MCP session not found")])),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where a call or the reading of a resource goes.
+//! Routing of calls and resource reads to a page.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::compat::visible_pages::{PageSelector, VisiblePages};
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{PageProtocol, PageRequest, ResourceMatch, Session};
 
-/// Where a request goes.
+/// The page that gets a request, with the item of that page.
 pub(super) struct CallTarget<T> {
     pub(super) session: SessionId,
     pub(super) dialect: PageProtocol,
     pub(super) item: T,
 }
 
-/// A place, or what answers at once.
+/// The target of a request, or the encoded result that answers it without a page.
 pub(super) type RoutingResult<T> = Result<CallTarget<T>, Vec<u8>>;
 
 impl<T> CallTarget<T> {
@@ -33,7 +33,7 @@ impl<T> CallTarget<T> {
     }
 }
 
-/// Where a call goes, or what answers it at once.
+/// Routes a tool call, or returns the result that answers it.
 pub(super) fn route_call(
     pages: VisiblePages<'_>,
     name: Option<&str>,
@@ -60,15 +60,15 @@ pub(super) fn route_call(
     Err(answer)
 }
 
-/// Which page reads a resource, or what answers at once.
+/// Routes a resource read, or returns the result that answers it.
 pub(super) fn route_resource(
     pages: VisiblePages<'_>,
     uri: Option<&str>,
     selector: &PageSelector,
 ) -> RoutingResult<PageRequest> {
-    let read_error = |why| {
+    let read_error = |message| {
         let mut answer = Vec::new();
-        results::write_read_error(why, &mut answer);
+        results::write_read_error(message, &mut answer);
         answer
     };
     let uri = match uri {
@@ -79,13 +79,13 @@ pub(super) fn route_resource(
         }
         Some(uri) => uri,
     };
-    let match_ = match pages.selected(selector) {
+    let found = match pages.selected(selector) {
         Some((id, page)) => page.match_resource(uri).map(|matched| (id, page, matched)),
         None => pages
             .iter()
             .find_map(|(id, page)| Some((id, page, page.match_resource(uri)?))),
     };
-    let (id, page, matched) = match_.ok_or_else(|| read_error("Resource not found"))?;
+    let (id, page, matched) = found.ok_or_else(|| read_error("Resource not found"))?;
     let template = match matched {
         ResourceMatch::Exact => None,
         ResourceMatch::Template(template, variables) => Some((template, variables)),
@@ -98,7 +98,7 @@ pub(super) fn route_resource(
     ))
 }
 
-/// The content of a resource of the bridge's own, printed with two spaces.
+/// The contents of a built-in resource, as JSON indented by two spaces.
 pub(super) fn builtin_resource(uri: &str, content: &serde_json::Value) -> Vec<u8> {
     let text = format!("{content:#}");
     let content = json!({ "uri": uri, "mimeType": "application/json", "text": text });

@@ -1,4 +1,4 @@
-//! Whose pages a request sees.
+//! Authentication of requests, and the pages that they can see.
 
 use bridge_protocol::{CallContext, CallerTransport, ErrorCode, QueryId, SessionId};
 use tokio_util::sync::CancellationToken;
@@ -11,15 +11,15 @@ use crate::compat::visible_pages::VisiblePages;
 use bridge_auth::{Principal, RealmId, Scope};
 use bridge_realm::realm::{Realm, ReportRejected, is_unguessable_id};
 
-/// A caller that hears the result and nothing else.
+/// Clients of mcp-web 0.1 get only the result.
 static SILENT_CLIENT: SilentClient =
     SilentClient("the client was built for mcp-web 0.1: it cannot be asked");
 
-/// Whose pages a request sees.
+/// The pages that a request can see: those of its query or of its token.
 #[derive(Debug)]
 pub(super) struct RequestScope {
     realm: RealmId,
-    /// The query that it belongs to, and the only page that it sees.
+    /// The query of the request, and the only page that it can see.
     query: Option<(QueryId, SessionId)>,
     query_lifetime: Option<QueryLifetime>,
     identity: Option<bridge_protocol::Caller>,
@@ -49,7 +49,7 @@ impl RequestScope {
 }
 
 impl CompatService {
-    /// Whom the token names, if it is good for this.
+    /// The principal of a token, if the token has this scope.
     pub(crate) async fn authenticate(
         &self,
         token: Option<&str>,
@@ -60,7 +60,7 @@ impl CompatService {
             Some(principal) => principal,
             None => self.authenticator.verify(token).await,
         };
-        let principal = principal.map_err(|refusal| match refusal.code {
+        let principal = principal.map_err(|error| match error.code {
             ErrorCode::MissingAuthentication => ErrorCode::MissingAuthentication,
             _ => ErrorCode::InvalidAuthentication,
         })?;
@@ -70,50 +70,56 @@ impl CompatService {
         }
     }
 
-    /// The agent of the query that a request names. Where its id is a secret, that is enough; else
-    /// the token must be the query's or its page's, and good for this.
+    /// The agent of the query that a request names. If query ids are credentials, the id is enough.
+    /// Otherwise the token must be that of the query or of its page, and have this scope.
     pub(super) async fn authenticate_query(
         &self,
         query: &str,
         token: Option<&str>,
-        needed: Option<Scope>,
+        scope: Option<Scope>,
     ) -> Result<Principal, ErrorCode> {
         let id = QueryId::from(query);
         let realm = self.agent_queries.realm_of(&id);
-        let is_known = match self.hub.config.query_ids_are_credentials() {
-            true => is_unguessable_id(&id),
-            false => {
-                let principal = self.authenticate(token, needed).await?;
-                let other = principal.query.as_ref().is_some_and(|own| *own != id);
-                !other && realm == Some(principal.realm)
-            }
+        let is_authorized = if self.hub.config.query_ids_are_credentials() {
+            is_unguessable_id(&id)
+        } else {
+            let principal = self.authenticate(token, scope).await?;
+            let is_other_query = principal.query.as_ref().is_some_and(|own| *own != id);
+            !is_other_query && realm == Some(principal.realm)
         };
-        let realm = realm.filter(|_| is_known).ok_or(ErrorCode::QueryNotFound)?;
+        let realm = realm
+            .filter(|_| is_authorized)
+            .ok_or(ErrorCode::QueryNotFound)?;
         Ok(self.agent_queries.agent_principal(realm, id))
     }
 
-    /// The MCP session of an agent ends with its query, unless agents are known by no token: those
-    /// may keep one for all their queries.
+    /// Cancelled when the MCP session must end: that of an agent ends with its query. If query ids are
+    /// credentials, agents may use one session for all their queries.
     pub(super) fn query_end_token(&self, principal: &Principal) -> CancellationToken {
         let query = principal.query.as_ref();
         let query = query.filter(|_| !self.hub.config.query_ids_are_credentials());
-        let life = query.and_then(|query| self.agent_queries.lifetime_of(query));
-        life.map(|life| life.ended_token()).unwrap_or_default()
+        let lifetime = query.and_then(|query| self.agent_queries.lifetime_of(query));
+        lifetime
+            .map(|lifetime| lifetime.ended_token())
+            .unwrap_or_default()
     }
 
-    /// Whose pages the request sees: those of its query, or else of its token.
+    /// The pages that the request can see: those of its query, or else of its token.
     pub(super) async fn resolve_scope(
         &self,
         request: &CompatRequest<'_>,
         message: &Message<'_>,
     ) -> Result<RequestScope, RpcError> {
-        let needed = Some(match message.method.as_ref() {
+        let required_scope = Some(match message.method.as_ref() {
             "tools/call" => Scope::ToolsCall,
             _ => Scope::ToolsRead,
         });
         let principal = match message.params.meta().query() {
-            Some(query) => self.authenticate_query(&query, request.token, needed).await,
-            None => self.authenticate(request.token, needed).await,
+            Some(query) => {
+                self.authenticate_query(&query, request.token, required_scope)
+                    .await
+            }
+            None => self.authenticate(request.token, required_scope).await,
         };
         let principal = principal.map_err(RpcError::InvalidRequest)?;
         if let Some(lifetime) = self.agent_queries.lifetime_for(&principal) {
@@ -122,14 +128,14 @@ impl CompatService {
         self.scope_for(principal)
     }
 
-    /// All pages of a token, or the one of a query.
+    /// The scope of a principal: all pages of a token, or the page of a query.
     fn scope_for(&self, principal: Principal) -> Result<RequestScope, RpcError> {
         let caller = Some(principal.caller(CallerTransport::Mcp));
         let page = |id: &QueryId| {
             let read = |realm: &Realm| realm.query_session(id).cloned();
             let page = self.hub.with_realm(principal.realm, read);
             let page = page.unwrap_or(Err(ReportRejected::NotFound));
-            page.map_err(|refusal| RpcError::InvalidRequest(refusal.code()))
+            page.map_err(|rejection| RpcError::InvalidRequest(rejection.code()))
         };
         let query_lifetime = self.agent_queries.lifetime_for(&principal);
         let query = match principal.query {
@@ -144,21 +150,21 @@ impl CompatService {
         })
     }
 
-    /// Looks at the pages; `None` when there is none.
+    /// Calls `f` with the visible pages; `None` if there are none.
     pub(super) fn with_pages<T>(
         &self,
-        sight: &RequestScope,
-        look: impl FnOnce(VisiblePages<'_>) -> T,
+        scope: &RequestScope,
+        f: impl FnOnce(VisiblePages<'_>) -> T,
     ) -> Option<T> {
         let read = |realm: &Realm| {
-            let (query, only) = sight
+            let (query, only) = scope
                 .query
                 .as_ref()
                 .map(|(query, only)| (query, only))
                 .unzip();
             let pages = VisiblePages::new(realm, only, query);
-            (pages.count() > 0).then(|| look(pages))
+            (pages.count() > 0).then(|| f(pages))
         };
-        self.hub.with_realm(sight.realm, read).flatten()
+        self.hub.with_realm(scope.realm, read).flatten()
     }
 }

@@ -1,4 +1,4 @@
-//! How a v1 page is refused and how its connection ends: its codes, its texts.
+//! The codes and texts with which a page of mcp-web 0.1 is rejected and its connection closed.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use bridge_realm::page_messages::CloseFrame;
 
 const SESSION_LIMIT_REASON: &str = "Session limit exceeded";
 
-/// The code of v1's closed list that says the same, or comes nearest.
+/// The nearest code in the closed list of v1.
 pub(crate) fn compat_code(code: ErrorCode) -> ErrorCode {
     use ErrorCode as Code;
     match code {
@@ -40,7 +40,7 @@ pub(crate) fn compat_code(code: ErrorCode) -> ErrorCode {
     }
 }
 
-/// What a page hears that is not let in, and the reason in the close frame.
+/// The message for a page that is rejected, and the close frame.
 pub(crate) fn rejection(
     code: ErrorCode,
     message: String,
@@ -64,7 +64,8 @@ pub(crate) fn rejection(
     (message, CloseFrame::new(CloseCode::PolicyViolation, reason))
 }
 
-/// The close frame that v1 has for ours. `told`: why the session ended, if the page has heard it.
+/// The close frame of v1 for one of this bridge. `sent_code` is the code of the message that ended the
+/// session, if one was sent.
 pub(crate) fn close_frame(frame: CloseFrame, sent_code: Option<ErrorCode>) -> CloseFrame {
     let policy_violation =
         |reason: &'static str| CloseFrame::new(CloseCode::PolicyViolation, reason);

@@ -5,17 +5,17 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// JavaScript's clock ends here.
+/// The largest time value of ECMAScript.
 const MAX_TIMESTAMP_MS: f64 = 8.64e15;
 
-/// Whether pages are read exactly as their own bridge read them.
+/// Whether frames are interpreted exactly as by the bridge of mcp-web 0.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StrictMode(
     /// See [`Compat`](crate::Compat).
     pub(crate) bool,
 );
 
-/// All fields of all messages: a frame is read once, whatever it is.
+/// The fields of all messages, so that each frame is parsed only once.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Frame<'a> {
@@ -43,13 +43,13 @@ pub(super) struct Frame<'a> {
 
 impl Frame<'_> {
     pub(super) fn timestamp_ms(&self) -> Option<u64> {
-        // It may show fractions.
+        // The number may have a fraction.
         let at: f64 = self.timestamp?.get().parse().ok()?;
         (0.0..=MAX_TIMESTAMP_MS).contains(&at).then_some(at as u64)
     }
 }
 
-/// A field that must be a string.
+/// The text of a field; `None` if it is not a string.
 pub(super) fn string_field(field: Option<&RawValue>) -> Option<Cow<'_, str>> {
     field.and_then(|raw| serde_json::from_str(raw.get()).ok())
 }

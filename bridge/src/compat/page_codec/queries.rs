@@ -1,7 +1,8 @@
-//! What a v1 page hears of its queries. What it asks is written as our own messages are.
+//! The messages to a page of mcp-web 0.1 about its queries. Its own messages about queries have the format
+//! of this bridge.
 //!
-//! It reads text: what our agent tells of its progress becomes words, and what the model thinks is
-//! left out.
+//! Such a page accepts only text: the typed progress of an agent becomes text, and the thinking of the
+//! model is left out.
 
 use std::borrow::Cow;
 
@@ -36,7 +37,7 @@ enum CompatQueryMessage<'a> {
     },
 }
 
-/// Writes one text frame; `None` when v1 has no word for it.
+/// Encodes a message as one text frame; `None` if v1 has no such message.
 pub(super) fn encode(message: &BridgeToPage) -> Option<String> {
     let query = match message {
         BridgeToPage::QueryAccepted(query) => CompatQueryMessage::Accepted { uuid: &query.uuid },
@@ -62,9 +63,9 @@ pub(super) fn encode(message: &BridgeToPage) -> Option<String> {
     serde_json::to_string(&query).ok()
 }
 
-/// `None` for what such a page has no place for.
+/// The text for progress; `None` if the page cannot show it.
 fn progress_text(content: &RawValue) -> Option<Cow<'_, str>> {
-    // Most of what other agents send is a string.
+    // Other agents mostly send strings.
     let typed = content.get().starts_with('{');
     let typed = typed.then(|| serde_json::from_str(content.get()).ok());
     Some(match typed.flatten() {
@@ -84,7 +85,7 @@ fn progress_text(content: &RawValue) -> Option<Cow<'_, str>> {
     })
 }
 
-/// A page of v1 reads text only, and drops what is none.
+/// A value as text, because a page of v1 ignores everything else.
 fn to_text(raw: &RawValue) -> Cow<'_, str> {
     match serde_json::from_str::<String>(raw.get()) {
         Ok(text) => Cow::Owned(text),
@@ -148,7 +149,7 @@ mod tests {
                 r#"{"type":"tool-finished","id":"1","tool":"add_card","isError":true,"error":"no"}"#,
                 "add_card failed: no",
             ),
-            // Of another agent.
+            // Typed progress of another agent.
             (r#"{"type":"step","text":1}"#, r#"{"type":"step","text":1}"#),
         ] {
             assert_eq!(encoded(content).unwrap(), text);

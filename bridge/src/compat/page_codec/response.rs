@@ -1,4 +1,4 @@
-//! What a v1 page answers: a failure travels inside its results.
+//! The responses of a page of mcp-web 0.1, whose results also contain failures.
 
 use bridge_protocol::{CallError, CallId, CallResponse, ErrorCode, PageToBridge};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::frame::{Frame, StrictMode, string_field};
 
-/// The answer to a tool call. A failure keeps the whole object as its data.
+/// The response to a tool call. A failure has the whole result as its data.
 pub(super) fn tool_response(
     request_id: CallId,
     result: Option<&RawValue>,
@@ -31,20 +31,20 @@ pub(super) fn tool_response(
     }
 }
 
-/// What the `error` key of a result says, if that makes it a failure.
+/// The message under the `error` key of a result, if it makes the result a failure.
 fn error_message(result: &RawValue, strict: StrictMode) -> Option<String> {
     #[derive(Deserialize)]
-    struct Own {
+    struct Failure {
         #[serde(default, deserialize_with = "present")]
         error: Option<Value>,
     }
-    // Most results have none, and large ones are not read twice. A key may be written with escapes.
+    // Most results have no such key, and large ones should not be parsed twice. The key may be escaped.
     let text = result.get();
     let may_have = text.contains("\"error\"") || text.contains("\\u");
     if !text.starts_with('{') || !may_have {
         return None;
     }
-    let object: Own = serde_json::from_str(result.get()).ok()?;
+    let object: Failure = serde_json::from_str(result.get()).ok()?;
     match object.error? {
         Value::Null if !strict.0 => None,
         Value::String(text) => Some(text),
@@ -59,7 +59,7 @@ fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, 
     Value::deserialize(value).map(Some)
 }
 
-/// The content of a resource, in JSON.
+/// The content of a resource, as JSON text.
 #[derive(Debug)]
 pub(crate) struct ResourceContent {
     /// A string.
@@ -69,7 +69,7 @@ pub(crate) struct ResourceContent {
     mime_type: Option<Box<RawValue>>,
 }
 
-/// The answer to the reading of a resource.
+/// The response to a resource read.
 pub(super) fn resource_response(frame: &Frame<'_>) -> Result<ResourceContent, String> {
     if let Some(error) = frame.error {
         return Err(string_field(Some(error)).map_or_else(|| error.get().to_owned(), Into::into));
@@ -81,7 +81,7 @@ pub(super) fn resource_response(frame: &Frame<'_>) -> Result<ResourceContent, St
     })
 }
 
-/// Text that is none is shown as its JSON.
+/// A value as a JSON string. Other values than strings become their JSON text.
 fn to_json_string(raw: &RawValue) -> Box<RawValue> {
     if raw.get().starts_with('"') {
         return raw.to_owned();
@@ -89,7 +89,7 @@ fn to_json_string(raw: &RawValue) -> Box<RawValue> {
     to_raw_value(raw.get()).unwrap_or_else(|_| raw.to_owned())
 }
 
-/// The same as MCP has it, under the URI that was asked for.
+/// The content as an MCP `ReadResourceResult`, under the requested URI.
 pub(crate) fn encode_contents(uri: &str, content: ResourceContent) -> Option<Box<RawValue>> {
     #[derive(Serialize)]
     struct Contents<'a> {
@@ -114,7 +114,7 @@ pub(crate) fn encode_contents(uri: &str, content: ResourceContent) -> Option<Box
     let entry = Entry {
         uri,
         mime_type,
-        // Nothing is an empty text.
+        // A resource without content is an empty text.
         text: match (&text, &blob) {
             (None, None) => to_raw_value("").ok(),
             (_, Some(_)) => None,
