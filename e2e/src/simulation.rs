@@ -6,8 +6,7 @@
 //! when a tab freezes, reloads or is taken over, and when tokens expire. Time is virtual: a
 //! schedule of minutes runs in milliseconds.
 //!
-//! The [`InvariantChecker`](invariants::InvariantChecker) compares what happens with the
-//! guarantees:
+//! The module `invariants` compares what happens with the guarantees:
 //! - no call is executed twice, whatever is sent again;
 //! - each call ends exactly once for its caller;
 //! - a call that ended before its page started it is not executed later;

@@ -1,4 +1,4 @@
-//! HTTPS in front of a [`StaticSite`](crate::StaticSite), with a self-signed certificate.
+//! HTTPS in front of a [`StaticSite`], with a self-signed certificate.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;

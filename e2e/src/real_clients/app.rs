@@ -47,7 +47,7 @@ impl ClientsApp {
         self.browser.wait_for("app.cancelled > 0").await;
     }
 
-    /// Whether the page sees no client any more within [`LEAVE_TIMEOUT_MS`].
+    /// Whether the page sees no client any more within 3 seconds.
     pub async fn is_without_clients(&self) -> bool {
         let condition = "const end = performance.now() + args;
             while (app.mcpWeb.clients.length > 0 && performance.now() < end) {

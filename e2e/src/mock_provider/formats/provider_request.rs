@@ -1,6 +1,6 @@
 //! A request to the mock provider, and the error that rejects it.
 
-use axum::http::HeaderMap;
+use http::HeaderMap;
 use serde_json::Value;
 
 /// The only key that the mock provider accepts.
