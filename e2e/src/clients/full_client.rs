@@ -257,7 +257,7 @@ impl ClientHandler for FullClientHandler {
     }
 
     fn get_info(&self) -> ClientConfig {
-        let client = Implementation::new("handler", env!("CARGO_PKG_VERSION"));
+        let client = Implementation::new("full-client", env!("CARGO_PKG_VERSION"));
         let capabilities: ClientCapabilities =
             serde_json::from_value(json!({ "roots": {}, "sampling": {}, "elicitation": {} }))
                 .expect("the capabilities are valid");
