@@ -18,7 +18,7 @@ pub struct QueryToken(String);
 
 impl QueryToken {
     /// Generates a token. Two UUIDs of version 4 have 244 random bits (RFC 9562 section 5.4).
-    pub fn new() -> Self {
+    pub fn random() -> Self {
         let (one, other) = (Uuid::new_v4().simple(), Uuid::new_v4().simple());
         Self(format!("{TOKEN_PREFIX}{one}{other}"))
     }
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn tokens_are_unique_long_and_hidden_from_debug() {
-        let (one, other) = (QueryToken::new(), QueryToken::new());
+        let (one, other) = (QueryToken::random(), QueryToken::random());
         assert!(is_query_token(one.as_str()) && !is_query_token("0123456789abcdef"));
         assert_eq!(one.as_str().len(), TOKEN_PREFIX.len() + 64);
         assert_ne!(one.hash(), other.hash());

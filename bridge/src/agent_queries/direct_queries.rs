@@ -91,7 +91,7 @@ impl AgentQueries {
         let MapEntry::Vacant(vacant) = self.active.entry(id.clone()) else {
             return Err(id_taken_error());
         };
-        let token = QueryToken::new();
+        let token = QueryToken::random();
         self.tokens.insert(token.hash(), id.clone());
         vacant.insert(ActiveQuery {
             realm,

@@ -107,7 +107,7 @@ impl AgentQueries {
             });
             return;
         };
-        let token = with_token.then(QueryToken::new);
+        let token = with_token.then(QueryToken::random);
         let token_hash = token.as_ref().map(QueryToken::hash);
         if let Some(token_hash) = token_hash {
             self.tokens.insert(token_hash, id.clone());

@@ -61,9 +61,7 @@ async fn check_input_timeout(transport: Transport) {
     );
     let browser = open_app(&site, &bed).await;
     let client = FullClient::connect_undecided(&bed, transport, Era::Discover).await;
-    let call = client
-        .start_call("ask", json!({ "what": "elicit" }))
-        .await;
+    let call = client.start_call("ask", json!({ "what": "elicit" })).await;
 
     call.input_required().await;
 

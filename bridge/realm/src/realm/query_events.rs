@@ -69,7 +69,7 @@ impl Realm {
             query: Box::new(query),
             with_token: protocol == PageProtocol::V2
                 || !self.limits.queries.query_ids_are_credentials,
-            subject: subject,
+            subject,
         })])
     }
 

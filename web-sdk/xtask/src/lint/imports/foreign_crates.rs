@@ -36,8 +36,6 @@ pub(super) const RULES: &[Rule] = &[
             "e2e/src/adapter.rs",
             "e2e/src/adapter/http_frontend.rs",
             "e2e/src/auth_proxy.rs",
-            "e2e/src/mock_provider/exchange_log.rs",
-            "e2e/src/mock_provider/formats/provider_request.rs",
             "e2e/src/mock_provider/recording.rs",
             "e2e/src/mock_provider/server.rs",
             "e2e/src/site.rs",
