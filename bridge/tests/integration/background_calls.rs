@@ -20,8 +20,7 @@ fn impatient_client(results: Results) -> Config {
     };
     Config {
         profiles: test_client_profile(profile),
-        results,
-        ..test_config()
+        ..config_with_results(results)
     }
 }
 
@@ -73,8 +72,7 @@ async fn a_tool_timeout_applies_and_the_error_names_the_setting() {
     };
     let config = Config {
         call_timeout: Duration::from_millis(200),
-        results,
-        ..test_config()
+        ..config_with_results(results)
     };
     let bridge = start_bridge_with(config).await;
     let tools = [
@@ -118,11 +116,7 @@ async fn keepalive_progress_is_sent_and_progress_is_monotonic() {
         progress_every: Duration::from_millis(20),
         ..Results::default()
     };
-    let bridge = start_bridge_with(Config {
-        results,
-        ..test_config()
-    })
-    .await;
+    let bridge = start_bridge_with(config_with_results(results)).await;
     let (mut page, client) = connect_page_and_client(&bridge).await;
     let params = json!({ "name": "echo", "arguments": {}, "_meta": { "progressToken": "t" } });
     let events = client.request_stream(7, "tools/call", params);

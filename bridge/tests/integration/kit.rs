@@ -9,7 +9,7 @@ mod stateless;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use bridge::{App, ClientProfile, Config, Profile, Profiles, ServerHandle, StartError};
+use bridge::{App, ClientProfile, Config, Profile, Profiles, Results, ServerHandle, StartError};
 use serde_json::{Value, json};
 
 pub(crate) use mcp_client::{
@@ -44,6 +44,14 @@ pub(crate) fn test_config() -> Config {
     Config {
         bind: ([127, 0, 0, 1], 0).into(),
         ..Config::default()
+    }
+}
+
+/// The test configuration with these settings for results.
+pub(crate) fn config_with_results(results: Results) -> Config {
+    Config {
+        results,
+        ..test_config()
     }
 }
 

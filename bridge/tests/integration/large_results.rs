@@ -18,8 +18,7 @@ fn limited_client(results: Results) -> Config {
     };
     Config {
         profiles: test_client_profile(profile),
-        results,
-        ..test_config()
+        ..config_with_results(results)
     }
 }
 
@@ -214,11 +213,7 @@ async fn clients_without_a_profile_get_max_client_result_bytes() {
         max_client_result_bytes: LIMIT,
         ..Results::default()
     };
-    let bridge = start_bridge_with(Config {
-        results,
-        ..test_config()
-    })
-    .await;
+    let bridge = start_bridge_with(config_with_results(results)).await;
     let (mut page, client) = connect_page_and_client(&bridge).await;
     let result = limited_result(&client, &mut page, "echo", json!("x".repeat(30_000))).await;
     assert_eq!(result["_meta"]["mcp-web/cut"]["limit"], LIMIT);

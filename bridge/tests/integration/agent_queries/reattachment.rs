@@ -59,7 +59,7 @@ async fn a_reloaded_page_reattaches_receives_progress_again_and_serves_calls() {
     assert!(!call_task.is_finished() && !list_task.is_finished());
     page.register(&[echo_tool()]).await;
     page.echo_call().await;
-    let answer = with_deadline("answer", call_task).await.unwrap();
+    let answer = with_deadline("response", call_task).await.unwrap();
     assert_eq!(
         answer["result"]["structuredContent"],
         json!({ "a": 1 }),
@@ -92,7 +92,7 @@ async fn calls_waiting_for_a_reloading_page_fail_when_the_query_ends() {
     attach(&mut other).await;
     assert_eq!(recv_query_event(&mut other).await["code"], "QueryNotFound");
     drop(events);
-    let answer = with_deadline("answer", call_task).await.unwrap();
+    let answer = with_deadline("response", call_task).await.unwrap();
     let failed = answer["result"]["isError"] == true || answer["error"].is_object();
     assert!(failed, "{answer}");
     agent.recv_cancellation(UUID).await.respond(404);
