@@ -32,12 +32,12 @@ async fn while_serving<T>(page: &mut Page, request: impl Future<Output = T>) -> 
 /// The results of a call with this `_meta` in both protocol eras, on the fast path and through
 /// rmcp.
 async fn call_on_every_path(bridge: &ServerHandle, page: &mut Page, meta: &Value) -> Vec<Value> {
-    let plain = McpClient::connect(bridge, TOKEN).await;
+    let without_capabilities = McpClient::connect(bridge, TOKEN).await;
     // rmcp serves clients with capabilities.
     let with_capabilities =
         McpClient::connect_with_capabilities(bridge, TOKEN, json!({ "elicitation": {} })).await;
     let mut results = Vec::new();
-    for client in [&plain, &with_capabilities] {
+    for client in [&without_capabilities, &with_capabilities] {
         let call = client.request("tools/call", echo_with(meta.clone()));
         results.push(while_serving(page, call).await["result"].take());
     }

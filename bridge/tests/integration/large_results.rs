@@ -151,9 +151,9 @@ async fn the_duplicate_of_structured_content_is_dropped_first() {
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), structured_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let value = json!({ "text": "x".repeat(15_000) });
-    let plain = limited_result(&client, &mut page, "echo", value.clone()).await;
-    assert_eq!(result_text(&plain), value.to_string());
-    assert_eq!(plain.get("structuredContent"), None);
+    let unstructured = limited_result(&client, &mut page, "echo", value.clone()).await;
+    assert_eq!(result_text(&unstructured), value.to_string());
+    assert_eq!(unstructured.get("structuredContent"), None);
     let structured = limited_result(&client, &mut page, "structured", value.clone()).await;
     assert_eq!(structured["structuredContent"], value);
     assert!(result_text(&structured).contains("structuredContent"));
@@ -421,8 +421,8 @@ async fn events_for_httpx2_are_at_most_1_mib_and_bodies_are_unlimited() {
         "{}",
         result_text(&truncated["result"])
     );
-    let plain = McpClient::connect_with_user_agent(&bridge, HTTPX2, json!({})).await;
-    let complete = call_response_text(&plain, &mut page, "echo", json!(large)).await;
+    let without_capabilities = McpClient::connect_with_user_agent(&bridge, HTTPX2, json!({})).await;
+    let complete = call_response_text(&without_capabilities, &mut page, "echo", json!(large)).await;
     let complete: Value = serde_json::from_str(&complete).unwrap();
     assert!(result_text(&complete["result"]) == large);
     // A response that has started as an event stream ends with an event.
@@ -435,7 +435,7 @@ async fn events_for_httpx2_are_at_most_1_mib_and_bodies_are_unlimited() {
         page.send_json(progress).await;
         page.respond(&call, json!(large)).await;
     };
-    let (response, ()) = tokio::join!(plain.post(&call), handler);
+    let (response, ()) = tokio::join!(without_capabilities.post(&call), handler);
     let text = with_deadline("body", response.text()).await.unwrap();
     let longest = text.lines().map(str::len).max().unwrap();
     assert!((900_000..=1024 * 1024).contains(&longest), "{longest}");
