@@ -32,12 +32,12 @@ pub use listing_cache::ListingCache;
 use name_span::NameSpan;
 use parsed::ParsedTool;
 
-/// One definition. Equal definitions are one allocation, see [`Definitions`].
+/// One definition. Equal definitions are one allocation, see [`DefinitionRegistry`].
 ///
 /// Most tools of most pages are never asked for. So only the text is kept: what clients see, and
 /// what calls are checked against, takes many times the memory, and is read when it is wanted.
 ///
-/// [`Definitions`]: crate::definition::Definitions
+/// [`DefinitionRegistry`]: crate::definition::DefinitionRegistry
 #[derive(Debug)]
 pub struct Tool {
     /// The definition as registered.
