@@ -109,8 +109,8 @@ impl Profiles {
     /// let small = Profile { max_result_bytes: Some(50_000), ..Profile::default() };
     /// let name = "my-client/*".to_owned();
     /// let profiles = Profiles::new(vec![ClientProfile { name, profile: small }]);
-    /// assert_eq!(profiles.of("my-client/2.1"), small);
-    /// assert_eq!(profiles.of("another"), Profile::default());
+    /// assert_eq!(profiles.for_client("my-client/2.1"), small);
+    /// assert_eq!(profiles.for_client("another"), Profile::default());
     /// ```
     pub fn new(configured: Vec<ClientProfile>) -> Self {
         Self { configured }

@@ -44,6 +44,33 @@ fn a_query_waits_for_a_closed_page_except_with_v1() {
 }
 
 #[test]
+fn a_v1_page_that_repeats_a_running_query_is_sent_nothing() {
+    let mut scene = Harness::new();
+    let v1 = PageHello {
+        protocol: PageProtocol::V1,
+        ..page_hello(TAB)
+    };
+    let connected = scene
+        .realm
+        .page_connected(FIRST_CONNECTION, v1, scene.now)
+        .unwrap();
+    scene
+        .apply(connected.1)
+        .ask_agent(query_message(QUERY))
+        .accept();
+    let before = scene.effect_log();
+    assert_eq!(before.last().map(String::as_str), Some("accepted"));
+    let repeated = scene.ask_agent(query_message(QUERY)).effect_log();
+    assert!(repeated.is_empty(), "{repeated:?}");
+    scene.complete().unwrap();
+    let end = scene.effect_log();
+    assert!(
+        end.iter().any(|effect| effect.starts_with("complete")),
+        "{end:?}"
+    );
+}
+
+#[test]
 fn a_reconnected_page_is_sent_missed_query_messages() {
     let mut scene = Harness::with_accepted_query();
     scene.disconnect(FIRST_CONNECTION, Disconnect::ConnectionLost);

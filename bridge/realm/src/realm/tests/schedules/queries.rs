@@ -172,7 +172,11 @@ impl ScheduleRun {
                 // What is called in these schedules.
                 asked.response_tool = (query % 2 == 1).then(|| query_tool("t0"));
                 let session = Self::session(tab);
-                if self.realm.can_attach_query(&session, &asked.uuid) {
+                let page = self.realm.session_on(&session, connection);
+                // The realm ignores a v1 page that repeats a running query.
+                let attaches = page.is_some_and(|page| page.protocol() == PageProtocol::V2)
+                    && self.realm.can_attach_query(&session, &asked.uuid);
+                if attaches {
                     self.queries.reset_delivery(&asked.uuid);
                 }
                 self.realm
