@@ -12,12 +12,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::protocol::frame::{Frame as WireFrame, FrameHeader};
 use tokio_tungstenite::tungstenite::protocol::{
     CloseFrame, Message, Role, WebSocketConfig, WebSocketContext,
 };
-use tokio_tungstenite::tungstenite::{Error, Utf8Bytes};
+
+pub(crate) use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 pub(crate) use handshake::{UpgradedIo, WebSocketUpgrade};
 

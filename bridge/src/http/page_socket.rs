@@ -2,6 +2,7 @@
 //!
 //! `run` has one exit: whatever ends the socket, the realm learns of it once.
 
+mod codec;
 mod compat;
 mod connection_end;
 mod connection_loop;
@@ -91,7 +92,7 @@ async fn run(connection: impl Future<Output = Option<UpgradedIo>>, context: Box<
     loop {
         let end = connection.serve().await;
         match Box::pin(on_connection_end(&mut connection, end, context.as_deref())).await {
-            Some((page, outbox)) => (connection.page, connection.outbox) = (page, outbox),
+            Some((page, outbox)) => connection.replace_session(page, outbox),
             None => return,
         }
     }

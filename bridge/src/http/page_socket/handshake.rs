@@ -12,6 +12,7 @@ use bridge_realm::realm::{PageHello, PageProtocol};
 use bridge_service::OriginCheck;
 use tokio::time::timeout;
 
+use super::codec::invalid_json;
 use super::compat;
 use super::context::HandshakeContext;
 use super::page_session::PageSession;
@@ -213,10 +214,8 @@ async fn recv_authenticate(
     };
     match PageToBridge::decode(&text) {
         Ok(PageToBridge::Authenticate(hello)) if !(is_v1 && hello.protocol.is_some()) => Ok(hello),
-        // Who says nothing of a protocol hears what both understand.
-        Err(DecodeError::NotAMessage(_)) => {
-            Err(HandshakeError::Rejected(compat::invalid_frame(), None))
-        }
+        // The page has not named its protocol: pages of both understand this reason.
+        Err(DecodeError::NotAMessage(_)) => Err(HandshakeError::Rejected(invalid_json(), None)),
         _ => Err(violation("the first message must be `authenticate`")),
     }
 }

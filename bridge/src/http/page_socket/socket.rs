@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge_protocol::{CloseCode, DecodeError, limits};
+use bridge_protocol::{CloseCode, limits};
 use bridge_realm::page_messages::CloseFrame;
 use tokio::time::timeout;
 
@@ -39,15 +39,4 @@ pub(super) fn frame_too_big() -> CloseFrame {
         CloseCode::MessageTooBig,
         format!("a frame may have {} bytes", limits::MAX_FRAME_BYTES),
     )
-}
-
-pub(super) fn invalid_message(code: CloseCode, error: &DecodeError) -> CloseFrame {
-    CloseFrame::new(code, error_excerpt(error))
-}
-
-/// A control frame has at most 125 bytes of payload, two of which are the close code (RFC 6455
-/// section 5.5).
-fn error_excerpt(error: &DecodeError) -> String {
-    let text = error.to_string();
-    text.chars().filter(char::is_ascii).take(120).collect()
 }

@@ -151,7 +151,7 @@ pub(super) const RULES: &[Rule] = &[
         importers: &[
             "bridge/json/src/raw_json.rs",
             "bridge/realm/src/page_messages/long_response.rs",
-            "bridge/src/http/page_socket/connection_loop.rs",
+            "bridge/src/http/page_socket/codec",
             "bridge/src/websocket",
             "e2e/src/load/floor.rs",
             "e2e/src/load/floor/page.rs",
