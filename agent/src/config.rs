@@ -1,9 +1,7 @@
 //! The settings of an agent, from flags, the environment, a file, and defaults.
 
 mod bridge_url;
-mod file;
 mod limits;
-mod print;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -13,9 +11,7 @@ use bridge_service::{LOOPBACK, Secret};
 use clap::Args;
 
 pub use bridge_url::BridgeUrl;
-pub(crate) use file::{LoadError, load};
 pub use limits::Limits;
-pub(crate) use print::to_toml;
 
 use crate::model::ModelSettings;
 

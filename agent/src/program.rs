@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bridge_service::settings::{LoadError, LoadedSettings};
 use bridge_service::{shutdown_signal, stdin_closed};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use futures_util::future::OptionFuture;
@@ -14,7 +15,7 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::config::{self, Config, LoadError};
+use crate::config::Config;
 use crate::service::{ServerHandle, StartError, bind};
 
 /// The exit code when a setting is invalid, or the agent cannot start.
@@ -114,18 +115,18 @@ async fn start(settings: Config) -> Result<ServerHandle, StartError> {
 }
 
 fn parse_arguments() -> Arguments {
-    let command = Arguments::command();
-    let matches = match config::load(&command, std::env::args_os()) {
-        Ok(matches) => matches,
+    let loaded = match LoadedSettings::<()>::load(Arguments::command(), std::env::args_os()) {
+        Ok(loaded) => loaded,
         Err(LoadError::Arguments(error)) => error.exit(),
         Err(LoadError::File(error)) => {
             eprintln!("error: {error}");
             std::process::exit(EXIT_INVALID_SETTINGS.into());
         }
     };
-    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let arguments =
+        Arguments::from_arg_matches(&loaded.matches).unwrap_or_else(|error| error.exit());
     if arguments.print_config {
-        let text = config::to_toml(&command, &matches);
+        let text = loaded.to_toml();
         // A reader that closes the pipe early is not an error.
         let _ = std::io::stdout().write_all(text.as_bytes());
         std::process::exit(0);

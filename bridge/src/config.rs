@@ -4,18 +4,13 @@
 mod agent;
 mod clients;
 mod compat;
-mod error;
-mod file;
 mod identity;
-mod load;
 mod parsers;
 mod print;
 mod profiles;
 mod results;
-mod settings;
 mod tabs;
 mod text_limit;
-mod toml_values;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -29,11 +24,11 @@ use bridge_service::host_origin::is_loopback_entry;
 
 pub use agent::{Agent, AgentUrl};
 use bridge_service::Secret;
+pub(crate) use clients::ClientTables;
 pub use compat::Compat;
 pub use identity::Identity;
-pub(crate) use load::{LoadError, LoadedSettings};
 use parsers::{parse_icon, parse_result_bytes};
-pub(crate) use print::may_have_credentials;
+pub(crate) use print::{profiles, to_toml};
 pub use profiles::{ClientProfile, Profile, Profiles};
 pub use results::Results;
 pub use tabs::Tabs;

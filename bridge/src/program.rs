@@ -7,6 +7,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bridge_service::settings::{LoadError, LoadedSettings};
 use clap::{Args, Parser};
 use tracing::{Level, Metadata};
 use tracing_subscriber::EnvFilter;
@@ -15,7 +16,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::agent_queries::fill_in_credential;
-use crate::config::{Config, LoadError, LoadedSettings};
+use crate::config::{ClientTables, Config, profiles, to_toml};
 use crate::http::App;
 use crate::server::{CheckedConfig, ServerHandle, serve};
 
@@ -85,7 +86,7 @@ impl ProgramSettings {
 /// # }
 /// ```
 pub fn parse_arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramSettings) -> A {
-    let loaded = match LoadedSettings::load(A::command(), std::env::args_os()) {
+    let loaded = match LoadedSettings::<ClientTables>::load(A::command(), std::env::args_os()) {
         Ok(loaded) => loaded,
         Err(LoadError::Arguments(error)) => error.exit(),
         Err(LoadError::File(error)) => {
@@ -98,9 +99,9 @@ pub fn parse_arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramS
         Err(error) => error.exit(),
     };
     let settings = settings(&mut arguments);
-    settings.bridge.profiles = loaded.profiles();
+    settings.bridge.profiles = profiles(&loaded);
     if settings.print_config {
-        write_stdout(&loaded.to_toml());
+        write_stdout(&to_toml(&loaded));
         std::process::exit(0);
     }
     arguments

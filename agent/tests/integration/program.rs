@@ -206,7 +206,9 @@ async fn a_configuration_file_is_used_where_no_flag_or_variable_is_set() {
     for (text, parts) in [
         ("\nmax_querys = 3", [":2: ", "nearest one is `max_queries`"]),
         ("max_queries = 0", [":1: `max_queries`", "from 1 up"]),
-        ("bind = 5", [":1: `bind`", "ADDR:PORT"]),
+        ("bind = 5", [":1: `bind`", "a text in quotes"]),
+        ("bind = \"5\"", [":1: `bind`", "ADDR:PORT"]),
+        ("token_file = 5", [":1: `token_file`", "a text in quotes"]),
         (
             "thinking = \"much\"",
             ["`thinking`", "off, low, medium, high"],
@@ -218,7 +220,10 @@ async fn a_configuration_file_is_used_where_no_flag_or_variable_is_set() {
         ),
         ("token = \"hush hush\"", ["`token`", "visible ASCII"]),
         ("token = \"hush", [":1: this is not TOML", ""]),
-        ("[agent]\nbind = \"a\"", ["`agent` is not a setting", ""]),
+        (
+            "[agent]\nbind = \"a\"",
+            ["`agent` is not a setting", "no tables"],
+        ),
     ] {
         write(text);
         let error = startup_error(&mut with_file()).await;
@@ -280,9 +285,9 @@ async fn the_printed_configuration_is_a_file_with_the_same_settings() {
         );
     let first = print_config(&mut first).await;
     for line in [
-        "max_rounds = 3 # from its flag",
-        "allowed_origins = [\"loopback\", \"https://a.example\"] # from its variable",
-        "# token is set and not shown # from its variable",
+        "max_rounds = 3 # from --max-rounds",
+        "allowed_origins = [\"loopback\", \"https://a.example\"] # from MCP_WEB_AGENT_ALLOWED_ORIGINS",
+        "# token is set and not shown, from MCP_WEB_AGENT_TOKEN",
         "# model is not set",
         "query_timeout = \"10m\"",
     ] {

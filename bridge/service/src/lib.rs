@@ -3,8 +3,9 @@
 //! - [`host_origin`] decides which `Host` and `Origin` headers are accepted, [`body`] reads a request
 //!   body up to a limit, [`connections`] is the accept loop.
 //! - [`http_client`] builds the client for requests that a service makes itself.
-//! - [`values`] parses the values of settings, [`shared_credential`] keeps the secret that a bridge and
-//!   an agent of one user share.
+//! - [`settings`] loads the settings of a program from flags, the environment and a file, and prints
+//!   them; [`values`] parses their values. [`shared_credential`] stores the secret that a bridge and an
+//!   agent of one user share.
 //! - [`cpu_pool`] runs work that would hold up the sockets, [`shutdown_signal`](mod@shutdown_signal)
 //!   waits until the process is asked to stop.
 //!
@@ -15,6 +16,7 @@ pub mod connections;
 pub mod cpu_pool;
 pub mod host_origin;
 pub mod http_client;
+pub mod settings;
 pub mod shared_credential;
 pub mod shutdown_signal;
 pub mod values;

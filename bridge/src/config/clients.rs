@@ -1,14 +1,14 @@
 //! The client profiles of a configuration file: a table `[[clients]]` for each.
 
+use bridge_service::settings::{
+    FileTables, LocatedError, SettingKind, flag_text, unknown_key_message,
+};
+use bridge_service::values::{parse_count, parse_duration};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::LocatedError;
 use super::profiles::{ClientProfile, Profile};
 use super::text_limit::MIN_TEXT_CHARS;
-use crate::config::settings::SettingKind;
-use crate::config::toml_values::{flag_text, unknown_key_message};
-use bridge_service::values::{parse_count, parse_duration};
 
 const PROFILE_KEYS: [&str; 5] = [
     "name",
@@ -18,10 +18,19 @@ const PROFILE_KEYS: [&str; 5] = [
     "patience",
 ];
 
-/// Parses the value of `clients`.
-pub(super) fn parse_profiles(
-    value: &Spanned<DeValue<'_>>,
-) -> Result<Vec<ClientProfile>, LocatedError> {
+/// The client profiles of a file.
+#[derive(Debug, Default)]
+pub(crate) struct ClientTables(pub(super) Vec<ClientProfile>);
+
+impl FileTables for ClientTables {
+    const KEY: Option<&'static str> = Some("clients");
+
+    fn parse(value: &Spanned<DeValue<'_>>) -> Result<Self, LocatedError> {
+        parse_profiles(value).map(Self)
+    }
+}
+
+fn parse_profiles(value: &Spanned<DeValue<'_>>) -> Result<Vec<ClientProfile>, LocatedError> {
     let no_tables = |value: &Spanned<DeValue<'_>>| {
         error_at(
             value,
@@ -84,7 +93,12 @@ fn parse_profile(
                 )?);
             }
             other => {
-                let problem = unknown_key_message(other, PROFILE_KEYS.into_iter(), value.get_ref());
+                let problem = unknown_key_message(
+                    other,
+                    PROFILE_KEYS.into_iter(),
+                    value.get_ref(),
+                    ClientTables::KEY,
+                );
                 return Err(LocatedError {
                     offset: key.span().start,
                     problem: format!("in [[clients]]: {problem}"),
@@ -135,4 +149,187 @@ fn parse_text_chars(text: &str) -> Result<usize, String> {
 fn parse_image_edge(text: &str) -> Result<u32, String> {
     let pixels = parse_count(text)?;
     u32::try_from(pixels).map_err(|_| format!("allowed are 1 to {}", u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use bridge_service::settings::{ConfigFile, FileError, SettingValue};
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::config::Config;
+
+    fn parse(text: &str) -> Result<ConfigFile<ClientTables>, FileError> {
+        ConfigFile::parse(Path::new("bridge.toml"), text, &Config::command())
+    }
+
+    #[test]
+    fn values_may_be_strings_or_toml_types() {
+        let file = parse(
+            "bind = \"127.0.0.1:0\"\nallow_token_in_url = false\nmax_calls = 1_000\n\
+             max_sessions = 0x10\nmax_clients = \"7\"\ncall_timeout = \"3m\"\n\
+             allowed_hosts = \"a,b\"\njwt_audience = [\"c,d\", \"e\"]\nallowed_origins = []",
+        )
+        .unwrap();
+        let text = |name| match file.get(name) {
+            Some(SettingValue::Text(text)) => text.as_str(),
+            other => panic!("{name}: {other:?}"),
+        };
+        assert_eq!(text("bind"), "127.0.0.1:0");
+        assert_eq!(text("allow_token_in_url"), "false");
+        assert_eq!(text("max_calls"), "1000");
+        assert_eq!(text("max_sessions"), "16");
+        assert_eq!(text("max_clients"), "7");
+        assert_eq!(text("call_timeout"), "3m");
+        assert_eq!(text("allowed_hosts"), "a,b");
+        let entries = |name| file.get(name).unwrap().entries().to_vec();
+        assert_eq!(entries("jwt_audience"), ["c,d", "e"]);
+        assert!(entries("allowed_origins").is_empty());
+        assert_eq!(file.get("name"), None);
+    }
+
+    #[test]
+    fn client_profiles_are_parsed_from_tables() {
+        let file = parse(
+            "[[clients]]\nname = \"a*\"\nmax_result_bytes = 5\npatience = \"50s\"\n\
+             [[clients]]\nname = \"b\"\nmax_image_edge = 6",
+        )
+        .unwrap();
+        let [first, second] = file.tables().0.as_slice() else {
+            panic!("{:?}", file.tables());
+        };
+        assert_eq!((first.name.as_str(), second.name.as_str()), ("a*", "b"));
+        assert_eq!(first.profile.max_result_bytes, Some(5));
+        assert_eq!(first.profile.max_image_edge, None);
+        let patience = std::time::Duration::from_secs(50);
+        assert_eq!(first.profile.patience, Some(patience));
+        assert_eq!(second.profile.max_image_edge, Some(6));
+    }
+
+    /// Invalid files, with the line of the error and two parts of its message.
+    const INVALID_FILES: &[(&str, usize, [&str; 2])] = &[
+        ("\nmax_sesions = 3", 2, ["`max_sesions`", "`max_sessions`"]),
+        ("max-sessions = 3", 1, ["`max-sessions`", "`max_sessions`"]),
+        ("[[client]]\nname = \"a\"", 1, ["`client`", "`clients`"]),
+        ("a = 1", 1, ["`a` is not a setting", "nearest"]),
+        (
+            "[tabs]\nmax_sessions = 1",
+            1,
+            ["`tabs`", "above all tables"],
+        ),
+        (
+            "max_sessions = 0",
+            1,
+            ["`max_sessions` cannot be 0", "from 1 up"],
+        ),
+        (
+            "max_sessions = -1",
+            1,
+            ["`max_sessions` cannot be -1", "from 1 up"],
+        ),
+        (
+            "max_sessions = 2.5",
+            1,
+            ["`max_sessions`", "type float: allowed are whole"],
+        ),
+        (
+            "max_sessions = true",
+            1,
+            ["`max_sessions`", "type boolean: allowed are whole"],
+        ),
+        (
+            "call_timeout = 5",
+            1,
+            ["`call_timeout`", "type integer: allowed are times"],
+        ),
+        (
+            "call_timeout = \"soon\"",
+            1,
+            ["`call_timeout` cannot be \"soon\"", "250ms"],
+        ),
+        ("name = 5", 1, ["`name`", "type integer: allowed is a text"]),
+        (
+            "allow_token_in_url = \"yes\"",
+            1,
+            ["`allow_token_in_url`", "true and false"],
+        ),
+        (
+            "bind = \"localhost\"",
+            1,
+            ["`bind`", "allowed is ADDR:PORT"],
+        ),
+        (
+            "jwt_audience = [\n\"a\",\n1]",
+            3,
+            ["`jwt_audience`", "list of texts"],
+        ),
+        (
+            "ambiguous_calls = \"any\"",
+            1,
+            ["`ambiguous_calls`", "ask, focused, last_active"],
+        ),
+        (
+            "max_result_bytes = 9999999999",
+            1,
+            ["`max_result_bytes`", "allowed are 1 to"],
+        ),
+        (
+            "name = \"a\"\nname = \"b\"",
+            2,
+            ["not TOML", "duplicate key"],
+        ),
+        ("clients = 1", 1, ["`clients`", "[[clients]]"]),
+        ("[clients]\nname = \"a\"", 1, ["`clients`", "[[clients]]"]),
+        (
+            "[[clients]]\npatience = \"5s\"",
+            1,
+            ["client has no `name`", "add"],
+        ),
+        ("[[clients]]\nname = \"\"", 2, ["`name`", "clientInfo"]),
+        (
+            "[[clients]]\nname = \"a\"\npatience = 5",
+            3,
+            ["`patience`", "times in quotes"],
+        ),
+        (
+            "[[clients]]\nmax_image_edge = 0",
+            2,
+            ["`max_image_edge` cannot be", "from 1 up"],
+        ),
+        (
+            "[[clients]]\nmax_image_edges = 1",
+            2,
+            ["`max_image_edges`", "`max_image_edge`"],
+        ),
+    ];
+
+    #[test]
+    fn an_error_names_the_file_the_line_the_key_and_what_is_allowed() {
+        for (text, line, parts) in INVALID_FILES {
+            let error = parse(text).unwrap_err().to_string();
+            let prefix = format!("bridge.toml:{line}: ");
+            assert!(error.starts_with(&prefix), "{text:?}: {error}");
+            for part in parts {
+                assert!(error.contains(part), "{text:?}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn errors_do_not_contain_secrets() {
+        let texts = [
+            "state_key = \"hush-hush\"",
+            "jwt_secret = \"hush-hush\"",
+            "state_key = \"hush-hush",
+            "state_key = hush-hush",
+            "tokens = [\"hush-hush\", 5]",
+            "tokens = { a = \"hush-hush\" }",
+        ];
+        for text in texts {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(!error.contains("hush"), "{text:?}: {error}");
+        }
+    }
 }

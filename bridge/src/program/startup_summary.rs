@@ -1,6 +1,8 @@
 //! A summary of a configuration in a few lines.
 
-use crate::config::{Config, Identity, may_have_credentials};
+use bridge_service::settings::may_have_credentials;
+
+use crate::config::{Config, Identity};
 
 /// Where the bridge would listen, and who could connect.
 pub(super) fn describe(config: &Config) -> String {

@@ -1,11 +1,11 @@
-//! What is wrong with a configuration file.
+//! The errors of a configuration file.
 
 use std::fmt;
 use std::path::PathBuf;
 
 /// An error in a configuration file, with the file and the line. It never contains a secret.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct FileError {
+pub struct FileError {
     pub(super) path: PathBuf,
     pub(super) line: Option<usize>,
     pub(super) problem: String,
@@ -22,7 +22,10 @@ impl fmt::Display for FileError {
 }
 
 /// An error in the text of a configuration file, at a byte offset.
-pub(super) struct LocatedError {
-    pub(super) offset: usize,
-    pub(super) problem: String,
+#[derive(Debug)]
+pub struct LocatedError {
+    /// The offset in the text of the file, in bytes.
+    pub offset: usize,
+    /// What is wrong, and what is allowed instead.
+    pub problem: String,
 }

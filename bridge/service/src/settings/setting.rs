@@ -1,5 +1,4 @@
-//! The keys of a configuration file: what flags can set, under the same names and with the same
-//! parsers.
+//! A setting as the command line describes it: its name, its kind and its parser.
 
 use std::any::TypeId;
 use std::error::Error;
@@ -8,7 +7,7 @@ use std::time::Duration;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 
-/// What says how to read the settings, and is none.
+/// The arguments that are not settings.
 const NON_SETTING_FLAGS: [&str; 5] = ["config", "print_config", "check_config", "help", "version"];
 
 /// A setting, as the command line knows it.
@@ -17,11 +16,16 @@ pub(super) struct Setting<'a>(&'a Arg);
 
 /// How a setting is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SettingKind {
+pub enum SettingKind {
+    /// True or false.
     Switch,
+    /// A whole number.
     Number,
+    /// A duration in quotes.
     Time,
+    /// A text in quotes.
     Text,
+    /// A list of texts.
     List,
 }
 
@@ -37,9 +41,9 @@ impl SettingKind {
     }
 }
 
-/// What a file has for a key.
+/// The value of a setting in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum SettingValue {
+pub enum SettingValue {
     /// The text as for the flag; the entries of a list are separated by commas.
     Text(String),
     /// The entries of a list, which may contain commas.
@@ -47,7 +51,8 @@ pub(super) enum SettingValue {
 }
 
 impl SettingValue {
-    pub(super) fn entries(&self) -> &[String] {
+    /// The values that the flag is given.
+    pub fn entries(&self) -> &[String] {
         match self {
             SettingValue::Text(text) => std::slice::from_ref(text),
             SettingValue::List(entries) => entries,
@@ -91,7 +96,10 @@ impl<'a> Setting<'a> {
             SettingKind::List
         } else if value == TypeId::of::<bool>() {
             SettingKind::Switch
-        } else if value == TypeId::of::<usize>() {
+        } else if value == TypeId::of::<usize>()
+            || value == TypeId::of::<u32>()
+            || value == TypeId::of::<u64>()
+        {
             SettingKind::Number
         } else if value == TypeId::of::<Duration>() {
             SettingKind::Time
@@ -107,13 +115,22 @@ impl<'a> Setting<'a> {
         }
         let command = Command::new("file")
             .no_binary_name(true)
-            .arg(arg_for_value(self.0.clone(), given).env(None::<&'static str>));
+            .arg(arg_for_value(self.standalone_arg(), given));
         let flag = self.flag();
         let arguments = given.entries().iter().map(|text| format!("{flag}={text}"));
         match command.try_get_matches_from(arguments) {
             Ok(_) => Ok(()),
             Err(error) => Err(self.allowed_from_error(&error)),
         }
+    }
+
+    /// Returns the flag without what refers to other flags or to the environment.
+    fn standalone_arg(self) -> Arg {
+        Arg::new(self.0.get_id().clone())
+            .long(self.0.get_long().unwrap_or_default().to_owned())
+            .action(self.0.get_action().clone())
+            .value_parser(self.0.get_value_parser().clone())
+            .value_delimiter(self.0.get_value_delimiter())
     }
 
     /// The allowed values according to the error for an invalid value, without that value.

@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::error::LocatedError;
-use crate::config::settings::{Setting, SettingKind, SettingValue};
+use super::setting::{Setting, SettingKind, SettingValue};
 
 /// The value for the flag, if it has the right type.
 pub(super) fn setting_value(
@@ -21,8 +21,12 @@ pub(super) fn setting_value(
     }
 }
 
-/// A value as text for its flag. Numbers may be in quotes, like all values of flags.
-pub(super) fn flag_text(
+/// Returns a TOML value as the text for its flag. Numbers may be in quotes, like all values of flags.
+///
+/// # Errors
+///
+/// When the value has another type than this kind of setting.
+pub fn flag_text(
     name: &str,
     kind: SettingKind,
     value: &Spanned<DeValue<'_>>,
@@ -67,23 +71,27 @@ pub(super) fn invalid_value_message(
     }
 }
 
-/// The message for an unknown key, with the nearest known one.
-pub(super) fn unknown_key_message<'a>(
+/// Returns the message for an unknown key, with the most similar known one. `tables` is the key of
+/// the tables that the file may have.
+pub fn unknown_key_message<'a>(
     name: &str,
     known: impl Iterator<Item = &'a str>,
     value: &DeValue<'_>,
+    tables: Option<&str>,
 ) -> String {
     if value.is_table() {
-        return format!(
-            "`{name}` is not a setting: settings stand above all tables, and tables are [[clients]]"
-        );
+        let tables = match tables {
+            Some(key) => format!("settings stand above all tables, and tables are [[{key}]]"),
+            None => "settings stand above all tables, and this file has no tables".to_owned(),
+        };
+        return format!("`{name}` is not a setting: {tables}");
     }
     let as_key = name
         .trim_start_matches('-')
         .replace('-', "_")
         .to_lowercase();
-    let likeness = |key: &str| strsim::jaro_winkler(&as_key, key);
-    let nearest = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let similarity = |key: &str| strsim::jaro_winkler(&as_key, key);
+    let nearest = known.max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
     let nearest = nearest.unwrap_or_default();
     format!("`{name}` is not a setting: the nearest one is `{nearest}`")
 }

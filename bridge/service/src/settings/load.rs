@@ -8,24 +8,24 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
 use super::error::FileError;
-use super::file::ConfigFile;
-use super::profiles::Profiles;
-use super::settings;
-use crate::config::settings::Setting;
+use super::file::{ConfigFile, FileTables};
+use super::setting::{Setting, arg_for_value, redact_secret, settings};
 
 /// The settings of a program, and the source of each.
 #[derive(Debug)]
-pub(crate) struct LoadedSettings {
+pub struct LoadedSettings<T = ()> {
     pub(super) command: Command,
-    pub(crate) matches: ArgMatches,
-    pub(super) file: Option<ConfigFile>,
+    /// The values of all arguments. Those of the file are among them as defaults.
+    pub matches: ArgMatches,
+    pub(super) file: Option<ConfigFile<T>>,
 }
 
 /// Why the settings cannot be loaded.
 #[derive(Debug)]
-pub(crate) enum LoadError {
+pub enum LoadError {
     /// A flag or variable is invalid, or help was requested.
     Arguments(clap::Error),
+    /// The file is invalid.
     File(FileError),
 }
 
@@ -38,9 +38,14 @@ pub(super) enum SettingSource {
     Default,
 }
 
-impl LoadedSettings {
+impl<T: FileTables> LoadedSettings<T> {
     /// Loads the arguments, the environment, and the file that one of them names.
-    pub(crate) fn load(
+    ///
+    /// # Errors
+    ///
+    /// When a value is invalid, when the file is, or when help was requested. No error contains a
+    /// secret.
+    pub fn load(
         command: Command,
         arguments: impl IntoIterator<Item = OsString>,
     ) -> Result<Self, LoadError> {
@@ -68,10 +73,9 @@ impl LoadedSettings {
         })
     }
 
-    /// The limits of each AI client.
-    pub(crate) fn profiles(&self) -> Profiles {
-        let file = self.file.as_ref();
-        Profiles::new(file.map_or_else(Vec::new, |file| file.clients.clone()))
+    /// Returns the tables of the file, if there is one.
+    pub fn tables(&self) -> Option<&T> {
+        self.file.as_ref().map(ConfigFile::tables)
     }
 
     pub(super) fn source(&self, key: Setting<'_>) -> SettingSource {
@@ -89,15 +93,19 @@ impl LoadedSettings {
 fn parse_arguments(command: &Command, arguments: &[OsString]) -> Result<ArgMatches, LoadError> {
     let parsed = command.clone().try_get_matches_from(arguments);
     parsed.map_err(|mut error| {
-        settings::redact_secret(&mut error, command);
+        redact_secret(&mut error, command);
         LoadError::Arguments(error)
     })
 }
 
 /// The command with the values of the file as defaults, except for settings that have a flag or variable.
 /// As defaults, the values go through the parsers of their flags.
-fn with_file_defaults(file: &ConfigFile, mut command: Command, matches: &ArgMatches) -> Command {
-    let names: Vec<String> = settings::settings(&command)
+fn with_file_defaults<T: FileTables>(
+    file: &ConfigFile<T>,
+    mut command: Command,
+    matches: &ArgMatches,
+) -> Command {
+    let names: Vec<String> = settings(&command)
         .map(|key| key.name().to_owned())
         .collect();
     for name in names {
@@ -110,7 +118,7 @@ fn with_file_defaults(file: &ConfigFile, mut command: Command, matches: &ArgMatc
         }
         if let Some(value) = file.get(&name) {
             command = command.mut_arg(&name, |arg| {
-                settings::arg_for_value(arg, value).default_values(value.entries().to_vec())
+                arg_for_value(arg, value).default_values(value.entries().to_vec())
             });
         }
     }

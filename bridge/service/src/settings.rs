@@ -1,0 +1,22 @@
+//! The settings of a program: each is a flag, an environment variable and a key of a TOML file.
+//!
+//! The flags of the program are the only description of its settings: a key of the file has the name
+//! of its flag, with `_` in place of `-`, and goes through the parser of the flag. A flag takes
+//! precedence over its variable, that over the file, and that over the default.
+//!
+//! The program has an argument `config` for the path of the file. Arguments named `print_config` and
+//! `check_config` are not settings.
+
+mod error;
+mod file;
+mod load;
+mod print;
+mod setting;
+mod toml_values;
+
+pub use error::{FileError, LocatedError};
+pub use file::{ConfigFile, FileTables};
+pub use load::{LoadError, LoadedSettings};
+pub use print::may_have_credentials;
+pub use setting::{SettingKind, SettingValue};
+pub use toml_values::{flag_text, unknown_key_message};
