@@ -1,10 +1,11 @@
-//! The queries of pages as seen by agents: which agent gets them, with which tokens, and which realm has
-//! a query id.
+//! Sends the queries of pages to agents: which agent receives a query, which token it gets, and
+//! which realm a query id belongs to.
 //!
-//! A realm requests an [`AgentEffect`](bridge_realm::realm::AgentEffect). [`registry`] performs it in a
-//! task for each query ([`query_task`]), which reports the outcome to the realm. [`agent_client`] is the
-//! HTTP client; no other module uses reqwest. [`agent_process`] runs the bridge's own agent, and
-//! [`direct_queries`] are queries that a frontend sends to its agent itself.
+//! A realm requests an [`AgentEffect`](bridge_realm::realm::AgentEffect). [`registry`] performs it
+//! in a task for each query ([`query_task`]), which reports the outcome to the realm.
+//! [`agent_client`] is the HTTP client; no other module uses reqwest. [`agent_process`] runs the
+//! bridge's own agent. [`direct_queries`] opens the queries that a frontend sends to its agent
+//! directly.
 
 mod agent_client;
 mod agent_event;

@@ -45,7 +45,7 @@ pub(crate) use client_notifications::{NotificationQueue, PendingNotifications};
 pub(crate) use outbox::{OutboxReceiver, SocketCommand};
 pub(crate) use session_id_leases::{SessionIdLease, SessionIdLeases};
 
-/// The realms of the bridge, and what they share.
+/// The realms of the bridge, and the state that they share.
 #[derive(Debug)]
 pub(crate) struct Hub {
     pub(crate) config: Config,
@@ -56,12 +56,12 @@ pub(crate) struct Hub {
     /// The entries are boxed because the tables have spare capacity and move their entries as they
     /// grow.
     realms: DashMap<RealmId, Box<RealmEntry>, FastHash>,
-    /// Shared by all realms.
+    /// The limits of each realm, shared by all of them.
     realm_limits: Arc<RealmLimits>,
     realm_slots: RealmSlots,
-    /// Sockets of pages that have not authenticated yet.
+    /// Limits the sockets of pages that have not authenticated yet.
     pub(crate) pending_pages: Arc<Semaphore>,
-    /// The session ids of pages of mcp-web 0.1.
+    /// The session ids that pages of mcp-web 0.1 use.
     pub(crate) session_id_leases: Arc<SessionIdLeases>,
     timer: Timer,
     agent: Arc<dyn AgentPort>,
@@ -77,7 +77,7 @@ struct RealmEntry {
     outboxes: HashMap<ConnectionId, OutboxSender, FastHash>,
     call_senders: HashMap<CallId, CallSender, FastHash>,
     notification_queues: HashMap<ClientId, Arc<NotificationQueue>>,
-    /// When the timer reports to this realm next.
+    /// When the timer will next report to this realm.
     scheduled_at: Option<Instant>,
     permit: RealmPermit,
 }
@@ -108,7 +108,7 @@ impl Hub {
         hub
     }
 
-    /// Adds an authenticated page to a realm. Its first message is in the outbox.
+    /// Adds an authenticated page to a realm. The returned outbox contains its first message.
     pub(crate) fn page_connected(
         &self,
         realm: RealmId,
@@ -126,7 +126,7 @@ impl Hub {
             if self.stopping.load(Ordering::SeqCst) {
                 effects.extend(entry.realm.bridge_stopping(now));
             }
-            // Cannot fail: the outbox is empty.
+            // Cannot fail, because the outbox is empty.
             let bridge = self.bridge_id.clone();
             let accepted = page_messages::authenticated_message(
                 &self.page_limits,
@@ -170,12 +170,12 @@ impl Hub {
         self.remove_if_empty(realm);
     }
 
-    /// Reads a realm. Returns `None` when it does not exist.
+    /// Calls `f` with a realm. Returns `None` when the realm does not exist.
     pub(crate) fn with_realm<T>(&self, realm: RealmId, f: impl FnOnce(&Realm) -> T) -> Option<T> {
         self.realms.get(&realm).map(|entry| f(&entry.realm))
     }
 
-    /// Reads a realm that caches what it finds. Returns `None` when it does not exist.
+    /// Like [`Self::with_realm`], for reads that fill a cache of the realm.
     pub(crate) fn with_realm_mut<T>(
         &self,
         realm: RealmId,
@@ -185,7 +185,7 @@ impl Hub {
         Some(f(&mut entry.realm))
     }
 
-    /// Runs one event in a realm. Returns `None` when it does not exist.
+    /// Runs one event in a realm. Returns `None` when the realm does not exist.
     pub(crate) fn apply<T>(
         &self,
         id: RealmId,
@@ -258,7 +258,8 @@ impl Hub {
             if class < entry.permit.class() {
                 match self.realm_slots.try_acquire(class) {
                     Some(permit) => entry.permit = permit,
-                    // The limit of waiting tokens is reached: this realm keeps its higher permit.
+                    // The limit of tokens with waiting clients is reached: this realm retains its
+                    // higher permit.
                     None if class == RealmClass::Clients => {}
                     None => entry.realm.clear_history(),
                 }
@@ -267,7 +268,7 @@ impl Hub {
         });
     }
 
-    /// Ends every call and closes every page, also those that connect later.
+    /// Ends every call and closes every page, including pages that connect later.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
         let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
@@ -276,7 +277,7 @@ impl Hub {
         }
     }
 
-    /// Whether the bridge is shutting down: nothing new begins.
+    /// Whether the bridge is shutting down, and so accepts nothing new.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
@@ -302,10 +303,11 @@ impl TimerHandler for Hub {
         self.remove_if_empty(id);
     }
 
-    /// Compacts definitions: drops the parsed form of those that were not used since the last time,
-    /// and all of those that no page holds any more.
+    /// Compacts the definitions: drops the parsed form of those that were not used since the last
+    /// run, and all those that no page uses any more.
     fn on_housekeeping(&self) {
-        // One realm after another: calls in other realms of the same shard do not wait for all.
+        // Realms are locked one after another, so that calls in other realms of a shard do not wait
+        // for all of them.
         let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
         for id in realms {
             if let Some(mut entry) = self.realms.get_mut(&id) {
@@ -323,7 +325,7 @@ fn first_heartbeat_delay(connection: ConnectionId, interval: Duration) -> Durati
     // The fractional parts of multiples of the golden ratio are spread evenly over any range of
     // numbers.
     let spread = connection.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    // A page needs time to register: see `Realm::unregistered_since`.
+    // A page needs time to register before its first heartbeat, when its former items expire.
     interval / 2 + interval.mul_f64(spread as f64 / f64::from(u32::MAX))
 }
 

@@ -1,8 +1,8 @@
-//! A WebSocket that holds almost no memory while it is idle. tungstenite implements the protocol;
-//! this is the I/O between it and the connection.
+//! A WebSocket that uses almost no memory while it is idle. tungstenite implements the protocol;
+//! this module does the I/O between tungstenite and the connection.
 //!
-//! Each thread has one read buffer, and outgoing frames are kept only until the peer has taken
-//! them.
+//! Each thread has one read buffer, and outgoing frames are stored only until the connection has
+//! taken them.
 
 mod handshake;
 
@@ -23,26 +23,28 @@ pub(crate) use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 pub(crate) use handshake::{UpgradedIo, WebSocketUpgrade};
 
-/// The size of the read buffer of a thread: ten thousand idle sockets have none of their own.
+/// The size of a thread's read buffer. The sockets of the thread share it, so that ten thousand idle
+/// ones need no such buffers.
 const READ_BUFFER_BYTES: usize = 128 * 1024;
 
-/// What tungstenite takes of that at once, and keeps room for.
+/// The size of tungstenite's own read buffer, which is also how much it reads at once.
 const PROTOCOL_BUFFER_BYTES: usize = 256;
 
-/// Where so much comes at once, a long message does: tungstenite takes it in large pieces.
+/// A read of more than this is part of a long message, for which tungstenite gets a large buffer.
 const LONG_READ_BYTES: usize = 4 * 1024;
 
-/// Answers to pings that the peer has not taken. More are left out: it does not read.
+/// The maximum size of the replies to pings that the peer has not taken. Further ones are dropped,
+/// because such a peer does not read.
 const MAX_UNSENT_REPLY_BYTES: usize = 16 * 1024;
 
-/// RFC 6455 section 5.5: what the reason of a close frame may have.
+/// The maximum size of the reason in a close frame (RFC 6455 section 5.5).
 const MAX_CLOSE_REASON_BYTES: usize = 123;
 
 thread_local! {
     static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BUFFER_BYTES].into());
 }
 
-/// A frame of the peer.
+/// A frame from the peer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
     Text(Utf8Bytes),
@@ -53,7 +55,7 @@ pub(crate) enum Frame {
     PingPong,
 }
 
-/// Why reading has failed.
+/// Why reading from the socket has failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SocketError {
     /// A message is longer than the limit.
@@ -67,31 +69,31 @@ pub(crate) struct WebSocket<S> {
     io: S,
     protocol: WebSocketContext,
     buffer: IoBuffer,
-    /// The bytes of a message, in how many frames it ever comes.
+    /// The maximum size of a message in bytes, however many frames it has.
     max_message_size: usize,
-    /// Something came that tungstenite's buffer has grown for.
+    /// Whether tungstenite's buffer has grown for a message.
     buffer_grown: bool,
 }
 
 /// The buffers between the connection and tungstenite.
 #[derive(Default)]
 struct IoBuffer {
-    /// Bytes that were received and not consumed yet, and how many of them were consumed.
+    /// The bytes that were received. The first `consumed` of them have been consumed.
     inbound: Vec<u8>,
     consumed: usize,
-    /// What is to come of a frame that tungstenite has begun to take.
+    /// The number of bytes that remain of the frame that tungstenite is reading.
     frame_remaining: u64,
     /// Whether a message continues in another frame.
     is_mid_message: bool,
-    /// Frames that the peer has not taken yet, and how many bytes of them it has.
+    /// The frames to send. The first `written` bytes of them have been sent.
     outbound: Vec<u8>,
     written: usize,
-    /// What tungstenite writes now is the last: it waits behind everything else.
+    /// Whether tungstenite writes its last frame, which is stored even if the peer does not read.
     is_closing: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
-    /// `most`: the bytes of a message, in how many frames it ever comes.
+    /// Creates a socket. `max_message_size` is in bytes, however many frames a message has.
     pub(crate) fn new(io: S, max_message_size: usize) -> Self {
         Self {
             io,
@@ -129,7 +131,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
                 Frame::Text(text)
             }
             Message::Close(frame) => {
-                // Or the answer would wait for another look.
+                // Without this, the reply would be written only when the socket is read again.
                 let _ = self.protocol.flush(&mut self.buffer);
                 Frame::Close(frame.map(|frame| frame.code.into()))
             }
@@ -138,8 +140,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         }
     }
 
-    /// Nothing has come that was not heard. tungstenite's buffer stays as large as the longest
-    /// message: between messages it knows nothing else, and can begin anew.
+    /// Resets tungstenite if its buffer has grown and everything that was received has been read.
+    /// Its buffer stays as large as the longest message, and between messages it has no other state.
     fn shrink_if_idle(&mut self) {
         if self.buffer_grown && self.is_idle() {
             self.reset_protocol(PROTOCOL_BUFFER_BYTES);
@@ -169,8 +171,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         })
     }
 
-    /// Queues a text frame. It does not go through tungstenite's buffer, which would stay as large
-    /// as the largest frame.
+    /// Queues a text frame. It bypasses tungstenite's buffer, which would stay as large as the
+    /// largest frame.
     pub(crate) fn queue_text(&mut self, text: String) {
         let frame = WireFrame::message(text, OpCode::Data(Data::Text), true);
         self.buffer.outbound.reserve_exact(frame.len());
@@ -180,12 +182,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
 
     /// Queues a ping.
     pub(crate) fn queue_ping(&mut self) {
-        // Where there is no room for one, the peer does not read.
+        // A ping for which there is no room is dropped: the peer does not read.
         let ping = Message::Ping(bytes::Bytes::new());
         let _ = self.protocol.write(&mut self.buffer, ping);
     }
 
-    /// Queues a close frame. The reason is truncated to what a close frame can carry.
+    /// Queues a close frame. The reason is truncated to the maximum size.
     pub(crate) fn queue_close(&mut self, code: u16, reason: &str) {
         let end = reason.floor_char_boundary(MAX_CLOSE_REASON_BYTES);
         let frame = CloseFrame {
@@ -196,12 +198,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         let _ = self.protocol.close(&mut self.buffer, Some(frame));
     }
 
-    /// The number of bytes that wait to be sent.
+    /// Returns the number of bytes that wait to be sent.
     pub(crate) fn unsent_bytes(&self) -> usize {
         self.buffer.outbound.len() - self.buffer.written
     }
 
-    /// Ready when nothing waits to be sent.
+    /// Ready when no bytes wait to be sent.
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SocketError>> {
         let pipe = &mut self.buffer;
         while pipe.written < pipe.outbound.len() {
@@ -218,8 +220,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends what waits, and then reads until the peer has closed too, so that the last frames are
-    /// not lost with the connection.
+    /// Sends all queued frames, and then reads until the peer has closed the connection too, so
+    /// that the last frames are not lost with it.
     pub(crate) async fn flush_and_drain(&mut self) {
         let flushed = std::future::poll_fn(|cx| self.poll_flush(cx)).await;
         if flushed.is_ok() {
@@ -232,7 +234,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         std::future::poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    /// Sends what the peer takes at once.
+    /// Sends as much as the peer takes at once.
     pub(crate) async fn try_flush(&mut self) {
         std::future::poll_fn(|cx| {
             let _ = self.poll_flush(cx);
@@ -253,12 +255,12 @@ fn new_protocol(max_message_size: usize, buffer: usize) -> WebSocketContext {
 }
 
 impl IoBuffer {
-    /// tungstenite has all of every frame that it has taken something of.
+    /// Whether tungstenite has read every frame to its end, and no message is incomplete.
     fn is_between_messages(&self) -> bool {
         self.inbound.is_empty() && self.frame_remaining == 0 && !self.is_mid_message
     }
 
-    /// Looks at the head of the frame that begins here. False when it has not come whole.
+    /// Parses the header of the frame that begins here. Returns false if the header is incomplete.
     fn parse_frame_header(&mut self) -> bool {
         let mut rest = Cursor::new(&self.inbound[self.consumed..]);
         match FrameHeader::parse(&mut rest) {
@@ -269,14 +271,14 @@ impl IoBuffer {
                     self.is_mid_message = !header.is_final;
                 }
             }
-            // tungstenite will say so: all of it is for it.
+            // tungstenite reports the error, so it may read all bytes.
             Err(_) => self.frame_remaining = u64::MAX,
         }
         true
     }
 }
 
-/// At most the rest of one frame at a time: what tungstenite holds is known.
+/// Reads at most the rest of one frame, so that it is known what tungstenite has buffered.
 impl Read for IoBuffer {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.inbound.is_empty() || (self.frame_remaining == 0 && !self.parse_frame_header()) {
@@ -296,7 +298,7 @@ impl Read for IoBuffer {
     }
 }
 
-/// What tungstenite writes by itself: answers to pings, and close frames.
+/// Stores the frames that tungstenite writes: pings, replies to pings, and close frames.
 impl Write for IoBuffer {
     fn write(&mut self, frame: &[u8]) -> io::Result<usize> {
         if !self.is_closing && self.outbound.len() - self.written > MAX_UNSENT_REPLY_BYTES {
@@ -306,7 +308,7 @@ impl Write for IoBuffer {
         Ok(frame.len())
     }
 
-    /// The socket does that, see [`WebSocket::poll_flush`].
+    /// Does nothing: [`WebSocket::poll_flush`] sends the frames.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -323,7 +325,7 @@ mod tests {
 
     const MAX_MESSAGE_SIZE: usize = 1024 * 1024;
 
-    /// A frame as a client sends it.
+    /// Encodes a frame as a client sends it.
     fn client_frame(first: u8, payload: &[u8]) -> Vec<u8> {
         let mut bytes = vec![first];
         match payload.len() {
@@ -360,7 +362,7 @@ mod tests {
         }
     }
 
-    /// A peer that sends a long message, and a piece of what follows it.
+    /// Returns a socket that has received a long message and then the bytes `follows`.
     async fn socket_after_long_message(follows: &[u8]) -> WebSocket<tokio::io::DuplexStream> {
         let (near, mut far) = duplex(64 * 1024);
         let mut socket = WebSocket::new(near, MAX_MESSAGE_SIZE);
@@ -371,7 +373,7 @@ mod tests {
         let mut cx = Context::from_waker(std::task::Waker::noop());
         assert!(socket.poll_next(&mut cx).is_pending());
         far.write_all(&client_frame(0x80, b"end")).await.unwrap();
-        // What has begun goes on, and what has not does not.
+        // The socket accepts a continuation frame only if `follows` has begun a message.
         let next = socket.next().await;
         assert_eq!(next.is_ok(), !follows.is_empty(), "{next:?}");
         socket
@@ -383,7 +385,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_buffer_shrinks_only_between_messages() {
-        // Between messages, the protocol begins anew; a frame that continues nothing ends it.
+        // Between messages the protocol's state is reset. A continuation frame is then an error.
         let socket = socket_after_long_message(&[]).await;
         assert!(!socket.buffer_grown);
         let socket = socket_after_long_message(&client_frame(0x01, b"begun ")).await;

@@ -31,7 +31,7 @@ pub(super) enum AgentAddress {
     Failed,
 }
 
-/// The agent that gets the queries.
+/// A client for the agent that receives the queries.
 #[derive(Debug)]
 pub(super) struct AgentClient {
     address: watch::Sender<AgentAddress>,
@@ -43,8 +43,9 @@ pub(super) struct AgentClient {
 }
 
 impl AgentClient {
-    /// The configured agent, or `None`. An agent that the bridge runs reports its address when it has
-    /// started, and gets a random credential.
+    /// Creates the client for the configured agent, or returns `None` if none is configured. An
+    /// agent that the bridge runs reports its address when it has started, and gets a random
+    /// credential.
     pub(super) fn from_config(config: &config::Agent) -> Option<Self> {
         let (address, credential) = match &config.agent_url {
             _ if config.run_agent => (AgentAddress::Starting, Some(Secret::random())),
@@ -72,8 +73,9 @@ impl AgentClient {
         self.credential.as_ref()
     }
 
-    /// Sends a query. Any 2xx status accepts it. An event stream is read until the end of the query; the body
-    /// of any other response is ignored, and the agent reports with its own requests.
+    /// Sends a query. Any 2xx status accepts it. A response that is an event stream is read until
+    /// the end of the query. The body of any other response is ignored: such an agent reports with
+    /// requests of its own.
     pub(super) async fn send_query(
         &self,
         query: Query,
@@ -104,7 +106,7 @@ impl AgentClient {
         Ok(AgentResponse::Stream(Box::new(stream)))
     }
 
-    /// Notifies the agent that a query has ended. If that fails, the agent finds its token revoked.
+    /// Notifies the agent that a query has ended. If this fails, the agent finds its token revoked.
     pub(super) async fn cancel_query(&self, id: &QueryId) {
         match self.request(Method::DELETE, id, |request| request).await {
             Ok(response) if response.status().is_success() => {}
@@ -140,7 +142,7 @@ impl AgentClient {
         outcome.await.map_err(timed_out)?
     }
 
-    /// The address of the agent. Waits while the agent is being started.
+    /// Returns the address of the agent. Waits while the agent is being started.
     async fn url(&self) -> Result<Url, QueryError> {
         let mut address = self.address.subscribe();
         let known = address.wait_for(|address| !matches!(address, AgentAddress::Starting));
@@ -163,10 +165,10 @@ fn query_url(mut url: Url, id: &QueryId) -> Url {
     url
 }
 
-/// How an agent that accepted a query answers it.
+/// How an agent responds to a query that it has accepted.
 #[derive(Debug)]
 pub(super) enum AgentResponse {
-    /// The agent reports with its own requests, as agents of mcp-web 0.1 do.
+    /// The agent reports with requests of its own, as agents of mcp-web 0.1 do.
     Deferred,
     /// The response is a stream of events for the page.
     Stream(Box<AgentEventStream>),
@@ -191,7 +193,7 @@ impl AgentEventStream {
         }
     }
 
-    /// The next event of this query. A stream that ends before its query is an error.
+    /// Returns the next event of this query. A stream that ends before its query is an error.
     pub(super) async fn next(&mut self, id: &QueryId) -> Result<AgentEvent, QueryError> {
         loop {
             if let Some(event) = self.events.pop_front() {
@@ -225,7 +227,7 @@ impl AgentEventStream {
         }
     }
 
-    /// Reads the rest of the stream and ignores it, until the agent ends it.
+    /// Reads and discards the rest of the stream, until the agent ends it.
     pub(super) async fn drain(&mut self) {
         while let Ok(Some(_)) = self.response.chunk().await {}
     }

@@ -13,7 +13,7 @@ use bridge_realm::realm::QueryError;
 /// One event of an agent.
 #[derive(Debug)]
 pub(super) enum AgentEvent {
-    /// The agent has accepted the query. Its HTTP status has said so already.
+    /// The agent has accepted the query, as its HTTP status has already shown.
     Accepted,
     Report(AgentReport),
     /// An event of a newer agent that this bridge does not know.

@@ -1,7 +1,8 @@
 //! The agent that the bridge runs as a child process.
 //!
-//! The agent gets the address of the bridge in its arguments and the credential that it must require in
-//! its environment. It prints its own address to stdout. Its stdin stays open as long as the bridge runs.
+//! The agent receives the address of the bridge in its arguments, and the credential that it must
+//! require in its environment. It prints its own address to stdout. Its stdin stays open as long as
+//! the bridge runs.
 
 use std::io;
 use std::net::SocketAddr;
@@ -26,13 +27,13 @@ const LISTENING_PREFIX: &str = "listening on ";
 /// The exit code of the agent for invalid settings, with which a restart would not help.
 const INVALID_SETTINGS_EXIT_CODE: i32 = 2;
 
-/// The delay before the first restart. It doubles with each restart, and is reset once the agent has run
-/// for [`MAX_RESTART_DELAY`].
+/// The delay before the first restart. It doubles with each restart, and is reset once the agent
+/// has run for [`MAX_RESTART_DELAY`].
 const MIN_RESTART_DELAY: Duration = Duration::from_millis(250);
 const MAX_RESTART_DELAY: Duration = Duration::from_secs(60);
 
-/// Runs the agent for a bridge at this address, and restarts it when it exits, unless its settings are
-/// invalid. Dropping the future ends the process.
+/// Runs the agent for a bridge at this address, and restarts it when it exits, unless its settings
+/// are invalid. Dropping the future ends the process.
 pub(super) async fn supervise(agent: Arc<AgentClient>, bridge: SocketAddr) {
     let process = AgentProcess {
         agent,
@@ -70,7 +71,7 @@ fn next_delay(delay: Duration) -> Duration {
     (2 * delay).clamp(MIN_RESTART_DELAY, MAX_RESTART_DELAY)
 }
 
-/// How the agent is started.
+/// What is needed to start the agent.
 struct AgentProcess {
     agent: Arc<AgentClient>,
     bridge: SocketAddr,
@@ -123,7 +124,7 @@ impl AgentProcess {
     }
 }
 
-/// The agent program in the directory of this program, or else in the search path.
+/// Finds the agent program in the directory of this program, or else in the search path.
 pub(crate) fn find_program() -> Option<PathBuf> {
     let current_exe = std::env::current_exe().ok();
     let own_directory =
@@ -141,7 +142,8 @@ fn program_file_name() -> PathBuf {
     format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX).into()
 }
 
-/// The address at which a local process reaches the bridge, which may listen on all addresses.
+/// Returns the address at which a local process reaches the bridge, which may listen on all
+/// addresses.
 fn reachable_address(mut bridge: SocketAddr) -> SocketAddr {
     if bridge.ip().is_unspecified() {
         bridge.set_ip(match bridge {

@@ -1,12 +1,13 @@
-//! The credential for an agent on this machine, where the operator set none.
+//! The credential for an agent on this machine, for when the operator has set none.
 
 use bridge_service::http_client;
 use bridge_service::shared_credential::{self, SharedCredentialError};
 
 use crate::config::Config;
 
-/// Sets `agent_token` to the credential that the bridge and the agent of one user share, if the agent is on
-/// this machine and no credential is configured. Agents of mcp-web 0.1 do not support it.
+/// Sets `agent_token` to the credential that the bridge and the agent of one user share, if the
+/// agent is on this machine and no credential is configured. Agents of mcp-web 0.1 do not support
+/// it.
 pub(crate) fn fill_in_credential(config: &mut Config) {
     let url = config.agent.agent_url.as_ref();
     let url = url.and_then(|url| url.as_str().parse().ok());

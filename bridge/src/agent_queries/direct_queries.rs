@@ -1,5 +1,5 @@
-//! Queries that a frontend sends to its agent itself. The bridge gives the agent a token for the tools of
-//! a page, and gets a report when the query ends.
+//! Queries that a frontend sends to its agent directly. The bridge issues a token with which the
+//! agent calls the tools of a page, and receives a report when the query ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use bridge_auth::{Principal, RealmId};
 use bridge_protocol::Subject;
 use bridge_realm::realm::{QueryError, QueryPolicy, Realm};
 
-/// A query for which an agent may call tools.
+/// An open query, for which an agent may call tools.
 pub(crate) struct DirectQuery {
     pub(crate) token: QueryToken,
     /// How long the query may take.
@@ -23,7 +23,8 @@ pub(crate) struct DirectQuery {
 }
 
 impl AgentQueries {
-    /// Opens a query for the tools of a page of this principal: of `session`, or of its only page.
+    /// Opens a query for the tools of one page of this principal: the page of `session`, or else
+    /// its only page.
     pub(crate) fn open_query(
         &self,
         hub: &Hub,

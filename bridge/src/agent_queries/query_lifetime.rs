@@ -1,4 +1,5 @@
-//! The signals of a query outside its realm: that it has ended, and that its page is attached again.
+//! The signals of a query outside its realm: that it has ended, and that its page is attached
+//! again.
 
 use std::sync::Arc;
 
@@ -26,7 +27,8 @@ impl QueryLifetime {
         self.requests.token()
     }
 
-    /// A child token that is cancelled when the query ends. Cancelling it has no effect on the query.
+    /// Returns a child token that is cancelled when the query ends. Cancelling it has no effect on
+    /// the query.
     pub(crate) fn ended_token(&self) -> CancellationToken {
         self.ended.child_token()
     }

@@ -1,5 +1,5 @@
-//! The task of one query: it sends the query to the agent and forwards the reports in its stream to the
-//! realm.
+//! The task of one query: it sends the query to the agent, and forwards the reports in the response
+//! stream to the realm.
 
 use std::sync::{Arc, Weak};
 
@@ -13,12 +13,12 @@ use bridge_auth::RealmId;
 use bridge_auth::query_token::QueryToken;
 use bridge_realm::realm::{Effects, Now, Realm};
 
-/// The query of a task.
+/// The state of the task of one query.
 pub(super) struct QueryTask {
     pub(super) hub: Weak<Hub>,
     pub(super) realm: RealmId,
     pub(super) id: QueryId,
-    /// Cancelled when the query has ended without the knowledge of the agent.
+    /// Cancelled when the query has ended and its agent does not know it yet.
     pub(super) agent_cancelled: CancellationToken,
 }
 
@@ -42,9 +42,9 @@ impl QueryTask {
         }
     }
 
-    /// Forwards the reports of the stream and drains it. On cancellation the stream is dropped, which notifies
-    /// the agent. An agent that knows that its query has ended still awaits the answers to its calls, and
-    /// ends the stream itself.
+    /// Forwards the reports of the stream and drains it. On cancellation the stream is dropped,
+    /// which notifies the agent. An agent that knows that its query has ended still waits for the
+    /// responses to its calls, and ends the stream itself.
     async fn read_stream(&self, mut stream: Box<AgentEventStream>) {
         let read = async {
             self.forward_reports(&mut stream).await;

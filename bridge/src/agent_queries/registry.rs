@@ -30,20 +30,20 @@ pub(crate) struct AgentQueries {
     pub(super) tokens: DashMap<TokenHash, QueryId>,
     tasks: TaskTracker,
     hub: OnceLock<Weak<Hub>>,
-    /// The agent that the bridge runs itself; its process ends with the task.
+    /// The task that runs the bridge's own agent. The process ends with it.
     agent_process: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
-/// A query whose id is in use.
+/// An active query, whose id is in use.
 #[derive(Debug)]
 pub(super) struct ActiveQuery {
     pub(super) realm: RealmId,
-    /// The token of the agent, if it needs one.
+    /// The hash of the agent's token, if the agent needs one.
     pub(super) token_hash: Option<TokenHash>,
-    /// The subject of the page that asked.
+    /// The subject of the page that sent the query.
     pub(super) subject: Option<Arc<Subject>>,
     pub(super) lifetime: QueryLifetime,
-    /// The task that sends the query to the agent, or cancels it there.
+    /// The task that sends the query to the agent, or that cancels it there.
     pub(super) task: Option<AbortOnDropHandle<()>>,
 }
 
@@ -69,12 +69,13 @@ impl AgentQueries {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the hub whose realms get the outcomes of queries.
+    /// Sets the hub whose realms receive the outcomes of queries.
     pub(crate) fn set_hub(&self, hub: &Arc<Hub>) {
         let _ = self.hub.set(Arc::downgrade(hub));
     }
 
-    /// Waits until agents have been notified of the end of their queries, and ends the bridge's own agent.
+    /// Waits until agents have been notified of the end of their queries, and stops the bridge's
+    /// own agent.
     pub(crate) async fn stop(&self) {
         self.tasks.close();
         self.tasks.wait().await;
@@ -129,8 +130,8 @@ impl AgentQueries {
         });
     }
 
-    /// Cancels a query at the agent. A request that is running is completed first: an agent that has just
-    /// accepted the query must know it when the cancellation arrives.
+    /// Cancels a query at the agent. A request to the agent that is still running is completed
+    /// first: an agent that has just accepted the query must know it when the cancellation arrives.
     fn cancel_agent(&self, realm: RealmId, id: &QueryId) {
         let query_task = self.end_query(realm, id);
         if let Some(lifetime) = self.lifetime_of(id) {
@@ -154,8 +155,8 @@ impl AgentQueries {
         query.task = Some(AbortOnDropHandle::new(task));
     }
 
-    /// Ends a query whose agent knows that it has ended. The agent still gets the answers to its calls, and
-    /// has [`STREAM_DRAIN_TIMEOUT`] to end its stream.
+    /// Ends a query of which the agent knows that it has ended. The agent still receives the
+    /// responses to its calls, and has [`STREAM_DRAIN_TIMEOUT`] to end its stream.
     fn drain_query(&self, realm: RealmId, id: &QueryId) {
         if let Some(query_task) = self.end_query(realm, id) {
             self.tasks.spawn(async move {
@@ -165,8 +166,8 @@ impl AgentQueries {
         }
     }
 
-    /// Revokes the token of a query and marks it as ended. Returns its task, which is aborted when it is
-    /// dropped.
+    /// Revokes the token of a query and marks the query as ended. Returns its task, which is
+    /// aborted when it is dropped.
     fn end_query(&self, realm: RealmId, id: &QueryId) -> Option<AbortOnDropHandle<()>> {
         let mut query = self.active.get_mut(id).filter(|it| it.realm == realm)?;
         if let Some(token) = query.token_hash.take() {
@@ -176,7 +177,7 @@ impl AgentQueries {
         query.task.take()
     }
 
-    /// The principal of a query token; `None` if the token is not a query token.
+    /// Returns the principal of a query token, or `None` if the token is not a query token.
     pub(crate) fn principal_for_token(&self, token: &str) -> Option<Result<Principal, AuthError>> {
         if !is_query_token(token) {
             return None;
@@ -195,30 +196,30 @@ impl AgentQueries {
         )
     }
 
-    /// The principal of the agent of a query, with the subject that it acts for.
+    /// Returns the principal of the agent of a query, with the subject that it acts for.
     pub(crate) fn agent_principal(&self, realm: RealmId, id: QueryId) -> Principal {
         let subject = self.active.get(&id).and_then(|query| query.subject.clone());
         Principal::for_query(realm, id, subject.as_deref())
     }
 
-    /// The query with this token.
+    /// Returns the query with this token, and its realm.
     pub(crate) fn find_by_token(&self, token: &str) -> Option<(QueryId, RealmId)> {
         let id = self.tokens.get(&TokenHash::from_token(token))?.clone();
         let realm = self.realm_of(&id)?;
         Some((id, realm))
     }
 
-    /// The realm of a query.
+    /// Returns the realm of a query.
     pub(crate) fn realm_of(&self, id: &QueryId) -> Option<RealmId> {
         Some(self.active.get(id)?.realm)
     }
 
-    /// The lifetime of the query whose agent this is.
+    /// Returns the lifetime of the query whose agent is this principal.
     pub(crate) fn lifetime_for(&self, principal: &Principal) -> Option<QueryLifetime> {
         self.lifetime_of(principal.query.as_ref()?)
     }
 
-    /// The lifetime of a query, while its id is in use.
+    /// Returns the lifetime of a query, while its id is in use.
     pub(crate) fn lifetime_of(&self, id: &QueryId) -> Option<QueryLifetime> {
         Some(self.active.get(id)?.lifetime.clone())
     }

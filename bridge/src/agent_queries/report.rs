@@ -1,4 +1,4 @@
-//! The reports of agents on their queries.
+//! Reports of agents on their queries.
 
 use bridge_protocol::{QueryId, SessionId};
 use serde_json::value::RawValue;
@@ -17,7 +17,7 @@ pub(crate) enum AgentReport {
 }
 
 impl Hub {
-    /// The session that asked a query, while it exists.
+    /// Returns the session that sent a query, while it exists.
     pub(crate) fn session_of_query(&self, realm: RealmId, id: &QueryId) -> Option<SessionId> {
         let session = |realm: &Realm| realm.query_session(id).ok().cloned();
         self.with_realm(realm, session).flatten()

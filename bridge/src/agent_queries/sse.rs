@@ -1,4 +1,4 @@
-//! A decoder for server-sent events, in which an agent may answer a query.
+//! A decoder for the server-sent events with which an agent may respond to a query.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ const MAX_EVENT_BYTES: usize = 1024 * 1024;
 /// A complete event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
-    /// The event type; may be empty.
+    /// The event type, which may be empty.
     pub(super) name: String,
     pub(super) data: String,
 }
@@ -25,7 +25,7 @@ impl EventTooLong {
     }
 }
 
-/// The state between two chunks of a stream (HTML, "Interpreting an event stream").
+/// A decoder for a stream that arrives in chunks (HTML, "Interpreting an event stream").
 #[derive(Debug, Default)]
 pub(super) struct SseDecoder {
     line: Vec<u8>,
@@ -94,7 +94,7 @@ impl SseDecoder {
     }
 }
 
-/// The first 64 characters of a text, for messages.
+/// Returns the first 64 characters of a text, for messages.
 pub(super) fn excerpt(text: &str) -> Cow<'_, str> {
     const EXCERPT_CHARS: usize = 64;
     match text.char_indices().nth(EXCERPT_CHARS) {

@@ -1,4 +1,4 @@
-//! The arguments of a tool call: as JSON text from the client, and as values once they have been parsed.
+//! The arguments of a tool call, as JSON text from the client and as values once they are parsed.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use bridge_realm::definition::tool::SESSION_ARGUMENT;
 
-/// The arguments of a tool call: an object.
+/// The arguments of a tool call, which are a JSON object.
 #[derive(Debug)]
 pub(crate) struct Arguments {
     /// The JSON text. `None` if it has to be encoded from `parsed`.
@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Arguments from the JSON text of an object.
+    /// Creates arguments from the JSON text of an object.
     pub(crate) fn from_raw(text: Box<RawValue>) -> Self {
         Self {
             text: Some(text),
@@ -36,11 +36,11 @@ impl Arguments {
         }
     }
 
-    /// The arguments as values.
+    /// Returns the arguments as values.
     ///
     /// # Errors
     ///
-    /// Why the text cannot be parsed.
+    /// A message that states why the text cannot be parsed.
     pub(crate) fn parsed(&mut self) -> Result<&Map<String, Value>, String> {
         let parsed = match (self.parsed.take(), &self.text) {
             (Some(parsed), _) => parsed,
@@ -52,27 +52,27 @@ impl Arguments {
         Ok(self.parsed.insert(parsed))
     }
 
-    /// The arguments as values, for changes.
+    /// Returns the arguments as values that can be changed.
     pub(crate) fn parsed_mut(&mut self) -> Result<&mut Map<String, Value>, String> {
         self.parsed()?;
         self.text = None;
         Ok(self.parsed.get_or_insert_default())
     }
 
-    /// Takes the arguments out as values; [`Self::restore_parsed`] puts them back.
+    /// Takes the arguments as values; [`Self::restore_parsed`] puts them back.
     pub(super) fn take_parsed(&mut self) -> Result<Value, String> {
         self.parsed()?;
         Ok(Value::Object(self.parsed.take().unwrap_or_default()))
     }
 
-    /// Puts values back that [`Self::take_parsed`] returned.
+    /// Restores the values that [`Self::take_parsed`] returned.
     pub(super) fn restore_parsed(&mut self, parsed: Value) {
         if let Value::Object(parsed) = parsed {
             self.parsed = Some(parsed);
         }
     }
 
-    /// The JSON text: that of the client, if nothing was changed.
+    /// Returns the JSON text. It is the client's own text if nothing was changed.
     pub(super) fn into_raw(self) -> Result<Box<RawValue>, String> {
         match self.text {
             Some(text) if text.get().starts_with('{') => Ok(text),
@@ -101,7 +101,7 @@ impl Default for Arguments {
 
 /// Whether the JSON text of an object has a top-level key. Text that is not an object has none.
 fn has_key(object: &str, key: &str) -> bool {
-    // The key may be written with escapes.
+    // The key may be written with escape sequences.
     if !object.contains(key) && !object.contains("\\u") {
         return false;
     }

@@ -1,5 +1,5 @@
-//! Calls that take longer than the client waits: the client gets a handle, and the call continues in the
-//! background.
+//! Calls that take longer than the client waits: the client receives a handle, and the call
+//! continues in the background.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{CallFailure, CallOutcome};
 use bridge_service::cpu_pool;
 
-/// The key in `_meta` of a result that stands in for one that is still awaited.
+/// The key of the handle in the `_meta` of a result that replaces one that is still awaited.
 const HANDLE_META_KEY: &str = "mcp-web/handle";
 
-/// Resolves when the client's timeout is over and an entry for the result is reserved. Without an entry
-/// the client has to wait.
+/// Resolves when the client's timeout has passed and an entry for the result is reserved. Without
+/// an entry the client has to wait.
 pub(super) async fn detach_after(
     hub: &Hub,
     caller: &CallOptions<'_>,
@@ -40,7 +40,7 @@ pub(super) async fn detach_after(
     std::future::pending().await
 }
 
-/// Drives a call in place of its caller, and stores the result.
+/// Drives a call after its caller has detached, and stores the result.
 pub(super) fn continue_in_background(
     hub: &Arc<Hub>,
     realm: RealmId,
@@ -75,12 +75,13 @@ async fn store_result(pending_result: PendingResult, result: ToolResult) {
         let bytes = encoded_size::result_len(&result);
         pending_result.complete(result, bytes);
     };
-    // If the task fails, dropping `pending_result` makes readers see that the result was lost.
+    // If the task panics, dropping `pending_result` tells readers that the result was lost.
     let _ = cpu_pool::spawn(work).await;
 }
 
-/// The result with the handle of a running call. Clients that require structured content reject a success
-/// without it (TypeScript SDK and rmcp), so they get an error with the same text.
+/// Returns the result with the handle of a running call. Clients that require structured content
+/// reject a success without it (the TypeScript SDK and rmcp), so they receive an error with this
+/// text.
 pub(super) fn handle_result(
     tool: &str,
     handle: &ResultHandle,

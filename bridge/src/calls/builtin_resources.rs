@@ -1,5 +1,5 @@
-//! The bridge's own resources: the connected pages, for clients that read resources instead of calling
-//! tools, and stored results.
+//! The bridge's own resources: the connected pages, for clients that read resources instead of
+//! calling tools, and the stored results.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ use bridge_service::cpu_pool;
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
     LazyLock::new(|| serde_json::from_str(BUILTIN_RESOURCES).unwrap_or_default());
 
-/// Reads a built-in resource: an MCP `ReadResourceResult` within the limits of the caller.
+/// Reads a built-in resource. Returns an MCP `ReadResourceResult` within the limits of the caller.
 pub(crate) async fn read(
     hub: &Hub,
     caller: &CallOptions<'_>,

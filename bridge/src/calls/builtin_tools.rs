@@ -1,5 +1,5 @@
-//! The bridge's own tools. They are always listed, so that a client that never refreshes its first list
-//! can still reach every page and every tool.
+//! The bridge's own tools. They are always listed, so that a client that never refreshes its first
+//! list can still reach every page and every tool.
 
 use std::sync::{Arc, LazyLock};
 
@@ -26,7 +26,7 @@ pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
 /// The built-in tool that calls a tool of a page.
 pub(crate) const CALL_SESSION_TOOL: &str = "call_session_tool";
 
-/// The name that the bridge of mcp-web 0.1 had for `list_active_sessions`.
+/// The name of `list_active_sessions` in mcp-web 0.1.
 pub(crate) const LEGACY_LIST_SESSIONS: &str = "list_sessions";
 
 /// Calls a built-in tool.
@@ -67,7 +67,7 @@ fn get_connection_status(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
     ToolResult::from_value(Some(connection_status(hub, request.caller.realm)))
 }
 
-/// The connection status as JSON: whether pages are connected, how many, and a message.
+/// Returns the connection status as JSON: whether pages are connected, how many, and a message.
 pub(crate) fn connection_status(hub: &Hub, realm: RealmId) -> Value {
     let pages = hub
         .with_realm(realm, |realm| realm.session_count())

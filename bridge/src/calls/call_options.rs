@@ -1,4 +1,4 @@
-//! On whose behalf a request is made, and the limits of its client.
+//! The caller of a request, and the limits of its client.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use super::outcome::ResumeToken;
 use crate::agent_queries::QueryLifetime;
 use crate::config::TextLimitRule;
 
-/// On whose behalf a request is made, and how its client is reached while it runs.
+/// The caller of a request, and how its client is reached while the request runs.
 pub(crate) struct CallOptions<'a> {
-    /// The lifetime of the query whose agent calls.
+    /// The lifetime of the query whose agent sends the request.
     pub(crate) query_lifetime: Option<QueryLifetime>,
     pub(crate) realm: RealmId,
-    /// The session that the request, or the session pinned for the client, names.
+    /// The session that the request names, or else the one that its client is pinned to.
     pub(crate) session: Option<SessionId>,
-    /// What the page's handler may know about the caller.
+    /// The information about the caller that the page's handler receives.
     pub(crate) call_context: CallContext,
     /// The channel to the client.
     pub(crate) client: &'a dyn ClientChannel,
     pub(crate) limits: DeliveryLimits,
-    /// Answers of the client to requests of the handler.
+    /// The client's responses to earlier requests of the handler.
     pub(crate) client_responses: Vec<ClientResponse>,
-    /// The call that these answers resume.
+    /// The call that these responses resume.
     pub(crate) resume_token: Option<ResumeToken>,
 }
 
@@ -35,18 +35,18 @@ impl CallOptions<'_> {
     }
 }
 
-/// The limits of a client. `None`: the client sets no limit.
+/// The limits of a client. `None` means that the client sets no limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeliveryLimits {
-    /// The largest response, in bytes as it is sent.
+    /// The maximum size of a response, in bytes as it is sent.
     pub(crate) max_bytes: Option<usize>,
-    /// The largest response that is sent as an event of a stream, if that is less.
+    /// The maximum size of a response that is sent as an event of a stream, if that is lower.
     pub(crate) max_event_bytes: Option<usize>,
-    /// The length of all texts together, unless the tool sets its own.
+    /// The maximum length of all texts together, unless the tool sets its own.
     pub(crate) max_text_chars: Option<usize>,
     /// How the client measures texts.
     pub(crate) text_count: TextLimitRule,
-    /// Whether the client knows `resource_link` blocks.
+    /// Whether the client supports `resource_link` blocks.
     pub(crate) resource_links: bool,
     /// How long the client waits for the result of a tool call.
     pub(crate) client_timeout: Option<Duration>,

@@ -3,8 +3,8 @@
 use super::arguments::Arguments;
 use super::call_options::CallOptions;
 
-/// Which tool is called, with which arguments and on whose behalf. An argument `session_id` takes
-/// precedence over the caller's session.
+/// A call of a tool, with its arguments and its caller. An argument `session_id` takes precedence
+/// over the caller's session.
 pub(crate) struct CallRequest<'a> {
     pub(crate) caller: CallOptions<'a>,
     pub(crate) tool: String,

@@ -6,23 +6,25 @@ use futures_util::future::BoxFuture;
 
 /// The client of a running call. A transport that has lost its client drops the future of the call.
 pub(crate) trait ClientChannel: Send + Sync {
-    /// Sends an event to the client. Resolves when the client has received it or never will.
+    /// Sends an event to the client. Resolves when the client has received it, or never will.
     fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()>;
 
     /// Sends a request of the page to the client.
     fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse>;
 
-    /// The error response to a request that no client supports in `InputRequired`, if it is one.
+    /// Returns the error response to a request that `InputRequired` cannot carry, or `None` if it
+    /// can.
     fn reject(&self, _request: &ClientRequest) -> Option<ClientResponse> {
         None
     }
 
-    /// Whether the client gets requests as the outcome of the call and repeats the call with the answers
-    /// (MCP 2026-07-28), instead of answering them while the call runs.
+    /// Whether the client receives requests as the outcome of the call and repeats the call with
+    /// the responses (MCP 2026-07-28), instead of answering them while the call runs.
     fn uses_input_required(&self) -> bool;
 
-    /// Whether the result will be a response body of its own. Otherwise it is an event of a stream, for which
-    /// some clients have a lower limit. Called when the result is about to be truncated.
+    /// Whether the result will be sent as a response body of its own. Otherwise it is an event of a
+    /// stream, for which some clients have a lower limit. Called when the result is about to be
+    /// truncated.
     fn uses_single_response(&self) -> bool {
         false
     }

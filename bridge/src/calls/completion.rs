@@ -1,4 +1,4 @@
-//! `completion/complete`.
+//! The MCP method `completion/complete`.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::calls::delivery_limits::parse_object;
 use crate::hub::Hub;
 use bridge_realm::realm::{CallOutcome, PageRequest, RouteError};
 
-/// MCP's limit for one answer (specification, "Completion").
+/// The maximum number of values in one result (MCP, "Completion").
 const MAX_VALUES: usize = 100;
 
-/// The argument to complete, with its prompt or resource template.
+/// A request to complete an argument of a prompt or of a resource template.
 pub(crate) struct CompletionRequest<'a> {
     pub(crate) caller: CallOptions<'a>,
     pub(crate) reference: Item,
@@ -23,7 +23,7 @@ pub(crate) struct CompletionRequest<'a> {
     pub(crate) arguments: BTreeMap<String, String>,
 }
 
-/// The values that a page proposes.
+/// The values that a page proposes for an argument.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CompletionValues {

@@ -1,5 +1,5 @@
-//! The limits of a client, enforced on results. Large answers are parsed, measured and truncated in the
-//! CPU pool, off the threads that serve sockets.
+//! Enforces the limits of a client on results. Large results are parsed, measured and truncated in
+//! the CPU pool, not on the threads that serve sockets.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use bridge_service::cpu_pool::{self, INLINE_LIMIT};
 type Object = Map<String, Value>;
 
 impl DeliveryLimits {
-    /// The limits for the result of a tool, or `None` if the client has none.
+    /// Returns the limits for the result of a tool, or `None` if the client has none.
     ///
     /// `tool_text_chars` is the text length that the tool sets for itself.
     pub(super) fn result_limit(
@@ -39,7 +39,7 @@ impl DeliveryLimits {
     }
 }
 
-/// What the limits for a result depend on besides the client.
+/// What the limits for a result depend on, besides the client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToolResultSpec<'a> {
     pub(crate) tool: &'a str,
@@ -50,7 +50,7 @@ pub(crate) struct ToolResultSpec<'a> {
 }
 
 impl<'a> ToolResultSpec<'a> {
-    /// The result of a built-in tool.
+    /// Describes the result of a built-in tool.
     pub(crate) fn builtin(tool: &'a str) -> Self {
         Self {
             tool,
@@ -60,8 +60,8 @@ impl<'a> ToolResultSpec<'a> {
     }
 }
 
-/// Truncates the result of a tool to the limits of the client. The whole result is stored if it has to be
-/// truncated.
+/// Truncates the result of a tool to the limits of the client. If it has to be truncated, the whole
+/// result is stored.
 pub(crate) async fn enforce_limit(
     hub: &Hub,
     caller: &CallOptions<'_>,
@@ -121,7 +121,7 @@ pub(super) async fn enforce_limit_on_stored(
         .unwrap_or_else(internal_error_result)
 }
 
-/// The result for a panic in the CPU pool.
+/// Returns the result for a panic in the CPU pool.
 pub(super) fn internal_error_result() -> ToolResult {
     let message = "the bridge failed while it read the result: report this, and ask for less";
     ToolResult::from_failure(&CallFailure::new(
@@ -130,7 +130,7 @@ pub(super) fn internal_error_result() -> ToolResult {
     ))
 }
 
-/// Parses the MCP result object that a page answered.
+/// Parses the MCP result object in the answer of a page.
 pub(super) fn parse_object(what: &str, answer: Answer) -> Result<Object, CallError> {
     let Answer::Value(Some(raw)) = answer else {
         return Err(CallError::failed(
@@ -169,7 +169,7 @@ pub(super) async fn parse_object_with(
     Ok(result)
 }
 
-/// Returns the result if it is within the limit of the client, or else with its size.
+/// Returns the result if it is within the limit of the client, and its size otherwise.
 async fn within_limit(
     limits: DeliveryLimits,
     result: Object,
@@ -188,7 +188,7 @@ async fn within_limit(
     match cpu_pool::spawn(measure).await {
         Some((result, bytes)) if bytes <= max_bytes => Ok(result),
         Some((result, bytes)) => Err((result, TooLarge { bytes, limit })),
-        // Counting bytes does not panic.
+        // Cannot happen, because counting bytes does not panic.
         None => Ok(Object::new()),
     }
 }
@@ -226,8 +226,9 @@ pub(super) async fn enforce_object_limit(
     result.map_err(|(_, too_large)| too_large.to_call_error(what, "ask for less", None))
 }
 
-/// Rejects contents of a resource that exceed the limit of the client. If they are text, they are stored,
-/// so that the client can read them in parts; `stored` is the handle of contents that already are.
+/// Rejects contents of a resource that exceed the limit of the client. Contents that are text are
+/// stored, so that the client can read them in parts; `stored` is the handle of contents that are
+/// stored already.
 pub(crate) async fn enforce_contents_limit(
     hub: &Hub,
     (realm, limits): (RealmId, DeliveryLimits),
@@ -255,7 +256,7 @@ pub(crate) async fn enforce_contents_limit(
     Err(too_large.to_call_error(what, &advice, stored.as_ref()))
 }
 
-/// The joined text of contents that are all text.
+/// Returns the joined text of contents that are all text.
 fn joined_text(contents: &Object) -> Option<String> {
     let contents = contents.get("contents")?.as_array()?;
     let texts = contents.iter().map(|content| content.get("text")?.as_str());

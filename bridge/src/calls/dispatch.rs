@@ -1,4 +1,4 @@
-//! `tools/call`: to a tool of the bridge itself, or to one of a page.
+//! The MCP method `tools/call`, for a tool of the bridge itself or of a page.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use super::query_scope;
 use crate::hub::Hub;
 use crate::results::tool_result::ToolResult;
 
-/// Calls a tool: one of the bridge itself, or one of a page.
+/// Calls a tool of the bridge itself or of a page.
 pub(crate) async fn call_tool(
     hub: &Arc<Hub>,
     request: CallRequest<'_>,
 ) -> Result<RoundOutcome<ToolResult>, CallError> {
     if request.caller.call_context.query_id.is_some() {
-        // An agent has the tools of its page, and the results that its own calls left.
+        // An agent may use the tools of its page, and read the results of its own calls.
         return if query_scope::is_get_result_call(hub, &request) {
             builtin_tools::call(hub, request).await
         } else {
@@ -35,8 +35,8 @@ pub(crate) async fn call_tool(
     call_page_tool(hub, request, Invocation::Direct).await
 }
 
-/// Whether a client means a tool of the bridge by the name that the bridge of mcp-web 0.1 had for it,
-/// and no page has a tool of that name.
+/// Whether a request names a tool of the bridge as the bridge of mcp-web 0.1 did, and no page has a
+/// tool of that name.
 fn is_legacy_alias(hub: &Hub, request: &CallRequest<'_>) -> bool {
     let is_page_tool = |realm: &Realm| {
         let routed = realm.route(Kind::Tool, &request.tool, &Target::Any);

@@ -8,7 +8,7 @@ use serde_json::value::to_raw_value;
 /// Why a request of a client has no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
-    /// There is no such tool, prompt, or template to complete.
+    /// There is no such tool or prompt, or no such template to complete.
     #[error("unknown {} `{name}`: {}", kind_name(*.kind), hint(*.kind, .available))]
     ItemNotFound {
         kind: Kind,
@@ -19,7 +19,7 @@ pub(crate) enum CallError {
     ResourceNotFound { uri: String, why: String },
     #[error("{0}")]
     InvalidArguments(String),
-    /// The `requestState` was valid, but no call waits for it.
+    /// The `requestState` is valid, but no call waits for it.
     #[error(
         "the call that this `requestState` belongs to has ended, or went on with another answer: \
          send the request again without `requestState`"
@@ -44,7 +44,7 @@ pub(super) fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// The number of available names that an error lists.
+/// The maximum number of available names that an error lists.
 const MAX_HINTED_NAMES: usize = 32;
 
 pub(super) fn hint(kind: Kind, available: &[String]) -> String {
@@ -58,7 +58,7 @@ pub(super) fn hint(kind: Kind, available: &[String]) -> String {
     }
 }
 
-/// The error for a prompt, resource or completion that cannot be routed.
+/// Returns the error for a prompt, resource or completion that cannot be routed.
 pub(super) fn route_error(kind: Kind, error: RouteError) -> CallError {
     let with_sessions = |code, message: String, available: Vec<_>| {
         let data = to_raw_value(&json!({ "available_sessions": available })).ok();
@@ -102,12 +102,12 @@ pub(super) fn route_error(kind: Kind, error: RouteError) -> CallError {
     }
 }
 
-/// The message for a session that does not exist.
+/// Returns the message for a session that does not exist.
 pub(super) fn session_not_found(session: &SessionId) -> String {
     format!("no session `{session}`: choose one of available_sessions")
 }
 
-/// The message for an item that is still listed although no page of its app is connected.
+/// Returns the message for an item that is still listed although no page of its app is connected.
 pub(super) fn app_not_open(name: &str, app: &OfflineApp) -> String {
     let origin = match &app.origin {
         Some(origin) => format!(" ({origin})"),

@@ -1,5 +1,5 @@
-//! The tool `get_result`: waits for a call in the background, reads the rest of a truncated result, or
-//! cancels a call.
+//! The tool `get_result`: waits for a call in the background, reads the rest of a truncated result,
+//! or cancels a call.
 
 use std::future::pending;
 use std::pin::pin;
@@ -63,7 +63,7 @@ impl GetResultArguments {
     }
 }
 
-/// Runs the tool.
+/// Runs the tool `get_result`.
 pub(crate) async fn get_result(
     hub: &Hub,
     caller: &CallOptions<'_>,
@@ -94,13 +94,14 @@ pub(crate) async fn get_result(
     part.await.unwrap_or_else(internal_error_result)
 }
 
-/// Whether the caller may read a result. The agent of a query may read only the results of its own calls.
+/// Whether the caller may read a result. The agent of a query may read only the results of its own
+/// calls.
 fn may_read(caller: &CallOptions<'_>, stored: &StoredResult) -> bool {
     let query = caller.call_context.query_id.as_ref();
     query.is_none_or(|query| stored.is_from_query(query))
 }
 
-/// Waits for the result until the timeout of the client.
+/// Waits for the result, at most until the timeout of the client.
 async fn wait_for_result(
     hub: &Hub,
     caller: &CallOptions<'_>,

@@ -1,5 +1,5 @@
-//! A call while it runs in the page: begun or resumed, and driven until it ends, until the client has
-//! to come back with input, or until the caller stops waiting.
+//! A call while it runs in a page: started or resumed, and driven until it ends, until it needs
+//! input from the client, or until the caller stops waiting.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -47,7 +47,7 @@ pub(super) struct InFlightCall {
 }
 
 impl InFlightCall {
-    /// What the result store remembers of the call when it continues in the background.
+    /// Returns what the result store remembers of the call when it continues in the background.
     pub(super) fn background_call(&self) -> BackgroundCall {
         BackgroundCall {
             tool: self.name.clone(),
@@ -57,7 +57,7 @@ impl InFlightCall {
     }
 }
 
-/// How the drive of a call ended.
+/// Why the driving of a call has stopped.
 pub(super) enum DriveResult<Leave> {
     /// The call ended, or it waits for input from the client.
     Finished(RoundOutcome<CallOutcome>),
@@ -78,7 +78,7 @@ pub(super) async fn run(
     }
 }
 
-/// Sends a request to a page.
+/// Starts a request in a page.
 pub(super) fn begin(
     hub: &Hub,
     caller: &mut CallOptions<'_>,
@@ -109,7 +109,7 @@ pub(super) fn begin(
     })
 }
 
-/// The timeout of a call. A tool may set its own, up to `max_call_timeout`.
+/// Returns the timeout of a call. A tool may set its own, up to `max_call_timeout`.
 fn effective_timeout(hub: &Hub, request: &PageRequest) -> Duration {
     let requested = match request {
         PageRequest::Tool { tool, .. } => tool.timeout(),
@@ -119,7 +119,7 @@ fn effective_timeout(hub: &Hub, request: &PageRequest) -> Duration {
     requested.map_or(hub.config.call_timeout, |requested| requested.min(max))
 }
 
-/// Resumes a call that waited for input from its client, and drives it on.
+/// Resumes a call that waited for input from its client, and drives it.
 pub(super) async fn run_resumed(
     hub: &Hub,
     caller: &mut CallOptions<'_>,
@@ -222,12 +222,13 @@ pub(super) async fn drive_until<Leave>(
     }
 }
 
-/// What passes between a running call and its client.
+/// Forwards messages between a running call and its client.
 struct CallDriver<'a> {
     hub: &'a Hub,
     client: &'a dyn ClientChannel,
     cancel_on_drop: CancelOnDrop<'a>,
-    /// Requests of the page to the client. `None` until the first one: most handlers make none.
+    /// The page's open requests to the client. `None` until the first one, because most handlers
+    /// make none.
     open_requests: Option<FuturesUnordered<BoxFuture<'a, ClientResponse>>>,
     /// The keys of the requests that the client has not answered.
     unanswered: HashSet<String>,
@@ -238,13 +239,13 @@ struct CallDriver<'a> {
 }
 
 impl CallDriver<'_> {
-    /// Begins to forward an event of the page to the client.
+    /// Starts to forward an event of the page to the client.
     fn notify(&mut self, event: CallEvent) {
         let event = self.reporter.on_event(event);
         self.notification = event.map(|event| self.client.notify(event));
     }
 
-    /// Sends what the page requests to a client that answers within the call.
+    /// Sends the page's requests to a client that answers them while the call runs.
     fn send_client_requests(&mut self) {
         let CancelOnDrop { realm, call, .. } = &self.cancel_on_drop;
         let requests = self.hub.take_client_requests(*realm, call);
@@ -258,7 +259,7 @@ impl CallDriver<'_> {
         );
     }
 
-    /// Gives the page an answer of the client.
+    /// Delivers a response of the client to the page.
     fn deliver_response(&mut self, response: ClientResponse) {
         self.unanswered.remove(&response.key);
         self.deliver(response);
@@ -269,8 +270,8 @@ impl CallDriver<'_> {
         self.hub.deliver_client_response(*realm, call, response);
     }
 
-    /// Suspends the call for a client that answers in a new request (MCP 2026-07-28). `None` if the
-    /// call goes on, because every request was rejected.
+    /// Parks the call for a client that answers in a new request (MCP 2026-07-28). Returns `None`
+    /// if the call continues because every request was rejected.
     async fn park(&mut self, receiver: &mut CallReceiver) -> Option<RoundOutcome<CallOutcome>> {
         let (realm, call) = (self.cancel_on_drop.realm, self.cancel_on_drop.call.clone());
         for request in self.hub.take_client_requests(realm, &call) {
@@ -279,7 +280,8 @@ impl CallDriver<'_> {
             }
         }
         let (round, requests) = self.hub.park_call(realm, &call)?;
-        // A client that disconnects meanwhile never gets the resume token: the call is cancelled.
+        // A client that disconnects meanwhile never receives the resume token: the call is
+        // cancelled.
         self.flush_events(receiver).await;
         self.cancel_on_drop.disarmed = true;
         Some(RoundOutcome::InputRequired {
@@ -288,7 +290,7 @@ impl CallDriver<'_> {
         })
     }
 
-    /// Answers the page's open requests in place of a client that has stopped waiting.
+    /// Rejects the page's open requests for a client that has stopped waiting.
     async fn detach(&mut self, receiver: &mut CallReceiver) {
         self.open_requests = None;
         for key in std::mem::take(&mut self.unanswered) {
@@ -298,14 +300,14 @@ impl CallDriver<'_> {
         self.cancel_on_drop.disarmed = true;
     }
 
-    /// Ends the drive of a call that has ended.
+    /// Stops driving a call that has ended.
     async fn finish(&mut self, receiver: &mut CallReceiver) {
         self.cancel_on_drop.disarmed = true;
         self.open_requests = None;
         self.flush_events(receiver).await;
     }
 
-    /// Sends the client the events that came before the result.
+    /// Sends the client the events that preceded the result.
     async fn flush_events(&mut self, receiver: &mut CallReceiver) {
         if let Some(notification) = self.notification.take() {
             notification.await;
@@ -318,7 +320,7 @@ impl CallDriver<'_> {
     }
 }
 
-/// The next answer of the client; `None` when no request is open.
+/// Returns the next response of the client, or `None` when no request is open.
 async fn next_response<F: Future>(
     open_requests: &mut Option<FuturesUnordered<F>>,
 ) -> Option<F::Output> {

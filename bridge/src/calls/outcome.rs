@@ -2,7 +2,7 @@
 
 use bridge_protocol::{CallId, ClientRequest};
 
-/// Identifies a call that waits for input from its client, and the round that it is in.
+/// Identifies a call that waits for input from its client, and its current round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResumeToken {
     pub(crate) call: CallId,

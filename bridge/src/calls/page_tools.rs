@@ -28,8 +28,8 @@ pub(crate) enum Invocation {
     ViaBuiltin,
 }
 
-/// Runs a page's tool: finds the page, validates the arguments, drives the call, and makes the
-/// result that the client can take.
+/// Runs a page's tool: finds the page, validates the arguments, drives the call, and builds the
+/// result within the limits of the client.
 pub(crate) async fn call_page_tool(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
@@ -73,7 +73,7 @@ pub(crate) async fn call_page_tool(
         RoundOutcome::Complete(outcome) => outcome,
     };
     let result = finish_result(&tool, outcome).await;
-    // A client that calls through a built-in tool knows only the definition of that one.
+    // A client that calls through a built-in tool knows only the definition of the built-in tool.
     let max_text_chars = match invocation {
         Invocation::Direct => tool.max_text_chars(),
         Invocation::ViaBuiltin => None,
@@ -86,11 +86,11 @@ pub(crate) async fn call_page_tool(
     Ok(enforce_limit(hub, caller, spec, result).await.into())
 }
 
-/// What came of the attempt to start a call.
+/// The outcome of the attempt to start a call.
 enum CallStart {
-    /// The page has the call.
+    /// The call was sent to the page.
     Started(Arc<Tool>, InFlightCall),
-    /// The page does not know of the call; the result says why.
+    /// The call was not sent to a page. The result states why.
     Rejected(Box<ToolResult>),
 }
 
@@ -134,8 +134,8 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
     } = destination;
     let arguments = std::mem::take(&mut request.arguments);
     let input = match dialect {
-        // Pages of mcp-web 0.1 parse their arguments themselves and accept some that their published
-        // schema rejects; their own bridge did not validate them.
+        // Pages of mcp-web 0.1 parse their arguments themselves, and accept some that their
+        // published schema rejects. The bridge of mcp-web 0.1 did not validate them.
         PageProtocol::V1 => arguments.into_raw(),
         PageProtocol::V2 => validate_input(&tool, arguments).await,
     };
@@ -155,7 +155,8 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
     )
 }
 
-/// Validates arguments and returns their JSON text. They are not parsed if the tool accepts any object.
+/// Validates arguments and returns their JSON text. They are not parsed if the tool accepts any
+/// object.
 pub(super) async fn validate_input(
     tool: &Arc<Tool>,
     mut arguments: Arguments,
@@ -199,8 +200,8 @@ impl From<String> for RouteFailure {
     }
 }
 
-/// Finds the session and the tool, and removes `session_id` from the arguments unless the tool has an
-/// argument of that name itself.
+/// Finds the session and the tool, and removes `session_id` from the arguments unless the tool
+/// itself has an argument of that name.
 fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, RouteFailure> {
     let find = |target: &Target| {
         let found = hub.with_realm_mut(request.caller.realm, |realm| {
@@ -237,7 +238,7 @@ fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, RouteF
         destination.tool.take_session_argument(arguments);
         return Ok(by_argument?);
     }
-    // The argument may be the tool's own: then it does not route.
+    // If the argument belongs to the tool itself, it does not select a session.
     Ok(match find(&default_target) {
         Ok(destination) if destination.tool.has_own_session_argument() => destination,
         other => by_argument.and(other)?,

@@ -1,5 +1,5 @@
-//! Progress notifications of a call: the reports of the page whose value increases (MCP, "Progress": the
-//! value MUST increase), and keepalives while the page sends none.
+//! Progress notifications of a call: the reports of the page whose value increases (MCP,
+//! "Progress": the value MUST increase), and keepalives while the page sends none.
 
 use std::time::Duration;
 
@@ -14,18 +14,18 @@ use bridge_realm::realm::CallEvent;
 /// Keepalives stay within this fraction of a step above the page's last report.
 const KEEPALIVE_STEP: f64 = 0.001;
 
-/// Makes the progress notifications of one call.
+/// Creates the progress notifications of one call.
 pub(super) struct ProgressReporter<'a> {
     name: &'a str,
     started: Instant,
-    /// `None`: only the reports of the page are sent.
+    /// `None` if only the reports of the page are sent.
     keepalive_interval: Option<Duration>,
     last_report: Instant,
     progress: MonotonicProgress,
 }
 
 impl<'a> ProgressReporter<'a> {
-    /// A reporter for the call of `name`.
+    /// Creates a reporter for the call of `name`.
     pub(super) fn new(
         hub: &Hub,
         caller: &CallOptions<'_>,
@@ -43,7 +43,8 @@ impl<'a> ProgressReporter<'a> {
         }
     }
 
-    /// The event to forward to the client. `None` for a progress report that does not increase.
+    /// Returns the event to forward to the client, or `None` for a progress report that does not
+    /// increase.
     pub(super) fn on_event(&mut self, event: CallEvent) -> Option<CallEvent> {
         let CallEvent::Progress(report) = event else {
             return Some(event);
@@ -53,8 +54,8 @@ impl<'a> ProgressReporter<'a> {
         Some(CallEvent::Progress(report))
     }
 
-    /// Waits until no progress has been reported for an interval, and returns a keepalive. Its message says
-    /// whether the page is still working or waits for the client.
+    /// Waits until no progress has been reported for an interval, and returns a keepalive. Its
+    /// message states whether the page is still working or waits for the client.
     pub(super) async fn next_keepalive(
         &mut self,
         call: &CallId,
@@ -80,9 +81,9 @@ impl<'a> ProgressReporter<'a> {
 #[derive(Debug, Default)]
 struct MonotonicProgress {
     last_value: Option<f64>,
-    /// The page's last report that was forwarded.
+    /// The last report of the page that was forwarded.
     last_page_report: Option<PageReport>,
-    /// The keepalives since then.
+    /// The number of keepalives since that report.
     keepalives: u32,
 }
 
@@ -90,12 +91,13 @@ struct MonotonicProgress {
 struct PageReport {
     progress: f64,
     total: Option<Number>,
-    /// The difference to the report before.
+    /// The difference to the previous report.
     step: f64,
 }
 
 impl MonotonicProgress {
-    /// Records a report of the page. `None` if its value does not increase, so that it must not be sent.
+    /// Records a report of the page. Returns `None` if its value does not increase, because it must
+    /// then not be sent.
     fn on_page_report(&mut self, report: CallProgress) -> Option<CallProgress> {
         let progress = report.progress.as_f64()?;
         if self.last_value.is_some_and(|last| progress <= last) {
@@ -115,7 +117,8 @@ impl MonotonicProgress {
         Some(report)
     }
 
-    /// A report of the bridge itself. `None` if no higher value would be below the total.
+    /// Returns a report of the bridge itself, or `None` if no higher value would be below the
+    /// total.
     fn keepalive(&mut self, call: &CallId, message: String) -> Option<CallProgress> {
         let base = self
             .last_page_report
@@ -125,8 +128,8 @@ impl MonotonicProgress {
         let room = KEEPALIVE_STEP * self.expected_step().min(left);
         self.keepalives += 1;
         let count = f64::from(self.keepalives);
-        // Approaches `base + room` without reaching it. Next to very large values there may be no number
-        // in between: then the next higher one is used.
+        // Approaches `base + room` without reaching it. Next to very large values there may be no
+        // number in between: then the next higher one is used.
         let next = self.last_value.map_or(f64::NEG_INFINITY, f64::next_up);
         let progress = (base + room * (count / (count + 1.0))).max(next);
         if progress >= base + left {
@@ -144,7 +147,8 @@ impl MonotonicProgress {
         })
     }
 
-    /// The difference between the total and the last report; infinite without a total.
+    /// Returns the difference between the total and the last report, which is infinite without a
+    /// total.
     fn remaining(&self) -> f64 {
         let total = |page: &PageReport| Some(page.total.as_ref()?.as_f64()? - page.progress);
         self.last_page_report
@@ -153,7 +157,7 @@ impl MonotonicProgress {
             .unwrap_or(f64::INFINITY)
     }
 
-    /// The expected difference to the page's next report: that of the last one, at most 1.
+    /// Returns the expected difference to the page's next report: that of the last one, at most 1.
     fn expected_step(&self) -> f64 {
         let step = self.last_page_report.as_ref().map_or(1.0, |page| page.step);
         if step > 0.0 { step.min(1.0) } else { 1.0 }
@@ -201,7 +205,7 @@ mod tests {
             // An hour with a report every ten seconds.
             for _ in 0..360 {
                 let Some(own) = keepalive(&mut progress) else {
-                    panic!("nothing after {last}")
+                    panic!("no keepalive after {last}")
                 };
                 assert!(value(&own) > last);
                 assert_eq!(own.total, first.and(total).and_then(Number::from_f64));

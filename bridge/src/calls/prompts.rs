@@ -1,4 +1,4 @@
-//! `prompts/get`.
+//! The MCP method `prompts/get`.
 
 use bridge_protocol::Kind;
 use serde_json::value::to_raw_value;
@@ -11,14 +11,14 @@ use crate::hub::Hub;
 use bridge_realm::definition::Definition;
 use bridge_realm::realm::{CallOutcome, PageRequest, RouteError};
 
-/// Which prompt is requested, with which arguments.
+/// A request for a prompt, with its arguments.
 pub(crate) struct PromptRequest<'a> {
     pub(crate) caller: CallOptions<'a>,
     pub(crate) name: String,
     pub(crate) arguments: Map<String, Value>,
 }
 
-/// Requests a prompt from a page: the MCP `GetPromptResult` of the page.
+/// Requests a prompt from a page, and returns the page's MCP `GetPromptResult`.
 pub(crate) async fn get_prompt(
     hub: &Hub,
     request: PromptRequest<'_>,

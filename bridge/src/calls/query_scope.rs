@@ -1,5 +1,5 @@
-//! Calls of the agent of a query: only to the page that asked, and only to the tools that the query
-//! allows.
+//! Restricts the calls of the agent of a query to the page that sent the query, and to the tools
+//! that the query allows.
 
 use bridge_protocol::{ErrorCode, Kind, QueryId};
 use serde_json::{Map, json};
@@ -13,7 +13,7 @@ use bridge_auth::{Principal, RealmId};
 use bridge_realm::definition::Definition;
 use bridge_realm::realm::{CallFailure, Realm, ReportRejected, Target, ToolNotAllowed};
 
-/// Waits until the page of an agent's query is attached, or the query has ended: while the page is
+/// Waits until the page of an agent's query is attached, or the query has ended. While the page is
 /// reloaded, its tools are not registered.
 pub(crate) async fn wait_for_query_page(
     hub: &Hub,
@@ -43,7 +43,8 @@ pub(super) async fn wait_for_page(
     }
 }
 
-/// Routes the call of an agent to the page that asked. Calls of other clients are not changed.
+/// Routes the call of an agent to the page that sent the query. Calls of other clients are not
+/// changed.
 pub(super) fn pin_to_asking_page(
     hub: &Hub,
     request: &mut CallRequest<'_>,
@@ -69,8 +70,8 @@ pub(super) fn pin_to_asking_page(
     Ok(())
 }
 
-/// Whether the agent of an active query calls `get_result`. It may, whatever tools the query allows: the
-/// results of its calls belong to it.
+/// Whether the agent of an active query calls `get_result`. It may do so whatever tools the query
+/// allows, because the results of its calls belong to it.
 pub(super) fn is_get_result_call(hub: &Hub, request: &CallRequest<'_>) -> bool {
     let caller = &request.caller;
     let Some(query) = &caller.call_context.query_id else {
@@ -94,7 +95,7 @@ fn tool_not_allowed(error: ToolNotAllowed) -> Box<ToolResult> {
     Box::new(result)
 }
 
-/// The tools that a query may call, as its agent sees them listed.
+/// Returns the tools that a query may call, as they are listed to its agent.
 pub(crate) fn tools_for_query(hub: &Hub, realm: RealmId, query: &QueryId) -> Vec<Definition> {
     let tools = |realm: &Realm| {
         let session = realm.query_session(query).ok()?;

@@ -1,4 +1,4 @@
-//! `resources/read`.
+//! The MCP method `resources/read`.
 
 use bridge_protocol::{ErrorCode, Kind};
 use serde_json::{Map, Value};
@@ -9,7 +9,8 @@ use crate::calls::delivery_limits::{enforce_contents_limit, parse_object_with};
 use crate::hub::Hub;
 use bridge_realm::realm::{CallOutcome, PageRequest, ResourceMatch, RouteError};
 
-/// Requests the contents of a resource from a page: the MCP `ReadResourceResult` of the page.
+/// Requests the contents of a resource from a page, and returns the page's MCP
+/// `ReadResourceResult`.
 pub(crate) async fn read_resource(
     hub: &Hub,
     mut caller: CallOptions<'_>,

@@ -1,4 +1,4 @@
-//! Clients that get only the result: they receive no events and answer no requests.
+//! Clients that receive only the result: no events and no requests that they could answer.
 
 use bridge_protocol::{ClientError, ClientRequest, ClientResponse, ErrorCode};
 use futures_util::future::BoxFuture;
@@ -30,7 +30,7 @@ impl ClientChannel for SilentClient {
 }
 
 impl SilentClient {
-    /// The answer to a request of a page.
+    /// Returns the error response to a request of a page.
     pub(super) fn error_response(&self, key: String) -> ClientResponse {
         let error = ClientError {
             code: ErrorCode::ClientCapabilityMissing,

@@ -1,4 +1,4 @@
-//! The result of a tool call, from the answer of the page.
+//! Builds the result of a tool call from the answer of the page.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use super::delivery_limits::internal_error_result;
 use super::validation;
 use crate::results::tool_result::ToolResult;
 
-/// Makes the result for the client from the outcome of a call.
+/// Builds the result for the client from the outcome of a call.
 pub(super) async fn finish_result(tool: &Arc<Tool>, outcome: CallOutcome) -> ToolResult {
     let answer = match outcome {
         CallOutcome::Failed(failure) => return ToolResult::from_failure(&failure),
         CallOutcome::Answered(answer) => answer,
     };
-    // A slice of the page's message has been scanned already: without an output schema there is nothing
-    // left to do.
+    // A slice of the page's message has been scanned already: without an output schema there is
+    // nothing left to do.
     let is_ready = matches!(&answer, Answer::Value(Some(RawJson::Borrowed(_))))
         && tool.output_validator().is_none();
     let result = if is_ready || answer.bytes() < INLINE_LIMIT {

@@ -1,4 +1,5 @@
-//! Validation against JSON schemas, off the threads that serve sockets if it is expensive.
+//! Validation against JSON schemas. If it is expensive, it does not run on the threads that serve
+//! sockets.
 
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use serde_json::Value;
 use bridge_schema::{ValidationFailure, Validator};
 use bridge_service::cpu_pool;
 
-/// Validates a value against one of the schemas of `owner`, in the CPU pool if it is expensive, and returns
-/// the value.
+/// Validates a value against one of the schemas of `owner`, in the CPU pool if this is expensive,
+/// and returns the value.
 pub(crate) async fn validate<T: Send + Sync + 'static>(
     owner: &Arc<T>,
     schema: fn(&T) -> Option<&Validator>,

@@ -1,4 +1,4 @@
-//! The HTTP interface for clients of mcp-web 0.1: one endpoint on every path, with every method.
+//! The HTTP interface for clients of mcp-web 0.1: one endpoint for every path and every method.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ where
     response
 }
 
-/// Serves every request that no other route does.
+/// Serves every request that no other route serves.
 pub(super) async fn endpoint(
     state: AppState,
     service: Arc<CompatService>,
@@ -200,7 +200,7 @@ pub(super) fn with_preflight(routes: Router) -> Router {
     routes.layer(from_fn(preflight))
 }
 
-/// Allows every origin to read every response. Requests of foreign pages have been rejected before.
+/// Allows every origin to read every response. Requests with a foreign origin are rejected before.
 pub(super) fn with_cors(routes: Router) -> Router {
     let allow = async |mut response: Response| {
         allow_all_origins(response.headers_mut());

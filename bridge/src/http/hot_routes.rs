@@ -1,8 +1,9 @@
-//! The hot routes carry the calls of clients that are not browsers, and are served without the router.
+//! The hot routes carry the calls of clients that are not browsers. They are served without the
+//! router.
 //!
-//! A request on a hot route passes the same checks as behind the router, by the same functions:
-//! `Host`, token and size. A request with an `Origin` goes through the router, where the response
-//! gets the headers that browsers require.
+//! A request on a hot route passes the checks that it would pass behind the router, by the same
+//! functions: `Host`, token and size. A request with an `Origin` goes through the router, where the
+//! response gets the headers that browsers require.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::compat::CompatService;
 use crate::mcp::{self, McpService};
 use crate::web::{AppState, guard};
 
-/// Serves all requests: those on a hot route itself, the others with the router.
+/// Serves all requests: those on a hot route directly, the others with the router.
 pub(crate) struct RequestHandler {
     state: AppState,
     mcp: McpService,
@@ -32,7 +33,7 @@ pub(crate) struct RequestHandler {
 enum FastRoute {
     ToolCall,
     Mcp,
-    /// A message of a client that was built for mcp-web 0.1.
+    /// A message of a client of mcp-web 0.1.
     Compat(Arc<CompatService>),
 }
 
@@ -108,7 +109,7 @@ impl RequestHandler {
         match (request.uri().path(), &self.compat) {
             ("/tool-call", None) => Some(FastRoute::ToolCall),
             ("/mcp", None) => Some(FastRoute::Mcp),
-            // The other paths may be the app's.
+            // The app may use the other paths.
             ("/" | "/mcp", Some(service)) => Some(FastRoute::Compat(Arc::clone(service))),
             _ => None,
         }

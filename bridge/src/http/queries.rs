@@ -1,8 +1,8 @@
-//! `/query/{uuid}/…`: the reports of an agent.
+//! The routes `/query/{uuid}/…`, on which an agent reports on its query.
 //!
-//! The responses are those of mcp-web 0.1: `{"success": true}`, or `{"error": …}`. The query's own
-//! token authenticates a report; where ids are credentials ([`Config::query_ids_are_credentials`]),
-//! the id does.
+//! The responses are those of mcp-web 0.1: `{"success": true}`, or `{"error": …}`. A report is
+//! authenticated by the query's own token, or by the id of the query where ids are credentials
+//! ([`Config::query_ids_are_credentials`]).
 //!
 //! [`Config::query_ids_are_credentials`]: crate::Config
 
@@ -111,7 +111,7 @@ struct MessageBody {
 #[derive(Deserialize)]
 struct FailBody {
     error: String,
-    /// These two are not of mcp-web 0.1.
+    /// This field and `code` are not part of mcp-web 0.1.
     #[serde(default)]
     reason: Option<String>,
     #[serde(default)]
@@ -124,8 +124,8 @@ struct CancelBody {
     reason: Option<String>,
 }
 
-/// Parses an object with its fields in any order, and others beside them. serde would also accept
-/// an array.
+/// Parses an object with its fields in any order, and ignores others. serde would also accept an
+/// array.
 fn parse_object<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
     let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
     first.filter(|first| **first == b'{')?;
@@ -193,7 +193,8 @@ impl AppState {
         reported.map_err(ReportError::Rejected)
     }
 
-    /// The realm of the query, if the request may report on it. A foreign token learns nothing.
+    /// Returns the realm of the query, if the request may report on it. To a foreign token, the
+    /// query does not exist.
     async fn authorize_reporter(
         &self,
         id: &QueryId,

@@ -1,4 +1,4 @@
-//! Plain HTTP: call a tool and list sessions and tools without MCP.
+//! Routes of plain HTTP: call a tool, and list sessions and tools, without MCP.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ struct ToolCallBody {
 static SILENT_CLIENT: SilentClient =
     SilentClient("the caller speaks plain HTTP: it cannot be asked");
 
-/// `POST /tool-call`: responds with the MCP result object.
+/// Serves `POST /tool-call`: responds with the MCP result object.
 pub(super) async fn tool_call(State(state): State<AppState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     serve_tool_call(&state, &parts, body).await
@@ -149,7 +149,7 @@ async fn json_response(result: ToolResult) -> Response {
     response
 }
 
-/// `GET /sessions`: the pages of the token.
+/// Serves `GET /sessions`: the pages of the token.
 pub(super) async fn sessions(
     State(state): State<AppState>,
     parts: Parts,
@@ -166,7 +166,7 @@ pub(super) async fn sessions(
     Ok(Json(json!({ "sessions": sessions })))
 }
 
-/// `GET /tools`: the tools of `tools/list`.
+/// Serves `GET /tools`: the tools of `tools/list`.
 pub(super) async fn tools(
     State(state): State<AppState>,
     parts: Parts,
@@ -192,12 +192,12 @@ pub(super) async fn tools(
     Ok(Json(json!({ "tools": tools })))
 }
 
-/// `GET /healthz`: responds while the process runs.
+/// Serves `GET /healthz`: responds while the process runs.
 pub(super) async fn health() -> &'static str {
     "ok"
 }
 
-/// The response to a path without a route.
+/// Returns the response to a path without a route.
 pub(super) async fn not_found(uri: Uri) -> Problem {
     Problem::new(
         ErrorCode::UnknownMethod,
@@ -205,8 +205,8 @@ pub(super) async fn not_found(uri: Uri) -> Problem {
     )
 }
 
-/// Serves `/`: the socket of pages of mcp-web 0.1, the app's home page for browsers, the description
-/// of the bridge for a plain GET, and MCP for everything else.
+/// Serves `/`: the socket of pages of mcp-web 0.1, the app's home page for browsers, the
+/// description of the bridge for a plain GET, and MCP for everything else.
 pub(super) async fn root(state: AppState, mcp: McpService, request: Request) -> Response {
     if guard::is_upgrade_request(&request) {
         return page_socket::upgrade.call(request, state).await;

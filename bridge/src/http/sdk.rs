@@ -1,4 +1,5 @@
-//! `/sdk/…`: the JavaScript and wasm that a page imports, embedded when the bridge was built.
+//! The routes `/sdk/…`: the JavaScript and wasm that a page imports, embedded when the bridge is
+//! built.
 
 use axum::Router;
 use axum::extract::Path;

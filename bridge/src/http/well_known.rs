@@ -1,5 +1,5 @@
-//! `GET /.well-known/oauth-protected-resource`: where clients get tokens for this bridge (RFC 9728; MCP
-//! 2025-11-25, "Authorization").
+//! The route `/.well-known/oauth-protected-resource`: where clients get tokens for this bridge (RFC
+//! 9728; MCP 2025-11-25, "Authorization").
 
 use axum::Json;
 use axum::extract::State;
@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use crate::web::{AppState, Problem};
 
-/// `GET /.well-known/oauth-protected-resource` and `…/mcp`.
+/// Serves `GET /.well-known/oauth-protected-resource` and `…/mcp`.
 pub(super) async fn metadata(
     State(state): State<AppState>,
     parts: Parts,
 ) -> Result<Json<Value>, Problem> {
     let Some(resource) = &state.protected_resource else {
-        // Clients that find nothing here know that there is no OAuth.
+        // Clients that find no metadata here know that there is no OAuth.
         let message = "this bridge has no authorization server: send the token of the page";
         return Err(Problem::new(ErrorCode::UnknownMethod, message));
     };

@@ -1,5 +1,5 @@
 //! The channel from the hub to the caller of a call. It allocates nothing for events until there is
-//! one: most calls have an outcome only.
+//! one, because most calls have only an outcome.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -8,8 +8,9 @@ use std::task::{Context, Poll, Waker};
 
 use bridge_realm::realm::{CallEvent, CallFailure, CallOutcome};
 
-/// How many progress and log messages may wait for a caller. More are dropped: a client that does
-/// not read must not hold up the page, and the result of the call follows in any case.
+/// The maximum number of progress and log messages that wait for a caller. Further ones are
+/// dropped: a client that does not read must not block the page, and the result of the call follows
+/// in any case.
 const MAX_PENDING_EVENTS: usize = 64;
 
 /// The caller's end of the channel.
@@ -23,7 +24,7 @@ pub(super) struct CallSender(Arc<Mutex<State>>);
 /// A message to the caller.
 #[derive(Debug)]
 pub(crate) enum CallMessage {
-    /// The call has ended. Only events from before it may follow.
+    /// The call has ended. Only events from before its end may follow.
     Ended(CallOutcome),
     /// The page has sent requests to the client: see [`Hub::take_client_requests`](super::Hub) and
     /// [`Hub::park_call`](super::Hub).
@@ -64,7 +65,7 @@ impl CallSender {
     }
 
     pub(super) fn complete(self, ending: CallOutcome) {
-        // A caller that has gone has already cancelled the call.
+        // A caller that has dropped its end has already cancelled the call.
         lock(&self.0).outcome = Some(ending);
     }
 
@@ -86,8 +87,8 @@ impl Drop for CallSender {
 }
 
 impl CallReceiver {
-    /// Receives the next message, the outcome before anything else. `events` includes progress and
-    /// logs. Nothing is lost when the future is dropped.
+    /// Receives the next message, with the outcome before any other. Progress and logs are received
+    /// only if `events` is set. No message is lost when the future is dropped.
     pub(crate) async fn recv(&mut self, events: bool) -> CallMessage {
         poll_fn(|context| self.poll_recv(context, events)).await
     }
@@ -115,7 +116,7 @@ impl CallReceiver {
         Poll::Pending
     }
 
-    /// Returns an event that has not been received.
+    /// Returns the next event that has not been received, if there is one.
     pub(crate) fn try_recv_event(&mut self) -> Option<CallEvent> {
         lock(&self.0).events.pop_front()
     }
@@ -146,7 +147,7 @@ mod tests {
         let late = CallFailure::new(ErrorCode::CallTimeout, "late".to_owned());
         caller.complete(CallOutcome::Failed(late));
         let CallMessage::Ended(CallOutcome::Failed(failure)) = line.recv(true).await else {
-            panic!("no end")
+            panic!("the call has not ended")
         };
         assert_eq!(failure.code, ErrorCode::CallTimeout);
         let untold = std::iter::from_fn(|| line.try_recv_event());
@@ -171,7 +172,7 @@ mod tests {
         assert!(matches!(line.recv(true).await, CallMessage::Event(_)));
         let waits = async {
             let CallMessage::Ended(CallOutcome::Failed(failure)) = line.recv(true).await else {
-                panic!("no end")
+                panic!("the call has not ended")
             };
             assert_eq!(failure.code, ErrorCode::PageGone);
         };

@@ -17,7 +17,7 @@ impl Hub {
         CallId(format!("{}-{number}", &self.bridge_id.0[..8]))
     }
 
-    /// Starts a call. The receiver gets its events and its outcome.
+    /// Starts a call. The returned receiver gets its events and its outcome.
     pub(crate) fn start_call(
         &self,
         realm: RealmId,
@@ -39,14 +39,14 @@ impl Hub {
         Ok(receiver)
     }
 
-    /// Cancels a call whose caller has gone.
+    /// Cancels a call that its caller no longer waits for.
     pub(crate) fn cancel_call(&self, realm: RealmId, call: &CallId, reason: &str) {
         self.apply(realm, |realm, now| {
             ((), realm.call_cancelled(call, reason, now))
         });
     }
 
-    /// Takes the requests of the page to the client. Each request is returned once.
+    /// Takes the requests of the page to the client. Each request is returned only once.
     pub(crate) fn take_client_requests(&self, realm: RealmId, call: &CallId) -> Vec<ClientRequest> {
         self.apply(realm, |realm, _| {
             (realm.take_client_requests(call), Vec::new())
@@ -54,7 +54,7 @@ impl Hub {
         .unwrap_or_default()
     }
 
-    /// Delivers the client's response to the page that sent the request.
+    /// Delivers a response of the client to the page that sent the request.
     pub(crate) fn deliver_client_response(
         &self,
         realm: RealmId,
@@ -67,7 +67,7 @@ impl Hub {
     }
 
     /// Parks a call until its client has answered the page's requests. Returns the number of the
-    /// round and the requests; `None` when no request is pending any more.
+    /// round and the requests, or `None` when no request is pending any more.
     pub(crate) fn park_call(
         &self,
         realm: RealmId,

@@ -1,8 +1,8 @@
-//! Notifications that wait until an MCP client takes them.
+//! Notifications that wait until an MCP client receives them.
 //!
-//! What waits are facts, not messages: however often a list changes while a client is busy, the
-//! client receives one notification. So notifications cannot pile up, and a client that does not
-//! read costs the others nothing.
+//! Pending notifications are stored as facts, not as messages: however often a list changes while a
+//! client is busy, the client receives one notification. So a queue has a bounded size, and a
+//! client that does not read costs the other clients nothing.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,23 +10,23 @@ use bridge_protocol::Kind;
 use indexmap::IndexSet;
 use tokio::sync::Notify;
 
-/// How many changes of the tool list are counted for a client that does not read. Only clients of
-/// mcp-web 0.1 receive more than one notification for them.
+/// The maximum number of changes of the tool list that are counted for a client that does not read.
+/// Only clients of mcp-web 0.1 receive more than one notification for them.
 const MAX_TOOL_CHANGES: usize = 1024;
 
-/// What has changed since the client last took its notifications.
+/// What has changed since the client last received its notifications.
 #[derive(Debug, Default)]
 pub(crate) struct PendingNotifications {
     /// The result of `tools/list` has changed.
     pub(crate) tools_changed: bool,
-    /// How often it has changed, for clients that receive one notification for each change. At
-    /// most [`MAX_TOOL_CHANGES`].
+    /// How often the result of `tools/list` has changed, for clients that receive one notification
+    /// for each change. At most [`MAX_TOOL_CHANGES`].
     pub(crate) tool_change_count: usize,
     /// The result of `prompts/list` has changed.
     pub(crate) prompts_changed: bool,
     /// The result of `resources/list` or `resources/templates/list` has changed.
     pub(crate) resources_changed: bool,
-    /// Subscribed resources that changed.
+    /// The subscribed resources that have changed.
     pub(crate) updated_uris: IndexSet<String>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct NotificationQueue {
 }
 
 impl NotificationQueue {
-    /// Waits until something has changed, and takes all that has.
+    /// Waits until something has changed, and takes all pending changes.
     pub(crate) async fn recv(&self) -> PendingNotifications {
         loop {
             let ready = self.ready.notified();

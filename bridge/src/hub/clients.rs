@@ -12,8 +12,8 @@ use super::client_notifications::NotificationQueue;
 use super::realm_slots::RealmClass;
 
 impl Hub {
-    /// Adds an MCP client to a realm. The queue receives the changes, and also those of a page
-    /// that connects later.
+    /// Adds an MCP client to a realm. The returned queue receives all changes, including those of
+    /// pages that connect later.
     ///
     /// Returns `None` when the limit of tokens with waiting clients is reached.
     ///

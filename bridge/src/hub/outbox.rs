@@ -1,5 +1,5 @@
-//! The queue of commands to the task of a page. A page that lets it fill up does not read: its
-//! connection is aborted, and it may reconnect within the grace period.
+//! The queue of commands to the task of a page. A page whose queue fills up does not read: its
+//! connection is aborted, and the page may reconnect within the grace period.
 //!
 //! A page with an empty queue costs one small allocation.
 
@@ -13,22 +13,22 @@ use serde_json::value::RawValue;
 
 use bridge_realm::realm::PageProtocol;
 
-/// How many messages may wait, beside those of the page's calls.
+/// The maximum number of queued messages, besides those of the page's calls.
 const MAX_MESSAGES: usize = 256;
 
-/// The call and its cancellation: a page that reconnects receives all calls that waited for it at
-/// once, and when the bridge stops the cancellation of all of them.
+/// The messages of a call: the call itself and its cancellation. A page that reconnects receives
+/// all calls that waited for it at once, and the cancellation of all of them when the bridge stops.
 const MESSAGES_PER_CALL: usize = 2;
 
-/// The size of what the waiting messages carry (arguments, responses of clients, names that pages
+/// The maximum payload of the queued messages (arguments, responses of clients, names that pages
 /// and clients have chosen), in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// The memory of an id or a name beside its text, in bytes.
+/// The memory that an id or a name uses besides its text, in bytes.
 const NAME_OVERHEAD_BYTES: usize = 64;
 
-/// A peer is gone when it sends nothing during this many heartbeats, not even a pong, or takes
-/// nothing of what waits.
+/// The number of heartbeats after which a peer is gone, if it has sent nothing during them, not
+/// even a pong, or has taken none of the queued data.
 const MAX_MISSED_HEARTBEATS: u8 = 3;
 
 /// A command to the task of a connection.
@@ -52,7 +52,8 @@ impl SocketCommand {
         )
     }
 
-    /// The length of the payload that others have chosen. The rest of a message is short.
+    /// Returns the length of the payload that pages, clients or agents have chosen. The rest of a
+    /// message is short.
     fn payload_bytes(&self) -> usize {
         let names = |names: &mut dyn Iterator<Item = usize>| -> usize {
             names.map(|length| length + NAME_OVERHEAD_BYTES).sum()
@@ -67,7 +68,7 @@ impl SocketCommand {
             SocketCommand::Message(BridgeToPage::Subscriptions(message)) => {
                 names(&mut message.uris.iter().map(String::len))
             }
-            // Pages choose the ids and their number.
+            // Pages choose the ids and how many there are.
             SocketCommand::Message(BridgeToPage::CallsAlive(message)) => {
                 let ids = message.request_ids.iter().chain(&message.ended);
                 names(&mut ids.map(|id| id.as_str().len()))
@@ -83,7 +84,7 @@ impl SocketCommand {
                 let items = message.items.iter().map(|item| item.name.len());
                 message.registration_id.as_str().len() + names(&mut items.into_iter())
             }
-            // What agents have written may wait for a slow page.
+            // The output of an agent may wait for a slow page.
             SocketCommand::Message(BridgeToPage::QueryProgress(message)) => {
                 message.content.get().len()
             }
@@ -103,16 +104,17 @@ impl SocketCommand {
     }
 }
 
-/// The state of both ends.
+/// The state that both ends share.
 #[derive(Debug)]
 struct Shared {
-    /// How many messages may wait.
+    /// The maximum number of queued messages.
     max_messages: usize,
     /// Whether a silent peer stays connected, see [`PageProtocol`].
     tolerates_silence: bool,
-    /// Whether the peer has sent something since the last heartbeat.
+    /// Whether the peer has sent anything since the last heartbeat.
     has_read: AtomicBool,
-    /// Whether the peer has taken something since the last heartbeat, or nothing waits for it.
+    /// Whether the peer has taken queued data since the last heartbeat, or nothing is queued for
+    /// it.
     has_written: AtomicBool,
     state: Mutex<State>,
 }
@@ -123,8 +125,9 @@ struct State {
     /// The payload of the queue, in bytes.
     bytes: usize,
     close_reason: Option<CloseReason>,
-    /// Heartbeats since the peer sent something, and since it took something that waits.
+    /// The heartbeats since the peer last sent anything.
     silent_heartbeats: u8,
+    /// The heartbeats since the peer last took queued data.
     stalled_heartbeats: u8,
     waker: Option<Waker>,
 }
@@ -133,7 +136,7 @@ struct State {
 enum CloseReason {
     /// The page is gone, or does not read.
     Aborted,
-    /// The hub has dropped its end: what waits is still sent.
+    /// The hub has dropped its end. Queued commands are still sent.
     Drained,
 }
 
@@ -205,7 +208,7 @@ impl OutboxSender {
         let mut state = self.0.state();
         let is_alive =
             !outgoing.is_heartbeat() || self.0.tolerates_silence || self.check_liveness(&mut state);
-        // A single message always fits: its size has a limit of its own.
+        // A single message always fits, because its size has a limit of its own.
         let has_room = state.bytes == 0 || state.bytes + payload <= MAX_BYTES;
         if !is_alive
             || !has_room
@@ -217,7 +220,7 @@ impl OutboxSender {
             return Err(OutboxFull);
         }
         if matches!(outgoing, SocketCommand::Ping) && !state.queue.is_empty() {
-            // The command before it shows the same.
+            // A ping shows whether the peer is alive, and so does the queued command before it.
             return Ok(());
         }
         state.bytes += payload;
@@ -252,13 +255,13 @@ impl Drop for OutboxSender {
 }
 
 impl OutboxReceiver {
-    /// Returns the next command if there is one.
+    /// Returns the next command, if there is one.
     pub(crate) fn try_recv(&mut self) -> Option<SocketCommand> {
         self.0.state().pop()
     }
 
-    /// Polls for the next command. `None` when the connection was aborted, or the hub has dropped
-    /// its end.
+    /// Polls for the next command. Returns `None` when the connection was aborted, or when the hub
+    /// has dropped its end and the queue is empty.
     pub(crate) fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<SocketCommand>> {
         let mut state = self.0.state();
         if state.close_reason == Some(CloseReason::Aborted) {
@@ -275,7 +278,7 @@ impl OutboxReceiver {
         Poll::Pending
     }
 
-    /// Ready when the connection was aborted, which [`OutboxReceiver::poll_recv`] reports too.
+    /// Ready when the connection was aborted, which [`OutboxReceiver::poll_recv`] reports as well.
     pub(crate) fn poll_aborted(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.0.state();
         if state.close_reason == Some(CloseReason::Aborted) {
@@ -285,7 +288,7 @@ impl OutboxReceiver {
         Poll::Pending
     }
 
-    /// Records that the peer has taken something.
+    /// Records that the peer has taken queued data.
     pub(crate) fn record_write(&self) {
         self.0.has_written.store(true, Ordering::Relaxed);
     }
@@ -329,7 +332,7 @@ mod tests {
         for _ in 0..2 {
             line.try_send(call(MAX_BYTES / 2)).unwrap();
         }
-        // Receiving makes room.
+        // Receiving a command makes room in the queue.
         outbox.recv().await.unwrap();
         line.try_send(call(MAX_BYTES / 2)).unwrap();
         assert!(!is_aborted(&mut outbox));
@@ -398,7 +401,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_silent_for_three_heartbeats_is_aborted_except_v1() {
         let silent = async |outbox: &mut OutboxReceiver| recv_ping(outbox).await;
-        // The first ping looks at the time before it.
+        // The first ping counts the time before it.
         assert_eq!(pings_until_aborted(PageProtocol::V2, silent).await, 3);
         assert_eq!(pings_until_aborted(PageProtocol::V1, silent).await, 10);
         let answers = async |outbox: &mut OutboxReceiver| {
@@ -411,7 +414,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_sends_but_does_not_read_is_aborted() {
         let speaks = async |outbox: &mut OutboxReceiver| outbox.record_read();
-        // The command at the front of the queue, and those behind it.
+        // The first ping finds an empty queue, and the second one counts the time before it.
         assert_eq!(pings_until_aborted(PageProtocol::V2, speaks).await, 4);
     }
 

@@ -1,6 +1,6 @@
-//! Limits on the number of tokens that a bridge serves: those with pages, those with waiting
-//! clients, and those whose apps are only remembered. Each has its own limit, so that none crowds
-//! out the others.
+//! Limits on the number of tokens that a bridge serves: tokens with pages, tokens with waiting
+//! clients, and tokens whose apps are only remembered. Each kind has its own limit, so that none
+//! displaces the others.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::Config;
 
-/// The content of a realm: the most demanding part counts.
+/// The class of a realm by its content. The most demanding content counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RealmClass {
-    /// No pages or clients, and nothing is listed: the ids of former sessions are remembered for a
-    /// while.
+    /// No pages or clients, and nothing is listed: only the ids of former sessions are remembered
+    /// for a while.
     FormerSessions,
-    /// No pages or clients: what the apps offered stays listed for a while.
+    /// No pages or clients: the items that the apps offered stay listed for a while.
     CatalogueOnly,
     /// Clients that wait for a page.
     Clients,
@@ -61,7 +61,8 @@ impl RealmSlots {
         }
     }
 
-    /// Returns `None` when the limit of the class is reached.
+    /// Acquires a permit for a realm of this class. Returns `None` when the limit of the class is
+    /// reached.
     pub(super) fn try_acquire(&self, occupancy: RealmClass) -> Option<RealmPermit> {
         let places = match occupancy {
             RealmClass::FormerSessions => &self.former_sessions,

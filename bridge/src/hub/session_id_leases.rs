@@ -1,5 +1,5 @@
-//! Leases of session ids: in mcp-web 0.1 a session id is shared by all tokens, and belongs to the
-//! first token that uses it, as long as one of its sockets is open.
+//! Leases of session ids. In mcp-web 0.1 a session id is shared by all tokens: it belongs to the
+//! first token that uses it, as long as one of that token's sockets is open.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use dashmap::mapref::entry::Entry;
 
 use bridge_auth::RealmId;
 
-/// The ids in use: the token of each, and the number of its sockets.
+/// The ids in use, each with its token and the number of its sockets.
 #[derive(Debug, Default)]
 pub(crate) struct SessionIdLeases(DashMap<SessionId, (RealmId, usize)>);
 
@@ -21,7 +21,7 @@ pub(crate) struct SessionIdLease {
 }
 
 impl SessionIdLeases {
-    /// Returns `None` when another token has the id.
+    /// Acquires a lease on an id. Returns `None` when another token uses the id.
     pub(crate) fn try_acquire(
         self: &Arc<Self>,
         realm: RealmId,

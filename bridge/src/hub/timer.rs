@@ -11,11 +11,11 @@ use tokio::task::JoinHandle;
 /// How often definitions that are no longer used are dropped.
 const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Deadlines that pass within this time of one another are reported together: the heartbeats of ten
-/// thousand pages wake the task fifty times a second, not five hundred times.
+/// Deadlines within this time of one another are reported together: the heartbeats of ten thousand
+/// pages wake the task fifty times a second, not five hundred times.
 const COALESCE_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What the timer reports to. It ends when the handler is dropped.
+/// Receives the reports of the timer. The timer's task ends when the handler is dropped.
 pub(super) trait TimerHandler: Send + Sync + 'static {
     /// A deadline of this realm has passed.
     fn on_deadline(&self, realm: RealmId);
@@ -42,7 +42,8 @@ impl Timer {
         *lock(&self.task) = Some(task);
     }
 
-    /// Reports the realm at this time. An entry that is no longer needed does no harm.
+    /// Schedules a report to the realm at this time. An entry that is no longer needed does no
+    /// harm.
     pub(super) fn schedule(&self, at: Instant, realm: RealmId) {
         let mut due = lock(&self.queue.due);
         let is_earliest = due.first().is_none_or(|(first, _)| at < *first);
@@ -128,7 +129,7 @@ mod tests {
         let realm = RealmId::from_token("token-of-a-test-0123456789");
         let start = tokio::time::Instant::now();
         let waiting = || lock(&timer.queue.due).len();
-        // The task has begun.
+        // Lets the timer's task start.
         tokio::time::sleep(COALESCE_INTERVAL).await;
         let [first, second] = [2, 3].map(|turns| start.into_std() + turns * COALESCE_INTERVAL);
         for at in [first, first + COALESCE_INTERVAL / 4, second] {

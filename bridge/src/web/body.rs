@@ -15,7 +15,7 @@ use super::{AppState, Problem};
 ///
 /// # Errors
 ///
-/// The body is larger, or it did not arrive whole.
+/// When the body is larger, or did not arrive completely.
 pub(crate) async fn read_to_end_limited<B>(state: &AppState, body: B) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes>,
@@ -31,7 +31,7 @@ where
     })
 }
 
-/// Converts the rejection of axum's extractor.
+/// Converts the rejection of axum's body extractor.
 pub(crate) fn body_rejected(state: &AppState, rejection: &BytesRejection) -> Problem {
     if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
         return request_too_large(state);
@@ -42,7 +42,7 @@ pub(crate) fn body_rejected(state: &AppState, rejection: &BytesRejection) -> Pro
     )
 }
 
-/// Rejects a body over the limit.
+/// Rejects a body that is over the limit.
 fn request_too_large(state: &AppState) -> Problem {
     let message = format!(
         "the request has more than {} bytes: send less, or raise `max_request_bytes`",

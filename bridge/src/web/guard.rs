@@ -1,5 +1,5 @@
-//! The checks of `Host` and `Origin`, and CORS, on every route; the token, where a route requires
-//! one.
+//! Checks of `Host` and `Origin`, and CORS, on every route; and of the token, on the routes that
+//! require one.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -99,14 +99,14 @@ impl AppState {
     }
 }
 
-/// The SDK is public, and the page socket rejects an origin in a message that a browser does not
-/// hide.
+/// Whether the request skips the check of its origin. The SDK is public, and the page socket
+/// rejects an origin in a message, which a browser shows to the page.
 fn skips_origin_check(request: &Request) -> bool {
     let path = request.uri().path();
     path == "/ws" || path.starts_with("/sdk/") || (path == "/" && is_upgrade_request(request))
 }
 
-/// Whether a request to another route than `/ws` upgrades to the socket of a page.
+/// Whether a request to a route other than `/ws` is an upgrade to the socket of a page.
 pub(crate) fn is_upgrade_request(request: &Request) -> bool {
     let upgrade = request.headers().get(UPGRADE);
     let to_socket = upgrade.is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
@@ -124,7 +124,8 @@ pub(crate) fn origin_rejected(origin: &str) -> Problem {
     )
 }
 
-/// Responds to allowed origins, preflight included (Fetch standard, "CORS protocol").
+/// Returns the CORS layer, which responds to allowed origins, preflight requests included (Fetch
+/// standard, "CORS protocol").
 pub(crate) fn cors(policy: Arc<HostOriginPolicy>) -> CorsLayer {
     let allowed = AllowOrigin::predicate(move |_: &HeaderValue, request| {
         matches!(

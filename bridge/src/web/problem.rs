@@ -1,4 +1,4 @@
-//! Errors over plain HTTP: one table from error codes to statuses.
+//! Errors over plain HTTP, with the one table from error codes to statuses.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use bridge_auth::{AuthError, InsufficientScope, Scope};
 
-/// The beginning of each challenge (RFC 6750 section 3).
+/// The start of each challenge (RFC 6750 section 3).
 pub(super) const CHALLENGE_PREFIX: &str = "Bearer realm=\"mcp-web\"";
 
 /// The body `{"error": code, "message": text}` with the status of the code.
@@ -18,7 +18,7 @@ pub(crate) struct Problem {
     pub(crate) status: StatusCode,
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
-    /// The scopes that would do, separated by spaces.
+    /// The scopes that would suffice, separated by spaces.
     pub(crate) scope: Option<String>,
 }
 
@@ -32,7 +32,8 @@ impl Problem {
         }
     }
 
-    /// The value of `WWW-Authenticate` in a response that rejects a token or the lack of one.
+    /// Returns the value of `WWW-Authenticate` for a response that rejects a token or the lack of
+    /// one.
     fn challenge(&self) -> Option<HeaderValue> {
         let error = match (self.status, &self.scope) {
             // RFC 6750 section 3: no error attribute when no token was sent.
@@ -49,7 +50,7 @@ impl Problem {
     }
 }
 
-/// Keeps the characters that RFC 6750 section 3 allows in a description.
+/// Replaces the characters that RFC 6750 section 3 does not allow in a description.
 fn sanitize_description(message: &str) -> String {
     let allowed = |character| match character {
         ' '..='~' if !matches!(character, '"' | '\\') => character,

@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 use super::problem;
 use crate::config::Identity;
 
-/// The path of the metadata of `/mcp`: the well-known one, with that of the resource behind it
-/// (RFC 9728 section 3.1). Without, it is that of the host; both say the same.
+/// The well-known path of the metadata of the host.
 pub(crate) const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
+/// The path of the metadata of `/mcp`: the well-known path, followed by that of the resource (RFC
+/// 9728 section 3.1). Both paths serve the same metadata.
 pub(crate) const MCP_METADATA_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
 
-/// The bridge as OAuth sees it: a protected resource with authorization servers.
+/// The bridge as a protected resource of OAuth, with its authorization servers.
 #[derive(Clone, Debug)]
 pub(crate) struct ProtectedResource {
     authorization_servers: Vec<String>,
@@ -23,7 +24,7 @@ pub(crate) struct ProtectedResource {
 }
 
 impl ProtectedResource {
-    /// `None` without authorization servers.
+    /// Returns `None` if no authorization servers are configured.
     pub(crate) fn new(identity: &Identity) -> Result<Option<Self>, String> {
         let public_url = identity
             .public_url
@@ -44,7 +45,8 @@ impl ProtectedResource {
         }))
     }
 
-    /// Adds to a challenge where the metadata is, and which scopes a client wants that has none.
+    /// Completes a challenge with the address of the metadata and, if the request had no valid
+    /// token, with the scopes for clients.
     pub(crate) fn complete_challenge(&self, base: &str, response: &mut Response) {
         let Some(challenge) = response.headers().get(WWW_AUTHENTICATE) else {
             return;
@@ -67,7 +69,8 @@ impl ProtectedResource {
         }
     }
 
-    /// How clients reach this bridge: as configured, else as this request did.
+    /// Returns the URL at which clients reach this bridge: the configured one, or else that of this
+    /// request.
     pub(crate) fn base_url(&self, uri: &Uri, headers: &HeaderMap) -> String {
         let host = || match headers.get(HOST).and_then(|host| host.to_str().ok()) {
             Some(host) => host.to_owned(),
@@ -87,7 +90,8 @@ impl ProtectedResource {
     }
 }
 
-/// A page's scope is left out: clients that are told of it ask for it.
+/// Returns the scopes for clients. The scope of pages is left out, because clients request each
+/// scope that they see.
 fn client_scopes() -> String {
     Scope::FOR_CLIENTS.map(Scope::as_str).join(" ")
 }
@@ -108,11 +112,12 @@ fn parse_public_url(text: &str) -> Result<String, String> {
     }
 }
 
-/// `https://`, or `http://` on this machine (RFC 9728 section 1.2, RFC 8414 section 2).
+/// Parses a URL that begins with `https://`, or with `http://` on this machine (RFC 9728 section
+/// 1.2, RFC 8414 section 2).
 fn parse_secure_url(text: &str) -> Option<Uri> {
     let url: Uri = text.parse().ok()?;
     let authority = url.authority()?.as_str();
-    // The parser drops what follows a #.
+    // The parser drops a fragment.
     let bare = !authority.contains('@') && !text.contains('#');
     let safe = match url.scheme_str()? {
         "https" => true,

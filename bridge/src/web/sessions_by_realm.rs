@@ -1,4 +1,4 @@
-//! Ids by their realm, so that a lookup does not scan those of other tokens.
+//! Ids grouped by realm, so that a lookup does not scan the ids of other tokens.
 
 use dashmap::DashMap;
 use indexmap::IndexSet;

@@ -1,4 +1,4 @@
-//! What the routes share.
+//! The state that the routes share.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::protected_resource::ProtectedResource;
 use crate::agent_queries::AgentQueries;
 use crate::hub::Hub;
 
-/// The state of all routes. MCP and the endpoint of mcp-web 0.1 have states of their own around it.
+/// The state of all routes. MCP and the endpoint of mcp-web 0.1 wrap it in states of their own.
 #[derive(Clone)]
 pub(crate) struct AppState {
     pub(crate) hub: Arc<Hub>,
@@ -24,6 +24,6 @@ pub(crate) struct AppState {
     /// The page sockets, so that a shutdown can wait for them.
     pub(crate) page_sockets: TaskTracker,
     pub(crate) stopping: CancellationToken,
-    /// The app's page at `/`.
+    /// The app's home page at `/`.
     pub(crate) home: Option<MethodRouter>,
 }

@@ -1,4 +1,4 @@
-//! Long calls by a clock that stands still while anything happens.
+//! Tests of long calls on a paused clock, which advances only while no task can run.
 
 use bridge_realm::realm;
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,8 @@ use bridge_realm::realm::{Answer, CallEvent, ConnectionId, PageHello, PageProtoc
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What a client heard of progress: after how many seconds, how far, in which words.
+/// Records the progress that a client receives: the seconds since the start, the value and the
+/// message.
 #[derive(Default)]
 struct RecordingClient {
     started: Option<Instant>,
@@ -43,7 +44,7 @@ impl ClientChannel for RecordingClient {
     }
 
     fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
-        panic!("asked {}", request.method)
+        panic!("unexpected request {}", request.method)
     }
 
     fn uses_input_required(&self) -> bool {
@@ -112,7 +113,7 @@ impl Page {
         assert!(changed.is_some());
     }
 
-    /// Takes the next call.
+    /// Receives the next call.
     async fn recv_call(&mut self) -> CallId {
         loop {
             let outgoing = self.outbox.recv().await.unwrap();
@@ -150,7 +151,7 @@ impl Page {
     }
 }
 
-/// Calls a tool as a client that wants progress.
+/// Calls a tool as a client that requests progress.
 async fn call_with_progress(
     hub: &Arc<Hub>,
     client: &RecordingClient,
@@ -181,7 +182,7 @@ async fn call_with_progress(
     };
     match call_tool(hub, request).await.unwrap() {
         RoundOutcome::Complete(result) => result,
-        RoundOutcome::InputRequired { .. } => panic!("nothing was asked"),
+        RoundOutcome::InputRequired { .. } => panic!("unexpected InputRequired"),
     }
 }
 
@@ -255,14 +256,14 @@ async fn a_long_call_returns_a_handle_after_the_client_timeout() {
     let (result, ()) = tokio::join!(get(), answered);
     assert_eq!(started.elapsed().as_secs(), 107);
     assert_eq!(result, ToolResult::text("done".to_owned()));
-    // Who waits with `get_result` hears that the page is at work, too.
+    // A client that waits with `get_result` also learns that the page is still working.
     let progress_log = client.progress_log.lock().unwrap().clone();
     assert_eq!(
         progress_log.last().unwrap().2,
         "`work` is still running in the page (90 s)"
     );
 
-    // For ten minutes.
+    // The result remains available for ten minutes.
     tokio::time::sleep(599 * SECOND).await;
     assert_eq!(get().await, result);
     tokio::time::sleep(SECOND).await;

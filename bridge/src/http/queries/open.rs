@@ -1,5 +1,5 @@
-//! `PUT /query/{uuid}`: an agent that a frontend has asked itself opens a query to call a page's
-//! tools.
+//! The route `PUT /query/{uuid}`: an agent that received a query directly from a frontend opens it
+//! here to call a page's tools.
 
 use axum::Json;
 use axum::extract::rejection::BytesRejection;
@@ -18,7 +18,7 @@ use crate::web::AppState;
 use crate::web::Problem;
 use crate::web::body::body_rejected;
 
-/// The fields that the bridge needs; the agent keeps the rest of the query to itself.
+/// The fields of a query that the bridge needs. The agent does not send the others.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OpenQueryRequest {
