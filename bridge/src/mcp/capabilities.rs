@@ -1,4 +1,5 @@
-//! What this server says of itself: the same whether or not a page is there, since clients ask once.
+//! The capabilities and the description of this server. They do not depend on whether a page is
+//! connected, because clients request them only once.
 
 use rmcp::model::{
     ExtensionCapabilities, Icon, Implementation, JsonObject, ServerCapabilities, ServerConfig,
@@ -6,7 +7,7 @@ use rmcp::model::{
 
 use crate::config::Config;
 
-/// MCP Apps (SEP-1865): tools that point to a `ui://` resource.
+/// MCP Apps (SEP-1865): tools that refer to a `ui://` resource.
 const UI_EXTENSION: &str = "io.modelcontextprotocol/ui";
 
 const INSTRUCTIONS: &str = "The tools of this server live in web pages that a person has open in a \

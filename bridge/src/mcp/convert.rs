@@ -1,4 +1,4 @@
-//! Between our words and rmcp's model.
+//! Conversions between the bridge's types and rmcp's model.
 
 use bridge_protocol::{
     Argument, CallLog, ClientError, ClientInfo, ClientResponse, ConnectedClient, ErrorCode, Item,
@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::calls::{CallError, CompletionValues};
 use crate::results::tool_result::ToolResult;
 
-/// Whether rmcp's model takes the definition. One it does not take must not spoil the list.
+/// Checks that rmcp's model accepts the definition. One that it rejects must not break the list.
 pub(crate) fn check_definition(kind: Kind, definition: &Map<String, Value>) -> Result<(), String> {
     let result = match kind {
         Kind::Tool => to_model::<Tool>(definition).map(drop),
@@ -31,15 +31,16 @@ pub(crate) fn check_definition(kind: Kind, definition: &Map<String, Value>) -> R
     result.map_err(|error| error.to_string())
 }
 
-/// What the model does not know is left out: see "What does not survive the way" in
-/// ARCHITECTURE.md.
+/// Converts a definition to rmcp's model. Fields that the model does not know are left out: see
+/// "What does not survive the way" in ARCHITECTURE.md.
 pub(super) fn to_model<T: DeserializeOwned>(
     definition: &Map<String, Value>,
 ) -> Result<T, serde_json::Error> {
     serde_json::from_value(Value::Object(definition.clone()))
 }
 
-/// A tool as lists have it: what the model knows as that has it, the tool's own fields as they are.
+/// Encodes a tool for lists: known fields as the model encodes them, and the tool's own fields as
+/// they are.
 pub(super) fn to_list_entry(definition: &Map<String, Value>) -> Option<Box<str>> {
     let Ok(Value::Object(mut entry)) = serde_json::to_value(to_model::<Tool>(definition).ok()?)
     else {
@@ -69,8 +70,8 @@ pub(super) fn to_call_tool_result(result: ToolResult) -> Result<CallToolResult, 
     Ok(converted)
 }
 
-/// A page's prompt or resource as the model has it. Whether it is complete is not the page's to
-/// say; rmcp leaves that field out for clients before 2026-07-28.
+/// Converts a page's prompt or resource to the model. `resultType` is always `complete`, because
+/// the page does not decide it; rmcp leaves that field out for clients before 2026-07-28.
 pub(super) fn to_page_result<T: DeserializeOwned>(
     mut answer: Map<String, Value>,
 ) -> Result<T, ErrorData> {
@@ -92,7 +93,8 @@ pub(super) fn to_complete_result(proposals: CompletionValues) -> CompleteResult 
     CompleteResult::new(info)
 }
 
-/// The one table from our failures to JSON-RPC errors. `modern`: MCP 2026-07-28 or later.
+/// Converts an error of a call to a JSON-RPC error; this is the one table for it. `is_modern` means
+/// MCP 2026-07-28 or later.
 pub(super) fn to_error_data(error: CallError, is_modern: bool) -> ErrorData {
     let message = error.to_string();
     match error {
@@ -132,7 +134,7 @@ fn failure_to_error_data(failure: CallFailure, is_modern: bool) -> ErrorData {
     }
 }
 
-/// What a client says of itself goes to every page with every change: so much of each text.
+/// The maximum length of each text in a client's info, which every page receives with every change.
 pub(crate) const MAX_CLIENT_INFO_CHARS: usize = 128;
 
 pub(super) fn client_info(client: Implementation) -> ClientInfo {
@@ -217,7 +219,7 @@ pub(super) fn argument(argument: ArgumentInfo) -> Argument {
     }
 }
 
-/// Answers that a request brings back.
+/// Converts the responses with which a client resumes a call.
 pub(super) fn client_responses(responses: Option<InputResponses>) -> Vec<ClientResponse> {
     responses
         .unwrap_or_default()
@@ -230,7 +232,7 @@ pub(super) fn client_responses(responses: Option<InputResponses>) -> Vec<ClientR
         .collect()
 }
 
-/// What a client answered to a request of the page.
+/// Converts the response of a client to a request of the page.
 pub(super) fn client_response(
     key: String,
     response: Result<impl serde::Serialize, ServiceError>,
@@ -247,7 +249,7 @@ pub(super) fn client_response(
 
 fn client_error(error: ServiceError) -> ClientError {
     match error {
-        // It has declared more than it can: some proxies do.
+        // The client has declared a capability that it does not have, as some proxies do.
         ServiceError::McpError(error) if error.code == JsonRpcCode::METHOD_NOT_FOUND => {
             ClientError {
                 code: ErrorCode::ClientCapabilityMissing,
@@ -267,7 +269,7 @@ fn client_error(error: ServiceError) -> ClientError {
     }
 }
 
-/// What a page hears of a request that MCP does not have.
+/// Returns the error response to a request of the page that MCP does not have.
 pub(super) fn unsupported_request(key: String, message: String) -> ClientResponse {
     ClientResponse {
         key,

@@ -1,6 +1,6 @@
 //! `/mcp` (and `/`): authenticates a request, and serves it on the fast path or with rmcp.
 //!
-//! Where rmcp is stricter than the clients of today, the request is adapted first.
+//! Where rmcp is stricter than current clients, the request is adapted first.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -111,9 +111,9 @@ struct RmcpRequest {
     session: Option<Arc<McpSession>>,
     /// The session that the request opens.
     opening: Option<Arc<McpSession>>,
-    /// The query whose token the request has. It waits for its requests when it ends.
+    /// The query whose token the request has, and the token with which it tracks the request.
     query: Option<(QueryLifetime, TaskTrackerToken)>,
-    /// When the response ends, if it is a stream that may outlive the token.
+    /// When the response ends, if it is a stream that may outlive the access token.
     expires_at: Option<Instant>,
 }
 
@@ -174,7 +174,7 @@ impl RmcpRequest {
         })
     }
 
-    /// Lets rmcp serve the request.
+    /// Serves the request with rmcp.
     async fn serve(
         &mut self,
         mcp: &McpService,
@@ -195,7 +195,7 @@ impl RmcpRequest {
         if let Some(session) = &opening {
             parts.extensions.insert(Arc::clone(session));
         }
-        // A session is not idle before its first response has been read.
+        // A session is not idle before the client has read its first response.
         let activity = self
             .session
             .as_ref()
@@ -207,8 +207,8 @@ impl RmcpRequest {
         response.map(|body| BlockingBody::new(body, large_body, activity))
     }
 
-    /// Binds the response to what it must not outlive, the query or the token, and the query to the
-    /// response.
+    /// Ends the response when the token expires. The query of an agent tracks the response to its
+    /// end, and a session that the agent opens ends with the query.
     fn wrap(
         self,
         mcp: &McpService,
@@ -237,8 +237,8 @@ impl RmcpRequest {
 }
 
 /// Rejects a request to resume a stream whose events are gone: its call was cancelled, or they were
-/// evicted. Clients take 405 for a server without such a stream, and do not retry; an open stream
-/// without events would last as long as their session.
+/// evicted. Clients interpret 405 as a server without such a stream, and do not retry. An open
+/// stream without events would last as long as their session.
 fn reject_lost_stream(
     mcp: &McpService,
     parts: &Parts,
@@ -258,13 +258,13 @@ fn reject_lost_stream(
     Some((StatusCode::METHOD_NOT_ALLOWED, problem).into_response())
 }
 
-/// Rejects a request that the token of a query does not allow. An agent gets responses only, and no
-/// notifications of changes.
+/// Returns the rejection of a request that the token of a query does not allow. An agent gets
+/// responses only, and no notifications of changes.
 fn query_token_rejected(kind: &RequestKind) -> Response {
     let message = "the token of a query is good for tools/list and tools/call only";
     let problem = Problem::new(ErrorCode::InsufficientScope, message);
     match kind {
-        // Clients take this for a server without such a stream.
+        // Clients interpret 405 as a server without such a stream.
         RequestKind::Stream => (StatusCode::METHOD_NOT_ALLOWED, problem).into_response(),
         _ => problem.into_response(),
     }
@@ -280,8 +280,8 @@ where
     Body::from_stream(body.into_data_stream().take_until(end))
 }
 
-/// Replaces an `Accept` that means the same as the media types of the specification, such as `*/*` or
-/// none: rmcp responds with 406 to anything but those.
+/// Replaces an `Accept` that is equivalent to the media types of the specification, such as `*/*`
+/// or none: rmcp responds with 406 to anything but those.
 fn normalise_accept(method: &Method, headers: &mut http::HeaderMap) {
     let accept = headers
         .get(ACCEPT)

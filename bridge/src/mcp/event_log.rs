@@ -1,10 +1,12 @@
-//! Stores what was sent to a client, so that a result survives a dropped stream (MCP 2025-11-25,
-//! "Resumability and Redelivery"): a client resumes with `Last-Event-ID` and receives the rest.
+//! Stores the events that were sent to a client, so that a result survives a dropped stream (MCP
+//! 2025-11-25, "Resumability and Redelivery"): a client resumes with `Last-Event-ID` and receives
+//! the rest.
 //!
-//! Every stream (one for each request, and one that a client opens by itself) has a log, whose oldest
-//! events are dropped first. All logs together have a maximum size in bytes. Beyond it, the session with
-//! the most bytes loses its oldest log, so that a busy session costs the others nothing. The log that
-//! is growing stays: its stream may be the one that has just dropped.
+//! Every stream (one for each request, and the standalone stream that a client opens) has a log,
+//! whose oldest events are dropped first. All logs together have a maximum size in bytes. Beyond
+//! it, the session with the most bytes loses its oldest log, so that a busy session does not evict
+//! the logs of others. A log is not evicted while an event is appended to it, because its stream
+//! may have just dropped.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +27,7 @@ use crate::results::encoded_size;
 /// The approximate memory of an event without its message, in bytes.
 const EVENT_OVERHEAD_BYTES: usize = 256;
 
-/// A stream may use this fraction of the maximum size. Its newest event is always kept.
+/// A stream may use this fraction of the maximum size. Its newest event is always stored.
 const STREAM_LOG_DIVISOR: usize = 8;
 
 #[derive(Clone)]
@@ -37,7 +39,7 @@ pub(super) struct EventLog {
 #[derive(Default)]
 struct EventLogState {
     logs: HashMap<Arc<str>, StreamLog>,
-    /// The logs of each session. Those of streams without a session yet are under `None`.
+    /// The logs of each session. The logs of streams without a session yet are under `None`.
     by_session: HashMap<Option<SessionId>, SessionLogs>,
     bytes: usize,
     last_number: u64,
@@ -72,7 +74,8 @@ impl EventLog {
         }
     }
 
-    /// Binds the stream of an event to a session. rmcp does not name the session when it stores.
+    /// Binds the stream of an event to a session. rmcp does not name the session when it stores an
+    /// event.
     pub(super) fn bind_session(&self, session: &SessionId, event_id: &str) {
         let Some((stream, _)) = parse_event_id(event_id) else {
             return;
@@ -106,7 +109,7 @@ impl EventLog {
         id
     }
 
-    /// Removes a stream that has ended and is not resumed.
+    /// Removes a stream that has ended and will not be resumed.
     pub(super) fn remove_stream(&self, stream: &str) {
         self.lock().remove_stream(stream);
     }
@@ -124,7 +127,7 @@ impl EventLog {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the next event of a stream after this one, or what to wait for.
+    /// Returns the next event of a stream after this one, or a notification to wait for.
     fn next_after(&self, stream: &str, after: u64) -> Option<NextEvent> {
         let state = self.lock();
         let log = state.logs.get(stream)?;
@@ -207,8 +210,8 @@ impl EventLogState {
             .extend(stream.map(|stream| (first_number, stream)));
     }
 
-    /// Drops the oldest log of the session with the most bytes until the size fits. The log that is
-    /// growing stays.
+    /// Evicts the oldest log of the session with the most bytes, until the size fits. The log of
+    /// the stream `growing` is not evicted.
     fn evict_down_to(&mut self, max_bytes: usize, growing: &str) {
         while self.bytes > max_bytes {
             let oldest = |session_logs: &SessionLogs| {
@@ -266,7 +269,7 @@ impl EventStore for EventLog {
         Ok(id)
     }
 
-    /// Replays the events after this one in the same stream, and continues until its response.
+    /// Replays the events after this one in its stream, and continues until the response.
     async fn replay_events_after(
         &self,
         last_event_id: &str,
@@ -288,7 +291,8 @@ impl EventStore for EventLog {
                     NextEvent::Pending(changed) => {
                         let mut changed = Box::pin(changed.notified_owned());
                         changed.as_mut().enable();
-                        // Checked again, because an event may have been stored before the wait began.
+                        // Checked again, because an event may have been stored before the wait
+                        // began.
                         if let NextEvent::Pending(_) = events.next_after(&stream, after)? {
                             changed.await;
                         }
@@ -321,8 +325,8 @@ async fn event_cost(event: &ServerSseMessage) -> usize {
     EVENT_OVERHEAD_BYTES + encoded_len.unwrap_or_default()
 }
 
-/// Whether the message is a large tool result. Other results are small, and structured content is mostly
-/// repeated in the text.
+/// Whether the message is a large tool result. Other results are small, and structured content is
+/// mostly repeated in the text.
 fn is_large_result(message: &ServerJsonRpcMessage) -> bool {
     let ServerJsonRpcMessage::Response(response) = message else {
         return false;

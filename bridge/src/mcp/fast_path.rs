@@ -1,16 +1,16 @@
 //! The fast path: `tools/call` and `tools/list` on raw JSON, without rmcp's service.
 //!
 //! [`serve`] decides before it does anything, and then serves the whole request. `message` parses
-//! it; `eligibility` makes every check that rmcp would make, and declines a request for which rmcp
-//! has another response than the result; `tools_call` and `tools_list` respond. `notification_sink`
+//! it. `eligibility` makes every check that rmcp would make, and declines a request for which rmcp
+//! has a response other than the result. `tools_call` and `tools_list` respond. `notification_sink`
 //! is the client of a call, `call_stream` the call with its notifications, and `sse_response` its
 //! event stream. A declined request has changed nothing: rmcp serves it, and reports what is wrong
 //! with it.
 //!
 //! The fast path takes calls whose client can receive no requests (it declared no sampling,
-//! elicitation or roots), or whose tool declares that it sends none: then only progress and logs go
-//! from the page to the client. It takes no second rounds, and no message with fields that it does
-//! not know.
+//! elicitation or roots), or whose tool declares that it sends none: then only progress and logs
+//! are sent from the page to the client. It takes no second rounds, and no message with fields that
+//! it does not know.
 
 mod call_stream;
 mod client_cache;

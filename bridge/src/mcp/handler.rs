@@ -1,4 +1,4 @@
-//! The MCP methods, answered from the realm.
+//! The handler of MCP methods, which responds from the realm.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
@@ -51,13 +51,13 @@ pub(super) const SESSION_PIN_HEADER: &str = "mcp-web-session";
 /// The key of a request's `_meta` with the client's capabilities (MCP 2026-07-28, "Lifecycle").
 const CLIENT_CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// One per MCP session, or per request where there are no sessions.
+/// The handler of one MCP session, or of one request where there are no sessions.
 pub(super) struct Handler {
     hub: Arc<Hub>,
     agent_queries: Arc<AgentQueries>,
     sealer: Arc<RequestStateSealer>,
     sessions: Weak<RealmSessionManager>,
-    /// The MCP session, from `initialize` on.
+    /// The MCP session, set by `initialize`.
     session: OnceLock<Arc<McpSession>>,
 }
 
@@ -77,8 +77,8 @@ impl Handler {
         }
     }
 
-    /// Gives a client its place in the realm. Where the token has no more, its session that has been
-    /// idle for longest makes room.
+    /// Connects a client to the realm. At the limit of clients of the token, the token's session
+    /// that has been idle for longest is evicted.
     async fn connect_client(
         &self,
         realm: RealmId,
@@ -98,13 +98,13 @@ impl Handler {
         }
     }
 
-    /// A request of this session is being answered as long as this lives, whether or not its client
-    /// still reads.
+    /// Marks the session as active while the returned guard exists, whether or not its client still
+    /// reads.
     fn begin_activity(&self) -> Option<ActivityGuard> {
         self.session.get().map(McpSession::begin_activity)
     }
 
-    /// What is listed of a kind, as far as the model takes it: the bridge's own first.
+    /// Returns the definitions of a kind that rmcp's model accepts. The bridge's own are the first.
     fn list_definitions<T: DeserializeOwned>(
         &self,
         builtin: &[Map<String, Value>],
@@ -113,7 +113,7 @@ impl Handler {
     ) -> Result<Vec<T>, ErrorData> {
         let principal = principal_of(context)?;
         let (builtin, definitions) = match &principal.query {
-            // Its tools are all that an agent may see.
+            // An agent sees only the tools of its page.
             Some(query) => {
                 let tools = calls::tools_for_query(&self.hub, principal.realm, query);
                 (&[][..], tools)
@@ -135,7 +135,7 @@ impl Handler {
         published.unwrap_or_default()
     }
 
-    /// The caller behind a request, with what it brings back from an earlier round.
+    /// Returns the caller behind a request, with the responses that resume an earlier round.
     fn call_options<'a>(
         &self,
         context: &RequestContext<RoleServer>,
@@ -174,7 +174,7 @@ impl Handler {
                 .client_capabilities()
                 .and_then(|capabilities| to_raw_value(&capabilities).ok()),
         };
-        // Without a session rmcp makes a client up. Clients may leave out who they are.
+        // Without a session, rmcp provides an invented client. The info in `_meta` is optional.
         let info = match self.session.get() {
             Some(_) => context.client_info(),
             None => context.meta.client_info(),
@@ -184,7 +184,8 @@ impl Handler {
     }
 }
 
-/// Runs a request. Dropping it cancels it in the page.
+/// Runs a request until its session ends or it is cancelled. Dropping `run` cancels the call in the
+/// page.
 async fn run_until_cancelled<T>(
     session: Option<&Arc<McpSession>>,
     context: &RequestContext<RoleServer>,
@@ -228,13 +229,13 @@ fn realm_of(context: &RequestContext<RoleServer>) -> Result<RealmId, ErrorData> 
     Ok(principal_of(context)?.realm)
 }
 
-/// The MCP session that the request opens.
+/// Returns the MCP session that the request opens.
 fn opening_session(context: &RequestContext<RoleServer>) -> Option<Arc<McpSession>> {
     let parts = context.extensions.get::<Parts>()?;
     parts.extensions.get::<Arc<McpSession>>().cloned()
 }
 
-/// The page that a request names.
+/// Returns the page that a request selects.
 fn chosen_session(
     hub: &Hub,
     realm: RealmId,
@@ -286,7 +287,7 @@ impl ServerHandler for Handler {
         let realm = realm_of(&context)?;
         match self.session.get() {
             Some(session) => {
-                // It makes no room for itself.
+                // The session must not be evicted for its own client.
                 let _activity = session.begin_activity();
                 // A client that initialises again is still one client.
                 session.set_notifier(None);
@@ -380,7 +381,7 @@ impl ServerHandler for Handler {
         Ok(ListToolsResult::with_all_items(tools))
     }
 
-    /// rmcp asks before a call, outside any request context.
+    /// rmcp calls this before a call, outside any request context.
     fn get_tool(&self, name: &str) -> Option<McpTool> {
         let page_tools = self.published(REALM.try_get().ok()?, Kind::Tool);
         let page_tools = page_tools.iter().map(Definition::published);

@@ -1,7 +1,8 @@
-//! Rounds of MCP 2026-07-28: the client hears what it must answer, and carries a sealed ticket.
+//! `InputRequired` of MCP 2026-07-28: the client receives the requests that it must answer, and a
+//! sealed request state with which it resumes the call.
 //!
-//! The ticket names a call that waits in the realm. The seal binds it to the token and to the
-//! request it was given for; it is signed, not secret.
+//! The request state names a call that waits in the realm. The seal binds it to the token and to
+//! the request that it was issued for. The state is signed, not secret.
 
 use bridge_auth::RealmId;
 use bridge_protocol::{CallId, ClientRequest, ErrorCode};
@@ -16,9 +17,9 @@ use serde_json::{Value, json};
 use crate::calls::ResumeToken;
 use crate::config::Config;
 
-/// What a request brings back.
+/// The parameters with which a request resumes a call.
 pub(super) struct ResumeParams {
-    /// The method and the name or URI: a ticket is good for nothing else.
+    /// The method and the name or URI. A request state is valid for no other target.
     pub(super) target: String,
     pub(super) request_state: Option<String>,
     pub(super) input_responses: Option<InputResponses>,
@@ -34,7 +35,7 @@ impl ResumeParams {
     }
 }
 
-/// Seals tickets.
+/// Seals and unseals request states.
 pub(super) struct RequestStateSealer {
     codec: RequestStateCodec,
     ttl: std::time::Duration,
@@ -47,7 +48,7 @@ struct RequestState {
 }
 
 impl RequestStateSealer {
-    /// With the configured key, or a new one.
+    /// Creates a sealer with the configured key, or with a random one.
     pub(super) fn new(config: &Config) -> Self {
         let codec = match &config.state_key {
             Some(key) => RequestStateCodec::new(key.expose().as_bytes()),
@@ -62,7 +63,7 @@ impl RequestStateSealer {
         }
     }
 
-    /// The ticket that a request brings, if it brings one.
+    /// Returns the resume token in the request state of a request, if there is one.
     pub(super) fn unseal(
         &self,
         realm: RealmId,
@@ -82,7 +83,7 @@ impl RequestStateSealer {
         }))
     }
 
-    /// What the client must answer.
+    /// Returns the result with the requests that the client must answer.
     pub(super) fn input_required(
         &self,
         realm: RealmId,

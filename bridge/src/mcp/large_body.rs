@@ -1,5 +1,5 @@
-//! rmcp encodes an answer where its body is polled: on a thread that serves sockets. While that is a
-//! large one, the other sockets of the thread are served elsewhere.
+//! rmcp encodes a response where its body is polled, which is on a thread that serves sockets.
+//! While a large response is encoded, the other sockets of the thread are moved to another one.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::session::ActivityGuard;
 
-/// Travels with a request: whether its answer is large.
+/// Marks a request whose response is large.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LargeBodyHint(Arc<AtomicBool>);
 
 impl LargeBodyHint {
-    /// The answer to this request will be large.
+    /// Marks the response to this request as large.
     pub(super) fn set(context: &RequestContext<RoleServer>) {
         let parts = context.extensions.get::<Parts>();
         if let Some(hint) = parts.and_then(|parts| parts.extensions.get::<Self>()) {
@@ -33,7 +33,7 @@ impl LargeBodyHint {
     }
 }
 
-/// The body of an answer. Its MCP session, if it is of one, is not idle as long as this lives.
+/// The body of a response. Its MCP session, if there is one, is not idle while the body exists.
 pub(super) struct BlockingBody<D, E> {
     body: BoxBody<D, E>,
     hint: LargeBodyHint,

@@ -1,5 +1,5 @@
-//! A connected client: it is in its realm as long as this lives, and receives notifications of
-//! changes.
+//! A connected client. It belongs to its realm while its notifier exists, and receives
+//! notifications of changes.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -14,11 +14,11 @@ use tokio::task::JoinHandle;
 
 use crate::hub::{Hub, NotificationQueue, PendingNotifications};
 
-/// A client that does not take a notification within this time does not read its stream. The next
-/// change is sent to it again; the others do not wait for it.
+/// A client that does not take a notification within this time does not read its stream. It is
+/// notified again of the next change, and the other clients do not wait for it.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A client in a realm. Dropping this removes it.
+/// The connection of a client to its realm. Dropping it disconnects the client.
 #[derive(Debug)]
 pub(super) struct ClientNotifier {
     hub: Weak<Hub>,
@@ -29,8 +29,9 @@ pub(super) struct ClientNotifier {
 }
 
 impl ClientNotifier {
-    /// Returns `None` when the limit of waiting tokens is reached: the client is served, but
-    /// receives no notifications. The error is the limit of clients of the token.
+    /// Connects a client to its realm. Returns `None` when the limit of tokens with waiting clients
+    /// is reached: the client is served, but receives no notifications. The error is the limit of
+    /// clients of the token.
     pub(super) fn connect(
         hub: &Arc<Hub>,
         realm: RealmId,
@@ -46,8 +47,8 @@ impl ClientNotifier {
         }))
     }
 
-    /// Sends notifications from a task, in the revisions before 2026-07-28. Changes meanwhile
-    /// become one notification of each kind.
+    /// Starts a task that sends notifications, for the revisions before 2026-07-28. Changes while
+    /// the client is busy become one notification of each kind.
     pub(super) fn start(&mut self, peer: Peer<RoleServer>) {
         let queue = Arc::clone(&self.queue);
         let task = tokio::spawn(async move {
@@ -97,7 +98,7 @@ impl ClientNotifier {
     }
 }
 
-/// Returns false when the client is gone.
+/// Sends the pending notifications. Returns false when the client has disconnected.
 async fn send_notifications(peer: &Peer<RoleServer>, pending: PendingNotifications) -> bool {
     let mut all_sent = true;
     if pending.tools_changed {
@@ -116,7 +117,7 @@ async fn send_notifications(peer: &Peer<RoleServer>, pending: PendingNotificatio
     all_sent
 }
 
-/// Sends only what the client has subscribed to. Returns false when the client is gone.
+/// Sends only what the client has subscribed to. Returns false when the client has disconnected.
 async fn send_to_subscription(
     subscription: &SubscriptionContext,
     filter: &SubscriptionFilter,

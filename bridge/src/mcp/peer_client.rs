@@ -1,4 +1,5 @@
-//! A client while a request of it runs: progress, logs, and what the page asks it.
+//! The client of a running request: it receives progress and logs, and answers requests of the
+//! page.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,8 +17,8 @@ use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle, ServiceEr
 use super::{convert, input_required};
 use crate::calls::ClientChannel;
 
-/// A client that does not take a notification within this does not read its stream: it hears no
-/// more of this call but its result.
+/// A client that does not take a notification within this time does not read its stream: it
+/// receives only the result of this call, and no further notifications.
 pub(super) const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) struct PeerClient<'a> {
@@ -38,14 +39,14 @@ impl<'a> PeerClient<'a> {
         }
     }
 
-    /// For requests that MCP gives no progress and no rounds.
+    /// Creates the client of a request for which MCP defines neither progress nor `InputRequired`.
     pub(super) fn muted(context: &'a RequestContext<RoleServer>) -> Self {
         let client = Self::new(context);
         client.is_muted.store(true, Ordering::Relaxed);
         client
     }
 
-    /// MCP 2026-07-28 or later.
+    /// Whether the client uses MCP 2026-07-28 or later.
     pub(super) fn is_modern(&self) -> bool {
         self.is_modern
     }
@@ -72,7 +73,7 @@ impl<'a> PeerClient<'a> {
 
     async fn send_request(&self, request: ClientRequest) -> ClientResponse {
         let params = serde_json::from_str(request.params.get()).ok();
-        // As a custom request the page's words go out as they are.
+        // A custom request carries the page's parameters unchanged.
         let server_request =
             ServerRequest::CustomRequest(CustomRequest::new(request.method, params));
         let peer = &self.context.peer;
@@ -85,8 +86,8 @@ impl<'a> PeerClient<'a> {
     }
 }
 
-/// A request to the client. Dropped before its answer, it is cancelled there: a person must not be
-/// asked for a call that is over.
+/// A request to the client. If it is dropped before the response, it is cancelled at the client: a
+/// person must not be asked about a call that has ended.
 struct PendingPeerRequest(Option<RequestHandle<RoleServer>>);
 
 impl PendingPeerRequest {
@@ -104,8 +105,8 @@ impl Drop for PendingPeerRequest {
     fn drop(&mut self) {
         if let Some(sent) = self.0.take() {
             let reason = "the call that asked is over, or waits no longer";
-            // Looked at once, this is in the client's line; if that is full, the client does not
-            // read anyway.
+            // Polling once puts the cancellation into the client's queue. If the queue is full, the
+            // client does not read anyway.
             let cancel = tokio::task::unconstrained(sent.cancel(Some(reason.to_owned())));
             let _ = cancel.now_or_never();
         }

@@ -1,7 +1,7 @@
 //! Stored events, and their conversion for rmcp, which replays them.
 //!
-//! The fast path sends JSON that it has not parsed into rmcp's model. Such an event becomes a custom
-//! notification or a custom result of the model.
+//! The fast path sends JSON that it has not parsed into rmcp's model. Such an event becomes a
+//! custom notification or a custom result of the model.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use serde_json::Value;
 use bridge_service::cpu_pool;
 use bridge_service::cpu_pool::INLINE_LIMIT;
 
-/// How long a client waits before it resumes a lost stream: the same delay as rmcp sends.
+/// How long a client waits before it resumes a lost stream. rmcp sends an equal delay.
 pub(super) const RETRY_DELAY: Duration = Duration::from_secs(3);
 
 /// An event of a stream as the log stores it. rmcp's events are values of its model; those of the
@@ -26,7 +26,7 @@ pub(super) const RETRY_DELAY: Duration = Duration::from_secs(3);
 #[derive(Clone)]
 pub(super) enum StoredEvent {
     Model(ServerSseMessage),
-    /// The first event of a stream: from its id a client can resume the stream.
+    /// The first event of a stream. From its id on, a client can resume the stream.
     Retry,
     Notification(Bytes),
     Response(Bytes),

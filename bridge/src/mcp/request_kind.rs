@@ -1,19 +1,19 @@
-//! What a request to the endpoint asks for, and what its token must grant: decided before anybody
-//! else sees it.
+//! The kind of a request to the endpoint, and the scope that its token must grant. Both are
+//! determined before rmcp receives the request.
 
 use bridge_auth::Scope;
 
 pub(super) enum RequestKind {
-    /// A message with this method; a response has none.
+    /// A message with this method, which is empty for a response.
     Message(String),
-    /// The stream of a session.
+    /// A request to open the stream of a session.
     Stream,
-    /// The end of a session, or what is refused anyway.
+    /// A request to end a session, or one that is rejected in any case.
     Other,
 }
 
 impl RequestKind {
-    /// The scope that it needs, if any good token does not do.
+    /// Returns the scope that the request requires, or `None` if every valid token suffices.
     pub(super) fn required_scope(&self) -> Option<Scope> {
         let method = match self {
             RequestKind::Message(method) => method.as_str(),
@@ -22,14 +22,14 @@ impl RequestKind {
         };
         match method {
             "tools/call" => Some(Scope::ToolsCall),
-            // A response, and what every client says before it knows what it may do.
+            // A response, and the methods that a client calls before it knows its scopes.
             "" | "initialize" | "ping" | "server/discover" => None,
             _ if method.starts_with("notifications/") => None,
             _ => Some(Scope::ToolsRead),
         }
     }
 
-    /// Whether the agent of a query may ask for it: tools are all that its token is good for.
+    /// Whether the agent of a query may send the request. Its token is valid only for tools.
     pub(super) fn is_allowed_for_query_token(&self) -> bool {
         match self {
             RequestKind::Message(method) => {
@@ -48,7 +48,7 @@ impl RequestKind {
         }
     }
 
-    /// Whether its answer is a stream that stands until somebody ends it.
+    /// Whether the response is a stream that remains open until one side ends it.
     pub(super) fn is_long_lived(&self) -> bool {
         match self {
             RequestKind::Message(method) => method == "subscriptions/listen",

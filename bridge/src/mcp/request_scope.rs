@@ -1,4 +1,4 @@
-//! What rmcp has no way to hand over: facts about the HTTP request that is being served.
+//! Facts about the HTTP request being served that cannot be passed through rmcp.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use bridge_auth::RealmId;
 use super::session::McpSession;
 
 tokio::task_local! {
-    /// The realm of the HTTP request being served: rmcp's session manager and tool lookup have no
-    /// other way to know it.
+    /// The realm of the HTTP request being served. rmcp's session manager and tool lookup have no
+    /// other access to it.
     pub(super) static REALM: RealmId;
 
-    /// The MCP session that this request opens.
+    /// The MCP session that the request opens.
     pub(super) static OPENING_SESSION: Cell<Option<Arc<McpSession>>>;
 }

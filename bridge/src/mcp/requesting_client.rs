@@ -1,4 +1,4 @@
-//! A client as its requests describe it, on the fast path and with rmcp: who it is, what it can
+//! A client as its requests describe it, on the fast path and with rmcp: its identity, what it can
 //! receive, and what a page's handler may know of it.
 
 use std::sync::Arc;
@@ -28,14 +28,15 @@ pub(super) struct RequestingClient {
     accepts_client_requests: bool,
 }
 
-/// httpx2 reads no event with more bytes than 1 MiB, its lines' ends aside (`max_sse_event_size`), and
-/// the Python SDK 2 is built on it. What the event has beside the answer is [`ENVELOPE_BYTES`].
+/// httpx2 reads no event of more than 1 MiB, not counting its line ends (`max_sse_event_size`), and
+/// the Python SDK 2 is built on it. An event has up to
+/// [`ENVELOPE_BYTES`](crate::results::encoded_size::ENVELOPE_BYTES) besides the result.
 const HTTPX2_MAX_EVENT_BYTES: usize = 1024 * 1024;
 
-/// How the product token of its `User-Agent` begins.
+/// How the product token of httpx2 in `User-Agent` begins.
 const HTTPX2_USER_AGENT: &str = "python-httpx2/";
 
-/// Returns the longest event that the client is known to read.
+/// Returns the maximum size of an event that the client reads, if it is known.
 pub(super) fn max_event_bytes(headers: &HeaderMap) -> Option<usize> {
     let agent = headers.get(USER_AGENT)?.to_str().ok()?;
     agent
@@ -47,17 +48,17 @@ pub(super) fn max_event_bytes(headers: &HeaderMap) -> Option<usize> {
 pub(super) struct RequestOptions {
     /// The query whose agent sends the request.
     pub(super) query_lifetime: Option<QueryLifetime>,
-    /// The session that the request or the client's header names.
+    /// The session that the request, or the client's header, selects.
     pub(super) session: Option<SessionId>,
-    /// Whether the client wants progress notifications.
+    /// Whether the client requests progress notifications.
     pub(super) wants_progress: bool,
     pub(super) log_level: Option<LogLevel>,
-    /// What an answer may have that goes out as an event of a stream.
+    /// The maximum size of a response that is sent as an event of a stream.
     pub(super) max_event_bytes: Option<usize>,
 }
 
 impl RequestingClient {
-    /// `declared`: its capabilities, as a page hears them.
+    /// Creates a client. `capabilities` are passed to pages as the client has declared them.
     pub(super) fn new(
         config: &Config,
         info: Option<Implementation>,
@@ -86,18 +87,19 @@ impl RequestingClient {
             calling_client: Arc::new(calling),
             profile,
             text_count,
-            // `resource_link` blocks came with MCP 2025-06-18. Who names no revision is newer.
+            // `resource_link` blocks were added in MCP 2025-06-18. A client that names no revision
+            // is newer.
             supports_resource_links: version
                 .as_ref()
                 .is_none_or(|version| version.as_str() >= ProtocolVersion::V_2025_06_18.as_str()),
             accepts_client_requests: false,
-            // Older clients read the empty data of such an event as a message, and fail.
+            // Older clients parse the empty data of such an event as a message, and fail.
             supports_priming_events: version
                 .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2025_11_25.as_str()),
         }
     }
 
-    /// Whether the client has declared a capability that a page can use.
+    /// Records whether the client has declared a capability that a page can use.
     pub(super) fn with_capabilities(mut self, capabilities: &ClientCapabilities) -> Self {
         self.accepts_client_requests = capabilities.sampling.is_some()
             || capabilities.elicitation.is_some()
@@ -111,7 +113,7 @@ impl RequestingClient {
         self.supports_priming_events
     }
 
-    /// What each tool without a number of its own must say in its `_meta`, see
+    /// Returns the limit to publish in the `_meta` of each tool without its own, see
     /// [`TextLimitRule::published_limit`].
     pub(super) fn published_result_size(&self) -> Option<usize> {
         self.text_count.published_limit(self.profile.max_text_chars)
@@ -121,7 +123,7 @@ impl RequestingClient {
         self.accepts_client_requests
     }
 
-    /// The caller of a tool: it waits as long as the client does.
+    /// Returns the options of a tool call, which waits as long as the client does.
     pub(super) fn tool_call_options<'a>(
         &self,
         principal: &Principal,
@@ -157,7 +159,7 @@ impl RequestingClient {
             },
             client,
             limits: DeliveryLimits {
-                // Answers to other requests than calls are events.
+                // Responses to requests other than tool calls are events.
                 max_bytes: match (self.profile.max_result_bytes, options.max_event_bytes) {
                     (Some(bytes), Some(event)) => Some(bytes.min(event)),
                     (bytes, event) => bytes.or(event),
@@ -165,7 +167,7 @@ impl RequestingClient {
                 max_event_bytes: None,
                 max_text_chars: self.profile.max_text_chars,
                 text_count: self.text_count,
-                // A query's token cannot read resources.
+                // The token of a query does not allow reading resources.
                 resource_links: self.supports_resource_links && principal.query.is_none(),
                 client_timeout: None,
             },

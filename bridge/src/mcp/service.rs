@@ -13,11 +13,11 @@ use super::session_manager::RealmSessionManager;
 use crate::agent_queries::QueryLifetime;
 use crate::web::AppState;
 
-/// A stream of events that says nothing shows so often that it is there. Some clients read for five
-/// seconds: httpx's, where an application makes its own.
+/// The interval of keepalives in an event stream without events. Some clients have a read timeout
+/// of five seconds: it is the default of httpx, where an application creates its own client.
 pub(super) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(4);
 
-/// The service and the sessions behind it.
+/// The MCP service with its sessions.
 #[derive(Clone)]
 pub(crate) struct McpService {
     pub(super) state: AppState,
@@ -34,7 +34,7 @@ impl McpService {
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_cancellation_token(state.stopping.clone())
-            // It would begin streams with an event that older clients do not know.
+            // A retry event would start streams with an event that older clients do not support.
             .with_sse_retry(None)
             .with_sse_keep_alive(Some(KEEP_ALIVE_INTERVAL))
             .with_max_request_body_bytes(hub.config.max_request_bytes);
@@ -60,8 +60,8 @@ impl McpService {
         }
     }
 
-    /// A session that an agent has opened with the token of its query ends with that: the agent
-    /// cannot end it any more.
+    /// Ends a session that an agent has opened with the token of its query together with the query,
+    /// because the agent can no longer end it.
     pub(super) fn close_session_with_query(&self, lifetime: QueryLifetime, session: &str) {
         let (sessions, id) = (Arc::clone(&self.sessions), Arc::from(session));
         let stopping = self.state.stopping.clone();
@@ -70,7 +70,7 @@ impl McpService {
                 () = lifetime.drained() => {}
                 () = stopping.cancelled() => {}
             }
-            // One that has ended meanwhile is no loss.
+            // The session may have ended already.
             let _ = sessions.close_session(&id).await;
         });
     }

@@ -1,6 +1,6 @@
-//! What the bridge itself knows of an MCP session (revisions before 2026-07-28), beside rmcp: whose
-//! it is, who the client is and what it listens to, which calls of the lane it runs, and since when
-//! it is idle.
+//! The state of an MCP session (revisions before 2026-07-28) that the bridge has in addition to
+//! rmcp's: its realm, its client and the client's notifications, the running calls of the fast
+//! path, and the time of the last activity.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::mcp::notifier::ClientNotifier;
 use crate::mcp::requesting_client::RequestingClient;
 
-/// What a client hears until it says what it wants.
+/// The log level of a session until the client sets one.
 const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;
 
 /// An MCP session, from the request that opens it to its end.
@@ -35,24 +35,24 @@ pub(super) struct McpSession {
 
 #[derive(Debug)]
 struct State {
-    /// From `initialize` on.
+    /// The client, set by `initialize`.
     client: Option<Arc<RequestingClient>>,
-    /// The client's place in its realm, from `initialize` to the end of the session.
+    /// The client's connection to its realm, from `initialize` to the end of the session.
     notifier: Option<ClientNotifier>,
-    /// The session's own place among all, until its end.
+    /// The permit for the session, released at its end.
     permit: Option<OwnedSemaphorePermit>,
-    /// The client has said `notifications/initialized`.
+    /// Whether the client has sent `notifications/initialized`.
     is_ready: bool,
     log_level: LogLevel,
     calls: Vec<Arc<CancellableCall>>,
-    /// Requests that are being answered, and streams that stand.
+    /// The number of requests that are being answered and of open streams.
     activity_count: usize,
-    /// When something was open last.
+    /// When the last activity ended.
     last_active: Instant,
     has_ended: bool,
 }
 
-/// A call of the lane, by the id that the client gave it.
+/// A call on the fast path, with the id that the client gave it.
 #[derive(Debug)]
 struct CancellableCall {
     request_key: Box<str>,
@@ -80,7 +80,7 @@ impl McpSession {
         }
     }
 
-    /// rmcp has given it an id.
+    /// Sets the id that rmcp has given the session.
     pub(super) fn set_id(&self, id: &SessionId) {
         let _ = self.id.set(Arc::clone(id));
     }
@@ -89,25 +89,25 @@ impl McpSession {
         self.id.get()
     }
 
-    /// The client said who it is, perhaps not for the first time.
+    /// Sets the client. A client may initialise more than once.
     pub(super) fn set_client(&self, client: RequestingClient) {
         self.state().client = Some(Arc::new(client));
     }
 
-    /// The client has its place in the realm; one that it had before is given back.
+    /// Sets the client's connection to its realm, and drops the previous one.
     pub(super) fn set_notifier(&self, notifier: Option<ClientNotifier>) {
         let mut state = self.state();
-        // A session that has ended meanwhile keeps no place.
+        // A session that has ended must not connect its client.
         let former = match state.has_ended {
             true => notifier,
             false => std::mem::replace(&mut state.notifier, notifier),
         };
-        // To leave a realm takes its lock.
+        // Dropping a notifier takes the lock of its realm.
         drop(state);
         drop(former);
     }
 
-    /// The client has finished its handshake: from now on it hears of changes.
+    /// Marks the client as ready after its handshake, and starts its notifications.
     pub(super) fn start_notifications(&self, peer: Peer<RoleServer>) {
         let mut state = self.state();
         state.is_ready = true;
@@ -116,12 +116,12 @@ impl McpSession {
         }
     }
 
-    /// Does something with the client's place in its realm, if it has one.
+    /// Calls `act` with the client's connection to its realm, if there is one.
     pub(super) fn with_notifier<T>(&self, act: impl FnOnce(&ClientNotifier) -> T) -> Option<T> {
         self.state().notifier.as_ref().map(act)
     }
 
-    /// Whether the client knows events without data (MCP 2025-11-25 and later).
+    /// Whether the client supports events without data (MCP 2025-11-25 and later).
     pub(super) fn supports_priming_events(&self) -> bool {
         let state = self.state();
         state
@@ -138,20 +138,20 @@ impl McpSession {
         self.state().log_level = level;
     }
 
-    /// The client, once it has finished its handshake.
+    /// Returns the client and its log level, once the handshake has finished.
     pub(super) fn ready_client(&self) -> Option<(Arc<RequestingClient>, LogLevel)> {
         let state = self.state();
         let client = state.client.as_ref().filter(|_| state.is_ready)?;
         Some((Arc::clone(client), state.log_level))
     }
 
-    /// Something of it is open as long as this lives.
+    /// Marks the session as active while the returned guard exists.
     pub(super) fn begin_activity(self: &Arc<Self>) -> ActivityGuard {
         self.state().activity_count += 1;
         ActivityGuard(Arc::clone(self))
     }
 
-    /// A call begins. `None` when the session has ended meanwhile.
+    /// Registers a call. Returns `None` when the session has ended meanwhile.
     pub(super) fn begin_call(self: &Arc<Self>, request: Box<str>) -> Option<CallGuard> {
         let call = Arc::new(CancellableCall {
             request_key: request,
@@ -170,7 +170,7 @@ impl McpSession {
         })
     }
 
-    /// The client takes back each call that it gave this id.
+    /// Cancels each call to which the client gave this id.
     pub(super) fn cancel_request(&self, request_key: &str) {
         let state = self.state();
         let matching = state
@@ -180,29 +180,29 @@ impl McpSession {
         matching.for_each(|call| call.cancel());
     }
 
-    /// The session is over, and its calls are.
+    /// Ends the session, and cancels its calls.
     pub(super) fn end(&self) {
         let mut state = self.state();
         state.has_ended = true;
         state.calls.iter().for_each(|call| call.cancel());
         let places = (state.notifier.take(), state.permit.take());
-        // To leave a realm takes its lock.
+        // Dropping a notifier takes the lock of its realm.
         drop(state);
         self.ended.cancel();
         drop(places);
     }
 
-    /// Waits for its end.
+    /// Waits until the session has ended.
     pub(super) async fn ended(&self) {
         self.ended.cancelled().await;
     }
 
-    /// Since when nothing of it is open; `None` while something is.
+    /// Returns since when the session is idle, or `None` while it is active.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         self.idle_deadline(Duration::ZERO)
     }
 
-    /// When it will have been idle for so long, if nothing happens; `None` while something is open.
+    /// Returns when the session will have been idle for this time, or `None` while it is active.
     pub(super) fn idle_deadline(&self, idle: Duration) -> Option<Instant> {
         let state = self.state();
         let is_idle = state.activity_count == 0 && state.calls.is_empty();
@@ -214,7 +214,7 @@ impl McpSession {
     }
 }
 
-/// One spelling for each id: `"a"` and `"\u0061"` are one.
+/// Returns a key with one spelling for each id: `"a"` and `"\u0061"` have an equal one.
 pub(super) fn request_key(id: &RequestId) -> Box<str> {
     match id {
         RequestId::Number(number) => number.to_string().into(),
@@ -229,7 +229,7 @@ impl CancellableCall {
     }
 }
 
-/// A request that is being answered, or a stream that stands.
+/// Marks a session as active: a request is being answered, or a stream is open.
 #[derive(Debug)]
 pub(super) struct ActivityGuard(Arc<McpSession>);
 
@@ -241,7 +241,7 @@ impl Drop for ActivityGuard {
     }
 }
 
-/// A call of the lane. Dropped at its end.
+/// A running call on the fast path. Dropping it removes the call from its session.
 #[derive(Debug)]
 pub(super) struct CallGuard {
     session: Arc<McpSession>,
@@ -253,7 +253,7 @@ impl CallGuard {
         &self.session
     }
 
-    /// Ready when the client has taken it back, or its session has ended.
+    /// Ready when the client has cancelled the call, or its session has ended.
     pub(super) fn poll_cancelled(&self, context: &mut Context<'_>) -> Poll<()> {
         self.call.waker.register(context.waker());
         match self.is_cancelled() {

@@ -1,4 +1,4 @@
-//! The page that a request names.
+//! The page that a request selects.
 
 use bridge_auth::RealmId;
 use bridge_protocol::SessionId;
@@ -8,28 +8,28 @@ use crate::hub::Hub;
 /// The key of `_meta` with the id or the name of a session.
 pub(super) const SESSION_KEY: &str = "mcp-web/sessionId";
 
-/// The key that mcp-web 0.1 had for it. MCP keeps names without a prefix for nobody, so clients put
-/// ids of their own under it: Codex, for example, that of its conversation.
+/// The key in mcp-web 0.1. MCP reserves no names without a prefix, so some clients use it for ids
+/// of their own: Codex, for example, for the id of its conversation.
 pub(super) const BARE_SESSION_KEY: &str = "sessionId";
 
-/// What a client hears whose [`SESSION_KEY`] is no text.
+/// The error message for a [`SESSION_KEY`] that is not a string.
 pub(super) const SESSION_NOT_STRING_MESSAGE: &str =
     "`_meta[\"mcp-web/sessionId\"]` must be the id or the name of a session, as a string";
 
-/// What a request says about its page.
+/// The values of a request that select its page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SessionChoice<'a> {
-    /// Under [`SESSION_KEY`].
+    /// The value of [`SESSION_KEY`].
     pub(super) prefixed: Option<&'a str>,
-    /// Under [`BARE_SESSION_KEY`].
+    /// The value of [`BARE_SESSION_KEY`].
     pub(super) bare: Option<&'a str>,
-    /// The header of a client that is pinned to a page.
+    /// The value of the header of a client that is pinned to a page.
     pub(super) pinned: Option<&'a str>,
 }
 
 impl SessionChoice<'_> {
-    /// The session that counts: the first of the three that is there. A bare id counts only if it
-    /// is or was that of a session of this realm.
+    /// Returns the first of the three that is set. A bare id counts only if it is or was the id of
+    /// a session of this realm.
     pub(super) fn resolve(self, hub: &Hub, realm: RealmId) -> Option<SessionId> {
         let is_session = |bare: &SessionId| {
             let is_known = hub.with_realm_mut(realm, |realm| realm.knows_session(bare));

@@ -25,11 +25,11 @@ use crate::mcp::event_log::EventLog;
 use crate::mcp::raw_event::RETRY_DELAY;
 use crate::web::sessions_by_realm::IdsByRealm;
 
-/// The id of the event without data with which a stream begins that a client opens by itself.
+/// The id of the event without data with which a standalone stream starts.
 pub(super) const PRIMING_EVENT_ID: &str = "0";
 
-/// A session that is idle ends this long after its time at the latest, in parts of that time:
-/// however many there are, they are not looked at more often.
+/// Idle sessions are ended at most this fraction of the idle timeout too late. This limits how
+/// often they are checked, however many sessions there are.
 const IDLE_CHECK_DIVISOR: u32 = 20;
 
 /// rmcp ends a session at once, unless it is stuck.
@@ -43,12 +43,12 @@ pub(super) struct RealmSessionManager {
     event_log: EventLog,
     slots: Arc<Semaphore>,
     idle_timeout: Duration,
-    /// Ends those that are idle.
+    /// The task that ends idle sessions.
     idle_task: OnceLock<AbortHandle>,
 }
 
 impl RealmSessionManager {
-    /// Needs a runtime.
+    /// Creates the manager and spawns its task, which requires a runtime.
     pub(super) fn start(config: &Config) -> Arc<Self> {
         let sessions = Arc::new(Self::new(config));
         let weak = Arc::downgrade(&sessions);
@@ -67,7 +67,7 @@ impl RealmSessionManager {
         let event_log = EventLog::new(config.max_replay_bytes);
         let store = Arc::new(event_log.clone());
         let mut inner = LocalSessionManager::default().with_event_store(store);
-        // rmcp does not see the calls of the lane: when a session is idle is known here.
+        // rmcp does not see the calls of the fast path, so idle sessions are determined here.
         inner.session_config.keep_alive = None;
         Self {
             inner,
@@ -80,12 +80,12 @@ impl RealmSessionManager {
         }
     }
 
-    /// A place for one more session; `None` when there are as many as may be.
+    /// Acquires a permit for one more session. Returns `None` at the limit.
     pub(super) fn try_acquire_slot(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.slots).try_acquire_owned().ok()
     }
 
-    /// The session, if this realm has opened it.
+    /// Returns the session, if this realm has opened it.
     pub(super) fn get(&self, realm: RealmId, id: &str) -> Option<Arc<McpSession>> {
         let session = self.sessions.get(id)?;
         (session.realm == realm).then(|| Arc::clone(&session))
@@ -95,8 +95,8 @@ impl RealmSessionManager {
         &self.event_log
     }
 
-    /// Ends the sessions that had no request and no open stream for their time, and says when to
-    /// look again.
+    /// Ends the sessions that had no request and no open stream for the idle timeout, and returns
+    /// when to check again.
     async fn close_idle(&self) -> Instant {
         let now = Instant::now();
         let mut next = now + self.idle_timeout;
@@ -109,7 +109,7 @@ impl RealmSessionManager {
             }
         }
         for id in idle {
-            // A request may have come meanwhile.
+            // A request may have arrived meanwhile.
             let is_idle = |session: &Arc<McpSession>| {
                 session
                     .idle_deadline(self.idle_timeout)
@@ -123,8 +123,8 @@ impl RealmSessionManager {
         next.max(Instant::now() + self.idle_timeout / IDLE_CHECK_DIVISOR)
     }
 
-    /// Ends the session of this realm that has been idle for longest: one without a request, a
-    /// stream and a call. False when there is none.
+    /// Ends the session of this realm that has been idle for longest, which is one without a
+    /// request, a stream or a call. Returns false when there is none.
     pub(super) async fn evict_idle(&self, realm: RealmId) -> bool {
         loop {
             let ids = self.by_realm.ids(realm).into_iter();
@@ -135,7 +135,7 @@ impl RealmSessionManager {
             let Some((since, id)) = idle.min_by_key(|(since, _)| *since) else {
                 return false;
             };
-            // A request may have come meanwhile.
+            // A request may have arrived meanwhile.
             let is_idle = |session: &Arc<McpSession>| session.idle_since() == Some(since);
             if let Some((id, session)) = self.sessions.remove_if(&id, |_, it| is_idle(it)) {
                 tracing::debug!("an idle MCP session made room for another of its token");
@@ -146,7 +146,7 @@ impl RealmSessionManager {
         }
     }
 
-    /// A session that is no longer among the others.
+    /// Closes a session that has been removed from the map.
     async fn close_removed(
         &self,
         id: &SessionId,
@@ -168,33 +168,34 @@ impl Drop for RealmSessionManager {
 }
 
 impl RealmSessionManager {
-    /// Notes that what this stream brings is this session's, and leaves out what its client does not
-    /// know.
+    /// Binds the events of a stream to a session, and leaves out events that its client does not
+    /// support.
     fn bind_stream<S: Stream<Item = ServerSseMessage>>(
         &self,
         id: &SessionId,
         stream: S,
     ) -> impl Stream<Item = ServerSseMessage> + use<S> {
         let (owner, events) = (Arc::clone(id), self.event_log.clone());
-        // Each event says so: a log that had to go begins anew.
+        // Each event is bound, because a log that was evicted starts anew.
         let bound = stream.inspect(move |event| {
             if let Some(event_id) = &event.event_id {
                 events.bind_session(&owner, event_id);
             }
         });
-        // rmcp begins the stream of each request with one, whatever the client's revision.
+        // rmcp starts the stream of each request with such an event, whatever the client's
+        // revision.
         let sends_priming_event = self.sends_priming_event(id);
         bound
             .filter(move |event| std::future::ready(sends_priming_event || event.message.is_some()))
     }
 
-    /// Whether the streams of a session begin with an event without data.
+    /// Whether the streams of a session start with an event without data.
     fn sends_priming_event(&self, id: &SessionId) -> bool {
         let session = self.sessions.get(id);
         session.is_some_and(|session| session.supports_priming_events())
     }
 
-    /// The stream that a client opens by itself.
+    /// Opens the standalone stream of a session, which a client opens with GET.
     async fn open_standalone_stream(
         &self,
         id: &SessionId,
@@ -215,7 +216,7 @@ impl SessionManager for RealmSessionManager {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        // The endpoint has put it there for a request that opens a session.
+        // The endpoint sets it for a request that opens a session.
         let Some(session) = OPENING_SESSION.try_with(Cell::take).ok().flatten() else {
             return Err(SessionError::SessionServiceTerminated.into());
         };
@@ -226,7 +227,7 @@ impl SessionManager for RealmSessionManager {
         Ok((id, transport))
     }
 
-    /// A session of another token is as good as none.
+    /// Returns false for a session of another token.
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
         let Ok(realm) = REALM.try_get() else {
             return Ok(false);
@@ -235,7 +236,7 @@ impl SessionManager for RealmSessionManager {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        // Without a request around it, it is rmcp that tidies up.
+        // Outside a request, rmcp closes a session of any realm.
         let realm = REALM.try_get().ok();
         let is_own = |session: &McpSession| realm.is_none_or(|realm| session.realm == realm);
         if let Some((id, session)) = self.sessions.remove_if(id, |_, session| is_own(session)) {
@@ -294,7 +295,7 @@ impl SessionManager for RealmSessionManager {
         if last_event_id == PRIMING_EVENT_ID {
             return Ok(self.open_standalone_stream(id).await?.left_stream());
         }
-        // An event of another session is as good as none.
+        // An event of another session is treated as unknown.
         if !self.event_log.belongs_to(id, &last_event_id) {
             return Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id)));
         }
@@ -302,8 +303,9 @@ impl SessionManager for RealmSessionManager {
         Ok(self.bind_stream(id, stream).right_stream())
     }
 
-    /// rmcp asks this for requests without a session, whose dropped stream is a cancel: nothing of
-    /// them is kept. Sessions keep theirs inside.
+    /// Returns `None`, because rmcp uses this store for requests without a session. Dropping their
+    /// stream cancels them, so their events are not stored. The inner manager stores those of
+    /// sessions.
     fn event_store(&self) -> Option<Arc<dyn EventStore>> {
         None
     }

@@ -1,4 +1,4 @@
-//! A call on the fast path, with the notifications that it has sent meanwhile.
+//! A call on the fast path, with the notifications that it sends before its response.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use crate::mcp::fast_path::notification_sink::NotificationBuffer;
 use crate::mcp::session::CallGuard;
 use crate::results::tool_result::EncodedBody;
 
-/// A JSON-RPC response, with its HTTP status when it is not an event of a stream.
+/// A JSON-RPC response. Its HTTP status applies if it is not an event of a stream.
 #[derive(Debug)]
 pub(super) struct EncodedResponse {
     pub(super) status: StatusCode,
@@ -33,9 +33,9 @@ pub(super) enum CallStreamItem {
 pub(super) struct CallStream {
     call: Pin<Box<dyn Future<Output = EncodedResponse> + Send>>,
     notifications: Arc<NotificationBuffer>,
-    /// In an MCP session.
+    /// The guard of a call in an MCP session.
     guard: Option<CallGuard>,
-    /// The last notification.
+    /// The response, while notifications that precede it have not been returned.
     response: Option<EncodedResponse>,
 }
 
@@ -53,7 +53,7 @@ impl CallStream {
         }
     }
 
-    /// Must not be polled again after the response.
+    /// Returns the next item. Must not be polled again after the response.
     pub(super) async fn next(&mut self) -> CallStreamItem {
         poll_fn(|context| self.poll_next(context)).await
     }
@@ -112,7 +112,7 @@ impl DetachOnDrop {
         }
     }
 
-    /// The call has ended, or is held elsewhere.
+    /// Takes the call out, because it has ended or something else continues it.
     pub(super) fn into_inner(mut self) -> Option<CallStream> {
         self.stream.take()
     }

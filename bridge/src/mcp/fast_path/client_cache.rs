@@ -1,5 +1,5 @@
-//! Clients of MCP 2026-07-28 send their info and capabilities with each request, in the same text
-//! each time. The cache avoids parsing it again.
+//! A cache of parsed clients. Clients of MCP 2026-07-28 send their info and capabilities with each
+//! request, in the same text each time, which the cache avoids parsing again.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -9,7 +9,7 @@ use bridge_realm::fast_hash::FastHash;
 
 use crate::mcp::requesting_client::RequestingClient;
 
-/// How many clients are cached. One more clears the cache.
+/// The maximum number of clients. One more clears the cache.
 const MAX_CLIENTS: usize = 256;
 
 /// Longer texts are parsed each time.
@@ -30,7 +30,7 @@ struct CachedClient {
 }
 
 impl ClientCache {
-    /// Returns the client with this info and these capabilities.
+    /// Returns the client with this info and these capabilities. Calls `parse` if it is not cached.
     pub(super) fn get_or_parse(
         &self,
         info: &str,

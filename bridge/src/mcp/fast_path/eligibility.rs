@@ -1,5 +1,6 @@
-//! Whether a request is the lane's: the checks that rmcp makes, in the words of its sources
-//! (`streamable_http_server/tower.rs`, `mcp_headers.rs`). Each failed one is rmcp's to answer.
+//! Whether the fast path takes a request: the checks that rmcp makes in
+//! `streamable_http_server/tower.rs` and `mcp_headers.rs`. rmcp serves a request that fails one of
+//! them, and reports the error.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -37,10 +38,10 @@ pub(super) struct FastPathRequest<'a> {
     pub(super) client: Arc<RequestingClient>,
     /// The MCP session; MCP 2026-07-28 has none.
     pub(super) session: Option<Arc<McpSession>>,
-    /// The client accepts only an event stream.
+    /// Whether the client accepts only an event stream.
     pub(super) events_only: bool,
     log_level: Option<LogLevel>,
-    /// The page that the request names.
+    /// The page that the request selects.
     page_session: Option<SessionId>,
     max_event_bytes: Option<usize>,
 }
@@ -122,7 +123,7 @@ impl<'a> FastPathRequest<'a> {
     }
 }
 
-/// A request of MCP 2026-07-28, which carries all that it needs.
+/// Returns the client of a request of MCP 2026-07-28, which contains all that is needed.
 fn modern_client(
     mcp: &McpService,
     headers: &HeaderMap,
@@ -166,7 +167,7 @@ fn modern_client(
         .get_or_parse(info, capabilities.get(), parse)
 }
 
-/// A request in an MCP session names a revision that has sessions, or none.
+/// Checks that a request in an MCP session names a revision that has sessions, or none.
 fn check_legacy_version(headers: &HeaderMap) -> Option<()> {
     let Some(version) = headers.get(PROTOCOL_VERSION_HEADER) else {
         return Some(());
@@ -177,7 +178,7 @@ fn check_legacy_version(headers: &HeaderMap) -> Option<()> {
     versions.has_initialize().then_some(())
 }
 
-/// The value that `Mcp-Name` must have, if it needs no decoding.
+/// Returns the value that `Mcp-Name` must have, if it needs no decoding.
 fn expected_name_header<'a>(params: &Params<'a>) -> Option<Cow<'a, str>> {
     let name = json_string(params.name?)?;
     (!name.starts_with("=?base64?")).then_some(name)
@@ -190,7 +191,8 @@ fn single_header(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     values.next().is_none().then(|| only.to_str().ok())?
 }
 
-/// Whether it is a stream of events or nothing. Qualities are rmcp's to weigh.
+/// Whether the client accepts an event stream but no JSON body. `None` if `Accept` has another
+/// form, such as one with quality values, which rmcp must evaluate.
 fn accepts_only_events(headers: &HeaderMap) -> Option<bool> {
     if !headers.contains_key(ACCEPT) {
         return Some(false);
@@ -209,7 +211,7 @@ fn accepts_only_events(headers: &HeaderMap) -> Option<bool> {
     types.any(|it| it == "text/event-stream").then_some(true)
 }
 
-/// The text of a JSON string.
+/// Returns the text of a JSON string.
 pub(super) fn json_string(raw: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -1,9 +1,9 @@
-//! A JSON-RPC message as the lane reads it: once, with each value that it does not need left as the
-//! text that came.
+//! Parses a JSON-RPC message for the fast path: once, with each value that it does not need left as
+//! raw text.
 //!
-//! Reading fails for what is no JSON object alone. A member that the lane does not know, one that
-//! comes twice, or one of a strange kind makes the message [odd](Message::is_odd): it is rmcp's to
-//! judge.
+//! Parsing fails only for text that is not a JSON object. A member that the fast path does not
+//! know, a duplicate one, or one of an unexpected type makes the message
+//! [unsupported](Message::is_unsupported): rmcp has to respond to it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -27,7 +27,7 @@ pub(in crate::mcp) struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// `None`: it is no JSON-RPC message, see `peek` in `endpoint`.
+    /// Returns `None` for text that is not a JSON-RPC message, see `peek_method` in `endpoint`.
     pub(in crate::mcp) fn parse(body: &'a [u8]) -> Option<Self> {
         serde_json::from_str(std::str::from_utf8(body).ok()?).ok()
     }
@@ -59,7 +59,7 @@ pub(super) struct Meta<'a> {
     pub(super) log_level: Option<&'a RawValue>,
     /// `mcp-web/sessionId`.
     pub(super) session: Option<&'a RawValue>,
-    /// `sessionId`: other clients than ours mean something else by it.
+    /// `sessionId`, which clients other than ours use for ids of their own.
     pub(super) bare_session: Option<&'a RawValue>,
     is_unsupported: bool,
 }
@@ -68,7 +68,8 @@ pub(super) struct Meta<'a> {
 trait FromMembers<'de>: Default {
     fn set_member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
 
-    /// It is of another kind. Without this, that is an error.
+    /// Returns the value for JSON that is not an object. Without this method, such JSON is an
+    /// error.
     fn from_non_object() -> Option<Self> {
         None
     }
@@ -131,7 +132,7 @@ impl<'de, M: FromMembers<'de>> Visitor<'de> for Reader<M> {
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Notes a value that must come once.
+/// Stores a value that must occur once. Returns whether there was one already.
 fn set_once<'de, A, T>(slot: &mut Option<T>, map: &mut A) -> Result<bool, A::Error>
 where
     A: MapAccess<'de>,

@@ -18,7 +18,7 @@ use crate::mcp::{convert, input_required};
 /// Notifications about a call, as JSON-RPC messages that wait until the call is polled.
 ///
 /// A call is polled for its next message only when the last one was taken, and sends nothing until
-/// then: this holds only what was waiting for the caller at the last poll.
+/// then. So the buffer contains only what was waiting for the caller at the last poll.
 #[derive(Debug, Default)]
 pub(super) struct NotificationBuffer {
     queue: Mutex<VecDeque<Vec<u8>>>,
@@ -36,12 +36,13 @@ enum ResponseForm {
 }
 
 impl NotificationBuffer {
-    /// Begins a stream. Returns false when the response is a JSON body, which follows at once.
+    /// Commits to a stream. Returns false when the response is a JSON body, which follows at once.
     pub(super) fn commit_to_stream(&self) -> bool {
         *self.form.get_or_init(|| ResponseForm::Stream) == ResponseForm::Stream
     }
 
-    /// Decides for a JSON body. Returns false when a stream has begun, or begins with what waits.
+    /// Commits to a JSON body. Returns false when the response is a stream, or notifications are
+    /// waiting, which begin one.
     fn commit_to_body(&self) -> bool {
         let form = match self.lock().is_empty() {
             true => ResponseForm::Body,
@@ -65,10 +66,12 @@ impl NotificationBuffer {
     }
 }
 
-/// The client of a call on the fast path: sends notifications to a buffer, and rejects requests.
+/// The client of a call on the fast path: it stores notifications in a buffer, and rejects
+/// requests.
 pub(super) struct NotificationSink {
     pub(super) progress_token: Option<Box<RawValue>>,
-    /// The client's revision has rounds, and it has declared no capability that needs one.
+    /// Whether the client's revision has `InputRequired` and the client has declared no capability
+    /// for requests.
     pub(super) uses_input_required: bool,
     pub(super) notifications: Arc<NotificationBuffer>,
 }
@@ -140,8 +143,8 @@ impl ClientChannel for NotificationSink {
         Box::pin(std::future::ready(()))
     }
 
-    /// The tool has declared that it sends no requests. The client may have declared capabilities,
-    /// for which the realm lets a request pass.
+    /// Rejects a request, because the tool has declared that it sends none. The realm may have
+    /// passed it on, because the client has declared the capability for it.
     fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
         let error = ClientError {
             code: ErrorCode::ClientCapabilityMissing,

@@ -1,4 +1,4 @@
-//! The event stream of a call.
+//! The event stream that responds to a call.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -23,10 +23,10 @@ use crate::mcp::service::KEEP_ALIVE_INTERVAL;
 use crate::mcp::session::{CallGuard, McpSession};
 use crate::results::tool_result::EncodedBody;
 
-/// How many events may wait for a client that reads slowly.
+/// The maximum number of events that wait for a client that reads slowly.
 const EVENT_BUFFER: usize = 16;
 
-/// An event, as chunks that are not copied.
+/// An encoded event, in chunks that are not copied.
 type EncodedEvent = [Bytes; 3];
 
 fn encode_event(id: Option<&str>, json: Bytes) -> EncodedEvent {
@@ -37,7 +37,7 @@ fn encode_event(id: Option<&str>, json: Bytes) -> EncodedEvent {
     [head, json, Bytes::from_static(b"\n\n")]
 }
 
-/// Puts JSON on one line: JSON has line breaks only between its tokens.
+/// Puts JSON on one line. JSON has line breaks only between its tokens.
 pub(super) fn to_single_line(mut json: Vec<u8>) -> Bytes {
     let replace_line_break = |byte: &mut u8| {
         if matches!(byte, b'\n' | b'\r') {
@@ -48,18 +48,18 @@ pub(super) fn to_single_line(mut json: Vec<u8>) -> Bytes {
     Bytes::from(json)
 }
 
-/// The response of a call that has ended already, as a stream with one event.
+/// Returns the response of a call that has ended already, as a stream with one event.
 pub(super) fn single_event(json: EncodedBody) -> Response {
     let chunks = encode_event(None, to_single_line(json.into_vec())).map(Ok::<_, Infallible>);
     event_stream_response(Body::from_stream(stream::iter(chunks)))
 }
 
-/// A stream without events: the client has cancelled the call.
+/// Returns a stream without events, for a call that the client has cancelled.
 pub(super) fn empty() -> Response {
     event_stream_response(Body::empty())
 }
 
-/// The stream of a request without a session: dropping it cancels the call.
+/// Returns the stream of a request without a session. Dropping it cancels the call.
 pub(super) fn ephemeral(first: Option<Vec<u8>>, call: CallStream) -> Response {
     let first = first.map(|first| encode_event(None, to_single_line(first)));
     let first = stream::iter(first);
@@ -75,9 +75,10 @@ pub(super) fn ephemeral(first: Option<Vec<u8>>, call: CallStream) -> Response {
     sse_response(first.chain(rest))
 }
 
-/// The call of an MCP session: it goes on when the stream is lost, and the client can come back.
+/// Returns the stream of a call in an MCP session. The call continues when the stream is lost, and
+/// the client can resume the stream.
 ///
-/// `primes`: the client knows events without data.
+/// `sends_priming_event`: whether the client accepts events without data.
 pub(super) fn resumable(
     first: Option<Vec<u8>>,
     call: DetachOnDrop,
@@ -107,7 +108,7 @@ struct SseForwarder {
     sender: Option<mpsc::Sender<EncodedEvent>>,
     /// Whether the stream begins with an event without data.
     sends_priming_event: bool,
-    /// The client does not read.
+    /// Whether the client has stopped reading.
     is_stalled: bool,
 }
 
@@ -136,7 +137,7 @@ impl SseForwarder {
                     return self.send(encode_event(id.as_deref(), json)).await;
                 }
                 Some(CallStreamItem::Cancelled) => {
-                    // The stream will not be resumed.
+                    // A cancelled call has no stream to resume.
                     self.event_log.remove_stream(&self.stream_id);
                     return;
                 }
@@ -146,7 +147,7 @@ impl SseForwarder {
         }
     }
 
-    /// From the id of the first event a client can resume the stream.
+    /// Sends an event without data. From its id on, a client can resume the stream.
     async fn send_priming_event(&mut self, id: Option<String>) {
         if let Some(id) = id {
             let head = format!("id: {id}\nretry: {}\ndata: ", RETRY_DELAY.as_millis());
@@ -162,11 +163,11 @@ impl SseForwarder {
         }
     }
 
-    /// Stores an event and returns its id. `None` when the stream cannot be resumed.
+    /// Stores an event and returns its id, or `None` when the stream cannot be resumed.
     fn store(&self, call: &CallStream, event: StoredEvent) -> Option<String> {
         let session = call.guard()?.session().id()?;
         let id = self.event_log.append(session, &self.stream_id, event);
-        // The session has ended, perhaps before the event was stored.
+        // The session may have ended before the event was stored.
         if call.is_cancelled() {
             self.event_log.remove_stream(&self.stream_id);
             return None;
@@ -203,7 +204,7 @@ fn event_stream_response(body: Body) -> Response {
     response
 }
 
-/// A stream with comments while it has no events.
+/// A stream that sends comments while it has no events.
 struct KeepAlive<S> {
     chunks: S,
     timer: Pin<Box<Sleep>>,
@@ -256,7 +257,7 @@ mod tests {
             is_stalled: false,
         };
         let task = tokio::spawn(forwarder.run(None, running));
-        // Time goes on only when nothing else does.
+        // The paused clock advances only while no task can run.
         tokio::time::sleep(2 * NOTIFY_TIMEOUT).await;
         let mut received = Vec::new();
         while let Some([_, json, _]) = receiver.recv().await {

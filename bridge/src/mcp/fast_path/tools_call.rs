@@ -1,4 +1,4 @@
-//! `tools/call`.
+//! The MCP method `tools/call` on the fast path.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -31,13 +31,14 @@ use crate::mcp::session::request_key;
 use crate::results::encoded_size;
 use crate::results::tool_result::ToolResult;
 
-/// A response that comes within this time, without a notification before it, is a JSON body. After
-/// it the response is a stream: the client learns that its call goes on, and in an MCP session how
-/// to resume. Little is lost with a connection that breaks so early, and some clients read no long
-/// events, but bodies of any length. Clients wait at least five seconds for the head of a response.
+/// A response within this time, without a notification before it, is a JSON body. After it the
+/// response is a stream, from which the client learns that its call continues and, in an MCP
+/// session, how to resume. Little is lost with a connection that breaks so early, and some clients
+/// read bodies of any length but no long events. Clients wait at least five seconds for the head of
+/// a response.
 const INLINE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// rmcp's clients read no longer body, while the longest event is theirs to configure: longer
+/// rmcp's clients read no longer body. The longest event that they read is configurable, so longer
 /// responses are events.
 const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
@@ -140,7 +141,7 @@ impl FastPathCall {
     }
 }
 
-/// A call of MCP 2026-07-28, which ends with its connection.
+/// Serves a call of MCP 2026-07-28, which ends with its connection.
 async fn serve_stateless(request: &FastPathRequest<'_>, call: FastPathCall) -> Response {
     let events_only = request.events_only;
     let notifications = call.notifications();
@@ -153,7 +154,7 @@ async fn serve_stateless(request: &FastPathRequest<'_>, call: FastPathCall) -> R
     }
 }
 
-/// A call of an MCP session, which outlives its connection.
+/// Serves a call of an MCP session, which outlives its connection.
 async fn serve_in_session(request: &FastPathRequest<'_>, call: FastPathCall) -> Option<Response> {
     let session = request.session.as_ref()?;
     let request_key = raw_request_key(request.id)?;
@@ -185,7 +186,7 @@ async fn serve_in_session(request: &FastPathRequest<'_>, call: FastPathCall) -> 
 }
 
 /// Waits for the first item of a call. Returns `None` when the time in which a response may be a
-/// JSON body has passed; from then on everything is an event.
+/// JSON body has passed. From then on every item is an event.
 async fn first_item(
     notifications: &NotificationBuffer,
     next: impl Future<Output = CallStreamItem>,
@@ -208,7 +209,7 @@ async fn first_item(
     Some(first)
 }
 
-/// Whether each page with the tool declares that it sends no requests.
+/// Whether each page with the tool declares that the tool sends no requests.
 fn never_asks_client(request: &FastPathRequest<'_>, tool: &str) -> bool {
     if definition::reserved::is_builtin_tool(tool) {
         return tool != builtin_tools::CALL_SESSION_TOOL;
@@ -222,7 +223,8 @@ fn has_header_arguments(request: &FastPathRequest<'_>, tool: &str) -> bool {
         && any_candidate_tool(request, tool, |tool| tool.has_header_arguments()).unwrap_or(false)
 }
 
-/// Whether a tool that the client may mean satisfies the predicate.
+/// Whether a tool that the call may be routed to satisfies the predicate. `None` if the realm does
+/// not exist.
 fn any_candidate_tool(
     request: &FastPathRequest<'_>,
     name: &str,
@@ -234,14 +236,14 @@ fn any_candidate_tool(
     })
 }
 
-/// A progress token as in MCP: a string or an integer.
+/// Returns a progress token that is valid in MCP, which is a string or an integer.
 fn valid_progress_token(token: &RawValue) -> Option<&RawValue> {
     let text = token.get();
     (text.starts_with('"') || text.parse::<i64>().is_ok()).then_some(token)
 }
 
-/// As a cancel names it: what is plain is written as [`request_key`] writes it. What rmcp does not
-/// take as an id has none.
+/// Returns the key by which a cancellation names the request, as [`request_key`] does. A plain id
+/// is used as it is written. Returns `None` for an id that rmcp does not accept.
 fn raw_request_key(id: &RawValue) -> Option<Box<str>> {
     let text = id.get();
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() < 18
@@ -253,7 +255,7 @@ fn raw_request_key(id: &RawValue) -> Option<Box<str>> {
     Some(request_key(&id))
 }
 
-/// The response as a JSON body.
+/// Returns the response as a JSON body, or as a stream with one event if the client needs that.
 fn single_response(response: EncodedResponse, events_only: bool) -> Response {
     let as_events = events_only || response.json.len() > MAX_BODY_BYTES;
     if as_events && response.status == StatusCode::OK {
@@ -270,7 +272,7 @@ pub(super) fn json_response(status: StatusCode, json: impl Into<Body>) -> Respon
     response
 }
 
-/// Begins a JSON-RPC response, up to its member `result` or `error`.
+/// Starts a JSON-RPC response, up to its member `result` or `error`.
 pub(super) fn begin_response(id: &RawValue, capacity: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(capacity + 128);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");

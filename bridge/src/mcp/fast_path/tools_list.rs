@@ -1,4 +1,4 @@
-//! `tools/list`, from definitions that are encoded once.
+//! The MCP method `tools/list`, from definitions that are encoded once.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::mcp::convert;
 use crate::mcp::fast_path::eligibility::FastPathRequest;
 use crate::mcp::fast_path::tools_call::{begin_response, json_response};
 
-/// The bridge's own tools.
+/// The encoded definitions of the bridge's own tools.
 static BUILTIN_TOOLS: LazyLock<Vec<Box<str>>> = LazyLock::new(|| {
     let own = builtin_tools::DEFINITIONS.iter();
     own.filter_map(convert::to_list_entry).collect()
@@ -53,7 +53,8 @@ fn encode_list(request: &FastPathRequest<'_>, published: &[Definition]) -> Vec<u
     let mut out = begin_response(request.id, capacity);
     out.extend_from_slice(b",\"result\":{");
     if is_modern {
-        // As rmcp fills them in: nobody may keep what a page can change at any time.
+        // As rmcp sets them. A page can change its tools at any time, so the result must not be
+        // cached.
         let hints = br#""resultType":"complete","ttlMs":0,"cacheScope":"private","#;
         out.extend_from_slice(hints);
     }
