@@ -1,17 +1,17 @@
-//! The requests of clients, from the transport to the page and back: route, validate, run, build the
-//! result.
+//! The requests of clients, from the transport to the page and back: route, validate, run, and build
+//! the result.
 //!
-//! MCP, the REST API and the endpoint of mcp-web 0.1 all call the functions of this module. Dropping the
-//! future of a call cancels the call in the page.
+//! MCP, the REST API and the endpoint of mcp-web 0.1 all call the functions of this module. Dropping
+//! the future of a call cancels the call in the page.
 //!
 //! 1. [`dispatch`] decides whether a tool belongs to the bridge ([`builtin_tools`]) or to a page
-//!    ([`page_tools`]); prompts, resources and completions have their own modules.
-//! 2. [`in_flight`] drives a call while it runs: it forwards progress, logs and the page's requests to the
-//!    client through a [`client_channel`].
-//! 3. [`tool_outcome`] makes the result from the page's answer, and [`delivery_limits`] truncates it to the
-//!    limits of the client.
-//! 4. A client that does not wait for a long call gets a handle ([`background`]), and fetches the result
-//!    with the tool [`get_result`].
+//!    ([`page_tools`]). Prompts, resources and completions have modules of their own.
+//! 2. [`in_flight`] drives a call while it runs: it forwards progress, logs and the page's requests
+//!    to the client through a [`client_channel`].
+//! 3. [`tool_outcome`] builds the result from the page's answer, and [`delivery_limits`] truncates
+//!    it to the limits of the client.
+//! 4. A client that does not wait for a long call gets a handle ([`background`]), and fetches the
+//!    result with the tool [`get_result`].
 
 mod arguments;
 mod background;

@@ -21,17 +21,18 @@ use crate::web::{AppState, MCP_METADATA_PATH, METADATA_PATH, guard};
 
 pub(crate) use hot_routes::RequestHandler;
 
-/// What an app that lives in the same process serves on the bridge's port, under the same checks.
+/// What an app in the bridge's process serves on the bridge's port, under the checks of the bridge.
 #[derive(Clone, Debug, Default)]
 pub struct App {
-    /// Its routes. They must not clash with the bridge's own.
+    /// The routes of the app. They must not clash with the bridge's own.
     pub routes: Router,
-    /// Its page at `/`, for requests that accept `text/html`. `/` stays MCP for all others.
+    /// The app's page at `/`, for requests that accept `text/html`. All other requests to `/` are
+    /// MCP.
     pub home: Option<MethodRouter>,
 }
 
-/// Returns the handler of all requests to the bridge and the app. With `compat` it serves clients of
-/// mcp-web 0.1 only.
+/// Returns the handler of all requests to the bridge and the app. With `compat` it serves only
+/// clients of mcp-web 0.1.
 pub(crate) fn request_handler(
     state: AppState,
     mcp: McpService,
@@ -45,7 +46,7 @@ pub(crate) fn request_handler(
     RequestHandler::new(state, mcp, compat, router)
 }
 
-/// All routes of the bridge, and those of the app.
+/// Returns all routes of the bridge and of the app.
 fn router(state: &AppState, mcp: &McpService, app: App) -> Router {
     let root = {
         let mcp = mcp.clone();
@@ -60,8 +61,8 @@ fn router(state: &AppState, mcp: &McpService, app: App) -> Router {
     with_guard(routes.layer(cors), state.clone())
 }
 
-/// All routes for clients of mcp-web 0.1: every path is an endpoint, for every method without a route of
-/// its own there.
+/// Returns all routes for clients of mcp-web 0.1: every path is an endpoint, for every method
+/// without a route of its own there.
 fn compat_router(state: &AppState, service: &Arc<CompatService>, app: App) -> Router {
     let endpoint = {
         let service = Arc::clone(service);
@@ -76,7 +77,7 @@ fn compat_router(state: &AppState, service: &Arc<CompatService>, app: App) -> Ro
     compat::with_cors(with_guard(compat::with_preflight(routes), state.clone()))
 }
 
-/// The routes that are the same with and without `compat`.
+/// Adds the routes that do not depend on `compat`.
 fn common_routes(routes: Router<AppState>) -> Router<AppState> {
     routes
         .route("/ws", get(page_socket::upgrade))

@@ -1,17 +1,17 @@
 //! MCP: rmcp's Streamable HTTP service in front of the realms.
 //!
-//! This is the only module that knows rmcp. `endpoint` authenticates a request and adapts it where rmcp
-//! is strict; `handler` implements the methods. `peer_client` sends progress, logs and requests to the
-//! client of a call, and `input_required` seals the state that a client of 2026-07-28 carries between
-//! the rounds of one. `session_manager` binds each MCP session to the realm that opened it and ends idle
-//! ones; `event_log` stores events for streams that are resumed, and `raw_event` converts those of the
-//! fast path. `notifier` sends notifications of changes; `requesting_client` is what a request shows of
-//! its client.
+//! Only this module knows rmcp. `endpoint` authenticates a request, and adapts it where rmcp is
+//! strict; `handler` implements the methods. `peer_client` sends progress, logs and requests to the
+//! client of a call, and `input_required` seals the state that a client of 2026-07-28 carries
+//! between the rounds of a call. `session_manager` binds each MCP session to the realm that opened
+//! it, and ends idle sessions. `event_log` stores events for streams that are resumed, and
+//! `raw_event` converts the events of the fast path. `notifier` sends notifications of changes.
+//! `requesting_client` describes the client of a request.
 //!
 //! Most `tools/call` and `tools/list` requests take the `fast_path`, without rmcp.
 
-// SEP-2577 deprecates logging, sampling, roots and subscriptions by method, which the clients of today
-// use.
+// SEP-2577 deprecates logging, sampling, roots and subscriptions by method, which current clients
+// still use.
 #![allow(deprecated)]
 
 mod capabilities;

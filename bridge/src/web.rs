@@ -1,5 +1,5 @@
-//! What the edge of the bridge shares: the state of the routes, the checks that every request passes, and
-//! how a failure looks over HTTP.
+//! What all HTTP interfaces of the bridge share: the state of the routes, the checks that every
+//! request passes, and the responses for errors.
 
 pub(crate) mod body;
 pub(crate) mod guard;

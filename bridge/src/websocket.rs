@@ -23,8 +23,8 @@ pub(crate) use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 pub(crate) use handshake::{UpgradedIo, WebSocketUpgrade};
 
-/// The size of a thread's read buffer. The sockets of the thread share it, so that ten thousand idle
-/// ones need no such buffers.
+/// The size of a thread's read buffer. The sockets of the thread share it, so that ten thousand
+/// idle sockets need no such buffers.
 const READ_BUFFER_BYTES: usize = 128 * 1024;
 
 /// The size of tungstenite's own read buffer, which is also how much it reads at once.
@@ -141,7 +141,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     }
 
     /// Resets tungstenite if its buffer has grown and everything that was received has been read.
-    /// Its buffer stays as large as the longest message, and between messages it has no other state.
+    /// The buffer stays as large as the longest message, and between messages tungstenite has no
+    /// other state.
     fn shrink_if_idle(&mut self) {
         if self.buffer_grown && self.is_idle() {
             self.reset_protocol(PROTOCOL_BUFFER_BYTES);

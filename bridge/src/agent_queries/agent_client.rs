@@ -69,6 +69,7 @@ impl AgentClient {
         self.address.send_replace(address);
     }
 
+    /// Returns the credential that authenticates the bridge to the agent.
     pub(super) fn credential(&self) -> Option<&Secret> {
         self.credential.as_ref()
     }

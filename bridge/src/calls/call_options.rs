@@ -30,6 +30,7 @@ pub(crate) struct CallOptions<'a> {
 }
 
 impl CallOptions<'_> {
+    /// Returns the target for routing: the selected session, or any.
     pub(super) fn target(&self) -> Target {
         self.session.clone().map_or(Target::Any, Target::Session)
     }

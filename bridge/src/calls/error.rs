@@ -30,11 +30,13 @@ pub(crate) enum CallError {
 }
 
 impl CallError {
+    /// Creates the error for a failed call.
     pub(super) fn failed(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::Failed(CallFailure::new(code, message.into()))
     }
 }
 
+/// Returns the name of a kind for messages.
 pub(super) fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Tool => "tool",
@@ -47,6 +49,7 @@ pub(super) fn kind_name(kind: Kind) -> &'static str {
 /// The maximum number of available names that an error lists.
 const MAX_HINTED_NAMES: usize = 32;
 
+/// Returns a hint for messages: the names that are available, or that there are none yet.
 pub(super) fn hint(kind: Kind, available: &[String]) -> String {
     match available {
         [] => format!("no page has registered a {} yet", kind_name(kind)),

@@ -87,6 +87,7 @@ struct MonotonicProgress {
     keepalives: u32,
 }
 
+/// A progress report of the page that was forwarded.
 #[derive(Clone, Debug)]
 struct PageReport {
     progress: f64,

@@ -209,6 +209,7 @@ pub(super) fn with_cors(routes: Router) -> Router {
     routes.layer(map_response(allow))
 }
 
+/// Adds the CORS headers that allow every origin.
 pub(super) fn allow_all_origins(headers: &mut HeaderMap) {
     for (name, value) in [
         (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),

@@ -34,6 +34,7 @@ pub(super) use open::open;
 
 type BodyResult = Result<Bytes, BytesRejection>;
 
+/// Serves `POST /query/{uuid}/progress`.
 pub(super) fn progress() -> MethodRouter<AppState> {
     post(
         |State(state): State<AppState>,
@@ -49,6 +50,7 @@ pub(super) fn progress() -> MethodRouter<AppState> {
     )
 }
 
+/// Serves `PUT /query/{uuid}/complete`.
 pub(super) fn complete() -> MethodRouter<AppState> {
     put(
         |State(state): State<AppState>,
@@ -64,6 +66,7 @@ pub(super) fn complete() -> MethodRouter<AppState> {
     )
 }
 
+/// Serves `PUT /query/{uuid}/fail`.
 pub(super) fn fail() -> MethodRouter<AppState> {
     put(
         |State(state): State<AppState>,
@@ -85,6 +88,7 @@ pub(super) fn fail() -> MethodRouter<AppState> {
     )
 }
 
+/// Serves `PUT /query/{uuid}/cancel`.
 pub(super) fn cancel() -> MethodRouter<AppState> {
     put(
         |State(state): State<AppState>,

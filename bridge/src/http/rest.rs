@@ -32,6 +32,7 @@ use crate::results::tool_result::ToolResult;
 use crate::web::body::read_to_end_limited;
 use crate::web::{AppState, Problem, guard};
 
+/// The body of `POST /tool-call`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolCallBody {
@@ -226,6 +227,7 @@ pub(super) async fn root(state: AppState, mcp: McpService, request: Request) -> 
     }
 }
 
+/// Returns the description of the bridge.
 pub(super) fn bridge_info(state: &AppState) -> Json<Value> {
     Json(state.hub.config.bridge_info())
 }

@@ -24,6 +24,7 @@ struct SdkFile {
     body: &'static [u8],
 }
 
+/// Returns the routes of the embedded files.
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/{file}", get(serve_file))

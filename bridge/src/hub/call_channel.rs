@@ -32,6 +32,7 @@ pub(crate) enum CallMessage {
     Event(CallEvent),
 }
 
+/// The state that both ends share.
 #[derive(Debug, Default)]
 struct State {
     outcome: Option<CallOutcome>,
@@ -42,6 +43,7 @@ struct State {
     waker: Option<Waker>,
 }
 
+/// Creates a channel for one call.
 pub(super) fn channel() -> (CallSender, CallReceiver) {
     let state = Arc::new(Mutex::new(State::default()));
     (CallSender(Arc::clone(&state)), CallReceiver(state))
@@ -52,6 +54,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 impl CallSender {
+    /// Sends an event to the caller, or drops it when [`MAX_PENDING_EVENTS`] are waiting.
     pub(super) fn send_event(&self, event: CallEvent) {
         self.update(|state| {
             if state.events.len() < MAX_PENDING_EVENTS {
@@ -60,10 +63,12 @@ impl CallSender {
         });
     }
 
+    /// Notifies the caller that the page has sent requests to the client.
     pub(super) fn request_client(&self) {
         self.update(|state| state.client_requested = true);
     }
 
+    /// Sends the outcome of the call.
     pub(super) fn complete(self, ending: CallOutcome) {
         // A caller that has dropped its end has already cancelled the call.
         lock(&self.0).outcome = Some(ending);

@@ -59,6 +59,7 @@ impl NotificationQueue {
         }
     }
 
+    /// Records that the list of a kind has changed.
     pub(super) fn list_changed(&self, kind: Kind) {
         let mut pending = self.lock();
         match kind {
@@ -72,11 +73,13 @@ impl NotificationQueue {
         self.ready.notify_one();
     }
 
+    /// Records that a subscribed resource has changed.
     pub(super) fn resource_updated(&self, uri: String) {
         self.lock().updated_uris.insert(uri);
         self.ready.notify_one();
     }
 
+    /// Drops the pending update of a resource.
     pub(super) fn discard_update(&self, uri: &str) {
         self.lock().updated_uris.shift_remove(uri);
     }

@@ -119,6 +119,7 @@ struct Shared {
     state: Mutex<State>,
 }
 
+/// The queue and the state of its receiver.
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<SocketCommand>,
@@ -132,6 +133,7 @@ struct State {
     waker: Option<Waker>,
 }
 
+/// Why no more commands are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CloseReason {
     /// The page is gone, or does not read.
@@ -152,6 +154,7 @@ pub(super) struct OutboxSender(Arc<Shared>);
 #[derive(Debug)]
 pub(super) struct OutboxFull;
 
+/// Creates the outbox of a page. `max_calls` is the maximum number of calls in flight per token.
 pub(super) fn channel(max_calls: usize, dialect: PageProtocol) -> (OutboxSender, OutboxReceiver) {
     let shared = Arc::new(Shared {
         max_messages: MAX_MESSAGES + MESSAGES_PER_CALL * max_calls,
@@ -203,6 +206,7 @@ impl State {
 }
 
 impl OutboxSender {
+    /// Queues a command. If it does not fit, or the peer is gone, the connection is aborted.
     pub(super) fn try_send(&self, outgoing: SocketCommand) -> Result<(), OutboxFull> {
         let payload = outgoing.payload_bytes();
         let mut state = self.0.state();

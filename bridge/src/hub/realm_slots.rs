@@ -23,6 +23,7 @@ pub(super) enum RealmClass {
 }
 
 impl RealmClass {
+    /// Returns the class of a realm by its current content.
     pub(super) fn for_realm(realm: &Realm) -> Self {
         // Queries that wait for their page are as demanding as the page.
         let pages = realm.session_count() + realm.query_count();
@@ -35,6 +36,7 @@ impl RealmClass {
     }
 }
 
+/// The limits on the number of realms of each class.
 #[derive(Debug)]
 pub(super) struct RealmSlots {
     former_sessions: Arc<Semaphore>,
@@ -79,6 +81,7 @@ impl RealmSlots {
 }
 
 impl RealmPermit {
+    /// Returns the class that the permit is for.
     pub(super) fn class(&self) -> RealmClass {
         self.class
     }

@@ -24,12 +24,14 @@ pub(super) trait TimerHandler: Send + Sync + 'static {
     fn on_housekeeping(&self);
 }
 
+/// A task that reports the deadlines of realms to a [`TimerHandler`].
 #[derive(Debug, Default)]
 pub(super) struct Timer {
     queue: Arc<DeadlineQueue>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
+/// The deadlines of the realms, the earliest first.
 #[derive(Debug, Default)]
 struct DeadlineQueue {
     due: Mutex<BTreeSet<(Instant, RealmId)>>,
@@ -37,6 +39,7 @@ struct DeadlineQueue {
 }
 
 impl Timer {
+    /// Starts the task. It ends when the handler or the timer is dropped.
     pub(super) fn start(&self, handler: Weak<impl TimerHandler>) {
         let task = tokio::spawn(run(Arc::clone(&self.queue), handler));
         *lock(&self.task) = Some(task);

@@ -15,6 +15,7 @@ const INSTRUCTIONS: &str = "The tools of this server live in web pages that a pe
     open and close. If a tool you expect is missing, call get_connection_status or \
     list_session_tools; call_session_tool reaches every tool of every open page.";
 
+/// Returns the capabilities, the description and the instructions of this server.
 pub(super) fn server_config(config: &Config) -> ServerConfig {
     let mut extensions = ExtensionCapabilities::new();
     extensions.insert(UI_EXTENSION.to_owned(), JsonObject::new());

@@ -52,6 +52,7 @@ pub(super) fn to_list_entry(definition: &Map<String, Value>) -> Option<Box<str>>
     serde_json::to_string(&entry).ok().map(Into::into)
 }
 
+/// Converts a tool result to rmcp's model.
 pub(super) fn to_call_tool_result(result: ToolResult) -> Result<CallToolResult, ErrorData> {
     let result = result.into_parsed();
     let content = result
@@ -85,6 +86,7 @@ fn invalid_result(error: &serde_json::Error) -> ErrorData {
     ErrorData::internal_error(message, Some(data))
 }
 
+/// Converts the values that a page proposes to the result of `completion/complete`.
 pub(super) fn to_complete_result(proposals: CompletionValues) -> CompleteResult {
     let mut info = CompletionInfo::default();
     info.values = proposals.values;
@@ -137,6 +139,7 @@ fn failure_to_error_data(failure: CallFailure, is_modern: bool) -> ErrorData {
 /// The maximum length of each text in a client's info, which every page receives with every change.
 pub(crate) const MAX_CLIENT_INFO_CHARS: usize = 128;
 
+/// Converts a client's info, with each text limited to [`MAX_CLIENT_INFO_CHARS`].
 pub(super) fn client_info(client: Implementation) -> ClientInfo {
     let short = |text: String| text.chars().take(MAX_CLIENT_INFO_CHARS).collect();
     ClientInfo {
@@ -146,6 +149,7 @@ pub(super) fn client_info(client: Implementation) -> ClientInfo {
     }
 }
 
+/// Returns the info of a client that has sent none.
 pub(super) fn unknown_client() -> ClientInfo {
     ClientInfo {
         name: "unknown client".to_owned(),
@@ -154,6 +158,7 @@ pub(super) fn unknown_client() -> ClientInfo {
     }
 }
 
+/// Describes a client to pages.
 pub(super) fn connected_client(
     client: Option<Implementation>,
     protocol_version: Option<ProtocolVersion>,
@@ -195,6 +200,7 @@ pub(super) fn log_message(log: CallLog) -> LoggingMessageNotificationParam {
     message
 }
 
+/// Converts the reference of a completion request to a prompt or a resource template.
 pub(super) fn reference(reference: Reference) -> Result<Item, ErrorData> {
     match reference {
         Reference::Prompt(prompt) => Ok(Item {

@@ -30,6 +30,7 @@ const EVENT_OVERHEAD_BYTES: usize = 256;
 /// A stream may use this fraction of the maximum size. Its newest event is always stored.
 const STREAM_LOG_DIVISOR: usize = 8;
 
+/// The event logs of all streams. Clones share them.
 #[derive(Clone)]
 pub(super) struct EventLog {
     state: Arc<Mutex<EventLogState>>,
@@ -52,6 +53,7 @@ struct SessionLogs {
     bytes: usize,
 }
 
+/// The events of one stream.
 struct StreamLog {
     first_number: u64,
     events: VecDeque<LogEntry>,
@@ -139,6 +141,7 @@ impl EventLog {
     }
 }
 
+/// The next event of a stream, or the notification that there is one.
 enum NextEvent {
     Ready(u64, StoredEvent),
     Pending(Arc<Notify>),

@@ -26,6 +26,7 @@ pub(super) struct ResumeParams {
 }
 
 impl ResumeParams {
+    /// Returns the parameters of a request that resumes nothing.
     pub(super) fn none() -> Self {
         Self {
             target: String::new(),
@@ -41,6 +42,7 @@ pub(super) struct RequestStateSealer {
     ttl: std::time::Duration,
 }
 
+/// The content of a sealed request state: the call and its round.
 #[derive(Serialize, Deserialize)]
 struct RequestState {
     call: String,
@@ -126,6 +128,7 @@ fn invalid_request_state(error: &RequestStateError) -> ErrorData {
     ErrorData::invalid_params(message, Some(data))
 }
 
+/// Converts a request of the page to a request that MCP allows in `InputRequired`.
 pub(super) fn to_input_request(request: &ClientRequest) -> Result<InputRequest, ErrorData> {
     let params: Value = serde_json::from_str(request.params.get()).unwrap_or_default();
     let request_json = json!({ "method": request.method, "params": params });

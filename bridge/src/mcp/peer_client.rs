@@ -21,6 +21,7 @@ use crate::calls::ClientChannel;
 /// receives only the result of this call, and no further notifications.
 pub(super) const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// A client that rmcp serves, with the request that it has sent.
 pub(super) struct PeerClient<'a> {
     context: &'a RequestContext<RoleServer>,
     is_modern: bool,

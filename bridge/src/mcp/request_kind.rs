@@ -3,6 +3,7 @@
 
 use bridge_auth::Scope;
 
+/// What a request to the endpoint does.
 pub(super) enum RequestKind {
     /// A message with this method, which is empty for a response.
     Message(String),

@@ -119,6 +119,7 @@ impl RequestingClient {
         self.text_count.published_limit(self.profile.max_text_chars)
     }
 
+    /// Whether the client can receive requests of a page.
     pub(super) fn accepts_client_requests(&self) -> bool {
         self.accepts_client_requests
     }
@@ -138,6 +139,7 @@ impl RequestingClient {
         call_options
     }
 
+    /// Returns the options of a request other than a tool call.
     pub(super) fn call_options<'a>(
         &self,
         principal: &Principal,

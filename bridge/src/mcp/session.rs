@@ -33,6 +33,7 @@ pub(super) struct McpSession {
     ended: CancellationToken,
 }
 
+/// The part of a session that changes.
 #[derive(Debug)]
 struct State {
     /// The client, set by `initialize`.
@@ -85,6 +86,7 @@ impl McpSession {
         let _ = self.id.set(Arc::clone(id));
     }
 
+    /// Returns the id, once rmcp has given the session one.
     pub(super) fn id(&self) -> Option<&SessionId> {
         self.id.get()
     }

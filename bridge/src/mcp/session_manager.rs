@@ -176,7 +176,8 @@ impl RealmSessionManager {
         stream: S,
     ) -> impl Stream<Item = ServerSseMessage> + use<S> {
         let (owner, events) = (Arc::clone(id), self.event_log.clone());
-        // Each event is bound, because a log that was evicted starts anew.
+        // Each event is bound, because a log that was evicted and starts again belongs to no
+        // session.
         let bound = stream.inspect(move |event| {
             if let Some(event_id) = &event.event_id {
                 events.bind_session(&owner, event_id);

@@ -80,6 +80,7 @@ impl ProtectedResource {
         self.public_url.clone().unwrap_or_else(from_host)
     }
 
+    /// Returns the metadata document (RFC 9728 section 2).
     pub(crate) fn metadata(&self, base: &str) -> Value {
         json!({
             "resource": format!("{base}/mcp"),

@@ -1,4 +1,4 @@
-//! The opening handshake (RFC 6455 section 4.2).
+//! The opening handshake of a WebSocket (RFC 6455 section 4.2).
 
 use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, Response};
@@ -22,7 +22,7 @@ pub(crate) struct WebSocketUpgrade {
 }
 
 impl<S: Sync> FromRequestParts<S> for WebSocketUpgrade {
-    /// What the request lacks.
+    /// A message that states what the request lacks.
     type Rejection = &'static str;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
@@ -57,8 +57,8 @@ impl<S: Sync> FromRequestParts<S> for WebSocketUpgrade {
 }
 
 impl WebSocketUpgrade {
-    /// Returns the response, and the connection once it has been sent; `None` when the client is
-    /// gone.
+    /// Returns the response, and a future of the connection once the response has been sent. The
+    /// future resolves to `None` when the client has disconnected.
     pub(crate) fn accept(self) -> (Response, impl Future<Output = Option<UpgradedIo>>) {
         let headers = [
             (CONNECTION, HeaderValue::from_static("upgrade")),
@@ -71,7 +71,7 @@ impl WebSocketUpgrade {
     }
 }
 
-/// Whether a header is this word, or has it in its list.
+/// Whether a header consists of this word, or contains it in its list.
 fn header_contains(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
     let values = headers.get_all(name).into_iter();
     values

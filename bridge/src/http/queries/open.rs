@@ -45,6 +45,7 @@ impl OpenQueryRequest {
     }
 }
 
+/// Serves `PUT /query/{uuid}`.
 pub(in crate::http) fn open() -> MethodRouter<AppState> {
     put(
         |State(state): State<AppState>,

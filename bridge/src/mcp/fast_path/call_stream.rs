@@ -35,7 +35,7 @@ pub(super) struct CallStream {
     notifications: Arc<NotificationBuffer>,
     /// The guard of a call in an MCP session.
     guard: Option<CallGuard>,
-    /// The response, while notifications that precede it have not been returned.
+    /// The response, stored until the notifications before it have been returned.
     response: Option<EncodedResponse>,
 }
 
@@ -80,6 +80,7 @@ impl CallStream {
         }
     }
 
+    /// Whether the client has cancelled the call, or ended its session.
     pub(super) fn is_cancelled(&self) -> bool {
         let in_flight = self.guard.as_ref();
         in_flight.is_some_and(CallGuard::is_cancelled)

@@ -47,6 +47,7 @@ pub(super) struct FastPathRequest<'a> {
 }
 
 impl<'a> FastPathRequest<'a> {
+    /// Checks a request. Returns `None` for one that rmcp must serve.
     pub(super) fn try_new(
         mcp: &'a McpService,
         parts: &'a Parts,
@@ -108,6 +109,7 @@ impl<'a> FastPathRequest<'a> {
         })
     }
 
+    /// Whether the request is of MCP 2026-07-28, which has no sessions.
     pub(super) fn is_modern(&self) -> bool {
         self.session.is_none()
     }

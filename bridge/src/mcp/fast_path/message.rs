@@ -59,22 +59,23 @@ pub(super) struct Meta<'a> {
     pub(super) log_level: Option<&'a RawValue>,
     /// `mcp-web/sessionId`.
     pub(super) session: Option<&'a RawValue>,
-    /// `sessionId`, which clients other than ours use for ids of their own.
+    /// `sessionId`. Clients other than ours use this key for ids of their own.
     pub(super) bare_session: Option<&'a RawValue>,
     is_unsupported: bool,
 }
 
 /// An object that is parsed member by member.
 trait FromMembers<'de>: Default {
+    /// Parses the value of one member, or skips it.
     fn set_member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
 
-    /// Returns the value for JSON that is not an object. Without this method, such JSON is an
-    /// error.
+    /// Returns the value for JSON that is not an object. By default, such JSON is an error.
     fn from_non_object() -> Option<Self> {
         None
     }
 }
 
+/// A visitor that passes each member of an object to [`FromMembers::set_member`].
 struct Reader<M>(PhantomData<M>);
 
 impl<'de, M: FromMembers<'de>> Reader<M> {

@@ -42,6 +42,7 @@ const INLINE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// responses are events.
 const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
+/// Serves a call, or returns `None` for one that rmcp must serve.
 pub(super) async fn serve(request: FastPathRequest<'_>) -> Option<Response> {
     let call = FastPathCall::try_new(&request)?;
     match &request.session {

@@ -19,6 +19,7 @@ static BUILTIN_TOOLS: LazyLock<Vec<Box<str>>> = LazyLock::new(|| {
     own.filter_map(convert::to_list_entry).collect()
 });
 
+/// Serves the list, or returns `None` if rmcp must serve it.
 pub(super) fn serve(request: &FastPathRequest<'_>) -> Option<Response> {
     let params = request.params;
     let is_other = request.client.published_result_size().is_some();
