@@ -1,8 +1,8 @@
-//! The requests of clients, from the transport to the page and back: route, validate, run, and build
-//! the result.
+//! The requests of clients, from the transport to the page and back: route, validate, run, and
+//! build the result.
 //!
-//! MCP, the REST API and the endpoint of mcp-web 0.1 all call the functions of this module. Dropping
-//! the future of a call cancels the call in the page.
+//! MCP, the REST API and the endpoint of mcp-web 0.1 all call the functions of this module.
+//! Dropping the future of a call cancels the call in the page.
 //!
 //! 1. [`dispatch`] decides whether a tool belongs to the bridge ([`builtin_tools`]) or to a page
 //!    ([`page_tools`]). Prompts, resources and completions have modules of their own.

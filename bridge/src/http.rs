@@ -26,8 +26,8 @@ pub(crate) use hot_routes::RequestHandler;
 pub struct App {
     /// The routes of the app. They must not clash with the bridge's own.
     pub routes: Router,
-    /// The app's page at `/`, for requests that accept `text/html`. All other requests to `/` are
-    /// MCP.
+    /// The app's page at `/`, for requests that accept `text/html`. The bridge serves all other
+    /// requests to `/`.
     pub home: Option<MethodRouter>,
 }
 

@@ -57,7 +57,7 @@ impl InFlightCall {
     }
 }
 
-/// Why the driving of a call has stopped.
+/// The reason that [`drive_until`] returned.
 pub(super) enum DriveResult<Leave> {
     /// The call ended, or it waits for input from the client.
     Finished(RoundOutcome<CallOutcome>),

@@ -97,8 +97,8 @@ struct PageReport {
 }
 
 impl MonotonicProgress {
-    /// Records a report of the page. Returns `None` if its value does not increase, because it must
-    /// then not be sent.
+    /// Records a report of the page. Returns `None` for a report that must not be sent, because its
+    /// value does not increase.
     fn on_page_report(&mut self, report: CallProgress) -> Option<CallProgress> {
         let progress = report.progress.as_f64()?;
         if self.last_value.is_some_and(|last| progress <= last) {

@@ -158,7 +158,7 @@ pub(super) fn unknown_client() -> ClientInfo {
     }
 }
 
-/// Describes a client to pages.
+/// Returns the description of a connected client that pages receive.
 pub(super) fn connected_client(
     client: Option<Implementation>,
     protocol_version: Option<ProtocolVersion>,

@@ -174,7 +174,8 @@ impl Handler {
                 .client_capabilities()
                 .and_then(|capabilities| to_raw_value(&capabilities).ok()),
         };
-        // Without a session, rmcp provides an invented client. The info in `_meta` is optional.
+        // Without a session, rmcp returns a placeholder for the client's info. In `_meta` the info
+        // is optional.
         let info = match self.session.get() {
             Some(_) => context.client_info(),
             None => context.meta.client_info(),

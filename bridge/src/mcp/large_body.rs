@@ -1,5 +1,5 @@
 //! rmcp encodes a response where its body is polled, which is on a thread that serves sockets.
-//! While a large response is encoded, the other sockets of the thread are moved to another one.
+//! While a large response is encoded, another thread serves the other sockets.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -30,8 +30,8 @@ pub(super) struct ClientNotifier {
 
 impl ClientNotifier {
     /// Connects a client to its realm. Returns `None` when the limit of tokens with waiting clients
-    /// is reached: the client is served, but receives no notifications. The error is the limit of
-    /// clients of the token.
+    /// is reached: the client is served, but receives no notifications. Returns an error when the
+    /// limit of clients of the token is reached.
     pub(super) fn connect(
         hub: &Arc<Hub>,
         realm: RealmId,

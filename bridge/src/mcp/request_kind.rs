@@ -3,7 +3,7 @@
 
 use bridge_auth::Scope;
 
-/// What a request to the endpoint does.
+/// The kind of a request to the endpoint.
 pub(super) enum RequestKind {
     /// A message with this method, which is empty for a response.
     Message(String),

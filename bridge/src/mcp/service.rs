@@ -60,8 +60,8 @@ impl McpService {
         }
     }
 
-    /// Ends a session that an agent has opened with the token of its query together with the query,
-    /// because the agent can no longer end it.
+    /// Ends a session that was opened with the token of a query when the query ends, because the
+    /// agent can then no longer end it.
     pub(super) fn close_session_with_query(&self, lifetime: QueryLifetime, session: &str) {
         let (sessions, id) = (Arc::clone(&self.sessions), Arc::from(session));
         let stopping = self.state.stopping.clone();
