@@ -152,7 +152,7 @@ mod tests {
         let late = CallFailure::new(ErrorCode::CallTimeout, "late".to_owned());
         caller.complete(CallOutcome::Failed(late));
         let CallMessage::Ended(CallOutcome::Failed(failure)) = line.recv(true).await else {
-            panic!("the call has not ended")
+            panic!("the call has not failed")
         };
         assert_eq!(failure.code, ErrorCode::CallTimeout);
         let untold = std::iter::from_fn(|| line.try_recv_event());
@@ -177,7 +177,7 @@ mod tests {
         assert!(matches!(line.recv(true).await, CallMessage::Event(_)));
         let waits = async {
             let CallMessage::Ended(CallOutcome::Failed(failure)) = line.recv(true).await else {
-                panic!("the call has not ended")
+                panic!("the call has not failed")
             };
             assert_eq!(failure.code, ErrorCode::PageGone);
         };
