@@ -1,8 +1,9 @@
-//! What pages register: tools, prompts, resources and resource templates, as written and as published.
+//! The definitions that pages register: tools, prompts, resources and resource templates, both as
+//! registered and as published.
 //!
-//! [`registry`] parses a registration and keeps one copy of equal definitions ([`interner`], by
-//! [`hash`]). A [`tool`] is parsed when something of it is needed, with its schemas repaired for clients.
-//! [`reserved`] has the names that belong to the bridge itself, [`uri_template`] matches URIs.
+//! [`registry`] parses a registration and stores equal definitions once ([`interner`], by
+//! [`hash`]). A [`tool`] is parsed on first use, and its schemas are repaired for clients.
+//! [`reserved`] has the names that belong to the bridge itself, and [`uri_template`] matches URIs.
 
 pub mod hash;
 mod interner;

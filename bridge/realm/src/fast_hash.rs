@@ -1,8 +1,8 @@
-//! The hasher of the tables that are used by each call.
+//! The hasher of the tables that every call uses.
 //!
-//! It is fast and has a random seed for the process and for each table. Whoever cannot see the hashes
-//! cannot find keys that collide, and no table exposes its order. Most of their keys are the bridge's own; a
-//! page chooses others within its own realm only.
+//! It is fast, and it has one random seed per process and one per table. Without seeing the hashes
+//! nobody can construct keys that collide, and no table exposes its order. The bridge chooses most
+//! of the keys itself; a page chooses keys only within its own realm.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -31,14 +31,14 @@ impl BuildHasher for FastHash {
     }
 }
 
-/// A seed is nobody's business.
+/// Hides the seed, which would let a reader construct colliding keys.
 impl std::fmt::Debug for FastHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Quick")
     }
 }
 
-/// From where the standard library has its seeds: the operating system.
+/// Takes a seed from the operating system through the standard library's `RandomState`.
 fn random_seed() -> u64 {
     RandomState::new().hash_one(())
 }

@@ -1,15 +1,17 @@
-//! The state of one principal of the bridge, as plain data: no I/O, no clock, no async.
+//! The state of one principal of the bridge as plain data, without I/O, clock or async code.
 //!
 //! A [`Realm`] is everything that belongs to one token or one subject: its sessions (tabs), their
-//! definitions, its calls, its queries and its MCP clients. How a message flows:
+//! definitions, its calls, its queries and its MCP clients. A message takes three steps:
 //!
-//! 1. [`page_messages`] decides what a message of a page means, and makes a [`PageEvent`] of it.
-//! 2. The event is applied: a method of [`Realm`] that is named after it takes the time as an argument.
-//! 3. It returns [`Effect`]s, which the hub of the bridge performs: send, close, complete a call, ask the
-//!    agent.
+//! 1. [`page_messages`] validates a page's message and turns it into a [`PageEvent`].
+//! 2. The event is applied by the method of [`Realm`] that is named after it and takes the time as
+//!    an argument.
+//! 3. The method returns [`Effect`]s, which the bridge's hub performs: send, close, complete a
+//!    call, query the agent.
 //!
-//! [`definition`] has what pages register. [`policy`] has what an operator chooses. With the feature
-//! `simulation` there is a bridge without sockets and clocks, for tests of whole schedules.
+//! [`definition`] contains what pages register, and [`policy`] what an operator chooses. The
+//! feature `simulation` adds a bridge without sockets or clocks, which tests use to run whole
+//! schedules.
 
 pub mod definition;
 pub mod fast_hash;

@@ -1,7 +1,7 @@
-//! What an operator can choose about sessions and calls. With the feature `clap` the values are those of
+//! The choices of an operator about sessions and calls. With the feature `clap` they are values of
 //! command-line flags.
 
-/// What happens to one page more than a token may have.
+/// What happens to a page that exceeds the number of sessions a token may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "clap",
@@ -29,7 +29,7 @@ pub enum DuplicateNames {
     Reject,
 }
 
-/// Where a call goes that several pages could take.
+/// Which page receives a call that several pages could answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "clap",

@@ -1,4 +1,4 @@
-//! The hash of a definition's text, by which equal definitions are found.
+//! The hash of a definition's text, which identifies equal definitions.
 
 use sha2::{Digest, Sha256};
 
@@ -10,7 +10,7 @@ pub fn hash_text(text: &str) -> DefinitionHash {
     Sha256::digest(text).into()
 }
 
-/// What of a hash tells texts apart where it does no harm if two should look the same.
+/// The first 64 bits of a hash, for uses in which a collision does no harm.
 pub fn hash_prefix(hash: &DefinitionHash) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = *hash;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])

@@ -1,4 +1,4 @@
-//! Keeps one copy of each definition that several pages register.
+//! Stores each definition once, however many pages register it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -8,23 +8,24 @@ use serde_json::value::RawValue;
 
 use super::hash::{DefinitionHash, hash_prefix, hash_text};
 
-/// So many entries of one kind may wait for the next housekeeping, beside as many as are alive.
+/// The number of unused entries of one kind that may wait for the next housekeeping, in addition to
+/// as many as there are live entries.
 pub(super) const MAX_UNUSED_ENTRIES: usize = 10_000;
 
-/// Something that was read from a text.
+/// A value that was parsed from a text and can be shared by everyone who registers that text.
 pub(super) trait Internable {
-    /// Whether it was this text, which has this hash.
+    /// Whether this value was parsed from `text`, whose hash is `hash`.
     fn matches_text(&self, text: &str, hash: &DefinitionHash) -> bool;
 
     fn hash_prefix(&self) -> u64;
 }
 
-/// Definitions of one kind, by the hash of their text.
+/// The live definitions of one kind, by the hash of their text.
 #[derive(Debug)]
 pub(super) struct Interner<T> {
-    /// By the start of the hash: what they lead to says whether it is meant.
+    /// The entries by the first 64 bits of the hash; a lookup compares the whole definition.
     pub(super) entries: DashMap<u64, Weak<T>>,
-    /// With so many entries those that nobody holds are looked for at once.
+    /// The number of entries at which an insertion removes the unused ones.
     sweep_threshold: AtomicUsize,
 }
 
@@ -55,7 +56,7 @@ impl<T: Internable> Interner<T> {
         Ok(new)
     }
 
-    /// The one whose hash starts so, if it is the one that is meant.
+    /// The live entry with this hash prefix, if it also satisfies `is_meant`.
     pub(super) fn get(&self, start: u64, is_meant: impl Fn(&T) -> bool) -> Option<Arc<T>> {
         let live = self.entries.get(&start)?.upgrade();
         live.filter(|live| is_meant(live))

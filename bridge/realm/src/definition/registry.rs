@@ -1,4 +1,4 @@
-//! What a page registers: tools, prompts, resources and resource templates.
+//! Parses and shares the definitions of pages: tools, prompts, resources and resource templates.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,10 +15,10 @@ use super::reserved::is_builtin_resource;
 use super::tool::Tool;
 use super::uri_template::{MAX_URI_BYTES, UriTemplate};
 
-/// Why a definition is refused.
+/// Why a definition is refused: the code and the message for the page.
 pub type DefinitionError = (ErrorCode, String);
 
-/// One definition. Equal definitions are one allocation, see [`DefinitionRegistry`].
+/// One definition. Equal definitions share one allocation, see [`DefinitionRegistry`].
 #[derive(Clone, Debug)]
 pub enum Definition {
     Tool(Arc<Tool>),
@@ -46,7 +46,7 @@ impl Definition {
         }
     }
 
-    /// The same as clients know it.
+    /// The name, URI or URI template that clients see: a tool's name may be repaired.
     pub fn published_name(&self) -> &str {
         match self {
             Definition::Tool(tool) => tool.published_name(),
@@ -54,8 +54,8 @@ impl Definition {
         }
     }
 
-    /// The same for a client of 2026-07-28 or later (`modern`) or of an earlier revision, which
-    /// takes less in input schemas.
+    /// The MCP object for a client of revision 2026-07-28 or later (`modern`), or of an earlier
+    /// revision, which accepts fewer input schemas.
     pub fn published_for(&self, modern: bool) -> Cow<'_, Map<String, Value>> {
         match self {
             Definition::Tool(tool) if !modern => tool
@@ -65,7 +65,7 @@ impl Definition {
         }
     }
 
-    /// The whole MCP object as listed.
+    /// The whole MCP object as clients list it.
     pub fn published(&self) -> &Map<String, Value> {
         match self {
             Definition::Tool(tool) => tool.published(),
@@ -74,7 +74,8 @@ impl Definition {
         }
     }
 
-    /// Whether a resource of that URI, or a template that it fits. The bridge's own are nobody's.
+    /// Whether this is a resource with that URI, or a template that matches it. Templates do not
+    /// match the URIs of the bridge's own resources.
     pub fn serves(&self, uri: &str) -> bool {
         match self {
             Definition::Resource(listed) => listed.name == uri,
@@ -101,7 +102,8 @@ impl Definition {
         }
     }
 
-    /// The start of the hash of the definition as registered: another one where clients see a change.
+    /// The first 64 bits of the hash of the definition as registered, which change whenever clients
+    /// would see a change.
     pub fn hash(&self) -> u64 {
         match self {
             Definition::Tool(tool) => tool.hash,
@@ -111,7 +113,7 @@ impl Definition {
     }
 }
 
-/// A prompt or a resource: listed as the page wrote it.
+/// A prompt or a resource, which is listed exactly as the page wrote it.
 #[derive(Debug)]
 pub struct PublishedItem {
     pub name: String,
@@ -179,7 +181,7 @@ impl PublishedItem {
         }
     }
 
-    /// The prompt's required arguments that are not among those given.
+    /// The prompt's required arguments that are absent from `given`.
     pub fn missing_arguments(&self, given: &Map<String, Value>) -> Vec<&str> {
         self.arguments()
             .unwrap_or_default()
@@ -191,7 +193,8 @@ impl PublishedItem {
     }
 }
 
-/// RFC 3986 section 3: a URI has a scheme. Some schemes are the bridge's own.
+/// Checks that a URI has a scheme (RFC 3986 section 3), is not too long, and is not one of the
+/// bridge's own.
 fn check_uri(uri: &str) -> Result<(), DefinitionError> {
     let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
     let fits = |scheme: &str| {
@@ -218,7 +221,7 @@ fn check_uri(uri: &str) -> Result<(), DefinitionError> {
     Ok(())
 }
 
-/// A resource template and what fits it.
+/// A resource template and the pattern of the URIs that match it.
 #[derive(Debug)]
 pub struct Template {
     pub item: PublishedItem,
@@ -238,7 +241,7 @@ impl Template {
         })
     }
 
-    /// The values of its variables, if the URI fits.
+    /// The values of the template's variables, if the URI matches.
     pub fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         self.uri_template.matches(uri)
     }
@@ -274,10 +277,11 @@ impl Internable for Template {
     }
 }
 
-/// Says what a leg cannot publish of a definition.
+/// Checks that a definition is valid for the MCP layer, which publishes it; the error is the
+/// reason.
 pub type DefinitionCheck = fn(Kind, &Map<String, Value>) -> Result<(), String>;
 
-/// All live definitions by content, so that a thousand tabs of one app cost one copy.
+/// All live definitions by content: a thousand tabs of one app share one copy.
 #[derive(Debug)]
 pub struct DefinitionRegistry {
     tools: Interner<Tool>,
@@ -285,9 +289,9 @@ pub struct DefinitionRegistry {
     resources: Interner<PublishedItem>,
     templates: Interner<Template>,
     check: DefinitionCheck,
-    /// Some tool had arguments in headers.
+    /// Whether a tool with arguments in headers was ever registered.
     has_header_arguments: AtomicBool,
-    /// A definition with more bytes fits into no page.
+    /// The largest definition in bytes: the limit for all definitions of a page.
     max_bytes: usize,
 }
 
@@ -304,12 +308,12 @@ impl DefinitionRegistry {
         }
     }
 
-    /// Whether there may be a tool with arguments in headers.
+    /// Whether there may be a tool whose arguments clients repeat in headers.
     pub fn has_header_arguments(&self) -> bool {
         self.has_header_arguments.load(Ordering::Relaxed)
     }
 
-    /// Reads the definitions of one registration, each on its own.
+    /// Parses the definitions of one registration; each succeeds or fails on its own.
     pub fn parse(&self, sent: &[Sent]) -> Vec<Result<Definition, RegistrationFailure>> {
         sent.iter()
             .enumerate()
@@ -326,7 +330,7 @@ impl DefinitionRegistry {
             .collect()
     }
 
-    /// Before it is read: reading takes time and stack.
+    /// Checks the size before the definition is parsed, because parsing takes time and stack.
     fn check_size(&self, raw: &RawValue) -> Result<(), DefinitionError> {
         let bytes = raw.get().len();
         if bytes <= self.max_bytes {
@@ -381,8 +385,9 @@ impl DefinitionRegistry {
         }
     }
 
-    /// What to hold instead of a definition that was opened, and that nobody has wanted since this
-    /// was asked last: its text alone. All who hold the same get the same.
+    /// A smaller definition to store instead of this one: a copy that others already share, or the
+    /// text alone if a parsed tool was not used since the last call. Everyone who stores an equal
+    /// definition receives the same copy. `None` if the definition should stay as it is.
     pub fn compacted(&self, definition: &Definition) -> Option<Definition> {
         let Definition::Tool(tool) = definition else {
             return None;
@@ -403,7 +408,7 @@ impl DefinitionRegistry {
         Some(Definition::Tool(closed))
     }
 
-    /// Forgets the definitions that nobody holds any more.
+    /// Removes the entries of definitions that no longer exist.
     pub fn remove_unused(&self) {
         self.tools.remove_unused();
         self.prompts.remove_unused();
@@ -420,10 +425,11 @@ fn check_item(
     Ok(listed)
 }
 
-/// A refusal tells so much of a name. The index says which one it is.
+/// The number of characters of a definition's name in an error; the index identifies the
+/// definition.
 const MAX_ERROR_NAME_CHARS: usize = 256;
 
-/// The name alone: the rest of what is refused is not read.
+/// The name, URI or URI template of a refused definition; its other fields are skipped.
 fn definition_name(sent: &Sent) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -608,10 +614,7 @@ mod tests {
         let kind = Kind::Tool;
         let sent = [Sent { kind, definition }];
         let held = definitions.parse(&sent).remove(0).unwrap();
-        assert!(
-            definitions.compacted(&held).is_none(),
-            "it was never opened"
-        );
+        assert!(definitions.compacted(&held).is_none(), "it is not parsed");
         assert_eq!(held.published()["name"], "t");
         assert!(definitions.compacted(&held).is_none(), "it was just used");
         let closed = definitions.compacted(&held).unwrap();

@@ -1,11 +1,11 @@
-//! The names and URIs of the bridge's own tools and resources: a page cannot register them.
+//! The names and URIs of the bridge's own tools and resources, which a page cannot register.
 
 use std::sync::LazyLock;
 
 use bridge_protocol::{BUILTIN_TOOLS, SESSIONS_URI, STATUS_URI};
 use serde::Deserialize;
 
-/// The names of the bridge's own tools: each call checks whether it is for one of them.
+/// The names of the bridge's own tools, parsed once because every call compares its name with them.
 static BUILTIN_TOOL_NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     #[derive(Deserialize)]
     struct BuiltinTool {
@@ -15,16 +15,16 @@ static BUILTIN_TOOL_NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     tools.into_iter().map(|tool| tool.name).collect()
 });
 
-/// The beginning of the URI of a stored result, which its handle follows. These resources are not
-/// listed.
+/// The prefix of the URI of a stored result; the result's handle follows it. These resources are
+/// not listed.
 pub const RESULT_URI_PREFIX: &str = "mcp-web://results/";
 
-/// Whether the name is that of a tool of the bridge itself.
+/// Whether the name belongs to one of the bridge's own tools.
 pub fn is_builtin_tool(name: &str) -> bool {
     BUILTIN_TOOL_NAMES.iter().any(|builtin| builtin == name)
 }
 
-/// Whether the URI is that of a resource of the bridge itself.
+/// Whether the URI belongs to one of the bridge's own resources.
 pub fn is_builtin_resource(uri: &str) -> bool {
     [SESSIONS_URI, STATUS_URI].contains(&uri) || uri.starts_with(RESULT_URI_PREFIX)
 }

@@ -1,4 +1,4 @@
-//! A tool definition: as the page wrote it, and as clients see it.
+//! A tool definition, both as the page wrote it and as clients see it.
 
 mod annotations;
 mod fields;
@@ -32,37 +32,38 @@ pub use listing_cache::ListingCache;
 use name_span::NameSpan;
 use parsed::ParsedTool;
 
-/// One definition. Equal definitions are one allocation, see [`DefinitionRegistry`].
+/// One tool definition. Equal definitions share one allocation, see [`DefinitionRegistry`].
 ///
-/// Most tools of most pages are never asked for. So only the text is kept: what clients see, and
-/// what calls are checked against, takes many times the memory, and is read when it is wanted.
+/// Most tools of most pages are never listed or called, so only the text is stored at first. The
+/// published form and the validators take many times the memory and are parsed on first use.
 ///
 /// [`DefinitionRegistry`]: crate::definition::DefinitionRegistry
 #[derive(Debug)]
 pub struct Tool {
     /// The definition as registered.
     raw: Box<str>,
-    /// The start of the hash of that.
+    /// The first 64 bits of the hash of `raw`.
     pub hash: u64,
     parsed: OnceLock<Box<ParsedTool>>,
     extras: Option<Box<ToolExtras>>,
     name_span: NameSpan,
-    /// Its handler may ask the client, unless the definition says that it never does.
+    /// Whether its handler may send a request to the client; true unless the definition rules it
+    /// out.
     pub asks_client: bool,
-    /// Somebody wanted what is in it since [`Tool::is_idle`] was asked last.
+    /// Whether the parsed form was used since the last call of [`Tool::is_idle`].
     recently_used: AtomicBool,
 }
 
-/// What few tools have, and the others no room for.
+/// Properties that few tools have, stored separately to keep [`Tool`] small.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct ToolExtras {
-    /// The name as registered, where it does not stand in the text as it is.
+    /// The name as registered, if `raw` does not contain it verbatim near its beginning.
     registered_name: Option<Box<str>>,
-    /// As listed, where that is another name.
+    /// The published name, if it differs from the registered one.
     repaired_name: Option<Box<str>>,
-    /// How long a call may take, if the definition says so.
+    /// How long a call may take, if the definition sets it.
     timeout: Option<Duration>,
-    /// Clients repeat some of its arguments in headers.
+    /// Whether clients repeat some of its arguments in headers.
     has_header_arguments: bool,
 }
 
@@ -89,7 +90,7 @@ impl Tool {
         })
     }
 
-    /// The same tool, of which nothing but the text is kept.
+    /// A copy of this tool that stores only the text, without the parsed form.
     pub fn unparsed(&self) -> Self {
         Self {
             raw: self.raw.clone(),
@@ -102,7 +103,7 @@ impl Tool {
         }
     }
 
-    /// As registered.
+    /// The name as registered.
     pub fn name(&self) -> &str {
         let extras = self
             .extras
@@ -111,23 +112,23 @@ impl Tool {
         extras.unwrap_or_else(|| self.name_span.slice(&self.raw))
     }
 
-    /// How long a call may take, if the definition says so: in place of `call_timeout`.
+    /// How long a call may take, if the definition sets it; it replaces `call_timeout`.
     pub fn timeout(&self) -> Option<Duration> {
         self.extras.as_ref()?.timeout
     }
 
-    /// Clients repeat some of its arguments in headers (MCP 2026-07-28, `x-mcp-header`).
+    /// Whether clients repeat some of its arguments in headers (MCP 2026-07-28, `x-mcp-header`).
     pub fn has_header_arguments(&self) -> bool {
         let extras = self.extras.as_ref();
         extras.is_some_and(|it| it.has_header_arguments)
     }
 
-    /// Whether more is kept of it than its text.
+    /// Whether the parsed form is in memory.
     pub fn is_parsed(&self) -> bool {
         self.parsed.get().is_some()
     }
 
-    /// Whether it is open, and was not used since this was asked last.
+    /// Whether the tool is parsed and was not used since the last call of this method.
     pub fn is_idle(&self) -> bool {
         !self.recently_used.swap(false, Ordering::Relaxed) && self.is_parsed()
     }
@@ -138,11 +139,11 @@ impl Tool {
         }
         self.parsed.get_or_init(|| {
             let parsed = ParsedTool::parse(&self.raw);
-            Box::new(parsed.expect("it could be read when it was registered"))
+            Box::new(parsed.expect("a registered definition parses again"))
         })
     }
 
-    /// As listed: `^[a-zA-Z0-9_-]{1,64}$`.
+    /// The name that clients see; it matches `^[a-zA-Z0-9_-]{1,64}$`.
     pub fn published_name(&self) -> &str {
         let extras = self.extras.as_ref();
         let repaired = extras.and_then(|it| it.repaired_name.as_deref());
@@ -154,7 +155,7 @@ impl Tool {
         &self.raw
     }
 
-    /// The input schema as registered, in the page's own spelling; `{}` where it has none.
+    /// The input schema as registered, in the page's own spelling, or `{}` if there is none.
     pub fn registered_input_schema(&self) -> &str {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -168,7 +169,7 @@ impl Tool {
             .map_or("{}", RawValue::get)
     }
 
-    /// As clients of mcp-web 0.1 see it.
+    /// The list entries for clients of mcp-web 0.1.
     pub fn compat_listings(&self) -> &ListingCache {
         &self.parsed().compat_listings
     }
@@ -178,13 +179,13 @@ impl Tool {
         self.raw.len()
     }
 
-    /// The whole MCP tool object as listed.
+    /// The whole MCP tool object as clients list it.
     pub fn published(&self) -> &Map<String, Value> {
         &self.parsed().published
     }
 
-    /// The tool object for clients of revisions before 2026-07-28, where it is another one: with
-    /// an input schema that has no unions at its root.
+    /// The tool object for clients of revisions before 2026-07-28, if it differs from
+    /// [`Tool::published`]: its input schema has no unions at the root.
     pub fn published_for_legacy(&self) -> Option<Map<String, Value>> {
         let parsed = self.parsed();
         let schema = parsed.legacy_input_schema.clone()?;
@@ -193,8 +194,8 @@ impl Tool {
         Some(legacy)
     }
 
-    /// The tool object as lists have it, for a client of 2026-07-28 or later (`modern`) or of an
-    /// earlier revision. `encode` is always the same.
+    /// The encoded list entry for a client of revision 2026-07-28 or later (`modern`), or of an
+    /// earlier revision. Every call must pass the same `encode`, because the result is cached.
     pub fn list_entry(
         &self,
         modern: bool,
@@ -209,7 +210,8 @@ impl Tool {
         listed.as_deref()
     }
 
-    /// Takes the argument that picks a session out of the arguments, unless it is the tool's own.
+    /// Removes the argument that selects a session and returns it, unless the tool defines that
+    /// argument itself.
     pub fn take_session_argument(&self, arguments: &mut Map<String, Value>) -> Option<String> {
         if self.has_own_session_argument() {
             return None;
@@ -220,7 +222,8 @@ impl Tool {
         }
     }
 
-    /// The tool's own schema has a `session_id`: it is an argument like any other.
+    /// Whether the tool's own schema defines `session_id`, which is then an argument like any
+    /// other.
     pub fn has_own_session_argument(&self) -> bool {
         self.parsed().has_own_session_argument
     }
@@ -229,7 +232,7 @@ impl Tool {
         &self.parsed().input_validator
     }
 
-    /// The characters that it says it may answer.
+    /// The maximum number of characters of its results, if the definition declares one.
     pub fn max_text_chars(&self) -> Option<usize> {
         self.parsed().max_text_chars
     }
@@ -239,7 +242,7 @@ impl Tool {
     }
 }
 
-/// Whether this name could have been made of another one that clients refuse.
+/// Whether the name ends like a repaired one, so that it may stand for a name that clients refuse.
 pub fn has_repair_suffix(name: &str) -> bool {
     name.rsplit_once('_').is_some_and(|(_, suffix)| {
         suffix.len() == 8 && suffix.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -283,10 +286,10 @@ mod tests {
     fn idle_tools_are_reduced_to_their_text() {
         let tool = parse(json!({"name": "a b", "description": "d"})).unwrap();
         let listed = json!(tool.published());
-        assert!(!tool.is_idle(), "it was wanted just now");
+        assert!(!tool.is_idle(), "it was just used");
         assert!(tool.is_idle());
         let closed = tool.unparsed();
-        assert!(!closed.is_idle(), "there is nothing to forget");
+        assert!(!closed.is_idle(), "it is not parsed");
         assert_eq!(closed.published_name(), tool.published_name());
         assert_eq!(json!(closed.published()), listed);
     }
@@ -302,7 +305,7 @@ mod tests {
         assert!(legacy.extras.is_none());
     }
 
-    /// Ten thousand pages with ten tools each hold a hundred thousand of them.
+    /// Ten thousand pages with ten different tools each need a hundred thousand of these structs.
     #[test]
     fn the_tool_struct_stays_small() {
         assert!(size_of::<Tool>() <= 56, "{}", size_of::<Tool>());

@@ -1,10 +1,10 @@
-//! Which URIs fit a resource template (RFC 6570), and what its variables stand for.
+//! Matches URIs against resource templates (RFC 6570) and extracts the values of the variables.
 //!
-//! RFC 6570 defines how a template is expanded, and leaves matching to whoever needs it. Here a
-//! variable takes what its expansion could have written: `{x}` anything up to `/`, `?`, `#` or the
-//! `,` to the next variable, `{+x}` and `{#x}` anything, `{/x}` one path segment (`{/x*}` several),
-//! `{.x}` one label, `{?a,b}` and `{&a,b}` query parameters in any order, each of which may be
-//! missing. Values are percent-decoded.
+//! RFC 6570 defines only how a template is expanded and leaves matching to its users. Here a
+//! variable matches what its expansion could have produced: `{x}` anything up to `/`, `?`, `#` or
+//! the `,` before the next variable, `{+x}` and `{#x}` anything, `{/x}` one path segment (`{/x*}`
+//! several), `{.x}` one label, `{?a,b}` and `{&a,b}` query parameters in any order, each of which
+//! may be missing. Values are percent-decoded.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,43 +12,47 @@ use std::fmt::Write;
 
 use regex::{Regex, RegexBuilder};
 
-/// What the compiled form of a template may take, in bytes.
+/// The maximum size of the compiled form of a template in bytes.
 const MAX_COMPILED_BYTES: usize = 64 * 1024;
 
-/// What matching may keep of one template to be faster the next time, in bytes.
+/// The maximum size of the regex engine's cache for one template in bytes.
 const MAX_CACHE_BYTES: usize = 64 * 1024;
 
-/// Names in one template. Each is a place to go on from at every character of a URI.
+/// The maximum number of variables in one template. Each is one more state that matching has to
+/// follow at every character of a URI.
 const MAX_VARIABLES: usize = 32;
 
-/// A longer URI fits no template.
+/// The maximum length of a URI in bytes; a longer one matches no template.
 pub const MAX_URI_BYTES: usize = 8 * 1024;
 
-/// `{x:8}` becomes eight steps of the pattern; of a longer prefix the length is looked at afterwards.
+/// The longest prefix length, as in `{x:8}`, that becomes repetitions in the pattern; longer ones
+/// are checked after the match.
 const MAX_COUNTED_CHARS: u16 = 8;
 
-/// A template that URIs can be held against.
+/// A URI template, compiled for matching.
 #[derive(Debug)]
 pub struct UriTemplate {
-    /// What every URI begins with that fits.
+    /// The literal text before the first variable, with which every matching URI begins.
     prefix: String,
     pattern: Regex,
-    /// What each group of the pattern holds.
+    /// The meaning of each capture group of the pattern.
     groups: Vec<Group>,
 }
 
 #[derive(Debug)]
 enum Group {
-    /// Of at most so many characters, where that is said.
+    /// One variable, with its maximum number of characters if the template sets one.
     Variable(String, Option<u16>),
-    /// Several values of one variable, separated so.
+    /// Several values of one variable and their separator.
     List(String, char),
     Query(Vec<String>),
 }
 
 impl UriTemplate {
+    /// Parses and compiles a template.
+    ///
     /// # Errors
-    /// In words, why the text is no template.
+    /// Returns a message that explains why the text is not a valid template.
     pub fn parse(template: &str) -> Result<Self, String> {
         let mut pattern = String::from("^");
         let mut groups = Vec::new();
@@ -79,12 +83,12 @@ impl UriTemplate {
         })
     }
 
-    /// Whether the URI may fit; most do not, and cost nothing.
+    /// A cheap check that rules out most URIs before the pattern runs.
     fn may_match(&self, uri: &str) -> bool {
         uri.len() <= MAX_URI_BYTES && uri.starts_with(&self.prefix)
     }
 
-    /// The values of the variables, if the URI fits.
+    /// The values of the variables, if the URI matches.
     pub fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         if !self.may_match(uri) {
             return None;
@@ -225,7 +229,7 @@ struct Variable {
     max_chars: Option<u16>,
 }
 
-/// RFC 6570 section 2.3 and 2.4.
+/// Parses a variable with its modifier (RFC 6570 sections 2.3 and 2.4).
 fn parse_variable(text: &str) -> Result<Variable, String> {
     let (text, explode) = match text.strip_suffix('*') {
         Some(text) => (text, true),
@@ -250,7 +254,7 @@ fn parse_variable(text: &str) -> Result<Variable, String> {
     })
 }
 
-/// `None` when the bytes are no text.
+/// Decodes percent-encoding; `None` if the bytes are not UTF-8.
 fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
     percent_encoding::percent_decode_str(text)
         .decode_utf8()
@@ -360,7 +364,8 @@ mod tests {
         assert!(error.contains("32 variables"), "{error}");
     }
 
-    /// What a page could write to hold up its bridge: many places to go on from, at every character.
+    /// These templates would be the slowest ones to match: many variables are active at every
+    /// character.
     #[test]
     fn worst_case_templates_match_the_longest_uri_quickly() {
         let worst = [

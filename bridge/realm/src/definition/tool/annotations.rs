@@ -1,23 +1,23 @@
-//! What a definition says of how its tool is called.
+//! The properties in a definition that affect how its tool is called.
 
 use serde_json::{Map, Value};
 
 use super::keys::RESULT_SIZE_KEY;
 
-/// The key in a tool's `_meta` with which it says that its handler never asks the client.
+/// The key in a tool's `_meta` that declares whether its handler may send requests to the client.
 const ASKS_CLIENT_KEY: &str = "mcp-web/asksClient";
 
-/// The characters that a tool says it may answer, for clients that read that. They ignore what is no
-/// whole number above zero.
+/// The declared maximum number of characters of a tool's results, for clients that read it. Values
+/// other than whole numbers above zero are ignored, as those clients do.
 pub(super) fn max_text_chars(published: &Map<String, Value>) -> Option<usize> {
     let chars = published.get("_meta")?.get(RESULT_SIZE_KEY)?.as_u64()?;
     usize::try_from(chars).ok().filter(|chars| *chars > 0)
 }
 
-/// SEP-2243: the value of such a property is in a header too.
+/// The schema keyword for a property whose value clients repeat in a header (SEP-2243).
 const HEADER_KEYWORD: &str = "x-mcp-header";
 
-/// Whether its handler may ask the client: elicitation, sampling, roots.
+/// Whether the tool's handler may send requests to the client: elicitation, sampling, roots.
 pub(super) fn asks_client(published: &Map<String, Value>) -> Result<bool, String> {
     let value = published
         .get("_meta")
@@ -31,8 +31,8 @@ pub(super) fn asks_client(published: &Map<String, Value>) -> Result<bool, String
     }
 }
 
-/// Whether clients may repeat arguments in headers. A mark in a place where it means nothing counts
-/// too.
+/// Whether clients may repeat arguments in headers. The keyword counts even in a place where it has
+/// no meaning.
 pub(super) fn has_header_arguments(published: &Map<String, Value>) -> bool {
     published.get("inputSchema").is_some_and(has_header)
 }

@@ -1,10 +1,11 @@
-//! The fields of a tool beside its name and schemas: of the right kind, or a clear error.
+//! Checks the types of a tool's fields other than its name and schemas.
 //!
-//! A client reads the list in one piece: one `title` that is no string costs it all tools.
+//! A client parses the list as a whole, so one `title` that is not a string would cost it all
+//! tools.
 
 use serde_json::{Map, Value};
 
-/// Fields that MCP lets a server leave out, and does not let it set to null.
+/// Fields that MCP allows a server to omit but not to set to null.
 const OPTIONAL_FIELDS: [&str; 6] = [
     "title",
     "description",
@@ -21,7 +22,7 @@ const ANNOTATION_HINTS: [&str; 4] = [
     "openWorldHint",
 ];
 
-/// Takes out fields that are null, and says which of the others is of the wrong kind.
+/// Removes fields that are null, and returns an error for a field of the wrong type.
 pub(super) fn check_fields(tool: &mut Map<String, Value>) -> Result<(), String> {
     for field in OPTIONAL_FIELDS {
         if tool.get(field).is_some_and(Value::is_null) {
@@ -41,7 +42,7 @@ pub(super) fn check_fields(tool: &mut Map<String, Value>) -> Result<(), String> 
     check_icons(tool.get("icons"))
 }
 
-/// Says which of the icons of a tool or a link is not as MCP has it.
+/// Checks the icons of a tool or a link against MCP's schema.
 pub fn check_icons(icons: Option<&Value>) -> Result<(), String> {
     let icons = match icons {
         None => return Ok(()),
@@ -76,7 +77,7 @@ pub fn check_icons(icons: Option<&Value>) -> Result<(), String> {
     Ok(())
 }
 
-/// Some fields, and where they stand.
+/// The fields of one object and its path, which error messages contain.
 struct ObjectFields<'a> {
     path: &'static str,
     fields: &'a Map<String, Value>,

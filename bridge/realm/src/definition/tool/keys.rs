@@ -1,11 +1,11 @@
-//! Names that the bridge adds to definitions, or looks for in them.
+//! The keys and arguments that the bridge adds to definitions or reads from them.
 
 /// The optional argument that selects a session, added to every input schema.
 pub const SESSION_ARGUMENT: &str = "session_id";
 
-/// The key in a tool's `_meta` that keeps a name which had to be repaired.
+/// The key in a tool's `_meta` with the original name of a tool whose name was repaired.
 pub(super) const ORIGINAL_NAME_KEY: &str = "mcp-web/originalName";
 
-/// The key in a tool's `_meta` with the number of characters that its answers may have, for clients
+/// The key in a tool's `_meta` with the maximum number of characters of its results, for clients
 /// that read it, such as Claude Code.
 pub const RESULT_SIZE_KEY: &str = "anthropic/maxResultSizeChars";

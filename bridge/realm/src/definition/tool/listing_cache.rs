@@ -1,8 +1,8 @@
-//! The list entries of a tool for clients of mcp-web 0.1, encoded when they are needed first.
+//! The list entries of a tool for clients of mcp-web 0.1, encoded on first use.
 
 use std::sync::OnceLock;
 
-/// One entry for a client that sees one page, and one for a client that sees several.
+/// Two cached entries: one for a client that sees one page, and one for a client that sees several.
 #[derive(Debug, Default)]
 pub struct ListingCache {
     single_page: OnceLock<Box<str>>,
@@ -10,8 +10,8 @@ pub struct ListingCache {
 }
 
 impl ListingCache {
-    /// The entry for a client that sees several pages or one. `encode` must always give the same for
-    /// the same number.
+    /// The entry for a client that sees several pages or one. For one value of `several_pages`
+    /// every `encode` must return the same text.
     pub fn get_or_encode(&self, several_pages: bool, encode: impl FnOnce() -> String) -> &str {
         let slot = if several_pages {
             &self.multiple_pages

@@ -1,7 +1,7 @@
-//! Where a name stands in the text that it was read from: a copy would be an allocation for each
-//! tool.
+//! The position of a tool's name in its definition's text, stored instead of a copy to save one
+//! allocation per tool.
 
-/// A piece of a text.
+/// A byte range of a text, whose start and length fit into 16 bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NameSpan {
     start: u16,
@@ -9,8 +9,8 @@ pub(super) struct NameSpan {
 }
 
 impl NameSpan {
-    /// Where `part` stands in `text`; any place where it does is as good. `None` where it stands
-    /// nowhere, or too far from the beginning.
+    /// The first place where `text` contains `name`. `None` if there is none, or if the start or
+    /// the length does not fit into 16 bits.
     pub(super) fn find(name: &str, text: &str) -> Option<Self> {
         Some(Self {
             start: u16::try_from(text.find(name)?).ok()?,
@@ -18,7 +18,7 @@ impl NameSpan {
         })
     }
 
-    /// What stands there, in the same text.
+    /// The part of `text` in this range; `text` must be the one that was searched.
     pub(super) fn slice(self, text: &str) -> &str {
         let start = usize::from(self.start);
         let end = start + usize::from(self.length);

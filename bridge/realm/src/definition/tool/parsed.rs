@@ -1,4 +1,4 @@
-//! What is in a definition: what clients see of a tool, and what its calls are checked against.
+//! The parsed form of a definition: what clients see of a tool, and the validators of its calls.
 
 use std::sync::OnceLock;
 
@@ -15,28 +15,28 @@ use crate::definition::reserved::is_builtin_tool;
 /// The parsed form of a tool definition.
 #[derive(Debug)]
 pub(super) struct ParsedTool {
-    /// As registered.
+    /// The name as registered.
     pub(super) name: String,
-    /// As listed: `^[a-zA-Z0-9_-]{1,64}$`.
+    /// The name that clients see; it matches `^[a-zA-Z0-9_-]{1,64}$`.
     pub(super) published_name: String,
-    /// The whole MCP tool object as listed.
+    /// The whole MCP tool object as clients list it.
     pub(super) published: Map<String, Value>,
-    /// The published input schema for clients that refuse unions at its root, if it has some.
+    /// The published input schema for clients that refuse unions at its root, if it has any.
     pub(super) legacy_input_schema: Option<Value>,
-    /// The tool's own schema has a `session_id`.
+    /// Whether the tool's own schema defines `session_id`.
     pub(super) has_own_session_argument: bool,
     pub(super) input_validator: Validator,
     pub(super) output_validator: Option<Validator>,
-    /// The characters that it says it may answer.
+    /// The maximum number of characters of its results, if the definition declares one.
     pub(super) max_text_chars: Option<usize>,
-    /// As lists have it, in this form and in the plain one: encoded when it is listed first.
+    /// The encoded list entries for modern and for legacy clients, encoded on first use.
     pub(super) list_entries: [OnceLock<Option<Box<str>>>; 2],
-    /// As clients of mcp-web 0.1 see it.
+    /// The list entries for clients of mcp-web 0.1.
     pub(super) compat_listings: ListingCache,
 }
 
 impl ParsedTool {
-    /// Reads a definition. The same text is read the same each time.
+    /// Parses and checks a definition. Equal texts always give equal results.
     pub(super) fn parse(raw: &str) -> Result<Self, (ErrorCode, String)> {
         let invalid = |message: &str| (ErrorCode::DefinitionInvalid, message.to_owned());
         let mut published: Map<String, Value> =

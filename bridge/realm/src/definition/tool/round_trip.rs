@@ -1,5 +1,5 @@
-//! Whatever a page writes into a definition, clients read the same, key by key in its order, but
-//! for what the table in [`repair`](super::repair) says.
+//! Property tests: clients see exactly what a page writes into a definition, with the keys in the
+//! same order, except for the repairs in the table of [`repair`](super::repair).
 
 use proptest::prelude::*;
 use serde_json::value::RawValue;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::any_definition::{any_object, any_tool};
 use super::{SESSION_ARGUMENT, Tool};
 
-/// The published object without what is always added.
+/// The published object without the session argument that the bridge adds.
 fn without_session_argument(mut published: Value) -> Value {
     let properties = published.pointer_mut("/inputSchema/properties");
     if let Some(properties) = properties.and_then(Value::as_object_mut) {
@@ -29,7 +29,7 @@ proptest! {
         prop_assert!(tool.published_for_legacy().is_none());
     }
 
-    /// What is no definition at all is refused or mended, never a crash.
+    /// An invalid definition is refused or repaired; it never causes a panic.
     #[test]
     fn any_value_is_published_or_refused(name in any::<String>(), schema in any_object(), rest in any_object()) {
         let mut definition = rest;

@@ -1,13 +1,13 @@
-//! How long a tool may take, where its definition says so.
+//! The timeout that a tool's definition may set.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-/// The key in a tool's `_meta`: whole milliseconds.
+/// The key in a tool's `_meta` with its timeout in whole milliseconds.
 pub(crate) const TIMEOUT_KEY: &str = "mcp-web/timeout";
 
-/// The time that a definition sets in place of the bridge's `call_timeout`.
+/// The timeout in a definition, which replaces the bridge's `call_timeout`.
 pub(super) fn parse_timeout(definition: &Map<String, Value>) -> Result<Option<Duration>, String> {
     let Some(value) = definition
         .get("_meta")
@@ -23,7 +23,8 @@ pub(super) fn parse_timeout(definition: &Map<String, Value>) -> Result<Option<Du
     }
 }
 
-/// JavaScript has one kind of number: `3e5` is a whole one.
+/// Accepts any spelling of a whole number from 1 up, such as `3e5`, because JavaScript has one
+/// number type.
 fn whole_milliseconds(value: &Value) -> Option<u64> {
     let whole = |number: f64| {
         let is_valid = number.fract() == 0.0 && (1.0..=u64::MAX as f64).contains(&number);

@@ -1,13 +1,15 @@
-//! What clients mind that JSON Schema allows.
+//! Repairs and checks for what JSON Schema allows and some clients refuse.
 
 use serde_json::{Value, json};
 
 use bridge_schema::walk;
 
-/// Claude's service refuses every request in which the name of a top-level argument is longer.
+/// The maximum length of the name of a top-level argument. Claude's service refuses every request
+/// with a longer one.
 const MAX_ARGUMENT_NAME_CHARS: usize = 64;
 
-/// VS Code: "tool parameters array type must have items".
+/// Adds `items` to arrays without it. VS Code fails with "tool parameters array type must have
+/// items".
 pub(super) fn add_missing_items(schema: &mut Value) {
     walk::for_each_subschema(schema, &mut |fields| {
         let is_array = match fields.get("type") {
@@ -21,7 +23,8 @@ pub(super) fn add_missing_items(schema: &mut Value) {
     });
 }
 
-/// Renaming an argument would have to be undone in each call: the page is told instead.
+/// Refuses argument names that some clients refuse. A repaired name would have to be translated
+/// back in each call, so the page gets an error instead.
 pub(super) fn check_argument_names(schema: &Value) -> Result<(), String> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     let properties = schema.get("properties").and_then(Value::as_object);

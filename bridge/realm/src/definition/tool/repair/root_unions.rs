@@ -1,24 +1,25 @@
-//! An input schema without the words at its root that model services refuse.
+//! Removes the keywords at the root of an input schema that model services refuse.
 //!
-//! Until the revision 2026-07-28 MCP promised clients a plain object there. Later ones take any
-//! schema of 2020-12, and the conformance suite holds servers to leaving it alone.
+//! Before revision 2026-07-28 MCP promised clients a plain object there. Later revisions allow any
+//! schema of 2020-12, and the conformance suite requires that servers leave it unchanged.
 
 use serde_json::{Map, Value, json};
 
-/// Claude's service refuses the first three at the root, OpenAI's all five.
+/// The keywords that model services refuse at the root: Claude's refuses the first three, OpenAI's
+/// all five.
 const REFUSED_KEYWORDS: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
 
-/// Rules that take more bytes are not told in the description.
+/// The maximum size in bytes of rules that are added to the description.
 const MAX_RULES_BYTES: usize = 2_000;
 
-/// Branches inside branches that are searched for properties.
+/// The maximum depth to which nested branches are searched for properties.
 const MAX_NESTING: usize = 8;
 
-/// `None` if the root has none of them.
+/// The schema without these keywords, or `None` if its root has none of them.
 ///
-/// Properties that only branches know become optional ones of the root, so that a model knows
-/// their names; the rules themselves are told in words. Calls are still held to the schema as the
-/// page wrote it.
+/// Properties that only branches define become optional properties of the root, so that a model
+/// knows their names. The rules themselves are added to the description. Calls are still validated
+/// against the schema as registered.
 pub(in crate::definition::tool) fn without_unions(schema: &Value) -> Option<Value> {
     let root = schema.as_object()?;
     if !REFUSED_KEYWORDS
@@ -44,11 +45,11 @@ pub(in crate::definition::tool) fn without_unions(schema: &Value) -> Option<Valu
     Some(Value::Object(plain))
 }
 
-/// What branches say of properties, in the order of finding.
+/// The properties that branches define, in the order in which they are found.
 #[derive(Default)]
 struct BranchProperties<'a> {
     properties: Vec<(&'a str, &'a Value)>,
-    /// By each of `allOf`.
+    /// The properties that the branches of the root's `allOf` require.
     required: Vec<&'a Value>,
 }
 
@@ -77,7 +78,8 @@ impl<'a> BranchProperties<'a> {
     }
 }
 
-/// What a local reference means, one step far.
+/// The target of a local reference, without following a second one; other schemas are returned as
+/// they are.
 fn resolve_reference<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     schema
         .get("$ref")
