@@ -1,5 +1,5 @@
-//! Turns messages of a page into events of its realm, and builds the answer to its authentication. The
-//! module has no socket: it is used by the page socket and by the simulation.
+//! Turns messages of a page into events of its realm, and builds the answer to its authentication.
+//! The module has no socket: both the page socket and the simulation use it.
 
 mod event_limits;
 mod limits;
@@ -23,10 +23,11 @@ use crate::realm::{
 };
 use bridge_json::RawJson;
 
-/// Items that are too many are refused one by one, up to this many times `max_definitions`.
+/// The multiple of `max_definitions` up to which excess items are refused one by one. A
+/// registration with more items closes the connection.
 const REGISTRATION_FACTOR: usize = 16;
 
-/// Why the bridge closes a connection.
+/// The code and reason with which the bridge closes a connection.
 #[derive(Debug)]
 pub struct CloseFrame {
     pub code: CloseCode,
@@ -46,7 +47,8 @@ impl CloseFrame {
     }
 }
 
-/// A message, ready to happen: all that takes long has been done.
+/// A parsed and checked message. Slow work, such as parsing definitions, is already done, so that
+/// applying the event to the realm is fast.
 #[derive(Debug)]
 pub enum PageEvent {
     Registered(RegistrationId, Vec<Result<Definition, RegistrationFailure>>),
@@ -56,7 +58,8 @@ pub enum PageEvent {
 }
 
 impl PageEvent {
-    /// Reads a message. `authenticate`, `renew` and `leaving` are the connection's own affair.
+    /// Checks and parses a message. The connection itself handles `authenticate`, `renew` and
+    /// `leaving`.
     pub fn from_message(
         message: PageToBridge,
         limits: &PageMessageLimits,
@@ -101,13 +104,13 @@ impl PageEvent {
         })
     }
 
-    /// An answer that was read in one pass.
+    /// Builds the event of a response that was parsed by [`parse_long_response`].
     pub fn from_long_response(call: CallId, value: RawJson, limits: &PageMessageLimits) -> Self {
         let fits = check_size(value.get().len(), limits.max_result_bytes);
         Self::Answered(call, fits.map(|()| Answer::Value(Some(value))))
     }
 
-    /// Lets it happen.
+    /// Applies the event to the realm.
     pub fn apply(
         self,
         realm: &mut Realm,
@@ -131,7 +134,7 @@ impl PageEvent {
     }
 }
 
-/// The first message to a page that is let in.
+/// The first message to an accepted page.
 pub fn authenticated_message(
     page_limits: &PageMessageLimits,
     bridge_id: BridgeId,
@@ -193,7 +196,8 @@ fn apply_message(
         PageToBridge::QueryCancel(cancel) => {
             realm.query_cancelled_by_page(id, connection, &cancel.uuid, now)
         }
-        // Those of the connection, and those that `read` made events of their own.
+        // The connection handles some of these messages, and `from_message` turns the others into
+        // separate events.
         _ => Effects::new(),
     }
 }

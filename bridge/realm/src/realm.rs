@@ -1,17 +1,18 @@
-//! A realm: everything that belongs to one principal (a token or a subject): its sessions, their
+//! A realm is everything that belongs to one principal (a token or a subject): its sessions, their
 //! definitions, its calls, queries and MCP clients.
 //!
-//! A realm is plain data. Its methods are named after events, take [`Now`], and return [`Effect`]s. It
-//! has no I/O, no clock and no async code: the hub owns sockets and tasks, the realm owns the state.
-//! `realm.rs` has the structure and its queries; the types of its fields are in files of their own, and
-//! each file `…_events.rs` has the methods for one group of events.
+//! A realm is plain data. Its methods are named after events, take [`Now`], and return [`Effect`]s.
+//! It has no I/O, no clock and no async code: the hub owns sockets and tasks, the realm owns the
+//! state. `realm.rs` has the structure and read access to it; the types of its fields are in files
+//! of their own, and each file `…_events.rs` has the methods for one group of events.
 //!
 //! Invariants (checked by [`Realm::check_invariants`] after every step in tests):
 //! - each call belongs to exactly one session and ends exactly once, through [`Realm::end_call`];
 //! - a connection belongs to at most one session; events of any other connection change nothing;
-//! - `Session::calls` names exactly the calls whose session it is;
-//! - each query ends exactly once, through [`Realm::end_query`]; no call belongs to one that has;
-//! - `deadlines` holds exactly the instants that sessions, calls and queries name.
+//! - `Session::calls` contains exactly the calls that belong to the session;
+//! - each query ends exactly once, through [`Realm::end_query`]; no call belongs to an ended query;
+//! - `deadlines` contains exactly the deadlines of the sessions, calls, queries, catalogue entries
+//!   and former sessions.
 
 mod admission;
 mod app_key;
@@ -124,7 +125,7 @@ impl Realm {
         }
     }
 
-    /// Whether the realm holds nothing at all, so that it can be dropped.
+    /// Whether the realm contains nothing at all, so that it can be dropped.
     pub fn is_empty(&self) -> bool {
         self.is_inactive() && self.catalogue.is_empty() && self.former_sessions.is_none()
     }
@@ -135,7 +136,7 @@ impl Realm {
     }
 
     /// Whether there is no session, no client and no query. The catalogue and the ids of former
-    /// sessions may still be there.
+    /// sessions may still exist.
     pub fn is_inactive(&self) -> bool {
         let ended = self
             .ended_queries
@@ -168,7 +169,8 @@ impl Realm {
         effects
     }
 
-    /// Ends all queries and calls and closes all connections with the code that makes pages reconnect.
+    /// Ends all queries and calls and closes all connections with the code that makes pages
+    /// reconnect.
     pub fn bridge_stopping(&mut self, now: Now) -> Effects {
         let mut effects = self.end_all_queries(now);
         let calls: Vec<_> = self.calls.keys().cloned().collect();
@@ -206,7 +208,7 @@ impl Realm {
         self.sessions.len()
     }
 
-    /// The sessions as people and models see them, in order of connection.
+    /// Summaries of the sessions for people and models, in order of connection.
     pub fn session_summaries(&self) -> Vec<SessionSummary> {
         self.sessions
             .iter()
@@ -215,8 +217,8 @@ impl Realm {
     }
 
     /// All published definitions of one kind: sessions in order of connection, items in order of
-    /// registration. Of two items with the same name only the newer one is listed, at the position of
-    /// the older one.
+    /// registration. Of two items with the same name only the newer one is listed, at the position
+    /// of the older one.
     pub fn published(&self, kind: Kind) -> Vec<Definition> {
         routing::published(kind, self.sessions.values(), self.catalogue.definitions())
     }
@@ -258,7 +260,8 @@ impl Realm {
             .map_err(|error| error.or_offline_app(name, target, offline_app))
     }
 
-    /// Finds the session for a tool call. Uses the index of tool names, which [`Realm::route`] does not.
+    /// Finds the session for a tool call. Uses the index of tool names, which [`Realm::route`] does
+    /// not.
     pub fn route_call(
         &mut self,
         name: &str,
@@ -286,7 +289,8 @@ impl Realm {
         .map_err(|error| error.or_offline_app(name, target, offline_app))
     }
 
-    /// Finds the session that serves a URI, and whether it does so as a resource or through a template.
+    /// Finds the session that serves a URI, and whether it does so as a resource or through a
+    /// template.
     pub fn route_resource(
         &self,
         uri: &str,
@@ -298,7 +302,8 @@ impl Realm {
             .map_err(|error| error.or_offline_app(uri, target, offline_app))
     }
 
-    /// The number of calls in flight, and the number of deadlines except that of the former sessions.
+    /// The number of calls in flight, and the number of deadlines except that of the former
+    /// sessions.
     #[cfg(feature = "simulation")]
     pub fn simulated_counts(&self) -> (usize, usize) {
         let due = self.deadlines.iter();
@@ -316,21 +321,21 @@ impl Realm {
             if let Some(connection) = session.phase.connection() {
                 assert!(
                     connections.insert(connection),
-                    "{connection:?} serves two sessions"
+                    "{connection:?} belongs to two sessions"
                 );
             }
             for call in &session.calls {
                 assert_eq!(
                     &self.calls[call].session, id,
-                    "{call} is in another session"
+                    "{call} belongs to another session"
                 );
             }
             assert!(session.items.len() <= self.limits.definitions_per_session);
             if session.protocol() == PageProtocol::V1 {
-                assert!(session.phase.connection().is_some(), "{id} is away");
+                assert!(session.phase.connection().is_some(), "the V1 session {id} is disconnected");
                 assert!(
                     self.unreceived_calls(id).next().is_none(),
-                    "{id} acknowledges"
+                    "the V1 session {id} has unacknowledged calls"
                 );
             }
             let subscribed = self.subscribed_uris();
@@ -343,7 +348,7 @@ impl Realm {
             .filter_map(|it| it.name.as_ref())
             .collect();
         let different: std::collections::BTreeSet<_> = names.iter().collect();
-        assert_eq!(names.len(), different.len(), "two sessions of one name");
+        assert_eq!(names.len(), different.len(), "two sessions have the same name");
         deadlines.extend(self.catalogue.deadlines());
         assert!(self.catalogue.len() <= catalogue::MAX_CATALOGUE_APPS);
         if let Some(former) = &self.former_sessions {
@@ -353,11 +358,11 @@ impl Realm {
         for (id, call) in &self.calls {
             assert!(
                 self.sessions[&call.session].calls.contains(id),
-                "{id} has no session"
+                "{id} is missing in its session"
             );
             assert!(
                 !call.is_parked() || call.client_requests.is_waiting(),
-                "{id} waits for nothing"
+                "{id} is parked without requests"
             );
             assert_eq!(
                 call.client_requests.waiting_since().is_some(),

@@ -1,9 +1,10 @@
 //! A bridge without sockets, tasks and clocks, for simulations of whole schedules.
 //!
-//! What the page socket does with a frame, and the hub with an effect, happens here in the same
-//! order and without waiting: frames, closes, calls and the time come in; frames, closes and the
-//! endings of calls go out. One realm, whose state is the real one. Not part of the interface:
-//! only with the feature `simulation`, for this project's own tests.
+//! It handles frames as the page socket does and effects as the hub does, in the same order and
+//! without waiting. The inputs are frames, closes, calls and the time; the outputs are frames,
+//! closes and the outcomes of calls. It has one realm, which is the real implementation. This
+//! module is not part of the public interface: it exists only with the feature `simulation`, for
+//! this project's own tests.
 
 mod connection;
 mod connection_events;
@@ -30,65 +31,67 @@ use connection::SimulatedConnection;
 
 pub use connection::TokenLifetime;
 
-/// A close without a close frame, as a WebSocket's peer sees it (RFC 6455 section 7.1.5).
+/// The close code that the peer of a WebSocket sees when there was no close frame (RFC 6455 section
+/// 7.1.5).
 pub const ABNORMAL_CLOSURE: u16 = 1006;
 
-/// Pages of all schedules register the same few tools.
+/// Shared by all bridges, because the pages of all schedules register the same few tools.
 static DEFINITIONS: LazyLock<DefinitionRegistry> =
     LazyLock::new(|| DefinitionRegistry::new(|_, _| Ok(()), 1_000_000));
 
-/// Something that the bridge does.
+/// An output of the simulated bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// Sends a frame.
+    /// A frame was sent.
     Frame {
-        /// Where to.
+        /// The connection on which it was sent.
         connection: u64,
-        /// The text.
+        /// The text of the frame.
         text: String,
     },
-    /// Closes a connection, after what was sent before; [`ABNORMAL_CLOSURE`] without a close frame.
+    /// A connection was closed after its earlier frames, with [`ABNORMAL_CLOSURE`] if there was no
+    /// close frame.
     Closed {
-        /// Which one.
+        /// The closed connection.
         connection: u64,
         /// The close code.
         code: u16,
     },
-    /// A call has ended: for its caller, unless it was parked.
+    /// A call has ended. Its caller receives the outcome, unless the call was parked.
     CallEnded {
-        /// Which one.
+        /// The id of the call.
         call: CallId,
-        /// Without a result: why.
+        /// The code of the failure; `None` if the call has a result.
         failure: Option<ErrorCode>,
     },
-    /// The page asks the client behind a call.
+    /// The handler of a call has requests for the client.
     ClientRequestsPending {
-        /// Which one.
+        /// The id of the call.
         call: CallId,
     },
 }
 
-/// What lives in a bridge.
+/// The numbers of live objects in a bridge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Sockets that have not ended.
+    /// The number of open sockets.
     pub connections: usize,
-    /// Pages, those that may come back included.
+    /// The number of sessions, including those that wait for their page to reconnect.
     pub sessions: usize,
-    /// Calls in flight.
+    /// The number of calls in flight.
     pub calls: usize,
-    /// Things that become due.
+    /// The number of deadlines, except that of the former sessions.
     pub deadlines: usize,
 }
 
-/// One life of a bridge. All times are since the beginning of the simulation.
+/// One simulated run of a bridge. All times are relative to the start of the simulation.
 #[derive(Debug)]
 pub struct Bridge {
     realm: Realm,
     limits: PageMessageLimits,
     id: String,
     start: Instant,
-    /// What the clock on the wall shows at the beginning.
+    /// The Unix time in milliseconds at the start of the simulation.
     unix_ms: u64,
     token_lifetime: TokenLifetime,
     connections: BTreeMap<u64, SimulatedConnection>,
@@ -96,7 +99,7 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// A bridge that nobody is connected to. Its clock shows `unix_ms` at the beginning.
+    /// Creates a bridge without connections. Its clock shows `unix_ms` at the start.
     pub fn new(
         realm_limits: RealmLimits,
         limits: PageMessageLimits,
@@ -125,10 +128,10 @@ impl Bridge {
 
     // ---- callers ----
 
-    /// Calls a tool of a session. The client behind it can be asked for its roots.
+    /// Calls a tool of a session, with a client that supports requests for its roots.
     ///
     /// # Errors
-    /// The session is not there, or has no such tool, or has too many calls.
+    /// Fails if there is no such session, if it has no such tool, or if it has too many calls.
     pub fn call(
         &mut self,
         session: &str,
@@ -173,14 +176,14 @@ impl Bridge {
                 .any(|line| line.is_authenticated_for(&session))
     }
 
-    /// The tools that clients see: each as JSON.
+    /// The tools that clients see, each as JSON.
     pub fn listed_tools(&self) -> Vec<String> {
         let tools = self.realm.published(Kind::Tool);
         let text = |tool: &Definition| serde_json::to_string(tool.published());
         tools.iter().filter_map(|tool| text(tool).ok()).collect()
     }
 
-    /// The caller does not wait any longer.
+    /// The caller cancels the call.
     pub fn cancel(&mut self, call: &CallId, at: Duration) -> Vec<Output> {
         let effects = self
             .realm
@@ -188,27 +191,28 @@ impl Bridge {
         self.perform(effects, self.now(at))
     }
 
-    /// What the page asks the client of a call, by keys; each once.
+    /// The keys of the new requests of a call to its client. Each request is returned once.
     pub fn take_client_requests(&mut self, call: &CallId) -> Vec<String> {
         let requests = self.realm.take_client_requests(call);
         requests.into_iter().map(|request| request.key).collect()
     }
 
-    /// The client answers.
+    /// The client responds to a request.
     pub fn respond_as_client(&mut self, call: &CallId, key: &str, at: Duration) -> Vec<Output> {
         let now = self.now(at);
         let effects = self.realm.client_answered(call, roots_response(key), now);
         self.perform(effects, now)
     }
 
-    /// The caller leaves with what its client must answer, and comes back with this number.
+    /// The caller leaves with the unanswered requests, and resumes the call with the returned round
+    /// number.
     pub fn park(&mut self, call: &CallId) -> Option<(u64, Vec<String>)> {
         let (round, requests) = self.realm.call_parked(call)?;
         let keys = requests.into_iter().map(|request| request.key).collect();
         Some((round, keys))
     }
 
-    /// The client comes back with its answers. `None` when no call waits for this round.
+    /// The client resumes the call with responses. `None` if no call waits for this round.
     pub fn resume(
         &mut self,
         call: &CallId,
@@ -229,7 +233,7 @@ impl Bridge {
         self.realm.next_deadline().map(|at| at - self.start)
     }
 
-    /// Deals with what is due.
+    /// Handles all deadlines that have passed.
     pub fn deadline_passed(&mut self, at: Duration) -> Vec<Output> {
         let now = self.now(at);
         let effects = self.realm.deadline_passed(now);
@@ -242,7 +246,7 @@ impl Bridge {
         self.perform(effects, self.now(at))
     }
 
-    /// What lives here.
+    /// The numbers of live objects.
     pub fn counts(&self) -> Counts {
         let (calls, deadlines) = self.realm.simulated_counts();
         Counts {
@@ -253,12 +257,12 @@ impl Bridge {
         }
     }
 
-    /// Panics when a fact contradicts another.
+    /// Panics when two parts of the state contradict each other.
     pub fn check_invariants(&self) {
         self.realm.check_invariants();
     }
 
-    /// What the hub does with effects.
+    /// Performs effects as the hub does.
     fn perform(&mut self, effects: Effects, now: Now) -> Vec<Output> {
         let mut outputs = Vec::new();
         for effect in effects {
@@ -283,12 +287,12 @@ impl Bridge {
                 Effect::ClientRequestsPending { call } => {
                     outputs.push(Output::ClientRequestsPending { call })
                 }
-                // Which lines are dead is the network's affair, see [`ABNORMAL_CLOSURE`].
+                // The simulated network reports dead connections itself, see [`ABNORMAL_CLOSURE`].
                 Effect::Ping { .. }
                 | Effect::EmitEvent { .. }
                 | Effect::ListChanged(_)
                 | Effect::ResourceUpdated { .. } => {}
-                // Pages of simulations ask nothing.
+                // Pages in simulations send no queries.
                 Effect::Agent(_) => {}
             }
         }
@@ -296,13 +300,15 @@ impl Bridge {
     }
 }
 
-/// A JSON Schema as tools are checked with, to measure what that costs.
+/// A compiled JSON Schema as tools use it, for benchmarks of the validation.
 #[derive(Debug)]
 pub struct Schema(Validator);
 
 impl Schema {
+    /// Compiles a schema.
+    ///
     /// # Errors
-    /// Why it is no schema that a page may register.
+    /// Returns the reason why a page may not register the schema.
     pub fn new(schema: Value) -> Result<Self, String> {
         Validator::new(schema).map(Self)
     }
@@ -313,8 +319,8 @@ impl Schema {
     }
 }
 
-/// Writes JSON text as the content of a JSON string: what is measured against a bridge should do no
-/// worse.
+/// Escapes JSON text as the content of a JSON string, so that benchmarks can compare other
+/// implementations with that of the bridge.
 pub fn escape(json: &[u8], out: &mut Vec<u8>) {
     escape_content(json, out);
 }

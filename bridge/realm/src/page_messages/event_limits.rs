@@ -1,14 +1,16 @@
-//! What a page tells during a call waits for a client that may be slow: it must be short.
+//! Limits the size of progress, log messages and client requests, because they may be queued for a
+//! slow client.
 
 use bridge_protocol::{CallLog, CallProgress, ClientRequest};
 use serde_json::value::to_raw_value;
 
 use crate::realm::{CallEvent, MAX_REQUEST_KEY_BYTES, MAX_REQUESTS_PER_CALL};
 
-/// The longest data of a log message, in bytes of JSON. Instead of more its size is told.
+/// The maximum size of the data of a log message, in bytes of JSON. Larger data is replaced by a
+/// note with its size.
 const MAX_LOG_BYTES: usize = 64 * 1024;
 
-/// So much of the message of a progress, and of the name of a logger, is told.
+/// The maximum length in characters of a progress message and of the name of a logger.
 const MAX_TEXT_CHARS: usize = 4096;
 
 pub(super) fn progress_event(mut progress: CallProgress) -> CallEvent {
@@ -28,10 +30,12 @@ pub(super) fn log_event(mut log: CallLog) -> CallEvent {
     CallEvent::Log(log)
 }
 
-/// Requests that are too many are refused one by one, up to this many times what a call may ask.
+/// The multiple of the limit per call up to which excess requests are refused one by one. A message
+/// with more requests closes the connection.
 const REQUEST_FACTOR: usize = 4;
 
-/// Each refusal repeats its key.
+/// Whether all requests of a message may be answered. The size of the keys counts, because each
+/// refusal repeats the key of its request.
 pub(super) fn is_answerable(requests: &[ClientRequest]) -> bool {
     let keys: usize = requests.iter().map(|request| request.key.len()).sum();
     requests.len() <= REQUEST_FACTOR * MAX_REQUESTS_PER_CALL

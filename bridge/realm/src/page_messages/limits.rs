@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-/// What a page may send, and what the bridge tells it about itself.
+/// The limits of what a page may send, which the bridge also reports to the page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageMessageLimits {
-    /// Definitions of one session.
+    /// The maximum number of definitions of one session.
     pub max_definitions: usize,
-    /// The largest result of a call, in bytes.
+    /// The maximum size of the result of a call, in bytes.
     pub max_result_bytes: usize,
-    /// The largest message, in bytes.
+    /// The maximum size of a message, in bytes.
     pub max_message_bytes: usize,
-    /// The interval of heartbeats.
+    /// The interval between heartbeats.
     pub heartbeat: Duration,
 }

@@ -1,18 +1,19 @@
-//! An answer that is long: read in one pass, and left where it came.
+//! Parses a large `call-response` in one pass, without copying its result out of the message.
 
 use bridge_protocol::CallId;
 use tungstenite::Utf8Bytes;
 
 use bridge_json::{JsonSlice, RawJson};
 
-/// How `call-response` begins, as the SDK writes it.
+/// The start of a `call-response` as the SDK writes it.
 const RESPONSE_HEAD: &str = "{\"type\":\"call-response\",\"requestId\":\"";
 
-/// What stands behind the id, before the value.
+/// The text between the id and the value.
 const RESULT_KEY: &str = "\",\"result\":";
 
-/// The call and the value of an answer that is written as the SDK writes it. `None`: it has to be
-/// read as any other message, be it to say what is wrong with it.
+/// The call and the value of a response that is written exactly as the SDK writes it. For all
+/// others, including invalid ones, the result is `None`, and the regular decoder handles the
+/// message.
 pub fn parse_long_response(message: &Utf8Bytes) -> Option<(CallId, RawJson)> {
     let rest = message.strip_prefix(RESPONSE_HEAD)?;
     let id = &rest[..rest.find('"')?];
@@ -31,7 +32,7 @@ mod tests {
 
     use super::*;
 
-    /// The call and the value, as the message is read otherwise.
+    /// The call and the value according to the regular decoder.
     fn decoded(message: &str) -> Option<(CallId, String)> {
         match PageToBridge::decode(message).ok()? {
             PageToBridge::CallResponse(response) => {
@@ -59,7 +60,7 @@ mod tests {
                 format!("{{\"type\":\"call-response\",\"requestId\":\"c-1\",\"result\":{value}}}");
             assert_eq!(parsed(&message), Some(("c-1".into(), value.to_owned())));
             assert_eq!(parsed(&message), decoded(&message));
-            // Cut off anywhere, it is read otherwise, and refused.
+            // A truncated message is left to the regular decoder, which refuses it.
             for length in 0..message.len() {
                 assert_eq!(parsed(&message[..length]), None, "{length}");
                 assert_eq!(decoded(&message[..length]), None, "{length}");

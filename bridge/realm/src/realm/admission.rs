@@ -1,4 +1,5 @@
-//! Pages connect: the limit of sessions, late connections and the names of sessions.
+//! The admission of pages that connect: the limit of sessions, stale connections and the names of
+//! sessions.
 
 use crate::realm::session_events;
 use std::borrow::Cow;
@@ -17,13 +18,13 @@ use crate::realm::session_events::close_effects;
 #[derive(Debug, PartialEq, Eq)]
 pub struct SessionAccepted {
     pub session_name: Option<String>,
-    /// The calls that the page has received on a former connection and that are still awaited.
+    /// The calls that the page has acknowledged on an earlier connection and not answered yet.
     pub awaited: Vec<CallId>,
     pub token_expires_in_ms: Option<u64>,
 }
 
 impl Realm {
-    /// A page has authenticated: a new session begins, or a session resumes on a new connection.
+    /// A page has authenticated: a new session starts, or a session resumes on a new connection.
     pub fn page_connected(
         &mut self,
         connection: ConnectionId,
@@ -69,8 +70,8 @@ impl Realm {
         Ok((accepted, effects))
     }
 
-    /// Connections of a page may arrive in another order than they were made: only the one that was made
-    /// last is accepted.
+    /// Refuses a connection that is older than the session's current one, because connections may
+    /// arrive in a different order than the page opened them.
     fn reject_stale_connection(&self, hello: &PageHello) -> Result<(), Refusal> {
         let session = self.sessions.get(&hello.session);
         if !session.is_some_and(|session| session.is_newer_than(hello)) {
@@ -90,7 +91,7 @@ impl Realm {
         let (at, deadline) = session.deadline(&id);
         self.deadlines.insert(at, deadline);
         if self.sessions.is_empty() {
-            // Most tokens have one page.
+            // Most tokens have one page, so room for one session is enough.
             self.sessions.reserve_exact(1);
         }
         self.sessions.insert(id, session);
@@ -128,8 +129,9 @@ impl Realm {
         effects
     }
 
-    /// Fails the calls that another document may have begun, because this one must not run them again. A
-    /// V1 session has only one document, because each generates a session id of its own.
+    /// Fails the calls that a previous document may have started, because the new one must not run
+    /// them again. A V1 session has only one document, because each document generates its own
+    /// session id.
     fn document_replaced(&mut self, id: &SessionId, hello: &PageHello, now: Now) -> Effects {
         let Some(session) = self.sessions.get(id) else {
             return Effects::new();
@@ -164,7 +166,7 @@ impl Realm {
         calls.filter(received).cloned().collect()
     }
 
-    /// The session that must end to make room for this one, if there are too many.
+    /// The session to close in favor of this one, if the limit of sessions is reached.
     fn session_to_evict(&self, id: &SessionId) -> Result<Option<SessionId>, Refusal> {
         let most = self.limits.sessions;
         if self.sessions.contains_key(id) || self.sessions.len() < most {
@@ -183,7 +185,7 @@ impl Realm {
         }
     }
 
-    /// The name that the session gets. No two sessions of a realm have the same name.
+    /// Chooses the name of the session. No two sessions of a realm have the same name.
     fn assign_name(
         &self,
         hello: &PageHello,

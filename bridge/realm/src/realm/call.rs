@@ -1,4 +1,4 @@
-//! A call in flight: a request to a page.
+//! A call in flight, which is a request to a page.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct NewCall {
     pub client_responses: Vec<ClientResponse>,
 }
 
-/// The request to the page.
+/// The request of a call to the page.
 #[derive(Clone, Debug)]
 pub enum PageRequest {
     Tool {
@@ -74,7 +74,7 @@ pub(super) enum CallerState {
     },
 }
 
-/// A call in flight.
+/// A call in flight: its request, its timeouts, and the requests of its handler to the client.
 #[derive(Debug)]
 pub struct Call {
     pub(super) session: SessionId,
@@ -84,16 +84,16 @@ pub struct Call {
     protocol: PageProtocol,
     timeout: Duration,
     pub(super) receipt: Receipt,
-    /// Whether the call was sent, so that a page may have begun it.
+    /// Whether the call was sent, so that the page may have started it.
     pub(super) sent: bool,
     expires: Instant,
     pub(super) client_requests: PendingClientRequests,
     pub(super) caller_state: CallerState,
-    /// How often the call was parked.
+    /// The number of times the call was parked.
     rounds: u64,
-    /// How long the client may take to answer.
+    /// The maximum time in which the client must answer.
     input_timeout: Duration,
-    /// How long the page may take to acknowledge the call.
+    /// The maximum time in which the page must acknowledge the call.
     receipt_timeout: Duration,
 }
 
@@ -139,7 +139,7 @@ impl Call {
         }
     }
 
-    /// Parks the call: the caller leaves, and the call is resumed with the returned number.
+    /// Parks the call after its caller has left. It is resumed with the returned round number.
     pub(super) fn park(&mut self) -> u64 {
         self.rounds += 1;
         self.caller_state = CallerState::Parked {
@@ -216,7 +216,7 @@ impl Call {
         )
     }
 
-    /// The failure of the call when the page is busy with another call and acknowledges none.
+    /// The failure of the call when the page does not acknowledge it while it runs another call.
     pub(super) fn busy_failure(&self, with: &Call) -> CallFailure {
         CallFailure::new(
             ErrorCode::PageBusy,

@@ -1,4 +1,5 @@
-//! Calls begin, reach the page and end. Each call ends exactly once, through [`Realm::end_call`].
+//! The lifecycle of calls, from the request to the outcome. Each call ends exactly once, through
+//! [`Realm::end_call`].
 
 use bridge_protocol::{BridgeToPage, CallCancel, CallId, CallsAlive, ErrorCode, SessionId};
 
@@ -10,7 +11,8 @@ use super::{
 };
 
 impl Realm {
-    /// A caller starts a call. It is held back while the page is not connected.
+    /// A caller starts a call. While the page is disconnected the call waits and is sent when it
+    /// reconnects.
     pub fn call_requested(
         &mut self,
         session_id: &SessionId,
@@ -66,7 +68,7 @@ impl Realm {
         }
     }
 
-    /// A page that has stood still asks which calls are alive before it starts them.
+    /// A page that was suspended checks which calls are still alive before it starts them.
     pub fn calls_checked(
         &mut self,
         id: &SessionId,
@@ -85,7 +87,7 @@ impl Realm {
         }])
     }
 
-    /// The page answered, on this connection or on the one before.
+    /// The page has answered a call, which it may have received on an earlier connection.
     pub fn call_answered(
         &mut self,
         id: &SessionId,
@@ -107,7 +109,7 @@ impl Realm {
             outcome: ending, ..
         } = &mut open.caller_state
         {
-            // The client will come for it, within the time that it has to answer.
+            // The client retrieves the outcome with its next round, within the input timeout.
             ending.get_or_insert(answer);
             return Effects::new();
         }
@@ -141,7 +143,7 @@ impl Realm {
         }])
     }
 
-    /// The URI that a call of this session reads.
+    /// The URI that a call of this session reads; `None` if it does not read a resource.
     pub fn call_resource_uri(&self, id: &SessionId, call: &CallId) -> Option<&str> {
         match self
             .calls
@@ -184,7 +186,7 @@ impl Realm {
         effects
     }
 
-    /// Ends a call. Every call ends here.
+    /// Ends a call and delivers its outcome. All calls end through this method.
     pub(super) fn end_call(&mut self, id: &CallId, ending: CallOutcome, now: Now) -> Effects {
         let Some(call) = self.calls.remove(id) else {
             return Effects::new();
@@ -202,7 +204,7 @@ impl Realm {
         effects
     }
 
-    /// Calls that may not have reached the page before; the page runs each id at most once.
+    /// Sends the calls that may not have reached the page yet; the page runs each id at most once.
     pub(super) fn send_unreceived_calls(
         &mut self,
         id: &SessionId,
@@ -216,7 +218,8 @@ impl Realm {
             .get(id)
             .map_or(PageProtocol::V2, Session::protocol);
         let send = |id: CallId| {
-            // Or the call would end while it is on its way, and be executed all the same.
+            // Without a new receipt timeout the call could end while its message is in transit, and
+            // the page would run it anyway.
             let message = self.update_call(&id, |call| {
                 call.receipt = dialect.receipt(until);
                 call.request_message(&id, now)
@@ -255,7 +258,7 @@ impl Realm {
             .last_part_at
             .map(|at| at + self.limits.receipt_timeout);
         if let Some(until) = until.filter(|until| *until > now.instant) {
-            // The page is sending something large, and the receipt is queued behind it.
+            // The page is sending a large message, and the receipt is queued behind it.
             self.update_call(id, |open| open.receipt = Receipt::Awaited { until });
             return Effects::new();
         }

@@ -1,5 +1,5 @@
-//! The catalogue: the definitions of an app stay listed for a while after its last page has left, so
-//! that a client sees them before a page is open again.
+//! The catalogue of a realm: the definitions of an app stay listed for a while after its last page
+//! has left, so that a client sees them before a page is open again.
 
 use std::time::Instant;
 
@@ -49,8 +49,7 @@ impl Catalogue {
         self.0.keys()
     }
 
-    /// The app to forget before another one is added: the one that left first, when there are as
-    /// many as may be remembered.
+    /// The app to remove before another one is added: the oldest one if the catalogue is full.
     pub(super) fn app_to_evict(&self) -> Option<&AppKey> {
         self.apps()
             .next()

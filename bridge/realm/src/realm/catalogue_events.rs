@@ -1,5 +1,5 @@
-//! Apps enter the catalogue when their last page leaves, and are removed from it when they are back
-//! or when their time is over.
+//! Apps are added to the catalogue when their last page leaves, and removed from it when they
+//! reconnect or their time has passed.
 
 use bridge_protocol::SessionId;
 
@@ -11,8 +11,8 @@ use super::session::{ListHashes, hash_lists};
 use super::{Effects, Now, Realm};
 
 impl Realm {
-    /// Adds the definitions of a session that ends to the catalogue, if it was the last one of its app.
-    /// Returns whether they stay listed.
+    /// Adds the definitions of a session that ends to the catalogue, if it was the last one of its
+    /// app. Returns whether the definitions stay listed.
     pub(super) fn add_to_catalogue(&mut self, id: &SessionId, now: Now) -> bool {
         let ttl = self.limits.catalogue_ttl;
         let Some(session) = self.sessions.get(id) else {
@@ -40,7 +40,7 @@ impl Realm {
         true
     }
 
-    /// Removes an app from the catalogue and returns the hashes of what was listed of it.
+    /// Removes an app from the catalogue and returns the hashes of its definitions.
     pub(super) fn remove_from_catalogue(&mut self, app: &AppKey) -> Option<ListHashes> {
         let remembered = self.catalogue.remove(app)?;
         let due = (remembered.until, Deadline::Catalogue(app.clone()));
@@ -48,7 +48,7 @@ impl Realm {
         Some(hash_lists(remembered.definitions.iter()))
     }
 
-    /// Forgets the catalogue and the former sessions.
+    /// Clears the catalogue and the former sessions.
     pub fn clear_history(&mut self) {
         self.clear_former_sessions();
         let apps: Vec<_> = self.catalogue.apps().cloned().collect();

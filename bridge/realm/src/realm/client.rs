@@ -1,4 +1,4 @@
-//! A connected MCP client and its subscriptions.
+//! The state of a connected MCP client.
 
 use bridge_protocol::ConnectedClient;
 use indexmap::IndexSet;

@@ -9,8 +9,9 @@ use super::client::ClientState;
 use super::{ClientId, ConnectionId, Effect, Effects, Realm, Refusal, Session};
 use crate::definition::MAX_URI_BYTES;
 
-/// All clients of a realm together may subscribe to this many times the URIs of one client. The limit
-/// is needed because each template that a page registers is matched against all of these URIs.
+/// All clients of a realm together may subscribe to this many times the URIs of one client. The
+/// limit is needed because each template that a page registers is matched against all of these
+/// URIs.
 pub(super) const REALM_SUBSCRIPTION_FACTOR: usize = 4;
 
 impl Realm {
@@ -115,7 +116,8 @@ impl Realm {
         clients.flat_map(|client| &client.subscriptions).collect()
     }
 
-    /// Updates the pages after a client has given up subscriptions, except those that another client has.
+    /// Updates the pages after a client has dropped subscriptions, except those that another client
+    /// has.
     fn release_subscriptions(&mut self, mut released: IndexSet<String>) -> Effects {
         released.retain(|uri| {
             let mut others = self.clients.values();

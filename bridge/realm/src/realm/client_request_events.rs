@@ -53,8 +53,8 @@ impl Realm {
             .unwrap_or_default()
     }
 
-    /// The caller hands the unanswered requests to its client and leaves. The call waits for the next
-    /// round until the input timeout.
+    /// The caller returns the unanswered requests to its client and leaves. The call waits for the
+    /// next round until the input timeout.
     pub fn call_parked(&mut self, call: &CallId) -> Option<(u64, Vec<ClientRequest>)> {
         let open = self.calls.get_mut(call)?;
         let requests = open.client_requests.pending();
@@ -98,7 +98,8 @@ impl Realm {
         Some((request, effects))
     }
 
-    /// The client has responded. The responses to a parked call come with the next round instead.
+    /// The client has responded. A parked call ignores the response, because its responses arrive
+    /// with the next round.
     pub fn client_answered(&mut self, call: &CallId, answer: ClientResponse, now: Now) -> Effects {
         self.apply_client_responses(
             call,
@@ -155,7 +156,8 @@ impl Realm {
         Some(outcome)
     }
 
-    /// Sends responses to the page. A page that is not connected repeats its requests when it is back.
+    /// Sends responses to the page. A page that is not connected repeats its requests after it has
+    /// reconnected.
     fn send_client_responses(&self, id: &CallId, responses: Vec<ClientResponse>) -> Effects {
         let connection = self
             .calls

@@ -1,7 +1,7 @@
 //! Requests of a handler to the client of its call: elicitation, sampling and roots.
 //!
-//! Requests and responses are stored by key until the call ends: a page that has reconnected repeats its
-//! requests and gets the same responses.
+//! Requests and responses are stored by key until the call ends: a page that has reconnected
+//! repeats its requests and gets the same responses.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ const ROOTS_LIST: &str = "roots/list";
 pub(super) struct PendingClientRequests {
     pending: IndexMap<String, PendingClientRequest>,
     answers: HashMap<String, ClientResponse>,
-    /// Since when there are unanswered requests. The timeout of the call does not run meanwhile.
+    /// Since when there are unanswered requests. The timeout of the call is paused from then on.
     waiting_since: Option<Instant>,
     /// The number of requests so far.
     request_count: usize,
@@ -176,7 +176,8 @@ impl PendingClientRequests {
         open.map(|open| open.request.clone()).collect()
     }
 
-    /// Resolves a request. Returns `None` if there is no such request or the response does not match it.
+    /// Resolves a request. Returns `None` if there is no such request or the response does not
+    /// match it.
     pub(super) fn resolve(&mut self, response: ClientResponse) -> Option<ClientResponse> {
         let pending = self.pending.get(&response.key)?;
         if response.error.is_none() && !is_valid_response(&pending.request, &response) {
@@ -202,7 +203,8 @@ impl PendingClientRequests {
         self.resolve(error_response(response.key, message))
     }
 
-    /// How long the call has waited; `None` while there are unanswered requests.
+    /// The time that the call has waited for the client; `None` while there are unanswered
+    /// requests.
     pub(super) fn take_wait_time(&mut self, now: Instant) -> Option<Duration> {
         if !self.pending.is_empty() {
             return None;
@@ -257,7 +259,7 @@ pub(super) fn parse_capabilities(capabilities: Option<&RawValue>) -> Value {
         .unwrap_or_default()
 }
 
-/// Whether the result has the shape that MCP's schema gives the answer to this request.
+/// Whether the result of a response has the shape that MCP's schema defines for this request.
 fn is_valid_response(request: &ClientRequest, response: &ClientResponse) -> bool {
     let result = response.result.as_deref().map(RawValue::get);
     let Some(Ok(result)) = result.map(serde_json::from_str::<Map<String, Value>>) else {
@@ -277,7 +279,7 @@ fn is_valid_response(request: &ClientRequest, response: &ClientResponse) -> bool
     }
 }
 
-/// The error of a request for which the client has not declared the capability.
+/// The error for a request whose capability the client has not declared.
 fn missing_capability(request: &ClientRequest, declared: &Value) -> Option<ClientError> {
     let params: Value = serde_json::from_str(request.params.get()).unwrap_or_default();
     let has = |pointer: &str| {
@@ -291,7 +293,7 @@ fn missing_capability(request: &ClientRequest, declared: &Value) -> Option<Clien
             json!({"elicitation": {"url": {}}}),
             "open a URL for the person (elicitation in URL mode)",
         ),
-        // Before 2025-11-25, and by default since, elicitation means forms.
+        // Before 2025-11-25 elicitation meant forms only, and forms are still its default.
         ELICITATION_CREATE => (
             has("/elicitation/form") || (has("/elicitation") && !has("/elicitation/url")),
             json!({"elicitation": {}}),

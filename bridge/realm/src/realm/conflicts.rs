@@ -1,5 +1,5 @@
-//! The refusal of tools that have the name of a tool in another session and a different input schema,
-//! if the operator has configured it.
+//! Refuses tools that have the name of a tool in another session but a different input schema, if
+//! the operator has enabled that.
 
 use bridge_protocol::{ErrorCode, Kind, RegistrationFailure, SessionId};
 
@@ -26,8 +26,8 @@ impl Realm {
         definitions.into_iter().enumerate().map(checked).collect()
     }
 
-    /// Whether another session has a tool of this name with a different input schema. All other sessions
-    /// agree with each other, so only the first one with such a tool is compared.
+    /// Whether another session has a tool of this name with a different input schema. All other
+    /// sessions agree with each other, so only the first one with such a tool is compared.
     fn has_conflict(&self, id: &SessionId, tool: &Tool) -> bool {
         let mut others = self.sessions.iter().filter(|(other, _)| *other != id);
         let known = others.find_map(|(_, session)| session.item(Kind::Tool, tool.name()));

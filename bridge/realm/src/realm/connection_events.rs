@@ -1,5 +1,5 @@
-//! Events of a connected page, and the ways in which connections and sessions end. Pages connect in
-//! `admission`; deadlines of sessions are handled in `session_events`.
+//! The events of a connected page, and the end of connections and sessions. The module `admission`
+//! handles pages that connect, and `session_events` the deadlines of sessions.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ impl Realm {
         effects
     }
 
-    /// The socket of a connection is gone.
+    /// The socket of a connection has closed.
     pub fn connection_ended(
         &mut self,
         id: &SessionId,
@@ -34,7 +34,7 @@ impl Realm {
         }
     }
 
-    /// Keeps the session without a connection for the grace period, or ends it if there is none.
+    /// Disconnects the session for the grace period, or ends it if there is no grace period.
     pub(super) fn connection_lost(&mut self, id: &SessionId, now: Now) -> Effects {
         let protocol = self.sessions.get(id).map(Session::protocol);
         let grace = protocol.map_or(Duration::ZERO, |it| it.grace(self.limits.page_grace));
@@ -46,14 +46,14 @@ impl Realm {
         self.notify_builtin_resources_updated()
     }
 
-    /// A message of the page has arrived, so its code runs.
+    /// A message of the page has arrived, so its scripts are running.
     pub fn page_message_received(&mut self, id: &SessionId, connection: ConnectionId) {
         if let Some(session) = self.session_on(id, connection) {
             session.mark_responsive();
         }
     }
 
-    /// A part of a message has arrived: the page is alive and is sending something large.
+    /// A part of a message has arrived, so the page is responsive and is sending a large message.
     pub fn part_arrived(&mut self, id: &SessionId, connection: ConnectionId, now: Now) {
         if let Some(session) = self.session_on(id, connection) {
             session.mark_responsive();
@@ -99,7 +99,7 @@ impl Realm {
         }
     }
 
-    /// The browser suspends the page: calls that it has not acknowledged fail now.
+    /// The browser suspends the page: calls that it has not acknowledged fail at once.
     fn page_frozen(&mut self, id: &SessionId, now: Now) -> Effects {
         let waiting: Vec<_> = self.unreceived_calls(id).cloned().collect();
         let abort = |call| {
@@ -116,7 +116,7 @@ impl Realm {
         }
     }
 
-    /// Ends a session: its calls fail, and its definitions are removed or move to the catalogue.
+    /// Ends a session: its calls fail, and its definitions are removed or moved to the catalogue.
     pub(super) fn end_session(&mut self, id: &SessionId, why: &str, now: Now) -> Effects {
         let mut effects = self.detach_queries(id, now);
         let stays_listed = self.add_to_catalogue(id, now);

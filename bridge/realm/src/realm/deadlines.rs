@@ -1,5 +1,5 @@
-//! An index of all deadlines, in order of time. The deadlines themselves are in the state of sessions,
-//! calls, queries and the catalogue.
+//! An index of all deadlines, in order of time. The deadlines themselves are in the state of
+//! sessions, calls, queries and the catalogue.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use bridge_protocol::{CallId, QueryId, SessionId};
 
 use crate::realm::app_key::AppKey;
 
-/// Identifies whose deadline it is.
+/// Identifies the owner of a deadline.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Deadline {
     /// The next heartbeat of a session, or the end of its grace period, its token or the session.
@@ -19,12 +19,13 @@ pub(super) enum Deadline {
     FormerSessions,
     /// The receipt timeout or the timeout of a call.
     Call(CallId),
-    /// The timeout of a query or of its detached page, or the time until an ended query is forgotten.
+    /// The timeout of a query or of its detached page, or the time until an ended query is
+    /// forgotten.
     Query(QueryId),
 }
 
-/// Up to this many deadlines are kept in a sorted list. Most realms have one page, and a tree would
-/// allocate a node with room for eleven entries.
+/// The number of deadlines that are stored in a sorted list. Most realms have one page, and a tree
+/// would allocate a node with room for eleven entries.
 const MAX_INLINE_DEADLINES: usize = 8;
 
 type DeadlineEntry = (Instant, Deadline);
@@ -32,7 +33,7 @@ type DeadlineEntry = (Instant, Deadline);
 /// The deadlines of a realm, in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Deadlines {
-    /// Empty when the tree is used.
+    /// A sorted list, which is empty while `tree` is used.
     inline: Vec<DeadlineEntry>,
     tree: BTreeSet<DeadlineEntry>,
 }
@@ -42,7 +43,7 @@ impl Deadlines {
         self.earliest().map(|(at, _)| *at)
     }
 
-    /// The earliest deadline that has passed. It stays until its owner moves or removes it.
+    /// The earliest deadline that has passed. It remains until its owner moves or removes it.
     pub(super) fn first_due(&self, now: Instant) -> Option<Deadline> {
         self.earliest()
             .filter(|(at, _)| *at <= now)
@@ -100,7 +101,7 @@ mod tests {
             3 * MAX_INLINE_DEADLINES as u64,
         ] {
             let mut deadlines = Deadlines::default();
-            // Twice: a set that was emptied is small again.
+            // The second pass checks that an emptied set uses the list again.
             for _ in 0..2 {
                 for n in 0..most {
                     let n = n * 7 % most.max(1);

@@ -1,4 +1,4 @@
-//! The effects of an event: what the hub must do after the state has changed.
+//! The effects of an event, which the hub performs after the state has changed.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ pub enum Effect {
         connection: ConnectionId,
         message: BridgeToPage,
     },
-    /// Send a WebSocket ping to find out whether the peer of a connection is still there.
+    /// Send a WebSocket ping to find out whether the peer of a connection still answers.
     Ping { connection: ConnectionId },
-    /// Close a connection after the messages that were sent before.
+    /// Close a connection after all earlier messages to it.
     Close {
         connection: ConnectionId,
         code: CloseCode,
@@ -31,7 +31,7 @@ pub enum Effect {
     },
     /// Deliver the outcome of a call to its caller.
     CompleteCall { call: CallId, outcome: CallOutcome },
-    /// Report progress or a log message to the caller. It is dropped when the caller is too slow.
+    /// Report progress or a log message to the caller. It is dropped if the caller is too slow.
     EmitEvent { call: CallId, event: CallEvent },
     /// Notify a caller that its page has requests for the client.
     ClientRequestsPending { call: CallId },
@@ -39,12 +39,12 @@ pub enum Effect {
     ListChanged(Kind),
     /// Notify an MCP client that a resource it is subscribed to has changed.
     ResourceUpdated { client: ClientId, uri: String },
-    /// An action that concerns the agent which answers queries.
+    /// An action on the agent that answers queries.
     Agent(AgentEffect),
 }
 
 impl Effect {
-    /// Sends messages on one connection, in their order.
+    /// Builds the effects that send messages on one connection, in their order.
     pub(super) fn send_all(
         connection: ConnectionId,
         messages: impl IntoIterator<Item = BridgeToPage>,
@@ -57,26 +57,26 @@ impl Effect {
     }
 }
 
-/// An action on the agent, or on the token that it has for a query.
+/// An action on the agent, or on the token that it received for a query.
 #[derive(Debug)]
 pub enum AgentEffect {
     /// Send a query to the agent.
     Start {
         query: Box<Query>,
-        /// Whether the agent gets a token for the query. Without one, whoever knows the id of the query
-        /// acts as its agent.
+        /// Whether the agent receives a token for the query. Without one, anybody who knows the id
+        /// of the query can act as its agent.
         with_token: bool,
-        /// The user of the page that asks.
+        /// The subject of the token of the page that sent the query.
         subject: Option<Arc<Subject>>,
     },
-    /// A document has attached to the query after its page was gone: calls that wait for the page can
-    /// be made.
+    /// Retry the calls that wait for the page: a document has attached to the query, or the page
+    /// has registered its items again.
     PageAttached { query: QueryId },
-    /// Cancel a query that has ended without the agent, and revoke its token.
+    /// Cancel a query that has ended without a report of the agent, and revoke its token.
     Cancel { query: QueryId },
-    /// Revoke the token of a query that has ended with the knowledge of the agent.
+    /// Revoke the token of an ended query whose agent needs no cancellation.
     Revoke { query: QueryId },
-    /// Forget everything about a query: its id means nothing any more.
+    /// Remove all state of a query, because its id is no longer valid.
     Forget { query: QueryId },
 }
 

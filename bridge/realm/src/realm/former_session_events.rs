@@ -1,4 +1,4 @@
-//! Sessions that end are remembered for a while.
+//! Records the ids and names of ended sessions, and looks them up.
 
 use bridge_protocol::SessionId;
 use indexmap::IndexSet;
@@ -24,13 +24,13 @@ impl Realm {
         self.sessions.contains_key(id) || former.is_some_and(|former| former.ids.contains(id))
     }
 
-    /// Remembers the id and the name of a session that has ended.
+    /// Records the id and the name of a session that has ended.
     pub(super) fn record_former_session(&mut self, id: SessionId, session: &Session, now: Now) {
         let until = now.instant + FORMER_SESSIONS_TTL;
         let mut called = self.take_former_sessions().unwrap_or_default();
         let name = session.name.as_deref().map(SessionId::from);
         for ended in [Some(id), name].into_iter().flatten() {
-            // Moves one that is already there to the end.
+            // An entry that already exists moves to the end.
             called.shift_remove(&ended);
             if called.len() == MAX_FORMER_SESSIONS {
                 called.shift_remove_index(0);
@@ -41,7 +41,7 @@ impl Realm {
         self.former_sessions = Some(Box::new(FormerSessions { ids: called, until }));
     }
 
-    /// Forgets all former sessions.
+    /// Removes all former sessions.
     pub(super) fn clear_former_sessions(&mut self) {
         self.take_former_sessions();
     }

@@ -1,7 +1,7 @@
 //! The ids and names of sessions that have ended recently.
 //!
-//! Some clients put an id of their own into `_meta.sessionId`, so an id that names no session is ignored.
-//! An id of a former session must not be ignored: the call was meant for a tab that is gone, and must
+//! Some clients put an id of their own into `_meta.sessionId`, so an id that matches no session is
+//! ignored. The id of a former session is not ignored: its call was meant for a closed tab and must
 //! not run in another one.
 
 use std::time::{Duration, Instant};
@@ -13,8 +13,8 @@ use indexmap::IndexSet;
 use super::deadlines::Deadline;
 use crate::fast_hash::FastHash;
 
-/// The number of ids and names that are remembered in a realm. When one more is added, the oldest is
-/// removed. A session adds its id and, if it has one, its name.
+/// The number of ids and names that are remembered in a realm. When one more is added, the oldest
+/// is removed. A session adds its id and, if it has one, its name.
 pub(crate) const MAX_FORMER_SESSIONS: usize = 512;
 
 /// How long ids and names are remembered, counted from the end of the session that ended last.
@@ -28,7 +28,7 @@ pub(super) struct FormerSessions {
 }
 
 impl FormerSessions {
-    /// When all ids and names are removed.
+    /// The time at which all ids and names are removed.
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn deadline(&self) -> (Instant, Deadline) {
         (self.until, Deadline::FormerSessions)

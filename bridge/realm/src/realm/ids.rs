@@ -1,6 +1,6 @@
-//! Identifiers that the bridge gives to sockets and to MCP clients.
+//! Identifiers that the bridge assigns to sockets and MCP clients.
 
-/// Identifies a socket. The numbers count up and are never reused while the bridge runs.
+/// Identifies a socket. The numbers increase and are never reused while the bridge runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 

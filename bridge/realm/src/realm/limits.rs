@@ -9,14 +9,15 @@ use crate::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 pub struct RealmLimits {
     pub sessions: usize,
     pub session_limit_policy: SessionLimitPolicy,
-    /// Zero: sessions have no maximum duration.
+    /// The maximum duration of a session; zero means no limit.
     pub max_session_duration: Duration,
     pub duplicate_names: DuplicateNames,
     pub ambiguous_calls: AmbiguousCalls,
-    /// Whether to refuse a tool when another session has a tool of the same name with a different input
-    /// schema.
+    /// Whether to refuse a tool when another session has a tool of the same name with a different
+    /// input schema.
     pub reject_conflicts: bool,
-    /// How long the definitions of an app stay listed after its last page has left. Zero: not at all.
+    /// How long the definitions of an app stay listed after its last page has left; zero disables
+    /// this.
     pub catalogue_ttl: Duration,
     pub definitions_per_session: usize,
     pub definition_bytes_per_session: usize,
@@ -24,13 +25,13 @@ pub struct RealmLimits {
     pub clients: usize,
     pub subscriptions_per_client: usize,
     pub receipt_timeout: Duration,
-    /// How long a client may take to answer a request of a handler.
+    /// The maximum time in which a client must answer the requests of a handler.
     pub input_timeout: Duration,
     pub page_grace: Duration,
     pub heartbeat_interval: Duration,
     pub queries: QueryLimits,
-    /// Whether clients are notified of each registration of tools and of each page that leaves, even
-    /// when the list stays the same.
+    /// Whether clients are notified of each registration of tools and of each page that leaves,
+    /// even when the list stays the same.
     pub notify_every_change: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The version of the page protocol, and what follows from it for a session.
+//! The version of the page protocol, and how a session depends on it.
 
 use std::time::{Duration, Instant};
 
@@ -9,17 +9,17 @@ use super::Receipt;
 pub enum PageProtocol {
     /// The protocol of the crate `bridge-protocol`.
     V2,
-    /// The protocol of pages that were written for mcp-web 0.1: they acknowledge nothing, answer no
+    /// The protocol of pages that were written for mcp-web 0.1. They acknowledge nothing, answer no
     /// heartbeat, and register everything again on each connection. Their session ends with its
     /// connection.
     V1,
 }
 
-/// The call timeout of the bridge of mcp-web 0.1, for which these pages were written.
+/// The call timeout of the bridge of mcp-web 0.1, on which V1 pages rely.
 const V1_CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl PageProtocol {
-    /// How long the page may take for a call.
+    /// The maximum duration of a call.
     pub(super) fn call_timeout(self, configured: Duration) -> Duration {
         match self {
             PageProtocol::V2 => configured,
@@ -48,7 +48,7 @@ impl PageProtocol {
         self.grace(configured)
     }
 
-    /// Whether the page answers heartbeats. Otherwise only the browser can be asked, with
+    /// Whether the page answers heartbeats. If not, only the browser can be checked, with
     /// [`Effect::Ping`](super::Effect::Ping).
     pub(super) fn answers_heartbeats(self) -> bool {
         self == PageProtocol::V2

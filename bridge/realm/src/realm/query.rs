@@ -1,4 +1,4 @@
-//! A query of a page to an agent, running or ended.
+//! A query of a page to an agent, either running or ended.
 
 mod delivery;
 
@@ -11,7 +11,7 @@ use super::{Answer, Call, CallFailure, CallOutcome, Now, PageProtocol, PageReque
 
 pub(super) use delivery::QueryDelivery;
 
-/// The maximum number of tool calls that the end of a query reports.
+/// The maximum number of tool calls in the final message of a query.
 const MAX_TOOL_CALLS: usize = 1024;
 
 /// The memory that a tool call needs in addition to its texts.
@@ -20,16 +20,17 @@ const TOOL_CALL_OVERHEAD_BYTES: usize = 64;
 /// Who has started a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueryOrigin {
-    /// A page, which gets the answer on its socket.
+    /// A page, which receives the answer on its socket.
     Page(PageProtocol),
-    /// A frontend, which gets the answer from its agent. Nothing is sent on the socket of its page.
+    /// A frontend, which receives the answer from its agent. Nothing is sent on the socket of its
+    /// page.
     Frontend,
 }
 
-/// Whether the page of a query can be called.
+/// Whether the tools of a query's page can be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PagePresence {
-    /// The document that belongs to the query is in its session.
+    /// The document of the query is connected to its session or may still reconnect.
     Attached,
     /// Another document has attached and has not registered its tools yet.
     Reattaching,
@@ -90,8 +91,8 @@ pub(super) struct RunningQuery {
     pub(super) page_presence: PagePresence,
     pub(super) delivery: QueryDelivery,
     pub(super) tool_calls: ToolCalls,
-    /// Whether the agent is told to cancel whenever the query ends without it, and not only when the
-    /// page cancels the query.
+    /// Whether the agent must be sent a cancellation whenever the query ends without it, and not
+    /// only when the page cancels the query.
     pub(super) cancel_agent_on_end: bool,
     expires: Instant,
     /// Whether the agent answers with a stream of events.
@@ -123,7 +124,7 @@ impl RunningQuery {
         }
     }
 
-    /// Records that the response tool was called. The rest of the stream is awaited until then.
+    /// Records that the response tool was called. The agent may finish its stream until `until`.
     pub(super) fn mark_answered(&mut self, until: Instant) {
         self.is_answered = true;
         self.expires = self.expires.min(until);
@@ -168,7 +169,7 @@ impl RunningQuery {
     }
 }
 
-/// The calls that the agent has made, in the order in which they ended.
+/// The finished tool calls of a query, in the order in which they ended.
 #[derive(Debug)]
 pub(super) struct ToolCalls {
     calls: Vec<QueryToolCall>,
@@ -235,7 +236,7 @@ fn outcome_bytes(outcome: &CallOutcome) -> usize {
     }
 }
 
-/// The result of the page, verbatim where it wrote one.
+/// The result of a call as JSON, verbatim as the page wrote it if possible.
 fn raw_result(outcome: &CallOutcome) -> Option<Box<RawValue>> {
     match outcome {
         CallOutcome::Answered(Answer::Value(value)) => value.as_ref()?.to_raw_value(),
@@ -264,7 +265,8 @@ fn raw_result(outcome: &CallOutcome) -> Option<Box<RawValue>> {
     }
 }
 
-/// V1 pages fail with an object of their own, which is the data of the failure.
+/// The failure of a call as JSON. V1 pages send a whole error object, which is in the failure's
+/// data.
 fn raw_failure(failure: &CallFailure) -> Option<Box<RawValue>> {
     let is_whole = |data: &RawValue| {
         serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(data.get())
@@ -277,32 +279,33 @@ fn raw_failure(failure: &CallFailure) -> Option<Box<RawValue>> {
     to_raw_value(&serde_json::json!({ "error": failure.message, "code": code })).ok()
 }
 
-/// A query that has ended and is remembered.
+/// A query that has ended and is still recorded.
 #[derive(Debug)]
 pub(super) struct EndedQuery {
     pub(super) session: SessionId,
-    /// What the page has not received yet, and what another document may ask for again.
+    /// The messages that the page has not received yet, or that another document may request again.
     pub(super) delivery: QueryDelivery,
-    /// The document that asked is gone: nothing is sent before the next one has attached.
+    /// Whether another document must attach before anything is sent, because the document that sent
+    /// the query is gone.
     pub(super) must_attach: bool,
-    /// How long a document may attach.
+    /// Until when another document may attach; `None` when it can no longer attach.
     pub(super) attachable_until: Option<Instant>,
     pub(super) state: EndedQueryState,
 }
 
-/// What the bridge answers about an ended query to anybody but its page.
+/// How the bridge answers requests about an ended query from anybody but its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EndedQueryState {
-    /// The query is unknown: its id means nothing to the agent any more.
+    /// The query is unknown, because its id is no longer valid for the agent.
     Released,
-    /// The agent is being told to cancel the query. Released at `until` at the latest.
+    /// The agent is being sent a cancellation. The id is released at `until` at the latest.
     CancellingAgent { until: Instant },
-    /// The page is gone. Released at `until`.
+    /// The page is gone. The id is released at `until`.
     PageGone { until: Instant },
 }
 
 impl EndedQueryState {
-    /// When the id of the query is released; `None` when it is.
+    /// When the id of the query is released; `None` if it is released already.
     pub(super) fn until(self) -> Option<Instant> {
         match self {
             EndedQueryState::Released => None,
@@ -323,15 +326,16 @@ impl EndedQuery {
     }
 }
 
-/// Whether the id can be part of a URL path: letters, digits, `-`, `_` and `.`, with a letter or digit
-/// first.
+/// Whether the id can be part of a URL path. It may contain letters, digits, `-`, `_` and `.`, and
+/// must begin with a letter or digit.
 pub(super) fn is_valid_id(id: &QueryId) -> bool {
     let text = id.as_str().as_bytes();
     let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
     text.first().is_some_and(u8::is_ascii_alphanumeric) && text.iter().all(is_allowed)
 }
 
-/// Whether nobody can guess the id: a UUID of version 4 has 122 random bits (RFC 9562 section 5.4).
+/// Whether the id cannot be guessed: a UUID of version 4 has 122 random bits (RFC 9562 section
+/// 5.4).
 pub fn is_unguessable_id(id: &QueryId) -> bool {
     let uuid = uuid::Uuid::try_parse(id.as_str());
     let is_random = |uuid: uuid::Uuid| {

@@ -1,9 +1,10 @@
-//! Queries: a page asks, an agent accepts, reports and ends the query. Each query ends exactly once,
-//! through [`Realm::end_query`].
+//! The lifecycle of queries: a page sends a query, an agent accepts it, reports progress and ends
+//! it. Each query ends exactly once, through [`Realm::end_query`].
 //!
-//! The page gets `query_accepted` first; reports that arrive earlier are held back. A page that has lost
-//! its connection gets the reports when it reconnects, and one whose document is gone may attach again
-//! within `query_attach`. When a query ends, its calls that still run are cancelled.
+//! The page receives `query_accepted` first; reports that arrive earlier are stored until then. A
+//! page that has lost its connection receives the reports when it reconnects. When its document is
+//! gone, another document may attach within `query_attach`. When a query ends, its running calls
+//! are cancelled.
 
 mod detach;
 mod ended_queries;
@@ -39,7 +40,8 @@ impl Realm {
         let protocol = page.protocol();
         let subject = page.subject();
         if protocol == PageProtocol::V2 && self.can_attach_query(session, &query.uuid) {
-            // The page does not know that its query has arrived. It must not be asked twice.
+            // The page repeats a query of which it does not know that it has arrived. The agent
+            // must not receive it twice.
             return self.query_attached(session, connection, &query.uuid);
         }
         if protocol == PageProtocol::V1 && self.is_running_for(session, &query.uuid) {
@@ -73,8 +75,8 @@ impl Realm {
         })])
     }
 
-    /// A frontend asks its agent itself. The agent may call the tools of this session from now on, for
-    /// the returned duration.
+    /// A frontend sends a query to its agent itself. For the returned duration the agent may call
+    /// the tools of this session.
     pub fn query_opened(
         &mut self,
         id: &QueryId,
@@ -144,7 +146,7 @@ impl Realm {
         self.send_query_updates(id)
     }
 
-    /// The agent has accepted the query and reports progress and the end in a stream.
+    /// The agent has accepted the query and reports progress and the outcome in a stream.
     pub fn query_stream_opened(&mut self, id: &QueryId) -> Effects {
         if let Some(query) = self.queries.get_mut(id) {
             query.is_streaming = true;
@@ -221,7 +223,7 @@ impl Realm {
         }
     }
 
-    /// The query, if it is running.
+    /// The query, if it is running, or the reason why the agent cannot report on it.
     fn running_query(&mut self, id: &QueryId) -> Result<&mut RunningQuery, ReportRejected> {
         let ended = self.ended_queries.get(id).map(ReportRejected::from_ended);
         let refusal = || ended.unwrap_or(ReportRejected::NotFound);
@@ -235,12 +237,12 @@ impl Realm {
         for (id, query) in &self.queries {
             assert!(
                 !self.ended_queries.contains_key(id),
-                "{id} is over and is not"
+                "{id} is both running and ended"
             );
             let is_there = self.sessions.contains_key(&query.session);
             assert!(
                 is_there || matches!(query.page_presence, PagePresence::Detached { .. }),
-                "{id} goes on without its page"
+                "{id} is attached but has no session"
             );
         }
         for call in self.calls.values() {
@@ -253,7 +255,7 @@ impl Realm {
             assert_eq!(
                 ended.attachable_until.is_some(),
                 ended.delivery.is_replayable(),
-                "{id} is kept for nobody"
+                "{id} must be replayable while attachable"
             );
         }
         let ended = self

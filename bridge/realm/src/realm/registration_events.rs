@@ -19,8 +19,8 @@ const KINDS: [Kind; 4] = [
 ];
 
 impl Realm {
-    /// A page registers definitions. The first registration on a connection replaces all definitions
-    /// of former connections.
+    /// A page registers definitions. The first registration on a connection replaces all
+    /// definitions of earlier connections.
     pub fn items_registered(
         &mut self,
         id: &SessionId,
@@ -63,7 +63,7 @@ impl Realm {
                     &limits,
                     &mut bytes,
                 )?;
-                // One of the same name serves the same URIs.
+                // A replaced definition of the same name serves the same URIs.
                 if new {
                     let served = subscribed_uris.iter().filter(|uri| definition.serves(uri));
                     session.subscribed_uris.extend(served.cloned());
@@ -81,7 +81,7 @@ impl Realm {
             }
         }
         if was_empty {
-            // Most pages register once.
+            // Most pages register once, so spare capacity would be wasted.
             session.items.shrink_to_fit();
         }
         let subscriptions = session.subscriptions_update(connection);
@@ -136,7 +136,7 @@ impl Realm {
         self.registration_effects(send, changed_kinds, subscriptions)
     }
 
-    /// The answer to the page, followed by the notifications to others.
+    /// The response to the page, followed by the notifications to others.
     fn registration_effects(
         &mut self,
         answer: Effect,
@@ -159,8 +159,8 @@ pub(super) fn diff_lists(former: &ListHashes, now: &ListHashes) -> Vec<Kind> {
     KINDS.into_iter().filter(differs).collect()
 }
 
-/// One effect for each list that has changed. MCP has one notification for resources and templates,
-/// `notifications/resources/list_changed`.
+/// One effect for each list that has changed. MCP uses one notification for resources and
+/// templates, `notifications/resources/list_changed`.
 pub(super) fn list_changed_effects(kinds: Vec<Kind>) -> Effects {
     let changed = |kind: &Kind| {
         kinds.contains(kind) || (*kind == Kind::Resource && kinds.contains(&Kind::ResourceTemplate))

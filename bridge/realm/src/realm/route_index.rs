@@ -1,5 +1,5 @@
-//! An index from the names of tools to the sessions that have them, and from the names of sessions to
-//! their ids.
+//! An index from the names of tools to the sessions that have them, and from the names of sessions
+//! to their ids.
 
 use std::collections::HashMap;
 
@@ -11,18 +11,21 @@ use crate::definition::Definition;
 use crate::definition::tool::Tool;
 use crate::fast_hash::FastHash;
 
-/// Up to this many sessions are searched with each call, because an index would not be faster.
+/// The number of sessions up to which every call searches all of them, because an index would not
+/// be faster.
 const MAX_UNINDEXED_SESSIONS: usize = 2;
 
-/// The index is rebuilt, without outdated entries, when it has more entries than twice the number
-/// after the last rebuild and this many.
+/// The index is rebuilt without outdated entries when it has more entries than twice the number
+/// after the last rebuild plus this number.
 const ENTRY_HEADROOM: usize = 1024;
 
-/// The index is built by the first call in a realm, so that realms without calls need no memory for
-/// it. After that, registrations update it.
+/// An index of the sessions by tool name and by session name.
+///
+/// The first call in a realm builds it, so that realms without calls need no memory for it. After
+/// that, registrations update it.
 #[derive(Debug, Default)]
 pub(super) struct RouteIndex {
-    /// By each name under which a tool is or was registered or published.
+    /// The sessions by each name under which a tool is or was registered or published.
     holders_by_tool: HashMap<Box<str>, Holders, FastHash>,
     entries: usize,
     max_entries: usize,
@@ -30,8 +33,8 @@ pub(super) struct RouteIndex {
     sessions_by_name: HashMap<String, SessionId>,
 }
 
-/// The sessions that have a tool of a name. It may contain sessions that no longer have the tool, but
-/// none is missing.
+/// The sessions that have a tool of a name. The list may contain sessions that no longer have the
+/// tool, but it never lacks one that has it.
 #[derive(Debug, Default)]
 struct Holders {
     ids: Vec<SessionId>,

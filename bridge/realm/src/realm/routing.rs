@@ -10,11 +10,11 @@ use crate::definition::Definition;
 use crate::fast_hash::FastHash;
 use crate::policy::AmbiguousCalls;
 
-/// The session that a caller wants.
+/// The session that a caller requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The session with this id or name (argument `session_id`, `_meta["mcp-web/sessionId"]`, or the
-    /// client's pin).
+    /// The session with this id or name (argument `session_id`, `_meta["mcp-web/sessionId"]`, or
+    /// the client's pin).
     Session(SessionId),
     /// The only session that has the requested item.
     Any,
@@ -190,8 +190,8 @@ fn disambiguate<T>(
     }
 }
 
-/// The session with this id, or otherwise with this name. Ids are random, so no name can be mistaken
-/// for one.
+/// The session with this id, or otherwise with this name. Ids are random, so a name cannot equal an
+/// id by accident.
 pub(super) fn find_session<'a>(
     sessions: &'a SessionMap,
     id: &SessionId,
@@ -223,7 +223,8 @@ fn preferred_session<T>(
     }
 }
 
-/// The published definitions of one kind. See [`Realm::published`](super::Realm::published) for the order.
+/// The published definitions of one kind. See [`Realm::published`](super::Realm::published) for the
+/// order.
 pub(super) fn published<'a>(
     kind: Kind,
     sessions: impl Iterator<Item = &'a Session>,

@@ -1,4 +1,4 @@
-//! A session: one tab of a browser. It can have several connections, one after the other.
+//! A session: one tab of a browser, with one connection at a time.
 
 mod item_map;
 mod items;
@@ -24,44 +24,46 @@ pub use items::ResourceMatch;
 pub(super) use items::{ListHashes, hash_lists};
 pub use summary::SessionSummary;
 
-/// The data of a page that connects: from its first message, its token and its socket.
+/// The data of a page that connects, from its first message, its token and its socket.
 #[derive(Clone, Debug)]
 pub struct PageHello {
     pub session: SessionId,
     pub protocol: PageProtocol,
-    /// Identifies the document in the tab. `None`: each connection counts as another document.
+    /// Identifies the document in the tab. With `None` each connection counts as another document.
     pub document: Option<String>,
     pub name: Option<String>,
-    /// The `Origin` header; absent for pages outside a browser.
+    /// The `Origin` header, which pages outside a browser do not send.
     pub origin: Option<String>,
     pub page_title: Option<String>,
     /// The name of the app that the page belongs to.
     pub app: Option<String>,
-    /// When its token ends.
+    /// When the token expires.
     pub expires: Option<Instant>,
-    /// Whether its token allows queries.
+    /// Whether the token allows queries.
     pub may_query: bool,
-    /// The subject of its token.
+    /// The subject of the token.
     pub subject: Option<Arc<Subject>>,
-    /// When the page wrote this, in milliseconds since the Unix epoch on its own clock.
+    /// When the page wrote its first message, in milliseconds since the Unix epoch on its own
+    /// clock.
     pub written_ms: Option<u64>,
-    /// When the first heartbeat is due, so that heartbeats of pages that connect together are spread.
-    /// `None`: after one interval.
+    /// The time until the first heartbeat, which spreads the heartbeats of pages that connect
+    /// together. With `None` it is one heartbeat interval.
     pub heartbeat_after: Option<Duration>,
 }
 
-/// A hello that was written this long before the current connection counts as late. Networks give up
-/// connections that stall for longer, and a clock that was set back keeps a page out for no longer.
+/// The maximum difference in milliseconds by which a hello that is older than the current
+/// connection counts as late. Networks give up stalled connections after less time, and after its
+/// clock was set back a page is refused for no longer than this.
 const LATE_HELLO_WINDOW_MS: u64 = 60_000;
 
-/// The maximum length of each text that a page sends about itself. The texts are stored and are shown
-/// to people and models.
+/// The maximum length in characters of each text with which a page describes itself. The texts are
+/// stored and shown to people and models.
 const MAX_PAGE_TEXT_CHARS: usize = 256;
 
 impl PageHello {
     pub(super) fn truncate_texts(self) -> Self {
         Self {
-            // A shortened id could be that of another document.
+            // A truncated id could equal that of another document.
             document: self.document.filter(|id| id.len() <= MAX_SESSION_ID_BYTES),
             name: self.name.map(truncate),
             page_title: self.page_title.map(truncate),
@@ -78,23 +80,23 @@ fn truncate(text: String) -> String {
     }
 }
 
-/// The state of the connection of a session.
+/// Whether a session has a connection, with the state of that phase.
 #[derive(Clone, Copy, Debug)]
 pub enum Phase {
     /// A socket is open.
     Connected {
         connection: ConnectionId,
         heartbeat_due: Instant,
-        /// The last heartbeat sent.
+        /// The number of the last heartbeat that was sent.
         sequence: u64,
-        /// The last heartbeat that the page has answered.
+        /// The number of the last heartbeat that the page has answered.
         acked_sequence: u64,
-        /// Answers to calls that came on this connection.
+        /// The number of call answers that have arrived on this connection.
         answer_count: u64,
-        /// When the token ends that opened it.
+        /// When the token of this connection expires.
         expires: Option<Instant>,
     },
-    /// The connection was lost. Until then the tools stay listed and calls wait.
+    /// The connection was lost. Until `until` the tools stay listed and calls wait.
     Disconnected { until: Instant },
 }
 
@@ -146,18 +148,18 @@ impl From<PageHello> for SessionInfo {
     }
 }
 
-/// A session and its items, calls and subscriptions.
+/// A session with its items, calls and subscriptions.
 #[derive(Debug)]
 pub struct Session {
     info: SessionInfo,
-    /// The name that people and models see: the page's own, or that with a number.
+    /// The name that people and models see: the page's own, or the same name with a number.
     pub(super) name: Option<String>,
     pub(super) phase: Phase,
     /// When the session reaches its maximum duration.
     pub(super) ends_at: Option<Instant>,
     pub(super) items: ItemMap,
     pub(super) calls: IndexSet<CallId, FastHash>,
-    /// The items are those of a former connection; the next registration replaces them.
+    /// Whether the items are those of an earlier connection, which the next registration replaces.
     items_are_former: bool,
     /// The URIs that this session serves and that clients are subscribed to.
     pub(super) subscribed_uris: BTreeSet<String>,
@@ -169,14 +171,15 @@ pub struct Session {
     pub(super) frozen: bool,
     /// Whether the page has left a call without a receipt and has sent nothing since.
     pub(super) unresponsive: bool,
-    /// When the last part of a message arrived: a page that sends a large message is alive.
+    /// When the last part of a message arrived. A page that is sending a large message is
+    /// responsive.
     pub(super) last_part_at: Option<Instant>,
     connected_at_ms: u64,
     pub(super) last_activity_ms: u64,
 }
 
-/// The time of the last activity at the beginning of a connection. V1 pages send it with each message,
-/// from their own clock.
+/// The time of the last activity at the start of a connection. V1 pages send a time with each
+/// message, from their own clock.
 fn initial_activity_ms(hello: &PageHello, now: Now) -> u64 {
     let own = hello
         .written_ms
@@ -226,7 +229,7 @@ impl Session {
         self.mark_responsive();
     }
 
-    /// Records that the code of the page runs.
+    /// Records that the scripts of the page are running.
     pub(super) fn mark_responsive(&mut self) {
         self.frozen = false;
         self.unresponsive = false;
@@ -253,8 +256,8 @@ impl Session {
         self.info.protocol
     }
 
-    /// Whether the hello is late: it was written before the current connection began, by a document or
-    /// on a connection that the page has given up.
+    /// Whether the hello is late: it was written before the hello of the current connection, by an
+    /// earlier document or on a connection that the page has given up.
     pub(super) fn is_newer_than(&self, hello: &PageHello) -> bool {
         let (Some(connected_ms), Some(sent_ms)) = (self.info.written_ms, hello.written_ms) else {
             return false;
@@ -286,7 +289,7 @@ impl Session {
         self.info.subject.clone()
     }
 
-    /// Takes over the data of a new token.
+    /// Applies the permissions and the subject of a new token.
     pub(super) fn renew_token(&mut self, may_query: bool, subject: Option<Arc<Subject>>) {
         self.info.may_query = may_query;
         self.info.subject = subject;

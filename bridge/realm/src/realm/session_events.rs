@@ -1,4 +1,5 @@
-//! Deadlines of a session: heartbeats, and the end of the grace period, of the token and of the session.
+//! The deadlines of a session: heartbeats, and the ends of the grace period, the token and the
+//! session.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,7 +30,7 @@ impl Realm {
         Some(outcome)
     }
 
-    /// The page has sent a new token on its open connection; `expires_at` is the end of that token.
+    /// The page has sent a new token, which expires at `expires_at`, on its open connection.
     pub fn token_renewed(
         &mut self,
         id: &SessionId,
@@ -76,7 +77,7 @@ impl Realm {
         }
     }
 
-    /// Ends a session for good and closes its connection.
+    /// Ends a session immediately, without a grace period, and closes its connection.
     pub(super) fn close_session(
         &mut self,
         id: &SessionId,
@@ -97,7 +98,7 @@ impl Realm {
         effects
     }
 
-    /// Closes the connection and keeps the session: the page reconnects with a new token.
+    /// Closes the connection but not the session: the page can reconnect with a new token.
     fn token_expired(&mut self, id: &SessionId, connection: ConnectionId, now: Now) -> Effects {
         let reason = "the token has expired";
         let mut effects = self.connection_lost(id, now);
@@ -126,7 +127,8 @@ impl Realm {
                 return None;
             };
             *heartbeat_due = next;
-            // An unanswered heartbeat is not repeated: a frozen tab must not pile them up.
+            // An unanswered heartbeat is not repeated, because heartbeats would queue up in a
+            // frozen tab.
             (answers_heartbeats && *sequence == *acked_sequence).then(|| {
                 *sequence += 1;
                 Heartbeat {
@@ -141,14 +143,15 @@ impl Realm {
                 connection,
                 message: BridgeToPage::Heartbeat(heartbeat),
             },
-            // The pong shows that the connection works, and the ping keeps it open in proxies.
+            // The pong shows that the connection works, and the ping prevents proxies from closing
+            // it.
             None => Effect::Ping { connection },
         });
         effects
     }
 
-    /// Drops the items of a former connection, and those of the app in the catalogue, when the page has
-    /// been connected for a heartbeat interval and has registered nothing.
+    /// Drops the items of an earlier connection, and those of the app in the catalogue, when the
+    /// page has been connected for a heartbeat interval and has registered nothing.
     fn expire_former_items(&mut self, id: &SessionId) -> Effects {
         let Some(session) = self.sessions.get_mut(id) else {
             return Effects::new();
@@ -161,7 +164,7 @@ impl Realm {
     }
 }
 
-/// The message that gives the reason, followed by the close.
+/// The message with the reason, followed by the close.
 pub(super) fn close_effects(
     connection: ConnectionId,
     code: ErrorCode,

@@ -1,4 +1,5 @@
-//! Read access to sessions for the interface of mcp-web 0.1, which lists and routes by its own rules.
+//! Read access to sessions for the interface of mcp-web 0.1, which lists and routes by different
+//! rules.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ impl Realm {
         self.sessions.iter()
     }
 
-    /// The session of this id.
+    /// The session with this id.
     pub fn session(&self, id: &SessionId) -> Option<(&SessionId, &Session)> {
         self.sessions.get_key_value(id)
     }

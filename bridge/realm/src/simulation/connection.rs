@@ -1,20 +1,21 @@
-//! One socket of a simulated bridge.
+//! A socket of a simulated bridge.
 
 use std::time::Duration;
 
 use bridge_protocol::SessionId;
 use bridge_protocol::parts::Assembler;
 
-/// When a token ends, since the beginning of the simulation; `None` when it is not valid.
+/// Returns when a token expires, relative to the start of the simulation: `None` if the token is
+/// invalid, `Some(None)` if it does not expire.
 pub type TokenLifetime = fn(&str) -> Option<Option<Duration>>;
 
-/// One socket.
+/// The state of one simulated socket.
 #[derive(Debug)]
 pub(super) struct SimulatedConnection {
     pub(super) session: SessionId,
     pub(super) authenticated: bool,
     pub(super) assembler: Assembler,
-    /// Messages that were sent in parts.
+    /// The number of messages that were sent in parts.
     pub(super) split_messages: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the page socket does with one connection, frame by frame.
+//! Handles the frames of one connection as the page socket does.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::page_messages::PageEvent;
 use crate::realm::{ConnectionId, Disconnect, Now, PageHello, PageProtocol};
 
 impl Bridge {
-    /// A page's socket is open, for the session in its address.
+    /// A page has opened a socket for the session in its URL.
     pub fn connection_opened(&mut self, connection: u64, session: &str) {
         let line = SimulatedConnection {
             session: SessionId::from(session),
@@ -65,7 +65,7 @@ impl Bridge {
         }
     }
 
-    /// A socket is closed, or the bridge has noticed that it is dead ([`ABNORMAL_CLOSURE`]).
+    /// A socket has closed, or the bridge has detected that it is dead ([`ABNORMAL_CLOSURE`]).
     pub fn connection_closed(&mut self, connection: u64, code: u16, at: Duration) -> Vec<Output> {
         let parting = match code {
             1000 | 1001 => Disconnect::DocumentGone,
@@ -74,7 +74,7 @@ impl Bridge {
         self.end_connection(connection_id(connection), parting, self.now(at))
     }
 
-    /// As much time has passed since it was opened as a page has to authenticate.
+    /// The time in which a page must authenticate has passed.
     pub fn authentication_due(&mut self, connection: u64, at: Duration) -> Vec<Output> {
         let now = self.now(at);
         match self.connections.get(&connection) {
@@ -137,7 +137,7 @@ impl Bridge {
         }
     }
 
-    /// When the token ends, if it is valid now.
+    /// When the token expires, if it is valid at this time.
     fn token_expiry(&self, token: &str, now: Now) -> Option<Option<Instant>> {
         match (self.token_lifetime)(token)? {
             None => Some(None),
@@ -204,7 +204,7 @@ impl Bridge {
         }
     }
 
-    /// The bridge closes: nothing that comes later on this connection counts.
+    /// The bridge closes a connection. Everything that arrives later on it is ignored.
     pub(super) fn close(
         &mut self,
         connection: ConnectionId,

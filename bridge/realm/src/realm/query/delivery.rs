@@ -7,18 +7,19 @@ use bridge_protocol::{
 };
 use serde_json::value::RawValue;
 
-/// The progress of a query that is stored, in bytes: what was not delivered because the agent has not
-/// accepted or the page is away, and what another document may ask for again. When it is exceeded, the
-/// oldest progress is dropped, because the newest is the most useful.
+/// The maximum size in bytes of the stored progress of a query: progress that is undelivered
+/// because the agent has not accepted or the page is disconnected, and progress that another
+/// document may request again. When it is exceeded, the oldest progress is dropped, because the
+/// newest is the most useful.
 const MAX_PROGRESS_BYTES: usize = 256 * 1024;
 
 /// The memory that one entry needs in addition to its text.
 const ENTRY_OVERHEAD_BYTES: usize = 64;
 
-/// Sent instead of progress that was dropped.
+/// The text of the message that is sent in place of dropped progress.
 const DROPPED_NOTE: &str = "earlier progress of this query is not kept any more";
 
-/// Whether the agent has accepted, and whether the page was notified of that.
+/// Whether the agent has accepted the query, and whether the page was notified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AcceptanceState {
     #[default]
@@ -30,12 +31,12 @@ enum AcceptanceState {
 /// The messages of a query, which are sent in this order: acceptance, progress, one final message.
 #[derive(Debug)]
 pub(in crate::realm) struct QueryDelivery {
-    /// Whether delivered messages are kept for another document.
+    /// Whether delivered messages remain stored for another document.
     is_replayable: bool,
     acceptance: AcceptanceState,
     progress: VecDeque<Box<RawValue>>,
     bytes: usize,
-    /// How much progress there was: the number of the latest entry.
+    /// The total number of progress entries, which is also the number of the latest one.
     progress_count: u64,
     /// The number of the latest entry that was delivered.
     delivered_count: u64,
@@ -61,7 +62,7 @@ impl QueryDelivery {
         self.is_replayable
     }
 
-    /// Records that the agent has accepted, so that its reports may be delivered.
+    /// Records that the agent has accepted the query, so that its reports may be delivered.
     pub(in crate::realm) fn mark_accepted(&mut self) {
         if self.acceptance == AcceptanceState::Awaited {
             self.acceptance = AcceptanceState::Undelivered;
@@ -84,7 +85,7 @@ impl QueryDelivery {
         }
     }
 
-    /// Sets the final message; `None` where the page wants none.
+    /// Sets the final message; `None` if the page expects none.
     pub(in crate::realm) fn finish(&mut self, final_message: Option<BridgeToPage>) {
         if final_message.is_none() || !self.is_accepted() {
             *self = Self::new(self.is_replayable && final_message.is_some());
@@ -144,7 +145,7 @@ impl QueryDelivery {
         self.final_message_delivered = false;
     }
 
-    /// Drops delivered messages: no other document will ask for them.
+    /// Drops delivered messages, because no other document can request them.
     pub(in crate::realm) fn drop_delivered(&mut self) {
         self.is_replayable = false;
         let undelivered =

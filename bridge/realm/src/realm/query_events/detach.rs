@@ -1,4 +1,4 @@
-//! The document of a page leaves while its queries run, and another document attaches to them.
+//! Detaches queries when their document leaves, and attaches other documents to them.
 
 use bridge_protocol::{QueryId, SessionId};
 
@@ -7,7 +7,7 @@ use crate::realm::query::{EndedQuery, PagePresence, QueryOrigin};
 use crate::realm::{AgentEffect, ConnectionId, Effect, Effects, Now, Realm};
 
 impl Realm {
-    /// The document of a page is gone: its queries wait for another one to attach, or end.
+    /// The document of a page is gone: its queries end, or wait for another document to attach.
     pub(in crate::realm) fn detach_queries(&mut self, session: &SessionId, now: Now) -> Effects {
         let protocol = self.sessions.get(session).map(|session| session.protocol());
         let wait = protocol.map(|it| it.attach_timeout(self.limits.queries.attach_timeout));
@@ -35,7 +35,8 @@ impl Realm {
         effects
     }
 
-    /// A document attaches to a query of its session: it gets all stored messages and those that follow.
+    /// A document attaches to a query of its session and receives all stored and all later
+    /// messages.
     pub fn query_attached(
         &mut self,
         session: &SessionId,
@@ -79,7 +80,7 @@ impl Realm {
         }
     }
 
-    /// A page has registered its items: calls of its queries that wait for them can be made.
+    /// A page has registered its items, so calls of its queries that wait for them can be made.
     pub(in crate::realm) fn resume_queries(&mut self, session: &SessionId) -> Effects {
         let mut effects = Effects::new();
         for id in self.session_query_ids(session) {

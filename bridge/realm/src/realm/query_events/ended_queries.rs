@@ -1,5 +1,5 @@
-//! Ended queries are remembered: their ids, so that none is asked twice, and for a while the messages
-//! that their pages have not received or may ask for again.
+//! The record of ended queries: their ids, so that no id is used twice, and for a while the
+//! messages that their pages have not received or may request again.
 
 use std::time::Instant;
 
@@ -9,11 +9,11 @@ use crate::realm::deadlines::Deadline;
 use crate::realm::query::{EndedQuery, EndedQueryState};
 use crate::realm::{AgentEffect, Effect, Effects, Now, Realm};
 
-/// The number of ended queries that are remembered. When one more ends, the oldest is forgotten.
+/// The number of ended queries that are recorded. When one more ends, the oldest is removed.
 pub(super) const MAX_ENDED_QUERIES: usize = 64;
 
-/// The size of the messages of all ended queries of a realm, in bytes. When it is exceeded, those of
-/// the oldest queries are dropped; those of the newest query are kept in any case.
+/// The maximum size of the messages of all ended queries of a realm, in bytes. When it is exceeded,
+/// the messages of the oldest queries are dropped, but never those of the newest query.
 const MAX_ENDED_QUERY_BYTES: usize = 16 * 1024 * 1024;
 
 impl Realm {
@@ -64,7 +64,7 @@ impl Realm {
         }
     }
 
-    /// Releases the id of an ended query: only its page can refer to it from now on.
+    /// Releases the id of an ended query, so that only its page can refer to it.
     fn release_query_id(&mut self, id: &QueryId) -> Effects {
         if self
             .ended_queries

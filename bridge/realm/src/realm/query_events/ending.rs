@@ -1,4 +1,4 @@
-//! The end of queries.
+//! The end of queries, with each possible outcome.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use crate::realm::{
     AgentEffect, CallFailure, ConnectionId, Effect, Effects, Now, QueryLimits, Realm,
 };
 
-/// How long the stream of an agent is read after the response tool was called: it may still contain
-/// progress from before that call.
+/// How long the stream of an agent is read after the call of the response tool, because it may
+/// still contain progress from before that call.
 const AGENT_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The outcome of a query.
@@ -66,7 +66,7 @@ impl QueryOutcome {
         }
     }
 
-    /// Whether the agent must be told to cancel the query.
+    /// Whether the agent must be sent a cancellation.
     fn must_cancel_agent(&self, query: &RunningQuery) -> bool {
         match self {
             QueryOutcome::PageCancelled => true,
@@ -121,7 +121,8 @@ impl Realm {
         }
     }
 
-    /// The response tool was called: all other calls are cancelled, and the stream is read to its end.
+    /// The response tool was called: all other calls are cancelled, and the stream is read to its
+    /// end.
     pub(super) fn query_answered(&mut self, id: &QueryId, now: Now) -> Effects {
         self.update_query(id, |query| {
             query.mark_answered(now.instant + AGENT_DRAIN_TIMEOUT)
@@ -129,7 +130,8 @@ impl Realm {
         self.cancel_query_calls(id, now)
     }
 
-    /// The agent has completed the query. A query with a response tool fails if that was not called.
+    /// The agent has completed the query. A query with a response tool fails if the agent has not
+    /// called it.
     pub fn query_completed(
         &mut self,
         id: &QueryId,
@@ -184,12 +186,13 @@ impl Realm {
         }
     }
 
-    /// The connection to the agent is lost. The agent may still be working and is told to cancel.
+    /// The connection to the agent is lost. The agent may still be working and is sent a
+    /// cancellation.
     pub fn agent_lost(&mut self, id: &QueryId, why: QueryError, now: Now) -> Effects {
         self.end_query(id, QueryOutcome::AgentLost(why), now)
     }
 
-    /// The page cancels its query and gets no answer.
+    /// The page cancels its query and receives no answer.
     pub fn query_cancelled_by_page(
         &mut self,
         session: &SessionId,
@@ -219,14 +222,14 @@ impl Realm {
         }
     }
 
-    /// The bridge is shutting down.
+    /// The bridge is shutting down, which ends all queries.
     pub(in crate::realm) fn end_all_queries(&mut self, now: Now) -> Effects {
         let running: Vec<_> = self.queries.keys().cloned().collect();
         let end = |id| self.end_query(&id, QueryOutcome::BridgeStopping, now);
         running.into_iter().flat_map(end).collect()
     }
 
-    /// Ends a query; every query ends here, and once.
+    /// Ends a query exactly once. All queries end through this method.
     pub(in crate::realm) fn end_query(
         &mut self,
         id: &QueryId,
@@ -238,7 +241,7 @@ impl Realm {
         };
         let outcome = match outcome {
             QueryOutcome::PageCancelled => outcome,
-            // The answer has been delivered, so the outcome that the agent reports does not matter.
+            // The answer has been delivered, so the outcome that the agent reports is ignored.
             _ if query.is_answered => QueryOutcome::Completed(None),
             _ => outcome,
         };

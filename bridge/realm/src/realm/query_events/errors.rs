@@ -1,4 +1,5 @@
-//! The errors of queries. The texts in `error` are those of mcp-web 0.1; `reason` says what to do next.
+//! The errors of queries. The texts in `error` are those of mcp-web 0.1; `reason` gives the next
+//! step.
 
 use bridge_protocol::{BridgeToPage, ErrorCode, QueryFailure, QueryId};
 
@@ -23,7 +24,8 @@ impl QueryError {
         }
     }
 
-    /// An error that the agent has reported. Codes that do not concern agents become `agent_failed`.
+    /// An error that the agent has reported. Codes that do not belong to agents become
+    /// `agent_failed`.
     pub fn from_agent(error: String, reason: Option<String>, code: Option<&str>) -> Self {
         let code = code.and_then(|code| code.parse().ok());
         Self {
@@ -60,7 +62,7 @@ impl QueryError {
         Self::new(ErrorCode::PageGone, "Session not found", None)
     }
 
-    /// The query has timed out, by its own timeout or that of the bridge.
+    /// The query has exceeded its own timeout or that of the bridge.
     pub(super) fn timed_out(has_own_timeout: bool) -> Self {
         let error = "The agent did not complete the query in time";
         let remedy = if has_own_timeout {
@@ -71,7 +73,7 @@ impl QueryError {
         Self::new(ErrorCode::QueryTimeout, error, Some(remedy))
     }
 
-    /// The query that a page wants to attach to does not exist.
+    /// The query that a page tries to attach to does not exist.
     pub(super) fn not_found() -> Self {
         let error = "There is no query with this uuid in this session";
         let remedy = "it ended too long ago, was cancelled, or belongs to another tab: ask anew";
@@ -150,7 +152,7 @@ fn is_agent_code(code: &ErrorCode) -> bool {
 pub enum ReportRejected {
     /// The query does not exist or has ended.
     NotFound,
-    /// The query has ended without the agent, which is being told to cancel it.
+    /// The query has ended without the agent, which is being sent a cancellation.
     Cancelling,
     /// The page of the query is gone.
     PageGone,
@@ -177,7 +179,7 @@ impl ReportRejected {
     }
 }
 
-/// The failure of a call for the query.
+/// Converts the rejection into the failure of a call that belongs to the query.
 impl From<ReportRejected> for CallFailure {
     fn from(refusal: ReportRejected) -> Self {
         let message = match &refusal {

@@ -1,4 +1,4 @@
-//! The tool calls of a query: whether they are allowed, and their record.
+//! Checks and records the tool calls of a query.
 
 use bridge_protocol::{ErrorCode, QueryId, SessionId};
 
@@ -6,7 +6,7 @@ use super::{QueryOutcome, ReportRejected};
 use crate::realm::query::PagePresence;
 use crate::realm::{Call, CallFailure, CallOutcome, Effects, Now, Realm};
 
-/// A tool that a query may not call.
+/// The rejection of a tool that a query may not call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolNotAllowed {
     pub tool: String,
@@ -15,7 +15,7 @@ pub struct ToolNotAllowed {
 }
 
 impl ToolNotAllowed {
-    /// The message of the error, which says what to do next.
+    /// The error message, which includes the next step.
     pub fn message(&self) -> String {
         format!(
             "the query does not allow `{}`: call one of allowed_tools",
@@ -49,8 +49,8 @@ impl Realm {
         }
     }
 
-    /// Checks that the query of a call may make it: the query is running, its page is present, and the
-    /// tool is allowed.
+    /// Checks that the query of a call may make it: the query is running, its page is present, and
+    /// the tool is allowed.
     pub(in crate::realm) fn check_query_call(
         &self,
         id: &QueryId,
@@ -71,8 +71,8 @@ impl Realm {
         self.check_tool_allowed(id, tool).map_err(refused)
     }
 
-    /// A call of a query has ended. If it was the call of the response tool, the query ends before the
-    /// caller gets the result.
+    /// A call of a query has ended. If it called the response tool, the query ends before the
+    /// caller receives the result.
     pub(in crate::realm) fn query_call_ended(
         &mut self,
         call: &Call,

@@ -1,4 +1,4 @@
-//! The definitions of a session, each known by its kind and name.
+//! The definitions of a session by kind and name.
 
 use std::hash::{Hash, Hasher};
 
@@ -7,19 +7,19 @@ use indexmap::{Equivalent, IndexSet};
 
 use crate::definition::Definition;
 
-/// So many are looked through one after the other: a table beside them takes more memory than most
-/// of ten thousand pages have for their sets, and finds nothing sooner.
+/// The number of items up to which a plain list is searched. A hash table would need more memory
+/// than most of ten thousand pages need for their items, and would not be faster.
 const MAX_LINEAR_ITEMS: usize = 16;
 
-/// A definition of a session and the number of the registration that brought it. Those of one kind
-/// and name are one.
+/// A definition of a session and the number of its registration. Two items are equal if their kind
+/// and name are equal.
 #[derive(Debug)]
 pub(in crate::realm) struct SessionItem {
     pub(in crate::realm) definition: Definition,
     pub(in crate::realm) registration: u64,
 }
 
-/// In order of registration.
+/// The items of a session in order of registration, each identified by its kind and name.
 #[derive(Debug)]
 pub(in crate::realm) enum ItemMap {
     Linear(Vec<SessionItem>),

@@ -16,7 +16,8 @@ impl Session {
         !self.items_are_former && !self.items.is_empty()
     }
 
-    /// Removes the items of a former connection and returns their hashes; `None` when there are none.
+    /// Removes the items of a former connection and returns their hashes; `None` when there are
+    /// none.
     pub(in crate::realm) fn take_former_items(&mut self) -> Option<ListHashes> {
         if !std::mem::take(&mut self.items_are_former) {
             return None;
@@ -42,9 +43,9 @@ impl Session {
         self.items.iter().map(|item| item.definition.bytes()).sum()
     }
 
-    /// Registers an item, or replaces the one of the same kind and name at its position. Returns whether
-    /// that changes what clients see. `total` is [`Session::definition_bytes`] and is updated, so that
-    /// a batch computes it once.
+    /// Registers an item, or replaces the one of the same kind and name at its position. Returns
+    /// whether this changes what clients see. `total` is [`Session::definition_bytes`] and is
+    /// updated, so that a batch computes it once.
     pub(in crate::realm) fn register(
         &mut self,
         index: usize,
@@ -173,7 +174,7 @@ impl Session {
             .get(&ItemKey { kind, name })
             .map(|item| &item.definition)
             .or_else(|| {
-                // Others are published as they are registered.
+                // Only repaired names differ from the registered ones.
                 tool::has_repair_suffix(name).then(|| {
                     self.definitions(kind)
                         .find(|definition| definition.published_name() == name)
@@ -225,8 +226,8 @@ pub(in crate::realm) fn hash_lists<'a>(
 /// How a session serves a URI.
 #[derive(Debug)]
 pub enum ResourceMatch {
-    /// As a resource of that URI.
+    /// As a resource with exactly this URI.
     Exact,
-    /// As a template, with these variables.
+    /// Through this URI template, with the values of its variables.
     Template(String, BTreeMap<String, String>),
 }

@@ -1,4 +1,4 @@
-//! What a page knows of the subscriptions to its resources.
+//! Sends a page the subscriptions to its resources.
 
 use bridge_protocol::{BridgeToPage, Subscriptions};
 
@@ -6,7 +6,7 @@ use super::Session;
 use crate::realm::{ConnectionId, Effect};
 
 impl Session {
-    /// The message with the current subscriptions; `None` when the page knows them already.
+    /// The message with the current subscriptions; `None` if they were already sent to the page.
     pub(in crate::realm) fn subscriptions_update(
         &mut self,
         connection: ConnectionId,

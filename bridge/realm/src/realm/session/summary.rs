@@ -1,4 +1,4 @@
-//! A session as people and models see it.
+//! The summary of a session for people and models.
 
 use bridge_protocol::{Kind, SessionId, Visibility};
 use chrono::{DateTime, SecondsFormat};
@@ -32,7 +32,7 @@ fn owned_text(text: &Option<Box<str>>) -> Option<String> {
     text.as_deref().map(str::to_owned)
 }
 
-/// A session as people and models see it.
+/// The state of a session in the form that people and models see.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionSummary {
     pub session_id: SessionId,
@@ -49,16 +49,16 @@ pub struct SessionSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     visibility: Option<Visibility>,
     focused: bool,
-    /// False while the session waits for its page to reconnect.
+    /// Whether the page is connected; false while the session waits for it to reconnect.
     connected: bool,
-    /// Whether the browser has suspended the page or the page does not acknowledge calls: the tab must
-    /// be brought to the front first.
+    /// Whether the browser has suspended the page or the page does not acknowledge calls. The user
+    /// must then bring the tab to the front first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     suspended: bool,
     available_tools: Vec<String>,
 }
 
-/// RFC 3339 with milliseconds, in UTC.
+/// Formats a time as RFC 3339 with milliseconds, in UTC.
 fn iso_8601(unix_ms: u64) -> String {
     i64::try_from(unix_ms)
         .ok()
