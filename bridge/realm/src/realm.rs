@@ -332,7 +332,10 @@ impl Realm {
             }
             assert!(session.items.len() <= self.limits.definitions_per_session);
             if session.protocol() == PageProtocol::V1 {
-                assert!(session.phase.connection().is_some(), "the V1 session {id} is disconnected");
+                assert!(
+                    session.phase.connection().is_some(),
+                    "the V1 session {id} is disconnected"
+                );
                 assert!(
                     self.unreceived_calls(id).next().is_none(),
                     "the V1 session {id} has unacknowledged calls"
@@ -348,7 +351,11 @@ impl Realm {
             .filter_map(|it| it.name.as_ref())
             .collect();
         let different: std::collections::BTreeSet<_> = names.iter().collect();
-        assert_eq!(names.len(), different.len(), "two sessions have the same name");
+        assert_eq!(
+            names.len(),
+            different.len(),
+            "two sessions have the same name"
+        );
         deadlines.extend(self.catalogue.deadlines());
         assert!(self.catalogue.len() <= catalogue::MAX_CATALOGUE_APPS);
         if let Some(former) = &self.former_sessions {

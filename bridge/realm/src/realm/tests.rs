@@ -1,4 +1,4 @@
-//! The realm without a runtime: named behaviours, and random schedules.
+//! Tests of the realm without a runtime: named behaviours and random schedules.
 
 mod asking;
 mod calls;
@@ -89,7 +89,7 @@ pub(super) fn parse_definition(
 fn into_tool(definition: Definition) -> Arc<Tool> {
     match definition {
         Definition::Tool(tool) => tool,
-        other => panic!("no tool: {other:?}"),
+        other => panic!("not a tool: {other:?}"),
     }
 }
 
@@ -125,7 +125,7 @@ pub(super) fn client_with(capabilities: &str) -> CallingClient {
 
 pub(super) const NO_VALUE: Result<Answer, CallFailure> = Ok(Answer::Value(None));
 
-/// A realm, its clock, and what it asked for.
+/// A realm, its clock, and the effects of the last event.
 struct Harness {
     realm: Realm,
     start: Instant,
@@ -152,7 +152,7 @@ impl Harness {
         }
     }
 
-    /// A page with the tool `echo`.
+    /// Creates a realm with one page that has the tool `echo`.
     fn with_page() -> Self {
         let mut scene = Self::new();
         scene.connect(FIRST_CONNECTION);

@@ -1,4 +1,4 @@
-//! Handlers ask the client behind their call.
+//! Handlers send requests to the client of their call.
 
 use bridge_protocol::{ClientRequest, ClientResponse};
 
@@ -25,7 +25,7 @@ fn accept_response(key: &str) -> ClientResponse {
 }
 
 impl Harness {
-    /// A page with a call by a client that declared these capabilities.
+    /// Creates a page and a call whose client has declared these capabilities.
     fn with_client(capabilities: &str) -> Self {
         Self::with_responses(capabilities, Vec::new())
     }
@@ -89,7 +89,7 @@ impl Harness {
         self.effects.iter().any(asks)
     }
 
-    /// Keys and failures of the answers that the page heard.
+    /// The keys and failures of the responses that were sent to the page.
     fn client_responses(&self) -> Vec<(String, Option<ErrorCode>)> {
         let heard = self.effects.iter().filter_map(|effect| match effect {
             Effect::Send {
@@ -251,7 +251,7 @@ fn a_parked_call_resumes_with_its_round_only() {
     assert!(scene.resume(second, vec![]));
     assert!(
         scene.has_client_requests(),
-        "what is missing is asked again"
+        "unanswered requests are sent again"
     );
     scene.park();
 }
@@ -372,7 +372,7 @@ fn pending_request_bytes_are_limited() {
     assert!(scene.has_client_requests() && scene.client_responses().is_empty());
 }
 
-/// However often a page asks for it again, an answer cannot fill the line to the page.
+/// Repeated requests for a large response must not fill the outbox of the page.
 #[test]
 fn client_response_bytes_are_limited_per_call() {
     let mut scene = Harness::with_client(r#"{"elicitation":{}}"#);
@@ -394,7 +394,7 @@ fn client_response_bytes_are_limited_per_call() {
     assert_eq!(heard, [None, None, refused, refused]);
 }
 
-/// A parked completion would wait for a client that never comes back.
+/// A parked completion would wait forever, because MCP clients cannot resume a completion.
 #[test]
 fn a_completion_cannot_send_client_requests() {
     let mut scene = Harness::with_client(r#"{"elicitation":{}}"#);

@@ -1,4 +1,4 @@
-//! The life of one call.
+//! The lifecycle of a single call.
 
 use super::*;
 
@@ -99,7 +99,7 @@ fn a_call_is_routed_to_the_current_holder_of_the_tool() {
     assert_eq!(routed(&mut scene, "more"), Err(0));
     scene.register(FIRST_CONNECTION, &["more"]);
     assert_eq!(routed(&mut scene, "more").as_deref(), Ok(TAB));
-    // Another page has it, too, and then alone.
+    // A second page has the tool as well, and is then the only one.
     join(&mut scene, 20);
     assert_eq!(routed(&mut scene, "echo"), Err(2));
     scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);

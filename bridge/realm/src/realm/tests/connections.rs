@@ -1,4 +1,4 @@
-//! Pages whose connections break, and that come back or do not.
+//! Pages that lose their connection, and reconnect or not.
 
 use super::*;
 

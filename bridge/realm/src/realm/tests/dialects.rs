@@ -1,4 +1,4 @@
-//! What follows from the dialect of a session.
+//! The differences between sessions of V1 and V2 pages.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn v1_hello(session: &str) -> PageHello {
 }
 
 impl Harness {
-    /// A page of v1 with the tool `echo`.
+    /// Creates a realm with one V1 page that has the tool `echo`.
     fn with_v1_page() -> Self {
         let mut scene = Self::new();
         scene.connect_v1(FIRST_CONNECTION);
@@ -106,7 +106,7 @@ fn a_newer_connection_of_a_v1_page_keeps_calls_and_drops_items() {
     assert_eq!(scene.call_outcomes(), []);
     assert!(scene.tool_list_changed());
     assert!(scene.realm.published(Kind::Tool).is_empty());
-    // The page works on it already, and the late close of the old connection changes nothing.
+    // The page is already running the call, and the late close of the old connection is ignored.
     assert!(!scene.sent_types(SECOND_CONNECTION).contains(&"tool-call"));
     scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
     scene.answer(SECOND_CONNECTION, "c");

@@ -1,4 +1,4 @@
-//! Many pages of one token: what one of them does, the others do not hear.
+//! Many pages of one token: the events of one page send nothing to the other pages.
 
 use super::*;
 
@@ -36,7 +36,7 @@ fn the_last_of_many_pages_causes_no_more_effects_than_the_first() {
     assert_eq!(realm.published(Kind::Tool).len(), TOOLS);
 }
 
-/// The sessions that a tool is called in, as the error says that lists them, or the only one.
+/// The sessions that have a tool: the one that a call is routed to, or those that the error lists.
 fn sessions_with_tool(realm: &mut Realm, tool: &str) -> Vec<String> {
     match realm.route_call(tool, &Target::Any) {
         Ok((session, _)) => vec![session.0],
@@ -67,7 +67,7 @@ fn the_route_index_finds_tools_registered_after_it_was_built() {
         realm.items_registered(&session, connection(page), RegistrationId::from("r"), tools);
         realm.check_invariants();
     };
-    // From the last to the first: they are listed in order of connection all the same.
+    // The pages register in reverse order, but are listed in order of connection.
     for page in (0..60).rev() {
         assert_eq!(sessions_with_tool(&mut realm, "shared"), tabs[page + 1..]);
         register(&mut realm, page);

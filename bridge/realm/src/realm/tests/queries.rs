@@ -1,4 +1,4 @@
-//! Queries by name. Whatever the order, `schedules` says what holds.
+//! Named behaviours of queries. The module `schedules` checks what holds in every order of events.
 
 mod attaching;
 mod away;
@@ -40,7 +40,7 @@ pub(super) fn query_tool(name: &str) -> QueryTool {
     }
 }
 
-/// A call that the agent makes.
+/// A tool call that the agent makes for a query.
 pub(super) fn query_call(query: &str, call: &str, tool: Definition) -> NewCall {
     let mut call = new_call(call, tool);
     call.context.query_id = Some(id(query));
@@ -60,7 +60,7 @@ impl Harness {
         self.apply(effects)
     }
 
-    /// A page whose query the agent has accepted.
+    /// Creates a page with a query that the agent has accepted.
     fn with_accepted_query() -> Self {
         let mut scene = Self::with_page();
         scene.ask_agent(query_message(QUERY)).accept();
@@ -96,7 +96,7 @@ impl Harness {
         Ok(())
     }
 
-    /// What happened, in words.
+    /// The effects of the last event in a short text form.
     fn effect_log(&self) -> Vec<String> {
         let word = |effect: &Effect| match effect {
             Effect::Send { message, .. } => Some(match message {
@@ -159,7 +159,7 @@ fn completing_before_acceptance_implies_acceptance() {
     scene.complete().unwrap();
     let told = ["accepted", "\"one\"", "complete \"done\" []"];
     assert_eq!(scene.effect_log()[..3], told);
-    // Its answer comes late.
+    // A refusal that arrives after the end of the query is ignored.
     let why = QueryError::new(ErrorCode::AgentUnavailable, "500", None);
     let effects = scene.realm.query_refused(&id(QUERY), why, scene.now);
     assert!(scene.apply(effects).effect_log().is_empty());
@@ -193,7 +193,7 @@ fn progress_before_acceptance_is_bounded_and_the_newest_is_kept() {
 #[test]
 fn a_query_id_cannot_be_reused() {
     let mut scene = Harness::with_accepted_query();
-    // The page does not know that it was heard, and hears so again.
+    // A page that repeats its query is sent the acceptance again.
     let again = ["accepted", "has page q"];
     assert_eq!(scene.ask_agent(query_message(QUERY)).effect_log(), again);
     scene.complete().unwrap();
@@ -259,7 +259,7 @@ fn a_page_cancel_silences_the_query_and_cancels_the_agent() {
     scene.call_for_query("c", "echo").unwrap();
     scene.cancel_by_page();
     assert_eq!(scene.effect_log(), ["call-cancel c", "end c", "stop q"]);
-    // The agent does not know yet.
+    // The query stays in the state `Cancelling` until the agent has confirmed the cancellation.
     let session = scene.realm.query_session(&id(QUERY)).cloned();
     assert_eq!(session, Err(ReportRejected::Cancelling));
     assert_eq!(scene.progress("late"), Err(ReportRejected::Cancelling));
@@ -363,7 +363,7 @@ fn a_page_may_ask_only_what_its_bridge_and_its_token_allow() {
 fn queries_end_with_the_bridge() {
     let mut scene = Harness::with_accepted_query();
     let effects = scene.realm.bridge_stopping(scene.now);
-    // Its id is not forgotten before the agent has heard.
+    // The id of the query is not released before the agent has confirmed the cancellation.
     let told = ["failure BridgeStopping", "stop q"];
     assert_eq!(scene.apply(effects).effect_log(), told);
 }

@@ -1,5 +1,5 @@
-//! Random schedules of events: whatever comes in whatever order, every call ends exactly once,
-//! nothing is left, and the facts agree after every step.
+//! Random schedules of events. In every order of events each call ends exactly once, no state is
+//! left at the end, and the invariants hold after every step.
 
 mod queries;
 
@@ -20,10 +20,10 @@ enum Step {
     },
     ConnectV1 {
         tab: u8,
-        /// Another page may have its name.
+        /// Whether the page sends a name, which another page may already have.
         named: bool,
     },
-    /// With a token that ends after so many seconds.
+    /// Connects with a token that expires after this number of seconds.
     ConnectUntil {
         tab: u8,
         seconds: u8,
@@ -158,7 +158,7 @@ fn resource(number: u8) -> Definition {
         .unwrap()
 }
 
-/// A client that can be asked anything.
+/// A call whose client supports all requests of handlers.
 fn client_call(id: &str) -> NewCall {
     let mut call = new_call(id, tool("t0"));
     call.context.client =
@@ -182,7 +182,8 @@ fn response(key: u8) -> ClientResponse {
     }
 }
 
-/// The world around the realm: who is connected, which calls were made, which ended.
+/// The state outside the realm: the connections, the calls that were made, and those that have
+/// ended.
 struct ScheduleRun {
     realm: Realm,
     now: Now,
@@ -202,7 +203,10 @@ impl ScheduleRun {
             self.queries.observe(&effect);
             if let Effect::ClientRequestsPending { call } | Effect::EmitEvent { call, .. } = &effect
             {
-                assert!(!self.ended.contains(call), "{call} goes on after its end");
+                assert!(
+                    !self.ended.contains(call),
+                    "{call} has an event after its end"
+                );
             }
             if let Effect::CompleteCall { call, .. } = effect {
                 assert!(
@@ -235,14 +239,14 @@ impl ScheduleRun {
                 PageProtocol::V2
             },
             app: Some(format!("app{}", tab % 2)),
-            // Those of v1 are refused where a name is taken.
+            // A V1 page with a duplicate name would be refused.
             name: (tab != 2).then(|| "tab".to_owned()),
             ..page_hello(Self::session(tab).as_str())
         };
         self.connect_with(tab, hello).unwrap()
     }
 
-    /// `None` when the page is refused.
+    /// Connects a page; `None` if it is refused.
     fn connect_with(&mut self, tab: u8, hello: PageHello) -> Option<Effects> {
         let connection = ConnectionId(self.next);
         let connected = self.realm.page_connected(connection, hello, self.now);
@@ -498,7 +502,7 @@ proptest! {
         for id in 0..2 {
             world.run(Step::DisconnectClient { id });
         }
-        // Longer than a client may take to answer.
+        // The waiting time exceeds the input timeout of clients.
         for _ in 0..4 {
             world.run(Step::Wait { seconds: 200 });
         }

@@ -1,4 +1,4 @@
-//! Clients subscribe to resources, pages change them.
+//! Clients subscribe to resources, and pages change the resources.
 
 use bridge_protocol::Item;
 
@@ -22,7 +22,7 @@ const CARDS: &str = "board://cards";
 const CLIENT: ClientId = ClientId(1);
 
 impl Harness {
-    /// A page with a resource and a template, and a client.
+    /// Creates a page with a resource and a template, and a client.
     fn with_resources() -> Self {
         let mut scene = Harness::with_page();
         let effects = scene.realm.client_connected(CLIENT, client(1)).unwrap();
@@ -189,7 +189,7 @@ fn too_long_uris_and_too_many_realm_subscriptions_are_rejected() {
     assert!(scene.subscribe(&long).unwrap_err().message.contains("8192"));
     let effects = scene.realm.client_disconnected(CLIENT);
     scene.apply(effects);
-    // More clients than LIMITS lets in would be needed: these never left the list.
+    // The limit of the realm needs more clients than `TEST_LIMITS` allows.
     Arc::make_mut(&mut scene.realm.limits).clients = 100;
     let most = REALM_SUBSCRIPTION_FACTOR * TEST_LIMITS.subscriptions_per_client;
     for n in 0..=most {
@@ -197,7 +197,7 @@ fn too_long_uris_and_too_many_realm_subscriptions_are_rejected() {
         scene.realm.client_connected(id, client(id.0)).unwrap();
         let subscribed = scene.realm.resource_subscribed(id, format!("a:{n}"));
         assert_eq!(subscribed.is_err(), n == most);
-        // What others follow already costs nothing.
+        // A URI that another client is subscribed to does not count again.
         scene
             .realm
             .resource_subscribed(id, "a:0".to_owned())

@@ -1,4 +1,5 @@
-//! Many tabs: names, limits, the end of tokens and sessions, suspended pages, what is remembered.
+//! Tests with several tabs: names, limits, the end of tokens and sessions, suspended pages, and the
+//! catalogue.
 
 mod resuming;
 mod suspended;
@@ -7,7 +8,7 @@ use bridge_protocol::{PageState, Visibility, limits};
 
 use super::*;
 
-/// A page of an app, with a name of its own.
+/// The hello of a page with an app and an optional session name.
 fn app_page(session: &str, name: Option<&str>) -> PageHello {
     PageHello {
         name: name.map(str::to_owned),
@@ -72,7 +73,7 @@ fn a_duplicate_name_is_numbered_and_freed_later() {
     assert_eq!(name(1, "a"), "left");
     assert_eq!(name(2, "b"), "left (2)");
     assert_eq!(name(3, "c"), "left (3)");
-    // Its own name is not taken for the page that comes back.
+    // A page that reconnects may use its own name again.
     assert_eq!(name(4, "a"), "left");
     let gone = scene.realm.connection_ended(
         &"b".into(),
@@ -110,7 +111,7 @@ fn the_oldest_session_is_closed_by_policy() {
     try_connect(&mut scene, 4, app_page("d", None)).unwrap();
     assert_eq!(close_codes(&scene), [(1, CloseCode::PolicyViolation)]);
     assert_eq!(scene.sent_types(ConnectionId(1)), ["session-closed"]);
-    // One that is known needs no room.
+    // A page that reconnects does not count against the limit.
     try_connect(&mut scene, 5, app_page("d", None)).unwrap();
     assert_eq!(close_codes(&scene), [(4, CloseCode::Superseded)]);
     assert_eq!(scene.realm.session_count(), TEST_LIMITS.sessions);
@@ -184,7 +185,7 @@ fn a_fresh_token_on_the_open_socket_keeps_it_open() {
     assert_eq!(close_codes(&scene), []);
     scene.advance_to(25.0);
     assert_eq!(close_codes(&scene), [(1, CloseCode::TokenExpired)]);
-    // What comes of a former connection changes nothing.
+    // Events of a former connection are ignored.
     let late =
         scene
             .realm
@@ -204,7 +205,7 @@ fn an_offline_app_stays_listed_and_calls_say_that_it_is_not_open() {
     let Err(RouteError::AppNotOpen { name, app }) =
         scene.realm.route(Kind::Tool, "echo", &Target::Any)
     else {
-        panic!("routed")
+        panic!("the call was routed")
     };
     assert_eq!((name.as_str(), app.name.as_str()), ("echo", "board"));
     assert_eq!(app.origin.as_deref(), Some("https://board.example"));
@@ -212,7 +213,8 @@ fn an_offline_app_stays_listed_and_calls_say_that_it_is_not_open() {
     let pinned = scene.realm.route(Kind::Tool, "echo", &pinned);
     assert!(matches!(pinned, Err(RouteError::NoSessions)));
 
-    // The next page's registration replaces what was remembered: the same, and then less.
+    // The next page's registration replaces the catalogue entry, first with equal and then with
+    // fewer definitions.
     try_connect(&mut scene, 2, app_page("next", None)).unwrap();
     assert_eq!(listed_tools(&scene), ["echo"]);
     let next: SessionId = "next".into();

@@ -1,8 +1,8 @@
-//! Another document of the page takes a query up again.
+//! Another document of a page attaches to its queries.
 
 use super::*;
 
-/// Another document of the tab.
+/// The hello of another document in the same tab.
 fn reloaded_hello() -> PageHello {
     PageHello {
         document: Some("another".to_owned()),
@@ -11,7 +11,7 @@ fn reloaded_hello() -> PageHello {
 }
 
 impl Harness {
-    /// The page is loaded anew; its new document has said who it is.
+    /// The page is reloaded, and its new document connects.
     fn reload(&mut self) -> &mut Self {
         self.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
         self.connect_page(SECOND_CONNECTION, reloaded_hello())
@@ -33,7 +33,7 @@ impl Harness {
         self.attach_to(TAB, SECOND_CONNECTION)
     }
 
-    /// The numbers of the progress that was told.
+    /// The numbers of the progress messages that were sent.
     fn progress_numbers(&self) -> Vec<Option<u64>> {
         let number = |effect: &Effect| match effect {
             Effect::Send {
@@ -60,7 +60,7 @@ fn an_attached_document_is_sent_past_and_future_progress() {
     scene.progress("three").unwrap();
     assert_eq!(scene.effect_log(), ["\"three\""]);
     assert_eq!(scene.progress_numbers(), [Some(3)]);
-    // It is not gone any more.
+    // The attach timeout no longer applies.
     scene.advance_to(TEST_LIMITS.queries.attach_timeout.as_secs_f32());
     scene.complete().unwrap();
     assert_eq!(scene.effect_log()[0], "complete \"done\" []");
@@ -98,7 +98,7 @@ fn only_a_document_of_the_same_session_can_attach() {
         scene.attach_to("other", SECOND_CONNECTION),
         ["failure QueryNotFound"]
     );
-    // Nor a connection that is not the session's.
+    // A connection that does not belong to the session cannot attach either.
     assert!(scene.attach_to(TAB, SECOND_CONNECTION).is_empty());
     scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
     assert_eq!(
@@ -125,7 +125,7 @@ fn the_final_message_waits_for_the_new_document_until_the_timeout() {
     );
     let all = ["accepted", "\"one\"", "complete \"done\" []"];
     assert_eq!(scene.attach(), all);
-    // Twice does no harm.
+    // Attaching twice does no harm.
     assert_eq!(scene.attach(), all);
     scene.disconnect(SECOND_CONNECTION, Disconnect::DocumentGone);
     scene.advance_to(TEST_LIMITS.queries.attach_timeout.as_secs_f32());
@@ -170,14 +170,14 @@ fn calls_wait_until_the_new_document_has_its_tools() {
     assert!(!scene.realm.is_query_detached(&id(QUERY)));
     scene.reload();
     assert!(scene.realm.is_query_detached(&id(QUERY)));
-    // Attached before it has registered anything.
+    // The document attaches before it has registered anything.
     assert_eq!(scene.attach(), ["accepted", "has page q"]);
     assert!(scene.realm.is_query_detached(&id(QUERY)));
     scene.register(SECOND_CONNECTION, &["echo"]);
     assert_eq!(scene.effect_log(), ["has page q"]);
     assert!(!scene.realm.is_query_detached(&id(QUERY)));
     scene.call_for_query("c", "echo").unwrap();
-    // The other way round.
+    // The next document registers before it attaches.
     scene.disconnect(SECOND_CONNECTION, Disconnect::DocumentGone);
     let third = ConnectionId(3);
     scene.connect_page(third, reloaded_hello());

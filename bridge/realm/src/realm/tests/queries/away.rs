@@ -1,4 +1,4 @@
-//! Queries whose page is not there.
+//! Queries whose page is disconnected or gone.
 
 use super::*;
 
@@ -32,10 +32,10 @@ fn a_query_waits_for_a_closed_page_except_with_v1() {
         .ask_agent(query_message(QUERY))
         .accept();
     scene.disconnect(FIRST_CONNECTION, Disconnect::ConnectionLost);
-    // Its agents hear of the page's cancel, and of nothing else.
+    // The agent of a V1 page is only notified when the page cancels its query.
     assert_eq!(scene.effect_log(), ["ended q"]);
     assert_eq!(scene.progress("late"), Err(ReportRejected::PageGone));
-    // The page comes back on another socket, and waits for an answer.
+    // The page reconnects and still waits for an answer.
     let (_, effects) = scene
         .realm
         .page_connected(SECOND_CONNECTION, v1, scene.now)

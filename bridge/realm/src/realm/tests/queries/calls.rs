@@ -1,4 +1,4 @@
-//! What a query may call, and what its end tells of that.
+//! The tools that a query may call, and the calls that its final message reports.
 
 use super::*;
 
@@ -73,7 +73,7 @@ fn completing_without_the_required_response_tool_fails_the_query() {
     };
     scene.ask_agent(asked).accept();
     let ReportRejected::ResponseToolRequired(why) = scene.complete().unwrap_err() else {
-        panic!("another refusal")
+        panic!("rejected for another reason")
     };
     assert_eq!(
         why,
@@ -183,7 +183,7 @@ fn a_streaming_agent_is_drained_after_its_response_tool_was_called() {
         scene.call_for_query("b", "other").unwrap();
         scene.answer(FIRST_CONNECTION, "a");
         assert_eq!(scene.effect_log(), ["call-cancel b", "end b", "end a"]);
-        // No tool runs afterwards.
+        // No tool runs after the response tool.
         assert!(scene.call_for_query("c", "echo").is_err());
         scene.progress("said before").unwrap();
         assert_eq!(scene.effect_log(), ["\"said before\""]);
@@ -198,7 +198,7 @@ fn a_streaming_agent_is_drained_after_its_response_tool_was_called() {
     let lost = agent_failed("cut");
     let effects = scene.realm.agent_lost(&id(QUERY), lost, scene.now);
     assert_eq!(scene.apply(effects).effect_log(), told);
-    // One that says nothing more is not waited for.
+    // The query also ends if the agent sends nothing more within the drain timeout.
     let mut scene = answered();
     scene.advance_to(1.0);
     assert_eq!(scene.effect_log(), told);

@@ -1,4 +1,4 @@
-//! Queries in the schedules: what pages and agents do, and what must hold of what pages hear.
+//! Queries in the schedules: the steps of pages and agents, and the rules for messages to pages.
 
 use crate::realm::AgentEffect;
 use std::collections::BTreeMap;
@@ -49,20 +49,20 @@ pub(super) fn any_query_step() -> impl Strategy<Value = QueryStep> {
     ]
 }
 
-/// How far a query is, as those outside its realm see it.
+/// The progress of a query as it can be observed outside its realm.
 #[derive(Debug, Default)]
 struct ObservedQuery {
     accepted: bool,
-    /// The page has heard the end.
+    /// Whether the final message was sent to the page.
     final_message_delivered: bool,
-    /// Its agent has been told, or need not be; its token is void.
+    /// Whether the token of the agent was revoked, with or without a cancellation.
     ended: bool,
     cancelled_by_page: bool,
-    /// A frontend has asked: the page hears nothing.
+    /// Whether a frontend has started the query, so that nothing is sent to the page.
     silent: bool,
 }
 
-/// All queries that agents were asked. An id may be asked again once it is forgotten.
+/// All queries that were started. An id may be reused after it was forgotten.
 #[derive(Debug, Default)]
 pub(super) struct QueryTracker {
     started: u64,
@@ -88,7 +88,7 @@ impl QueryTracker {
             Effect::Agent(AgentEffect::PageAttached { query }) => {
                 assert!(
                     !self.observed[query].ended,
-                    "{query} has a page after its end"
+                    "a page attached to {query} after its end"
                 );
             }
             Effect::Agent(AgentEffect::Forget { query }) => {
@@ -102,10 +102,13 @@ impl QueryTracker {
     fn begin(&mut self, query: &QueryId, seen: ObservedQuery) {
         self.started += 1;
         let former = self.observed.insert(query.clone(), seen);
-        assert!(former.is_none_or(|it| it.ended), "{query} runs twice");
+        assert!(
+            former.is_none_or(|it| it.ended),
+            "{query} was started while it was running"
+        );
     }
 
-    /// The page wants to hear again what it may have heard.
+    /// The page may receive the same messages again, because it attaches to the query.
     fn reset_delivery(&mut self, query: &QueryId) {
         if let Some(seen) = self.observed.get_mut(query) {
             seen.accepted = false;
@@ -119,13 +122,17 @@ impl QueryTracker {
             BridgeToPage::QueryProgress(it) => (&it.uuid, false),
             BridgeToPage::QueryComplete(it) => (&it.uuid, true),
             BridgeToPage::QueryCancel(it) => (&it.uuid, true),
-            // Of a query that was not asked for its id, its number, or the bridge's end.
+            // These failures refuse a duplicate id, a query above the limit, or an attachment to an
+            // unknown query. They do not end a query.
             BridgeToPage::QueryFailure(it) if is_refusal(it.code) => return,
             BridgeToPage::QueryFailure(it) => (&it.uuid, true),
             _ => return,
         };
         let seen = self.observed.get_mut(query).unwrap();
-        assert!(!seen.silent, "{query} is told to a page that has not asked");
+        assert!(
+            !seen.silent,
+            "a message of {query} was sent to a page that did not start it"
+        );
         assert!(
             !seen.final_message_delivered,
             "{query} goes on after its end"
@@ -169,11 +176,11 @@ impl ScheduleRun {
             QueryStep::Asked { tab, query } => {
                 let connection = self.connection(tab);
                 let mut asked = query_message(name(query).as_str());
-                // What is called in these schedules.
+                // All calls in these schedules use the tool `t0`.
                 asked.response_tool = (query % 2 == 1).then(|| query_tool("t0"));
                 let session = Self::session(tab);
                 let page = self.realm.session_on(&session, connection);
-                // The realm ignores a v1 page that repeats a running query.
+                // The realm ignores a V1 page that repeats a running query.
                 let attaches = page.is_some_and(|page| page.protocol() == PageProtocol::V2)
                     && self.realm.can_attach_query(&session, &asked.uuid);
                 if attaches {
@@ -230,7 +237,7 @@ impl ScheduleRun {
                 realm.query_failed(&name(query), why, self.now).1
             }
             QueryStep::AgentLost { query } => {
-                // A stream of events begins with the acceptance.
+                // A stream can only be lost after the agent has accepted.
                 let mut effects = realm.query_stream_opened(&name(query));
                 let why = agent_failed("cut");
                 effects.extend(realm.agent_lost(&name(query), why, self.now));

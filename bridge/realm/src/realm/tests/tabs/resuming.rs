@@ -1,4 +1,4 @@
-//! What a page that comes back hears of its calls.
+//! The calls that a page is sent when it reconnects.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn a_resent_call_has_the_full_receipt_timeout() {
         ["clients", "tool-call"]
     );
     scene.advance_to(8.9);
-    assert_eq!(scene.realm.calls.len(), 1, "it may be on its way");
+    assert_eq!(scene.realm.calls.len(), 1, "the receipt may still arrive");
     scene.advance_to(9.0);
     assert_eq!(scene.realm.calls.len(), 0);
 }
@@ -58,7 +58,8 @@ fn a_stale_connection_that_arrives_late_is_rejected() {
     assert_eq!(refusal.code, ErrorCode::SessionSuperseded);
     scene.realm.check_invariants();
 
-    // Newer, as late as no line is, or after the other one broke: it is the page.
+    // The page is accepted if its hello is newer, older than the window for late hellos, or if the
+    // current connection is lost.
     try_connect(&mut scene, 3, written(100_001)).unwrap();
     assert_eq!(close_codes(&scene), [(1, CloseCode::Superseded)]);
     try_connect(&mut scene, 4, written(40_000)).unwrap();

@@ -1,4 +1,4 @@
-//! Pages that the browser lets stand still, and pages that are busy.
+//! Pages that the browser has suspended, and pages that are busy.
 
 use super::*;
 
