@@ -1,4 +1,5 @@
-//! Queries of native pages to an agent: what the token of a query permits, and how agents fail.
+//! Queries of native pages to an agent: the permissions of a query's token, and the failures of
+//! agents.
 
 mod agent_process;
 mod direct;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use crate::kit::mock_agent::{AcceptedQuery, MockAgent, UUID, report_request, send_for_json};
 use crate::kit::*;
 
-/// Another random UUID than [`UUID`].
+/// A random UUID other than [`UUID`].
 const OTHER_UUID: &str = "0e6f6f0e-3a51-4b7f-8d5e-6a1c8f5f0c22";
 
 fn query_message(uuid: &str) -> Value {
@@ -38,7 +39,7 @@ async fn recv_query_event(page: &mut Page) -> Value {
     .await
 }
 
-/// A bridge, its agent, and a page with a query that the agent has accepted.
+/// Starts a bridge, its agent, and a page with a query that the agent has accepted.
 async fn start_query(members: Value) -> (ServerHandle, MockAgent, Page, AcceptedQuery) {
     start_query_with(members, |_| {}).await
 }
@@ -60,7 +61,7 @@ async fn start_query_with(
     (bridge, agent, page, accepted)
 }
 
-/// The status of `GET /tools` with this token: 401 once its query has ended.
+/// The status of `GET /tools` with this token; it is 401 after the query has ended.
 async fn tools_status(bridge: &ServerHandle, token: &str) -> u16 {
     let request = http_client().get(format!("{}/tools", bridge.url()));
     let response = with_deadline("response", request.bearer_auth(token).send()).await;

@@ -1,5 +1,5 @@
 //! Strategies for values and definitions that a page could register, for property tests. The unit
-//! tests of the bridge include this file, too.
+//! tests of the crate `bridge-realm` include this file as well.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::kit::*;
 
-/// Long enough for an immediate response on a busy machine.
+/// The patience of the client, which is long enough for an immediate response on a busy machine.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// A configuration whose calls continue in the background after [`PATIENCE`].
@@ -174,7 +174,7 @@ async fn a_long_call_returns_a_handle_and_get_result_its_result() {
     let client = McpClient::connect(&bridge, TOKEN).await;
     let (handle, call) = start_background_call(&client, &mut page, "echo").await;
 
-    // The result is not there yet.
+    // The result is not available yet.
     let again = client.get_result(json!({ "handle": handle })).await;
     assert_eq!(handle_of(&again), handle);
     assert_eq!(again["isError"], json!(false));
@@ -256,7 +256,7 @@ async fn client_requests_of_a_background_call_fail() {
             "key": key, "method": "elicitation/create",
             "params": { "message": "?", "requestedSchema": { "type": "object" } } }] })
     };
-    // The client does not respond to this one, and the call continues in the background meanwhile.
+    // The client does not respond to this request, and the call continues in the background.
     page.send_json(client_request("before")).await;
     events.find_method("elicitation/create").await;
     let handle = handle_of(&events.find_response().await["result"]);
@@ -325,7 +325,8 @@ async fn max_kept_results_limits_background_calls_and_the_next_call_waits() {
     let waiting_call = other.call("echo", json!({}));
     let handler = async {
         let call = page.recv_call().await;
-        // Waits longer than the patience of the client: each `get_result` waits that long.
+        // This wait is longer than the patience of the client, because each `get_result` takes that
+        // long.
         let again = client.get_result(json!({ "handle": first })).await;
         handle_of(&again);
         let again = client.get_result(json!({ "handle": first })).await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::kit::*;
 
-/// A `sessionId` as Codex sends it: the id of its own conversation.
+/// A `sessionId` as Codex sends it: the id of its conversation.
 const CONVERSATION_ID: &str = "01a2b3c4-0000-7000-8000-000000000000";
 
 /// The first revision in which a stream may start with an event without data.
@@ -29,8 +29,8 @@ async fn while_serving<T>(page: &mut Page, request: impl Future<Output = T>) -> 
     }
 }
 
-/// The results of a call with this `_meta` in both protocol eras, on the fast path and through
-/// rmcp.
+/// Calls a tool with this `_meta` in both protocol eras, on the fast path and through rmcp, and
+/// returns the results.
 async fn call_on_every_path(bridge: &ServerHandle, page: &mut Page, meta: &Value) -> Vec<Value> {
     let without_capabilities = McpClient::connect(bridge, TOKEN).await;
     // rmcp serves clients with capabilities.
@@ -119,8 +119,8 @@ async fn a_session_key_that_is_not_a_string_is_invalid_params() {
     assert!(message.contains("mcp-web/sessionId"), "{message}");
 }
 
-/// The first events of three streams, on the fast path and through rmcp: of the response to
-/// `initialize`, of the response to a slow call, and of the standalone stream.
+/// The first events of three kinds of streams, on the fast path and through rmcp: the response to
+/// `initialize`, the response to a slow call, and the standalone stream.
 async fn first_events(bridge: &ServerHandle, page: &mut Page, revision: &str) -> Vec<String> {
     let mut events = Vec::new();
     for capabilities in [json!({}), json!({ "elicitation": {} })] {
@@ -143,7 +143,7 @@ async fn first_events(bridge: &ServerHandle, page: &mut Page, revision: &str) ->
         events.push(stream.next_event().await.unwrap());
         page.respond(&call, json!({})).await;
         let mut notifications = client.listen().await;
-        // A change of the tool list makes the stream send something.
+        // A change of the tool list sends a notification on the stream.
         page.register(&[json!({ "name": format!("t{revision}-{}", events.len()) })])
             .await;
         events.push(notifications.next_event().await.unwrap());
@@ -272,7 +272,7 @@ async fn deleting_an_mcp_session_cancels_its_call_at_once() {
     }
 }
 
-/// SDKs try to resume the stream of a call that they have cancelled, every few seconds.
+/// SDKs try every few seconds to resume the stream of a call that they have cancelled.
 #[tokio::test]
 async fn resuming_the_stream_of_a_cancelled_call_is_405() {
     let bridge = start_bridge().await;

@@ -1,5 +1,5 @@
 //! Requests of a handler to the client that called it, in the revisions before 2026-07-28: the
-//! server sends them on the event stream of the call. Progress and log messages arrive on the same
+//! server sends them on the event stream of the call. Progress and log messages use the same
 //! stream.
 
 use bridge_protocol::ErrorCode;
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::kit::*;
 
-/// A page with a call in flight, of a client with these capabilities: the page, the client, the
-/// event stream of the call, and the id of the call.
+/// Starts a call of a client with these capabilities. Returns the page, the client, the event
+/// stream of the call, and the id of the call.
 async fn start_call(
     bridge: &bridge::ServerHandle,
     capabilities: Value,
@@ -26,7 +26,7 @@ fn client_requests(call: &str, requests: Value) -> Value {
     json!({ "type": "client-requests", "requestId": call, "requests": requests })
 }
 
-/// The responses of the client as the page receives them, in JSON.
+/// Receives the responses of the client in the page, as JSON.
 async fn recv_responses(page: &mut Page) -> Vec<Value> {
     let responses = page.recv_client_responses().await;
     let to_json = |response| serde_json::to_value(response).unwrap();
@@ -143,7 +143,7 @@ async fn cancelling_a_call_with_a_pending_client_request_frees_its_slot() {
             .await;
         client.cancel_request(7).await;
         assert_eq!(page.recv_call_cancel().await.code, ErrorCode::CallCancelled);
-        // A response that comes now has no effect.
+        // A response at this point has no effect.
         let late =
             json!({ "jsonrpc": "2.0", "id": received["id"], "result": { "action": "cancel" } });
         let _ = client.post(&late).await;
@@ -179,8 +179,7 @@ async fn progress_notifications_arrive_before_the_result() {
     assert_eq!(result_text(&events.next().await.unwrap()["result"]), "done");
 }
 
-/// Log messages arrive on the event stream of their call, and the response becomes a stream for
-/// them.
+/// Log messages arrive on the event stream of their call: the response becomes a stream for them.
 #[tokio::test]
 async fn log_messages_are_filtered_by_the_level_the_client_set() {
     let bridge = start_bridge().await;
@@ -229,7 +228,7 @@ async fn client_requests_fail_for_a_rest_caller() {
     assert_eq!(result_text(&result), "ClientCapabilityMissing");
 }
 
-/// Otherwise the user would be left with a question of a call that has ended.
+/// Without the cancellation, the user would still see a question of a call that has ended.
 #[tokio::test]
 async fn a_pending_elicitation_is_cancelled_with_its_call() {
     let bridge = start_bridge().await;

@@ -1,5 +1,5 @@
-//! Compatibility with mcp-web 0.1: its page protocol, which every bridge speaks, and its MCP over
-//! HTTP, lists and results, which a bridge with `--compat mcp-web` speaks.
+//! Compatibility with mcp-web 0.1: its page protocol, which every bridge supports, and its MCP over
+//! HTTP, lists and results, which a bridge with `--compat mcp-web` supports.
 
 mod compat_flag;
 mod http;

@@ -1,5 +1,5 @@
-//! Configurations that are unsafe or invalid do not start and name the setting to change, and what
-//! the program prints.
+//! Unsafe or invalid configurations, which do not start and name the setting to change, and the
+//! output of the program.
 
 use std::process::Stdio;
 
@@ -175,7 +175,7 @@ async fn an_invalid_environment_value_is_reported_with_its_key() {
     );
 }
 
-/// Flags that make the program do something else than serve. They are not settings.
+/// Flags that are not settings: with them the program does something other than serve.
 const ACTIONS: [&str; 4] = ["--help", "--version", "--print-config", "--check-config"];
 
 #[tokio::test]

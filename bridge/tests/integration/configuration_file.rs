@@ -1,5 +1,5 @@
-//! Settings from a file: their precedence, `--check-config`, and `--print-config`, whose output is
-//! a configuration file again.
+//! Settings from a file: their precedence, `--check-config`, and `--print-config`, whose output can
+//! be used as a configuration file.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;

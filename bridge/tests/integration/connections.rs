@@ -1,5 +1,5 @@
-//! Limits and timeouts of connections, and the shorter route of requests without an `Origin`, which
-//! must give the same responses as the route that browsers take.
+//! Limits and timeouts of connections. Requests without an `Origin` may bypass the router, and must
+//! get the same responses as requests of browsers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +19,7 @@ async fn connect(bridge: &ServerHandle) -> TcpStream {
     TcpStream::connect(bridge.local_addr()).await.unwrap()
 }
 
-/// Reads until the bridge closes the connection.
+/// Reads until the bridge closes the connection, and returns the text.
 async fn read_to_end(mut socket: TcpStream) -> String {
     let mut response = Vec::new();
     // A rejected connection may be reset after the response.
@@ -27,7 +27,7 @@ async fn read_to_end(mut socket: TcpStream) -> String {
     String::from_utf8(response).unwrap()
 }
 
-/// Sends one request on a connection that stays open, and returns the response.
+/// Sends a request on a connection that remains open, and returns the response.
 async fn get_health(socket: &mut TcpStream) -> String {
     let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
     socket.write_all(request).await.unwrap();
@@ -117,7 +117,7 @@ async fn a_request_head_over_the_limit_is_431() {
     assert!(response.starts_with("HTTP/1.1 431"), "{response}");
 }
 
-/// Status, headers and body of a response, without the headers for browsers only.
+/// The status, headers and body of a response, without the headers that only browsers need.
 async fn response_parts(
     request: reqwest::RequestBuilder,
 ) -> (u16, BTreeMap<String, String>, Value) {
@@ -198,7 +198,7 @@ async fn requests_with_and_without_an_origin_get_the_same_response() {
         "{statuses:?}"
     );
 
-    // A call that reaches the page.
+    // The calls below reach the page.
     let handler = async {
         for _ in 0..2 {
             page.serve_call(json!({ "n": 1.5, "text": "\"é\"" })).await;

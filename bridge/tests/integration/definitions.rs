@@ -15,7 +15,7 @@ use crate::kit::*;
 const DEFINITIONS: usize = 100;
 const RESULTS: usize = 40;
 
-/// Generates this many values, the same ones in each run.
+/// Generates this number of values, which are the same in each run.
 fn sample<T>(count: usize, strategy: impl Strategy<Value = T>) -> Vec<T> {
     let mut runner = TestRunner::deterministic();
     let mut next = || strategy.new_tree(&mut runner).unwrap().current();

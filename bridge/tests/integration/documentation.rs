@@ -1,5 +1,5 @@
-//! `docs/configuration.md` states the settings and limits that the source has, and names an
-//! existing test for every limit.
+//! Checks that `docs/configuration.md` states the settings and limits of the source, and that every
+//! limit names an existing test.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn section(heading: &str) -> &'static str {
 fn rows(section: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     let rows = section.lines().filter(|line| line.starts_with("| "));
     let cells = |row: &'static str| row.trim_matches('|').split('|').map(str::trim).collect();
-    // The first row has the titles of the columns.
+    // The first row contains the column titles.
     rows.map(cells).skip(1)
 }
 

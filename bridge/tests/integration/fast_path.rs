@@ -1,4 +1,4 @@
-//! The fast path gives the same responses as rmcp: each request is sent as it is, and again with a
+//! The fast path gives the same responses as rmcp. Each request is sent unchanged, and again with a
 //! member that the fast path does not know, so that rmcp serves it.
 
 mod harness;
@@ -230,7 +230,8 @@ async fn a_slow_call_becomes_a_resumable_stream() {
     assert!(resumed.next().await.is_none());
 }
 
-/// Clients have a timeout for the head of a response, so it is sent before there is a result.
+/// Clients have a timeout for the head of a response, so the bridge sends it before the result is
+/// known.
 #[tokio::test]
 async fn a_slow_stateless_call_becomes_a_stream() {
     let bridge = start_bridge().await;
@@ -244,7 +245,7 @@ async fn a_slow_stateless_call_becomes_a_stream() {
     assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
 }
 
-/// A session is idle only when it has no call and no stream, on the fast path or through rmcp.
+/// A session is idle only if it has neither a call nor a stream, on the fast path or through rmcp.
 #[tokio::test]
 async fn calls_and_streams_keep_an_mcp_session_alive() {
     let idle = Duration::from_millis(400);

@@ -1,5 +1,5 @@
-//! Careless and hostile peers: what they send does not affect others, and the work for it is
-//! bounded.
+//! Careless and hostile peers: their messages do not affect others, and the bridge does only a
+//! bounded amount of work for them.
 
 use bridge::Config;
 use bridge_protocol::{BridgeToPage, ErrorCode};
@@ -9,7 +9,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::kit::*;
 
-/// Responds to the next call with a result in exactly this spelling.
+/// Responds to the next call with the exact JSON text of `result`.
 async fn serve_raw(page: &mut Page, result: &str) {
     let id = page.recv_call().await.request_id;
     let frame = format!(r#"{{"type":"call-response","requestId":"{id}","result":{result}}}"#);
@@ -24,7 +24,7 @@ async fn an_unparsable_result_is_an_error() {
     let call = post_tool_call(&bridge, "echo", json!({}));
     let ((_, answer), ()) = join(call, serve_raw(&mut page, &nested)).await;
     assert_eq!(error_code(&answer), Some("InvalidResult"), "{answer}");
-    // A number that no f64 holds is passed on as its text.
+    // A number that an f64 cannot represent is passed on as text.
     let call = post_tool_call(&bridge, "echo", json!({}));
     let ((_, answer), ()) = join(call, serve_raw(&mut page, "1e999")).await;
     assert_eq!(result_text(&answer), "1e999", "{answer}");
@@ -78,7 +78,7 @@ async fn a_reconnecting_page_receives_max_calls_pending_calls() {
         for _ in 0..max_calls {
             while !matches!(page.recv().await, BridgeToPage::ToolCall(_)) {}
         }
-        // None was acknowledged, so the new connection receives all of them.
+        // None of the calls was acknowledged, so the new connection receives all of them.
         let mut page = Page::connect(&bridge, "s", TOKEN).await;
         for _ in 0..max_calls {
             page.echo_call().await;
@@ -131,7 +131,7 @@ async fn stateless_subscriptions_count_toward_max_clients() {
     let rejected = rejected.unwrap();
     assert!(rejected.contains("max_clients"), "{rejected}");
     page.wait_for_clients(2).await;
-    // The slots are free again when the streams close.
+    // Closing the streams frees their slots.
     drop(streams);
     page.wait_for_clients(0).await;
 }
@@ -148,7 +148,7 @@ async fn concurrent_initialize_requests_respect_max_mcp_sessions() {
     let initialize = initialize_request("2025-06-18", json!({}), info);
     let attempts = (0..40).map(|n| {
         let request = http.post(format!("{}/mcp", bridge.url()));
-        // A session header that is not valid text opens a session like a missing one.
+        // A session header that is not valid text opens a session, as a missing one does.
         let request = if n % 2 == 0 {
             request
         } else {

@@ -1,5 +1,5 @@
 //! Requests of a handler to the client that called it, in MCP 2026-07-28: the result of the call is
-//! `input_required` and lists them, and the client retries the call with its responses.
+//! `input_required` and lists the requests, and the client retries the call with its responses.
 
 use std::time::Duration;
 
@@ -47,8 +47,8 @@ async fn recv_values(page: &mut Page) -> Vec<(String, String)> {
     responses.into_iter().map(value).collect()
 }
 
-/// Starts a call whose handler requests these keys. Returns the id of the call, which waits in the
-/// page, and the result with `input_required`.
+/// Starts a call whose handler requests these keys. Returns the id of the call, which is still
+/// running in the page, and the result with `input_required`.
 async fn start_call(bridge: &ServerHandle, page: &mut Page, keys: &[&str]) -> (String, Value) {
     let handler = async {
         let call = page.recv_call().await;
@@ -89,7 +89,7 @@ async fn a_retried_call_continues_where_it_waited() {
     let (answer, ()) = tokio::join!(call(&bridge, second.clone()), handler);
     assert_eq!(result_text(&answer["result"]), "2");
 
-    // A request state is valid once.
+    // A request state can be used only once.
     let repeated = call(&bridge, second).await;
     assert_eq!(repeated["error"]["code"], -32602, "{repeated}");
     assert_eq!(repeated["error"]["data"]["code"], "RequestStateInvalid");
@@ -140,7 +140,7 @@ async fn a_request_state_is_valid_only_for_its_token_and_request() {
 }
 
 /// With a generated key, a bridge cannot open the state that it sealed before a restart. With a
-/// configured `state_key` it can, but the call has ended. Either way the error says what to do.
+/// configured `state_key` it can, but the call has ended. Either way the error explains what to do.
 #[tokio::test]
 async fn a_request_state_from_before_a_restart_is_rejected_with_advice() {
     let key: Option<bridge::Secret> = "a-secret-of-at-least-32-characters".parse().ok();

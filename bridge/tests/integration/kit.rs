@@ -1,4 +1,4 @@
-//! The kit of all tests: a bridge on a free port, and the peers that connect to it.
+//! Shared helpers of all tests: a bridge on a free port, and the peers that connect to it.
 
 mod mcp_client;
 pub(crate) mod mock_agent;
@@ -23,13 +23,13 @@ pub(crate) use stateless::{
 
 pub(crate) const TOKEN: &str = "token-of-the-test-page-0123456789";
 
-/// A valid token that belongs to another realm than [`TOKEN`].
+/// A valid token for a different realm than that of [`TOKEN`].
 pub(crate) const OTHER_TOKEN: &str = "token-of-somebody-else-0123456789";
 
 /// The name that the MCP clients of these tests send, unless a test chooses another.
 pub(crate) const CLIENT_NAME: &str = "integration-test";
 
-/// No wait in these tests takes longer unless something is broken.
+/// The maximum duration of any wait in these tests; only a broken program exceeds it.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Waits for something that must happen, and panics when it does not happen within [`DEADLINE`].
@@ -55,7 +55,7 @@ pub(crate) fn config_with_results(results: Results) -> Config {
     }
 }
 
-/// A configured profile for clients with the name [`CLIENT_NAME`].
+/// A profile for clients with the name [`CLIENT_NAME`].
 pub(crate) fn test_client_profile(profile: Profile) -> Profiles {
     let name = CLIENT_NAME.to_owned();
     Profiles::new(vec![ClientProfile { name, profile }])
@@ -69,7 +69,7 @@ pub(crate) async fn start_bridge_with(config: Config) -> ServerHandle {
     bridge::serve(config, App::default()).await.unwrap()
 }
 
-/// The error with which a bridge with this configuration does not start.
+/// The error of a bridge that does not start with this configuration.
 pub(crate) async fn start_error(config: Config) -> StartError {
     match bridge::serve(config, App::default()).await {
         Ok(_) => panic!("the bridge started"),
@@ -77,11 +77,11 @@ pub(crate) async fn start_error(config: Config) -> StartError {
     }
 }
 
-/// The HTTP client that all tests share. It keeps no connection alive: a connection would belong to
-/// the runtime of one test.
+/// The HTTP client that all tests share. It does not reuse connections, because a connection would
+/// belong to the runtime of one test.
 ///
-/// The reqwest of the bridge has TLS, so it needs a crypto provider, and creating a client reads
-/// the certificate authorities of the system.
+/// The bridge's reqwest uses TLS, so it needs a crypto provider, and creating a client loads the
+/// certificate authorities of the system.
 pub(crate) fn http_client() -> reqwest::Client {
     static HTTP: LazyLock<reqwest::Client> = LazyLock::new(|| {
         let provider = rustls::crypto::ring::default_provider();
@@ -93,7 +93,7 @@ pub(crate) fn http_client() -> reqwest::Client {
     HTTP.clone()
 }
 
-/// The JSON that `GET` returns for a path, with [`TOKEN`].
+/// The JSON response to `GET` of a path with [`TOKEN`].
 pub(crate) async fn get_json(bridge: &ServerHandle, path: &str) -> Value {
     get_json_as(bridge, TOKEN, path).await
 }
@@ -104,7 +104,7 @@ pub(crate) async fn get_json_as(bridge: &ServerHandle, token: &str, path: &str) 
     response.unwrap().json().await.unwrap()
 }
 
-/// Polls `GET` of a path until the predicate holds for its JSON, and returns that.
+/// Polls a path with `GET` until the predicate holds for its JSON, and returns the JSON.
 pub(crate) async fn poll_json(
     bridge: &ServerHandle,
     path: &str,
@@ -153,7 +153,7 @@ pub(crate) async fn post_tool_call_to(
     (status, response.json().await.unwrap_or_default())
 }
 
-/// A page with the tool `echo`, and an MCP client.
+/// Connects a page with the tool `echo`, and an MCP client.
 pub(crate) async fn connect_page_and_client(bridge: &ServerHandle) -> (Page, McpClient) {
     let page = Page::with_tools(bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(bridge, TOKEN).await;
@@ -175,7 +175,7 @@ pub(crate) fn result_text(result: &Value) -> &str {
         .unwrap_or_else(|| panic!("no text in {result}"))
 }
 
-/// The bridge's error code in a tool result, if it has one.
+/// The bridge's error code in a tool result, if there is one.
 pub(crate) fn error_code(result: &Value) -> Option<&str> {
     result["_meta"]["mcp-web/error"]["code"].as_str()
 }

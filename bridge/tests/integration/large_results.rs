@@ -1,4 +1,4 @@
-//! Results that are larger than the limit of their client.
+//! Results that exceed the limit of their client.
 
 use bridge::{Config, Profile, Results};
 use bridge_protocol::{BridgeToPage, ErrorCode, Kind};
@@ -8,7 +8,7 @@ use crate::kit::*;
 
 const LIMIT: usize = 20_000;
 
-/// A configuration in which the client of these tests takes [`LIMIT`] bytes.
+/// A configuration in which the client of these tests accepts [`LIMIT`] bytes.
 fn limited_client(results: Results) -> Config {
     let profile = Profile {
         max_result_bytes: Some(LIMIT),
@@ -54,14 +54,14 @@ async fn call_result(client: &McpClient, page: &mut Page, tool: &str, result: Va
     serde_json::from_str::<Value>(&text).unwrap()["result"].take()
 }
 
-/// The result of a call to which the page responds with `result`. It must be within [`LIMIT`].
+/// The result of a call to which the page responds with `result`; it must not exceed [`LIMIT`].
 async fn limited_result(client: &McpClient, page: &mut Page, tool: &str, result: Value) -> Value {
     let text = call_response_text(client, page, tool, result).await;
     assert!(text.len() <= LIMIT, "{} bytes", text.len());
     serde_json::from_str::<Value>(&text).unwrap()["result"].clone()
 }
 
-/// The last block of a result. In a truncated result it is the text, which follows the note.
+/// The last block of a result. In a truncated result it contains the text and follows the note.
 fn last_text(result: &Value) -> &str {
     let blocks = result["content"].as_array().unwrap();
     blocks.last().unwrap()["text"].as_str().unwrap()
@@ -104,7 +104,7 @@ async fn long_text_is_truncated_and_the_rest_is_read_with_get_result() {
         assert_eq!(link["type"], "resource_link");
         assert_eq!(link["uri"], format!("mcp-web://results/{handle}"));
 
-        // The link refers to the complete result, which is over the limit of this client as well.
+        // The link refers to the complete result, which also exceeds the limit of this client.
         let read = client
             .request("resources/read", json!({ "uri": link["uri"] }))
             .await;
@@ -126,7 +126,7 @@ async fn a_client_without_a_limit_reads_the_stored_result_as_a_resource() {
     let result = limited_result(&client, &mut page, "echo", json!(text)).await;
     let uri = result["content"][1]["uri"].clone();
     let params = json!({ "uri": uri });
-    // A profile applies to clients by their name.
+    // A profile is selected by the name of the client.
     let unlimited = StatelessClient {
         name: "other",
         ..StatelessClient::new(&bridge)

@@ -1,4 +1,4 @@
-//! Limits: each has a number, a key in the configuration, and an error that names the key.
+//! Limits, each with its number, its key in the configuration, and an error that names the key.
 
 use std::time::Duration;
 
@@ -39,17 +39,17 @@ async fn realms_pages_and_mcp_sessions_are_limited() {
         assert!(failure.error.contains(setting), "{}", failure.error);
     }
     let client = McpClient::connect(&bridge, TOKEN).await;
-    // Without an open stream the session would be idle, and evicted for the next one.
+    // Without an open stream the session would be idle, and the next one would evict it.
     let _stream = client.listen().await;
     assert_initialize_is_503(&bridge, TOKEN, "max_clients").await;
 
-    // The slot of a closed page is free again.
+    // A closed page frees its slot.
     page.close().await;
     let next = Page::connect(&bridge, "next", TOKEN).await;
     next.close().await;
 }
 
-/// A further MCP session is rejected, and the error names the setting.
+/// Checks that another MCP session is rejected with an error that names the setting.
 async fn assert_initialize_is_503(bridge: &ServerHandle, token: &str, setting: &str) {
     let info = json!({ "name": "second", "version": "1" });
     let request = http_client()
@@ -87,7 +87,7 @@ async fn max_pending_pages_limits_unauthenticated_pages() {
     .await;
     let mut first = Page::open(&bridge, "a", None).await;
     let mut second = Page::open(&bridge, "b", None).await;
-    // Either of the two may have been counted first.
+    // Either connection may have been counted first.
     let (rejected, mut other) = tokio::select! {
         closed = first.recv_close() => (closed, second),
         closed = second.recv_close() => (closed, first),
@@ -209,7 +209,7 @@ async fn a_page_that_does_not_read_is_disconnected_and_its_calls_fail() {
     };
     let bridge = start_bridge_with(config).await;
     let _unread = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    // More than the socket buffers of both sides and the outbox of the page hold.
+    // The calls exceed the socket buffers of both sides and the outbox of the page.
     let text = "x".repeat(100_000);
     let callers = (0..100).map(|_| async {
         loop {
@@ -221,7 +221,7 @@ async fn a_page_that_does_not_read_is_disconnected_and_its_calls_fail() {
         }
     });
     let codes = with_deadline("answers", futures_util::future::join_all(callers)).await;
-    // Calls that came after the disconnect found no page.
+    // Calls that arrived after the disconnect found no page.
     assert!(
         codes
             .iter()
@@ -239,7 +239,7 @@ async fn a_page_silent_for_three_heartbeats_is_disconnected() {
     };
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    // After the call the page reads nothing, so it responds to no ping either.
+    // After the call the page reads nothing, so it does not respond to pings either.
     let (answer, _) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), page.recv_call());
     assert_eq!(error_code(&answer.1), Some("PageGone"), "{}", answer.1);
 }

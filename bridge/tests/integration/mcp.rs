@@ -1,4 +1,4 @@
-//! MCP over HTTP in both protocol eras, at a level that a client library would hide.
+//! MCP over HTTP in both protocol eras, with details that a client library would hide.
 
 use std::time::Duration;
 
@@ -161,7 +161,7 @@ async fn in_2025_revisions_delete_cancels_calls_and_a_dropped_stream_does_not() 
     let call = |id| rpc_request(id, "tools/call", json!({ "name": "echo", "arguments": {} }));
     drop(client.post(&call(5)).await);
     let first = page.recv_call().await;
-    // If the drop were a cancellation, the page would be notified of it before the second call.
+    // If the drop were a cancellation, the page would receive it before the second call.
     let _open = client.post(&call(6)).await;
     let second = loop {
         match page.recv().await {

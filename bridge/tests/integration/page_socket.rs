@@ -227,7 +227,7 @@ async fn sessions_list_title_focus_and_the_origin_header_but_not_a_claimed_origi
         page_title: Some("Board (2)".to_owned()),
     };
     page.send(PageToBridge::PageState(state)).await;
-    // Once a registration is acknowledged, the message before it has been processed.
+    // When a registration is acknowledged, all earlier messages have been processed.
     page.register(&[echo_tool()]).await;
     let sessions = get_json(&bridge, "/sessions").await;
     let session = &sessions["sessions"][0];

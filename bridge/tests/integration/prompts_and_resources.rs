@@ -284,7 +284,7 @@ async fn subscribers_of_both_eras_receive_updates_and_list_changes() {
         "board://cards/7"
     );
 
-    // Each client receives the list changes that it subscribed to.
+    // Each client receives the list changes to which it has subscribed.
     page.register_items(&[
         (Kind::Resource, json!({ "uri": "a:b", "name": "n" })),
         (Kind::Prompt, json!({ "name": "p" })),

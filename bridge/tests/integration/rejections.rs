@@ -1,5 +1,5 @@
-//! Requests and messages that the bridge rejects, each with its documented status or close code,
-//! while it continues to work.
+//! Requests and messages that the bridge rejects with the documented status or close code, while it
+//! continues to work.
 
 use bridge::{Config, ServerHandle};
 use bridge_protocol::{CallError, ErrorCode, PageToBridge};
@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::kit::*;
 
-/// A page can still connect, register and be called.
+/// Checks that a page can still connect, register and be called.
 async fn assert_still_works(bridge: &ServerHandle) {
     let mut page = Page::with_tools(bridge, "healthy", &[echo_tool()]).await;
     let input = json!({ "n": 1, "session_id": "healthy" });
@@ -17,7 +17,7 @@ async fn assert_still_works(bridge: &ServerHandle) {
     page.close().await;
 }
 
-/// The message of an error body must contain this text.
+/// Checks that the message of an error body contains this text.
 fn assert_message(body: &Value, expected: &str) {
     let message = body["message"].as_str().unwrap();
     assert!(message.contains(expected), "{body}");
@@ -116,7 +116,7 @@ async fn a_page_with_a_foreign_origin_receives_an_explanation() {
     assert_still_works(&bridge).await;
 }
 
-/// A bridge that accepts any token, and one that accepts a single listed token.
+/// Starts a bridge that accepts any token, and one that accepts a single listed token.
 async fn open_and_listed() -> (ServerHandle, ServerHandle) {
     let listed = Config {
         tokens: vec!["listed-token-0123456789".to_owned()],
@@ -273,7 +273,7 @@ async fn invalid_arguments_are_an_error_and_do_not_reach_the_page() {
         text.contains("/n") && text.contains("/properties/n/type"),
         "{text}"
     );
-    // The page received nothing: the next call it receives is the valid one.
+    // The page received nothing before: the next call that it receives is the valid one.
     client.assert_echo(&mut page).await;
 }
 
@@ -366,7 +366,7 @@ async fn a_frame_over_the_limit_closes_with_1009() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let too_long = "x".repeat(bridge_protocol::limits::MAX_FRAME_BYTES + 1);
-    // The bridge may close before all of it is sent.
+    // The bridge may close the connection before it has received the whole frame.
     let _ = page.send_frame(Message::Text(too_long.into())).await;
     assert_eq!(page.recv_close().await.0, 1009);
     assert_still_works(&bridge).await;

@@ -1,5 +1,5 @@
-//! The files below `/sdk/`: public, compressed, with ETags. A bridge that was built without them
-//! says how to build them.
+//! The files below `/sdk/`, which are public, compressed and have ETags. A bridge that was built
+//! without them responds with instructions to build them.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Several sessions (browser tabs) of one token, as MCP clients see them.
+//! Several sessions (browser tabs) of one token from the view of MCP clients.
 
 use bridge::{AmbiguousCalls, Config, ServerHandle, SessionLimitPolicy, Tabs};
 use bridge_protocol::{PageState, PageToBridge, Visibility};
@@ -41,7 +41,7 @@ async fn two_versions_of_an_app_each_validate_with_their_own_schema() {
     let before = client.tool_names().await;
     let mut new = Page::with_app(&bridge, "new", "greeter", &[greet_tool("who")]).await;
 
-    // Tool names do not depend on the number of sessions, and the newer definition is listed.
+    // Tool names do not depend on the number of sessions; the newer definition is listed.
     assert_eq!(client.tool_names().await, before);
     let listed = client.request("tools/list", json!({})).await;
     let tools = listed["result"]["tools"].as_array().unwrap();
@@ -101,7 +101,7 @@ async fn a_tool_name_shared_by_two_apps_is_disambiguated_by_session_id() {
         )
         .await;
     }
-    // A tool that only one of them has needs no session id.
+    // A tool that only one page has needs no session id.
     client.assert_echo(&mut notes).await;
 }
 
@@ -152,7 +152,7 @@ async fn catalogues_of_closed_apps_are_limited_and_can_be_disabled() {
         ..Tabs::default()
     };
     let bridge = start_bridge_with_tabs(tabs).await;
-    // A token whose page registered nothing does not count.
+    // A token whose page has registered nothing does not count.
     Page::connect(&bridge, "s", "token-without-any-tools-0123")
         .await
         .close()
@@ -204,7 +204,7 @@ async fn ambiguous_calls_go_to_the_focused_page_when_configured() {
         page_title: None,
     };
     first.send(PageToBridge::PageState(state)).await;
-    // Once a registration is acknowledged, the message before it has been processed.
+    // When a registration is acknowledged, all earlier messages have been processed.
     first.register(&[greet_tool("name")]).await;
     greet(&client, &mut first, json!({ "name": "you" })).await;
 }
@@ -253,7 +253,8 @@ async fn a_frozen_page_is_not_called_until_it_resumes() {
     };
     page.send(PageToBridge::PageState(state.clone())).await;
     let rejected = loop {
-        // The page state and the call arrive on different connections, in either order.
+        // The page state and the call use different connections, so they may arrive in either
+        // order.
         let call = post_tool_call(&bridge, "echo", json!({}));
         tokio::select! {
             (_, answer) = call => break answer,

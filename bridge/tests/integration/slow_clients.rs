@@ -1,4 +1,4 @@
-//! Clients that open a stream and never read it, beside healthy ones.
+//! Clients that open a stream and never read it, together with well-behaved clients.
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -6,8 +6,8 @@ use tokio::net::TcpSocket;
 
 use crate::kit::*;
 
-/// Opens the stream of notifications with the smallest receive buffer, and reads only the beginning
-/// of the response.
+/// Opens the stream of notifications with the smallest receive buffer, and reads only the start of
+/// the response.
 async fn open_unread_stream(
     bridge: &bridge::ServerHandle,
     client: &McpClient,
@@ -29,9 +29,9 @@ async fn open_unread_stream(
     stream
 }
 
-/// The tool list changes more often than the buffers on the way can hold, and the log of one call
-/// fills the stream of the slow client. Each call of the healthy client still returns before the
-/// next change, and the page stays connected.
+/// The tool list changes so often that the buffers overflow, and the log of one call fills the
+/// stream of the slow client. Each call of the healthy client still returns before the next change,
+/// and the page remains connected.
 #[tokio::test]
 async fn a_client_that_does_not_read_blocks_no_other_client() {
     let bridge = start_bridge().await;

@@ -1,4 +1,4 @@
-//! Clients whose stream breaks resume it and receive what they missed (MCP 2025-11-25,
+//! Clients whose stream breaks resume it and receive the missed messages (MCP 2025-11-25,
 //! "Resumability and Redelivery").
 
 use bridge::Config;
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::kit::*;
 
-/// Starts a call and drops its stream before the result. Returns the id of the call, and of the
-/// last event that the client received.
+/// Starts a call and drops its stream before the result. Returns the id of the call and the id of
+/// the last event that the client received.
 async fn call_with_broken_stream(page: &mut Page, client: &McpClient) -> (String, String) {
     let params = json!({ "name": "echo", "arguments": {}, "_meta": { "progressToken": 1 } });
     let events = client.request_stream(7, "tools/call", params);
@@ -20,7 +20,7 @@ async fn call_with_broken_stream(page: &mut Page, client: &McpClient) -> (String
     (id, last)
 }
 
-/// The response to the call, from the stream that is resumed after this event.
+/// Resumes the stream after this event, and returns the response to the call.
 async fn resume_to_result(client: &McpClient, last: &str) -> Value {
     let mut events = client.resume(last).await;
     let answer = events.find_response().await;

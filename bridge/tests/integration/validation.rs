@@ -1,4 +1,4 @@
-//! Validation of arguments and results with their schemas, as clients see it.
+//! Validation of arguments and results against their schemas, from the view of clients.
 
 use std::time::{Duration, Instant};
 
@@ -91,7 +91,7 @@ async fn argument_violations_name_path_and_rule_and_never_reach_the_page() {
         let text = result_text(result);
         assert!(text.contains(path) && text.contains(rule), "{text}");
     }
-    // The first call that the page receives is a valid one.
+    // Only valid calls reach the page.
     let valid = client.call("t1", json!({ "v": "2026-11-21" }));
     let (_, call) = join(valid, page.serve_call(json!("done"))).await;
     assert_eq!(call.tool_input.get(), r#"{"v":"2026-11-21"}"#);
@@ -116,8 +116,8 @@ async fn result_violations_name_path_and_rule() {
     }
 }
 
-/// Tools whose schemas are expensive to validate, each with such a value. All values are rejected:
-/// most because of the estimated cost, before validation starts.
+/// Tools with schemas that are expensive to validate, each with an expensive value. All values are
+/// rejected, most of them because of the estimated cost and before validation starts.
 fn hostile_tools() -> Vec<(Value, Value)> {
     let ints = json!((0..60_000).collect::<Vec<_>>());
     let all_minimum = json!({ "allOf": vec![json!({ "minimum": 0 }); 4_000] });

@@ -1,5 +1,5 @@
-//! An agent that the bridge runs as a child process: a shell script in the place of the program,
-//! which prints the address of the mock agent.
+//! An agent that the bridge runs as a child process. A shell script, which prints the address of
+//! the mock agent, replaces the program.
 #![cfg(unix)]
 
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ use super::{query_message, recv_query_event};
 use crate::kit::mock_agent::MockAgent;
 use crate::kit::*;
 
-/// The bridge as a program in a folder of its own, with the script that it runs as its agent.
+/// The bridge as a program in a separate folder, with the script that it runs as its agent.
 struct Program {
     folder: TempDir,
     process: Child,
@@ -42,7 +42,8 @@ impl Program {
         }
     }
 
-    /// The lines that the script has written, one for each start, once there are `count` of them.
+    /// Waits until the script was started `count` times, and returns the line that each start has
+    /// written.
     async fn starts(&self, count: usize) -> Vec<String> {
         let file = self.folder.path().join("starts");
         let starts = async {
@@ -59,7 +60,8 @@ impl Program {
     }
 }
 
-/// A hard link to the bridge in a new folder: the bridge looks for its agent in its own folder.
+/// Creates a hard link to the bridge in a new folder, because the bridge looks for its agent in its
+/// own folder.
 fn linked_bridge() -> (TempDir, PathBuf) {
     let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let bridge = folder.path().join("mcp-web-bridge");
@@ -112,7 +114,7 @@ async fn the_bridge_starts_restarts_and_stops_its_agent() {
 
     kill(&process).await;
     wait_for_exit(&process).await;
-    // The queries that it was working on end with their streams.
+    // The agent's running queries end with their streams.
     drop(events);
     assert_eq!(
         recv_query_event(&mut page).await["code"],

@@ -57,7 +57,8 @@ async fn a_direct_query_token_is_valid_for_the_tools_until_completion() {
         );
     }
     assert_eq!(tools_status(&bridge, token).await, 401);
-    // The page receives nothing about it: the next event is one of the page's own query.
+    // The page receives no message about the direct query: the next one belongs to the page's own
+    // query.
     page.send_json(query_message("own")).await;
     assert_eq!(recv_query_event(&mut page).await["uuid"], "own");
 }
@@ -99,7 +100,7 @@ async fn rejected_direct_queries_state_the_reason() {
     let token = open_query_token(&bridge, one.clone()).await;
     let (status, answer) = open_query(&bridge, one.clone()).await;
     assert_eq!((status, &answer["error"]), (409, &json!("QueryCompleted")));
-    // Neither a page nor another token nor a query can use that id again.
+    // No page, other token or direct query can use that id again.
     page.send_json(query_message(UUID)).await;
     let failure = recv_query_event(&mut page).await;
     assert_eq!(failure["code"], "QueryCompleted", "{failure}");

@@ -1,4 +1,5 @@
-//! Agents that respond with a stream of events: what the page receives, and how streams end.
+//! Agents that respond with a stream of events: the messages that the page receives, and the ways
+//! in which streams end.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use super::{OTHER_UUID, query_message, recv_query_event, tools_status};
 use crate::kit::mock_agent::{AgentEventStream, MockAgent, UUID};
 use crate::kit::*;
 
-/// A query whose agent streams its events, in [`AgentEventStream`].
+/// A query whose agent streams its events through an [`AgentEventStream`].
 pub(super) struct StreamedQuery {
     pub(super) bridge: ServerHandle,
     pub(super) agent: MockAgent,
@@ -48,7 +49,7 @@ async fn start_stream_with(
 }
 
 impl StreamedQuery {
-    /// Receives the failure of the query, whose token is invalid from then on.
+    /// Receives the failure of the query, after which its token is invalid.
     async fn recv_failure(&mut self) -> Value {
         let failure = recv_query_event(&mut self.page).await;
         assert_eq!(failure["type"], "query_failure", "{failure}");
@@ -96,7 +97,7 @@ async fn streamed_events_reach_the_page_in_order_and_unchanged() {
     assert_eq!(recv_query_event(&mut query.page).await, expected);
     events.wait_closed().await;
     assert_eq!(tools_status(&query.bridge, &query.token).await, 401);
-    // The agent ended the query itself, so nothing is sent to it.
+    // The agent has ended the query itself, so the bridge sends no cancellation.
     assert!(query.agent.is_idle());
 }
 
@@ -195,7 +196,7 @@ async fn the_response_tool_result_is_returned_before_the_stream_is_closed() {
     let complete = recv_query_event(&mut query.page).await;
     assert_eq!(complete["toolCalls"][0]["tool"], "echo", "{complete}");
     assert!(!events.is_closed());
-    // The bridge closes a stream that the agent does not end then.
+    // The bridge closes the stream, because the agent does not end it.
     events.wait_closed().await;
     assert!(query.agent.is_idle());
 }

@@ -15,7 +15,7 @@ async fn attach(page: &mut Page) {
         .await;
 }
 
-/// Waits until the bridge knows that the document is closed.
+/// Waits until the bridge has registered that the document is closed.
 async fn wait_for_no_page(bridge: &ServerHandle) {
     poll_json(bridge, "/sessions", |body| body["sessions"] == json!([])).await;
 }
@@ -34,7 +34,7 @@ async fn a_reloaded_page_reattaches_receives_progress_again_and_serves_calls() {
     assert_eq!(recv_query_event(&mut page).await["content"]["text"], "one");
     page.close().await;
     wait_for_no_page(&bridge).await;
-    // Both wait for the new document.
+    // Both requests wait for the new document.
     let url = bridge.url();
     let list_task = tokio::spawn({
         let tools = http_client()

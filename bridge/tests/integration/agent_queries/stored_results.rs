@@ -1,4 +1,4 @@
-//! Stored results of the calls of a query: its agent reads them while the query runs.
+//! The stored results of a query's calls, which its agent can read while the query runs.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::{OTHER_UUID, query_message, recv_query_event, start_query_with};
 use crate::kit::*;
 
-/// The members of a query that may call `echo` alone.
+/// The members of a query that may only call `echo`.
 fn only_echo() -> Value {
     json!({ "tools": [{ "name": "echo" }], "restrictTools": true })
 }
 
-/// Changes a configuration so that the client of these tests has these limits.
+/// A configuration change that sets these limits for the client of these tests.
 fn client_limits(
     max_result_bytes: Option<usize>,
     patience: Option<Duration>,
@@ -63,7 +63,8 @@ async fn an_agent_reads_only_stored_results_of_its_own_query() {
     let (_, complete) = post_tool_call_to(&url, token, "get_result", arguments.clone()).await;
     assert_eq!(complete["content"][0]["text"], text);
 
-    // Another query of the page cannot read it, nor this query the results of others.
+    // Another query of the page cannot read the result, and this query cannot read results of
+    // others.
     page.send_json(query_message(OTHER_UUID)).await;
     let other = agent.accept_query().await;
     assert_eq!(recv_query_event(&mut page).await["type"], "query_accepted");
@@ -76,7 +77,7 @@ async fn an_agent_reads_only_stored_results_of_its_own_query() {
     let rejected = client.get_result(foreign).await;
     assert_eq!(error_code(&rejected), Some("HandleNotFound"));
 
-    // The access of the agent ends with the query.
+    // The agent loses its access when the query ends.
     first
         .report_ok(&bridge, "complete", json!({ "message": "done" }))
         .await;

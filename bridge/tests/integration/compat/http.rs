@@ -1,4 +1,4 @@
-//! MCP over HTTP as mcp-web 0.1 speaks it.
+//! MCP over HTTP in the form of mcp-web 0.1.
 
 mod authentication;
 mod event_streams;
@@ -284,7 +284,7 @@ async fn an_unknown_meta_session_id_is_32602_on_lists_and_ignored_on_calls() {
         assert_eq!(answer["error"], expected, "{method}");
     }
     let mut params = params;
-    // Other clients send ids of their own there, so a call goes to the page.
+    // Other clients send their own ids in this member, so the call goes to the page.
     params["name"] = json!("t");
     let result = rpc_result(&bridge, "tools/call", params).await;
     assert_eq!(result["isError"], true);

@@ -25,7 +25,7 @@ pub(crate) struct CompatPage {
 }
 
 impl CompatPage {
-    /// Opens the socket, and sends nothing.
+    /// Opens the socket without sending anything.
     pub(crate) async fn open(bridge: &ServerHandle, session: &str) -> Self {
         Self::open_at(bridge, &format!("/?session={session}"), None)
             .await
@@ -140,7 +140,7 @@ impl CompatPage {
         call
     }
 
-    /// Responds to the tool call that is the next message with its own input.
+    /// Receives a tool call, which must be the next message, and responds with its own input.
     pub(crate) async fn echo_call(&mut self) {
         let call = self.recv_call().await;
         self.respond(&call, call["toolInput"].clone()).await;
@@ -153,7 +153,8 @@ impl CompatPage {
         assert_eq!(status, 200, "{result}");
     }
 
-    /// Waits until the bridge lists this tool, and so has processed every message before it.
+    /// Waits until the bridge lists this tool, which shows that it has processed all earlier
+    /// messages.
     pub(crate) async fn wait_for_tool(&self, bridge: &ServerHandle, tool: &str) {
         let has_tool = |session: &Value| {
             let tools = session["available_tools"].as_array();
@@ -187,7 +188,7 @@ pub(crate) async fn wait_for_sessions(bridge: &ServerHandle, count: usize) -> Ve
     body["sessions"].as_array().unwrap().clone()
 }
 
-/// A bridge without `--compat`, and a page that has registered [`tool`] with this name.
+/// Starts a bridge without `--compat`, and a page that has registered [`tool`] with this name.
 pub(crate) async fn start_with_tool(name: &str) -> (ServerHandle, CompatPage) {
     let bridge = start_bridge().await;
     let mut page = CompatPage::connect(&bridge, "s").await;

@@ -11,7 +11,7 @@ fn names(listed: &Value) -> Vec<&str> {
     tools.map(|tool| tool["name"].as_str().unwrap()).collect()
 }
 
-/// Two pages with the tool `t`. The second one has the tool `own`, too.
+/// Connects two pages with the tool `t`. The second one also has the tool `own`.
 async fn connect_two_pages(bridge: &bridge::ServerHandle) -> (CompatPage, CompatPage) {
     let mut first = CompatPage::connect(bridge, "first").await;
     first.register_tool(tool("t")).await;

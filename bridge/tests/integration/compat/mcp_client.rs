@@ -33,7 +33,7 @@ pub(crate) async fn rpc_call(bridge: &ServerHandle, method: &str, params: Value)
     answer
 }
 
-/// Sends a request that must succeed, and returns its result.
+/// Sends a request, which must succeed, and returns its result.
 pub(crate) async fn rpc_result(bridge: &ServerHandle, method: &str, params: Value) -> Value {
     let mut answer = rpc_call(bridge, method, params).await;
     assert!(answer.get("error").is_none(), "{answer}");
@@ -68,8 +68,8 @@ pub(crate) async fn call_result(
     result
 }
 
-/// Waits until the bridge has processed every message of the page: it lists this tool of the page,
-/// and a call of the tool returns.
+/// Waits until the bridge has processed every message of the page: the bridge lists this tool of
+/// the page, and a call of the tool returns.
 pub(crate) async fn wait_until_processed(
     bridge: &ServerHandle,
     page: &mut CompatPage,
@@ -93,7 +93,7 @@ pub(crate) async fn wait_until_processed(
     tokio::join!(rpc_result(bridge, "tools/call", call), page.echo_call());
 }
 
-/// A bridge with `--compat mcp-web`, and a page whose tool `t` can be called.
+/// Starts a bridge with `--compat mcp-web`, and a page whose tool `t` can be called.
 pub(crate) async fn start_compat_with_tool() -> (ServerHandle, CompatPage) {
     let bridge = start_bridge_with(compat_config()).await;
     let mut page = CompatPage::connect(&bridge, "s").await;

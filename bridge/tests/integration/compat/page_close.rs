@@ -1,4 +1,4 @@
-//! Rejected mcp-web 0.1 pages, and how their connections end.
+//! Rejected mcp-web 0.1 pages, and the end of their connections.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ async fn session_limit_close_oldest_closes_the_page_connected_first() {
     .await;
     let mut oldest = CompatPage::connect_with(&bridge, "a", json!({ "sessionName": "n" })).await;
     let _other = CompatPage::connect(&bridge, "b").await;
-    // The name is free, because the page that had it is closed.
+    // The name is free, because the page that used it is closed.
     let _newest = CompatPage::connect_with(&bridge, "c", json!({ "sessionName": "n" })).await;
     let reason = "Session limit exceeded, closing oldest session";
     let message =
@@ -196,7 +196,7 @@ async fn shutdown_closes_with_1000_server_shutting_down() {
     let mut page = CompatPage::connect(&bridge, "s").await;
     let closed = async {
         let closed = page.recv_close().await;
-        // A browser closes the connection then.
+        // A browser closes the connection at this point.
         drop(page);
         closed
     };

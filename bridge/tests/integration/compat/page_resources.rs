@@ -8,7 +8,7 @@ use crate::kit::*;
 
 const URI: &str = "board://cards";
 
-/// A page with a resource, and a client that lists it.
+/// Connects a page with a resource, and a client that lists it.
 async fn start_with_resource(bridge: &ServerHandle) -> (CompatPage, McpClient) {
     let mut page = CompatPage::connect(bridge, "s").await;
     page.register_resource(

@@ -1,4 +1,4 @@
-//! Connection, authentication and page info of mcp-web 0.1 pages, and how they reconnect.
+//! Connection, authentication, page info and reconnection of mcp-web 0.1 pages.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn the_page_socket_is_at_root_and_ws_for_any_non_empty_session() {
     for id in ids {
         let path = format!("/?session={id}");
         let mut page = CompatPage::open_at(&bridge, &path, None).await.unwrap();
-        // The id in the URL counts, not the one in the message.
+        // The session id is taken from the URL, not from the message.
         page.authenticate("another", json!({})).await;
         let authenticated = page.recv().await;
         let decoded = id
@@ -119,7 +119,7 @@ async fn page_info_is_optional_and_the_origin_comes_from_the_header() {
     for absent in ["origin", "page_title", "session_name"] {
         assert!(sessions[0].get(absent).is_none(), "{}", sessions[0]);
     }
-    // The page claimed another origin.
+    // The origin in the page's message is ignored.
     assert_eq!(sessions[1]["origin"], "http://localhost:4000");
     assert_eq!(sessions[1]["page_title"], "A v1 page");
     assert_eq!(sessions[1]["last_activity"], "2023-11-14T22:13:20.000Z");
@@ -146,7 +146,7 @@ async fn a_second_connection_supersedes_the_first_and_starts_without_tools() {
     assert_eq!(wait_for_tools(&bridge, 0).await, [""; 0]);
     second.register_tool(tool("new")).await;
     assert_eq!(wait_for_tools(&bridge, 1).await, ["new"]);
-    // The close of the old connection, which comes later, removes nothing.
+    // The later close of the old connection removes nothing.
     while first.recv_frame().await.is_some() {}
     drop(first);
     second.assert_serves(&bridge, "new").await;
@@ -180,7 +180,7 @@ async fn a_session_id_in_use_is_rejected_for_another_token() {
     assert_eq!(rejected["code"], "InvalidSession");
     assert_eq!(stranger.recv_close().await.0, 1008);
     page.assert_serves(&bridge, "mine").await;
-    // Once the page has closed, another token can use the id.
+    // After the page has closed, another token can use the id.
     page.close().await;
     wait_for_sessions(&bridge, 0).await;
     CompatPage::connect_with(&bridge, "s", token).await;
@@ -221,7 +221,7 @@ async fn compat_pages_have_no_page_grace_and_no_heartbeat_timeout() {
         ..test_config()
     })
     .await;
-    // Neither page reads, so neither responds to pings. Only the native one is disconnected.
+    // Neither page reads, so neither responds to pings. Only the native page is disconnected.
     let mut page = CompatPage::connect(&bridge, "silent").await;
     page.register_tool(tool("t")).await;
     wait_for_tools(&bridge, 1).await;
@@ -234,7 +234,7 @@ async fn compat_pages_have_no_page_grace_and_no_heartbeat_timeout() {
     page.assert_serves(&bridge, "t").await;
     drop(native);
 
-    // A broken connection ends the session at once, in spite of `page_grace`.
+    // A broken connection ends the session at once, despite `page_grace`.
     let bridge = start_bridge().await;
     let mut page = CompatPage::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::kit::*;
 use crate::kit::*;
 
-/// The response to a REST call of `t` when the page responds with `result`, or without one.
+/// The response to a REST call of `t`, to which the page responds with or without a `result`.
 async fn rest_call_result(
     bridge: &bridge::ServerHandle,
     page: &mut CompatPage,
@@ -220,8 +220,7 @@ async fn output_schemas_are_neither_listed_nor_validated() {
     assert_eq!(result_text(&answer["result"]), "no object");
 }
 
-/// zod fills in defaults and drops unknown properties, which the schema that it publishes does not
-/// express.
+/// zod fills in defaults and drops unknown properties, which its published schema does not express.
 #[tokio::test]
 async fn arguments_are_not_validated_against_the_published_schema() {
     let bridge = start_bridge().await;
@@ -274,7 +273,7 @@ async fn two_pages_keep_different_schemas_without_compat() {
         let listed = client.call("list_session_tools", session_id).await;
         let schema = &listed["result"]["structuredContent"]["tools"][0]["inputSchema"];
         assert!(schema["properties"][argument].is_object(), "{listed}");
-        // The page validates its arguments itself, so it receives even those that it would reject.
+        // The page validates arguments itself, so it also receives arguments that it would reject.
         let call = client.call("t", json!({ "session_id": session, "n": 1 }));
         let (answer, ()) = tokio::join!(call, page.echo_call());
         assert_ne!(answer["result"]["isError"], true, "{answer}");

@@ -31,7 +31,7 @@ fn query_message(uuid: &str, members: Value) -> Value {
     with_members(message, members)
 }
 
-/// A bridge with `--compat mcp-web`, its agent, and a page with a query that the agent has
+/// Starts a bridge with `--compat mcp-web`, its agent, and a page with a query that the agent has
 /// accepted.
 async fn start_query(members: Value) -> (ServerHandle, MockAgent, CompatPage, AcceptedQuery) {
     let mut agent = MockAgent::start().await;
@@ -41,7 +41,7 @@ async fn start_query(members: Value) -> (ServerHandle, MockAgent, CompatPage, Ac
     (bridge, agent, page, accepted)
 }
 
-/// A page with the tools `t` and `answer`.
+/// Connects a page with the tools `t` and `answer`.
 async fn connect_page(bridge: &ServerHandle, session: &str) -> CompatPage {
     let mut page = CompatPage::connect(bridge, session).await;
     for name in ["t", "answer"] {
@@ -87,7 +87,7 @@ async fn the_agent_receives_the_page_message_and_no_token() {
         (request.method.as_str(), &*request.path),
         ("PUT", &*format!("/query/{UUID}"))
     );
-    // The order of keys and the spelling of numbers are those of the page.
+    // The bridge preserves the order of keys and the spelling of numbers.
     let text = String::from_utf8(request.body.to_vec()).unwrap();
     assert!(text.contains(r#""value":{"z":1,"a":2.0}"#), "{text}");
     assert_eq!(request.json(), query_message(UUID, members));
@@ -242,7 +242,7 @@ async fn only_a_page_cancel_sends_delete_to_the_agent() {
     send_query(&mut agent, &mut page, &second, json!({})).await;
     page.send(json!({ "type": "query_cancel", "uuid": second, "reason": "enough" }))
         .await;
-    // Nothing was sent for the first query, which was completed.
+    // The agent receives nothing about the first query, because it was completed.
     let cancellation = agent.recv_cancellation(&second).await;
     // Until the agent responds to the cancellation, calls are rejected and reports find no query.
     let rejected = request_as_agent(&bridge, &second, "tools/list", json!({})).await;
@@ -255,7 +255,7 @@ async fn only_a_page_cancel_sends_delete_to_the_agent() {
         not_found
     );
     cancellation.respond(200);
-    // The page receives nothing more about it: the next message is about the next query.
+    // The page receives no more messages about it: the next message is about the next query.
     send_query(&mut agent, &mut page, &uuid(3), json!({})).await;
     assert_eq!(
         send_for_json(report_request(&bridge, &second, "complete").json(&late)).await,

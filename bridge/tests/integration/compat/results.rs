@@ -1,4 +1,4 @@
-//! Results of `tools/call` as mcp-web 0.1 formats them.
+//! Results of `tools/call` in the format of mcp-web 0.1.
 
 use serde_json::{Value, json};
 

@@ -189,8 +189,9 @@ impl Harness {
         as_is
     }
 
-    /// Sends the request like `assert_same`, and checks that the fast path served it: rmcp always
-    /// responds with a stream. The fast path does so, too, when the page is slow, so this retries.
+    /// Sends the request like `assert_same`, and checks that the fast path served it. rmcp always
+    /// responds with a stream, but so does the fast path when the page is slow, so this function
+    /// retries.
     pub(super) async fn assert_fast_path(&self, request: RawRequest) -> Value {
         for _ in 0..MAX_SLOW_RESPONSES {
             let mut response = self.assert_same(&request).await;
@@ -203,7 +204,7 @@ impl Harness {
     }
 }
 
-/// On a busy machine the page may be slow several times in a row.
+/// The maximum number of retries: on a busy machine the page may be slow several times in a row.
 const MAX_SLOW_RESPONSES: usize = 20;
 
 #[derive(Debug)]
@@ -213,7 +214,7 @@ pub(super) struct RawResponse {
     pub(super) messages: Vec<Value>,
 }
 
-/// Progress numbers as floats: rmcp sends 1.0 where the page sent 1.
+/// Converts progress numbers to floats, because rmcp sends 1.0 where the page sent 1.
 fn normalized(mut message: Value) -> Value {
     for pointer in ["/params/progress", "/params/total"] {
         if let Some(number) = message.pointer_mut(pointer) {

@@ -1,5 +1,5 @@
 //! Every route with a missing, foreign or expired token, with a missing scope, and with the token
-//! of another user: none of them exposes or reaches the data of a user.
+//! of another user. No such request reads or reaches the data of a user.
 
 use bridge_protocol::ErrorCode;
 use serde_json::json;
@@ -15,7 +15,7 @@ fn scopes_without(scope: &str) -> String {
     scopes.collect::<Vec<_>>().join(" ")
 }
 
-/// Each of these routes rejects tokens that are invalid for the data of Eve.
+/// Checks that each of these routes rejects tokens that are invalid for the data of Eve.
 async fn assert_invalid_tokens_rejected(routes: &[Route], eve: &User) {
     let mut wrong_issuer = claims("eve", ALL_SCOPES, 600.0);
     wrong_issuer["iss"] = json!("https://else.test");
@@ -83,7 +83,7 @@ async fn no_route_exposes_pages_of_another_subject() {
         session_routes(&url, &eve.client.session),
     ]);
 
-    // Eve herself sees her data, so the checks below are meaningful.
+    // Eve can see her own data, so the checks below are meaningful.
     let own_routes = concat([common_routes(), in_session(&mcp, &eve.client.session)]);
     let mut with_secret = 0;
     for route in &own_routes {
@@ -197,7 +197,7 @@ async fn pages_need_the_page_scope_and_supersede_only_their_own_sessions() {
             assert_eq!(page.recv_close().await.0, 1008);
         }
     }
-    // The same session id with the token of Ada is another session.
+    // With the token of Ada, the same session id identifies a different session.
     let ada = Signer::hs256().token("ada");
     let mut page = Page::connect(&bridge, "eve-1", &ada).await;
     page.register(&[echo_tool()]).await;

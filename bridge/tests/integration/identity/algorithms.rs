@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::mock_issuer::*;
 use crate::kit::*;
 
-/// The bridge rejects this token with a challenge that does not repeat it.
+/// Checks that the bridge rejects this token with a challenge that does not repeat it.
 async fn assert_rejected(bridge: &ServerHandle, case: &str, token: &str) {
     let (status, code, challenge) = get_tools(&bridge.url(), token).await;
     assert_eq!(
@@ -48,7 +48,7 @@ fn with_other_claims(token: &str) -> String {
     format!("{}.{claims}.{}", parts[0], parts[2])
 }
 
-/// A token of this signer is valid, and forgeries of it are not.
+/// Checks that a token of this signer is valid and that forgeries of it are not.
 async fn check_valid_and_forged(bridge: &ServerHandle, signer: &Signer, foreign: &Signer) {
     let algorithm = format!("{:?}", signer.algorithm);
     let token = signer.token("ada");
@@ -111,7 +111,7 @@ async fn jwt_secret_accepts_only_hs256() {
     }
 }
 
-/// The attack of RFC 8725 section 2.1: the header says HS256, and the secret is the public key.
+/// The attack of RFC 8725 section 2.1: the header contains HS256, and the secret is the public key.
 #[tokio::test]
 async fn a_public_key_is_never_used_as_an_hmac_secret() {
     let keys = Signer::all_asymmetric();

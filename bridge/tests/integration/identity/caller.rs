@@ -1,4 +1,4 @@
-//! The identity of the caller that the handlers of a page see.
+//! The identity of the caller that the handlers of a page receive.
 
 use bridge::{Config, ServerHandle};
 use bridge_protocol::{Caller, CallerTransport};
@@ -45,7 +45,7 @@ async fn handlers_see_subject_and_roles_of_each_request() {
         serve_and_get_caller(&mut page)
     );
     assert_eq!(caller, expected(CallerTransport::Mcp, &["editor"]));
-    // The roles are those of the request, not those of the MCP session.
+    // The roles are those of the request's token, not those of the MCP session.
     client.token = token_with_roles(json!("lead editor"));
     let (_, caller) = tokio::join!(
         client.call("echo", json!({})),
@@ -86,7 +86,7 @@ async fn agent_calls_carry_the_identity_of_the_query_owner() {
         serve_and_get_caller(&mut page)
     );
     assert_eq!((status, &caller), (200, &expected));
-    // A direct query has the identity of its owner, too.
+    // A direct query has the identity of its owner as well.
     let request = http_client().put(format!("{}/query/direct", bridge.url()));
     let (status, response) = send_for_json(request.bearer_auth(&token).json(&json!({}))).await;
     assert_eq!(status, 200, "{response}");

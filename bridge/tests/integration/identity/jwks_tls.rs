@@ -16,7 +16,7 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use super::mock_issuer::*;
 use crate::kit::*;
 
-/// A TLS proxy for `localhost` before the key server of an issuer.
+/// A TLS proxy for `localhost` in front of the key server of an issuer.
 struct TlsProxy {
     address: SocketAddr,
     authority: tempfile::TempPath,

@@ -19,7 +19,7 @@ async fn an_unknown_key_id_triggers_one_fetch_per_interval() {
     issuer.set_response(KeyResponse::Keys(jwk_set(&[new.jwk()])));
     assert_eq!(get_tools(&url, &new.token("ada")).await.0, 200);
     assert_eq!(issuer.request_count(), 2);
-    // A key that is not published any more is invalid.
+    // A key is invalid as soon as the issuer no longer publishes it.
     assert_eq!(get_tools(&url, &old.token("ada")).await.0, 401);
 
     let unknown = Signer::es256(Some("unknown"));

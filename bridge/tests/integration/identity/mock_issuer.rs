@@ -64,7 +64,7 @@ impl Signer {
         }
     }
 
-    /// One of the two stored keys: generating an RSA key takes seconds.
+    /// A signer with one of the two stored keys, because generating an RSA key takes seconds.
     pub(super) fn rs256(index: usize, kid: Option<&'static str>) -> Self {
         let pem = RSA_TEST_KEYS[index];
         let key = rcgen::KeyPair::from_pem(&pem[pem.find("-----").unwrap()..]).unwrap();
@@ -193,7 +193,7 @@ pub(super) struct KeyServer {
     server: tokio::task::JoinHandle<()>,
 }
 
-/// How the server responds.
+/// The response of the key server to requests.
 #[derive(Clone)]
 pub(super) enum KeyResponse {
     Keys(Value),

@@ -1,4 +1,4 @@
-//! All routes that lead to data of the user Eve.
+//! All routes to data of the user Eve.
 
 use serde_json::{Value, json};
 
@@ -264,7 +264,8 @@ impl Route {
         }
     }
 
-    /// With this token the response is an error, and contains neither the secret nor the token.
+    /// Checks that with this token the response is an error that contains neither the secret nor
+    /// the token.
     pub(super) async fn assert_rejects(
         &self,
         token: Option<&str>,

@@ -10,7 +10,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use super::mock_issuer::*;
 use crate::kit::*;
 
-/// The complete log.
+/// The complete captured log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -33,8 +33,8 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
-/// Captures the log of this thread, which is the whole log of the bridge of a test with one thread.
-/// Like the program, it leaves out the frames that the WebSocket library traces.
+/// Captures the log of this thread, which is the whole log of the bridge in a single-threaded test.
+/// Like the program, it omits the frames that the WebSocket library traces.
 fn capture_log() -> (Log, tracing::subscriber::DefaultGuard) {
     // With a single subscriber in the process, tracing decides whether an event is enabled by the
     // subscriber of the thread that reaches it first, and other test threads have none.

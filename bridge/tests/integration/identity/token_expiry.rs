@@ -1,4 +1,4 @@
-//! Expired tokens: what was opened with one ends, and the error says why.
+//! Expired tokens: everything that was opened with one ends, and the error explains why.
 
 use bridge::Config;
 use bridge_protocol::{BridgeToPage, ErrorCode};
@@ -35,7 +35,7 @@ async fn a_page_with_an_expired_token_can_reconnect_and_answer_its_call() {
             .await;
         assert_eq!(closed.code, ErrorCode::TokenExpired);
         assert_eq!(page.recv_close().await.0, 4003);
-        // The session is still there, so the next connection can respond to the call.
+        // The session still exists, so the next connection can respond to the call.
         let mut reconnected = Page::open(&bridge, "s", None).await;
         reconnected.authenticate("s", &token_valid_for(600.0)).await;
         let authenticated = reconnected.recv_authenticated().await;
@@ -74,7 +74,7 @@ async fn long_lived_streams_end_with_their_token_and_calls_in_flight_continue() 
     let call = page.recv_call().await;
     assert_eq!(count_until_end(&mut notifications).await, 0);
     count_until_end(&mut subscription).await;
-    // The subscription has ended, but not the MCP session.
+    // The subscription has ended, but the MCP session has not.
     page.wait_for_clients(1).await;
 
     page.respond(&call, json!({ "n": 7 })).await;

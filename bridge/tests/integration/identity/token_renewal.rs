@@ -11,7 +11,7 @@ fn token_for(sub: &str, scope: &str, seconds: f64) -> String {
     Signer::hs256().sign(&claims(sub, scope, seconds))
 }
 
-/// A page, and how long its token is valid.
+/// Connects a page, and returns it with the remaining lifetime of its token.
 async fn connect(bridge: &ServerHandle, token: &str) -> (Page, Option<u64>) {
     let mut page = Page::open(bridge, "s", None).await;
     page.authenticate("s", token).await;
@@ -90,8 +90,8 @@ async fn an_opaque_token_renews_only_with_itself_and_never_expires() {
     assert_eq!(other.unwrap_err().code, ErrorCode::InvalidAuthentication);
 }
 
-/// Verification waits for the keys of the issuer. Meanwhile the bridge processes the messages of
-/// the page, and rejects further renewals.
+/// The verification of a token waits for the keys of the issuer. Meanwhile the bridge processes the
+/// messages of the page, and rejects further renewals.
 #[tokio::test]
 async fn messages_are_processed_while_a_renewal_is_verified() {
     let key = Signer::es256(Some("key"));

@@ -1,4 +1,4 @@
-//! Users with two pages each. Everything that belongs to a user contains the secret of the user.
+//! Users with two pages each. All data of a user contains the secret of that user.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,7 +62,7 @@ pub(super) fn secret(name: &str) -> String {
     format!("SECRET-OF-{}", name.to_uppercase())
 }
 
-/// A page in a task of its own, which responds to every request with the secret of its owner.
+/// A page in its own task, which responds to every request with the secret of its owner.
 struct ServingPage {
     request_count: Arc<AtomicUsize>,
     outgoing: mpsc::Sender<Value>,

@@ -1,16 +1,16 @@
-//! An MCP client that sends each HTTP request by hand.
+//! An MCP client that sends individual HTTP requests, without a client library.
 
 use bridge::ServerHandle;
 use serde_json::{Value, json};
 
 use super::{CLIENT_NAME, Page, TOKEN, http_client, with_deadline};
 
-/// An MCP client of the revisions with sessions, before 2026-07-28.
+/// An MCP client of the revisions before 2026-07-28, which have sessions.
 pub(crate) struct McpClient {
     pub(crate) url: String,
     pub(crate) token: String,
     pub(crate) session: String,
-    /// The `User-Agent` header; empty for none.
+    /// The `User-Agent` header, which is not sent if this is empty.
     user_agent: &'static str,
     http: reqwest::Client,
 }
@@ -30,14 +30,14 @@ impl McpClient {
         client
     }
 
-    /// A client with this name in its `clientInfo`.
+    /// Connects a client with this name in its `clientInfo`.
     pub(crate) async fn connect_as(bridge: &ServerHandle, name: &str) -> Self {
         let mut client = Self::new(bridge, TOKEN, "");
         client.initialize(name, "2025-11-25", json!({})).await;
         client
     }
 
-    /// A client whose requests have this `User-Agent`.
+    /// Connects a client that sends this `User-Agent`.
     pub(crate) async fn connect_with_user_agent(
         bridge: &ServerHandle,
         user_agent: &'static str,
@@ -50,7 +50,8 @@ impl McpClient {
         client
     }
 
-    /// A client of this revision, and the body of the response to its `initialize`.
+    /// Connects a client of this revision, and returns it with the body of the response to
+    /// `initialize`.
     pub(crate) async fn connect_with_revision(
         bridge: &ServerHandle,
         token: &str,
@@ -92,7 +93,7 @@ impl McpClient {
         self.post_text(message.to_string()).await
     }
 
-    /// Posts a message in exactly this spelling.
+    /// Posts the exact text of a message.
     pub(crate) async fn post_text(&self, message: String) -> reqwest::Response {
         let mut request = self
             .http
@@ -235,7 +236,7 @@ pub(crate) async fn rpc_response(response: reqwest::Response) -> Value {
 pub(crate) struct EventStream {
     response: reqwest::Response,
     text: String,
-    /// The beginning of a character whose end has not arrived.
+    /// The bytes of an incomplete character at the end of the last chunk.
     partial: Vec<u8>,
     /// The id of the last event that had one.
     pub(crate) last_id: Option<String>,
@@ -271,8 +272,8 @@ impl EventStream {
         }
     }
 
-    /// Appends a chunk. A chunk can end in the middle of a character, whose beginning then waits
-    /// for the next chunk.
+    /// Appends a chunk. If it ends in the middle of a character, the incomplete part is stored
+    /// until the next chunk.
     fn push_utf8(&mut self, chunk: &[u8]) {
         self.partial.extend_from_slice(chunk);
         let complete = match std::str::from_utf8(&self.partial) {
@@ -312,7 +313,7 @@ impl EventStream {
         }
     }
 
-    /// Reads up to the next message with this method.
+    /// Reads up to and including the next message with this method.
     pub(crate) async fn find_method(&mut self, method: &str) -> Value {
         self.find(|message| message["method"] == method).await
     }

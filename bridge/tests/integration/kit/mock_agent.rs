@@ -1,4 +1,4 @@
-//! A mock agent: it passes each request to the test, which decides how to respond.
+//! A mock agent, which passes each request to the test; the test decides how to respond.
 
 use std::io;
 
@@ -19,7 +19,7 @@ use super::{http_client, test_config, with_deadline, with_members};
 /// A random UUID, like those that pages generate.
 pub(crate) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
 
-/// A request that the agent received.
+/// A request that the agent has received.
 pub(crate) struct AgentRequest {
     pub(crate) method: Method,
     pub(crate) path: String,
@@ -33,7 +33,7 @@ impl AgentRequest {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// The token of the query, which the bridge sends with it.
+    /// The token of the query, which the bridge sends in a header.
     pub(crate) fn query_token(&self) -> String {
         let token = &self.headers["mcp-web-query-token"];
         token.to_str().unwrap().to_owned()
@@ -62,14 +62,14 @@ impl AgentRequest {
     }
 }
 
-/// The event stream of a query, which ends when this is dropped.
+/// The event stream of a query, which ends when this value is dropped.
 pub(crate) struct AgentEventStream {
     pub(crate) uuid: String,
     sender: mpsc::Sender<io::Result<Bytes>>,
 }
 
 impl AgentEventStream {
-    /// Sends one event with a message of this type, which the page receives with these members.
+    /// Sends an event with a message of this type and these members, which the page receives.
     pub(crate) async fn send_event(&self, kind: &str, members: Value) {
         let message = with_members(json!({ "type": kind, "uuid": self.uuid }), members);
         self.send_raw(&format!("event: {kind}\ndata: {message}\n\n"))
@@ -171,7 +171,7 @@ impl MockAgent {
         request
     }
 
-    /// Whether every request has been taken by the test.
+    /// Whether the test has received all requests.
     pub(crate) fn is_idle(&self) -> bool {
         self.requests.is_empty()
     }
@@ -204,7 +204,7 @@ pub(crate) struct AcceptedQuery {
 }
 
 impl AcceptedQuery {
-    /// Sends a report with the token of the query, if there is one, and returns status and body.
+    /// Sends a report with the query's token, if there is one, and returns the status and the body.
     pub(crate) async fn report(
         &self,
         bridge: &ServerHandle,
@@ -236,7 +236,7 @@ pub(crate) fn report_request(bridge: &ServerHandle, uuid: &str, report: &str) ->
     http_client().request(method, format!("{}/query/{uuid}/{report}", bridge.url()))
 }
 
-/// Sends a request, and returns the status and the JSON body, or null.
+/// Sends a request, and returns the status and the JSON body; the body is null if it is not JSON.
 pub(crate) async fn send_for_json(request: RequestBuilder) -> (u16, Value) {
     let response = with_deadline("HTTP response", request.send())
         .await

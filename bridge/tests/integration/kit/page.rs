@@ -1,4 +1,4 @@
-//! A native page, which sends and receives protocol messages one by one.
+//! A native page, which sends and receives individual protocol messages.
 
 use bridge::ServerHandle;
 use bridge_protocol::parts::{Assembler, AssemblyStatus};
@@ -18,7 +18,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::{TOKEN, with_deadline};
 
-/// The side of a page socket that a browser has.
+/// The socket of a page on the browser's side.
 pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// The next frame other than pings and pongs; `None` when the connection has ended.
@@ -32,7 +32,8 @@ pub(crate) async fn next_frame(socket: &mut Socket) -> Option<Message> {
     }
 }
 
-/// Closes the socket as a browser does for a closed document, with 1001 (RFC 6455, "going away").
+/// Closes the socket as a browser does for a closed document, with the code 1001 (RFC 6455, "going
+/// away").
 pub(crate) async fn close_going_away(socket: &mut Socket) {
     let frame = CloseFrame {
         code: 1001.into(),
@@ -49,7 +50,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Opens the socket, and sends nothing.
+    /// Opens the socket without sending anything.
     pub(crate) async fn open(bridge: &ServerHandle, session: &str, origin: Option<&str>) -> Self {
         Self::open_to(&bridge.local_addr().to_string(), session, origin).await
     }
@@ -80,7 +81,7 @@ impl Page {
         Self::connect_to(&bridge.local_addr().to_string(), session, token).await
     }
 
-    /// Opens the socket of the bridge at this address and authenticates.
+    /// Opens a socket to the bridge at this address and authenticates.
     pub(crate) async fn connect_to(address: &str, session: &str, token: &str) -> Self {
         let mut page = Self::open_to(address, session, None).await;
         page.authenticate(session, token).await;
@@ -88,7 +89,7 @@ impl Page {
         page
     }
 
-    /// An authenticated page with tools, given as MCP tool objects.
+    /// Connects a page and registers these MCP tool objects.
     pub(crate) async fn with_tools(bridge: &ServerHandle, session: &str, tools: &[Value]) -> Self {
         let mut page = Self::connect(bridge, session, TOKEN).await;
         page.register(tools).await;
@@ -100,7 +101,7 @@ impl Page {
         self.send(PageToBridge::Authenticate(message)).await;
     }
 
-    /// An authenticated page of this app, with tools.
+    /// Connects a page of this app and registers these tools.
     pub(crate) async fn with_app(
         bridge: &ServerHandle,
         session: &str,
@@ -200,7 +201,7 @@ impl Page {
         self.socket.send(message).await
     }
 
-    /// The next message, put together when it comes in parts.
+    /// Receives the next message, which is assembled if it arrives in parts.
     pub(crate) async fn recv(&mut self) -> BridgeToPage {
         loop {
             let frame = match self.recv_frame().await {
@@ -213,7 +214,7 @@ impl Page {
         }
     }
 
-    /// The next message, however long it takes; `None` when the connection has ended.
+    /// Receives the next message without a deadline; `None` when the connection has ended.
     pub(crate) async fn recv_without_deadline(&mut self) -> Option<BridgeToPage> {
         loop {
             let frame = match self.socket.next().await {
@@ -254,7 +255,7 @@ impl Page {
         }
     }
 
-    /// The response to `authenticate`, which must be the next message and a success.
+    /// Receives the response to `authenticate`, which must be the next message and a success.
     pub(crate) async fn recv_authenticated(&mut self) -> Authenticated {
         match self.recv().await {
             BridgeToPage::Authenticated(authenticated) => authenticated,
@@ -262,7 +263,7 @@ impl Page {
         }
     }
 
-    /// The response to `authenticate`, which must be the next message and a failure.
+    /// Receives the response to `authenticate`, which must be the next message and a failure.
     pub(crate) async fn recv_authentication_failure(&mut self) -> AuthenticationFailed {
         match self.recv().await {
             BridgeToPage::AuthenticationFailed(failure) => failure,
@@ -270,7 +271,7 @@ impl Page {
         }
     }
 
-    /// The next tool call, acknowledged.
+    /// Receives and acknowledges the next tool call.
     pub(crate) async fn recv_call(&mut self) -> ToolCall {
         let call = self
             .recv_matching(|message| match message {
@@ -304,7 +305,7 @@ impl Page {
         .await
     }
 
-    /// The responses of the client to what a handler requested of it.
+    /// Receives the responses of the client to the requests of a handler.
     pub(crate) async fn recv_client_responses(&mut self) -> Vec<ClientResponse> {
         self.recv_matching(|message| match message {
             BridgeToPage::ClientResponses(responses) => Some(responses.responses),

@@ -7,14 +7,14 @@ use tokio::process::{Child, Command};
 
 use super::with_deadline;
 
-/// The program, without any environment variable, killed when the test ends.
+/// The program without any environment variables. It is killed when the test ends.
 pub(crate) fn bridge_program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
     program.env_clear().kill_on_drop(true).stdin(Stdio::null());
     program
 }
 
-/// The URL that a started program prints. Its stdout must be piped.
+/// The URL that a started program prints to stdout, which must be piped.
 pub(crate) async fn listening_url(program: &mut Child) -> String {
     let mut lines = BufReader::new(program.stdout.take().unwrap()).lines();
     loop {

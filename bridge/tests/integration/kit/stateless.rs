@@ -1,4 +1,4 @@
-//! A client of MCP 2026-07-28, which has no sessions: each request states who the client is.
+//! A client of MCP 2026-07-28, which has no sessions: each request contains the client's info.
 
 use bridge::ServerHandle;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ impl<'a> StatelessClient<'a> {
         }
     }
 
-    /// A request with the headers that the revision requires.
+    /// Builds a request with the headers that the revision requires.
     pub(crate) fn build(&self, method: &str, params: Value) -> reqwest::RequestBuilder {
         let params = with_client_meta(params, self.name, &self.capabilities);
         let mut request = http_client()
@@ -54,8 +54,8 @@ impl<'a> StatelessClient<'a> {
     }
 }
 
-/// `params` with the `_meta` members that every request of the revision has. Existing members stay
-/// as they are, and so does a `_meta` that is not an object.
+/// Adds to `params` the `_meta` members that the revision requires in every request. Existing
+/// members are not changed, nor is a `_meta` that is not an object.
 pub(crate) fn with_client_meta(mut params: Value, name: &str, capabilities: &Value) -> Value {
     let members = [
         ("protocolVersion", json!(STATELESS_REVISION)),
@@ -73,7 +73,7 @@ pub(crate) fn with_client_meta(mut params: Value, name: &str, capabilities: &Val
 }
 
 /// The headers that repeat parts of the body (SEP-2243): the revision, the method, and the name or
-/// URI that the request is about, if there is one.
+/// URI in the parameters, if there is one.
 pub(crate) fn stateless_headers(method: &str, params: &Value) -> Vec<(&'static str, String)> {
     let mut headers = vec![
         ("mcp-protocol-version", STATELESS_REVISION.to_owned()),

@@ -1,4 +1,4 @@
-//! Which tokens, hosts and origins are accepted.
+//! The tokens, hosts and origins that are accepted.
 
 use super::*;
 

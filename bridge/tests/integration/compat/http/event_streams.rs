@@ -52,7 +52,7 @@ async fn each_registered_tool_and_closed_page_sends_one_list_changed() {
     for _ in 0..6 {
         assert_eq!(events.next().await.as_ref(), Some(&expected));
     }
-    // There is no further notification: the next thing is the end of the stream.
+    // No other notification follows, so the next event is the end of the stream.
     let deleted = send_with_session(&bridge, Method::DELETE, &session).await;
     assert_eq!(deleted.status(), 200);
     assert_eq!(events.next().await, None);

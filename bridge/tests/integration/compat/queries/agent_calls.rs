@@ -1,4 +1,4 @@
-//! Calls of the agent of an mcp-web 0.1 page, and how it authenticates.
+//! Calls of the agent of an mcp-web 0.1 page, and the agent's authentication.
 
 use reqwest::Method;
 
@@ -98,7 +98,7 @@ async fn tool_calls_are_reported_in_completion_order_with_raw_results() {
 async fn a_successful_response_tool_call_completes_the_query() {
     let (bridge, _agent, mut page, _query) =
         start_query(json!({ "responseTool": { "name": "answer" } })).await;
-    // A failed call of the response tool does not complete it.
+    // A failed call of the response tool does not complete the query.
     let call = call_tool(&bridge, UUID, "answer", json!({ "n": 1 }));
     let (failed, ()) = tokio::join!(call, async {
         let call = page.recv_call().await;
@@ -115,7 +115,7 @@ async fn a_successful_response_tool_call_completes_the_query() {
     assert!(complete.get("message").is_none(), "{complete}");
     assert_eq!(complete["toolCalls"].as_array().unwrap().len(), 2);
     assert_eq!(complete["toolCalls"][1]["result"], json!({ "n": 2 }));
-    // No tool runs afterwards.
+    // No tool runs after the query has ended.
     let late = request_as_agent(
         &bridge,
         UUID,
