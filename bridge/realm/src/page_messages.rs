@@ -51,9 +51,13 @@ impl CloseFrame {
 /// applying the event to the realm is fast.
 #[derive(Debug)]
 pub enum PageEvent {
+    /// A parsed registration, in which each definition is valid or has failed.
     Registered(RegistrationId, Vec<Result<Definition, RegistrationFailure>>),
+    /// The result or the failure of a call.
     Answered(CallId, Result<Answer, CallFailure>),
+    /// Progress or a log message of a call.
     CallEvent(CallId, CallEvent),
+    /// Any other message, which is applied to the realm as it is.
     Message(PageToBridge),
 }
 

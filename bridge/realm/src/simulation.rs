@@ -126,8 +126,6 @@ impl Bridge {
         }
     }
 
-    // ---- callers ----
-
     /// Calls a tool of a session, with a client that supports requests for its roots.
     ///
     /// # Errors
@@ -225,8 +223,6 @@ impl Bridge {
         let (_, effects) = self.realm.call_resumed(call, round, answers, now)?;
         Some(self.perform(effects, now))
     }
-
-    // ---- time and ends ----
 
     /// When [`Bridge::deadline_passed`] must be called next.
     pub fn next_deadline(&self) -> Option<Duration> {

@@ -39,6 +39,7 @@ impl<T> Default for Interner<T> {
 }
 
 impl<T: Internable> Interner<T> {
+    /// Returns the live entry for a text, or parses the text and adds the result.
     pub(super) fn get_or_insert_with<E>(
         &self,
         raw: &RawValue,
@@ -70,6 +71,7 @@ impl<T: Internable> Interner<T> {
         }
     }
 
+    /// Removes the entries that are no longer alive.
     pub(super) fn remove_unused(&self) {
         self.entries.retain(|_, live| live.strong_count() > 0);
         let most = 2 * self.entries.len() + MAX_UNUSED_ENTRIES;

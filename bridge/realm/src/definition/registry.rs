@@ -28,6 +28,7 @@ pub enum Definition {
 }
 
 impl Definition {
+    /// The kind of the definition.
     pub fn kind(&self) -> Kind {
         match self {
             Definition::Tool(_) => Kind::Tool,
@@ -86,6 +87,7 @@ impl Definition {
         }
     }
 
+    /// The kind and the registered name of the definition.
     pub fn item(&self) -> Item {
         Item {
             kind: self.kind(),
@@ -116,7 +118,9 @@ impl Definition {
 /// A prompt or a resource, which is listed exactly as the page wrote it.
 #[derive(Debug)]
 pub struct PublishedItem {
+    /// The name of a prompt, or the URI or URI template of a resource.
     pub name: String,
+    /// The whole MCP object.
     pub published: Map<String, Value>,
     bytes: usize,
     hash: [u8; 32],
@@ -224,6 +228,7 @@ fn check_uri(uri: &str) -> Result<(), DefinitionError> {
 /// A resource template and the pattern of the URIs that match it.
 #[derive(Debug)]
 pub struct Template {
+    /// The listed template; its name is the text of the URI template.
     pub item: PublishedItem,
     uri_template: UriTemplate,
 }
@@ -296,6 +301,8 @@ pub struct DefinitionRegistry {
 }
 
 impl DefinitionRegistry {
+    /// Creates an empty registry. `check` is applied to each new definition, and `max_bytes` limits
+    /// its size.
     pub fn new(check: DefinitionCheck, max_bytes: usize) -> Self {
         Self {
             tools: Interner::default(),

@@ -68,6 +68,7 @@ struct ToolExtras {
 }
 
 impl Tool {
+    /// Parses and checks a definition. The parsed form stays in memory, see [`Tool::unparsed`].
     pub fn parse(raw: &RawValue) -> Result<Self, (ErrorCode, String)> {
         let parsed = ParsedTool::parse(raw.get())?;
         let invalid = |error| (ErrorCode::DefinitionInvalid, error);
@@ -228,6 +229,7 @@ impl Tool {
         self.parsed().has_own_session_argument
     }
 
+    /// The validator of the arguments of calls.
     pub fn input_validator(&self) -> &Validator {
         &self.parsed().input_validator
     }
@@ -237,6 +239,7 @@ impl Tool {
         self.parsed().max_text_chars
     }
 
+    /// The validator of structured results; `None` if the tool has no output schema.
     pub fn output_validator(&self) -> Option<&Validator> {
         self.parsed().output_validator.as_ref()
     }

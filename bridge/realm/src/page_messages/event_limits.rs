@@ -13,11 +13,14 @@ const MAX_LOG_BYTES: usize = 64 * 1024;
 /// The maximum length in characters of a progress message and of the name of a logger.
 const MAX_TEXT_CHARS: usize = 4096;
 
+/// Builds the event for a progress message, whose text is truncated.
 pub(super) fn progress_event(mut progress: CallProgress) -> CallEvent {
     progress.message = progress.message.map(truncate);
     CallEvent::Progress(progress)
 }
 
+/// Builds the event for a log message, whose logger name is truncated and whose large data is
+/// replaced.
 pub(super) fn log_event(mut log: CallLog) -> CallEvent {
     log.logger = log.logger.map(truncate);
     let bytes = log.data.get().len();

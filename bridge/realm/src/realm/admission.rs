@@ -17,9 +17,11 @@ use crate::realm::session_events::close_effects;
 /// The data for a page that has been accepted.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SessionAccepted {
+    /// The name that was assigned to the session.
     pub session_name: Option<String>,
     /// The calls that the page has acknowledged on an earlier connection and not answered yet.
     pub awaited: Vec<CallId>,
+    /// The time until the token expires, in milliseconds; `None` if it does not expire.
     pub token_expires_in_ms: Option<u64>,
 }
 

@@ -19,7 +19,9 @@ use crate::definition::tool::Tool;
 pub struct NewCall {
     pub id: CallId,
     pub request: PageRequest,
+    /// The context that the page receives with the call, such as the client and the caller.
     pub context: CallContext,
+    /// The maximum duration for V2 pages; V1 pages have a fixed timeout.
     pub timeout: Duration,
     /// Responses to requests that the handler is going to send to the client.
     pub client_responses: Vec<ClientResponse>,
@@ -124,6 +126,8 @@ impl Call {
         }
     }
 
+    /// The next time at which the call must be checked: the receipt timeout, its own timeout, or
+    /// the input timeout of the client.
     pub(super) fn deadline(&self) -> Instant {
         match (self.receipt, self.client_requests.waiting_since()) {
             (_, Some(since)) => since + self.input_timeout,
@@ -149,6 +153,7 @@ impl Call {
         self.rounds
     }
 
+    /// Whether the caller has left and the call waits to be resumed.
     pub(super) fn is_parked(&self) -> bool {
         matches!(self.caller_state, CallerState::Parked { .. })
     }

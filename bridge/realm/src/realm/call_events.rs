@@ -232,6 +232,7 @@ impl Realm {
         waiting.into_iter().filter_map(send).collect()
     }
 
+    /// The calls of a session that its page has not acknowledged.
     pub(super) fn unreceived_calls(&self, id: &SessionId) -> impl Iterator<Item = &CallId> {
         let calls = self.sessions.get(id).map(|session| &session.calls);
         calls.into_iter().flatten().filter(|id| {
@@ -240,6 +241,7 @@ impl Realm {
         })
     }
 
+    /// The deadline of a call has passed: its client requests fail, or the call ends.
     pub(super) fn call_overdue(&mut self, id: &CallId, now: Now) -> Effects {
         let Some(call) = self.calls.get(id) else {
             return Effects::new();

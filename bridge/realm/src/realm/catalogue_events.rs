@@ -57,6 +57,7 @@ impl Realm {
         }
     }
 
+    /// The time of an app in the catalogue has passed, so its definitions are no longer listed.
     pub(super) fn catalogue_expired(&mut self, app: &AppKey) -> Effects {
         let had = self.remove_from_catalogue(app).unwrap_or_default();
         list_changed_effects(had.into_keys().collect())

@@ -66,6 +66,7 @@ impl PendingClientRequests {
         self.waiting_since
     }
 
+    /// Whether there are unanswered requests.
     pub(super) fn is_waiting(&self) -> bool {
         !self.pending.is_empty()
     }

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::ids::{ClientId, ConnectionId};
 
+/// The effects of one event, in the order in which the hub performs them.
 pub type Effects = Vec<Effect>;
 
 /// One action that the hub performs for the realm. Effects are performed in their order.
@@ -145,6 +146,7 @@ impl CallFailure {
         }
     }
 
+    /// The failure of a call whose page is gone.
     pub fn page_gone() -> Self {
         Self::new(
             ErrorCode::PageGone,
@@ -152,6 +154,7 @@ impl CallFailure {
         )
     }
 
+    /// The failure of a call that the shutdown of the bridge ends.
     pub fn bridge_stopping() -> Self {
         Self::new(
             ErrorCode::BridgeStopping,

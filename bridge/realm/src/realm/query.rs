@@ -152,6 +152,7 @@ impl RunningQuery {
         self.policy.response_tool.as_deref()
     }
 
+    /// Whether the query may call a tool of this name.
     pub(super) fn allows_tool(&self, tool: &str) -> bool {
         let allowed = self.allowed_tools();
         allowed.is_none_or(|allowed| allowed.iter().any(|name| name == tool))
@@ -186,6 +187,8 @@ impl ToolCalls {
         }
     }
 
+    /// Records a finished call. If `max_bytes` is exceeded, its result, and then also its
+    /// arguments, are replaced by a short note or an empty object.
     pub(super) fn record(&mut self, request: &PageRequest, outcome: &CallOutcome) {
         let PageRequest::Tool { tool, input } = request else {
             return;

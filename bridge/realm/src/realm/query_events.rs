@@ -230,6 +230,7 @@ impl Realm {
         self.queries.get_mut(id).ok_or_else(refusal)
     }
 
+    /// Panics when the state of the queries is inconsistent, and returns their deadlines.
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn check_queries(&self) -> Vec<(std::time::Instant, Deadline)> {
         assert!(self.queries.len() <= self.limits.queries.max_queries);

@@ -62,6 +62,7 @@ impl RouteError {
     }
 }
 
+/// The sessions of a realm, in order of connection.
 pub(super) type SessionMap = IndexMap<SessionId, Session, FastHash>;
 
 /// Finds the session that has an item of this kind and name.

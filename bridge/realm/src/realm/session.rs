@@ -61,6 +61,7 @@ const LATE_HELLO_WINDOW_MS: u64 = 60_000;
 const MAX_PAGE_TEXT_CHARS: usize = 256;
 
 impl PageHello {
+    /// Truncates the texts that are stored, and drops a document id that is too long.
     pub(super) fn truncate_texts(self) -> Self {
         Self {
             // A truncated id could equal that of another document.
@@ -101,6 +102,7 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// The current connection, if there is one.
     pub(super) fn connection(&self) -> Option<ConnectionId> {
         match self {
             Phase::Connected { connection, .. } => Some(*connection),
@@ -235,6 +237,7 @@ impl Session {
         self.unresponsive = false;
     }
 
+    /// Applies the visibility, focus and title of the page.
     pub(super) fn apply_state(&mut self, state: PageState, now: Now) {
         self.visibility = Some(state.visibility);
         self.focused = state.focused;
@@ -252,6 +255,7 @@ impl Session {
         (at, Deadline::Session(id.clone()))
     }
 
+    /// The protocol of the page.
     pub fn protocol(&self) -> PageProtocol {
         self.info.protocol
     }
@@ -275,6 +279,7 @@ impl Session {
         self.name.as_deref() == Some(name)
     }
 
+    /// Whether the page has the focus, is connected, and is not suspended.
     pub(super) fn is_focused(&self) -> bool {
         self.focused && !self.frozen && self.phase.connection().is_some()
     }

@@ -58,6 +58,7 @@ impl Realm {
         }])
     }
 
+    /// A deadline of a session has passed.
     pub(super) fn session_due(&mut self, id: &SessionId, now: Now) -> Effects {
         let Some(session) = self.sessions.get(id) else {
             return Effects::new();

@@ -238,6 +238,7 @@ impl Bridge {
         self.perform(effects, now)
     }
 
+    /// Outputs a message as one frame, or as several parts if it is long.
     pub(super) fn send(
         &mut self,
         connection: ConnectionId,

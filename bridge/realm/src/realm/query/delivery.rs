@@ -58,6 +58,7 @@ impl QueryDelivery {
         }
     }
 
+    /// Whether delivered messages remain stored for another document.
     pub(in crate::realm) fn is_replayable(&self) -> bool {
         self.is_replayable
     }
@@ -69,10 +70,12 @@ impl QueryDelivery {
         }
     }
 
+    /// Whether the agent has accepted the query.
     pub(in crate::realm) fn is_accepted(&self) -> bool {
         self.acceptance != AcceptanceState::Awaited
     }
 
+    /// Stores a progress entry, and drops the oldest ones if the maximum size is exceeded.
     pub(in crate::realm) fn push_progress(&mut self, content: Box<RawValue>) {
         self.progress_count += 1;
         self.bytes += progress_bytes(&content);

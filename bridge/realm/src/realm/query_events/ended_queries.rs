@@ -27,6 +27,8 @@ impl Realm {
         }
     }
 
+    /// Records a query that has ended, and evicts the oldest ended query or its messages if
+    /// necessary.
     pub(super) fn record_ended_query(&mut self, id: &QueryId, ended: EndedQuery) -> Effects {
         let mut effects = Effects::new();
         if self.ended_queries.len() == MAX_ENDED_QUERIES
@@ -85,6 +87,7 @@ impl Realm {
         }
     }
 
+    /// A deadline of an ended query has passed.
     pub(super) fn ended_query_due(&mut self, id: &QueryId, now: Now) -> Effects {
         let passed = |at: Option<Instant>| at.is_some_and(|at| at <= now.instant);
         self.update_ended_query(id, |ended| {

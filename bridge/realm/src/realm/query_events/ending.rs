@@ -207,6 +207,7 @@ impl Realm {
         self.end_query(id, QueryOutcome::PageCancelled, now)
     }
 
+    /// The page of a query is gone, and no other document has attached in time.
     pub(super) fn query_page_gone(&mut self, id: &QueryId, now: Now) -> Effects {
         self.end_query(id, QueryOutcome::PageGone, now)
     }

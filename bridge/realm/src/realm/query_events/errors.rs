@@ -161,6 +161,7 @@ pub enum ReportRejected {
 }
 
 impl ReportRejected {
+    /// The rejection of a report on a query that has ended.
     pub(super) fn from_ended(ended: &EndedQuery) -> Self {
         match ended.state {
             EndedQueryState::PageGone { .. } => ReportRejected::PageGone,
@@ -169,6 +170,7 @@ impl ReportRejected {
         }
     }
 
+    /// The error code for the agent.
     pub fn code(&self) -> ErrorCode {
         match self {
             ReportRejected::NotFound => ErrorCode::QueryNotFound,

@@ -129,6 +129,8 @@ impl Session {
         }
     }
 
+    /// Removes an item and the subscriptions that only it served. Returns whether there was such an
+    /// item.
     pub(in crate::realm) fn unregister(&mut self, item: &Item) -> bool {
         let named = ItemKey {
             kind: item.kind,
@@ -182,6 +184,7 @@ impl Session {
             })
     }
 
+    /// The definitions of one kind, in order of registration.
     pub(in crate::realm) fn definitions(&self, kind: Kind) -> impl Iterator<Item = &Definition> {
         self.items
             .iter()

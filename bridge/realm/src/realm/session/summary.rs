@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Session;
 
 impl Session {
+    /// Summarizes the session for people and models.
     pub fn summary(&self, id: &SessionId) -> SessionSummary {
         SessionSummary {
             session_id: id.clone(),
