@@ -24,8 +24,8 @@ pub(super) enum Deadline {
     Query(QueryId),
 }
 
-/// The number of deadlines that are stored in a sorted list. Most realms have one page, and a tree
-/// would allocate a node with room for eleven entries.
+/// The number of deadlines up to which a sorted list stores them. Most realms have one page, and a
+/// tree would allocate a node with room for eleven entries.
 const MAX_INLINE_DEADLINES: usize = 8;
 
 type DeadlineEntry = (Instant, Deadline);

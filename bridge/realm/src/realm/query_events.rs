@@ -40,8 +40,8 @@ impl Realm {
         let protocol = page.protocol();
         let subject = page.subject();
         if protocol == PageProtocol::V2 && self.can_attach_query(session, &query.uuid) {
-            // The page repeats a query of which it does not know that it has arrived. The agent
-            // must not receive it twice.
+            // The page repeats the query because it does not know that the query has arrived. The
+            // agent must not receive it twice.
             return self.query_attached(session, connection, &query.uuid);
         }
         if protocol == PageProtocol::V1 && self.is_running_for(session, &query.uuid) {
@@ -109,7 +109,8 @@ impl Realm {
         running.is_some_and(|query| query.session == *session)
     }
 
-    /// Whether the page can attach to the query: it runs, or its final message is stored.
+    /// Whether the page can attach to the query, because it is running or its final message is
+    /// stored.
     pub(super) fn can_attach_query(&self, session: &SessionId, id: &QueryId) -> bool {
         let ended = self.ended_queries.get(id);
         let is_stored = ended

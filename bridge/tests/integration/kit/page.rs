@@ -267,7 +267,7 @@ impl Page {
     pub(crate) async fn recv_authentication_failure(&mut self) -> AuthenticationFailed {
         match self.recv().await {
             BridgeToPage::AuthenticationFailed(failure) => failure,
-            other => panic!("no failure: {other:?}"),
+            other => panic!("expected a failure, got {other:?}"),
         }
     }
 
