@@ -1,11 +1,11 @@
 //! The agent loop, which answers one query: the model takes a turn, the calls of the turn are made
-//! in the page, their results go back to the model, and so on until a turn has no calls.
+//! in the page, their results are sent back to the model, and so on until a turn has no calls.
 //!
-//! - [`run`] is the loop, and [`budget`] has what it may use.
-//! - [`prompt`] and [`context`] write what the model is given; [`boundary`] marks the service's own
+//! - [`run`] is the loop, and [`budget`] enforces the limits of the query.
+//! - [`prompt`] and [`context`] write the input of the model; [`boundary`] marks the service's own
 //!   lines in it.
 //! - [`turn`] collects one turn of the model, and [`progress_sink`] sends it to the page meanwhile.
-//! - [`tool_catalog`] has the tools that can be called, [`tool_runner`] calls them, and
+//! - [`tool_catalog`] lists the tools that the model can call, [`tool_runner`] calls them, and
 //!   [`tool_call_log`] records the calls. [`truncate`] shortens long results.
 
 mod boundary;

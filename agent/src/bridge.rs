@@ -1,7 +1,7 @@
-//! The bridge that has the pages: their tools over MCP, and reports on queries in the protocol of
-//! mcp-web 0.1. Both use the token of the query.
+//! The connection to the bridge: the tools of its pages over MCP, and reports on queries in the
+//! protocol of mcp-web 0.1. Both use the token of the query.
 //!
-//! Only [`tools`] knows rmcp.
+//! Only [`tools`] uses rmcp.
 
 mod client;
 mod reports;

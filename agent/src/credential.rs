@@ -10,8 +10,8 @@ use bridge_service::Secret;
 use bridge_service::shared_credential::{self, SharedCredentialError, parse_long_credential};
 use sha2::{Digest, Sha256};
 
-/// The SHA-256 hash of a token. Two tokens are compared by their hashes, so that the time of the
-/// comparison says nothing about the tokens themselves.
+/// The SHA-256 hash of a token. Tokens are compared by their hashes, so that the duration of a
+/// comparison reveals nothing about the tokens themselves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TokenHash([u8; 32]);
 
@@ -27,7 +27,7 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// Why there is no credential. No message contains one.
+/// Why there is no credential. The messages never contain a credential.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     /// `token_file` cannot be read.

@@ -1,5 +1,5 @@
-//! The HTTP edge: the routes, who may use them, and how errors are answered. Only this module knows
-//! axum.
+//! The HTTP edge: the routes, the authorization of their callers, and the responses to errors. Only
+//! this module uses axum.
 
 mod body;
 mod caller;
@@ -37,7 +37,7 @@ use query_request::QueryRequest;
 /// be on its way.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What the routes share.
+/// The state that the routes share.
 #[derive(Clone, Debug)]
 pub(crate) struct AppState {
     pub(crate) queries: Arc<Queries>,

@@ -7,8 +7,8 @@
 //! 2. [`queries`] runs the task that answers it, and makes sure that it has exactly one outcome.
 //! 3. [`agent_loop`] takes turns with the [`model`], and calls the tools that the model requests.
 //! 4. [`bridge`] calls those tools in the page, through the bridge, with the query's own token.
-//! 5. Progress is sent back as a stream of events meanwhile. A reader that goes away cancels the
-//!    query.
+//! 5. Meanwhile, the progress is sent back as a stream of events. The query is cancelled when its
+//!    reader disconnects.
 //!
 //! To run an agent inside another process, see [`bind`].
 #![warn(missing_docs)]

@@ -1,8 +1,8 @@
-//! A language model, independent of its provider: it is given the conversation so far and the
+//! A language model, independent of its provider. It receives the conversation so far and the
 //! tools, and produces its next turn piece by piece.
 //!
 //! - [`settings`] has the settings of a model, and [`select`] creates the model from them.
-//! - [`genai`] is the adapter to hosted models; only it knows the crate of that name.
+//! - [`genai`] is the adapter to hosted models; only it uses the crate of that name.
 //! - [`retry`] repeats attempts that have failed, and [`scripted`] is a model without a provider.
 
 use std::any::Any;
@@ -24,7 +24,7 @@ mod settings;
 pub(crate) use select::from_settings;
 pub use settings::{ModelSettings, Provider, Thinking};
 
-/// A language model, or something that acts like one.
+/// A language model, or a substitute for one.
 pub(crate) trait Model: Send + Sync + fmt::Debug {
     /// Provider and model, as a label for people.
     fn label(&self) -> &str;
@@ -45,7 +45,7 @@ pub(crate) struct Request {
     pub(crate) history: Vec<Message>,
     pub(crate) tools: Arc<[Tool]>,
     pub(crate) tool_selection: ToolSelection,
-    /// The maximum length of this turn.
+    /// The maximum output of this turn, in tokens.
     pub(crate) max_output_tokens: u32,
 }
 
@@ -81,11 +81,12 @@ pub(crate) enum Message {
 pub(crate) struct ModelTurn {
     pub(crate) text: String,
     pub(crate) calls: Vec<Call>,
-    /// What the provider requires to be sent back with the next request.
+    /// The data that the provider requires to be sent back with the next request.
     pub(crate) provider_state: ProviderState,
 }
 
-/// Data that only the adapter understands: signed thoughts, and blocks in a provider's own format.
+/// Data that only the adapter can interpret: signed thoughts, and blocks in a provider's own
+/// format.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProviderState(pub(crate) Option<Arc<dyn Any + Send + Sync>>);
 

@@ -88,7 +88,8 @@ pub async fn run() -> ExitCode {
         ..
     } = parse_arguments();
     log_to_stderr(log);
-    // Both listen from here on: a parent process that reads the address may stop the agent at once.
+    // Both futures listen from now on, because a parent process that reads the address may stop the
+    // agent at once.
     let shutdown_signal = shutdown_signal();
     let stdin_closed = OptionFuture::from(until_stdin_ends.then(stdin_closed));
     match start(settings).await {
@@ -155,8 +156,8 @@ fn log_to_stderr(filter: EnvFilter) {
 /// Whether an event comes from a library that logs prompts, responses of providers, or headers.
 fn logs_content(event: &Metadata<'_>) -> bool {
     let is_from = |library: &str| event.target().starts_with(library);
-    // These log every error that fails a query, with the bodies of providers. The failure of the
-    // query has what matters of it.
+    // These libraries log every error that fails a query, with the bodies of providers. The failure
+    // of the query contains the relevant part.
     ["genai", "rmcp"].into_iter().any(is_from)
         || (*event.level() >= Level::DEBUG && ["hyper", "reqwest"].into_iter().any(is_from))
 }

@@ -1,9 +1,9 @@
-//! The queries that are being answered. Each is a task that holds a permit, and it ends with
-//! exactly one outcome.
+//! The queries that are being answered. Each is a task that has a permit, and it ends with exactly
+//! one outcome.
 //!
-//! - [`registry`] grants permits and cancels queries; [`recent_queries`] knows those that have
-//!   ended.
-//! - [`bridge_authorization`] asks the bridge whether a frontend may have a query answered.
+//! - [`registry`] grants permits and cancels queries; [`recent_queries`] stores the ids of those
+//!   that have ended.
+//! - [`bridge_authorization`] asks the bridge whether a frontend may send a query.
 //! - [`run`] answers a query up to its [`outcome`], and [`event_sink`] reports its progress.
 
 mod bridge_authorization;

@@ -1,4 +1,4 @@
-//! HTTP to one bridge: POST, GET and DELETE of its MCP endpoint, and what the answers mean.
+//! HTTP to one bridge: POST, GET and DELETE of its MCP endpoint, and the meaning of its answers.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -18,10 +18,12 @@ use crate::shared_text::SharedText;
 use crate::tls;
 use crate::www_authenticate::WwwAuthenticate;
 
-/// A bridge on this machine accepts within milliseconds. A host that drops packets never does.
+/// The timeout of a connection attempt. A bridge on this machine accepts within milliseconds; a
+/// host that drops packets never does.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The longest body of an HTTP error that is read. It may be a JSON-RPC error for the client.
+/// The maximum size of the body of an HTTP error that is read. It may be a JSON-RPC error for the
+/// client.
 const MAX_REFUSAL_BYTES: usize = 1024 * 1024;
 
 const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -165,8 +167,8 @@ impl BridgeHttp {
         request.bearer_auth(self.token.expose()).headers(headers)
     }
 
-    /// An HTTP error whose body is a JSON-RPC error is the answer to the message. All others become
-    /// a [`BridgeError`].
+    /// Reads an HTTP error. A body that is a JSON-RPC error is the answer to the message. All other
+    /// errors become a [`BridgeError`].
     async fn read_refusal(&self, response: Response) -> Result<PostResponse, BridgeError> {
         let status = response.status();
         if status == StatusCode::NOT_FOUND && self.has_session() {
@@ -261,10 +263,10 @@ fn http_client(url: &Url) -> Result<reqwest::Client, BridgeError> {
         .tls_backend_preconfigured(tls::client_config(url.scheme() == "https")?)
         .redirect(reqwest::redirect::Policy::none())
         // Each request has a connection of its own. If a pooled connection broke because the bridge
-        // stopped, nobody could know whether the bridge executed the call.
+        // stopped, it would be unknown whether the bridge executed the call.
         .pool_max_idle_per_host(0);
     if is_loopback(url.host_str()) {
-        // The HTTP_PROXY of a desktop is for other hosts.
+        // The proxy in `HTTP_PROXY` is meant for other machines.
         builder = builder.no_proxy();
     }
     builder

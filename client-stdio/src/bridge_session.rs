@@ -24,23 +24,24 @@ use crate::headers::ToolHeaders;
 use crate::message::{self, Message, Request};
 use crate::request_id::RequestId;
 
-/// The timeout of the whole handshake. A client that waits for the answer to `initialize` then gets
-/// our own.
+/// The timeout of the whole handshake. When it expires, a client that waits for the answer to
+/// `initialize` receives an answer of the proxy.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long the bridge may take, at the end of input, for cancelling the requests in flight and
 /// deleting the MCP session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The most requests that are sent at the same time; others wait. Each has a connection of its own.
+/// The maximum number of requests that are sent at the same time; further requests wait. Each has a
+/// connection of its own.
 const MAX_CONCURRENT_REQUESTS: usize = 1024;
 
-/// The most messages of the bridge that wait for the client. While there are so many, no more are
-/// read from the bridge.
+/// The maximum number of messages of the bridge that wait for the client. When it is reached, no
+/// more messages are read from the bridge.
 const INBOX_CAPACITY: usize = 64;
 
-/// The most notifications and replies of the client that wait for the bridge. With more the bridge
-/// does not accept any, and the session is given up.
+/// The maximum number of notifications and replies of the client that wait for the bridge. When it
+/// is exceeded, the bridge has stopped accepting messages, and the session is abandoned.
 const OUTBOX_CAPACITY: usize = 1024;
 
 /// How long a cancellation waits until its request has been delivered, because it must not overtake
@@ -161,8 +162,8 @@ impl BridgeSession {
         Ok(())
     }
 
-    /// A stateless bridge that answers `server/discover` is there, whatever it answers, so requests
-    /// may follow.
+    /// Sends `server/discover`. Any answer shows that the bridge is running, so requests may
+    /// follow, even if the answer is an HTTP error of the client other than 403.
     async fn discover(&mut self, discover: &Request) -> Result<(), BridgeError> {
         match self.send_before_ready(discover).await {
             Ok(_) => Ok(()),
@@ -189,7 +190,7 @@ impl BridgeSession {
     }
 
     /// Sends a request of our own during the handshake and returns its answer. All other messages
-    /// that arrive meanwhile are kept for the client.
+    /// that arrive meanwhile are stored for the client.
     async fn send_before_ready(
         &mut self,
         request: &Request,

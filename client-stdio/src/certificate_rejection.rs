@@ -10,7 +10,7 @@ const SUPPORTS_SSL_CERT_FILE: bool = cfg!(all(unix, not(target_vendor = "apple")
 
 /// The reason why the certificate of a bridge was not accepted.
 ///
-/// The text says what is wrong with the certificate and what the user can do about it.
+/// Its text describes what is wrong with the certificate and what the user can do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CertificateRejection {
     /// The authority that signed the certificate is not trusted.

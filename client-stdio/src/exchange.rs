@@ -20,10 +20,10 @@ use crate::resumable_stream::{ResumableStream, StreamItem};
 /// The error code of a request whose headers do not match its body. It was not executed.
 const HEADER_MISMATCH: i64 = -32020;
 
-/// How long the bridge may take to accept a notification or a reply. Later ones wait meanwhile.
+/// How long the bridge may take to accept a notification or a reply. Later messages wait meanwhile.
 const POST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The most pages of a list of tools that are requested to learn their headers.
+/// The maximum number of pages of a list of tools that are requested to learn their headers.
 const MAX_LIST_PAGES: usize = 100;
 
 /// The id of our own requests for the list of tools.
@@ -32,7 +32,7 @@ const TOOL_LIST_ID: &str = "mcp-web-stdio/tools";
 /// A longer text is parsed on another thread, because all tasks share this one.
 const INLINE_PARSE_BYTES: usize = 256 * 1024;
 
-/// What a [`BridgeSession`](crate::bridge_session::BridgeSession) receives.
+/// An event that a [`BridgeSession`](crate::bridge_session::BridgeSession) receives.
 #[derive(Debug)]
 pub(crate) enum BridgeMessage {
     Message(Message),
@@ -45,7 +45,7 @@ pub(crate) enum BridgeMessage {
     Lost(BridgeError),
 }
 
-/// What all requests of one session share.
+/// The state that all requests of one session share.
 pub(crate) struct RequestContext {
     pub(crate) http: BridgeHttp,
     pub(crate) tool_headers: ToolHeaders,
@@ -64,9 +64,9 @@ impl RequestContext {
         with_version(self.tool_headers.request_headers(request), version)
     }
 
-    /// Whether the bridge did not execute a call because headers for its arguments are missing.
-    /// This happens to a client that knows the list of tools from an earlier run: the annotations
-    /// that ask for the headers are in that list.
+    /// Returns whether the bridge did not execute a call because headers for its arguments are
+    /// missing. This happens to a client that has the list of tools from an earlier run: the
+    /// annotations that require the headers are in that list.
     fn lacks_headers(&self, request: &Request, response: &PostResponse) -> bool {
         let PostResponse::Json(text) = response else {
             return false;
@@ -99,8 +99,8 @@ fn with_version(mut headers: HeaderMap, version: &str) -> HeaderMap {
     headers
 }
 
-/// Runs one request and sends everything that comes of it to `sender`. `delivered` becomes true
-/// once the bridge has certainly read the request.
+/// Runs one request and sends all resulting messages to `sender`. `delivered` becomes true once the
+/// bridge has certainly read the request.
 pub(crate) async fn run(
     context: Arc<RequestContext>,
     request: Request,

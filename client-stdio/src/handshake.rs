@@ -1,6 +1,6 @@
-//! How the client began, which decides between the two variants of the protocol: MCP sessions,
-//! which begin with `initialize`, and the stateless protocol, in which each request names its
-//! version.
+//! The handshake of the client, which selects one of the two variants of the protocol: MCP
+//! sessions, which begin with `initialize`, or the stateless protocol, in which each request names
+//! its version.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -15,7 +15,7 @@ const HANDSHAKE_ID: &str = "mcp-web-stdio/handshake";
 pub(crate) const SESSION_VERSIONS: [&str; 4] =
     ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// How the client began, and therefore the handshake with each new bridge.
+/// The handshake of the client, which is repeated with each new bridge.
 #[derive(Debug, Clone)]
 pub(crate) enum ClientHandshake {
     /// The client sent this `initialize`. Each bridge receives it too.
@@ -29,8 +29,8 @@ pub(crate) enum ClientHandshake {
 }
 
 impl ClientHandshake {
-    /// Creates the handshake from the first request of a client; `None` if the request must not
-    /// come before `initialize`.
+    /// Creates the handshake from the first request of a client. Returns `None` if the request must
+    /// not precede `initialize`.
     pub(crate) fn from_request(request: &Request) -> Option<Self> {
         if is_session_initialize(request) {
             return Some(Self::Session(request.clone()));

@@ -39,7 +39,8 @@ impl ToolHeaders {
     }
 
     /// Learns from the answer to `tools/list` and removes the tools whose header annotations are
-    /// invalid, which the specification requires of HTTP clients. The rest stays as it was written.
+    /// invalid, which the specification requires of HTTP clients. The rest of the text stays
+    /// unchanged.
     pub(crate) fn apply_tool_list(&self, response: Message) -> Message {
         let Message::Response { id, is_error, text } = response else {
             return response;
@@ -48,7 +49,8 @@ impl ToolHeaders {
         Message::Response { id, is_error, text }
     }
 
-    /// Returns `None` if no tool has to be removed.
+    /// Registers the headers of all tools in the text, and removes the tools with invalid
+    /// annotations. Returns `None` if no tool has to be removed.
     fn remove_invalid_tools(&self, text: &str) -> Option<SharedText> {
         let mut response: RawObject = serde_json::from_str(text).ok()?;
         let mut result: RawObject = serde_json::from_str(response.get("result")?.get()).ok()?;

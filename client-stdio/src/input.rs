@@ -11,7 +11,7 @@ const READ_BUFFER_BYTES: usize = 64 * 1024;
 /// The input of the client.
 pub(crate) struct Input<R> {
     input: BufReader<R>,
-    /// The part of the current line that has been read. It is kept here so that `recv` is cancel
+    /// The part of the current line that has been read. It is stored here so that `recv` is cancel
     /// safe.
     line: BoundedBuffer,
     max_message_bytes: usize,

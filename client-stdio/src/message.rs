@@ -19,8 +19,8 @@ pub(crate) const PARSE_ERROR: i64 = -32700;
 pub(crate) const INVALID_REQUEST: i64 = -32600;
 pub(crate) const INTERNAL_ERROR: i64 = -32603;
 
-/// A JSON object whose values are not parsed. Fields can be replaced while all others stay as they
-/// were written.
+/// A JSON object whose values are not parsed. Fields can be replaced while all others stay
+/// unchanged.
 pub(crate) type RawObject = IndexMap<String, Box<RawValue>>;
 
 /// A request of the client or of the bridge.
@@ -49,7 +49,7 @@ pub(crate) enum Message {
     },
 }
 
-/// The fields that tell the kinds of messages apart.
+/// The fields that distinguish the kinds of messages.
 #[derive(Deserialize)]
 struct MessageHead<'a> {
     #[serde(default)]
@@ -173,7 +173,7 @@ pub(crate) fn params<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str::<WithParams<T>>(text).ok()?.params
 }
 
-/// The result of a response, as it was written.
+/// Returns the unparsed result of a response.
 pub(crate) fn parse_result(text: &str) -> Option<Box<RawValue>> {
     #[derive(Deserialize)]
     struct WithResult {

@@ -20,7 +20,7 @@ const SUBSCRIPTION_ID_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
 const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// Answers a request without a bridge. `explanation` says why no bridge is online.
+/// Answers a request without a bridge. `explanation` is the reason why no bridge is online.
 ///
 /// It must not be called for a `subscriptions/listen`, which stays open and gets an
 /// [`acknowledgement`] instead.
@@ -212,8 +212,8 @@ fn builtin_resources() -> Value {
     serde_json::from_str(BUILTIN_RESOURCES).unwrap_or_default()
 }
 
-/// The contents of a built-in resource of the bridge: no page is connected, and why. `None` for any
-/// other resource.
+/// Returns the contents of a built-in resource of the bridge, which state that no page is
+/// connected, and why. Returns `None` for any other resource.
 fn builtin_contents(request: &Request, explanation: &str) -> Option<Value> {
     #[derive(Deserialize)]
     struct ReadParams {

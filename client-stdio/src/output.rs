@@ -13,10 +13,12 @@ use tokio::time::{Instant, sleep_until};
 use crate::message::Message;
 use crate::shared_text::SharedText;
 
-/// The most messages that wait for the client. While there are so many, its input is not read.
+/// The maximum number of messages that wait for the client. When it is reached, the client's input
+/// is not read.
 const QUEUE_CAPACITY: usize = 1024;
 
-/// While so many bytes wait for the client, no more messages are received from the bridge.
+/// The number of bytes that wait for the client at which no more messages are received from the
+/// bridge.
 const MAX_UNREAD_BYTES: usize = 1024 * 1024;
 
 /// How long the client may take, at the end, to read the messages that wait.
@@ -32,7 +34,7 @@ pub(crate) struct Output {
     task: JoinHandle<io::Result<()>>,
 }
 
-/// The bytes that wait for the client.
+/// The number of bytes that wait for the client.
 pub(crate) struct Backpressure(watch::Receiver<usize>);
 
 impl Backpressure {
@@ -129,7 +131,7 @@ async fn run_writer(
 struct DelayedMessages {
     /// By time and sequence number.
     messages: BTreeMap<(Instant, u64), SharedText>,
-    /// The number of the last message. It keeps messages with the same time apart and in order.
+    /// The number of the last message. It distinguishes and orders messages with the same time.
     sequence: u64,
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn from_schema(schema: &Value) -> Result<Vec<ParamHeader>, String> {
 /// Collects the headers of a schema and all schemas in it.
 ///
 /// `path` is the path to the schema through `properties` only. If there is no such path, an
-/// annotation is an error, because it does not tell which argument it is for.
+/// annotation is an error, because it does not identify an argument.
 fn collect_headers(
     schema: &Map<String, Value>,
     mut path: Option<&mut Vec<String>>,

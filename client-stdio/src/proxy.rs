@@ -61,7 +61,7 @@ struct Proxy<R> {
     client: Input<R>,
     output: Output,
     backpressure: Backpressure,
-    /// How the client began. No bridge is contacted before.
+    /// The handshake of the client; `None` until its first request. No bridge is contacted before.
     handshake: Option<ClientHandshake>,
     in_flight: InFlightRequests,
     session_state: SessionState,
@@ -72,7 +72,7 @@ struct Proxy<R> {
     list_source: ListSource,
 }
 
-/// Who answers the client's requests for lists of tools, prompts and resources.
+/// The source of the lists of tools, prompts and resources that the client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ListSource {
     /// The first attempt to connect has not ended, so the client has no list.
@@ -162,8 +162,8 @@ where
         self.output.close().await;
     }
 
-    /// Queues a message for the client. Waits only while very many messages are unread; the
-    /// client's input is not read meanwhile.
+    /// Queues a message for the client. Waits while the queue is full; the client's input is not
+    /// read meanwhile.
     async fn send_to_client(&mut self, message: Message) -> io::Result<()> {
         self.output.send(message).await
     }
@@ -174,7 +174,7 @@ where
             return self.send_to_client(error.to_response()).await;
         };
         match (id, method) {
-            // Nobody waits for an answer to a notification.
+            // A notification has no answer.
             (None, Some(_)) => Ok(()),
             // The bridge waits for a reply of the client.
             (Some(id), None) => {

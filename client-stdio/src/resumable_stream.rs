@@ -121,8 +121,9 @@ impl<'a> ResumableStream<'a> {
         Ok(())
     }
 
-    /// A bridge that closes a stream also sets the delay before it is reopened. After a broken
-    /// connection the first attempt is immediate, because it shows whether the bridge is gone.
+    /// Returns the delay before the stream is reopened. A bridge that closes a stream also sets
+    /// that delay. After a broken connection the first attempt is immediate, because it shows
+    /// whether the bridge is gone.
     fn reopen_delay(&self, end: &StreamEnd) -> Duration {
         let backoff = INITIAL_REOPEN_DELAY * 2_u32.pow(self.reopen_count.min(MAX_REOPENS));
         match end {

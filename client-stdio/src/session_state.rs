@@ -1,4 +1,4 @@
-//! The settings of a client that every new bridge must learn: the log level and the subscribed
+//! The settings of a client that every new bridge must receive: the log level and the subscribed
 //! resources (up to version 2025-11-25; later a `subscriptions/listen` carries both). No I/O.
 
 use std::sync::Arc;

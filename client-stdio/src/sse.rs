@@ -1,5 +1,5 @@
 //! A decoder for event streams (WHATWG HTML, section 9.2). It does not store an event that is too
-//! large and goes on with the next one.
+//! large and continues with the next one.
 
 use std::collections::VecDeque;
 

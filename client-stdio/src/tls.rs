@@ -1,5 +1,4 @@
-//! TLS to a bridge that is behind a proxy: which authorities are trusted, and what a TLS error
-//! means.
+//! TLS to a bridge that is behind a proxy: the trusted authorities, and the meaning of TLS errors.
 
 use std::error::Error;
 use std::sync::Arc;

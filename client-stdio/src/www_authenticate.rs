@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
 
-/// Whether a response says that the token lacks a scope.
+/// The challenge of a response that rejects a token.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct WwwAuthenticate {
     /// Whether the error code is `insufficient_scope`.

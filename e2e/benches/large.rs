@@ -1,8 +1,9 @@
-//! What large results of one page cost the small calls of another page: 100 results of 10 MiB in a row,
-//! and at the same time a small call every 10 ms, whether the previous one is answered or not.
+//! The cost of large results of one page for the small calls of another page: 100 results of 10 MiB
+//! in a row, and at the same time a small call every 10 ms, whether the previous one is answered or
+//! not.
 //!
-//! `cargo build --release -p bridge -p client-stdio && cargo bench -p e2e --bench large`. Ends with 1
-//! when the 99th percentile of the small calls reaches 50 ms.
+//! `cargo build --release -p bridge -p client-stdio && cargo bench -p e2e --bench large`. Exits
+//! with 1 when the 99th percentile of the small calls reaches 50 ms.
 #![allow(clippy::unwrap_used)]
 
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
-//! What clients that never read their stream cost another client: the latency of tool calls without
-//! them, with them, and with them while the tool list keeps changing.
+//! The cost of clients that never read their stream for another client: the latency of tool calls
+//! without them, with them, and with them while the tool list keeps changing.
 //!
-//! Run it with `cargo build --release -p bridge && cargo bench -p e2e --bench stalled`. Only the ratios
-//! within one run are meaningful.
+//! Run it with `cargo build --release -p bridge && cargo bench -p e2e --bench stalled`. Only the
+//! ratios within one run are meaningful.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;

@@ -3,12 +3,12 @@
 //!
 //! Each MCP session (up to 2025-11-25) gets a child process of its own, which ends with `DELETE`.
 //! Requests of 2026-07-28 share one child. Request ids and progress tokens are replaced by unique
-//! ones for the child, and restored in its messages. Stdio does not say which stream a message
-//! belongs to, so the adapter guesses: requests and log messages of the server go to the response
-//! stream that was opened last, list changes to the GET stream.
+//! ones for the child, and restored in its messages. Messages over stdio do not name the stream
+//! that they belong to, so the adapter guesses: requests and log messages of the server are sent to
+//! the response stream that was opened last, list changes to the GET stream.
 //!
-//! Request headers, `Origin`, resumption of streams and HTTP statuses are handled by the adapter:
-//! checks of them say nothing about the program behind it.
+//! Request headers, `Origin`, resumption of streams and HTTP statuses are handled by the adapter,
+//! so checks of them do not test the program behind it.
 
 mod child;
 mod http_frontend;

@@ -128,7 +128,7 @@ impl AgentService {
         }
     }
 
-    /// The number of queries that the agent is working on.
+    /// Returns the number of queries that the agent is answering.
     pub async fn active_queries(&self) -> u64 {
         let url = format!("{}/healthz", self.endpoint.url());
         let answer = async { http().get(&url).send().await?.json().await };
@@ -137,7 +137,7 @@ impl AgentService {
         health["queries"].as_u64().unwrap()
     }
 
-    /// Waits until the agent works on no query.
+    /// Waits until the agent is answering no query.
     pub async fn wait_until_idle(&self) {
         with_deadline("the agent to be idle", async {
             while self.active_queries().await > 0 {

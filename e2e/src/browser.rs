@@ -15,7 +15,7 @@ use url::{ParseError, Url};
 
 use crate::{DEADLINE, ProcessGroup, program_paths, with_deadline};
 
-/// More than two browsers at the same time slow each other down.
+/// At most two browsers run at the same time, because more of them slow each other down.
 static BROWSER_SLOTS: Semaphore = Semaphore::const_new(2);
 
 /// Flags for a Chromium without background traffic that can run as root.

@@ -1,4 +1,4 @@
-//! Thousands of idle pages: what each costs a bridge, and what they cost other clients.
+//! Thousands of idle pages: the cost of each for a bridge, and their cost for other clients.
 //!
 //! The program `idle` prints the figures of `docs/benchmarks.md`. The pages are raw sockets in one
 //! process, so that most of a core is left for the bridge. Calls whose latency is measured have a
@@ -30,7 +30,7 @@ pub(crate) use latency::measure_latency;
 pub(crate) use page::Page;
 pub(crate) use server::Server;
 
-/// The share of each of `n` in a total.
+/// Returns the average of a total over `n` items.
 pub(crate) fn average(total: u64, n: usize) -> f64 {
     total as f64 / n.max(1) as f64
 }

@@ -6,10 +6,9 @@
 //! [`FullClient`]: a client that supports everything that a server may request; [`Inspector`];
 //! [`PlainHttp`]). Everything stops when its value is dropped.
 //!
-//! Nothing sleeps: every wait is for an event, has the deadline of [`with_deadline`], and panics with
-//! the name of that event. The journeys are in `tests/journeys`; `cargo xtask test` builds the
+//! Nothing sleeps: every wait is for an event, has the deadline of [`with_deadline`], and panics
+//! with the name of that event. The journeys are in `tests/journeys`; `cargo xtask test` builds the
 //! programs that they need.
-//! what they need.
 #![allow(clippy::unwrap_used)] // The whole crate is test code: a failed step fails the journey.
 #![warn(missing_docs)]
 

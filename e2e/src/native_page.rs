@@ -1,8 +1,8 @@
 //! A page without a browser: the page protocol, implemented in Rust.
 //!
 //! `wire` assembles messages from frames, `tab` is the state of the page that survives its
-//! connections, `unacknowledged` keeps answers for the next connection, `connection` is the task of
-//! one connection, and `setup` has the page's settings and credentials.
+//! connections, `unacknowledged` stores answers for the next connection, `connection` is the task
+//! of one connection, and `setup` has the page's settings and credentials.
 
 mod call;
 mod connection;

@@ -211,7 +211,7 @@ pub async fn measure_concurrent_queries(queries: usize) -> ConcurrentQueries {
     }
 }
 
-/// Whether a query ended as the script says.
+/// Returns whether a query ended as the script specifies.
 fn is_expected_end(last: &BridgeToPage) -> bool {
     let BridgeToPage::QueryComplete(complete) = last else {
         eprintln!("lost: {last:?}");

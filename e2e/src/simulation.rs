@@ -1,7 +1,7 @@
 //! Schedules of faults over the two state machines of the page socket, without sockets.
 //!
 //! The bridge's realm and the SDK's core meet on a simulated network and exchange real frames. A
-//! seed decides everything: when each call is made, how long each frame takes, when a connection
+//! seed determines everything: when each call is made, how long each frame takes, when a connection
 //! breaks and after which byte, which side notices the break and when, when the bridge crashes,
 //! when a tab freezes, reloads or is taken over, and when tokens expire. Time is virtual: a
 //! schedule of minutes runs in milliseconds.
@@ -11,7 +11,7 @@
 //! - each call ends exactly once for its caller;
 //! - a call that ended before its page started it is not executed later;
 //! - when the faults are over, every page that was not taken over reconnects and answers calls;
-//! - when all tabs are closed, nothing is left in the bridge.
+//! - when all tabs are closed, no state is left in the bridge.
 
 mod event_queue;
 mod invariants;

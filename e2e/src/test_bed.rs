@@ -86,8 +86,8 @@ impl TestBed {
         Self::start(Program::Demo, arguments, Exclusivity::shared().await).await
     }
 
-    /// Starts a bridge as a guide says. A shell runs `script` with the programs of this workspace, a
-    /// free port and a temporary home. This bridge cannot be restarted.
+    /// Starts a bridge as a guide describes. A shell runs `script` with the programs of this
+    /// workspace, a free port and a temporary home. This bridge cannot be restarted.
     pub async fn from_shell(script: &str, variables: &[(&str, &str)]) -> Self {
         let exclusivity = Exclusivity::shared().await;
         let home = TempDir::with_prefix("mcp-web-home-").unwrap();
@@ -95,8 +95,8 @@ impl TestBed {
         Self::from_processes(bridge, None, home, exclusivity).await
     }
 
-    /// Starts a bridge and an agent as a guide says, each in a shell of its own. The ports in the
-    /// guide are replaced by free ones.
+    /// Starts a bridge and an agent as a guide describes, each in a shell of its own. The ports in
+    /// the guide are replaced by free ones.
     pub async fn from_two_shells(bridge: &str, agent: &str, variables: &[(&str, &str)]) -> Self {
         let exclusivity = Exclusivity::shared().await;
         let home = TempDir::with_prefix("mcp-web-home-").unwrap();

@@ -71,8 +71,9 @@ impl<'a> Budget<'a> {
         granted
     }
 
-    /// The limit that leaves room for only one more turn with an input of this size, which must
-    /// then be the answer. A turn after that one would need at least as many tokens again.
+    /// Returns the limit that leaves room for only one more turn with an input of this size. That
+    /// turn must then be the answer, because a turn after it would need at least as many tokens
+    /// again.
     pub(super) fn last_turn_reason(&self, input_bytes: u64) -> Option<ExhaustedLimit> {
         let two_turns = estimate_tokens(input_bytes).saturating_mul(2);
         if self.rounds + 1 >= self.limits.max_rounds {
@@ -94,7 +95,8 @@ impl<'a> Budget<'a> {
         self.tokens
     }
 
-    /// The failure when the model goes on in its last turn instead of answering.
+    /// Creates the failure for a model that requests further calls in its last turn instead of
+    /// answering.
     pub(super) fn exceeded(&self, limit: ExhaustedLimit) -> Failure {
         let (amount, setting) = match limit {
             ExhaustedLimit::Rounds => (format!("{} rounds", self.rounds), "max_rounds"),

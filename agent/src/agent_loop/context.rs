@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::boundary::PromptBoundary;
 
 /// Writes the items between two lines with the marker of the boundary. Each item is one line of
-/// JSON, so that nothing in it can look like the end of the data; besides, the marker cannot be
+/// JSON, so that no text in it can look like the end of the data. Besides, the marker cannot be
 /// guessed.
 pub(super) fn delimit(items: &[ContextItem], boundary: &PromptBoundary) -> String {
     let mut text = format!(
@@ -44,8 +44,8 @@ fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The JSON unchanged except that line breaks become spaces: strings in JSON contain no line
-/// breaks.
+/// Returns the JSON with its line breaks replaced by spaces. Strings in JSON contain no line
+/// breaks, so no value changes.
 fn one_line(json: &RawValue) -> String {
     json.get().replace(['\n', '\r'], " ")
 }

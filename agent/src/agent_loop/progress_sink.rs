@@ -10,11 +10,11 @@ use bridge_protocol::QueryContent;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-/// The size of the waiting pieces from which the model must wait: far below the largest event that
-/// a bridge accepts.
+/// The total size of the pending pieces, in bytes, at which the model must wait. It is far below
+/// the largest event that a bridge accepts.
 const MAX_BACKLOG_BYTES: usize = 64 * 1024;
 
-/// Sends pieces of progress in order, and merges those that wait.
+/// Sends pieces of progress in order, and merges those that are pending.
 #[derive(Debug)]
 pub(super) struct ProgressSink<'a> {
     sender: &'a mpsc::Sender<QueryContent>,
@@ -31,8 +31,8 @@ impl<'a> ProgressSink<'a> {
         }
     }
 
-    /// Sends a piece now, or stores it until there is room. A closed channel is not an error:
-    /// whoever does not want the answer drops it.
+    /// Sends a piece now, or stores it until there is room. A closed channel is not an error: a
+    /// receiver that does not need the answer any more drops it.
     pub(super) fn push(&mut self, piece: QueryContent) {
         let mut piece = piece;
         if self.pending.is_empty() {
@@ -59,7 +59,7 @@ impl<'a> ProgressSink<'a> {
         self.pending_bytes >= MAX_BACKLOG_BYTES
     }
 
-    /// Sends the first of the pending pieces once there is room. It is cancel safe.
+    /// Sends the first of the pending pieces once there is room. This method is cancel safe.
     pub(super) async fn flush_next(&mut self) {
         let Ok(permit) = self.sender.reserve().await else {
             self.pending.clear();

@@ -245,7 +245,8 @@ impl<'a> AgentLoop<'a> {
     /// Lists the tools again: a call may have changed them.
     async fn refresh_tools(&mut self) -> Result<(), Failure> {
         let tools = self.bridge.list().await?;
-        // A page that reloads has no tools for a moment. Calls of its tools wait at the bridge.
+        // A page that reloads has no tools for a moment. Calls of its former tools wait at the
+        // bridge.
         if !tools.is_empty() {
             self.catalog = ToolCatalog::new(tools);
         }

@@ -4,7 +4,8 @@ use bridge_protocol::QueryToolCall;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-/// The total size of the recorded results. Of the calls after that only the results are left out.
+/// The maximum total size of the recorded results, in bytes. A result beyond it is left out; its
+/// call is still recorded.
 const MAX_RESULT_BYTES: usize = 4 * 1024 * 1024;
 
 /// The calls of a query, in the order in which they ended.

@@ -10,12 +10,12 @@ use crate::model::Tool;
 #[derive(Debug, Default)]
 pub(super) struct ToolCatalog {
     tools: Arc<[Tool]>,
-    /// One for each tool, in the same order.
+    /// The information about each tool, in the order of `tools`.
     infos: Vec<ToolInfo>,
     bytes: u64,
 }
 
-/// What the page has registered for a tool beside what the model is given.
+/// The properties of a tool that are not sent to the model.
 #[derive(Debug)]
 pub(super) struct ToolInfo {
     pub(super) registered_name: String,

@@ -17,10 +17,11 @@ use crate::config::Limits;
 use crate::failure::Failure;
 use crate::model::{Call, CallResult};
 
-/// The additional time after a tool's own timeout, in which the bridge reports the timeout itself.
+/// The additional time after a tool's own timeout, in which the bridge reports that timeout itself.
 const BRIDGE_TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
 
-/// The length of the error text that the page is sent. The model is given the whole text.
+/// The maximum length of the error text that is sent to the page. The model receives the whole
+/// text.
 const MAX_ERROR_CHARS: usize = 300;
 
 /// Makes the calls of one turn, and reports each to the page.
@@ -132,8 +133,8 @@ impl ToolRunner<'_> {
     }
 
     /// Calls a tool. A call that exceeds its timeout is dropped, which cancels it at the bridge.
-    /// The bridge enforces the timeout that a tool has set itself, because it can say more about
-    /// what happened.
+    /// The bridge enforces the timeout that a tool has set itself, because it can report more
+    /// details.
     async fn call_with_timeout(
         &self,
         call: &Call,
@@ -151,7 +152,7 @@ impl ToolRunner<'_> {
         }
     }
 
-    /// The result of a call of a tool that does not exist. Nothing is sent to the bridge.
+    /// Creates the result of a call of a tool that does not exist. Nothing is sent to the bridge.
     fn unknown_tool(&self, call: &Call) -> PageCallResult {
         let names = self.catalog.names().join(", ");
         let tool = &call.tool;
@@ -189,14 +190,14 @@ impl ToolRunner<'_> {
             .clone()
     }
 
-    /// Sends progress to the page. A closed channel is not an error: whoever does not want the
-    /// answer drops it.
+    /// Sends progress to the page. A closed channel is not an error: a receiver that does not need
+    /// the answer any more drops it.
     async fn send_progress(&self, content: QueryContent) {
         let _ = self.progress.send(content).await;
     }
 }
 
-/// Rejects calls: the model is given the reason, and nothing is sent to the page.
+/// Rejects calls: the model receives the reason, and nothing is sent to the page.
 pub(super) fn reject_calls(
     calls: &[IndexedCall<'_>],
     reason: &str,

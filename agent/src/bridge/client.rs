@@ -28,7 +28,8 @@ impl BridgeClient {
         &self.http
     }
 
-    /// The URL of one of the bridge's routes. `path` has its segments, which are escaped here.
+    /// Returns the URL of one of the bridge's routes. `path` contains the unescaped segments of its
+    /// path.
     pub(crate) fn route(&self, path: &[&str]) -> Url {
         let mut url = self.url.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -37,7 +38,7 @@ impl BridgeClient {
         url
     }
 
-    /// The failure when the bridge cannot be reached, or no longer.
+    /// Creates the failure for a bridge that cannot be reached, or whose connection broke.
     pub(super) fn unreachable(&self, reason: &str) -> Failure {
         let origin = self.url.origin().ascii_serialization();
         let message = format!("the bridge at {origin} cannot be reached: {reason}");
@@ -45,7 +46,7 @@ impl BridgeClient {
             .with_remedy("check that the bridge runs and that `bridge_url` is its address")
     }
 
-    /// The failure when the bridge does not know the token of the query.
+    /// Creates the failure for a query whose token the bridge does not accept.
     pub(super) fn token_refused(&self) -> Failure {
         let origin = self.url.origin().ascii_serialization();
         let message = format!("the bridge at {origin} refuses the token of the query");

@@ -1,5 +1,5 @@
-//! Reports on a query, as agents of mcp-web 0.1 send them: for bridges that do not read an event
-//! stream, and for queries that a frontend sends directly.
+//! Reports on a query, as agents of mcp-web 0.1 send them. They are sent to bridges that do not
+//! read an event stream, and for queries that a frontend sends directly.
 
 use bridge_protocol::{ErrorCode, QueryId};
 use bridge_service::Secret;
@@ -55,7 +55,7 @@ impl QueryReporter {
         self.send(Method::PUT, "cancel", body).await
     }
 
-    /// Sends one report. It fails with `QueryNotFound` when nobody waits for the query any more.
+    /// Sends one report. It fails with `QueryNotFound` when the query has ended at the bridge.
     async fn send(&self, method: Method, report: &str, body: Value) -> Result<(), Failure> {
         let url = self.bridge.route(&["query", self.query.as_str(), report]);
         let request = self.bridge.http().request(method, url).json(&body);

@@ -1,4 +1,4 @@
-//! The tools of the page that sent the query, over MCP. Only this module knows rmcp.
+//! The tools of the page that sent the query, over MCP. Only this module uses rmcp.
 
 mod call_result;
 mod errors;
@@ -39,8 +39,8 @@ const SESSION_ARGUMENT: &str = "session_id";
 const SESSION_DESCRIPTION: &str =
     "Which page to use, if several are open; see list_active_sessions";
 
-/// The tools that a query may use. Dropping it cancels the open calls. There is no session to close
-/// at the bridge.
+/// The tools that a query may use. Dropping this cancels the open calls. There is no session that
+/// must be closed at the bridge.
 #[derive(Debug)]
 pub(crate) struct BridgeTools {
     bridge: BridgeClient,
@@ -70,7 +70,7 @@ impl BridgeTools {
             .auth_header(token.expose())
             // The caller decides how many calls run at the same time.
             .max_concurrent_requests(usize::MAX);
-        // A call whose response breaks off is cancelled: there is nothing to resume.
+        // A call whose response breaks off is cancelled, because it cannot be resumed.
         config.retry_config = Arc::new(NeverRetry::default());
         let transport = StreamableHttpClientTransport::with_client(bridge.http().clone(), config);
         let lifecycle = ClientLifecycleMode::Discover {
@@ -114,7 +114,8 @@ impl BridgeTools {
     }
 }
 
-/// The agent as an MCP client: without capabilities, since it cannot answer requests of a server.
+/// Returns the settings of the agent's MCP client. It declares no capabilities, because it cannot
+/// answer requests of a server.
 fn client_config() -> ClientConfig {
     let name = Implementation::new("mcp-web-agent", env!("CARGO_PKG_VERSION"));
     // Pages show this title to people as the caller.
@@ -139,8 +140,8 @@ fn page_tool(tool: McpTool) -> PageTool {
     }
 }
 
-/// Removes the session argument that the bridge added. An argument of that name that belongs to the
-/// tool has another description and stays.
+/// Removes the session argument that the bridge added. An argument with the same name that belongs
+/// to the tool itself has another description and is not removed.
 fn remove_session_argument(schema: &mut Map<String, Value>) {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else {
         return;

@@ -1,4 +1,4 @@
-//! Who sends a request: a bridge, which has the service credential, or a frontend, which only a
+//! The sender of a request: a bridge, which has the service credential, or a frontend, which only a
 //! bridge can authorize.
 
 use bridge_protocol::ErrorCode;
@@ -11,18 +11,19 @@ use super::Problem;
 use crate::credential::TokenHash;
 use crate::queries::QueryOwner;
 
-/// The header with the token that the agent calls tools and reports with.
+/// The header with the token that the agent uses to call tools and to send reports.
 const QUERY_TOKEN_HEADER: &str = "mcp-web-query-token";
 
-/// The sender of a query, and the token that it came with.
+/// The sender of a query, and the token in its request.
 #[derive(Debug)]
 pub(super) enum RequestCaller {
-    /// It has presented the service credential.
+    /// A bridge, which has presented the service credential.
     Bridge {
         /// The token of the query.
         token: Secret,
     },
-    /// It has presented the token of its session, which only the bridge can verify.
+    /// A frontend, which has presented the token of its session. Only the bridge can verify that
+    /// token.
     Frontend { bearer: Secret },
 }
 

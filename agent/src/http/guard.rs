@@ -39,8 +39,8 @@ pub(super) async fn check_host_and_origin(
     next.run(request).await
 }
 
-/// Answers browsers on behalf of allowed origins, preflight requests included (Fetch standard,
-/// "CORS protocol").
+/// Creates the layer that answers CORS requests of allowed origins, preflight requests included
+/// (Fetch standard, "CORS protocol").
 pub(super) fn cors(policy: Arc<HostOriginPolicy>) -> CorsLayer {
     let is_allowed = move |_: &HeaderValue, request: &Parts| {
         let origin = policy.check_origin(&request.uri, &request.headers);

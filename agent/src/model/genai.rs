@@ -1,15 +1,16 @@
-//! The adapter to hosted models. Only this module knows the crate `genai`, which writes requests
-//! and reads streams in the format of each provider. What that crate leaves out or gets wrong is
-//! corrected here:
+//! The adapter to hosted models. Only this module uses the crate `genai`, which writes requests and
+//! reads streams in the format of each provider. The modules below add what that crate lacks and
+//! work around its errors:
 //!
 //! - [`request`] builds a request: caching, a forced tool, results of calls. [`thinking_effort`]
 //!   sets how much the model thinks, [`tool_names`] maps reserved names of tools, and
 //!   [`thinking_state`] stores what a provider requires to be sent back.
-//! - [`response_stream`] reads a response, within time limits. [`frame_inspector`] looks at each
-//!   frame of it for the actual end, because `genai` makes one up where a stream breaks off.
-//! - [`completion`] makes a turn of a complete response.
+//! - [`response_stream`] reads a response, within time limits. [`frame_inspector`] searches each
+//!   frame for the actual end of the response, because `genai` also reports an end when a stream
+//!   breaks off.
+//! - [`completion`] converts a complete response to a turn.
 //! - [`errors`] maps errors to failures; [`error_classification`] decides about retries, and
-//!   [`error_text`] extracts what may be shown.
+//!   [`error_text`] extracts the text that may be shown.
 
 mod completion;
 mod error_classification;

@@ -17,7 +17,8 @@ use crate::failure::Failure;
 /// The delay before the first retry. It is doubled for each further one.
 const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
 
-/// The longest delay. A provider that asks for more is not retried, because the person is waiting.
+/// The longest delay. A provider that requests a longer one is not retried, because the person is
+/// waiting.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// A provider that makes one attempt at a turn.
@@ -25,7 +26,7 @@ pub(super) trait ProviderAttempt: Send + Sync + fmt::Debug + 'static {
     /// Provider and model, as in [`Model::label`].
     fn label(&self) -> &str;
 
-    /// Starts an attempt. Its stream ends as in [`Model::turn`].
+    /// Starts an attempt. Its stream ends like that of [`Model::turn`].
     fn attempt(&self, request: &Request) -> BoxStream<'static, Result<Event, AttemptError>>;
 }
 
@@ -177,7 +178,8 @@ fn retry_reason(failure: &Failure) -> &'static str {
     }
 }
 
-/// Adds to the message of a failure how often it was tried, or why it was not tried again.
+/// Appends to the message of a failure the number of attempts, or the reason why it was not
+/// retried.
 fn with_attempts(failure: Failure, retry: RetryDecision, attempts: u32) -> Failure {
     let suffix = match (retry, attempts) {
         (RetryDecision::After(delay), _) if delay > MAX_RETRY_DELAY => {

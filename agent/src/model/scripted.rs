@@ -12,7 +12,7 @@ use super::{
 };
 use crate::failure::Failure;
 
-/// How much of a result the answer repeats.
+/// The maximum length of each result in the answer, in characters.
 const MAX_RESULT_CHARS: usize = 200;
 
 /// The model that runs the commands in the prompt.
@@ -39,7 +39,8 @@ fn events(request: &Request) -> Vec<Result<Event, Failure>> {
 }
 
 fn next_turn(request: &Request) -> ModelTurn {
-    // Only the person's own text is parsed: a line of the page's content is never a command.
+    // Only the text that the person wrote is parsed: a line of the page's content is never a
+    // command.
     let script = match Script::parse(&request.prompt) {
         Ok(script) => script,
         Err(error) => return text_turn(format!("{error}\n\n{}", usage_text(&request.tools))),
@@ -66,7 +67,7 @@ fn text_turn(text: String) -> ModelTurn {
     }
 }
 
-/// A turn with these calls. Their ids are numbered through the whole query.
+/// Creates a turn with these calls. Their ids are consecutive numbers across the whole query.
 fn call_turn(commands: &[ScriptCommand], request: &Request) -> ModelTurn {
     let before: usize = request.history.iter().map(call_count).sum();
     let calls = commands.iter().enumerate().map(|(index, command)| Call {

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::model::retry::RetryingModel;
 use crate::model::scripted::ScriptedModel;
 
-/// Reads a variable of the environment.
+/// A function that returns the value of an environment variable.
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Creates the model that the settings select, with its key from a file or from the environment.
@@ -52,8 +52,8 @@ fn provider(settings: &ModelSettings, variables: Variables<'_>) -> Result<Provid
         .ok_or_else(no_model)
 }
 
-/// The failure when nothing selects a model. A fallback to `commands` would look like a broken
-/// model.
+/// Creates the failure for settings that select no model. A fallback to `commands` would look like
+/// a broken model.
 fn no_model() -> Failure {
     Failure::new(ErrorCode::ModelUnauthorized, "no model is configured").with_remedy(
         "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or choose a server of your own \

@@ -1,5 +1,5 @@
 //! Authorization of frontends: a frontend sends a query with the token of its session, and the
-//! bridge says whether it may, and what the token of the query is.
+//! bridge decides whether it may, and issues the token of the query.
 
 use std::fmt;
 use std::time::Duration;
@@ -19,12 +19,12 @@ use crate::failure::Failure;
 /// How long the bridge may take to open a query.
 const AUTHORIZATION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How much earlier than the bridge the agent ends a query. Its reader then gets the reason, and
-/// not a failure because the bridge no longer knows the query.
+/// How much earlier than the bridge the agent ends a query. The reader then receives the reason
+/// instead of a failure about a query that the bridge no longer knows.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(1);
 
-/// The request to open a query. It has what the bridge must enforce, and neither prompt nor
-/// context.
+/// The request to open a query. It contains the fields that the bridge must enforce, but neither
+/// the prompt nor the context.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OpenQueryRequest<'a> {
@@ -76,9 +76,9 @@ impl fmt::Debug for AuthorizedQuery {
 /// Why a query was not opened.
 #[derive(Debug)]
 pub(crate) enum AuthorizationError {
-    /// The bridge could not be asked, or its response cannot be used.
+    /// The bridge could not be reached, or its response cannot be used.
     Failure(Failure),
-    /// The bridge refused, with a response that is passed on.
+    /// The bridge refused the query, with a response that is forwarded.
     FromBridge { status: StatusCode, body: Bytes },
 }
 

@@ -1,5 +1,5 @@
-//! Where the events of a query go: to the reader of an event stream, or to a bridge as reports in
-//! the protocol of mcp-web 0.1.
+//! Sends the events of a query to their target: the reader of an event stream, or a bridge, which
+//! receives reports in the protocol of mcp-web 0.1.
 
 use std::time::Duration;
 
@@ -15,16 +15,17 @@ use super::outcome::QueryOutcome;
 use crate::bridge::QueryReporter;
 use crate::failure::Failure;
 
-/// Events that wait for a slow reader. When it is full, the answer waits.
+/// The number of events that are buffered for a slow reader. When the buffer is full, the answer
+/// waits.
 const EVENT_BUFFER: usize = 32;
 
 /// How long the final event waits for its reader before it is dropped.
 const FINAL_EVENT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long the final report may take at the bridge before it is given up.
+/// How long the bridge may take to accept the final report before it is abandoned.
 const FINAL_REPORT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Where the events of a query go.
+/// The target of the events of a query.
 pub(crate) enum EventTarget {
     Stream {
         writer: StreamWriter,
@@ -44,7 +45,7 @@ impl StreamWriter {
         (Self(sender), receiver)
     }
 
-    /// Sends an event. It fails when the reader has gone away.
+    /// Sends an event. It fails when the reader has disconnected.
     async fn send(&self, message: BridgeToPage) -> Result<(), ()> {
         self.0.send(message).await.map_err(|_| ())
     }
@@ -75,13 +76,13 @@ impl EventSink {
         if let Some(writer) = &self.writer {
             let uuid = self.id.clone();
             let accepted = BridgeToPage::QueryAccepted(QueryAccepted { uuid });
-            // `reader_closed` notices a reader that has gone away.
+            // `reader_closed` detects a reader that has disconnected.
             let _ = writer.send(accepted).await;
         }
     }
 
     /// Forwards progress until its channel is closed. It fails with the outcome of the query when
-    /// nobody receives the progress.
+    /// the progress has no reader any more.
     pub(super) async fn forward_progress(
         &self,
         mut progress: mpsc::Receiver<QueryContent>,
@@ -105,7 +106,7 @@ impl EventSink {
         Ok(())
     }
 
-    /// Returns when the reader of the stream has gone away.
+    /// Waits until the reader of the stream has disconnected.
     pub(super) async fn reader_closed(&self) {
         match &self.writer {
             Some(writer) => writer.0.closed().await,

@@ -1,9 +1,9 @@
-//! How a query ends.
+//! The outcome of a query.
 
 use crate::agent_loop::Answer;
 use crate::failure::Failure;
 
-/// How a query ends.
+/// The outcome of a query.
 #[derive(Debug)]
 pub(super) enum QueryOutcome {
     Answered(Answer),
@@ -22,7 +22,7 @@ impl QueryOutcome {
         }
     }
 
-    /// The outcome of a query whose answer nobody waits for any more.
+    /// Creates the outcome of a query whose answer is not awaited any more.
     pub(super) fn unwanted() -> Self {
         Self::Cancelled("nobody waits for the answer any more".to_owned())
     }

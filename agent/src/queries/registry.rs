@@ -16,7 +16,7 @@ use crate::credential::TokenHash;
 use crate::failure::Failure;
 use crate::model::Model;
 
-/// The running queries, and what they share.
+/// The running queries, and the state that they share.
 pub(crate) struct Queries {
     pub(super) bridge: BridgeClient,
     pub(super) model: Arc<dyn Model>,
@@ -43,7 +43,7 @@ struct RunningQuery {
     finished: CancellationToken,
 }
 
-/// Who sent a query, and may cancel it.
+/// The sender of a query, which may cancel it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueryOwner {
     Bridge,
@@ -135,7 +135,8 @@ impl Queries {
         self.tasks.wait().await;
     }
 
-    /// Locks the table. A poisoned lock is used: nothing panics while it is held.
+    /// Locks the table. A poisoned lock is used anyway, because no code panics while it holds the
+    /// lock.
     fn table(&self) -> MutexGuard<'_, QueryTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -152,7 +153,7 @@ fn duplicate_query() -> Failure {
     Failure::new(ErrorCode::QueryCompleted, message).with_remedy("use a new uuid")
 }
 
-/// The failure of queries that are sent or still run while the agent shuts down.
+/// Creates the failure of queries that are sent or still run while the agent shuts down.
 pub(super) fn shutting_down() -> Failure {
     let message = "the agent is shutting down";
     Failure::new(ErrorCode::AgentUnavailable, message).with_remedy("retry in a moment")
@@ -167,7 +168,7 @@ impl fmt::Debug for Queries {
     }
 }
 
-/// The permit of one query. Dropping it takes the query off the table.
+/// The permit of one query. Dropping it removes the query from the table.
 #[derive(Debug)]
 pub(crate) struct QueryPermit {
     pub(super) queries: Arc<Queries>,

@@ -16,7 +16,8 @@ use crate::agent_loop;
 use crate::bridge::{BridgeTools, QueryReporter};
 use crate::failure::Failure;
 
-/// Progress of the agent loop that is not yet forwarded. When it is full, the loop waits.
+/// The number of pieces of progress that are buffered before they are forwarded. When the buffer is
+/// full, the loop waits.
 const PROGRESS_BUFFER: usize = 32;
 
 /// A query to be answered.

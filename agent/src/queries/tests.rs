@@ -16,7 +16,7 @@ use crate::model::{Event, Model, Request};
 
 const TOKEN: &str = "token-of-the-test-page-0123456789";
 
-/// A model with a fault.
+/// A model that panics.
 #[derive(Debug)]
 struct PanickingModel;
 

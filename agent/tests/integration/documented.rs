@@ -188,7 +188,7 @@ async fn the_example_request_shows_the_stream_of_the_guide() {
     }
 }
 
-/// The source files of this crate and of `bridge-service` whose path ends so.
+/// Returns the source files of this crate and of `bridge-service` whose path ends with `end`.
 fn sources(end: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();

@@ -77,7 +77,7 @@ impl TestBed {
         Page::connect(&self.bridge).await
     }
 
-    /// `PUT /query/{uuid}` to the agent, without authorization.
+    /// Creates the request `PUT /query/{uuid}` to the agent, without authorization.
     pub(crate) fn put(&self, uuid: &str, query: &Value) -> RequestBuilder {
         put(&self.agent, uuid, query)
     }
@@ -122,8 +122,8 @@ pub(crate) async fn status_and_body(request: RequestBuilder) -> (u16, Value) {
     (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
 }
 
-/// The HTTP client of all tests. It keeps no idle connections: each would belong to the runtime of
-/// one test.
+/// Returns the HTTP client of all tests. It has no idle connections, because each would belong to
+/// the runtime of one test.
 pub(crate) fn http_client() -> reqwest::Client {
     static HTTP: LazyLock<reqwest::Client> = LazyLock::new(|| {
         // reqwest is built with TLS, and needs a crypto provider.

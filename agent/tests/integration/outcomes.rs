@@ -1,4 +1,4 @@
-//! The outcomes of queries: each has exactly one, and nothing of it runs afterwards.
+//! The outcomes of queries: each query has exactly one, and nothing of it runs afterwards.
 
 use std::time::Duration;
 
@@ -131,7 +131,7 @@ async fn a_stop_does_not_wait_for_a_request_that_does_not_end() {
          mcp-web-query-token: t\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n"
     );
     socket.write_all(head.as_bytes()).await.unwrap();
-    // The agent reads the body, which is not sent.
+    // The agent waits for the body, which is not sent.
     let mut answer = [0; 12];
     socket.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 100");

@@ -1,4 +1,4 @@
-//! Queries that a page sends to its bridge, which sends them to the agent.
+//! Queries that a page sends to its bridge, which forwards them to the agent.
 
 use serde_json::{Value, json};
 

@@ -80,7 +80,7 @@ async fn the_program_stops_at_the_end_of_stdin_if_configured() {
     drop(child.stdin.take());
     assert!(with_deadline("end", child.wait()).await.unwrap().success());
 
-    // Otherwise it runs, although its stdin is at its end from the start.
+    // Without that setting it keeps running, although its stdin is at its end from the start.
     let mut child = scripted_program()
         .env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)
         .spawn()

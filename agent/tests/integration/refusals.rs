@@ -43,7 +43,7 @@ async fn a_uuid_is_accepted_once() {
     let bed = TestBed::start().await;
     let request = || streaming(as_bridge(bed.put(UUID, &prompt("hello"))));
     let events = EventStream::open(request()).await.collect().await;
-    // No bridge knows the token of the query.
+    // The token of the query is unknown to every bridge.
     assert_eq!(events[1]["code"], "BridgeUnavailable", "{events:?}");
     assert_eq!(events.len(), 2);
     bed.wait_for_running(0).await;

@@ -196,7 +196,7 @@ impl Client {
         self.notification("notifications/tools/list_changed").await
     }
 
-    /// Waits for a message that matches `predicate`. Others are kept for later.
+    /// Waits for a message that matches `predicate`. Others are stored for later.
     pub(crate) async fn wait_for(&mut self, predicate: impl Fn(&Value) -> bool) -> Value {
         if let Some(index) = self.buffered.iter().position(&predicate) {
             return self.buffered.remove(index).unwrap();

@@ -1,5 +1,5 @@
-//! A test server that sends exactly the text that a test gives to it, and shows exactly the text that
-//! it receives. A server with a model of the protocol could not send or show what its model lacks.
+//! A test server that sends exactly the text that a test passes to it, and returns exactly the text
+//! that it receives. A server with types for messages would lose everything that its types lack.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -70,19 +70,19 @@ impl RawServer {
         url(self.address)
     }
 
-    /// The next POST of a message with this method. Other requests are kept for later.
+    /// Waits for the next POST of a message with this method. Other requests are stored for later.
     pub(crate) async fn post(&mut self, method: &str) -> ReceivedRequest {
         self.wait_for(|request| request.method_name().as_deref() == Some(method))
             .await
     }
 
-    /// The next POST of a reply or an error.
+    /// Waits for the next POST of a reply or an error.
     pub(crate) async fn reply(&mut self) -> ReceivedRequest {
         self.wait_for(|request| request.method == Method::POST && request.method_name().is_none())
             .await
     }
 
-    /// The GET of the MCP session's event stream.
+    /// Waits for the GET of the MCP session's event stream.
     pub(crate) async fn get(&mut self) -> ReceivedRequest {
         self.wait_for(|request| request.method == Method::GET).await
     }
@@ -130,7 +130,7 @@ impl RawServer {
         self.post("server/discover").await.answer(&result);
     }
 
-    /// Waits for a request that matches `predicate`. Others are kept for later.
+    /// Waits for a request that matches `predicate`. Others are stored for later.
     async fn wait_for(&mut self, predicate: impl Fn(&ReceivedRequest) -> bool) -> ReceivedRequest {
         if let Some(index) = self.buffered.iter().position(&predicate) {
             return self.buffered.remove(index).unwrap();

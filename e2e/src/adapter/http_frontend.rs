@@ -80,8 +80,9 @@ impl HttpFrontend {
         Some(child.ok_or_else(|| StatusCode::NOT_FOUND.into_response()))
     }
 
-    /// The child of all stateless requests. A discovery tells it its era, because it would take a
-    /// first request without `_meta` for one of a client that forgot to initialize.
+    /// Returns the child of all stateless requests, which is started for the first one. It receives
+    /// `server/discover` first, which selects its era: it would otherwise reject a first request
+    /// without `_meta` as that of a client that has not sent `initialize`.
     async fn shared(&self) -> Arc<Child> {
         let start = async || {
             let child = self.spawn();

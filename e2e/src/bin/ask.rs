@@ -47,7 +47,7 @@ impl Arguments {
     }
 }
 
-/// One thread, so that the rest of the machine is free for bridge and agent.
+/// Runs on one thread, so that the rest of the machine is free for bridge and agent.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match Arguments::parse().run().await {

@@ -110,7 +110,7 @@ impl Arguments {
     }
 }
 
-/// One thread, so that the rest of the machine is free for the bridge.
+/// Runs on one thread, so that the rest of the machine is free for the bridge.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match Arguments::parse().run().await {

@@ -35,7 +35,7 @@ pub struct FullClient {
 /// A request or notification that a client receives.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientEvent {
-    /// A request that the client must decide on, and never does.
+    /// A request that the client never answers, because its user or model does not decide.
     InputRequested,
     /// The progress of a call.
     Progress(f64),

@@ -31,13 +31,13 @@ impl PlainHttp {
         self
     }
 
-    /// `POST /tool-call`. Dropping the future disconnects, which cancels the call.
+    /// Sends `POST /tool-call`. Dropping the future disconnects, which cancels the call.
     pub async fn call(&self, tool: &str, input: Value) -> reqwest::Result<Value> {
         self.post(json!({ "toolName": tool, "toolInput": input }))
             .await
     }
 
-    /// `POST /tool-call` with the id of a session.
+    /// Sends `POST /tool-call` with the id of a session.
     pub(crate) async fn call_in_session(
         &self,
         session: &str,
@@ -72,7 +72,7 @@ impl PlainHttp {
         answer.unwrap_or_else(|error| panic!("{body}: {error}"))
     }
 
-    /// `GET path`.
+    /// Sends `GET path`.
     pub async fn get(&self, path: &str) -> Response {
         with_deadline(path, self.request(Method::GET, path).send())
             .await

@@ -22,7 +22,7 @@ pub struct Exception {
 pub enum ExceptionEffect {
     /// The check fails, warns or is skipped. If it does not, the exception must be removed.
     Fails,
-    /// The result says nothing about the tested server, so the check is not counted.
+    /// The result does not depend on the tested server, so the check is not counted.
     NotApplicable,
 }
 

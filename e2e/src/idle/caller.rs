@@ -52,7 +52,8 @@ impl Caller {
         self.send_repeatedly(&request, times, Duration::ZERO).await
     }
 
-    /// Calls until a call is answered: a floor knows its page a moment after the page does.
+    /// Calls until a call is answered, because a floor registers its page a moment after the page
+    /// has connected.
     pub(crate) async fn wait_until_answered(&mut self) {
         let request = self.request("/tool-call", "", "{}");
         crate::with_deadline("a call to be answered", async {

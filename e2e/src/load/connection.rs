@@ -7,7 +7,7 @@ use memchr::memmem;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// How much is read at a time beyond what is known to come.
+/// The minimum room in the buffer before each read, in bytes.
 const READ_BYTES: usize = 16 * 1024;
 
 /// A persistent connection, with the buffers for the current response.
@@ -87,7 +87,7 @@ impl Connection {
         })
     }
 
-    /// Reads what is available; `missing` bytes are known to come.
+    /// Reads what is available. `missing` is the number of bytes that are known to follow.
     async fn fill(&mut self, missing: usize) -> Result<()> {
         self.received.reserve(missing.max(READ_BYTES));
         let count = self.socket.read_buf(&mut self.received).await?;

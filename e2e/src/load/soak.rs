@@ -1,10 +1,10 @@
-//! A mixed load over a long time, which shows whether memory and descriptors stay flat.
+//! A mixed load over a long time, which shows whether memory and descriptors stay constant.
 //!
 //! Half of the pages stay; the others reload, close, lose their connection and reconnect, each time
-//! with other tools. Callers of every route call small and large tools, cancel calls that take long,
-//! open MCP sessions and end them or abandon them. Calls to pages that stay must be answered
+//! with other tools. Callers of every route call small and large tools, cancel calls that take
+//! long, open MCP sessions and end them or abandon them. Calls to pages that stay must be answered
 //! correctly; those to other pages may fail, but must be answered. [`Soak::run`] reports at regular
-//! intervals what the bridge holds.
+//! intervals what the bridge uses.
 
 mod callers;
 mod pages;
@@ -42,7 +42,7 @@ pub struct Soak {
     pub callers: usize,
     /// The duration of the soak.
     pub duration: Duration,
-    /// The time between two samples of what the bridge holds.
+    /// The time between two samples of what the bridge uses.
     pub sample_interval: Duration,
     /// The seed that determines what pages and callers do.
     pub seed: u64,

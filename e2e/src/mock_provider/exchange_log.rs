@@ -28,7 +28,7 @@ pub struct Exchange {
     pub arrived: Instant,
     /// When the first byte of the response's body was sent.
     pub first_byte: Option<Instant>,
-    /// Whether the response is paused where the script says so.
+    /// Whether the response is at a pause of the script.
     pub is_paused: bool,
     /// How and when the exchange ended.
     pub end: Option<(ExchangeOutcome, Instant)>,
@@ -41,7 +41,7 @@ pub enum ExchangeOutcome {
     Complete,
     /// The request was rejected with this status.
     Rejected(u16),
-    /// The response broke off as the script said.
+    /// The response broke off as the script specifies.
     Broken,
     /// The client closed the connection before the whole response was sent.
     ClosedByClient,

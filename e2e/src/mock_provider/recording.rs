@@ -1,7 +1,7 @@
 //! Recordings of conversations with a real provider, and their replay without a key.
 //!
-//! A file contains one exchange. Only the response headers that matter to clients are kept; keys and
-//! the ids of accounts and requests are removed from the bodies.
+//! A file contains one exchange. Only the response headers that matter to clients are stored; keys
+//! and the ids of accounts and requests are removed from the bodies.
 
 use std::fs;
 use std::io;

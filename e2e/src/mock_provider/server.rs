@@ -235,7 +235,7 @@ fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
 #[derive(Debug)]
 enum StreamAction {
     Send(Bytes),
-    /// Waits as long as the script says between steps.
+    /// Waits for the time that the script sets between steps.
     Delay,
     /// Waits until it is resumed.
     Pause,

@@ -130,7 +130,7 @@ impl NativeCall {
         }
     }
 
-    /// Reports progress, whether the client wants it or not.
+    /// Reports progress, even if the client has not requested it.
     pub fn progress(&self, progress: u64, total: Option<u64>, message: Option<&str>) {
         self.perform(HandlerAction::Send(Box::new(PageToBridge::CallProgress(
             CallProgress {
@@ -142,7 +142,7 @@ impl NativeCall {
         ))));
     }
 
-    /// Sends a log message, whether the client wants it or not.
+    /// Sends a log message, even if the client has not requested it.
     pub fn log(&self, level: LogLevel, data: &Value) {
         self.perform(HandlerAction::Send(Box::new(PageToBridge::CallLog(
             CallLog {

@@ -206,7 +206,7 @@ impl Tab {
         text
     }
 
-    /// Ends a call that nobody waits for any more.
+    /// Ends a call that is not awaited any more.
     pub(super) fn cancelled(&mut self, id: CallId, code: ErrorCode) {
         self.end_call(&id);
         let _ = self.events.cancels.send((id, code));

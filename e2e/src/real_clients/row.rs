@@ -87,7 +87,7 @@ pub struct ClientRow {
     /// How the client reaches the bridge.
     #[serde(rename = "over")]
     pub transport: String,
-    /// The revision of MCP that it uses, if it says so.
+    /// The revision of MCP that it uses, if it reports one.
     pub protocol: Option<String>,
     /// The results of the steps.
     #[serde(rename = "cells")]

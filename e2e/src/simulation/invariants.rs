@@ -15,8 +15,9 @@ pub(super) enum CallOutcome {
 }
 
 impl CallOutcome {
-    /// Whether the caller learnt that the page did not take the call and that it may call again.
-    /// The receipt may have been lost or late, but a call that is not executed by then never is.
+    /// Returns whether the caller learnt that the page did not acknowledge the call and that it may
+    /// call again. The receipt may have been lost or late, but a call that was not executed by then
+    /// is never executed.
     fn means_not_executed(self) -> bool {
         matches!(
             self,

@@ -37,7 +37,7 @@ pub(super) struct World {
     queue: EventQueue<Event>,
     config: Config,
     bridge: Option<Bridge>,
-    /// Counts the starts of the bridge.
+    /// The number of times that the bridge has started.
     incarnation: u32,
     /// The next deadline of the bridge that is in the queue.
     bridge_due: Option<u64>,

@@ -72,8 +72,9 @@ impl Callers {
         checker.call_ended(number, outcome);
     }
 
-    /// After a restart of the bridge, rmcp's client of the earlier era keeps trying to resume a
-    /// stream that is gone. Its owner notices the restart and gives up the calls in flight.
+    /// Makes a call as a client of the earlier era. After a restart of the bridge, rmcp's client of
+    /// that era keeps trying to resume a stream that is gone, so the calls in flight are given up
+    /// when the bridge restarts.
     async fn earlier(&self, number: u64, session: &str) -> CallOutcome {
         let mut restarts = self.restarts.clone();
         restarts.mark_unchanged();

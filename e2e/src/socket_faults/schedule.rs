@@ -257,7 +257,7 @@ impl FaultScenario {
         }
     }
 
-    /// Closes all pages and checks that the bridge keeps nothing of them.
+    /// Closes all pages and checks that the bridge has no session and no tool of them left.
     async fn close_everything(mut self, bed: &TestBed) -> SocketSummary {
         for tab in self.tabs.drain(..) {
             with_deadline("a page to close", tab.page.close()).await;

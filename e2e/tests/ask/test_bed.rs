@@ -22,7 +22,7 @@ impl QueryTestBed {
         Self::start_with(format, scripts, &[], &[]).await
     }
 
-    /// Starts it with more arguments for the agent and the bridge.
+    /// Starts the test bed with more arguments for the agent and the bridge.
     pub(crate) async fn start_with(
         format: Format,
         scripts: impl Into<Scripts>,

@@ -179,7 +179,7 @@ async fn the_response_tool_is_required_and_ends_the_query() {
                 let config = &second_request["toolConfig"]["functionCallingConfig"];
                 config["allowedFunctionNames"] == json!(["arrange"])
             }
-            // For the others, only the required tool is offered.
+            // For the other providers, only the required tool is offered.
             _ => {
                 let tools = second_request["tools"].as_array().unwrap();
                 tools.len() == 1 && tools[0]["function"]["name"] == "arrange"

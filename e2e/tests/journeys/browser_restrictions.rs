@@ -1,5 +1,5 @@
-//! Restrictions of the browser between a page and its bridge: the page's error says what is wrong and
-//! what to do, and its diagnosis names the failed check.
+//! Restrictions of the browser between a page and its bridge: the page's error describes what is
+//! wrong and what to do, and its diagnosis names the failed check.
 
 use e2e::{Browser, StaticSite, TestBed, TlsProxy};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ async fn a_content_security_policy_without_the_socket() {
     );
 }
 
-/// `no_wasm` tests the error; this is about the diagnosis.
+/// The module `no_wasm` tests the error; this tests the diagnosis.
 #[tokio::test]
 async fn a_content_security_policy_without_wasm() {
     let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);

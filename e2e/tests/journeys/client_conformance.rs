@@ -1,5 +1,5 @@
-//! The client scenarios of the official conformance suites. The suite's servers see `mcp-web-stdio`;
-//! the AI client that uses it is `conformance-client` of this crate.
+//! The client scenarios of the official conformance suites. `mcp-web-stdio` connects to the suite's
+//! servers; the AI client that uses it is `conformance-client` of this crate.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;

@@ -117,7 +117,7 @@ impl ReceivedQuery {
         self.send_event("query_complete", fields).await;
     }
 
-    /// A tool call of the agent, with the token of the query.
+    /// Calls a tool as the agent does, with the token of the query.
     async fn call(&self, bed: &TestBed, tool: &str, input: Value) -> Value {
         let http = PlainHttp::new(bed).with_token(&self.token);
         with_deadline("an answer", http.call(tool, input))

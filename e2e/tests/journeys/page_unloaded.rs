@@ -27,7 +27,7 @@ async fn by_navigating_elsewhere() {
     check_callers(async |browser| browser.goto("about:blank").await).await;
 }
 
-/// A browser may keep a page after navigation and restore it from its cache.
+/// A browser may store a page on navigation and restore it from its cache.
 #[tokio::test]
 async fn a_restored_page_answers_again() {
     let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);

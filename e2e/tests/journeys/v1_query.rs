@@ -56,7 +56,7 @@ async fn record_request(
     sender.send((method, uri.path().to_owned(), body)).unwrap();
 }
 
-/// A tool call of the agent, for its query.
+/// Calls a tool as the agent does, for its query.
 async fn call(bed: &TestBed, uuid: &str, tool: &str, arguments: Value) -> Value {
     let params = json!({ "name": tool, "arguments": arguments, "_meta": { "queryId": uuid } });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });

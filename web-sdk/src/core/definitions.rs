@@ -1,6 +1,7 @@
 //! The page's tools, prompts, resources and templates, and their registration at the bridge.
 //!
-//! The table holds the definitions of the app. `flush` sends the changes that the bridge does not know.
+//! The table contains the definitions of the app. `flush` sends the changes that the bridge does
+//! not have yet.
 
 use bridge_protocol::{ErrorCode, RegistrationId};
 

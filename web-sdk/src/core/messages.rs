@@ -4,10 +4,10 @@
 
 use bridge_protocol::{BridgeId, CallId, RegistrationId, SessionId};
 
-/// JSON in the representation of the platform: the browser's own value or string in the wasm build, a
-/// `String` in native code.
+/// JSON in the representation of the platform: the browser's own value or string in the wasm build,
+/// a `String` in native code.
 ///
-/// The core passes it on and never looks inside. The trait has no methods and adds no code.
+/// The core forwards it and never parses it. The trait has no methods and adds no code.
 pub trait Json: Clone {}
 
 impl<T: Clone> Json for T {}

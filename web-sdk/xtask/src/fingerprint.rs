@@ -47,7 +47,7 @@ impl Fingerprint {
             .collect()
     }
 
-    /// The length comes first, so that `ab` and `c` differ from `a` and `bc`.
+    /// Adds the length first, so that `ab` and `c` differ from `a` and `bc`.
     fn add_bytes(&mut self, bytes: &[u8]) {
         self.hasher.update((bytes.len() as u64).to_le_bytes());
         self.hasher.update(bytes);

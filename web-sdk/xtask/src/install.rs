@@ -9,7 +9,8 @@ use crate::fingerprint::Fingerprint;
 use crate::lock::Lock;
 use crate::step::Outcome;
 
-/// Runs `install` unless `home` holds what an earlier run installed from the same content of `sources`.
+/// Runs `install` unless `home` contains what an earlier run installed from the same content of
+/// `sources`.
 ///
 /// A file `installed` in `home` records that content. Only one process installs at a time.
 pub(crate) fn ensure(

@@ -1,4 +1,4 @@
-//! A model whose turns the test has written down, and which records its requests.
+//! A fake model, which replays the turns of a test and records its requests.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use crate::model::{Call, CallResult, Event, Message, Model, ModelTurn, Request, 
 /// The events of one turn. A turn without a final event hangs.
 pub(super) type TurnEvents = Vec<Result<Event, Failure>>;
 
-/// A model with given turns.
+/// A model that replays given turns.
 #[derive(Debug)]
 pub(super) struct FakeModel {
     turns: Mutex<VecDeque<TurnEvents>>,
@@ -43,7 +43,7 @@ impl FakeModel {
         }
     }
 
-    /// The number of streams that were not dropped.
+    /// Returns the number of streams that have not been dropped.
     pub(super) fn open_streams(&self) -> usize {
         Arc::strong_count(&self.open_streams) - 1
     }

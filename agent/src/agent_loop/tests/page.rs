@@ -113,5 +113,5 @@ impl Page {
     }
 }
 
-/// Plays a page whose tools are not called.
+/// Runs no actions, for tests in which no tool of the page is called.
 pub(super) async fn no_page_actions(_: &mut Page) {}

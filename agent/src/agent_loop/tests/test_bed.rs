@@ -32,7 +32,7 @@ pub(super) struct TestBed {
     _agent: AbortOnDropHandle<()>,
 }
 
-/// Waits for something that must happen. It panics after 20 s.
+/// Waits for something that must happen. Panics after 20 s.
 pub(super) async fn with_deadline<F: Future>(what: &str, future: F) -> F::Output {
     let timeout = Duration::from_secs(20);
     let result = tokio::time::timeout(timeout, future).await;
@@ -71,7 +71,7 @@ impl TestBed {
         }
     }
 
-    /// Answers the query while the page runs `play`. Returns the progress as well, as JSON.
+    /// Answers the query while the page runs `play`. Also returns the progress, as JSON.
     pub(super) async fn answer(
         &mut self,
         model: &FakeModel,

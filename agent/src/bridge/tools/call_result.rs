@@ -1,4 +1,4 @@
-//! The result of a call, as text for the model and as the page gave it.
+//! The result of a call: the text for the model, and the value that the page returned.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::value::{RawValue, to_raw_value};
@@ -10,7 +10,7 @@ pub(crate) struct PageCallResult {
     /// The text for the model.
     pub(crate) text: String,
     pub(crate) is_error: bool,
-    /// The page's result as far as MCP carries it; `None` if the page returned nothing.
+    /// The page's result as far as MCP can represent it; `None` if the page returned nothing.
     pub(crate) page_result: Option<Box<RawValue>>,
 }
 
@@ -37,8 +37,8 @@ impl PageCallResult {
     }
 }
 
-/// The text for the model. Structured content comes with the same content as text, or alone: the
-/// bridge leaves the text out where both are too long for one response.
+/// Returns the text for the model. Structured content is sent with the same content as text, or
+/// alone if both are too long for one response.
 fn model_text(result: &CallToolResult) -> String {
     match (&result.structured_content, result.content.as_slice()) {
         (Some(structured), []) => structured.to_string(),
@@ -66,7 +66,7 @@ fn block_text(block: &ContentBlock) -> String {
     }
 }
 
-/// Stands for binary content, which a model is not given: its type, and its size without base64.
+/// Describes binary content, which is not sent to the model, by its type and its decoded size.
 fn binary_placeholder(mime_type: &str, base64: &str) -> String {
     let padding = base64
         .bytes()
@@ -80,7 +80,8 @@ fn binary_placeholder(mime_type: &str, base64: &str) -> String {
     }
 }
 
-/// The page's own result. In the bridge's response a text is itself, and anything else is its JSON.
+/// Returns the page's own result. The bridge's response contains a text unchanged, and any other
+/// value as JSON.
 fn page_result(result: &CallToolResult) -> Option<Box<RawValue>> {
     if let Some(structured) = &result.structured_content {
         return to_raw_value(structured).ok();

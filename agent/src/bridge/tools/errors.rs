@@ -1,5 +1,5 @@
-//! Maps the errors of rmcp to failures. Their own texts are not used: they may quote addresses and
-//! bodies.
+//! Maps the errors of rmcp to failures. The texts of the errors are not used, because they may
+//! contain addresses and bodies.
 
 use std::error::Error;
 
@@ -15,12 +15,12 @@ use crate::failure::Failure;
 
 type HttpError = StreamableHttpError<reqwest::Error>;
 
-/// The failure when no connection could be made.
+/// Creates the failure for a connection that could not be made.
 pub(super) fn connect_error(bridge: &BridgeClient, error: &ClientInitializeError) -> Failure {
     match error {
         ClientInitializeError::TransportError { error, .. } => transport_error(bridge, error),
         ClientInitializeError::ConnectionClosed(_) => bridge.unreachable("the connection ended"),
-        // Every other error is a response of something that is not a bridge of ours.
+        // Every other error is a response of a server that is not an mcp-web bridge.
         _ => Failure::new(
             ErrorCode::BridgeUnavailable,
             "what answers at `bridge_url` is not a bridge of this version",
@@ -29,7 +29,7 @@ pub(super) fn connect_error(bridge: &BridgeClient, error: &ClientInitializeError
     }
 }
 
-/// The failure when the tools could not be listed.
+/// Creates the failure for a list of tools that could not be loaded.
 pub(super) fn list_error(bridge: &BridgeClient, error: &ServiceError) -> Failure {
     match error {
         ServiceError::McpError(error) => Failure::new(
@@ -43,7 +43,7 @@ pub(super) fn list_error(bridge: &BridgeClient, error: &ServiceError) -> Failure
     }
 }
 
-/// The failure when the bridge did not respond to a request.
+/// Creates the failure for a request that the bridge did not answer.
 pub(super) fn call_error(bridge: &BridgeClient, error: &ServiceError) -> Failure {
     match error {
         ServiceError::TransportSend(error) => transport_error(bridge, error),

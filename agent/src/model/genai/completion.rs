@@ -1,4 +1,4 @@
-//! Makes a turn of a complete response, or finds out why there is none.
+//! Converts the end of a response to a turn, or to the reason why there is none.
 
 use genai::chat::{ContentPart, MessageContent, StopReason, StreamEnd, ToolCall};
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use super::tool_names;
 use crate::failure::Failure;
 use crate::model::{Call, ModelTurn, Tool, Usage};
 
-/// Makes a turn of the end of a stream. `refusal` is the reason with which the model declined.
+/// Converts the end of a stream to a turn. `refusal` is the reason with which the model declined.
 pub(super) fn completed_turn(
     end: StreamEnd,
     refusal: Option<String>,
@@ -66,8 +66,8 @@ impl StopKind {
         }
     }
 
-    /// Maps a reason that genai does not know. Most are names of compatible servers for an ordinary
-    /// end.
+    /// Maps a reason that genai does not know. Most of them are names that compatible servers use
+    /// for a normal end.
     fn from_other_reason(reason: String) -> Self {
         match reason.to_ascii_lowercase().as_str() {
             // https://ai.google.dev/api/generate-content#FinishReason
@@ -79,8 +79,8 @@ impl StopKind {
     }
 }
 
-/// Makes the ids of Gemini's calls unique. They have none of their own, and genai numbers them anew
-/// in each frame.
+/// Makes the ids of Gemini's calls unique. Gemini sends no ids, and genai restarts its numbering in
+/// each frame.
 fn renumber_calls(content: &mut MessageContent) {
     let calls = content.iter_mut().filter_map(|part| match part {
         ContentPart::ToolCall(call) => Some(call),

@@ -3,14 +3,15 @@
 use bridge_service::Secret;
 use serde_json::Value;
 
-/// The length of an error text. With the text around it, a message stays below 300 characters.
+/// The maximum length of an error text. With the text around it, a message stays below 300
+/// characters.
 const MAX_CHARS: usize = 220;
 
 /// Extracts the error text from the body of a response.
 pub(super) fn from_body(body: &str, key: Option<&Secret>) -> Option<String> {
     match serde_json::from_str(body) {
         Ok(value) => from_value(&value, key),
-        // The HTML page of a proxy is of no use to a person.
+        // The HTML page of a proxy does not help a person.
         Err(_) if body.contains('<') => None,
         Err(_) => redact(body, key),
     }

@@ -88,8 +88,8 @@ impl ErrorMapper {
         }
     }
 
-    /// Maps an error that came in the stream. Once there has been output, the answer is broken,
-    /// whatever the error.
+    /// Maps an error event of the stream. After the first output, any error means that the answer
+    /// is broken.
     pub(super) fn map_event(&self, body: &Value, has_output: bool) -> AttemptError {
         let text = error_text::from_value(body, self.key.as_ref());
         let (failure, retry) = match error_classification::error_kind(body) {
@@ -171,7 +171,7 @@ impl ErrorMapper {
         }
     }
 
-    /// The failure when the answer did not begin in time.
+    /// Creates the failure for an answer that did not begin in time.
     pub(super) fn first_token_timeout(&self, timeout: Duration) -> Failure {
         let timeout = humantime::format_duration(timeout);
         let problem = format!("has not begun to answer within {timeout}");
@@ -182,7 +182,8 @@ impl ErrorMapper {
         )
     }
 
-    /// The failure when the provider was silent for too long in the middle of its answer.
+    /// Creates the failure for a provider that sent nothing for too long in the middle of its
+    /// answer.
     pub(super) fn idle_timeout(&self, timeout: Duration) -> Failure {
         let timeout = humantime::format_duration(timeout);
         let problem = format!("has sent nothing for {timeout} in the middle of its answer");
@@ -200,23 +201,23 @@ impl ErrorMapper {
         failure.with_remedy("retry")
     }
 
-    /// The failure when the model stopped for an abnormal reason.
+    /// Creates the failure for a model that stopped for an abnormal reason.
     pub(super) fn stopped(&self, reason: &str) -> Failure {
         let reason = truncate_name(reason);
         self.stream_broken(&format!("it stopped with the reason {reason}"))
     }
 
-    /// The failure when the response cannot be parsed.
+    /// Creates the failure for a response that cannot be parsed.
     pub(super) fn unreadable(&self) -> Failure {
         self.stream_broken("its response cannot be read")
     }
 
-    /// The failure when the response is larger than any answer.
+    /// Creates the failure for a response that exceeds the maximum size of an answer.
     pub(super) fn too_large(&self) -> Failure {
         self.stream_broken("it sends more than an answer can be")
     }
 
-    /// The failure when the response ended without its final event.
+    /// Creates the failure for a response that ended without its final event.
     pub(super) fn unfinished(&self, has_output: bool) -> Failure {
         let problem = "ended its answer without the final event";
         let failure = self.failure(ErrorCode::ModelStreamUnfinished, problem, None);
@@ -227,13 +228,13 @@ impl ErrorMapper {
         })
     }
 
-    /// The failure when the model, or a filter of its provider, declines.
+    /// Creates the failure for a request that the model, or a filter of its provider, declined.
     pub(super) fn refused(&self, reason: &str) -> Failure {
         let reason = error_text::redact(reason, self.key.as_ref());
         self.failure(ErrorCode::ModelRefused, "declines to answer", reason)
     }
 
-    /// The failure when the arguments of a call are not a whole JSON object.
+    /// Creates the failure for a call whose arguments are not a complete JSON object.
     pub(super) fn arguments_cut_off(&self, tool: &str) -> Failure {
         let tool = truncate_name(tool);
         let problem = format!("began to call {tool} and did not finish the arguments");
@@ -241,7 +242,7 @@ impl ErrorMapper {
         failure.with_remedy("ask for less at once, or raise `max_output_tokens`")
     }
 
-    /// The failure when the answer reached the maximum output of one turn.
+    /// Creates the failure for an answer that reached the maximum output of one turn.
     pub(super) fn length_reached(&self) -> Failure {
         let problem = "reached the maximum output of one turn before it was done";
         let failure = self.failure(ErrorCode::ModelLengthReached, problem, None);

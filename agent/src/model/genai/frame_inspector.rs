@@ -1,5 +1,5 @@
-//! Inspects a response frame by frame: for the actual end of the answer, and for what `genai`
-//! ignores.
+//! Inspects a response frame by frame, to find the actual end of the answer and the fields that
+//! `genai` ignores.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use crate::model::Provider;
 
-/// The maximum size of an answer. No model produces as much in a turn: a provider that sends more
-/// is broken.
+/// The maximum size of an answer. No model produces this much in one turn, so a provider that sends
+/// more is broken.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 /// Inspects the frames of one response.
@@ -74,7 +74,7 @@ impl FrameInspector {
         self.lock().error.clone()
     }
 
-    /// Whether the last frame has no content. Returns true once for each such frame.
+    /// Returns whether the last frame has no content, and clears that state.
     pub(super) fn take_empty_frame(&self) -> bool {
         std::mem::take(&mut self.lock().is_empty_frame)
     }
@@ -98,8 +98,8 @@ impl FrameInspector {
             // https://platform.claude.com/docs/en/build-with-claude/streaming#event-types
             Provider::Anthropic => {
                 state.has_ended |= event == Some("message_stop") && !data.is_empty();
-                // genai treats CR and LF that arrive separately as two line ends. It then takes the
-                // name of an event and its data for two frames, and drops both.
+                // genai treats CR and LF that arrive separately as two line ends. It then parses
+                // the name of an event and its data as two frames, and drops both.
                 state.has_split_frame |= event.is_some() == data.is_empty();
             }
             Provider::Openai => state.inspect_openai(data),

@@ -35,7 +35,7 @@ impl RequestBuilder {
     }
 
     fn messages(&self, request: &Request) -> Vec<ChatMessage> {
-        // A model that does not think needs no thoughts, and may refuse them.
+        // A model that does not think needs no thoughts, and may reject them.
         let with_thinking = !self.is_thinking_disabled(&request.tool_selection);
         let history = request.history.iter();
         let mut messages: Vec<_> = history
@@ -43,7 +43,8 @@ impl RequestBuilder {
             .collect();
         if self.provider == Provider::Anthropic {
             messages = merge_user_messages(messages);
-            // The next request begins with all of this one.
+            // The next request begins with all messages of this one, which the provider can then
+            // cache.
             if let Some(last) = messages.last_mut() {
                 last.options = Some(CacheControl::Ephemeral.into());
             }
@@ -121,9 +122,9 @@ impl RequestBuilder {
         }
     }
 
-    /// Whether a tool is forced by offering no other. Ollama has no parameter to force a tool, and
-    /// not every server that is compatible with OpenAI accepts the name of one (LM Studio knows
-    /// only "auto", "none" and "required").
+    /// Returns whether a tool is forced by offering no other tool. Ollama has no parameter to force
+    /// a tool, and not every server that is compatible with OpenAI accepts the name of one (LM
+    /// Studio supports only "auto", "none" and "required").
     fn forces_by_single_tool(&self) -> bool {
         match self.provider {
             Provider::Anthropic | Provider::Gemini => false,
@@ -150,7 +151,7 @@ impl RequestBuilder {
             .with_reasoning_effort(effort);
         options.tool_choice = self.tool_choice(&request.tool_selection);
         options.extra_headers = self.headers.clone();
-        // Compatible servers may refuse fields that they do not know.
+        // Compatible servers may reject fields that they do not support.
         if self.provider == Provider::Openai && self.is_official_api {
             options.prompt_cache_key = Some(cache_key(request.query.as_str()));
         }
@@ -208,8 +209,9 @@ fn is_user_message(message: &ChatMessage) -> bool {
     matches!(message.role, ChatRole::User | ChatRole::Tool)
 }
 
-/// Makes a message of each result, for Ollama: genai would keep only the last result of a message.
-/// It also drops the name of the tool, so the text of several results names it.
+/// Creates one message for each result, for Ollama: genai would send only the last result of a
+/// message. It also drops the name of the tool, so each text starts with the name if there are
+/// several results.
 fn separate_results(results: &[CallResult]) -> Vec<ChatMessage> {
     let text = |result: &CallResult| match results.len() {
         1 => result_text(result),

@@ -1,4 +1,5 @@
-//! Reads a response up to the end that the provider marks, not the one that `genai` makes up.
+//! Reads a response up to the end that the provider marks, because `genai` also reports an end when
+//! a stream breaks off.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -135,7 +136,7 @@ impl ResponseStream {
         }
     }
 
-    /// The error when the stream ended and the provider has not marked the end of its answer.
+    /// Creates the error for a stream that ended before the provider marked the end of its answer.
     fn unfinished(&self) -> AttemptError {
         match self.inspector.error() {
             Some(error) => self.errors.map_event(&error, self.has_output),
@@ -147,7 +148,7 @@ impl ResponseStream {
     }
 
     fn finish(&self, mut end: StreamEnd) -> Result<Event, AttemptError> {
-        // genai makes up this event where the stream breaks off.
+        // genai also sends this event when the stream breaks off.
         if !self.inspector.has_ended() {
             return Err(self.unfinished());
         }

@@ -1,4 +1,4 @@
-//! The four providers, each played by a server with the responses of its documentation.
+//! Tests of the four providers. A fake server sends the responses in each provider's documentation.
 
 mod anthropic;
 mod failures;

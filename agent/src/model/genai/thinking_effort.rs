@@ -17,8 +17,8 @@ impl RequestBuilder {
         }
     }
 
-    /// The effort for a turn. There is always one: otherwise genai would look for it at the end of
-    /// the model's name, and cut that end off.
+    /// Returns the effort for a turn. It is always set, because genai would otherwise parse the end
+    /// of the model's name as the effort and remove it from the name.
     pub(super) fn reasoning_effort(&self, selection: &ToolSelection) -> ReasoningEffort {
         let effort = match self.thinking {
             Thinking::Off => return self.minimal_effort(),
@@ -34,13 +34,14 @@ impl RequestBuilder {
         }
     }
 
-    /// Whether the model must not think in a turn: a Claude that thinks cannot be forced to call a
-    /// tool (<https://platform.claude.com/docs/en/build-with-claude/extended-thinking>).
+    /// Returns whether the model must not think in a turn: a Claude model that thinks cannot be
+    /// forced to call a tool
+    /// (<https://platform.claude.com/docs/en/build-with-claude/extended-thinking>).
     pub(super) fn is_thinking_disabled(&self, selection: &ToolSelection) -> bool {
         self.provider == Provider::Anthropic && *selection != ToolSelection::Auto
     }
 
-    /// The least effort that the model supports.
+    /// Returns the lowest effort that the model supports.
     fn minimal_effort(&self) -> ReasoningEffort {
         match self.provider {
             // Since 5.4 these models accept tools in chat completions only if they do not think,

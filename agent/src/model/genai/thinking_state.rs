@@ -1,5 +1,5 @@
-//! Stores what a provider requires to be sent back of a turn: thoughts with their signatures, and
-//! the calls that the signatures belong to.
+//! Stores the parts of a turn that a provider requires to be sent back: thoughts with their
+//! signatures, and the calls that the signatures belong to.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use crate::model::{Provider, Tool};
 
-/// The names of Gemini's own tools. genai would take a page's tool with one of these names for it.
+/// The names of Gemini's own tools. genai would treat a page's tool with one of these names as one
+/// of them.
 const GEMINI_BUILTIN_TOOLS: [&str; 4] = [
     "googleSearch",
     "googleSearchRetrieval",

@@ -72,8 +72,8 @@ impl Script {
 }
 
 impl ScriptCommand {
-    /// Parses what follows the slash. `None` if it is a path or a comment rather than the name of a
-    /// tool.
+    /// Parses the text after the slash. Returns `None` for a path or a comment, which does not
+    /// begin with the name of a tool.
     fn parse(number: usize, command: &str) -> Result<Option<Self>, ScriptError> {
         let (tool, rest) = match command.split_once(char::is_whitespace) {
             Some((tool, rest)) => (tool, rest.trim()),

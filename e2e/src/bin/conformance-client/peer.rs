@@ -19,7 +19,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Starts the program. Its log on standard error is kept by the suite.
+    /// Starts the program. The suite captures its log on standard error.
     pub(crate) fn start(program: &OsStr, url: &OsStr, version: &str) -> Self {
         let mut child = Command::new(program)
             .env("MCP_SERVER_URL", url)

@@ -1,4 +1,4 @@
-//! A hand-written minimum: the bytes that the bridge answers, without anything else that it does.
+//! Writes the bytes that the bridge answers, and does nothing else that the bridge does.
 
 use bridge::simulation::escape;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-/// What a floor does with the bytes that it forwards.
+/// How a floor changes the messages that it forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloorProtocol {
     /// It adds an id before the body for the page, and removes it from the page's answer.

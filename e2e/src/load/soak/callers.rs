@@ -16,7 +16,7 @@ use crate::load::dialect::Dialect;
 use crate::load::route::{Callee, Endpoint, RequestTemplate, Route};
 use crate::random::Random;
 
-/// How long an answer may take, whatever else happens: longer than a page may be away.
+/// How long an answer may take in any case: longer than a page may be disconnected.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The maximum time before a slow call is cancelled.

@@ -21,7 +21,7 @@ pub(super) fn increment(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The counts at one moment, and what the bridge held then.
+/// The counts at one moment, and what the bridge used then.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sample {
     /// Seconds since the start.

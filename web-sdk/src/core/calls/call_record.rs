@@ -1,22 +1,22 @@
-//! What the page knows of a call: it may have ended, it is running, or it was answered.
+//! The page's record of a call, which may have ended, is running, or was answered.
 //!
 //! # Calls that may have ended
 //!
-//! A page that was suspended (a frozen tab, a closed laptop) receives calls that are not awaited any
-//! more. These rules make sure that each call runs at most once, and never too late:
+//! A page that was suspended (a frozen tab, a closed laptop) receives calls that are not awaited
+//! any more. These rules make sure that each call runs at most once, and never too late:
 //!
-//! 1. A call that arrives more than [`STALE_AFTER`] late, on the bridge's clock, is acknowledged and may
-//!    have ended: the page sends `calls-check`.
-//! 2. `calls-alive` starts the calls in `requestIds` and drops those in `ended`. An answer that itself
-//!    took longer than that time proves nothing, because the page may have been suspended again. The
-//!    page then sends the check once more and accepts an answer within twice the time, so that a slow
-//!    network does not keep a call from starting.
+//! 1. A call that arrives more than [`STALE_AFTER`] late, on the bridge's clock, is acknowledged
+//!    and may have ended: the page sends `calls-check`.
+//! 2. `calls-alive` starts the calls in `requestIds` and drops those in `ended`. An answer that
+//!    itself took longer than that time proves nothing, because the page may have been suspended
+//!    again. The page then sends the check once more and accepts an answer within twice the time,
+//!    so that a slow network does not keep a call from starting.
 //! 3. When the connection breaks before the answer, the calls still may have ended. On the next
-//!    connection to the same bridge the page checks all of them again, whether the bridge lists them in
-//!    `awaited` or not, because `authenticated` may have been delayed, too.
-//! 4. When the bridge sends such a call again (the acknowledgement was lost), the new copy decides: if it
-//!    arrives in time, the call starts. `call-cancel`, a restart of the bridge and the page's own
-//!    `disconnect` drop the call.
+//!    connection to the same bridge the page checks all of them again, whether the bridge lists
+//!    them in `awaited` or not, because `authenticated` may have been delayed, too.
+//! 4. When the bridge sends such a call again (the acknowledgement was lost), the new copy decides:
+//!    if it arrives in time, the call starts. `call-cancel`, a restart of the bridge and the page's
+//!    own `disconnect` drop the call.
 //!
 //! # Answers that the bridge may not have received
 //!

@@ -1,4 +1,4 @@
-//! What the user sees and does, and how much of it the bridge knows.
+//! The visibility and activity that the page reports, and the state that the bridge has received.
 
 use crate::core::effect::Effects;
 use crate::core::messages::PageToBridge;

@@ -11,7 +11,8 @@ use super::json_lines::{self, as_number};
 use super::plan::Ask;
 use super::tables::format_time;
 
-/// The tables of the time to the first word and of concurrent queries.
+/// Measures queries, and returns the tables of the time to the first word and of concurrent
+/// queries.
 pub(super) fn ask(programs: &Path, plan: &Ask) -> Result<String> {
     let mut command = Command::new(programs.join("ask"));
     command.args(["--queries", &plan.queries.to_string()]);

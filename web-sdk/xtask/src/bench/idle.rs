@@ -12,7 +12,7 @@ use super::plan::Idle;
 use super::server::pinned_command;
 use super::tables::{format_ratio, format_time};
 
-/// The table of the cost of idle pages.
+/// Measures idle pages, and returns the table of their cost.
 pub(super) fn resting(programs: &Path, plan: &Idle) -> Result<String> {
     let mut lines = Vec::new();
     for (per_token, sets) in [
@@ -69,7 +69,7 @@ fn resting_table(lines: &[Value]) -> String {
     text
 }
 
-/// The table of how much calls and lists cost beside other sessions.
+/// Measures calls and lists beside other sessions, and returns the table of their cost.
 pub(super) fn beside(programs: &Path, core: usize, plan: &Idle) -> Result<String> {
     let mut command = pinned_command(core);
     command.arg(programs.join("idle"));
@@ -106,7 +106,7 @@ fn beside_table(lines: &[Value]) -> String {
     text
 }
 
-/// The table of how much it costs to register many pages of one token.
+/// Measures the registration of many pages of one token, and returns the table of its cost.
 pub(super) fn registering(programs: &Path, core: usize, plan: &Idle) -> Result<String> {
     let mut command = pinned_command(core);
     command.arg(programs.join("idle")).arg("registering");

@@ -1,4 +1,4 @@
-//! The machine that is measured on.
+//! The machine on which the measurements run.
 
 use std::fs;
 use std::thread::available_parallelism;

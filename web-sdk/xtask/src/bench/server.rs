@@ -1,4 +1,4 @@
-//! The servers that calls are measured at.
+//! The servers whose calls are measured.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

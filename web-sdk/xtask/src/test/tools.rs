@@ -14,7 +14,7 @@ use crate::step::{Outcome, step};
 use crate::wasm_toolchain::{self, WasmRustc};
 use crate::{Workspace, apt, client_table, node, python};
 
-/// What tests need besides Rust. Environment variables tell them where it is.
+/// What tests need besides Rust. Environment variables pass its paths to them.
 pub(crate) struct Tools {
     pub(super) wasm_rustc: WasmRustc,
     /// The file with the WebDriver capabilities for the SDK's tests.
@@ -72,7 +72,7 @@ impl Tools {
         })
     }
 
-    /// Sets the environment variables that tell a test program where the tools are.
+    /// Sets the environment variables that pass the paths of the tools to a test program.
     pub(super) fn apply(&self, command: &mut Command) {
         if let Some(chromium) = &self.chromium {
             command

@@ -55,7 +55,8 @@ fn install() -> Result<WasmRustc> {
     debian_bootstrap::build()
 }
 
-/// `RUSTUP_AUTO_INSTALL=0` means that the user wants no toolchain downloads.
+/// Returns false if `RUSTUP_AUTO_INSTALL` is 0, which means that the user does not allow toolchain
+/// downloads.
 fn may_use_rustup() -> bool {
     env::var_os("RUSTUP_AUTO_INSTALL").is_none_or(|value| value != "0")
 }

@@ -1,4 +1,4 @@
-//! The failures, each with every provider that can fail so.
+//! Tests of failures, each with every provider that can fail in that way.
 
 use super::fake_provider::ReplyEnd;
 use super::*;
@@ -95,7 +95,7 @@ async fn an_unknown_gemini_key_is_unauthorized() {
 
 #[tokio::test]
 async fn reasoning_with_tools_is_refused_naming_the_setting() {
-    // As openai/openai-openapi#541 reports it.
+    // The text is quoted from openai/openai-openapi#541.
     let body = r#"{"error": {"message": "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. Please use /v1/responses instead.", "type": "invalid_request_error", "param": "reasoning_effort", "code": null}}"#;
     let failure = failure_for(Provider::Openai, Reply::status(400, body)).await;
     assert_eq!(failure.code, ErrorCode::ModelRequestRefused);
@@ -150,7 +150,7 @@ async fn a_stream_error_is_classified_only_before_the_first_output() {
         assert!(late.message.ends_with(": Overloaded"), "{provider}: {late}");
         let early = failure_for(provider, Reply::new(error_event(provider))).await;
         let code = match provider {
-            // Its errors name no kind.
+            // Errors of Ollama do not name a kind.
             Provider::Ollama => ErrorCode::ModelStreamBroken,
             _ => ErrorCode::ModelUnavailable,
         };

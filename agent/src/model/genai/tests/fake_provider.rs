@@ -1,4 +1,4 @@
-//! A server that plays a provider: it replies with given bytes, in chunks of a given size.
+//! A fake provider: a server that replies with given bytes, in chunks of a given size.
 
 use std::collections::VecDeque;
 use std::future::pending;

@@ -93,7 +93,7 @@ async fn a_compatible_server_gets_only_common_parameters() {
     let server = FakeProvider::new([Reply::new(calls), Reply::new(done)]).await;
     let access = ProviderAccess {
         provider: Provider::Openai,
-        // genai would take the last part of the name for a reasoning effort.
+        // genai would parse the last part of the name as a reasoning effort.
         model: "mistral-medium".to_owned(),
         key: None,
     };
