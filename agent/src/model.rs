@@ -26,7 +26,7 @@ pub use settings::{ModelSettings, Provider, Thinking};
 
 /// A language model, or a substitute for one.
 pub(crate) trait Model: Send + Sync + fmt::Debug {
-    /// Provider and model, as a label for people.
+    /// Returns provider and model, as a label for people.
     fn label(&self) -> &str;
 
     /// Starts the next turn. The stream ends with exactly one [`Event::End`] or one failure.

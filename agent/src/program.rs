@@ -79,7 +79,7 @@ The bridge beside it: mcp-web-bridge --agent-url http://127.0.0.1:3003";
 ///
 /// # Panics
 ///
-/// When the process has a global tracing subscriber already.
+/// Panics when the process has a global tracing subscriber already.
 pub async fn run() -> ExitCode {
     let Arguments {
         settings,
@@ -153,7 +153,8 @@ fn log_to_stderr(filter: EnvFilter) {
         .init();
 }
 
-/// Whether an event comes from a library that logs prompts, responses of providers, or headers.
+/// Returns whether an event comes from a library that logs prompts, responses of providers, or
+/// headers.
 fn logs_content(event: &Metadata<'_>) -> bool {
     let is_from = |library: &str| event.target().starts_with(library);
     // These libraries log every error that fails a query, with the bodies of providers. The failure

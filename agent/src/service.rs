@@ -69,8 +69,8 @@ pub struct BoundServer {
 ///
 /// # Errors
 ///
-/// [`StartError`] when no model is configured, the configuration is unsafe or invalid, or the
-/// address is in use.
+/// Returns [`StartError`] when no model is configured, the configuration is unsafe or invalid, or
+/// the address is in use.
 ///
 /// # Examples
 ///
@@ -113,12 +113,13 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
 }
 
 impl BoundServer {
-    /// The address that the agent will listen on, with the actual port if port 0 was configured.
+    /// Returns the address that the agent will listen on, with the actual port if port 0 was
+    /// configured.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// The URL of the agent: the value of the bridge's `agent_url`.
+    /// Returns the URL of the agent: the value of the bridge's `agent_url`.
     pub fn url(&self) -> String {
         url(self.address)
     }
@@ -128,7 +129,7 @@ impl BoundServer {
     ///
     /// # Errors
     ///
-    /// [`StartError::Bridge`] when `bridge_url` is not an `http://` or `https://` URL.
+    /// Returns [`StartError::Bridge`] when `bridge_url` is not an `http://` or `https://` URL.
     pub fn serve(self, bridge_url: &str) -> Result<ServerHandle, StartError> {
         let url: BridgeUrl = bridge_url.parse().map_err(StartError::Bridge)?;
         let bridge = BridgeClient::new(url.url().clone());
@@ -171,17 +172,17 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    /// The address that the agent listens on.
+    /// Returns the address that the agent listens on.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// The URL to which bridges and frontends send queries.
+    /// Returns the URL to which bridges and frontends send queries.
     pub fn url(&self) -> String {
         url(self.address)
     }
 
-    /// Provider and model, as a label for people.
+    /// Returns provider and model, as a label for people.
     pub fn model_label(&self) -> &str {
         &self.label
     }

@@ -77,7 +77,7 @@ impl BridgeHttp {
         }
     }
 
-    /// Whether the bridge assigned an MCP session.
+    /// Returns whether the bridge assigned an MCP session.
     pub(crate) fn has_session(&self) -> bool {
         self.mcp_session.get().is_some()
     }
@@ -193,8 +193,8 @@ async fn read_error(response: Response) -> (BridgeError, String) {
     (error, body)
 }
 
-/// Whether a body is a JSON-RPC error. The bridge's other errors have a field `error` as well,
-/// which is a string.
+/// Returns whether a body is a JSON-RPC error. The bridge's other errors have a field `error` as
+/// well, which is a string.
 fn is_json_rpc_error(body: &str) -> bool {
     matches!(
         Message::parse(body),

@@ -89,7 +89,7 @@ pub struct Config {
 pub struct Token(String);
 
 impl Token {
-    /// The text of the token, for the `Authorization` header.
+    /// Returns the text of the token, for the `Authorization` header.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
@@ -130,7 +130,7 @@ impl Config {
     /// flag prints a usage error to stderr and exits with 2.
     ///
     /// # Errors
-    /// When a value is invalid.
+    /// Returns an error when a value is invalid.
     pub fn from_command_line(
         arguments: impl Iterator<Item = OsString>,
     ) -> Result<Self, ConfigError> {

@@ -41,13 +41,13 @@ pub(crate) enum BridgeError {
 }
 
 impl BridgeError {
-    /// The error for an answer that is not a message of MCP.
+    /// Creates the error for an answer that is not a message of MCP.
     pub(crate) fn not_mcp() -> Self {
         Self::InvalidResponse("its answer is not MCP".to_owned())
     }
 
-    /// Whether the request was certainly not executed, so that it may be sent again to another
-    /// bridge.
+    /// Returns whether the request was certainly not executed, so that it may be sent again to
+    /// another bridge.
     pub(crate) fn is_safe_to_retry(&self) -> bool {
         matches!(
             self,
@@ -60,8 +60,8 @@ impl BridgeError {
         )
     }
 
-    /// Whether the bridge rejected the token. Requests that it accepted earlier with the same token
-    /// are still answered.
+    /// Returns whether the bridge rejected the token. Requests that it accepted earlier with the
+    /// same token are still answered.
     pub(crate) fn is_auth_error(&self) -> bool {
         matches!(self, Self::TokenRefused | Self::TokenExpired)
     }

@@ -82,7 +82,7 @@ impl BridgeState {
         }
     }
 
-    /// The session, if a bridge is online.
+    /// Returns the session, if a bridge is online.
     pub(crate) fn session(&mut self) -> Option<&mut BridgeSession> {
         match self {
             Self::Online { session, .. } => Some(session),
@@ -90,7 +90,8 @@ impl BridgeState {
         }
     }
 
-    /// Whether the session has lasted long enough to be replaced immediately when it is lost.
+    /// Returns whether the session has lasted long enough to be replaced immediately when it is
+    /// lost.
     pub(crate) fn is_stable(&self) -> bool {
         matches!(self, Self::Online { since, .. } if since.elapsed() > STABLE_AFTER)
     }
@@ -104,8 +105,8 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// The time of the next attempt. The delay is random between half and all of the backoff, so
-    /// that many clients do not reconnect at the same time.
+    /// Returns the time of the next attempt. The delay is random between half and all of the
+    /// backoff, so that many clients do not reconnect at the same time.
     pub(crate) fn next_attempt(&mut self) -> Instant {
         let max_delay = INITIAL_BACKOFF
             .saturating_mul(1 << self.attempts.min(8))

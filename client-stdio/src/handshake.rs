@@ -45,7 +45,7 @@ impl ClientHandshake {
         Some(Self::Stateless { version, meta })
     }
 
-    /// The first request to each new bridge.
+    /// Returns the first request to each new bridge.
     pub(crate) fn to_request(&self) -> Request {
         match self {
             Self::Session(initialize) => initialize
@@ -64,13 +64,13 @@ impl ClientHandshake {
     }
 }
 
-/// Whether a request is an `initialize` that begins an MCP session. One that names a stateless
-/// version is forwarded like any other request, though that version has no such method.
+/// Returns whether a request is an `initialize` that begins an MCP session. One that names a
+/// stateless version is forwarded like any other request, though that version has no such method.
 pub(crate) fn is_session_initialize(request: &Request) -> bool {
     &*request.method == "initialize" && stateless_version(request).is_none()
 }
 
-/// The stateless protocol version that a request names; `None` if it names none.
+/// Returns the stateless protocol version that a request names, or `None` if it names none.
 pub(crate) fn stateless_version(request: &Request) -> Option<String> {
     #[derive(Deserialize)]
     struct Params {

@@ -90,7 +90,7 @@ impl ToolHeaders {
         }
     }
 
-    /// The headers of a request.
+    /// Returns the headers of a request.
     pub(crate) fn request_headers(&self, request: &Request) -> HeaderMap {
         let mut headers = method_header(&request.method);
         let params: Option<HeaderParams<'_>> = request.params();
@@ -130,7 +130,7 @@ impl ToolHeaders {
     }
 }
 
-/// The header of every POST of a request or a notification.
+/// Returns the header of every POST of a request or a notification.
 pub(crate) fn method_header(method: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     insert_header(&mut headers, "mcp-method", method);

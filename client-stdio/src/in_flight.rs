@@ -44,7 +44,8 @@ impl PendingRequest {
         self.request.is_listen()
     }
 
-    /// Whether the bridge has the request and will answer it, which it does not do for a listen.
+    /// Returns whether the bridge has the request and will answer it, which it does not do for a
+    /// listen.
     fn awaits_response(&self) -> bool {
         self.stage == RequestStage::Sent && !self.is_listen()
     }
@@ -124,20 +125,20 @@ impl InFlightRequests {
             .is_some_and(|pending| pending.stage == RequestStage::Sent)
     }
 
-    /// Whether the bridge will answer other requests than this one.
+    /// Returns whether the bridge will answer other requests than this one.
     pub(crate) fn has_others_sent(&self, id: &RequestId) -> bool {
         let mut requests = self.requests.iter();
         requests.any(|(other, pending)| other != id && pending.awaits_response())
     }
 
-    /// Whether requests are queued while the bridge has none that it will answer.
+    /// Returns whether requests are queued while the bridge has none that it will answer.
     pub(crate) fn has_only_queued(&self) -> bool {
         let mut requests = self.requests.values();
         requests.any(|pending| pending.stage == RequestStage::Queued)
             && !self.requests.values().any(PendingRequest::awaits_response)
     }
 
-    /// Whether this request is a `subscriptions/listen` that is in flight.
+    /// Returns whether this request is a `subscriptions/listen` that is in flight.
     pub(crate) fn is_listen(&self, id: &RequestId) -> bool {
         self.requests.get(id).is_some_and(PendingRequest::is_listen)
     }
@@ -166,7 +167,7 @@ impl InFlightRequests {
         .collect()
     }
 
-    /// All listens that are in flight, in the order of their arrival.
+    /// Returns all listens that are in flight, in the order of their arrival.
     pub(crate) fn subscriptions(&self) -> impl Iterator<Item = &Request> {
         let requests = self.requests.values().map(|pending| &pending.request);
         requests.filter(|request| request.is_listen())

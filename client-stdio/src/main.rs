@@ -38,8 +38,8 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Standard input. On Linux a pipe is read without another thread. It is opened anew for that,
-/// because the flag for non-blocking reads would affect other processes that share the file
+/// Opens standard input. On Linux a pipe is read without another thread. It is opened anew for
+/// that, because the flag for non-blocking reads would affect other processes that share the file
 /// description.
 fn input() -> Box<dyn AsyncRead + Send + Unpin> {
     #[cfg(target_os = "linux")]
@@ -49,8 +49,8 @@ fn input() -> Box<dyn AsyncRead + Send + Unpin> {
     Box::new(tokio::io::stdin())
 }
 
-/// Standard output. On Linux a pipe is opened anew and written without another thread, like the
-/// input.
+/// Opens standard output. On Linux a pipe is opened anew and written without another thread, like
+/// the input.
 fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
     #[cfg(target_os = "linux")]
     if let Ok(pipe) = OpenOptions::new().open_sender("/proc/self/fd/1") {

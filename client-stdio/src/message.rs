@@ -85,7 +85,7 @@ impl Request {
         Some(Self::new(id, &self.method, params.get()))
     }
 
-    /// Whether this is a `subscriptions/listen`, which stays open until it is cancelled.
+    /// Returns whether this is a `subscriptions/listen`, which stays open until it is cancelled.
     pub(crate) fn is_listen(&self) -> bool {
         &*self.method == "subscriptions/listen"
     }
@@ -95,7 +95,7 @@ impl Message {
     /// Parses a message.
     ///
     /// # Errors
-    /// When the text is not one JSON-RPC message.
+    /// Returns an error when the text is not one JSON-RPC message.
     pub(crate) fn parse(text: impl Into<String>) -> Result<Self, ParseError> {
         let text = to_single_line(text.into());
         // serde would also accept an array as the fields of a struct.
@@ -116,7 +116,7 @@ impl Message {
         })
     }
 
-    /// The whole message, on one line.
+    /// Returns the whole message, on one line.
     pub(crate) fn text(&self) -> &SharedText {
         match self {
             Self::Request(Request { text, .. })
@@ -153,7 +153,7 @@ impl ParseError {
         }
     }
 
-    /// The error response to the text.
+    /// Returns the error response to the text.
     pub(crate) fn to_response(&self) -> Message {
         let (code, id) = match self {
             Self::NotJson => (PARSE_ERROR, None),
@@ -183,7 +183,7 @@ pub(crate) fn parse_result(text: &str) -> Option<Box<RawValue>> {
     Some(response.result)
 }
 
-/// The code of an error response; `None` if the text is anything else.
+/// Returns the code of an error response, or `None` if the text is anything else.
 pub(crate) fn error_code(text: &str) -> Option<i64> {
     #[derive(Deserialize)]
     struct WithError {

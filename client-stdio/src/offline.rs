@@ -153,7 +153,7 @@ fn supported_versions() -> Vec<&'static str> {
         .collect()
 }
 
-/// The capabilities that the bridge declares, whether or not a page is connected to it.
+/// Returns the capabilities that the bridge declares, whether or not a page is connected to it.
 fn capabilities() -> Value {
     json!({
         "completions": {},
@@ -201,13 +201,13 @@ fn instructions(explanation: &str) -> String {
     format!("Tools of the web page that the user has open. Not available yet: {explanation}.")
 }
 
-/// The built-in tools of the bridge, with its own definitions. A client that never updates its
-/// first list can call the tools of all pages through them later.
+/// Returns the built-in tools of the bridge, with its own definitions. A client that never updates
+/// its first list can call the tools of all pages through them later.
 fn builtin_tools() -> Value {
     serde_json::from_str(bridge_protocol::BUILTIN_TOOLS).unwrap_or_default()
 }
 
-/// The built-in resources of the bridge, with its own definitions.
+/// Returns the built-in resources of the bridge, with its own definitions.
 fn builtin_resources() -> Value {
     serde_json::from_str(BUILTIN_RESOURCES).unwrap_or_default()
 }

@@ -62,7 +62,7 @@ impl Output {
     /// Queues a message.
     ///
     /// # Errors
-    /// When the client does not read any more.
+    /// Returns an error when the client does not read any more.
     pub(crate) async fn send(&self, message: Message) -> io::Result<()> {
         self.send_not_before(None, message).await
     }
@@ -71,7 +71,7 @@ impl Output {
     /// later may overtake it.
     ///
     /// # Errors
-    /// When the client does not read any more.
+    /// Returns an error when the client does not read any more.
     pub(crate) async fn send_not_before(
         &self,
         not_before: Option<Instant>,

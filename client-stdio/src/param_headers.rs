@@ -17,7 +17,7 @@ pub(crate) struct ParamHeader {
 }
 
 impl ParamHeader {
-    /// The argument as text; `None` if it has no header, because it is absent or null.
+    /// Returns the argument as text, or `None` if it has no header, because it is absent or null.
     pub(crate) fn value_in(&self, arguments: &Value) -> Option<String> {
         let mut keys = self.path.iter();
         let value = keys.try_fold(arguments, |value, key| value.get(key))?;
@@ -32,7 +32,8 @@ impl ParamHeader {
 /// Collects the headers for the arguments that a schema describes.
 ///
 /// # Errors
-/// When an annotation breaks a rule, which the error names. The tool must not be used then.
+/// Returns an error when an annotation breaks a rule, which the error names. The tool must not be
+/// used then.
 pub(crate) fn from_schema(schema: &Value) -> Result<Vec<ParamHeader>, String> {
     let Value::Object(schema) = schema else {
         return Ok(Vec::new());
@@ -134,7 +135,7 @@ fn parse_annotation(
     }
 }
 
-/// Whether a character may be part of the name of a header (RFC 9110, section 5.6.2).
+/// Returns whether a character may be part of the name of a header (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

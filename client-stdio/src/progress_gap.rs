@@ -48,8 +48,8 @@ impl ProgressGap {
         }
     }
 
-    /// The time before which the answer to a request must not be written; `None` if it may be
-    /// written immediately.
+    /// Returns the time before which the answer to a request must not be written, or `None` if it
+    /// may be written immediately.
     pub(crate) fn response_not_before(
         &mut self,
         request: &Request,

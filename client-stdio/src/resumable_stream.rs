@@ -67,7 +67,7 @@ impl<'a> ResumableStream<'a> {
     /// Waits for the next message.
     ///
     /// # Errors
-    /// When the stream has ended and cannot be resumed.
+    /// Returns an error when the stream has ended and cannot be resumed.
     pub(crate) async fn next(&mut self) -> Result<StreamItem, BridgeError> {
         loop {
             let event = match self.response.next().await {

@@ -40,7 +40,7 @@ impl SessionState {
         }
     }
 
-    /// The requests for a new bridge, with ids of our own.
+    /// Returns the requests for a new bridge, with ids of our own.
     pub(crate) fn replay_requests(&self) -> Vec<Request> {
         let requests = self.log_level.iter().chain(self.subscriptions.values());
         requests
@@ -51,7 +51,7 @@ impl SessionState {
             .collect()
     }
 
-    /// The URIs of the subscribed resources.
+    /// Returns the URIs of the subscribed resources.
     pub(crate) fn resources(&self) -> impl Iterator<Item = &str> {
         self.subscriptions.keys().map(AsRef::as_ref)
     }

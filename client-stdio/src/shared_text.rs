@@ -12,7 +12,7 @@ use bytes::Bytes;
 pub(crate) struct SharedText(Arc<String>);
 
 impl SharedText {
-    /// The text as the body of an HTTP request.
+    /// Returns the text as the body of an HTTP request.
     pub(crate) fn to_bytes(&self) -> Bytes {
         Bytes::from_owner(self.clone())
     }

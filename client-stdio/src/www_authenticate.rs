@@ -33,8 +33,8 @@ impl WwwAuthenticate {
     }
 }
 
-/// The value of `name="value"`. RFC 6750 allows no quotes and no backslashes in the values of
-/// `error` and `scope`.
+/// Returns the value of `name="value"`. RFC 6750 allows no quotes and no backslashes in the values
+/// of `error` and `scope`.
 fn parameter<'a>(challenge: &'a str, name: &str) -> Option<&'a str> {
     let mut rest = challenge;
     loop {
@@ -48,8 +48,8 @@ fn parameter<'a>(challenge: &'a str, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Whether a text may be a scope (RFC 6749 section 3.3). It is checked because it becomes part of a
-/// message for people and models.
+/// Returns whether a text may be a scope (RFC 6749 section 3.3). It is checked because it becomes
+/// part of a message for people and models.
 fn is_scope(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
     !text.is_empty() && text.len() <= 200 && text.bytes().all(is_allowed)

@@ -73,7 +73,7 @@ async fn measure(transport: Transport, large: LargeResult) -> Duration {
     under_load.p99
 }
 
-/// The latencies of small calls, one every [`SMALL_CALL_INTERVAL`], until `work` is done.
+/// Returns the latencies of small calls, one every [`SMALL_CALL_INTERVAL`], until `work` is done.
 async fn small_calls(client: &Arc<McpClient>, work: impl Future<Output = ()>) -> Vec<Duration> {
     let mut calls = JoinSet::new();
     let mut ticks = tokio::time::interval(SMALL_CALL_INTERVAL);

@@ -1,5 +1,5 @@
-//! The cost of the parts of a call, without sockets: decoding and encoding messages, finding the page,
-//! listing the tools, validating arguments.
+//! The cost of the parts of a call, without sockets: decoding and encoding messages, finding the
+//! page, listing the tools, validating arguments.
 //!
 //! Run it with `cargo bench -p e2e --bench pieces`. `cargo xtask bench` measures whole calls.
 #![allow(clippy::unwrap_used)]
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 const NOW: Duration = Duration::from_secs(1);
 const TOOLS: usize = 10;
 
-/// A result of about this size: rows like those of a table.
+/// Returns a result of about this size: rows like those of a table.
 fn rows(bytes: usize) -> Box<RawValue> {
     let row = |n: usize| json!({ "id": n, "title": format!("Card number {n}"), "done": n.is_multiple_of(2) });
     let one = row(100_000).to_string().len();
@@ -71,7 +71,7 @@ fn definition(page: usize, tool: usize) -> Value {
     })
 }
 
-/// A bridge with this many pages of one token, each with tools of its own.
+/// Creates a bridge with this many pages of one token, each with tools of its own.
 fn bridge_with(pages: usize) -> Bridge {
     let config = Config {
         max_sessions: pages,

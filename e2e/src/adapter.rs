@@ -31,8 +31,8 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// Starts the server. `command` creates the command line of a child each time that one is needed;
-    /// the adapter sets its standard input and output.
+    /// Starts the server. `command` creates the command line of a child each time that one is
+    /// needed; the adapter sets its standard input and output.
     pub async fn start(command: impl Fn() -> Command + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -43,7 +43,7 @@ impl Adapter {
         Self { url, server }
     }
 
-    /// The URL of the MCP endpoint.
+    /// Returns the URL of the MCP endpoint.
     pub fn url(&self) -> &str {
         &self.url
     }

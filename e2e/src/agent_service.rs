@@ -33,17 +33,17 @@ impl AgentEndpoint {
         }
     }
 
-    /// The URL of the agent, without a slash at the end.
+    /// Returns the URL of the agent, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The token that the bridge sends.
+    /// Returns the token that the bridge sends.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// The arguments with which a bridge uses the agent at this endpoint.
+    /// Returns the arguments with which a bridge uses the agent at this endpoint.
     pub fn bridge_arguments(&self) -> [String; 4] {
         [
             "--agent-url".to_owned(),
@@ -152,12 +152,12 @@ impl AgentService {
         self.process.kill().await;
     }
 
-    /// Everything that the agent has printed.
+    /// Returns everything that the agent has printed.
     pub fn log(&self) -> String {
         self.process.log()
     }
 
-    /// The process of the agent.
+    /// Returns the process of the agent.
     pub(crate) fn process(&self) -> &ProcessGroup {
         &self.process
     }

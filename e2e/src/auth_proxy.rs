@@ -51,7 +51,7 @@ impl AuthProxy {
         Self { url, server }
     }
 
-    /// The URL of the bridge's MCP endpoint through the proxy.
+    /// Returns the URL of the bridge's MCP endpoint through the proxy.
     pub fn mcp_url(&self) -> String {
         format!("{}/mcp", self.url)
     }

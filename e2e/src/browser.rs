@@ -177,14 +177,14 @@ check();"
             .await
     }
 
-    /// The visible text of the page.
+    /// Returns the visible text of the page.
     pub async fn text(&self) -> String {
         let text = self.eval("return document.body.innerText", json!(null));
         text.await.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Stops the renderer processes (SIGSTOP), as when a machine sleeps or a browser suspends tabs. No
-    /// script can run in a page until the value is dropped.
+    /// Stops the renderer processes (SIGSTOP), as when a machine sleeps or a browser suspends tabs.
+    /// No script can run in a page until the value is dropped.
     pub fn suspend_pages(&self) -> SuspendedPages {
         let renderers = self.driver.descendants("--type=renderer");
         assert!(!renderers.is_empty(), "there is no page to suspend");
@@ -229,7 +229,8 @@ check();"
         .await;
     }
 
-    /// The console messages of the page, and those of the browser about it, since the last call.
+    /// Returns the console messages of the page, and those of the browser about it, since the last
+    /// call.
     pub async fn console(&self) -> Vec<String> {
         let entries = self
             .send_command("se/log", json!({ "type": "browser" }))

@@ -1,8 +1,9 @@
 //! Runs the official conformance suites (`@modelcontextprotocol/conformance`) under Node against an
 //! MCP endpoint.
 //!
-//! Everything that a suite finds counts: each failure, warning and check that does not apply must be
-//! in a list of [`Exception`]s with its reason, and an exception that is not needed is a fault, too.
+//! Everything that a suite finds counts: each failure, warning and check that does not apply must
+//! be in a list of [`Exception`]s with its reason, and an exception that is not needed is a fault,
+//! too.
 
 mod exceptions;
 mod output;
@@ -50,7 +51,7 @@ impl Suite {
         selection: ["--requirements", "2026-07-28"],
     };
 
-    /// The version of the suite and the part of it that is run.
+    /// Returns the version of the suite and the part of it that is run.
     pub fn name(&self) -> &'static str {
         self.name
     }

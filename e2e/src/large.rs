@@ -10,13 +10,13 @@ use crate::{NativeAnswer, NativeItem};
 pub enum LargeResult {
     /// One string, which becomes a text block.
     Text,
-    /// An object with many small rows. Clients get it as a text, in which each quote is escaped, and
-    /// as `structuredContent`.
+    /// An object with many small rows. Clients get it as a text, in which each quote is escaped,
+    /// and as `structuredContent`.
     Rows,
 }
 
 impl LargeResult {
-    /// A result of exactly this size in JSON.
+    /// Returns a result of exactly this size in JSON.
     pub fn json(self, bytes: usize) -> Box<RawValue> {
         let value = match self {
             LargeResult::Text => json!("x".repeat(bytes - 2)),
@@ -36,7 +36,7 @@ impl LargeResult {
         raw
     }
 
-    /// A tool that always returns the same result of this size.
+    /// Creates a tool that always returns the same result of this size.
     pub fn tool(self, name: &str, bytes: usize) -> NativeItem {
         let result = self.json(bytes);
         NativeItem::tool(name, move |_| {

@@ -1,3 +1,5 @@
+//! The latencies of many requests, and their percentiles.
+
 use std::time::Duration;
 
 /// The latencies of requests, in ascending order.
@@ -9,14 +11,15 @@ impl Latencies {
         Self(latencies)
     }
 
-    /// The latency that `permille` of a thousand requests do not exceed; zero without requests.
+    /// Returns the latency that `permille` of a thousand requests do not exceed; zero without
+    /// requests.
     pub(crate) fn permille(&self, permille: usize) -> Duration {
         let last = self.0.len().saturating_sub(1);
         let latency = self.0.get(last * permille / 1000);
         latency.copied().unwrap_or_default()
     }
 
-    /// [`permille`](Self::permille) in microseconds.
+    /// Returns [`permille`](Self::permille) in microseconds.
     pub(crate) fn permille_us(&self, permille: usize) -> f64 {
         self.permille(permille).as_secs_f64() * 1e6
     }
@@ -25,7 +28,7 @@ impl Latencies {
         self.0.len()
     }
 
-    /// The number of requests that took longer than `limit`.
+    /// Returns the number of requests that took longer than `limit`.
     pub(crate) fn count_over(&self, limit: Duration) -> usize {
         self.0.iter().filter(|latency| **latency > limit).count()
     }

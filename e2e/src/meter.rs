@@ -35,7 +35,7 @@ impl Meter {
         })
     }
 
-    /// The processor time of each thread that still runs, by the clock of the scheduler.
+    /// Returns the processor time of each thread that still runs, by the clock of the scheduler.
     fn threads(self) -> Result<HashMap<String, Duration>> {
         let mut threads = HashMap::new();
         for thread in fs::read_dir(self.path("task")).context("the process has ended")? {
@@ -53,13 +53,13 @@ impl Meter {
         Ok(threads)
     }
 
-    /// The processor time of the threads that still run, by the clock of the scheduler, which is more
-    /// precise than [`cpu_time`](Self::cpu_time).
+    /// Returns the processor time of the threads that still run, by the clock of the scheduler,
+    /// which is more precise than [`cpu_time`](Self::cpu_time).
     pub(crate) fn cpu_time_of_threads(self) -> Result<Duration> {
         Ok(self.threads()?.values().sum())
     }
 
-    /// The user and system time in hundredths of a second; see proc_pid_stat(5).
+    /// Returns the user and system time in hundredths of a second; see proc_pid_stat(5).
     pub(crate) fn cpu_time(self) -> Result<Duration> {
         let stat = fs::read_to_string(self.path("stat")).context("the process has ended")?;
         // The process name may contain spaces; it ends with the last parenthesis.
@@ -71,17 +71,17 @@ impl Meter {
         Ok(TICK * times?.iter().sum::<u32>())
     }
 
-    /// The resident memory in bytes.
+    /// Returns the resident memory in bytes.
     pub fn memory(self) -> Result<u64> {
         self.size("status", "VmRSS:")
     }
 
-    /// The peak of the resident memory in bytes.
+    /// Returns the peak of the resident memory in bytes.
     pub(crate) fn peak_memory(self) -> Result<u64> {
         self.size("status", "VmHWM:")
     }
 
-    /// The resident memory in bytes. Unlike [`memory`](Self::memory), this is exact; see
+    /// Returns the resident memory in bytes. Unlike [`memory`](Self::memory), this is exact; see
     /// proc_pid_status(5).
     pub(crate) fn exact_memory(self) -> Result<u64> {
         self.size("smaps_rollup", "Rss:")
@@ -97,7 +97,7 @@ impl Meter {
                 .parse::<u64>()?)
     }
 
-    /// The number of open file descriptors.
+    /// Returns the number of open file descriptors.
     pub fn descriptors(self) -> Result<usize> {
         Ok(fs::read_dir(self.path("fd"))?.count())
     }
@@ -108,8 +108,8 @@ impl Meter {
 }
 
 impl CpuTime {
-    /// The processor time since `before`. The sum over the threads is exact, but lacks threads that
-    /// have ended; their time is in the total, which may be two ticks too small.
+    /// Returns the processor time since `before`. The sum over the threads is exact, but lacks
+    /// threads that have ended; their time is in the total, which may be two ticks too small.
     pub(crate) fn since(&self, before: &CpuTime) -> Duration {
         let threads = self.threads.iter().map(|(thread, time)| {
             let before = before.threads.get(thread).copied().unwrap_or_default();

@@ -62,23 +62,23 @@ impl MockProvider {
         }
     }
 
-    /// The URL of the server, without a slash at the end.
+    /// Returns the URL of the server, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The base URL for a format as the provider's documentation gives it; clients append their
-    /// paths to it.
+    /// Returns the base URL for a format as the provider's documentation gives it; clients append
+    /// their paths to it.
     pub fn base_url(&self, format: Format) -> String {
         format!("{}{}", self.url(), format.base_path())
     }
 
-    /// All exchanges so far, in the order of arrival.
+    /// Returns all exchanges so far, in the order of arrival.
     pub fn exchanges(&self) -> Vec<Exchange> {
         self.log().all()
     }
 
-    /// The number of requests that are being answered.
+    /// Returns the number of requests that are being answered.
     pub fn open_exchanges(&self) -> usize {
         self.log().count(|exchange| exchange.end.is_none())
     }

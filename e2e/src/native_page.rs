@@ -79,7 +79,7 @@ impl NativePage {
     /// Connects and authenticates.
     ///
     /// # Errors
-    /// When the bridge rejects the page.
+    /// Returns an error when the bridge rejects the page.
     pub async fn try_open(
         bed: &TestBed,
         session: &str,
@@ -141,7 +141,7 @@ impl NativePage {
         }
     }
 
-    /// The bridge's answer to the last `authenticate`.
+    /// Returns the bridge's answer to the last `authenticate`.
     pub fn authenticated(&self) -> &Authenticated {
         &self.authenticated
     }
@@ -231,7 +231,7 @@ impl NativePage {
             .expect("the page is connected")
     }
 
-    /// A message about any of the page's queries that has already arrived.
+    /// Returns the next message about any of the page's queries that has already arrived.
     pub async fn try_next_query_message(&self) -> Option<(Instant, BridgeToPage)> {
         self.query_messages.lock().await.try_recv().ok()
     }
@@ -239,7 +239,7 @@ impl NativePage {
     /// Presents a new token on the open socket, and uses it for later connections.
     ///
     /// # Errors
-    /// When the bridge rejects it; the previous token remains valid.
+    /// Returns an error when the bridge rejects it; the previous token remains valid.
     pub async fn renew(&mut self, token: &str) -> Result<Renewed, RenewalFailed> {
         let auth_token = token.to_owned();
         self.send(PageToBridge::Renew(Renew { auth_token })).await;

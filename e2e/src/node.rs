@@ -27,7 +27,7 @@ impl NodeProject {
         Self { folder: project }
     }
 
-    /// The path of the copy.
+    /// Returns the path of the copy.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

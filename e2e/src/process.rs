@@ -56,8 +56,8 @@ impl ProcessGroup {
         line.unwrap_or_else(|| panic!("{} ended; it printed:\n{}", self.name, self.log()))
     }
 
-    /// Waits until the child prints a line that contains `text`, and returns that line, or `None` if
-    /// the child ends without printing it.
+    /// Waits until the child prints a line that contains `text`, and returns that line, or `None`
+    /// if the child ends without printing it.
     pub async fn wait_for_line_or_end(&mut self, text: &str) -> Option<String> {
         let what = format!("{} to print {text:?}", self.name);
         with_deadline(what, async {
@@ -88,7 +88,7 @@ impl ProcessGroup {
         self.signal(Signal::INT);
     }
 
-    /// The descendants of the child whose command line contains `text`.
+    /// Returns the descendants of the child whose command line contains `text`.
     pub fn descendants(&self, text: &str) -> Vec<Pid> {
         let mut family = vec![self.leader];
         let mut found = Vec::new();
@@ -104,17 +104,17 @@ impl ProcessGroup {
         found
     }
 
-    /// Everything printed so far, on standard output and standard error.
+    /// Returns everything printed so far, on standard output and standard error.
     pub fn log(&self) -> String {
         self.lines().join("\n")
     }
 
-    /// The process id of the group's leader.
+    /// Returns the process id of the group's leader.
     pub fn id(&self) -> u32 {
         self.leader.as_raw_nonzero().get().cast_unsigned()
     }
 
-    /// A meter for the leader's resources.
+    /// Returns a meter for the leader's resources.
     pub(crate) fn meter(&self) -> Meter {
         Meter::new(self.id())
     }
@@ -148,7 +148,7 @@ impl ProcessGroup {
     }
 }
 
-/// All processes and their parents, from `/proc/PID/stat` (proc_pid_stat(5)).
+/// Returns the ids of all processes and their parents, from `/proc/PID/stat` (proc_pid_stat(5)).
 fn processes() -> impl Iterator<Item = (Pid, Pid)> {
     let entries = std::fs::read_dir("/proc").expect("this is Linux");
     entries.flatten().filter_map(|entry| {

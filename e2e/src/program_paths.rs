@@ -3,14 +3,14 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the crate is a folder of the workspace")
 }
 
-/// A program of this workspace, in the same folder as the test or program that runs it.
+/// Returns a program of this workspace, in the same folder as the test or program that runs it.
 pub fn built(name: &str) -> PathBuf {
     let own = env::current_exe().expect("the path of the executable is known");
     // target/<profile>/deps/<test> or target/<profile>/<program>
@@ -22,19 +22,19 @@ pub fn built(name: &str) -> PathBuf {
     )
 }
 
-/// The built npm package, for projects that install it.
+/// Returns the built npm package, for projects that install it.
 pub fn sdk_package() -> PathBuf {
     let default = workspace().join("target/sdk");
     require_existing(path_from_env("MCP_WEB_SDK_DIR", default), "the built SDK")
 }
 
-/// Node 22, which the Inspector needs.
+/// Returns the path of Node 22, which the Inspector needs.
 pub fn node() -> PathBuf {
     let default = workspace().join("target/tools/node22/bin/node");
     require_existing(path_from_env("MCP_WEB_NODE", default), "Node 22")
 }
 
-/// The installed packages of `e2e/node/package.json`.
+/// Returns the installed packages of `e2e/node/package.json`.
 pub fn node_modules() -> PathBuf {
     let default = workspace().join("target/tools/e2e-node/node_modules");
     require_existing(
@@ -43,7 +43,7 @@ pub fn node_modules() -> PathBuf {
     )
 }
 
-/// The installed packages of `e2e/clients/node/package.json`.
+/// Returns the installed packages of `e2e/clients/node/package.json`.
 pub fn clients_node_modules() -> PathBuf {
     let default = workspace().join("target/tools/clients-node/node_modules");
     require_existing(
@@ -52,7 +52,7 @@ pub fn clients_node_modules() -> PathBuf {
     )
 }
 
-/// The name and version of one of these packages.
+/// Returns the name and version of one of these packages.
 pub fn clients_package(name: &str) -> String {
     let manifest = clients_node_modules().join(name).join("package.json");
     let manifest = std::fs::read_to_string(manifest).expect("the package is installed");
@@ -63,7 +63,7 @@ pub fn clients_package(name: &str) -> String {
     format!("{name} {version}")
 }
 
-/// The Python environment with the libraries for this major version of the MCP SDK.
+/// Returns the Python environment with the libraries for this major version of the MCP SDK.
 pub fn clients_python(major: u8) -> PathBuf {
     let default = workspace().join(format!("target/tools/clients-python-{major}"));
     require_existing(
@@ -72,7 +72,7 @@ pub fn clients_python(major: u8) -> PathBuf {
     )
 }
 
-/// Chromium.
+/// Returns the path of Chromium.
 pub fn chromium() -> PathBuf {
     require_existing(
         path_from_env("MCP_WEB_CHROMIUM", "/usr/bin/chromium".into()),
@@ -80,7 +80,7 @@ pub fn chromium() -> PathBuf {
     )
 }
 
-/// The WebDriver server for Chromium.
+/// Returns the WebDriver server for Chromium.
 pub fn chromedriver() -> PathBuf {
     require_existing(
         path_from_env("MCP_WEB_CHROMEDRIVER", "/usr/bin/chromedriver".into()),
@@ -88,7 +88,7 @@ pub fn chromedriver() -> PathBuf {
     )
 }
 
-/// The folder for screenshots.
+/// Returns the folder for screenshots.
 pub fn screenshots() -> PathBuf {
     let folder = workspace().join("target/e2e-screenshots");
     std::fs::create_dir_all(&folder).expect("the target folder can be written");

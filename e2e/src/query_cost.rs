@@ -25,7 +25,8 @@ pub struct FirstTokenLatency {
     pub provider: Format,
     /// The number of queries, one after the other.
     pub queries: usize,
-    /// The median from the provider's first byte to the page's first progress event, in microseconds.
+    /// The median from the provider's first byte to the page's first progress event, in
+    /// microseconds.
     pub p50_us: f64,
     /// The 99th percentile of the same time, in microseconds.
     pub p99_us: f64,

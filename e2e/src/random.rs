@@ -16,32 +16,32 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`; 0 when there is none.
+    /// Returns a number below `end`; 0 when there is none.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end.max(1)
     }
 
-    /// A number between `min` and `max`, both included.
+    /// Returns a number between `min` and `max`, both included.
     pub(crate) fn between(&mut self, min: u64, max: u64) -> u64 {
         min + self.below(max - min + 1)
     }
 
-    /// True in `chance` of a hundred cases.
+    /// Returns true in `chance` of a hundred cases.
     pub(crate) fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }
 
-    /// A number in `0..1`, like JavaScript's `Math.random()`.
+    /// Returns a number in `0..1`, like JavaScript's `Math.random()`.
     pub(crate) fn fraction(&mut self) -> f64 {
         self.below(1 << 30) as f64 / f64::from(1 << 30)
     }
 
-    /// One of the choices.
+    /// Returns one of the choices.
     pub(crate) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }
 
-    /// A duration of at most `max` milliseconds: mostly short, sometimes long.
+    /// Returns a duration of at most `max` milliseconds: mostly short, sometimes long.
     pub(crate) fn span(&mut self, max: u64) -> u64 {
         let shift = self.below(8);
         self.below((max >> shift) + 1)

@@ -1,9 +1,9 @@
 //! MCP clients of other projects, run against a page in Chromium, and the table of their features.
 //!
-//! A *library* has a driver: a program of `e2e/clients` that performs the [`ClientStep`]s and prints the
-//! results. A *command line* (Codex, Gemini CLI, Claude Code) runs unchanged, with a
-//! [`MockProvider`](crate::MockProvider) as its model. In both cases the results are checked here, and
-//! become a [`ClientRow`] of the table.
+//! A *library* has a driver: a program of `e2e/clients` that performs the [`ClientStep`]s and
+//! prints the results. A *command line* (Codex, Gemini CLI, Claude Code) runs unchanged, with a
+//! [`MockProvider`](crate::MockProvider) as its model. In both cases the results are checked here,
+//! and become a [`ClientRow`] of the table.
 
 mod app;
 mod command_line;

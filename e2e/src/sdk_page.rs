@@ -181,7 +181,7 @@ pub(crate) fn page_info(session: &str, document: u64) -> PageInfo<String> {
     }
 }
 
-/// The outcome of a handler that returns a text with this size in JSON.
+/// Returns the outcome of a handler that returns a text with this size in JSON.
 pub(crate) fn text_outcome(bytes: usize) -> HandlerOutcome<String> {
     let text = format!("\"{}\"", "x".repeat(bytes - 2));
     HandlerOutcome::Returned {

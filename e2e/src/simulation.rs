@@ -23,7 +23,7 @@ pub use summary::Summary;
 /// Runs the schedule of a seed. With `trace`, every event is printed.
 ///
 /// # Panics
-/// When an invariant does not hold.
+/// Panics when an invariant does not hold.
 pub fn run(seed: u64, trace: bool) -> Summary {
     world::World::new(seed, trace).run()
 }

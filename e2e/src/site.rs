@@ -1,4 +1,5 @@
-//! A web server other than the bridge, because the pages of an app usually come from another origin.
+//! A web server other than the bridge, because the pages of an app usually come from another
+//! origin.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -24,8 +25,8 @@ const NO_WASM_POLICY: &str = "default-src 'self'; script-src 'self' http://127.0
 const NO_SOCKET_POLICY: &str = "default-src 'self'; connect-src http://127.0.0.1:*; \
                          script-src 'self' http://127.0.0.1:* 'wasm-unsafe-eval'";
 
-/// Serves `e2e/pages` on a free port and stores the beacons that its pages send. `/sdk/` has a copy of
-/// the SDK without its wasm, `/whole-sdk/` a complete one.
+/// Serves `e2e/pages` on a free port and stores the beacons that its pages send. `/sdk/` has a copy
+/// of the SDK without its wasm, `/whole-sdk/` a complete one.
 #[derive(Debug)]
 pub struct StaticSite {
     url: String,
@@ -60,38 +61,38 @@ impl StaticSite {
         }
     }
 
-    /// The base URL, without a slash at the end.
+    /// Returns the base URL, without a slash at the end.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The URL of the app of the journeys (`e2e/pages/app.js`), connected to `bed`.
+    /// Returns the URL of the app of the journeys (`e2e/pages/app.js`), connected to `bed`.
     pub fn app(&self, bed: &TestBed) -> String {
         self.page("app.html", bed)
     }
 
-    /// The URL of a page of mcp-web 0.1 (`e2e/pages/v1.js`), which generates its own token.
+    /// Returns the URL of a page of mcp-web 0.1 (`e2e/pages/v1.js`), which generates its own token.
     pub fn v1_page(&self, bed: &TestBed) -> String {
         format!("{}/v1.html?bridge={}", self.url, bed.url())
     }
 
-    /// The URL of the page for real clients (`e2e/pages/clients.js`), connected to `bed`.
+    /// Returns the URL of the page for real clients (`e2e/pages/clients.js`), connected to `bed`.
     pub fn clients_page(&self, bed: &TestBed) -> String {
         self.page("clients.html", bed)
     }
 
-    /// The URL of the app with a content security policy that forbids WebAssembly.
+    /// Returns the URL of the app with a content security policy that forbids WebAssembly.
     pub fn app_without_wasm(&self, bed: &TestBed) -> String {
         self.page("no-wasm.html", bed)
     }
 
-    /// The URL of the app with a content security policy that forbids its WebSocket.
+    /// Returns the URL of the app with a content security policy that forbids its WebSocket.
     pub fn app_without_socket(&self, bed: &TestBed) -> String {
         self.page("no-socket.html", bed)
     }
 
-    /// The URL of a page at `origin` (another name or scheme of this site) with the app in an iframe,
-    /// which is written as `<iframe {attributes} src=…>` and comes from `app_origin`.
+    /// Returns the URL of a page at `origin` (another name or scheme of this site) with the app in
+    /// an iframe, which is written as `<iframe {attributes} src=…>` and comes from `app_origin`.
     pub fn framed_app(
         &self,
         bed: &TestBed,
@@ -107,34 +108,35 @@ impl StaticSite {
         format!("{origin}/frame.html?{query}")
     }
 
-    /// The URL of the app at another name or scheme of this site, with the SDK from the same origin.
+    /// Returns the URL of the app at another name or scheme of this site, with the SDK from the
+    /// same origin.
     pub fn app_at(&self, origin: &str, bed: &TestBed) -> String {
         let app = self.app(bed).replacen(&self.url, origin, 1);
         format!("{app}&sdk={origin}/whole-sdk/mcp-web.js")
     }
 
-    /// The host and port of the site.
+    /// Returns the host and port of the site.
     pub fn address(&self) -> &str {
         self.url.trim_start_matches("http://")
     }
 
-    /// The URL of the app with the SDK from another server than its bridge.
+    /// Returns the URL of the app with the SDK from another server than its bridge.
     pub fn app_with_sdk(&self, bed: &TestBed, sdk: &str) -> String {
         format!("{}&sdk={sdk}/mcp-web.js", self.app(bed))
     }
 
-    /// The URL of the app with tokens that it fetches from `issuer` whenever it needs one.
+    /// Returns the URL of the app with tokens that it fetches from `issuer` whenever it needs one.
     pub fn app_with_issuer(&self, bed: &TestBed, issuer: &TokenIssuer) -> String {
         format!("{}&tokens={}", self.app(bed), issuer.url())
     }
 
-    /// The URL of an SDK whose wasm is missing on the server.
+    /// Returns the URL of an SDK whose wasm is missing on the server.
     pub fn sdk_without_wasm(&self) -> String {
         format!("{}/sdk", self.url)
     }
 
-    /// The URL of the page that the conformance suites require of a server (`e2e/pages/conformance`),
-    /// connected to `bed`.
+    /// Returns the URL of the page that the conformance suites require of a server
+    /// (`e2e/pages/conformance`), connected to `bed`.
     pub fn conformance(&self, bed: &TestBed) -> String {
         self.page("conformance.html", bed)
     }

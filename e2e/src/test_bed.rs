@@ -51,7 +51,7 @@ impl Program {
         }
     }
 
-    /// What the program prints before its URL once it listens.
+    /// Returns what the program prints before its URL once it listens.
     fn announcement(self) -> &'static str {
         match self {
             Program::Bridge => "listening on http://",
@@ -149,7 +149,7 @@ impl TestBed {
         }
     }
 
-    /// The token of the pages and clients in this test bed.
+    /// Returns the token of the pages and clients in this test bed.
     pub fn token(&self) -> &str {
         &self.token
     }
@@ -160,42 +160,42 @@ impl TestBed {
         self.token = token;
     }
 
-    /// The base URL, without a slash at the end.
+    /// Returns the base URL, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The URL of the MCP endpoint.
+    /// Returns the URL of the MCP endpoint.
     pub fn mcp_url(&self) -> String {
         format!("{}/mcp", self.url())
     }
 
-    /// The URL of the page socket for `session`.
+    /// Returns the URL of the page socket for `session`.
     pub fn page_url(&self, session: &str) -> String {
         format!("ws://{}/ws?session={session}", self.address)
     }
 
-    /// The address of the bridge.
+    /// Returns the address of the bridge.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Everything that the bridge has printed.
+    /// Returns everything that the bridge has printed.
     pub fn log(&self) -> String {
         self.process.log()
     }
 
-    /// The process id of the bridge.
+    /// Returns the process id of the bridge.
     pub fn process_id(&self) -> u32 {
         self.process.id()
     }
 
-    /// The processor time that the bridge has used so far.
+    /// Returns the processor time that the bridge has used so far.
     pub fn cpu_time(&self) -> Duration {
         self.process.meter().cpu_time().unwrap()
     }
 
-    /// The peak memory of the bridge, in bytes.
+    /// Returns the peak memory of the bridge, in bytes.
     pub fn peak_memory(&self) -> u64 {
         self.process.meter().peak_memory().unwrap()
     }
@@ -245,7 +245,7 @@ async fn listen(
     (process, address)
 }
 
-/// A shell that runs a code block of a guide.
+/// Creates a shell that runs a code block of a guide.
 fn shell(script: &str, variables: &[(&str, &str)], home: &TempDir) -> Command {
     let programs = program_paths::built("mcp-web-bridge");
     let programs = programs.parent().expect("an executable is in a folder");
@@ -261,14 +261,14 @@ fn shell(script: &str, variables: &[(&str, &str)], home: &TempDir) -> Command {
     command
 }
 
-/// A port that was free a moment ago, for a program whose address another one must know before it
-/// starts.
+/// Returns a port that was free a moment ago, for a program whose address another one must know
+/// before it starts.
 fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap().port()
 }
 
-/// The port in `… http://host:PORT/…`.
+/// Returns the port in `… http://host:PORT/…`.
 fn port_in(line: &str) -> u16 {
     let (_, url) = line.split_once("://").expect("the line has a URL");
     let (_, port) = url.split_once(':').expect("the URL has a port");

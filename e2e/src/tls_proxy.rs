@@ -32,7 +32,7 @@ impl TlsProxy {
         Self { url, accepting }
     }
 
-    /// The base URL, without a slash at the end.
+    /// Returns the base URL, without a slash at the end.
     pub fn url(&self) -> &str {
         &self.url
     }

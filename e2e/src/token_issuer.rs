@@ -21,8 +21,8 @@ const SECRET: &str = "a-secret-that-only-tests-may-use-0123456789";
 const ISSUER: &str = "https://issuer.example";
 const AUDIENCE: &str = "mcp-web";
 
-/// Serves new tokens of one user at `/token`, and at `/issued` the number of issued tokens. It stops
-/// when it is dropped.
+/// Serves new tokens of one user at `/token`, and at `/issued` the number of issued tokens. It
+/// stops when it is dropped.
 #[derive(Debug)]
 pub struct TokenIssuer {
     url: String,
@@ -65,7 +65,7 @@ impl TokenIssuer {
         Self { url, state, server }
     }
 
-    /// The arguments with which a bridge accepts the tokens.
+    /// Returns the arguments with which a bridge accepts the tokens.
     pub fn bridge_arguments() -> [&'static str; 8] {
         [
             "--jwt-secret",
@@ -79,7 +79,7 @@ impl TokenIssuer {
         ]
     }
 
-    /// The URL at which an app fetches a token.
+    /// Returns the URL at which an app fetches a token.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -89,7 +89,7 @@ impl TokenIssuer {
         self.state.rejects.store(rejects, Ordering::SeqCst);
     }
 
-    /// A token of the user that is valid for longer than any journey.
+    /// Returns a token of the user that is valid for longer than any journey.
     pub fn long_lived_token(&self) -> String {
         sign_token(&self.state.subject, Duration::from_secs(3600))
     }

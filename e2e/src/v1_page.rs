@@ -74,7 +74,7 @@ async fn send(socket: &mut Socket, frame: &Value) {
     let _ = socket.send(Message::Text(frame.to_string().into())).await;
 }
 
-/// The next message, or `None` at the end of the connection.
+/// Receives the next message, or returns `None` at the end of the connection.
 async fn recv(socket: &mut Socket) -> Option<Value> {
     loop {
         match socket.next().await? {

@@ -128,7 +128,7 @@ fn estimate_tokens(bytes: u64) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN)
 }
 
-/// The size of these messages as input of a model.
+/// Returns the size of these messages as input of a model.
 pub(super) fn history_bytes(history: &[Message]) -> u64 {
     history
         .iter()

@@ -24,7 +24,7 @@ from lines that begin with the service's mark, which the request names.
 pub(super) const ANSWER_NOW: &str =
     "This is your last turn: answer now and call no more tools. Say what is left undone.";
 
-/// The first message: the context, guidance about the tools, and at the end the prompt.
+/// Returns the first message: the context, guidance about the tools, and at the end the prompt.
 pub(super) fn opening_prompt(
     query: &Query,
     catalog: &ToolCatalog,
@@ -78,7 +78,7 @@ fn preferred_tools(query: &Query, catalog: &ToolCatalog) -> Option<String> {
     })
 }
 
-/// The message to a model that stopped without calling the response tool.
+/// Returns the message to a model that stopped without calling the response tool.
 pub(super) fn response_tool_reminder(response: &str, boundary: &PromptBoundary) -> String {
     let mut text = String::new();
     let note = format!("The answer must be a call of `{response}`. Call it now.");

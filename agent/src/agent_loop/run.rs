@@ -155,7 +155,7 @@ impl<'a> AgentLoop<'a> {
         Ok(turn)
     }
 
-    /// The size of the model's input in the next turn.
+    /// Returns the size of the model's input in the next turn.
     fn input_bytes(&self) -> u64 {
         SYSTEM_PROMPT.len() as u64 + self.catalog.bytes() + history_bytes(&self.history)
     }

@@ -40,7 +40,7 @@ impl ToolCatalog {
         self.tools.is_empty()
     }
 
-    /// The size of the tools as input of a model.
+    /// Returns the size of the tools as input of a model.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -51,7 +51,7 @@ impl ToolCatalog {
         self.infos.get(index)
     }
 
-    /// The name by which the model calls the tool that the page registered as `registered`.
+    /// Returns the name by which the model calls the tool that the page registered as `registered`.
     pub(super) fn offered_name(&self, registered: &str) -> Option<&str> {
         let mut infos = self.infos.iter();
         let index = infos.position(|info| info.registered_name == registered)?;

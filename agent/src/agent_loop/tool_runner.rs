@@ -183,7 +183,7 @@ impl ToolRunner<'_> {
         result
     }
 
-    /// The registered name of the tool, or the name in the call if there is no such tool.
+    /// Returns the registered name of the tool, or the name in the call if there is no such tool.
     fn registered_name(&self, call: &Call) -> String {
         let info = self.catalog.info(&call.tool);
         info.map_or(&call.tool, |info| &info.registered_name)

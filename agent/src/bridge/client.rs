@@ -23,7 +23,7 @@ impl BridgeClient {
         Ok(Self { url, http })
     }
 
-    /// The HTTP client that trusts what the bridge needs and follows no redirects.
+    /// Returns the HTTP client for the bridge, which follows no redirects.
     pub(crate) fn http(&self) -> &reqwest::Client {
         &self.http
     }

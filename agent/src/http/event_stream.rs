@@ -18,7 +18,7 @@ const EVENT_STREAM: &str = "text/event-stream";
 /// How often a stream without events sends a comment, so that its reader knows that it is alive.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Whether the client accepts an event stream.
+/// Returns whether the client accepts an event stream.
 pub(super) fn accepts_event_stream(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(ACCEPT).iter();
     accepted

@@ -120,7 +120,7 @@ fn bearer_value(key: &Secret) -> String {
     format!("Bearer {}", key.expose())
 }
 
-/// The URL of the provider's own API.
+/// Returns the URL of the provider's own API.
 fn official_url(provider: Provider) -> Url {
     let url = match provider {
         Provider::Anthropic => "https://api.anthropic.com/v1/",

@@ -23,7 +23,7 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// A provider that makes one attempt at a turn.
 pub(super) trait ProviderAttempt: Send + Sync + fmt::Debug + 'static {
-    /// Provider and model, as in [`Model::label`].
+    /// Returns provider and model, as in [`Model::label`].
     fn label(&self) -> &str;
 
     /// Starts an attempt. Its stream ends like that of [`Model::turn`].
@@ -120,7 +120,7 @@ impl<A: ProviderAttempt> RetryStream<A> {
         }
     }
 
-    /// Either announces a retry with a note, or fails.
+    /// Handles a failed attempt: announces a retry with a note, or ends the turn with the failure.
     fn on_error(mut self, error: AttemptError) -> (Result<Event, Failure>, Option<Self>) {
         // This closes the connection.
         self.events = None;
@@ -145,8 +145,8 @@ impl<A: ProviderAttempt> RetryStream<A> {
     }
 }
 
-/// The delay before the next attempt; `None` if there is none. It is partly random, so that clients
-/// that failed together do not retry together.
+/// Returns the delay before the next attempt, or `None` if there is none. It is partly random, so
+/// that clients that failed together do not retry together.
 fn retry_delay(retry: RetryDecision, failed_attempts: u32) -> Option<Duration> {
     match retry {
         RetryDecision::Never => None,
@@ -161,8 +161,8 @@ fn retry_delay(retry: RetryDecision, failed_attempts: u32) -> Option<Duration> {
     }
 }
 
-/// A random number from 0 to 1. The keys of a hasher are the only randomness in the standard
-/// library.
+/// Returns a random number from 0 to 1. The keys of a hasher are the only randomness in the
+/// standard library.
 fn random_fraction() -> f64 {
     f64::from(RandomState::new().hash_one(()) as u32) / f64::from(u32::MAX)
 }

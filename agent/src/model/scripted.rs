@@ -88,7 +88,7 @@ fn call_count(message: &Message) -> usize {
     }
 }
 
-/// The results of all calls, one line for each.
+/// Returns the results of all calls, one line for each.
 fn summarize_results(request: &Request) -> String {
     let results = request.history.iter().filter_map(|message| match message {
         Message::Results(results) => Some(results),

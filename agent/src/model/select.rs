@@ -102,7 +102,7 @@ fn key(
     }
 }
 
-/// The name of the model. The defaults call tools well at a moderate price.
+/// Returns the name of the model. The defaults call tools well at a moderate price.
 fn model_name(settings: &ModelSettings, provider: Provider) -> Result<String, Failure> {
     if let Some(model) = &settings.model {
         return Ok(model.clone());

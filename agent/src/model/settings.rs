@@ -24,8 +24,8 @@ pub struct ModelSettings {
     #[arg(long, env = "MCP_WEB_AGENT_MODEL", value_name = "NAME", value_parser = parse_visible_ascii)]
     pub model: Option<String>,
 
-    /// URL of the provider's API, with its version: `http://127.0.0.1:8000/v1`. With `openai` it may be
-    /// any compatible server, which needs no key.
+    /// URL of the provider's API, with its version: `http://127.0.0.1:8000/v1`. With `openai` it
+    /// may be any compatible server, which needs no key.
     #[arg(long, env = "MCP_WEB_AGENT_BASE_URL", value_name = "URL", value_parser = base_url)]
     pub base_url: Option<Url>,
 
@@ -64,7 +64,7 @@ pub struct ModelSettings {
 const MAX_RETRIES: i64 = 10;
 
 impl Default for ModelSettings {
-    /// The defaults, independent of the environment.
+    /// Returns the defaults, independent of the environment.
     fn default() -> Self {
         Self {
             provider: None,
@@ -95,7 +95,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// The environment variable with the key.
+    /// Returns the environment variable with the key.
     pub(crate) fn key_variable(self) -> Option<&'static str> {
         match self {
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),
@@ -105,7 +105,7 @@ impl Provider {
         }
     }
 
-    /// The name of the provider in settings and labels.
+    /// Returns the name of the provider in settings and labels.
     pub fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",

@@ -135,7 +135,7 @@ impl EventSink {
     }
 }
 
-/// The outcome of a query whose report the bridge does not accept.
+/// Returns the outcome of a query whose report the bridge does not accept.
 fn report_rejected(failure: Failure) -> QueryOutcome {
     match failure.code {
         ErrorCode::QueryNotFound => QueryOutcome::unwanted(),

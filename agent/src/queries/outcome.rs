@@ -13,7 +13,7 @@ pub(super) enum QueryOutcome {
 }
 
 impl QueryOutcome {
-    /// The name of the outcome in the log: an error code for a failure.
+    /// Returns the name of the outcome in the log: an error code for a failure.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Answered(_) => "complete",

@@ -123,7 +123,7 @@ impl Queries {
         Ok(())
     }
 
-    /// The number of running queries.
+    /// Returns the number of running queries.
     pub(crate) fn running_count(&self) -> usize {
         self.table().running.len()
     }

@@ -79,7 +79,7 @@ async fn run_to_outcome(
     }
 }
 
-/// The shortest of the timeouts that the page, the bridge and the operator have set.
+/// Returns the shortest of the timeouts that the page, the bridge and the operator have set.
 fn query_timeout(permit: &QueryPermit, query: &AcceptedQuery) -> Duration {
     let from_page = query.message.timeout.map(Duration::from_millis);
     let timeouts = [from_page, query.timeout].into_iter().flatten();

@@ -1,3 +1,5 @@
+//! Tests of queries with a real bridge, and a model that panics.
+
 use std::sync::Arc;
 
 use bridge_protocol::{ErrorCode, Query, QueryId};

@@ -58,7 +58,7 @@ fn program_output(argument: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The keys and their defaults, as the program prints them.
+/// Returns the keys and their defaults, as the program prints them.
 fn printed_settings() -> BTreeMap<String, String> {
     let setting = |line: &str| {
         if let Some(key) = line.strip_suffix(" is not set") {

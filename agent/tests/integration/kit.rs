@@ -32,7 +32,7 @@ pub(crate) async fn with_deadline<T>(what: &str, future: impl Future<Output = T>
         .unwrap_or_else(|_| panic!("no {what} in time"))
 }
 
-/// The settings of an agent that runs commands, on a free port.
+/// Returns the settings of an agent that runs commands, on a free port.
 pub(crate) fn settings() -> agent::Config {
     agent::Config {
         bind: ([127, 0, 0, 1], 0).into(),

@@ -12,7 +12,7 @@ use crate::kit::*;
 
 type Report = (String, Value);
 
-/// A route that accepts reports as a bridge does, and has no tools.
+/// Accepts reports as a bridge does, and refuses MCP requests.
 async fn record_report(
     State(reports): State<mpsc::Sender<Report>>,
     request: Request,

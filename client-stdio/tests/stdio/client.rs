@@ -17,7 +17,7 @@ pub(crate) const TOKEN: &str = "a-token-of-the-page";
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_mcp-web-stdio");
 
-/// The command that starts the binary for the bridge at `url`.
+/// Returns the command that starts the binary for the bridge at `url`.
 pub(crate) fn command(url: &str) -> Command {
     let mut command = Command::new(BINARY);
     command
@@ -148,7 +148,7 @@ impl Client {
         assert_eq!(result["content"][0]["text"], text, "{result}");
     }
 
-    /// The names of the tools in the list.
+    /// Returns the names of the tools in the list.
     pub(crate) async fn tools(&mut self) -> Vec<String> {
         let response = self.request("tools/list", json!({})).await;
         let tools = response["result"]["tools"]
@@ -250,7 +250,7 @@ impl Client {
         assert!(!start.is_empty());
     }
 
-    /// The next line, unchanged; `None` at the end of the output.
+    /// Reads the next line, unchanged, or returns `None` at the end of the output.
     pub(crate) async fn next_line(&mut self) -> Option<String> {
         let mut line = String::new();
         let result = tokio::time::timeout(DEADLINE, self.output.read_line(&mut line)).await;
@@ -267,14 +267,14 @@ impl Client {
     }
 }
 
-/// The id of the listen that a notification belongs to.
+/// Returns the id of the listen that a notification belongs to.
 pub(crate) fn subscription_id(notification: &Value) -> u64 {
     notification["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
         .as_u64()
         .unwrap()
 }
 
-/// The text of a tool result that is an error.
+/// Returns the text of a tool result that is an error.
 pub(crate) fn error_text(result: &Value) -> &str {
     assert_eq!(result["isError"], true, "{result}");
     result["content"][0]["text"].as_str().unwrap()

@@ -14,7 +14,7 @@ async fn connect(server: &mut RawServer, era: Era) -> (Client, Option<EventStrea
     server.connect(command, era).await
 }
 
-/// A response of exactly this size.
+/// Returns a response of exactly this size.
 fn response(id: u64, bytes: usize) -> String {
     let empty = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"text":""}}}}"#);
     empty.replace(

@@ -13,7 +13,7 @@ const BUILTIN_TOOLS: [&str; 5] = [
     "get_result",
 ];
 
-/// The capabilities that the bridge declares, whether or not a page is connected to it.
+/// Returns the capabilities that the bridge declares, whether or not a page is connected to it.
 fn capabilities() -> Value {
     json!({
         "completions": {},

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::client::{Client, Era, command};
 use crate::raw_server::{EventStream, RawServer};
 
-/// Fields that a model of the protocol would lose or change: unknown fields, the order of keys, many
-/// digits, unusual forms of numbers, and half of a surrogate pair.
+/// Fields that a model of the protocol would lose or change: unknown fields, the order of keys,
+/// many digits, unusual forms of numbers, and half of a surrogate pair.
 const ODD: &str = r#""zz":{"b":[1.50,-0,1e400,123456789012345678901234567890],"a":"\ud800\u00e9é/\/"},"unknown":null"#;
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}},"io.modelcontextprotocol/logLevel":"debug","progressToken":"t-1","vendor/x":1.50}"#;
@@ -72,7 +72,7 @@ async fn connect(server: &mut RawServer, era: Era) -> (Client, Option<EventStrea
     server.connect(command(&server.url()), era).await
 }
 
-/// A request with parameters, `META` and `ODD`.
+/// Returns a request with parameters, `META` and `ODD`.
 fn request(id: usize, method: &str, params: &str) -> String {
     let comma = if params.is_empty() { "" } else { "," };
     format!(

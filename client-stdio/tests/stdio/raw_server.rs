@@ -159,8 +159,8 @@ impl ReceivedRequest {
         serde_json::from_str(&self.text).unwrap()
     }
 
-    /// The method of the message. The message is not parsed as a whole, because a `Value` cannot
-    /// represent every JSON text.
+    /// Returns the method of the message. The message is not parsed as a whole, because a `Value`
+    /// cannot represent every JSON text.
     fn method_name(&self) -> Option<String> {
         #[derive(Deserialize)]
         struct WithMethod {

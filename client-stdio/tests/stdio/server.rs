@@ -53,7 +53,7 @@ pub(crate) struct Server {
     sessions: Arc<LocalSessionManager>,
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 pub(crate) async fn free_port() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     listener.local_addr().unwrap()

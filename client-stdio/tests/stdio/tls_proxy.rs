@@ -22,7 +22,7 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// The certificate of the authority, for a file that `SSL_CERT_FILE` names.
+    /// Returns the certificate of the authority, for a file that `SSL_CERT_FILE` names.
     pub(crate) fn pem(&self) -> String {
         self.0.pem()
     }
@@ -41,7 +41,7 @@ impl Authority {
     }
 }
 
-/// The parameters of a certificate for `name` that is valid now.
+/// Returns the parameters of a certificate for `name` that is valid now.
 pub(crate) fn certificate_for(name: &str) -> CertificateParams {
     CertificateParams::new([name.to_owned()]).unwrap()
 }

@@ -176,8 +176,8 @@ async fn handle_delete(State(frontend): State<HttpFrontend>, headers: HeaderMap)
     }
 }
 
-/// Responds with JSON and the matching status if the first message is the answer, and otherwise with
-/// a stream.
+/// Responds with JSON and the matching status if the first message is the answer, and otherwise
+/// with a stream.
 async fn respond(
     mut messages: Messages,
     guard: DisconnectGuard,
@@ -197,7 +197,7 @@ async fn respond(
     Sse::new(event_stream(vec![first], messages, Some(guard))).into_response()
 }
 
-/// The HTTP status that 2026-07-28 requires (basic/transports/streamable-http).
+/// Returns the HTTP status that 2026-07-28 requires (basic/transports/streamable-http).
 fn http_status(answer: &Value, meta_is_complete: bool) -> StatusCode {
     match answer["error"]["code"].as_i64() {
         Some(-32601) => StatusCode::NOT_FOUND,
@@ -207,7 +207,7 @@ fn http_status(answer: &Value, meta_is_complete: bool) -> StatusCode {
     }
 }
 
-/// Whether a request has the `_meta` that 2026-07-28 requires.
+/// Returns whether a request has the `_meta` that 2026-07-28 requires.
 fn has_required_meta(message: &Value) -> bool {
     let meta = &message["params"]["_meta"];
     meta[VERSION_META].is_string() && meta[CAPABILITIES_META].is_object()
@@ -244,7 +244,7 @@ impl Drop for DisconnectGuard {
     }
 }
 
-/// The id of a request whose header and body name different protocol versions.
+/// Returns the id of a request whose header and body name different protocol versions.
 fn version_mismatch(headers: &HeaderMap, message: &Value) -> Option<Value> {
     let named = message
         .get("params")?

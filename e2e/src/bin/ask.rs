@@ -1,4 +1,5 @@
-//! The `ask` program: how soon a page receives a model's answer, and the cost of concurrent queries.
+//! The `ask` program: how soon a page receives a model's answer, and the cost of concurrent
+//! queries.
 
 use std::fmt::Display;
 use std::process::ExitCode;

@@ -10,15 +10,17 @@ use clap::Parser;
 use e2e::{Format, MockProvider, Recordings, ResponseSource, Script, Upstream};
 use tokio::net::TcpListener;
 
-/// Mock of the streaming APIs of Anthropic, OpenAI (chat completions and Responses), Gemini and Ollama, which answers from a script.
+/// Mock of the streaming APIs of Anthropic, OpenAI (chat completions and Responses), Gemini and
+/// Ollama, which answers from a script.
 #[derive(Parser)]
 struct Arguments {
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1:0")]
     bind: SocketAddr,
 
-    /// The script: JSON like `{"turns":[{"pieces":[{"text":"Hello"},{"call":{"tool":"add_card","arguments":{}}}]}]}`.
-    /// A turn may have `stop`, `usage`, `fault`, `times`, `pauses`, `pace` and `shreds` too.
+    /// The script: JSON like
+    /// `{"turns":[{"pieces":[{"text":"Hello"},{"call":{"tool":"add_card","arguments":{}}}]}]}`. A
+    /// turn may have `stop`, `usage`, `fault`, `times`, `pauses`, `pace` and `shreds` too.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
 
@@ -81,7 +83,7 @@ impl Arguments {
     }
 }
 
-/// The script that is used if none is given.
+/// Returns the script that is used if none is given.
 fn example_script() -> Script {
     Script::new([e2e::Turn::from_text("Hello from ").text("the mock provider.")])
 }

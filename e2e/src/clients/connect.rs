@@ -15,7 +15,7 @@ use tokio::process::{ChildStdin, ChildStdout, Command};
 use super::http;
 use crate::{Era, TestBed, Transport, program_paths, with_deadline};
 
-/// The entry of a client's configuration for `bed`.
+/// Returns the entry of a client's configuration for `bed`.
 pub(super) fn server_config(bed: &TestBed, transport: Transport) -> Value {
     match transport {
         Transport::Http => json!({ "url": bed.mcp_url(), "headers": bearer(bed) }),
@@ -31,9 +31,9 @@ fn max_message_bytes(server: &Value) -> usize {
     usize::try_from(bytes.unwrap_or(DEFAULT_MAX_MESSAGE_BYTES)).unwrap()
 }
 
-/// Connects a client with `server` in its configuration: `url` and `headers`, or `command`, `args` and
-/// `env`, where the command is a program of this workspace. `maxMessageBytes` is the size of the
-/// largest message that it reads.
+/// Connects a client with `server` in its configuration: `url` and `headers`, or `command`, `args`
+/// and `env`, where the command is a program of this workspace. `maxMessageBytes` is the size of
+/// the largest message that it reads.
 pub(super) async fn connect<H: ClientHandler>(
     client: H,
     server: &Value,

@@ -22,8 +22,8 @@ use super::InFlightCall;
 use super::connect::{connect, server_config};
 use crate::{Era, TestBed, Transport, with_deadline};
 
-/// An AI client whose user accepts every form with the name Ada, whose model answers hello, and which
-/// has one root.
+/// An AI client whose user accepts every form with the name Ada, whose model answers hello, and
+/// which has one root.
 pub struct FullClient {
     service: RunningService<RoleClient, FullClientHandler>,
     events: Mutex<mpsc::UnboundedReceiver<ClientEvent>>,

@@ -32,7 +32,7 @@ impl Inspector {
         Self { target, era, home }
     }
 
-    /// The names in `tools/list`.
+    /// Returns the names in `tools/list`.
     pub async fn tools(&self) -> Vec<String> {
         let answer = self.run(&["--method", "tools/list"]).await;
         let tools = answer["tools"].as_array();

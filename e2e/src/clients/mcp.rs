@@ -29,8 +29,8 @@ impl McpClient {
         Self::from_config(&server_config(bed, transport), era).await
     }
 
-    /// Connects with a client that reads messages of up to `max_message_bytes`; by default, rmcp drops
-    /// those over 16 MiB.
+    /// Connects with a client that reads messages of up to `max_message_bytes`; by default, rmcp
+    /// drops those over 16 MiB.
     pub async fn connect_with_limit(
         bed: &TestBed,
         transport: Transport,
@@ -61,21 +61,21 @@ impl McpClient {
         }
     }
 
-    /// The names in `tools/list`.
+    /// Returns the names in `tools/list`.
     pub async fn tools(&self) -> Vec<String> {
         let tools = with_deadline("tools/list", self.service.list_all_tools()).await;
         let tools = tools.unwrap_or_else(|error| panic!("tools/list: {error}"));
         tools.into_iter().map(|tool| tool.name.into()).collect()
     }
 
-    /// The URIs in `resources/list`.
+    /// Returns the URIs in `resources/list`.
     pub async fn resources(&self) -> Vec<String> {
         let resources = with_deadline("resources/list", self.service.list_all_resources()).await;
         let resources = resources.unwrap_or_else(|error| panic!("resources/list: {error}"));
         resources.into_iter().map(|it| it.uri).collect()
     }
 
-    /// The result of `resources/read`.
+    /// Returns the result of `resources/read`.
     pub async fn read(&self, uri: &str) -> Value {
         let params = ReadResourceRequestParams::new(uri);
         let read = with_deadline("resources/read", self.service.read_resource(params)).await;
@@ -83,8 +83,8 @@ impl McpClient {
         serde_json::to_value(result).unwrap()
     }
 
-    /// Waits until `tools/list` fulfils `condition`. The list is read again only after a notification
-    /// that it has changed.
+    /// Waits until `tools/list` fulfils `condition`. The list is read again only after a
+    /// notification that it has changed.
     pub async fn wait_for_tools(
         &mut self,
         what: &str,
@@ -103,7 +103,7 @@ impl McpClient {
         }
     }
 
-    /// How many times the client was notified that the list had changed.
+    /// Returns how many times the client was notified that the list had changed.
     pub fn changes(&self) -> u64 {
         *self.changes.borrow()
     }
@@ -185,8 +185,8 @@ impl InFlightCall {
         }
     }
 
-    /// Cancels the call as era and transport require: with `notifications/cancelled` or, over HTTP in
-    /// 2026-07-28, by closing the request's stream.
+    /// Cancels the call as era and transport require: with `notifications/cancelled` or, over HTTP
+    /// in 2026-07-28, by closing the request's stream.
     pub async fn cancel(self) {
         let cancelled = self.handle.cancel(Some("the user stopped it".to_owned()));
         with_deadline("the cancel to be sent", cancelled)
@@ -222,7 +222,8 @@ async fn subscribe(peer: Peer<RoleClient>, change_counter: watch::Sender<u64>) -
                     change_counter.send_modify(|count| *count += 1);
                 }
                 Ok(Some(_)) => {}
-                // The connection broke: subscribe again, and report a change that may have been missed.
+                // The connection broke: subscribe again, and report a change that may have been
+                // missed.
                 Ok(None) | Err(_) => {
                     let Ok(next) = listen(&peer).await else {
                         return;

@@ -43,8 +43,8 @@ struct Counts {
 }
 
 impl Report {
-    /// All problems: checks that failed, warned or were skipped without an exception, and exceptions
-    /// that are not needed.
+    /// Returns all problems: checks that failed, warned or were skipped without an exception, and
+    /// exceptions that are not needed.
     pub fn problems(&self, exceptions: &[Exception]) -> Vec<String> {
         let bad = self.checks().filter(|(scenario, check)| {
             is_bad(check.status) && !exceptions.iter().any(|it| it.covers(scenario, check))
@@ -71,7 +71,7 @@ impl Report {
         })
     }
 
-    /// The counts, in lines that the test report shows, and each exception with its reason.
+    /// Returns the counts, in lines that the test report shows, and each exception with its reason.
     pub fn summary(&self, title: &str, exceptions: &[Exception]) -> String {
         let mut summary = String::new();
         for scored in [true, false] {
@@ -106,7 +106,7 @@ impl Report {
         summary
     }
 
-    /// The number of passed checks in scenarios that are scored.
+    /// Returns the number of passed checks in scenarios that are scored.
     pub fn passed(&self, exceptions: &[Exception]) -> usize {
         self.counts(true, exceptions).passed
     }

@@ -1,3 +1,5 @@
+//! A client that measures the latency of its requests.
+
 use std::time::{Duration, Instant};
 
 use serde_json::json;

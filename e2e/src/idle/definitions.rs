@@ -15,7 +15,7 @@ pub enum DefinitionSets {
 }
 
 impl DefinitionSets {
-    /// The name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             DefinitionSets::Identical => "identical",
@@ -38,7 +38,7 @@ const NOUNS: [&str; 10] = [
     "notification",
 ];
 
-/// The message that registers `tools` tools; `page` makes distinct sets differ.
+/// Returns the message that registers `tools` tools; `page` makes distinct sets differ.
 pub(crate) fn registration_message(sets: DefinitionSets, page: usize, tools: usize) -> String {
     let suffix = match sets {
         DefinitionSets::Identical => String::new(),

@@ -1,5 +1,5 @@
-//! The cost of ten thousand idle pages: how fast they connect, the memory and processor time that they
-//! use, and how they affect the latency of other clients.
+//! The cost of ten thousand idle pages: how fast they connect, the memory and processor time that
+//! they use, and how they affect the latency of other clients.
 
 use std::fmt;
 use std::time::Duration;

@@ -89,7 +89,7 @@ pub async fn measure_neighbour_cost(
     callee.abort();
 }
 
-/// The median per request, in microseconds; `None` without rounds.
+/// Returns the median per request, in microseconds, or `None` without rounds.
 fn median_us(mut rounds: Vec<Duration>) -> Option<f64> {
     rounds.sort();
     let median = rounds.get(rounds.len() / 2)?;

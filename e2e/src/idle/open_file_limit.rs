@@ -10,7 +10,7 @@ const RESERVED_FILES: u64 = 200;
 ///
 /// # Errors
 ///
-/// When the system does not allow it; the error says what to do.
+/// Returns an error when the system does not allow it; the error describes what to do.
 pub fn raise_open_file_limit(pages: usize) -> Result<()> {
     let required = pages as u64 + RESERVED_FILES;
     let mut limit = getrlimit(Resource::Nofile);

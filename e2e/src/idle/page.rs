@@ -33,7 +33,8 @@ impl Page {
         page
     }
 
-    /// Opens a socket at a floor, which has no handshake. With the query `idle`, it is never called.
+    /// Opens a socket at a floor, which has no handshake. With the query `idle`, it is never
+    /// called.
     pub(crate) async fn open_at_floor(address: &str, query: &str) -> Self {
         Self::connect(address, query).await
     }
@@ -107,7 +108,7 @@ impl Page {
         }
     }
 
-    /// The next message, or `None` at the end of the connection.
+    /// Receives the next message, or returns `None` at the end of the connection.
     async fn recv(&mut self) -> Option<String> {
         loop {
             while let Some((opcode, payload)) = self.parse_frame() {

@@ -58,12 +58,12 @@ impl Server {
         Self { process, address }
     }
 
-    /// The resident memory in bytes.
+    /// Returns the resident memory in bytes.
     pub(crate) fn resident_bytes(&self) -> u64 {
         self.process.meter().exact_memory().unwrap()
     }
 
-    /// The processor time of all threads so far.
+    /// Returns the processor time of all threads so far.
     pub(crate) fn cpu_time(&self) -> Duration {
         self.process.meter().cpu_time_of_threads().unwrap()
     }

@@ -35,7 +35,7 @@ impl AnswerChecker {
     /// Checks the answer to the call with this id.
     ///
     /// # Errors
-    /// When the answer is wrong: the error says how.
+    /// Returns an error that describes the difference when the answer is wrong.
     pub(super) fn check(&mut self, message: &[u8], id: u64) -> Result<()> {
         if self
             .first

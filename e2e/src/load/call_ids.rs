@@ -1,3 +1,5 @@
+//! The ids of the calls of a run.
+
 use std::ops::Range;
 
 /// The ids of calls; all have the same number of digits.

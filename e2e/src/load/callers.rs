@@ -78,8 +78,8 @@ impl Caller {
         })
     }
 
-    /// Calls one page after the other until the run has ended. Returns the latencies of the measured
-    /// calls.
+    /// Calls one page after the other until the run has ended. Returns the latencies of the
+    /// measured calls.
     pub(super) async fn run(mut self, progress: Arc<RunProgress>) -> Result<Vec<Duration>> {
         let mut latencies = Vec::new();
         for id in CALL_IDS {

@@ -153,7 +153,7 @@ impl Head {
     }
 }
 
-/// The data of the last event that has data. Messages are events of one line.
+/// Returns the data of the last event that has data. Messages are events of one line.
 fn last_event(stream: &[u8]) -> &[u8] {
     let (mut last, mut begin): (&[u8], _) = (&[], 0);
     for end in memchr::memchr_iter(b'\n', stream) {

@@ -1,3 +1,5 @@
+//! The protocols that pages use with the target.
+
 use clap::ValueEnum;
 
 use super::route::Route;
@@ -17,7 +19,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The dialect of a bridge's pages whose callers use this route.
+    /// Returns the dialect of a bridge's pages whose callers use this route.
     pub(super) fn for_route(route: Route) -> Self {
         match route {
             Route::V1 => Self::V1,

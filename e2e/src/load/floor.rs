@@ -1,9 +1,9 @@
 //! Servers that do the least possible between a request and a page; bridges are compared with them.
 //!
 //! They use hyper and tokio-tungstenite, like the bridge, and have no tokens, sessions, limits,
-//! deadlines or cancellation. With [`FloorProtocol::Bytes`], a floor forwards the body of a request to
-//! a page and the page's answer back. With [`FloorProtocol::Mcp`], it answers the same bytes as the
-//! bridge.
+//! deadlines or cancellation. With [`FloorProtocol::Bytes`], a floor forwards the body of a request
+//! to a page and the page's answer back. With [`FloorProtocol::Mcp`], it answers the same bytes as
+//! the bridge.
 
 mod mcp;
 mod page;

@@ -33,7 +33,8 @@ pub(super) struct PageSetup {
 }
 
 impl PageSetup {
-    /// The tools of a page. The last one is called, so that a linear search would show.
+    /// Returns the tools of a page. The last one is called, so that the cost of a linear search
+    /// would be visible.
     fn tools(&self, page: usize) -> Vec<String> {
         let name = |tool| match self.pick {
             TargetSelection::Tool => format!("page_{page}_tool_{tool}"),
@@ -61,7 +62,7 @@ impl PageSetup {
         tool
     }
 
-    /// How to address a page.
+    /// Returns how to address a page.
     pub(super) fn callee(&self, page: usize) -> Callee {
         Callee {
             tool: self.tools(page).pop().unwrap_or_default(),
@@ -98,7 +99,7 @@ impl Page {
         })
     }
 
-    /// Whether the target has closed the connection.
+    /// Returns whether the target has closed the connection.
     pub(super) fn has_ended(&self) -> bool {
         self.task.is_finished()
     }

@@ -33,7 +33,7 @@ enum PayloadKind {
 }
 
 impl Payload {
-    /// The JSON, which has exactly this size and is always the same.
+    /// Returns the JSON, which has exactly this size and is always the same.
     pub fn json(self) -> String {
         match self.kind {
             PayloadKind::Rows => self.rows(),

@@ -103,7 +103,7 @@ impl RequestTemplate {
         Self::post(endpoint, path, &headers, &body.to_string())
     }
 
-    /// The first request of a client of 2025-11-25 without capabilities.
+    /// Creates the first request of a client of 2025-11-25 without capabilities.
     pub(super) fn initialize(endpoint: &Endpoint) -> Self {
         let body = json!({ "jsonrpc": "2.0", "id": CALL_IDS.start, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25",
@@ -113,7 +113,7 @@ impl RequestTemplate {
         Self::post(endpoint, "/mcp", ACCEPT_HEADER, &body.to_string())
     }
 
-    /// The notification after `initialize`, when `endpoint` has the session.
+    /// Creates the notification after `initialize`, when `endpoint` has the session.
     pub(super) fn initialized(endpoint: &Endpoint) -> Self {
         let body = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         Self::post(
@@ -124,7 +124,7 @@ impl RequestTemplate {
         )
     }
 
-    /// Cancels a call of the session.
+    /// Creates the notification that cancels a call of the session.
     pub(super) fn cancelled(endpoint: &Endpoint, id: u64) -> Self {
         let method = "notifications/cancelled";
         let body = json!({ "jsonrpc": "2.0", "method": method, "params": { "requestId": id } });
@@ -136,7 +136,7 @@ impl RequestTemplate {
         )
     }
 
-    /// Ends the session.
+    /// Creates the request that ends the session.
     pub(super) fn end_session(endpoint: &Endpoint) -> Self {
         Self::with_method("DELETE", endpoint, "/mcp", &session_headers(endpoint), "")
     }
@@ -166,7 +166,7 @@ impl RequestTemplate {
         }
     }
 
-    /// The bytes of the request with this id.
+    /// Returns the bytes of the request with this id.
     pub(super) fn with_id(&mut self, id: u64) -> &[u8] {
         if let Some(at) = self.id_position {
             let mut remaining = id;
@@ -181,7 +181,7 @@ impl RequestTemplate {
 
 const ACCEPT_HEADER: &str = "accept: application/json, text/event-stream\r\n";
 
-/// The headers of a request of 2025-11-25 after `initialize`.
+/// Returns the headers of a request of 2025-11-25 after `initialize`.
 fn session_headers(endpoint: &Endpoint) -> String {
     let mut headers = ACCEPT_HEADER.to_owned();
     headers.push_str("mcp-protocol-version: 2025-11-25\r\n");

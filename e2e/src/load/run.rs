@@ -88,8 +88,8 @@ impl Load {
     /// Connects pages and callers, lets the callers warm up, and measures.
     ///
     /// # Errors
-    /// When a page or a caller cannot connect or is rejected, or when an answer is wrong; the error
-    /// says which.
+    /// Returns an error when a page or a caller cannot connect or is rejected, or when an answer is
+    /// wrong; the error says which.
     pub async fn run(&self) -> Result<Figures> {
         let (pages, callers) = self.connect().await?;
         let progress = RunProgress::new();
@@ -127,7 +127,7 @@ impl Load {
     /// Connects pages and callers, and returns the answer to one call.
     ///
     /// # Errors
-    /// The same as those of [`Load::run`].
+    /// Returns an error in the cases in which [`Load::run`] does.
     pub async fn answer(&self) -> Result<Vec<u8>> {
         let (_pages, mut callers) = self.connect().await?;
         let caller = callers.first_mut().context("there are no callers")?;
@@ -190,7 +190,8 @@ impl Load {
         let (begin, cpu_before) = (Instant::now(), cpu()?);
         progress.set_phase(Phase::Measuring);
         sleep_until(begin + self.duration).await;
-        // Read in this order, calls that are answered after the processor time was read do not count.
+        // Read in this order, calls that are answered after the processor time was read do not
+        // count.
         let (calls, cpu_after) = (progress.calls(), cpu()?);
         let seconds = begin.elapsed().as_secs_f64();
         progress.set_phase(Phase::Ended);

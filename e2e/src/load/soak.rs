@@ -52,7 +52,8 @@ impl Soak {
     /// Runs to the end, calls `on_sample` with each sample, and returns them all.
     ///
     /// # Errors
-    /// When a call that must succeed has a wrong answer or none, or when a page is rejected.
+    /// Returns an error when a call that must succeed has a wrong answer or none, or when a page is
+    /// rejected.
     pub async fn run(&self, mut on_sample: impl FnMut(&Sample)) -> Result<SampleSeries> {
         let (counters, tools) = (Arc::new(Counters::default()), Arc::new(ToolAnswers::new()));
         let mut random = Random::new(self.seed);

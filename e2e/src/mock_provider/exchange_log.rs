@@ -48,7 +48,7 @@ pub enum ExchangeOutcome {
 }
 
 impl Exchange {
-    /// How the exchange ended, if it has.
+    /// Returns how the exchange ended, if it has.
     pub fn outcome(&self) -> Option<ExchangeOutcome> {
         self.end.map(|(outcome, _)| outcome)
     }
@@ -71,7 +71,7 @@ impl ExchangeLog {
         })
     }
 
-    /// A receiver that is notified of every change.
+    /// Returns a receiver that is notified of every change.
     pub(super) fn subscribe(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
     }
@@ -84,7 +84,7 @@ impl ExchangeLog {
         self.exchanges().get(number).cloned()
     }
 
-    /// How many exchanges meet a condition.
+    /// Returns how many exchanges meet a condition.
     pub(super) fn count(&self, condition: impl Fn(&Exchange) -> bool) -> usize {
         self.exchanges().iter().filter(|it| condition(it)).count()
     }

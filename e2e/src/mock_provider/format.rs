@@ -1,3 +1,5 @@
+//! The formats of the providers that the mock supports.
+
 use serde::{Deserialize, Serialize};
 
 /// The wire protocol of a provider of language models.
@@ -31,7 +33,7 @@ impl Format {
     pub const AGENT_FORMATS: [Self; 4] =
         [Self::Anthropic, Self::OpenAi, Self::Gemini, Self::Ollama];
 
-    /// The name of the provider in configurations.
+    /// Returns the name of the provider in configurations.
     pub fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
@@ -42,7 +44,8 @@ impl Format {
         }
     }
 
-    /// The environment variable that programs read the provider's key from, if it demands one.
+    /// Returns the environment variable that programs read the provider's key from, if it demands
+    /// one.
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),
@@ -52,7 +55,8 @@ impl Format {
         }
     }
 
-    /// The format of a request to this path, with the name of the model if the path contains it.
+    /// Returns the format of a request to this path, with the name of the model if the path
+    /// contains it.
     pub(super) fn from_path(path: &str) -> Option<(Self, Option<&str>)> {
         match path {
             "/v1/messages" => Some((Self::Anthropic, None)),

@@ -31,7 +31,7 @@ impl Format {
         }
     }
 
-    /// How many turns of the model are in the history of a request.
+    /// Returns how many turns of the model are in the history of a request.
     pub(super) fn turns_before(self, request: &ProviderRequest<'_>) -> usize {
         let (list, role) = match self {
             Self::Anthropic | Self::OpenAi | Self::Ollama => ("messages", "assistant"),
@@ -52,8 +52,8 @@ impl Format {
         }
     }
 
-    /// The provider's error response with this status and, if there is none given, its usual
-    /// message.
+    /// Returns the provider's error response with this status and, if there is none given, its
+    /// usual message.
     pub(super) fn error_response(self, status: u16, message: Option<String>) -> ProviderError {
         match self {
             Self::Anthropic => anthropic::error_response(status, message),
@@ -63,7 +63,7 @@ impl Format {
         }
     }
 
-    /// An error in the middle of a stream.
+    /// Returns an error in the middle of a stream.
     pub(super) fn stream_error(self) -> String {
         match self {
             Self::Anthropic => anthropic::stream_error(),

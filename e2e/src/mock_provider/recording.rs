@@ -40,7 +40,7 @@ impl Recordings {
     ///
     /// # Errors
     ///
-    /// When the folder or one of its files cannot be read.
+    /// Returns an error when the folder or one of its files cannot be read.
     pub fn load(folder: &Path) -> anyhow::Result<Self> {
         let entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
         let mut paths: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
@@ -98,7 +98,7 @@ impl Upstream {
     ///
     /// # Errors
     ///
-    /// When the folder cannot be created.
+    /// Returns an error when the folder cannot be created.
     pub fn new(url: &str, folder: &Path) -> anyhow::Result<Self> {
         fs::create_dir_all(folder)?;
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -228,7 +228,7 @@ impl Recording {
     }
 }
 
-/// The keys in the headers of a request.
+/// Returns the keys in the headers of a request.
 fn secrets(headers: &HeaderMap) -> Vec<String> {
     let values = ["authorization", "x-api-key", "x-goog-api-key"].map(|name| headers.get(name));
     let texts = values

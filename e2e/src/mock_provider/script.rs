@@ -14,8 +14,8 @@ pub struct Script {
     pub turns: Vec<Turn>,
 }
 
-/// Several scripts with names. A request is answered by the script that its model is named after, or
-/// whose name is in double brackets in a text of the request: `[[name]]`.
+/// Several scripts with names. A request is answered by the script that its model is named after,
+/// or whose name is in double brackets in a text of the request: `[[name]]`.
 #[derive(Clone, Debug, Default)]
 pub struct Scripts {
     named: HashMap<String, Script>,
@@ -173,7 +173,7 @@ impl Scripts {
         self
     }
 
-    /// The names of the scripts.
+    /// Returns the names of the scripts.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.named.keys().map(String::as_str)
     }
@@ -191,23 +191,23 @@ impl Scripts {
 }
 
 impl Turn {
-    /// A turn of one text.
+    /// Creates a turn of one text.
     pub fn from_text(text: &str) -> Self {
         Self::default().text(text)
     }
 
-    /// A turn of one call.
+    /// Creates a turn of one call.
     pub fn from_call(tool: &str, arguments: Value) -> Self {
         Self::default().call(tool, arguments)
     }
 
-    /// A turn that is rejected with this HTTP status.
+    /// Creates a turn that is rejected with this HTTP status.
     pub fn rejected(status: u16) -> Self {
         let headers = Vec::new();
         Self::default().fault(Fault::Rejected { status, headers })
     }
 
-    /// A turn that is never answered.
+    /// Creates a turn that is never answered.
     pub fn silent() -> Self {
         Self::default().fault(Fault::Silent)
     }
@@ -263,7 +263,8 @@ impl Turn {
         Self { times, ..self }
     }
 
-    /// Pauses after this number of steps until [`MockProvider::resume_one`](super::MockProvider::resume_one).
+    /// Pauses after this number of steps until
+    /// [`MockProvider::resume_one`](super::MockProvider::resume_one).
     pub fn pause_after(mut self, after: usize) -> Self {
         self.pause_after_steps.push(after);
         self
@@ -294,7 +295,7 @@ impl Turn {
         self
     }
 
-    /// The fault of this attempt, counted from 0, if it still fails.
+    /// Returns the fault of this attempt, counted from 0, if it still fails.
     pub(super) fn fault_at(&self, attempt: usize) -> Option<&Fault> {
         let fails = self.times.is_none_or(|times| attempt < times);
         self.fault.as_ref().filter(|_| fails)
@@ -305,13 +306,14 @@ impl Turn {
         self.pieces.iter().filter(is_call).count()
     }
 
-    /// Whether the turn contains thinking, which some providers require in the history again.
+    /// Returns whether the turn contains thinking, which some providers require in the history
+    /// again.
     pub(super) fn has_thinking(&self) -> bool {
         let is_thought = |part: &TurnPart| matches!(part, TurnPart::Thinking(_));
         self.pieces.iter().any(is_thought)
     }
 
-    /// The steps in which the turn is sent.
+    /// Returns the steps in which the turn is sent.
     pub(super) fn steps(&self, fault: Option<&Fault>) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut call = 0;

@@ -314,7 +314,8 @@ impl ResponseStream {
         while let Some(action) = self.actions.pop_front() {
             match action {
                 StreamAction::Send(bytes) => {
-                    // Lets hyper write the previous chunk first, so that each chunk arrives separately.
+                    // Lets hyper write the previous chunk first, so that each chunk arrives
+                    // separately.
                     tokio::task::yield_now().await;
                     self.exchange.mark_first_byte();
                     return Some((Ok(bytes), self));

@@ -122,7 +122,7 @@ pub enum CallInput {
 }
 
 impl NativeCall {
-    /// The arguments of a tool or a prompt.
+    /// Returns the arguments of a tool or a prompt.
     pub fn input(&self) -> Value {
         match &self.request {
             CallInput::Tool(input) | CallInput::Prompt(input) => input.clone(),
@@ -165,8 +165,8 @@ impl NativeCall {
         responses.remove(0)
     }
 
-    /// Sends several requests (key, method, parameters) to the client in one round, and waits for all
-    /// responses.
+    /// Sends several requests (key, method, parameters) to the client in one round, and waits for
+    /// all responses.
     pub async fn request_client_all(
         &self,
         requests: Vec<(&str, &str, Value)>,

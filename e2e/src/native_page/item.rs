@@ -43,7 +43,7 @@ impl NativeItem {
         }
     }
 
-    /// A tool that accepts any object.
+    /// Creates a tool that accepts any object.
     pub fn tool<F>(name: &str, handler: impl Fn(NativeCall) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = NativeOutcome> + Send + 'static,
@@ -56,7 +56,7 @@ impl NativeItem {
         Self::new(Kind::Tool, definition, handler)
     }
 
-    /// A prompt with these arguments, none of which is required.
+    /// Creates a prompt with these arguments, none of which is required.
     pub fn prompt<F>(
         name: &str,
         arguments: &[&str],
@@ -73,7 +73,7 @@ impl NativeItem {
         Self::new(Kind::Prompt, definition, handler)
     }
 
-    /// A resource.
+    /// Creates a resource.
     pub fn resource<F>(uri: &str, handler: impl Fn(NativeCall) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = NativeOutcome> + Send + 'static,
@@ -81,7 +81,7 @@ impl NativeItem {
         Self::new(Kind::Resource, json!({ "uri": uri, "name": uri }), handler)
     }
 
-    /// A resource template.
+    /// Creates a resource template.
     pub fn template<F>(
         uri_template: &str,
         handler: impl Fn(NativeCall) -> F + Send + Sync + 'static,
@@ -93,12 +93,12 @@ impl NativeItem {
         Self::new(Kind::ResourceTemplate, definition, handler)
     }
 
-    /// A tool that returns its arguments.
+    /// Creates a tool that returns its arguments.
     pub fn echo() -> Self {
         Self::tool("echo", async |call| Ok(call.input().into()))
     }
 
-    /// A tool that never answers.
+    /// Creates a tool that never answers.
     pub fn hang() -> Self {
         Self::tool("hang", |_| std::future::pending())
     }
@@ -156,7 +156,7 @@ pub enum NativeAnswer {
 }
 
 impl NativeAnswer {
-    /// Content blocks without anything else.
+    /// Creates content blocks without anything else.
     pub fn content(blocks: Value) -> Self {
         Self::Content {
             content: blocks,

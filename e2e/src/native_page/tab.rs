@@ -105,7 +105,7 @@ impl Tab {
         let _ = self.events.acknowledgements.send(answer);
     }
 
-    /// The page has connected: returns the answers that must be sent again.
+    /// Records that the page has connected, and returns the answers that must be sent again.
     pub(super) fn connected(&mut self, authenticated: &Authenticated) -> Vec<String> {
         self.max_result_bytes = authenticated.limits.max_result_bytes;
         self.clock_offset_ms = i128::from(authenticated.now_ms) - unix_ms();
@@ -248,7 +248,7 @@ impl Tab {
         registration
     }
 
-    /// The message that registers all items again.
+    /// Returns the message that registers all items again.
     pub(super) fn registration(&self) -> PageToBridge {
         registration(self.items.values())
     }

@@ -23,7 +23,8 @@ pub(super) struct Wire {
 
 impl Wire {
     pub(super) async fn open(url: &str) -> Self {
-        // As browsers do; otherwise each answer waits for the peer's acknowledgement of the receipt.
+        // As browsers do; otherwise each answer waits for the peer's acknowledgement of the
+        // receipt.
         let connected = connect_async_with_config(url, None, true);
         let (socket, _) = with_deadline("the page socket", connected).await.unwrap();
         Self {
@@ -39,8 +40,8 @@ impl Wire {
         first.unwrap_or_else(|code| panic!("the bridge closed the page socket: {code:?}"))
     }
 
-    /// Receives the next message. At the end of the connection, the error is the close code, if there
-    /// was one. This is cancel safe.
+    /// Receives the next message. At the end of the connection, the error is the close code, if
+    /// there was one. This is cancel safe.
     pub(super) async fn recv(&mut self) -> Result<BridgeToPage, Option<u16>> {
         loop {
             let frame = match self.socket.next().await {

@@ -31,7 +31,7 @@ impl ClientsApp {
         }
     }
 
-    /// The notes that the page has.
+    /// Returns the notes that the page has.
     pub async fn notes(&self) -> Vec<String> {
         let notes = self.browser.eval("return app.notes", json!(null)).await;
         serde_json::from_value(notes).unwrap()
@@ -47,7 +47,7 @@ impl ClientsApp {
         self.browser.wait_for("app.cancelled > 0").await;
     }
 
-    /// Whether the page sees no client any more within 3 seconds.
+    /// Returns whether the page sees no client any more within 3 seconds.
     pub async fn is_without_clients(&self) -> bool {
         let condition = "const end = performance.now() + args;
             while (app.mcpWeb.clients.length > 0 && performance.now() < end) {

@@ -39,7 +39,7 @@ impl CommandLine {
         }
     }
 
-    /// The home, which is also the working directory.
+    /// Returns the home, which is also the working directory.
     pub fn home(&self) -> &Path {
         self.home.path()
     }
@@ -51,12 +51,12 @@ impl CommandLine {
         std::fs::write(path, text).unwrap();
     }
 
-    /// The provider of the model.
+    /// Returns the provider of the model.
     pub fn provider(&self) -> &MockProvider {
         &self.provider
     }
 
-    /// The command for the program, without the environment of this process.
+    /// Returns the command for the program, without the environment of this process.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
@@ -108,7 +108,7 @@ impl CommandLine {
 }
 
 impl CommandLineRun {
-    /// The names of the tools in the request for this turn.
+    /// Returns the names of the tools in the request for this turn.
     fn tools(&self, turn: usize) -> Vec<String> {
         let request = self.exchanges.iter().find(|it| it.turn == Some(turn));
         let body = request.map_or(&Value::Null, |it| &it.body);
@@ -121,12 +121,13 @@ impl CommandLineRun {
         names
     }
 
-    /// Whether the request for this turn offers a tool whose name contains `name`.
+    /// Returns whether the request for this turn offers a tool whose name contains `name`.
     pub fn offers_tool(&self, name: &str, turn: usize) -> bool {
         self.tools(turn).iter().any(|tool| tool.contains(name))
     }
 
-    /// The result of this turn's call that the model received: the newest results in the next request.
+    /// Returns the result of this turn's call that the model received: the newest results in the
+    /// next request.
     pub fn output(&self, turn: usize) -> ToolOutput {
         let next = self.exchanges.iter().find(|it| it.turn == Some(turn + 1));
         let Some(next) = next else {
@@ -143,7 +144,7 @@ impl CommandLineRun {
         }
     }
 
-    /// Whether the program requested this turn.
+    /// Returns whether the program requested this turn.
     pub fn reached_turn(&self, turn: usize) -> bool {
         self.exchanges.iter().any(|it| it.turn == Some(turn))
     }

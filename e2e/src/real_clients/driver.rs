@@ -170,7 +170,7 @@ impl Driver {
             .collect()
     }
 
-    /// The interpreter of the environment with the library.
+    /// Returns the interpreter of the environment with the library.
     fn python(&self) -> PathBuf {
         let major = match self.script {
             "mcp_sdk_1.py" | "langchain_adapters.py" => 1,
@@ -221,7 +221,7 @@ impl Driver {
         }
     }
 
-    /// The result of a step, from the driver's line about it.
+    /// Returns the result of a step, from the driver's line about it.
     async fn check_step(&self, step: ClientStep, line: &Value, app: &ClientsApp) -> StepResult {
         if let Some(lacks) = line["lacks"].as_str() {
             return StepResult::Lacks(lacks.to_owned());

@@ -48,7 +48,7 @@ impl ClientStep {
         Self::Leaving,
     ];
 
-    /// The name that the drivers use.
+    /// Returns the name that the drivers use.
     pub fn name(self) -> &'static str {
         match self {
             Self::List => "list",
@@ -113,7 +113,7 @@ impl ClientRow {
     /// Saves the row under this name, for the table.
     ///
     /// # Panics
-    /// When a step failed or has no result.
+    /// Panics when a step failed or has no result.
     pub fn finish(self, name: &str) {
         let folder = rows_folder();
         std::fs::create_dir_all(&folder).unwrap();
@@ -129,7 +129,7 @@ impl ClientRow {
     }
 }
 
-/// The folder with the rows of the table.
+/// Returns the folder with the rows of the table.
 fn rows_folder() -> PathBuf {
     let default = program_paths::workspace().join("target/clients/rows");
     std::env::var_os("MCP_WEB_CLIENTS_ROWS").map_or(default, PathBuf::from)

@@ -20,7 +20,7 @@ impl<E> EventQueue<E> {
         }
     }
 
-    /// The virtual time, in milliseconds since the schedule began.
+    /// Returns the virtual time, in milliseconds since the schedule began.
     pub(super) fn now(&self) -> u64 {
         self.now
     }

@@ -104,7 +104,7 @@ impl InvariantChecker {
         self.calls.get(id)?.ended.map(|(_, outcome)| outcome)
     }
 
-    /// The calls that have not ended.
+    /// Returns the calls that have not ended.
     pub(super) fn open_calls(&self) -> Vec<&CallId> {
         let open = self.calls.iter().filter(|(_, call)| call.ended.is_none());
         open.map(|(id, _)| id).collect()

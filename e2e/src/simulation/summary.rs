@@ -1,3 +1,5 @@
+//! The counts of a run of schedules.
+
 use std::ops::AddAssign;
 
 /// Counts of what happened in schedules, which show how much a run has covered.

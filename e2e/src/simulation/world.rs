@@ -125,12 +125,12 @@ impl World {
         self.ids
     }
 
-    /// The clock of a tab's machine, in milliseconds since the Unix epoch.
+    /// Returns the clock of a tab's machine, in milliseconds since the Unix epoch.
     fn clock_of(&self, tab: usize) -> u64 {
         START_UNIX_MS - 1_800_000 + self.queue.now() + self.tabs[tab].clock_ahead_ms
     }
 
-    /// A token whose text contains the time at which it expires.
+    /// Returns a token whose text contains the time at which it expires.
     fn token(&self) -> String {
         match self.token_lifetime_ms {
             None => "endless-0123456789abcdef".to_owned(),
@@ -145,7 +145,7 @@ impl World {
     }
 }
 
-/// When a token expires: `None` if it is unknown, `Some(None)` if it never does.
+/// Returns when a token expires: `None` if it is unknown, `Some(None)` if it never does.
 fn token_lifetime(token: &str) -> Option<Option<Duration>> {
     if token.starts_with("endless-") {
         return Some(None);

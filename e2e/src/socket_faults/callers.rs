@@ -93,7 +93,7 @@ async fn attempt(client: &McpClient, number: u64, session: &str) -> CallOutcome 
     }
 }
 
-/// The outcome in an MCP result, or in the JSON error of a rejection.
+/// Returns the outcome in an MCP result, or in the JSON error of a rejection.
 fn outcome_of(result: &Value) -> CallOutcome {
     let code = &result["_meta"]["mcp-web/error"];
     let code = code.as_str().or_else(|| result["code"].as_str());

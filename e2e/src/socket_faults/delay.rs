@@ -1,3 +1,5 @@
+//! The passing of time in a schedule over real sockets.
+
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};

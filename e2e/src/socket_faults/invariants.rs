@@ -70,7 +70,7 @@ impl InvariantChecker {
     /// Returns how many calls were made, executed and answered.
     ///
     /// # Panics
-    /// When a guarantee did not hold.
+    /// Panics when a guarantee did not hold.
     pub(super) fn assert_no_violations(&self) -> (u64, u64, u64) {
         let violations = self.violations.lock().unwrap();
         assert!(violations.is_empty(), "{violations:#?}");

@@ -206,7 +206,7 @@ impl PageThread {
         self.page.connect();
     }
 
-    /// The page, with its clock set to the current time.
+    /// Returns the page, with its clock set to the current time.
     fn page_now(&mut self) -> &mut Page<String> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.expect("the clock is after 1970").as_millis();
@@ -385,7 +385,8 @@ async fn timer_fired(timer: &mut Option<Pin<Box<Sleep>>>) {
     }
 }
 
-/// Runs a WebSocket like a browser: it reads, and answers pings, even while the page's thread is blocked.
+/// Runs a WebSocket like a browser: it reads, and answers pings, even while the page's thread is
+/// blocked.
 async fn serve(
     url: String,
     number: u64,

@@ -1,4 +1,5 @@
-//! A TCP proxy in front of the bridge's page socket that cuts, stalls, delays and refuses connections.
+//! A TCP proxy in front of the bridge's page socket that cuts, stalls, delays and refuses
+//! connections.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -153,7 +154,7 @@ async fn forward(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, shared: &Shared)
 }
 
 impl Shared {
-    /// How many of `bytes` pass, and whether the connections are cut after them.
+    /// Returns how many of `bytes` pass, and whether the connections are cut after them.
     fn passing_bytes(&self, bytes: usize) -> (usize, bool) {
         let mut cut_after = self.cut_after.lock().unwrap();
         match cut_after.take() {

@@ -70,7 +70,7 @@ impl AddAssign for SocketSummary {
 /// Runs the schedule of a seed.
 ///
 /// # Panics
-/// When a guarantee does not hold.
+/// Panics when a guarantee does not hold.
 pub async fn run(seed: u64) -> SocketSummary {
     let mut random = Random::new(seed);
     let mut bed =
@@ -284,7 +284,7 @@ impl FaultScenario {
     }
 }
 
-/// A source of tokens of one user, each valid for this many seconds.
+/// Returns a source of tokens of one user, each valid for this many seconds.
 fn token_source(seconds: f64) -> TokenSource {
     Arc::new(move || token(seconds))
 }

@@ -13,7 +13,7 @@ use crate::test_bed::{QueryEvents, QueryTestBed, query};
 
 type TokenSender = mpsc::UnboundedSender<String>;
 
-/// An agent that accepts queries, and passes their tokens to the test.
+/// Accepts a query as an agent does, and passes its token to the test.
 async fn record_token(State(tokens): State<TokenSender>, headers: HeaderMap) -> StatusCode {
     let token = headers["mcp-web-query-token"].to_str().unwrap();
     let _ = tokens.send(token.to_owned());

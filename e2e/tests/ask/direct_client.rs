@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::test_bed::QueryTestBed;
 
-/// An HTTP client for the agent's own routes.
+/// Creates an HTTP client for the agent's own routes.
 pub(crate) fn client() -> Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder().no_proxy().build().unwrap()
@@ -42,7 +42,7 @@ pub(crate) async fn read_events(answer: Response) -> Vec<Value> {
         .collect()
 }
 
-/// A script with a call, and then an answer.
+/// Creates a script with a call, and then an answer.
 pub(crate) fn script() -> Script {
     Script::new([
         Turn::from_call("echo", json!({ "n": 1 })),

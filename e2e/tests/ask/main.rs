@@ -1,5 +1,5 @@
-//! Queries of pages: native pages, real bridges and agents, and a mock provider with scripted answers
-//! in the formats of four real ones.
+//! Queries of pages: native pages, real bridges and agents, and a mock provider with scripted
+//! answers in the formats of four real ones.
 #![allow(clippy::unwrap_used)]
 
 mod cancellation;

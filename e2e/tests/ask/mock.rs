@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use e2e::{Format, MockProvider};
 use serde_json::{Value, json};
 
-/// The headers that clients of this provider send with a key.
+/// Returns the headers that clients of this provider send with a key.
 fn headers(format: Format, key: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut add = |name: &'static str, value: String| {
@@ -40,7 +40,7 @@ fn request_url(provider: &MockProvider, format: Format) -> String {
     format!("{}{path}", provider.base_url(format))
 }
 
-/// The first request of a conversation.
+/// Returns the first request of a conversation.
 fn first_request(format: Format, prompt: &str) -> Value {
     match format {
         Format::Gemini => {

@@ -1,5 +1,5 @@
-//! What a page receives when the provider fails, in each of the four formats. Afterwards nothing runs,
-//! and nothing counts against the limits.
+//! What a page receives when the provider fails, in each of the four formats. Afterwards nothing
+//! runs, and nothing counts against the limits.
 
 use std::time::Duration;
 

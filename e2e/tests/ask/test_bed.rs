@@ -61,7 +61,7 @@ impl QueryTestBed {
     }
 }
 
-/// A query with only a prompt.
+/// Creates a query with only a prompt.
 pub(crate) fn query(uuid: &str, prompt: &str) -> Query {
     Query {
         uuid: uuid.into(),
@@ -74,7 +74,7 @@ pub(crate) fn query(uuid: &str, prompt: &str) -> Query {
     }
 }
 
-/// A tool in the list of a query.
+/// Creates a tool in the list of a query.
 pub(crate) fn query_tool(name: &str) -> QueryTool {
     QueryTool {
         name: name.to_owned(),
@@ -137,7 +137,8 @@ impl QueryEvents {
         self.0.last().unwrap()
     }
 
-    /// One line per event. Consecutive texts are joined, and the ends of parallel calls are sorted.
+    /// Returns one line per event. Consecutive texts are joined, and the ends of parallel calls are
+    /// sorted.
     pub(crate) fn summary(&self) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for event in &self.0 {
@@ -153,7 +154,7 @@ impl QueryEvents {
         lines
     }
 
-    /// The texts of the notes.
+    /// Returns the texts of the notes.
     pub(crate) fn notes(&self) -> Vec<&str> {
         let contents = self.0.iter().map(|event| &event["content"]);
         let notes = contents.filter(|content| content["type"] == "note");
@@ -191,7 +192,8 @@ fn event_summary(event: &Value) -> String {
     }
 }
 
-/// A tool that adds a card. Its calls return only when `parallel_calls` of them run at the same time.
+/// Creates a tool that adds a card. Its calls return only when `parallel_calls` of them run at the
+/// same time.
 pub(crate) fn adding_tool(parallel_calls: usize) -> NativeItem {
     let barrier = std::sync::Arc::new(tokio::sync::Barrier::new(parallel_calls));
     let definition = json!({

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::test_bed::{QueryEvents, QueryTestBed, adding_tool, query, query_tool};
 
-/// A tool that counts its calls.
+/// Creates a tool that counts its calls.
 fn counting_tool(name: &str, count: &Arc<AtomicUsize>) -> NativeItem {
     let count = count.clone();
     NativeItem::tool(name, move |call| {

@@ -1,4 +1,5 @@
-//! Two rounds of calls, one of them with parallel calls, and an answer, in each of the four formats.
+//! Two rounds of calls, one of them with parallel calls, and an answer, in each of the four
+//! formats.
 
 use e2e::{ExchangeOutcome, Format, NativeItem, Script, Turn};
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ fn listing_tool() -> NativeItem {
     NativeItem::tool("list_cards", async |_| Ok(json!(["Milk"]).into()))
 }
 
-/// The messages with results of tools in a request to the provider.
+/// Returns the messages with results of tools in a request to the provider.
 fn results(format: Format, body: &Value) -> Vec<String> {
     let (list, role) = match format {
         Format::Gemini => ("contents", "user"),

@@ -34,7 +34,7 @@ const PROGRESS: usize = 5;
 const ELICITATION: usize = 6;
 const SECOND: usize = 7;
 
-/// A script that calls each tool of the page, with the names that the client uses.
+/// Creates a script that calls each tool of the page, with the names that the client uses.
 fn all_calls(tool_name: impl Fn(&str) -> String) -> Script {
     let call = |tool: &str, arguments: Value| Turn::from_call(&tool_name(tool), arguments);
     Script::new([
@@ -50,7 +50,7 @@ fn all_calls(tool_name: impl Fn(&str) -> String) -> Script {
     ])
 }
 
-/// A script that calls the tool `hang`.
+/// Creates a script that calls the tool `hang`.
 fn hang(tool_name: impl Fn(&str) -> String) -> Script {
     Script::new([
         Turn::from_call(&tool_name("hang"), json!({})),
@@ -322,7 +322,7 @@ mod codex {
     /// A model whose limit for results is as large as that of OpenAI's models.
     const CATALOG: &str = r#"{"models":[{"slug":"played","display_name":"played","base_instructions":"You are played.","supported_reasoning_levels":[],"shell_type":"unified_exec","visibility":"list","supported_in_api":true,"priority":1,"support_verbosity":false,"truncation_policy":{"mode":"tokens","limit":10000},"experimental_supported_tools":[],"context_window":272000,"input_modalities":["text","image"]}]}"#;
 
-    /// Codex puts the tools of a server into a namespace.
+    /// Returns the name of a tool in Codex, which puts the tools of a server into a namespace.
     fn tool_name(tool: &str) -> String {
         format!("mcp__web.{tool}")
     }

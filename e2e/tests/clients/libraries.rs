@@ -5,7 +5,8 @@ use e2e::{ClientStep, Driver, DriverTransport};
 const OLDEST: &str = "sdk-1-10";
 const NEWEST: &str = "sdk-1-newest";
 
-/// `close()` of the 1.x SDKs does not end a session, so the driver calls `terminateSession()`, too.
+/// Creates a driver for a 1.x SDK. `close()` of these SDKs does not end a session, so the driver
+/// calls `terminateSession()`, too.
 fn typescript_sdk(package: &'static str, server: DriverTransport) -> Driver {
     Driver::new("typescript-sdk.mjs", server).with("MCP_WEB_SDK_PACKAGE", package)
 }

@@ -1,5 +1,5 @@
-//! MCP clients of other projects, unchanged, against a page in Chromium. Their results are the table
-//! in `docs/clients.md`, which `cargo xtask clients` writes.
+//! MCP clients of other projects, unchanged, against a page in Chromium. Their results are the
+//! table in `docs/clients.md`, which `cargo xtask clients` writes.
 #![allow(clippy::unwrap_used)]
 
 mod command_lines;

@@ -1,5 +1,5 @@
-//! "Ask AI" in the demo: a user presses a button, a model answers with the tools of the page, and the
-//! board changes. The model is a mock, in the formats of four providers.
+//! "Ask AI" in the demo: a user presses a button, a model answers with the tools of the page, and
+//! the board changes. The model is a mock, in the formats of four providers.
 
 mod demo;
 

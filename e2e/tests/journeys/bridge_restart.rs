@@ -1,5 +1,5 @@
-//! The bridge stops and starts again on its port: without any action at page or client, the next call
-//! works.
+//! The bridge stops and starts again on its port: without any action at page or client, the next
+//! call works.
 
 use e2e::{Era, McpClient, PlainHttp, StaticSite, TestBed, Transport, with_deadline};
 use serde_json::json;
@@ -72,8 +72,9 @@ async fn after_an_orderly_stop_during_a_call_over_stdio() {
     .await;
 }
 
-/// The caller gets an error, the handler is aborted, and nothing runs a second time. (Over HTTP, this
-/// uses 2026-07-28: rmcp's client of 2025-11-25 tries to resume its stream at the next bridge.)
+/// Checks that the caller gets an error, the handler is aborted, and nothing runs a second time.
+/// (Over HTTP, this uses 2026-07-28: rmcp's client of 2025-11-25 tries to resume its stream at the
+/// next bridge.)
 async fn check_call_in_flight(
     transport: Transport,
     era: Era,

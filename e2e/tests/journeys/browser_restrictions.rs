@@ -216,7 +216,7 @@ async fn diagnosis(browser: &Browser) -> Value {
         .await
 }
 
-/// The flag that makes Chromium regard the site as one of the internet.
+/// Returns the flag that makes Chromium regard the site as one of the internet.
 fn public_url(site: &StaticSite) -> String {
     format!("--ip-address-space-overrides={}=public", site.address())
 }

@@ -1,5 +1,5 @@
-//! A call is cancelled while its handler waits for the client's user or model: the handler's `signal`
-//! fires in the page, and the call no longer counts against the limit.
+//! A call is cancelled while its handler waits for the client's user or model: the handler's
+//! `signal` fires in the page, and the call no longer counts against the limit.
 
 use e2e::{Browser, ClientEvent, Era, FullClient, StaticSite, TestBed, Transport};
 use serde_json::json;
@@ -51,8 +51,8 @@ async fn check_cancel(transport: Transport, request: &str) {
     assert_call_ended(&browser, &client).await;
 }
 
-/// A client of 2026-07-28 cannot cancel a call between two rounds, when no request is open. The call
-/// ends when the client sends no answer in time.
+/// Checks that a call ends when the client sends no answer in time. A client of 2026-07-28 cannot
+/// cancel a call between two rounds, when no request is open.
 async fn check_input_timeout(transport: Transport) {
     let arguments = [ONE_CALL, ["--input-timeout", "200ms"]].concat();
     let (bed, site) = (

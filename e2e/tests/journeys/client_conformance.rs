@@ -11,8 +11,8 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 /// Scenarios in which a client obtains a token, which all of these begin with. The user of
-/// `mcp-web-stdio` passes it the page's token (`AUTH_TOKEN`), and there is no authorization server, so
-/// OAuth cannot be tested.
+/// `mcp-web-stdio` passes it the page's token (`AUTH_TOKEN`), and there is no authorization server,
+/// so OAuth cannot be tested.
 const OAUTH: [&str; 34] = [
     "auth/2025-03-26-oauth-endpoint-fallback",
     "auth/2025-03-26-oauth-metadata-backcompat",
@@ -50,8 +50,8 @@ const OAUTH: [&str; 34] = [
     "auth/wif-jwt-bearer",
 ];
 
-/// Scenarios about how an AI client verifies the content of a skill (an extension). A proxy only passes
-/// it on and has nothing to verify.
+/// Scenarios about how an AI client verifies the content of a skill (an extension). A proxy only
+/// passes it on and has nothing to verify.
 const SKILLS: [&str; 3] = [
     "sep-2640-client-verify-digest",
     "sep-2640-client-verify-frontmatter",

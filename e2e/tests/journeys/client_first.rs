@@ -1,5 +1,5 @@
-//! The AI client starts before the page: the built-in tools are listed at once, and the page's tools
-//! after `list_changed`.
+//! The AI client starts before the page: the built-in tools are listed at once, and the page's
+//! tools after `list_changed`.
 
 use e2e::{Era, McpClient, NativeItem, NativePage, TestBed, Transport};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! The official conformance suites, against tools, prompts and resources of a page in Chromium: over
-//! HTTP, and through `mcp-web-stdio` with the adapter of this crate.
+//! The official conformance suites, against tools, prompts and resources of a page in Chromium:
+//! over HTTP, and through `mcp-web-stdio` with the adapter of this crate.
 
 use std::io::Write as _;
 
@@ -150,9 +150,9 @@ const fn not_applicable(
     }
 }
 
-/// Runs a suite. `expected` is the number of scenarios, and of passed checks in those that are scored.
-/// The check `server-sse-streams-functional` only exists if `tools/list` is answered with a stream; the
-/// bridge answers with a body.
+/// Runs a suite. `expected` is the number of scenarios, and of passed checks in those that are
+/// scored. The check `server-sse-streams-functional` only exists if `tools/list` is answered with a
+/// stream; the bridge answers with a body.
 async fn run_suite(
     suite: Suite,
     transport: Transport,
@@ -166,7 +166,8 @@ async fn run_suite(
     browser.wait_for("conformance.ready").await;
 
     let report = match transport {
-        // The suites cannot send an `Authorization` header, and sometimes drop the query of the URL.
+        // The suites cannot send an `Authorization` header, and sometimes drop the query of the
+        // URL.
         Transport::Http => {
             let proxy = AuthProxy::start(&bed).await;
             suite.run(&proxy.mcp_url()).await

@@ -1,5 +1,5 @@
-//! The main use case: with the demo open in Chromium, an AI client lists its tools and calls one, and
-//! the page changes.
+//! The main use case: with the demo open in Chromium, an AI client lists its tools and calls one,
+//! and the page changes.
 
 use std::path::Path;
 

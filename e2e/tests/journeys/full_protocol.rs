@@ -1,6 +1,6 @@
-//! Everything except plain results of tools, between a native page and a client with all capabilities,
-//! over all transports and eras: progress, logs and requests of handlers, prompts, resources,
-//! templates, completions, subscriptions.
+//! Everything except plain results of tools, between a native page and a client with all
+//! capabilities, over all transports and eras: progress, logs and requests of handlers, prompts,
+//! resources, templates, completions, subscriptions.
 
 use bridge_protocol::LogLevel;
 use e2e::{

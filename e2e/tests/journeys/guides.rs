@@ -2,9 +2,9 @@
 //!
 //! The fenced blocks of a guide run in order, and each `##` section in a page of its own:
 //!
-//! - `js` blocks run in a real Chromium page, as in the console of the section's page. `McpWeb` and the
-//!   other exports of `mcp-web-sdk` are defined, and `mcpWeb` is connected to a real bridge (unless the
-//!   section creates its own); in `demo.md` the page is the demo;
+//! - `js` blocks run in a real Chromium page, as in the console of the section's page. `McpWeb` and
+//!   the other exports of `mcp-web-sdk` are defined, and `mcpWeb` is connected to a real bridge
+//!   (unless the section creates its own); in `demo.md` the page is the demo;
 //! - `mcp` blocks are conversations of a real MCP client with that bridge, see [`transcript`];
 //! - other blocks do not run.
 

@@ -1,5 +1,5 @@
-//! Large results arrive complete within the limits, fail with their size beyond them, and do not affect
-//! other calls.
+//! Large results arrive complete within the limits, fail with their size beyond them, and do not
+//! affect other calls.
 
 use std::sync::Arc;
 
@@ -17,10 +17,11 @@ use crate::{TRANSPORTS_AND_ERAS, open_app};
 
 const MIB: usize = 1024 * 1024;
 
-/// The message limit of the clients in these tests. A result of 10 MiB needs up to 25 MiB on the wire.
+/// The message limit of the clients in these tests. A result of 10 MiB needs up to 25 MiB on the
+/// wire.
 const READ_BYTES: usize = 64 * MIB;
 
-/// A bridge whose limit for clients is as large as the clients' own limit.
+/// Starts a bridge whose limit for clients is as large as the clients' own limit.
 async fn bridge_with_large_limits() -> TestBed {
     let limit = READ_BYTES.to_string();
     TestBed::bridge_with(&["--max-client-result-bytes", &limit]).await
@@ -34,7 +35,7 @@ async fn small_calls(client: &McpClient, tool: &str) {
     join_all(calls).await;
 }
 
-/// The text of a failed call, for a client and its model.
+/// Returns the text of a failed call, for a client and its model.
 fn failure_text(result: &CallToolResult) -> &str {
     assert_eq!(result.is_error, Some(true), "{result:?}");
     &result.content[0].as_text().unwrap().text

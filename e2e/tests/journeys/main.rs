@@ -78,7 +78,7 @@ struct PageToken {
     token: &'static str,
 }
 
-/// The token in the entry of a client's configuration.
+/// Returns the token in the entry of a client's configuration.
 fn configured_token(server: &serde_json::Value) -> String {
     let header = server["headers"]["Authorization"].as_str();
     let token = header.and_then(|header| header.strip_prefix("Bearer "));
@@ -87,7 +87,7 @@ fn configured_token(server: &serde_json::Value) -> String {
         .to_owned()
 }
 
-/// The code block in `language` of a Markdown document that contains `text`.
+/// Returns the code block in `language` of a Markdown document that contains `text`.
 fn code_block<'a>(document: &'a str, language: &str, text: &str) -> &'a str {
     let fence = format!("\n```{language}\n");
     let blocks = document.split(&fence).skip(1);

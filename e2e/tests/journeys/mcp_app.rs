@@ -1,5 +1,5 @@
-//! The demo's MCP App in a web page that hosts such apps (SEP-1865, revision 2026-01-26), built with
-//! the libraries that hosts use: `e2e/host`.
+//! The demo's MCP App in a web page that hosts such apps (SEP-1865, revision 2026-01-26), built
+//! with the libraries that hosts use: `e2e/host`.
 
 mod sandbox;
 
@@ -107,7 +107,7 @@ async fn assert_view_shows_result(browser: &Browser) {
     );
 }
 
-/// Declared resources can be loaded; anything else is blocked.
+/// Checks that declared resources can be loaded and all others are blocked.
 async fn assert_policy_is_enforced(browser: &Browser, other_site: &StaticSite) {
     browser
         .wait_for("document.querySelector('#icon').naturalWidth > 0")

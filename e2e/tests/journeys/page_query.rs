@@ -1,5 +1,5 @@
-//! A page sends queries to an agent with `mcpWeb.query()`: the SDK in a browser, a real bridge, and an
-//! agent whose stream of events the test controls.
+//! A page sends queries to an agent with `mcpWeb.query()`: the SDK in a browser, a real bridge, and
+//! an agent whose stream of events the test controls.
 
 use std::convert::Infallible;
 

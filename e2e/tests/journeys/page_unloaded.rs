@@ -117,7 +117,7 @@ async fn by_mcp(client: McpClient, transport: Transport, era: Era) -> Outcome {
     }
 }
 
-/// The time in a beacon: milliseconds since the Unix epoch.
+/// Returns the time in a beacon: milliseconds since the Unix epoch.
 fn beacon_time(beacon: &str) -> SystemTime {
     let milliseconds: f64 = beacon.parse().unwrap();
     UNIX_EPOCH + Duration::from_secs_f64(milliseconds / 1000.0)

@@ -1,5 +1,5 @@
-//! README.md, "Five minutes: from an empty page to a call", with the code blocks of the README: only
-//! the bridge's port and the token differ.
+//! README.md, "Five minutes: from an empty page to a call", with the code blocks of the README:
+//! only the bridge's port and the token differ.
 
 use std::process::Stdio;
 
@@ -45,7 +45,7 @@ async fn from_an_empty_page_to_a_call() {
     assert!(!bed.log().contains(bed.token()), "tokens are not logged");
 }
 
-/// The server in the configuration that the page shows to its user.
+/// Returns the server in the configuration that the page shows to its user.
 async fn configured_server(browser: &Browser) -> Value {
     let config = browser.wait_for("document.querySelector('#config').textContent");
     let config: Value = serde_json::from_str(config.await.as_str().unwrap()).unwrap();
@@ -102,7 +102,7 @@ impl Readme {
         code_block(&self.0, language, text)
     }
 
-    /// The clients with a JSON configuration, each with its server.
+    /// Returns the clients with a JSON configuration, each with its server.
     fn clients(&self) -> [(&'static str, Value, Era); 3] {
         let server = |list: &str, text: &str| {
             let config: Value = serde_json::from_str(self.block("json", text)).unwrap();
@@ -127,7 +127,7 @@ impl Readme {
         ]
     }
 
-    /// The arguments that a shell passes to `program`.
+    /// Returns the arguments that a shell passes to `program`.
     async fn arguments_of(&self, program: &str) -> Vec<String> {
         let command = self.block("sh", &format!("{program} "));
         let script = format!("{program}() {{ printf '%s\\n' \"$@\"; }}\n{command}");

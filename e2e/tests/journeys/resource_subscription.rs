@@ -38,7 +38,7 @@ async fn check_subscription(bed: &TestBed, browser: &Browser, transport: Transpo
     browser.wait_for("!conformance.isWatched()").await;
 }
 
-/// The number in a text such as `Reading 7`.
+/// Returns the number in a text such as `Reading 7`.
 async fn reading(client: &FullClient) -> u64 {
     let result = client.read(WATCHED).await.unwrap();
     let result = serde_json::to_value(result).unwrap();

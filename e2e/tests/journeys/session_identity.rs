@@ -22,8 +22,8 @@ async fn a_reload_keeps_the_session_and_another_tab_has_its_own() {
     assert_eq!(session(&browser).await, first);
 }
 
-/// A frozen tab may be discarded at any time, so its id is stored in `sessionStorage`, which browsers
-/// copy when they duplicate the tab.
+/// A frozen tab may be discarded at any time, so its id is stored in `sessionStorage`, which
+/// browsers copy when they duplicate the tab.
 #[tokio::test]
 async fn a_copy_of_a_frozen_tab_takes_over_the_session_and_the_tab_gets_a_new_one() {
     let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);

@@ -1,5 +1,5 @@
-//! A suspended tab looks alive to the network: its callers get an error in time, and their calls do not
-//! run later.
+//! A suspended tab looks alive to the network: its callers get an error in time, and their calls do
+//! not run later.
 
 use std::time::{Duration, Instant};
 

@@ -56,7 +56,7 @@ async fn calls_survive_token_renewals_and_the_page_a_late_token() {
     assert_eq!(echo.unwrap().structured_content, Some(json!({ "id": 4 })));
 }
 
-/// A condition for the page: the issuer has issued this many tokens.
+/// Returns a condition for the page: the issuer has issued this many tokens.
 fn fetched_condition(issuer: &TokenIssuer, times: usize) -> String {
     let url = issuer.url().replace("/token", "/issued");
     format!("Number(await (await fetch({url:?})).text()) >= {times}")

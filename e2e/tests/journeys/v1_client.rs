@@ -1,5 +1,5 @@
-//! Clients of mcp-web 0.1, unchanged, with `--compat mcp-web`: its stdio client, and MCP clients that
-//! are configured with the URL of its bridge.
+//! Clients of mcp-web 0.1, unchanged, with `--compat mcp-web`: its stdio client, and MCP clients
+//! that are configured with the URL of its bridge.
 
 use e2e::{
     Browser, Era, Inspector, McpClient, NodeProject, StaticSite, TestBed, Transport, V1Client,
@@ -17,7 +17,7 @@ async fn compat() -> TestBed {
     TestBed::bridge_with(&["--compat", "mcp-web"]).await
 }
 
-/// The JSON in the first text block of a result.
+/// Returns the JSON in the first text block of a result.
 fn text_json(result: &Value) -> Value {
     let text = result["content"][0]["text"].as_str();
     serde_json::from_str(text.unwrap_or_else(|| panic!("no text in {result}"))).unwrap()

@@ -1,5 +1,5 @@
-//! A user asks the AI in a page of mcp-web 0.1, and an agent for mcp-web 0.1 answers with the tools of
-//! the page.
+//! A user asks the AI in a page of mcp-web 0.1, and an agent for mcp-web 0.1 answers with the tools
+//! of the page.
 
 use axum::extract::State;
 use axum::http::{Method, Uri};

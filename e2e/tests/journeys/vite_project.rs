@@ -45,7 +45,7 @@ async fn check_client_changes_page(site: &str) {
         .await;
 }
 
-/// A project with the SDK, which npm installs like a published package: packed and copied.
+/// Creates a project with the SDK, which npm installs like a published package: packed and copied.
 async fn vite_project() -> NodeProject {
     let project = NodeProject::copy_of("vite-app");
     let sdk = format!(

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 const ROUTES: [Route; 3] = [Route::ToolCall, Route::Mcp2025, Route::Mcp2026];
 
-/// A short run with several pages and callers.
+/// Creates a short run with several pages and callers.
 fn load(address: SocketAddr, target: Target, route: Route, result: &str) -> Load {
     Load {
         address,

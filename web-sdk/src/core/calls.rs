@@ -1,10 +1,10 @@
 //! The calls of this page: each runs at most once and ends once.
 //!
-//! After a reconnect to the same bridge, no answer is lost, and no call continues that is not awaited any
-//! more. Of the calls that the bridge lists in `awaited`, a running one continues, an unacknowledged
-//! answer is sent again, and one that this page does not know fails. For its other calls the page sends
-//! `calls-check`, because a call whose acknowledgement was lost is not in `awaited` either. Those that
-//! have ended are cancelled.
+//! After a reconnect to the same bridge, no answer is lost, and no call continues that is not
+//! awaited any more. Of the calls that the bridge lists in `awaited`, a running one continues, an
+//! unacknowledged answer is sent again, and one that this page does not know fails. For its other
+//! calls the page sends `calls-check`, because a call whose acknowledgement was lost is not in
+//! `awaited` either. Those that have ended are cancelled.
 
 mod call_record;
 mod outcome;
@@ -88,7 +88,8 @@ impl<J: Json> Calls<J> {
         Some(request)
     }
 
-    /// Starts a call of `definition`, or fails it if the page does not have the definition any more.
+    /// Starts a call of `definition`, or fails it if the page does not have the definition any
+    /// more.
     pub(super) fn start(
         &mut self,
         request: CallRequest<J>,
@@ -238,8 +239,8 @@ impl<J: Json> Calls<J> {
 
     // Changes of the connection.
 
-    /// The connection is lost, and perhaps the latest messages with it. They are sent again on the next
-    /// connection.
+    /// The connection is lost, and perhaps the latest messages with it. They are sent again on the
+    /// next connection.
     pub(super) fn connection_lost(&mut self) {
         self.connected = false;
         self.answers_sent = 0;
@@ -259,8 +260,8 @@ impl<J: Json> Calls<J> {
         self.cancel_all(&reason, effects);
     }
 
-    /// There is a connection again. `awaited` are the calls that the page has acknowledged and that are
-    /// still awaited.
+    /// There is a connection again. `awaited` are the calls that the page has acknowledged and that
+    /// are still awaited.
     pub(super) fn connected(
         &mut self,
         mut awaited: Vec<CallId>,
@@ -296,8 +297,8 @@ impl<J: Json> Calls<J> {
 
     // Messages of running calls.
 
-    /// A handler reports its progress. Without a connection the report is dropped, because it would be
-    /// out of date later.
+    /// A handler reports its progress. Without a connection the report is dropped, because it would
+    /// be out of date later.
     pub(super) fn progressed(
         &mut self,
         call: CallId,

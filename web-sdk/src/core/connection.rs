@@ -16,18 +16,19 @@ const MAX_HIDDEN_BACKOFF_MS: u32 = 60_000;
 
 /// The maximum number of attempts within [`ATTEMPT_WINDOW_MS`].
 ///
-/// A flapping bridge or proxy resets the backoff whenever a connection lasts a moment, and a tab that
-/// becomes visible ends it. Neither resets this limit.
+/// A flapping bridge or proxy resets the backoff whenever a connection lasts a moment, and a tab
+/// that becomes visible ends it. Neither resets this limit.
 const MAX_ATTEMPTS: usize = 20;
 
 const ATTEMPT_WINDOW_MS: u64 = 60_000;
 
-/// A socket that does not open in this time is abandoned. The time is long because a browser may ask the
-/// user whether the page may access this machine, and reports nothing until the user answers.
+/// A socket that does not open in this time is abandoned. The time is long because a browser may
+/// ask the user whether the page may access this machine, and reports nothing until the user
+/// answers.
 pub(super) const OPEN_TIMEOUT_MS: u64 = 60_000;
 
-/// A connection is dead after a silence of two heartbeat intervals and this time: timers of background
-/// tabs fire late, and heartbeats may be delayed by the network.
+/// A connection is dead after a silence of two heartbeat intervals and this time: timers of
+/// background tabs fire late, and heartbeats may be delayed by the network.
 pub(super) const SILENCE_ALLOWANCE_MS: u64 = 10_000;
 
 /// How long a page processes pending messages before it abandons a silent socket. A page that was
@@ -65,8 +66,8 @@ pub(super) struct Connection {
     failed_attempts: u32,
     /// The latest error since the app called `connect`; `None` while the page is connected.
     last_error: Option<Failure>,
-    /// The start times of the latest attempts as a ring buffer, where 0 means none, and the index of the
-    /// oldest one.
+    /// The start times of the latest attempts as a ring buffer, where 0 means none, and the index
+    /// of the oldest one.
     attempts: ([u64; MAX_ATTEMPTS], usize),
 }
 
@@ -86,8 +87,8 @@ impl Connection {
         self.last_error = None;
     }
 
-    /// Counts a new attempt. If there were too many, the page must wait instead: returns the reason and the
-    /// time in milliseconds.
+    /// Counts a new attempt. If there were too many, the page must wait instead: returns the reason
+    /// and the time in milliseconds.
     pub(super) fn throttle_attempt(&mut self, now_ms: u64) -> Option<(Failure, u32)> {
         let (started, oldest) = &mut self.attempts;
         let allowed_at = started[*oldest] + ATTEMPT_WINDOW_MS;
@@ -123,14 +124,15 @@ impl Connection {
         self.last_error = None;
     }
 
-    /// Resets the backoff. A connection is stable when it has received a heartbeat. If being accepted were
-    /// enough, a bridge that accepts and then drops the page would be retried in a tight loop.
+    /// Resets the backoff. A connection is stable when it has received a heartbeat. If being
+    /// accepted were enough, a bridge that accepts and then drops the page would be retried in a
+    /// tight loop.
     pub(super) fn mark_stable(&mut self) {
         self.failed_attempts = 0;
     }
 
-    /// Starts the wait for the next attempt and returns it in milliseconds. `random`, from 0 to 1, spreads
-    /// the attempts of all pages of a restarted bridge ("full jitter").
+    /// Starts the wait for the next attempt and returns it in milliseconds. `random`, from 0 to 1,
+    /// spreads the attempts of all pages of a restarted bridge ("full jitter").
     pub(super) fn begin_backoff(&mut self, error: Failure, visible: bool, random: f64) -> u32 {
         let cap = if visible {
             MAX_BACKOFF_MS
@@ -148,7 +150,8 @@ impl Connection {
         fraction_of(max_wait, random)
     }
 
-    /// Starts the wait that a full bridge requires, plus up to half of it, and returns it in milliseconds.
+    /// Starts the wait that a full bridge requires, plus up to half of it, and returns it in
+    /// milliseconds.
     pub(super) fn begin_long_backoff(&mut self, error: Failure, random: f64) -> u32 {
         let min_wait = RETRY_LATER_DELAY.as_millis() as u32;
         self.last_error = Some(error);

@@ -77,8 +77,8 @@ impl<J: Json> Definitions<J> {
         Some(entry.key)
     }
 
-    /// Adds a definition. It replaces one of the same kind and name, takes its position, and the former one
-    /// is reported as removed.
+    /// Adds a definition. It replaces one of the same kind and name, takes its position, and the
+    /// former one is reported as removed.
     pub(super) fn add(
         &mut self,
         key: DefinitionKey,
@@ -98,7 +98,8 @@ impl<J: Json> Definitions<J> {
             return;
         };
         let replaced = std::mem::replace(existing, entry);
-        // The bridge may list the replaced definition, so a later removal of this name must be sent.
+        // The bridge may list the replaced definition, so a later removal of this name must be
+        // sent.
         if replaced.sync_state != SyncState::NeverSent {
             existing.sync_state = SyncState::SentBefore;
         }
@@ -182,8 +183,8 @@ impl<J: Json> Definitions<J> {
         });
     }
 
-    /// Sends the removals, except for items that were added again: their registration replaces the former
-    /// definition.
+    /// Sends the removals, except for items that were added again: their registration replaces the
+    /// former definition.
     fn flush_removals(&mut self, effects: &mut Effects<J>) {
         let (mut removals, mut items) = (Vec::new(), Vec::new());
         for removal in std::mem::take(&mut self.removals) {
@@ -257,8 +258,8 @@ impl<J: Json> Definitions<J> {
         Some(registered.published_name.clone())
     }
 
-    /// The connection is lost, and with it every pending answer. Definitions are sent again on the next
-    /// connection, and until then no client can use a removed one.
+    /// The connection is lost, and with it every pending answer. Definitions are sent again on the
+    /// next connection, and until then no client can use a removed one.
     pub(super) fn connection_lost(&mut self, effects: &mut Effects<J>) {
         for entry in &mut self.entries {
             if entry.sync_state == SyncState::Sent {

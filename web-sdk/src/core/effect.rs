@@ -24,8 +24,8 @@ pub enum Effect<J> {
     SetTimer(u32),
     /// Stop the timer.
     StopTimer,
-    /// Call `flush` at the end of the current task, so that the changes that an app makes in one task
-    /// are sent together.
+    /// Call `flush` at the end of the current task, so that the changes that an app makes in one
+    /// task are sent together.
     ScheduleFlush,
     /// Start a handler; answered by `handler_finished`.
     StartCall(Call<J>),

@@ -1,7 +1,7 @@
 //! Encodes a message as one JSON object.
 //!
-//! This module writes only the envelope. Values that are JSON already are passed through as parts, so
-//! that a large result is never copied into the memory of the wasm.
+//! This module writes only the envelope. Values that are JSON already are passed through as parts,
+//! so that a large result is never copied into the memory of the wasm.
 
 use bridge_protocol::names::page_to_bridge as kind;
 use bridge_protocol::{CallId, PROTOCOL_VERSION};
@@ -256,8 +256,8 @@ impl<J> ObjectWriter<J> {
     }
 }
 
-/// Appends a JSON string. RFC 8259 section 7: quotation mark, reverse solidus and control characters must
-/// be escaped.
+/// Appends a JSON string. RFC 8259 section 7: quotation mark, reverse solidus and control
+/// characters must be escaped.
 fn push_string(text: &mut String, value: &str) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     text.push('"');

@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind as it is spelled on the wire.
+    /// Returns the kind as it is spelled on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Kind::Tool => "tool",
@@ -76,8 +76,8 @@ pub struct Definition<J> {
     pub json: J,
 }
 
-/// The result of a handler as JSON texts. A tool returns either a value or content blocks; every other
-/// kind returns the MCP result object as `result`.
+/// The result of a handler as JSON texts. A tool returns either a value or content blocks; every
+/// other kind returns the MCP result object as `result`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer<J> {
     /// Any JSON value; absent when the handler returned nothing, or `content`.
@@ -143,8 +143,8 @@ pub enum PageToBridge<J> {
     CallError {
         /// The id of the call.
         call: CallId,
-        /// The text of an `ErrorCode`. It is taken in a `const` block, so that the download contains only
-        /// the codes that are used.
+        /// The text of an `ErrorCode`. It is taken in a `const` block, so that the download
+        /// contains only the codes that are used.
         code: &'static str,
         /// The reason in words.
         message: String,
@@ -192,8 +192,8 @@ pub enum PageToBridge<J> {
         /// The number of the heartbeat.
         sequence: u64,
     },
-    /// A message about a query (`query`, `query_attach`, `query_cancel`) as JSON text. The JavaScript
-    /// module has written it.
+    /// A message about a query (`query`, `query_attach`, `query_cancel`) as JSON text. The
+    /// JavaScript module has written it.
     Query(J),
     /// The page's visibility, focus or title changed.
     PageState {
@@ -323,7 +323,8 @@ pub enum BridgeToPage<J> {
     },
     /// Lists the connected AI clients, as a JSON array.
     Clients(J),
-    /// A message about a query (`query_accepted` and the messages after it) for the JavaScript module.
+    /// A message about a query (`query_accepted` and the messages after it) for the JavaScript
+    /// module.
     Query(J),
     /// Ends the session.
     SessionClosed {

@@ -1,8 +1,8 @@
 //! The page's side of the protocol as plain data, without I/O, clock and JavaScript.
 //!
-//! [`Page`] has one method per event. After each event, [`Page::next_effect`] returns the [`Effect`]s to
-//! perform, one after the other. The representation of JSON is a type parameter ([`Json`]), so that native
-//! tests cover all of it.
+//! [`Page`] has one method per event. After each event, [`Page::next_effect`] returns the
+//! [`Effect`]s to perform, one after the other. The representation of JSON is a type parameter
+//! ([`Json`]), so that native tests cover all of it.
 
 mod calls;
 mod connection;

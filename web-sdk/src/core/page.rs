@@ -31,7 +31,8 @@ pub struct PageInfo<J> {
     pub session_name: Option<String>,
     /// `location.origin`.
     pub origin: Option<String>,
-    /// A random text, chosen once per document: a bridge does not restart a call in another document.
+    /// A random text, chosen once per document: a bridge does not restart a call in another
+    /// document.
     pub document_id: Option<String>,
     /// `navigator.userAgent`.
     pub user_agent: Option<String>,
@@ -43,8 +44,8 @@ pub struct PageInfo<J> {
 
 /// The page's side of the protocol.
 ///
-/// For each event, the caller sets the time with [`Page::set_now`], calls the method of the event, and
-/// then performs all effects of [`Page::next_effect`].
+/// For each event, the caller sets the time with [`Page::set_now`], calls the method of the event,
+/// and then performs all effects of [`Page::next_effect`].
 #[derive(Debug)]
 pub struct Page<J> {
     info: PageInfo<J>,
@@ -55,11 +56,11 @@ pub struct Page<J> {
     bridge_id: Option<BridgeId>,
     /// The limits of that bridge.
     limits: Limits,
-    /// One moment on this page's clock and on the bridge's clock. The page's value may be too early, never
-    /// too late.
+    /// One moment on this page's clock and on the bridge's clock. The page's value may be too
+    /// early, never too late.
     clock_sync: (u64, u64),
-    /// Whether the connection was silent for too long, and the page processes pending messages before it
-    /// abandons the socket.
+    /// Whether the connection was silent for too long, and the page processes pending messages
+    /// before it abandons the socket.
     draining: bool,
     /// Whether a fresh token for the open socket is being fetched.
     renewing: bool,
@@ -119,8 +120,7 @@ impl<J: Json> Page<J> {
 
     // Events from the app.
 
-    /// The app wants to be connected. Has no effect while the page is connected or an attempt is in
-    /// progress.
+    /// Starts to connect. Has no effect while the page is connected or an attempt is in progress.
     pub fn connect(&mut self) {
         match self.connection.phase {
             Phase::Off => self.connection.reset(),
@@ -130,14 +130,14 @@ impl<J: Json> Page<J> {
         self.start_attempt();
     }
 
-    /// The app wants to be disconnected. Running calls are cancelled.
+    /// Disconnects the page and cancels running calls.
     pub fn disconnect(&mut self) {
         let reason = Failure::new(Failure::DISCONNECTED, "the page disconnected");
         self.stop(&reason, Status::Disconnected);
     }
 
-    /// Changes the session of the page to one that is new to the bridge, because the former one belongs to
-    /// another tab. A connection or an attempt is replaced by one with the new id.
+    /// Changes the session of the page to one that is new to the bridge, because the former one
+    /// belongs to another tab. A connection or an attempt is replaced by one with the new id.
     pub fn set_session(&mut self, session_id: SessionId) {
         self.info.session_id = session_id;
         self.bridge_id = None;
@@ -151,28 +151,28 @@ impl<J: Json> Page<J> {
         self.start_attempt();
     }
 
-    /// The app added a definition: `definition` is the complete MCP object.
+    /// Adds a definition of the app: `definition` is the complete MCP object.
     pub fn definition_added(&mut self, key: DefinitionKey, item: Item, definition: SizedJson<J>) {
         self.definitions
             .add(key, item, definition, &mut self.effects);
         self.schedule_flush();
     }
 
-    /// The app removed a definition. One that was replaced is removed already.
+    /// Removes a definition of the app. One that was replaced is removed already.
     pub fn definition_removed(&mut self, key: DefinitionKey) {
         let connected = self.connection.is_ready();
         self.definitions.remove(key, connected, &mut self.effects);
         self.schedule_flush();
     }
 
-    /// The content of a resource changed.
+    /// Reports that the content of a resource changed.
     pub fn resource_updated(&mut self, uri: String) {
         self.resource_updates.add(uri, self.connection.is_ready());
         self.schedule_flush();
     }
 
-    /// Sends a message of the JavaScript module about a query. Returns whether it was sent: without a
-    /// connection, the module decides what to send on the next one.
+    /// Sends a message of the JavaScript module about a query. Returns whether it was sent: without
+    /// a connection, the module decides what to send on the next one.
     pub fn query(&mut self, message: J) -> bool {
         let connected = self.connection.is_ready();
         if connected {
@@ -228,9 +228,9 @@ impl<J: Json> Page<J> {
             .logged(call, level, logger, data, &mut self.effects);
     }
 
-    /// A handler makes a request to the client that made the call; `bytes` is the size of the parameters.
-    /// [`Report::ClientAnswered`](super::effect::Report::ClientAnswered) answers it, unless the call ends
-    /// before.
+    /// A handler makes a request to the client that made the call; `bytes` is the size of the
+    /// parameters. [`Report::ClientAnswered`](super::effect::Report::ClientAnswered) answers it,
+    /// unless the call ends before.
     pub fn client_requested(&mut self, call: CallId, request: ClientRequest<J>, bytes: usize) {
         self.calls
             .client_requested(call, request, bytes, &self.limits, &mut self.effects);
@@ -245,7 +245,8 @@ impl<J: Json> Page<J> {
         self.set_frozen(false);
     }
 
-    /// The browser is about to suspend the page. [`Page::visibility_changed`] reports the end of that.
+    /// The browser is about to suspend the page. [`Page::visibility_changed`] reports the end of
+    /// that.
     pub fn froze(&mut self) {
         self.set_frozen(true);
     }

@@ -1,26 +1,27 @@
 //! Sending and receiving of messages in parts (see [`bridge_protocol::parts`]).
 //!
-//! The texts stay strings of the browser, and their lengths are counted in UTF-16 units. A text has at most
-//! as many units as bytes, so a bridge that keeps to a limit in bytes is never rejected.
+//! The texts stay strings of the browser, and their lengths are counted in UTF-16 units. A text has
+//! at most as many units as bytes, so a bridge that keeps to a limit in bytes is never rejected.
 
 use bridge_protocol::limits::{MAX_UNFINISHED_MESSAGES, PART_BYTES};
 
-/// A message longer than this, in UTF-16 units, is sent in parts of at most this length. A unit has at most
-/// three bytes, and the head of a part needs a few.
+/// A message longer than this, in UTF-16 units, is sent in parts of at most this length. A unit has
+/// at most three bytes, and the head of a part needs a few.
 pub const MAX_PART_UNITS: usize = (PART_BYTES - 32) / 3;
 
-/// The longest head of a part, which ends before the space: `#+`, or `#.` for the last part, and at most 20
-/// digits.
+/// The longest head of a part, which ends before the space: `#+`, or `#.` for the last part, and at
+/// most 20 digits.
 pub const MAX_HEAD_UNITS: usize = 22;
 
-/// The prefix of a part. A page finishes one message before it begins the next, so that one id is enough.
+/// The prefix of a part. A page finishes one message before it begins the next, so that one id is
+/// enough.
 pub const PART_PREFIX: &str = "#+1 ";
 
 /// The prefix of the last part of a message.
 pub const LAST_PART_PREFIX: &str = "#.1 ";
 
-/// Returns the end of the part that begins at `start`, which never splits a surrogate pair, or `None` if the
-/// rest fits into one part.
+/// Returns the end of the part that begins at `start`, which never splits a surrogate pair, or
+/// `None` if the rest fits into one part.
 pub fn split_point(start: usize, length: usize, unit_at: impl Fn(usize) -> u16) -> Option<usize> {
     if length - start <= MAX_PART_UNITS {
         return None;
@@ -52,8 +53,8 @@ struct PartialMessage<J> {
     length: usize,
 }
 
-/// The error of an invalid part: a malformed head, a message that is too large, or too many unfinished
-/// messages.
+/// The error of an invalid part: a malformed head, a message that is too large, or too many
+/// unfinished messages.
 #[derive(Debug)]
 pub(super) struct PartError;
 
@@ -65,7 +66,7 @@ impl<J> Assembler<J> {
     /// Adds a part. Returns the texts of the message in order when it is complete.
     ///
     /// # Errors
-    /// [`PartError`] when the bridge breaks the rules of parts.
+    /// Returns [`PartError`] when the bridge breaks the rules of parts.
     pub(super) fn push(
         &mut self,
         part: Part<J>,

@@ -1,7 +1,7 @@
 //! Requests of running handlers to the clients that made the calls.
 //!
-//! All requests that a handler makes in one task are sent in one message. For clients of MCP 2026-07-28,
-//! that is one round.
+//! All requests that a handler makes in one task are sent in one message. For clients of MCP
+//! 2026-07-28, that is one round.
 
 use bridge_protocol::CallId;
 
@@ -53,8 +53,8 @@ impl<J: Json> PendingClientRequests<J> {
         }
     }
 
-    /// Sends the requests that were not sent on this connection, in as few frames of at most `max_bytes` as
-    /// possible.
+    /// Sends the requests that were not sent on this connection, in as few frames of at most
+    /// `max_bytes` as possible.
     pub(super) fn flush(&mut self, call: &CallId, max_bytes: usize, effects: &mut Effects<J>) {
         let (mut requests, mut total) = (Vec::new(), 0);
         for pending in self.pending.iter_mut().filter(|pending| !pending.sent) {

@@ -3,8 +3,8 @@
 use super::effect::Effects;
 use super::messages::PageToBridge;
 
-/// The maximum number of URIs that are stored without a connection; the oldest are dropped first. It is the
-/// bridge's default limit of subscriptions per client.
+/// The maximum number of URIs that are stored without a connection; the oldest are dropped first.
+/// It is the bridge's default limit of subscriptions per client.
 pub(super) const MAX_PENDING: usize = 256;
 
 /// The URIs of resources whose content changed since the last flush.
@@ -14,7 +14,8 @@ pub(super) struct PendingResourceUpdates {
 }
 
 impl PendingResourceUpdates {
-    /// Adds a resource whose content changed. Several changes of one resource in one task are sent once.
+    /// Adds a resource whose content changed. Several changes of one resource in one task are sent
+    /// once.
     pub(super) fn add(&mut self, uri: String, connected: bool) {
         if self.uris.contains(&uri) {
             return;

@@ -2,12 +2,12 @@
 
 use super::effect::{Effect, Effects};
 
-/// The longest wait in milliseconds: browsers do not wait at all when the time is too long. Longer waits
-/// are split.
+/// The longest wait in milliseconds: browsers do not wait at all when the time is too long. Longer
+/// waits are split.
 const MAX_TIMER_MS: u64 = 1_000_000_000;
 
-/// A monotonic clock. When the wall clock is set back, this clock only misses the time that passed between
-/// two events.
+/// A monotonic clock. When the wall clock is set back, this clock only misses the time that passed
+/// between two events.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     /// The wall clock at the latest event, in milliseconds since the Unix epoch.
@@ -26,8 +26,8 @@ impl Clock {
 /// The deadlines of the page, on its monotonic clock.
 #[derive(Debug, Default)]
 pub(super) struct Timer {
-    /// When the next attempt starts, or when the current attempt or the silent connection fails, depending on
-    /// the phase.
+    /// When the next attempt starts, or when the current attempt or the silent connection fails,
+    /// depending on the phase.
     pub(super) connection: Option<u64>,
     /// When the token is renewed.
     pub(super) renewal: Option<u64>,
@@ -36,7 +36,8 @@ pub(super) struct Timer {
 }
 
 impl Timer {
-    /// The browser's timer has fired, possibly a moment too early. Returns false if it was stopped before.
+    /// The browser's timer has fired, possibly a moment too early. Returns false if it was stopped
+    /// before.
     pub(super) fn fired(&mut self, clock: &mut Clock) -> bool {
         let Some(fires_at) = self.fires_at.take() else {
             return false;
@@ -45,8 +46,8 @@ impl Timer {
         true
     }
 
-    /// Sets the browser's timer to the next deadline. After a deadline was only extended, this call is not
-    /// needed: the timer then fires too early, and nothing is due.
+    /// Sets the browser's timer to the next deadline. After a deadline was only extended, this call
+    /// is not needed: the timer then fires too early, and nothing is due.
     pub(super) fn schedule<J>(&mut self, now_ms: u64, effects: &mut Effects<J>) {
         let next = [self.connection, self.renewal].into_iter().flatten().min();
         let next = next.map(|at| at.min(now_ms + MAX_TIMER_MS));

@@ -26,10 +26,10 @@ extern "C" {
     pub(super) fn document_id(this: &Options) -> Option<String>;
     #[wasm_bindgen(method, getter, js_name = userAgent)]
     pub(super) fn user_agent(this: &Options) -> Option<String>;
-    /// Whether the token comes from a function, which can be called for a fresh one.
+    /// Returns whether the token is fetched by a function, which can be called for a fresh one.
     #[wasm_bindgen(method, getter)]
     pub(super) fn renewable(this: &Options) -> bool;
-    /// The document; a worker has none.
+    /// Returns the document; a worker has none.
     #[wasm_bindgen(method, getter)]
     pub(super) fn document(this: &Options) -> Option<Document>;
 
@@ -47,7 +47,8 @@ extern "C" {
         message: Option<&str>,
         retry_in_ms: Option<u32>,
     );
-    /// The bridge accepted the page: the name of the session, and the largest message that it accepts.
+    /// Reports that the bridge accepted the page, with the name of the session and the largest
+    /// message that the bridge accepts.
     #[wasm_bindgen(method)]
     pub(super) fn welcomed(this: &Host, session_name: Option<&str>, max_message_bytes: u32);
     #[wasm_bindgen(method)]
@@ -65,7 +66,7 @@ extern "C" {
     /// Starts a handler. Returns a promise of its outcome, which is never rejected.
     #[wasm_bindgen(method)]
     pub(super) fn call(this: &Host, call: &str, key: u32, message: &JsValue) -> Promise;
-    /// A call ended. Without a code it finished.
+    /// Reports that a call ended. Without a code, its handler returned a result.
     #[wasm_bindgen(method, js_name = callEnded)]
     pub(super) fn call_ended(
         this: &Host,
@@ -78,14 +79,14 @@ extern "C" {
     pub(super) fn client_answered(this: &Host, call: &str, key: &str, answer: &JsValue);
     #[wasm_bindgen(method, js_name = clientRefused)]
     pub(super) fn client_refused(this: &Host, call: &str, key: &str, code: &str, message: &str);
-    /// A message of the bridge about a query.
+    /// Delivers a message of the bridge about a query.
     #[wasm_bindgen(method)]
     pub(super) fn query(this: &Host, message: &JsValue);
-    /// A warning for the developer.
+    /// Reports a warning for the developer.
     #[wasm_bindgen(method)]
     pub(super) fn warn(this: &Host, message: &str);
 
-    /// `addEventListener` of the global object of the document or worker.
+    /// Calls `addEventListener` of the global object of the document or worker.
     #[wasm_bindgen(js_name = addEventListener)]
     pub(super) fn add_event_listener(event: &str, listener: &JsValue, capture: bool);
     #[wasm_bindgen(js_name = setTimeout)]
@@ -95,7 +96,7 @@ extern "C" {
     #[wasm_bindgen(js_name = queueMicrotask)]
     pub(super) fn queue_microtask(callback: &Function);
 
-    /// `JSON.parse` of a string that stays in the browser.
+    /// Calls `JSON.parse` with a string that stays in the browser.
     #[wasm_bindgen(js_namespace = JSON, catch)]
     pub(super) fn parse(text: &JsString) -> Result<JsValue, JsValue>;
 

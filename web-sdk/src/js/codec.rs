@@ -29,7 +29,7 @@ pub enum DecodeError {
 /// Decodes one text frame.
 ///
 /// # Errors
-/// [`DecodeError`] when the frame is not a message of this version.
+/// Returns [`DecodeError`] when the frame is not a message of this version.
 pub fn decode(text: &JsString) -> Result<BridgeToPage<JsValue>, DecodeError> {
     let message = bindings::parse(text).map_err(|_| DecodeError::NotAMessage)?;
     let kind = string(&message, "type").ok_or(DecodeError::NotAMessage)?;

@@ -1,14 +1,14 @@
-//! The outcome of a handler as the JavaScript module reports it. The module runs handlers and converts their
-//! results to JSON texts, because both are easier in JavaScript.
+//! The outcome of a handler as the JavaScript module reports it. The module runs handlers and
+//! converts their results to JSON texts, because both are easier in JavaScript.
 
 use wasm_bindgen::prelude::*;
 
 use super::codec::{field, sized_json, string};
 use crate::core::{Answer, HandlerOutcome, SizedJson};
 
-/// Parses an outcome: `{ result?, content?, structuredContent?, _meta? }`, or
-/// `{ message, code?, data?, content? }` when the handler threw an exception. All fields but `message` and
-/// `code` are JSON texts.
+/// Parses an outcome: `{ result?, content?, structuredContent?, _meta? }`, or `{ message, code?,
+/// data?, content? }` when the handler threw an exception. All fields but `message` and `code` are
+/// JSON texts.
 pub(super) fn parse_outcome(outcome: &JsValue) -> HandlerOutcome<JsValue> {
     if let Some(message) = string(outcome, "message") {
         return HandlerOutcome::Threw {

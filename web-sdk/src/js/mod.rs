@@ -1,4 +1,5 @@
-//! The JavaScript side of the SDK: JSON, the socket, timers, listeners, and the API for `mcp-web.js`.
+//! The JavaScript side of the SDK: JSON, the socket, timers, listeners, and the API for
+//! `mcp-web.js`.
 
 mod bindings;
 pub mod codec;
@@ -30,18 +31,18 @@ impl Connection {
         Connection(Runtime::start(host, options))
     }
 
-    /// The app wants to be connected.
+    /// Starts to connect, unless the page is connected or an attempt is in progress.
     pub fn connect(&self) {
         self.0.dispatch(|page| page.connect());
     }
 
-    /// The app wants to be disconnected.
+    /// Disconnects the page and cancels running calls.
     pub fn disconnect(&self) {
         self.0.dispatch(|page| page.disconnect());
     }
 
-    /// Changes the session of the page, which connects at `socketUrl` from now on. Before `connect` and after
-    /// a failure, the change takes effect with the next `connect`.
+    /// Changes the session of the page, which connects at `socketUrl` from now on. Before `connect`
+    /// and after a failure, the change takes effect with the next `connect`.
     #[wasm_bindgen(js_name = setSession)]
     pub fn set_session(
         &self,
@@ -51,8 +52,8 @@ impl Connection {
         self.0.set_session(session_id, socket_url);
     }
 
-    /// The app added a definition. `definition` is the JSON text of the complete MCP object; `key` is chosen by
-    /// the host and never used twice; `kind` is spelled as on the wire.
+    /// Adds a definition of the app. `definition` is the JSON text of the complete MCP object;
+    /// `key` is chosen by the host and never used twice; `kind` is spelled as on the wire.
     pub fn add(&self, key: u32, kind: &str, name: String, definition: JsString) {
         if let Some(kind) = Kind::parse(kind) {
             let definition = codec::sized_json(definition);
@@ -62,25 +63,25 @@ impl Connection {
         }
     }
 
-    /// The app removed a definition.
+    /// Removes a definition of the app.
     pub fn remove(&self, key: u32) {
         self.0
             .dispatch(|page| page.definition_removed(DefinitionKey(key)));
     }
 
-    /// The content of a resource changed.
+    /// Reports that the content of a resource changed.
     #[wasm_bindgen(js_name = resourceUpdated)]
     pub fn resource_updated(&self, uri: String) {
         self.0.dispatch(|page| page.resource_updated(uri));
     }
 
-    /// Sends a message about a query, which is the JSON text of the complete message. Returns whether it was
-    /// sent.
+    /// Sends a message about a query, which is the JSON text of the complete message. Returns
+    /// whether it was sent.
     pub fn query(&self, message: JsString) -> bool {
         self.0.dispatch(|page| page.query(message.into()))
     }
 
-    /// A handler reports its progress; the numbers are JSON texts.
+    /// Reports the progress of a handler; the numbers are JSON texts.
     pub fn progress(
         &self,
         call: String,
@@ -93,14 +94,14 @@ impl Connection {
             .dispatch(|page| page.progressed(CallId(call), progress.into(), total, message));
     }
 
-    /// A handler sends a log message to the client; `data` is a JSON text.
+    /// Sends a log message of a handler to the client; `data` is a JSON text.
     pub fn log(&self, call: String, level: String, logger: Option<String>, data: JsString) {
         let data = codec::sized_json(data);
         self.0
             .dispatch(|page| page.logged(CallId(call), level, logger, data));
     }
 
-    /// A handler makes a request to the client; `params` is a JSON text.
+    /// Sends a request of a handler to the client; `params` is a JSON text.
     pub fn ask(&self, call: String, key: String, method: String, params: JsString) {
         let params = codec::sized_json(params);
         let request = ClientRequest {

@@ -60,8 +60,8 @@ impl Runtime {
         runtime
     }
 
-    /// Passes an event to the page and performs the effects. An effect may run app code that causes further
-    /// events, whose effects are performed after the former ones.
+    /// Passes an event to the page and performs the effects. An effect may run app code that causes
+    /// further events, whose effects are performed after the former ones.
     pub(super) fn dispatch<T>(self: &Rc<Self>, event: impl FnOnce(&mut Page<JsValue>) -> T) -> T {
         let mut page = self.page.borrow_mut();
         page.set_now(Date::now() as u64);
@@ -251,8 +251,8 @@ impl Runtime {
         self.host.status(state, code, message, retry_in_ms);
     }
 
-    /// Listens to events of the document, the network and the user. There is only one listener, because each
-    /// one would be a noticeable part of the download.
+    /// Listens to events of the document, the network and the user. There is only one listener,
+    /// because each one would be a noticeable part of the download.
     fn add_listeners(self: &Rc<Self>) {
         let listener = self.new_listener(|runtime, event| {
             runtime.on_browser_event(&codec::string(&event, "type").unwrap_or_default(), &event);

@@ -11,7 +11,8 @@ use super::parts;
 pub(super) enum SocketEvent {
     Opened,
     Frame(JsString),
-    /// The socket closed or never opened. A blocked socket has an `error` event and no `close` event.
+    /// The socket closed or never opened. A blocked socket has an `error` event and no `close`
+    /// event.
     Closed {
         code: u16,
         reason: String,
@@ -24,10 +25,12 @@ const ABNORMAL_CLOSE: u16 = 1006;
 /// The page is done: the bridge ends the session.
 const NORMAL_CLOSE: u16 = 1000;
 
-/// The page reconnects, as with every code but [`NORMAL_CLOSE`]. A browser allows 1000 and 3000 to 4999.
+/// The page reconnects, as with every code but [`NORMAL_CLOSE`]. A browser allows 1000 and 3000 to
+/// 4999.
 const ABANDONED_CLOSE: u16 = 4000;
 
-/// An open or opening socket. Dropping it closes it with [`ABANDONED_CLOSE`], without further events.
+/// An open or opening socket. Dropping it closes it with [`ABANDONED_CLOSE`], without further
+/// events.
 pub(super) struct Socket {
     socket: WebSocket,
     /// Kept alive as long as the browser may call it.
@@ -38,7 +41,7 @@ impl Socket {
     /// Opens a socket and calls `on_event` for its events.
     ///
     /// # Errors
-    /// The exception of the browser if it rejects the address.
+    /// Returns the exception of the browser if it rejects the address.
     pub(super) fn open(
         url: &str,
         mut on_event: impl FnMut(SocketEvent) + 'static,

@@ -1,4 +1,5 @@
-//! Integration tests of the SDK: its wasm in a browser, and its JavaScript with and without a browser.
+//! Integration tests of the SDK: its wasm in a browser, and its JavaScript with and without a
+//! browser.
 #![allow(clippy::unwrap_used)]
 
 #[cfg(target_arch = "wasm32")]

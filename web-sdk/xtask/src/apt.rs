@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 
 use crate::process::{capture, try_capture};
 
-/// Whether this system has apt.
+/// Returns whether this system has apt.
 pub(crate) fn is_available() -> bool {
     try_capture(Command::new("apt-get").arg("--version")).is_some()
 }
@@ -103,7 +103,7 @@ pub(crate) fn installed() -> Result<BTreeSet<String>> {
     Ok(parse_installed_names(&text))
 }
 
-/// Whether this process runs as root.
+/// Returns whether this process runs as root.
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
@@ -112,7 +112,7 @@ fn has_packages(packages: &[&str]) -> bool {
     try_capture(Command::new("apt-cache").arg("show").args(packages)).is_some()
 }
 
-/// The major and minor version that apt would install.
+/// Returns the major and minor version that apt would install.
 fn candidate(package: &str) -> Option<(u32, u32)> {
     parse_candidate(&try_capture(
         Command::new("apt-cache").args(["policy", package]),
@@ -139,8 +139,8 @@ fn apt_get(arguments: &[&str]) -> Command {
     command
 }
 
-/// Parses the output of `apt-cache depends --recurse`: each package starts a line, and its relations
-/// are indented below it. A name in angle brackets is a virtual package.
+/// Parses the output of `apt-cache depends --recurse`: each package starts a line, and its
+/// relations are indented below it. A name in angle brackets is a virtual package.
 fn parse_package_names(depends: &str) -> BTreeSet<String> {
     depends
         .lines()

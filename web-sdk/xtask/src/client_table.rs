@@ -1,6 +1,7 @@
 //! The table in docs/clients.md: what third-party MCP clients did when the tests ran them.
 //!
-//! The test program writes a row for each client as JSON; this module loads, formats and compares them.
+//! The test program writes a row for each client as JSON; this module loads, formats and compares
+//! them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,7 +35,7 @@ const STEPS: [(&str, &str); 10] = [
 /// The results of all clients, by the names of their files, which determine their order.
 type Rows = BTreeMap<String, Value>;
 
-/// The folder that the test program writes the rows of the pinned clients to.
+/// Returns the folder that the test program writes the rows of the pinned clients to.
 pub(crate) fn rows_folder(workspace: &Workspace) -> PathBuf {
     workspace.path("target/clients/rows")
 }
@@ -96,7 +97,7 @@ pub(crate) fn format(rows: &Rows) -> String {
     text
 }
 
-/// The number of a note, which is added to the list if it is new.
+/// Returns the number of a note, which is added to the list if it is new.
 fn note_number<'a>(notes: &mut Vec<&'a str>, note: &'a str) -> usize {
     let index = notes.iter().position(|other| *other == note);
     let index = index.unwrap_or_else(|| {
@@ -106,7 +107,7 @@ fn note_number<'a>(notes: &mut Vec<&'a str>, note: &'a str) -> usize {
     index + 1
 }
 
-/// The mark of a cell, and its note.
+/// Returns the mark of a cell, and its note.
 fn display_cell(cell: &Value) -> (&str, Option<&str>) {
     match cell {
         Value::String(kind) if kind == "works" => ("yes", None),

@@ -8,7 +8,8 @@ use clap::Args;
 use crate::client_table::{self, COMMAND, DOCUMENT};
 use crate::{Workspace, document, folder, node, python, test};
 
-/// The packages of the newest Python clients: first those on the MCP SDK 1, then those on the MCP SDK 2.
+/// The packages of the newest Python clients: first those on the MCP SDK 1, then those on the MCP
+/// SDK 2.
 const NEWEST_PYTHON: [&[&str]; 2] = [
     &["mcp<2", "langchain-mcp-adapters", "mcp-proxy"],
     &["mcp", "fastmcp", "openai-agents"],

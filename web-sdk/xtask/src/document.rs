@@ -20,7 +20,7 @@ pub(crate) fn write_section(
     fs::write(&path, after).with_context(advice)
 }
 
-/// Whether the section of `document` that `command` generates is `text` already.
+/// Returns whether the section of `document` that `command` generates is `text` already.
 pub(crate) fn has_section(
     workspace: &Workspace,
     document: &str,
@@ -39,7 +39,7 @@ fn with_section(before: &str, document: &str, command: &str, text: &str) -> Resu
     })
 }
 
-/// The comments before and after the section of a command.
+/// Returns the comments before and after the section of a command.
 fn section_markers(command: &str) -> [String; 2] {
     [
         format!("<!-- What follows is written by `{command}`. -->\n"),

@@ -29,8 +29,8 @@ pub fn check_selected(workspace: &Workspace, options: &Options) -> Result<()> {
     check(workspace)
 }
 
-/// Checks formatting, runs clippy, then checks the imports. The SDK is built first, because the bridge
-/// embeds it.
+/// Checks formatting, runs clippy, then checks the imports. The SDK is built first, because the
+/// bridge embeds it.
 ///
 /// # Errors
 ///
@@ -53,8 +53,8 @@ pub(crate) fn format(workspace: &Workspace) -> Result<()> {
     })
 }
 
-/// Runs clippy on all targets, compiled for the host: web-sys compiles there, too, and a private wasm
-/// toolchain has no clippy.
+/// Runs clippy on all targets, compiled for the host: web-sys compiles there, too, and a private
+/// wasm toolchain has no clippy.
 pub(crate) fn clippy(workspace: &Workspace) -> Result<()> {
     step("cargo clippy", || {
         let mut clippy = cargo(workspace);

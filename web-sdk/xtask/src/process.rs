@@ -8,7 +8,8 @@ use anyhow::{Result, anyhow, bail};
 
 use crate::Workspace;
 
-/// Creates a cargo command that runs in the workspace's root, with the cargo that runs this program.
+/// Creates a cargo command that runs in the workspace's root, with the cargo that runs this
+/// program.
 ///
 /// The variables that `cargo run` sets about *this* crate are removed from its environment: build
 /// scripts that read them would run again each time.
@@ -26,7 +27,8 @@ pub(crate) fn cargo(workspace: &Workspace) -> Command {
     command
 }
 
-/// The compiler flag that removes cargo's registry folder from the source paths in compiled code.
+/// Returns the compiler flag that removes cargo's registry folder from the source paths in compiled
+/// code.
 pub(crate) fn without_registry_path() -> String {
     let home = env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -105,7 +107,8 @@ fn start_error(command: &Command, error: &std::io::Error, advice: &str) -> anyho
     )
 }
 
-/// The program and its first argument, without their folders: enough to know which command failed.
+/// Returns the program and its first argument, without their folders: enough to know which command
+/// failed.
 fn short_name(command: &Command) -> String {
     let parts = [Some(command.get_program()), command.get_args().next()];
     let parts = parts.into_iter().flatten().map(|part| {

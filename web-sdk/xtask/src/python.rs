@@ -13,7 +13,8 @@ use crate::{Workspace, apt, folder, install};
 /// The oldest Python that the newest of the packages support, as major and minor version.
 const MIN_PYTHON: (u32, u32) = (3, 10);
 
-/// Installs pinned packages into a virtual environment in `target/tools/NAME`, and returns that folder.
+/// Installs pinned packages into a virtual environment in `target/tools/NAME`, and returns that
+/// folder.
 ///
 /// `requirements` is the path of a file with a package and its version on each line.
 pub(crate) fn ensure_environment(
@@ -49,8 +50,8 @@ pub(crate) fn create_environment(home: &Path, pip_arguments: &[OsString]) -> Res
     Ok(())
 }
 
-/// Finds a Python that can create virtual environments: the one on the `PATH`, or Debian's, which is
-/// installed if it is missing.
+/// Finds a Python that can create virtual environments: the one on the `PATH`, or Debian's, which
+/// is installed if it is missing.
 fn python_with_venv() -> Result<PathBuf> {
     let candidates = [PathBuf::from("python3"), PathBuf::from("/usr/bin/python3")];
     let usable = || candidates.iter().find(|python| is_usable(python)).cloned();

@@ -1,3 +1,5 @@
+//! The steps of a command, with their output.
+
 use std::time::Instant;
 
 use anyhow::Result;

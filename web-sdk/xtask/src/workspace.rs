@@ -1,3 +1,5 @@
+//! The paths of the checkout.
+
 use std::path::{Path, PathBuf};
 
 /// A checkout of the project, and the paths in it.
@@ -7,14 +9,14 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The checkout that this binary was compiled in.
+    /// Returns the checkout that this binary was compiled in.
     pub fn here() -> Self {
         let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = crate_folder.ancestors().nth(2).unwrap_or(crate_folder);
         Self { root: root.into() }
     }
 
-    /// The folder with the workspace's `Cargo.toml`.
+    /// Returns the folder with the workspace's `Cargo.toml`.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -24,12 +26,14 @@ impl Workspace {
         self.root.join(relative)
     }
 
-    /// The folder of the built SDK: the files that the bridge embeds and that npm would publish.
+    /// Returns the folder of the built SDK: the files that the bridge embeds and that npm would
+    /// publish.
     pub fn sdk(&self) -> PathBuf {
         self.path("target/sdk")
     }
 
-    /// The folder of what builds and tests need besides Rust: Node 22, npm packages and Python packages.
+    /// Returns the folder of what builds and tests need besides Rust: Node 22, npm packages and
+    /// Python packages.
     pub fn tools(&self) -> PathBuf {
         self.path("target/tools")
     }

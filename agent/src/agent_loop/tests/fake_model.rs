@@ -34,7 +34,7 @@ impl FakeModel {
         self.requests.lock().unwrap().clone()
     }
 
-    /// The results of calls in the last request.
+    /// Returns the results of calls in the last request.
     pub(super) fn last_results(&self) -> Vec<CallResult> {
         let last = self.requests().pop().expect("there was no request");
         match last.history.into_iter().last() {
@@ -75,12 +75,12 @@ impl Model for FakeModel {
     }
 }
 
-/// A turn with a text and no calls.
+/// Creates a turn with a text and no calls.
 pub(super) fn text_turn(text: &str) -> TurnEvents {
     text_and_call_turn(text, &[])
 }
 
-/// A turn with calls, whose ids are `a`, `b` …
+/// Creates a turn with calls, whose ids are `a`, `b` …
 pub(super) fn call_turn(calls: &[(&str, Value)]) -> TurnEvents {
     text_and_call_turn("", calls)
 }
@@ -103,7 +103,7 @@ pub(super) fn text_and_call_turn(text: &str, calls: &[(&str, Value)]) -> TurnEve
         .collect()
 }
 
-/// The definition of a tool, as a page registers it.
+/// Returns the definition of a tool, as a page registers it.
 pub(super) fn tool_definition(name: &str) -> Value {
     json!({ "name": name, "description": format!("Does {name}"), "inputSchema": {
         "type": "object", "properties": { "n": { "type": "integer" } } } })

@@ -15,7 +15,7 @@ pub(crate) struct PageCallResult {
 }
 
 impl PageCallResult {
-    /// The result of a call that failed for this reason.
+    /// Creates the result of a call that failed for this reason.
     pub(crate) fn from_error(reason: &str) -> Self {
         Self {
             text: reason.to_owned(),

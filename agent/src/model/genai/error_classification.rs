@@ -27,7 +27,7 @@ pub(super) fn retry_decision(headers: &HeaderMap, body: &str) -> RetryDecision {
     }
 }
 
-/// The delay in Gemini's format: a `google.rpc.RetryInfo` among the details, with
+/// Returns the delay in Gemini's format: a `google.rpc.RetryInfo` among the details, with
 /// `"retryDelay": "34.07s"`.
 fn retry_info(body: &str) -> Option<f64> {
     let body: Value = serde_json::from_str(body).ok()?;

@@ -57,7 +57,7 @@ pub(super) fn redact(text: &str, key: Option<&Secret>) -> Option<String> {
     (!redacted.is_empty()).then_some(redacted)
 }
 
-/// Whether a word looks like a key of any provider, even if it is partly masked.
+/// Returns whether a word looks like a key of any provider, even if it is partly masked.
 fn is_api_key(word: &str) -> bool {
     let word = word.trim_start_matches(|first: char| !first.is_alphanumeric());
     ["sk-", "AIza", "gsk_", "hf_", "xai-"]

@@ -49,27 +49,27 @@ impl FrameInspector {
         Self { provider, state }
     }
 
-    /// When the last frame was received.
+    /// Returns when the last frame was received.
     pub(super) fn last_frame_at(&self) -> Instant {
         self.lock().last_frame_at
     }
 
-    /// Whether the provider has marked the end of its answer.
+    /// Returns whether the provider has marked the end of its answer.
     pub(super) fn has_ended(&self) -> bool {
         self.lock().has_ended
     }
 
-    /// Whether the answer is larger than the maximum size.
+    /// Returns whether the answer is larger than the maximum size.
     pub(super) fn exceeds_limit(&self) -> bool {
         self.lock().bytes > MAX_ANSWER_BYTES
     }
 
-    /// The reason why the model declines, if the provider sends it beside the text.
+    /// Returns the reason why the model declines, if the provider sends it beside the text.
     pub(super) fn refusal(&self) -> Option<String> {
         self.lock().refusal.clone()
     }
 
-    /// An error that genai has ignored.
+    /// Returns an error that genai has ignored.
     pub(super) fn error(&self) -> Option<Value> {
         self.lock().error.clone()
     }
@@ -79,12 +79,12 @@ impl FrameInspector {
         std::mem::take(&mut self.lock().is_empty_frame)
     }
 
-    /// Whether the server requires its reasoning to be sent back.
+    /// Returns whether the server requires its reasoning to be sent back.
     pub(super) fn wants_reasoning_back(&self) -> bool {
         self.lock().wants_reasoning_back
     }
 
-    /// Whether genai has split a frame in two.
+    /// Returns whether genai has split a frame in two.
     pub(super) fn has_split_frame(&self) -> bool {
         self.lock().has_split_frame
     }
@@ -123,8 +123,9 @@ impl FrameState {
     /// Inspects a chunk of <https://platform.openai.com/docs/api-reference/chat-streaming>.
     fn inspect_openai(&mut self, data: &str) {
         self.has_ended |= data == "[DONE]";
-        // https://api-docs.deepseek.com/guides/thinking_mode: a server that sends this field requires
-        // it back with the results of calls. OpenAI does not send it, and other servers refuse it.
+        // https://api-docs.deepseek.com/guides/thinking_mode: a server that sends this field
+        // requires it back with the results of calls. OpenAI does not send it, and other servers
+        // refuse it.
         self.wants_reasoning_back |= data.contains("\"reasoning_content\"");
         // Every chunk of a refusal has this field; in other chunks it is missing or null.
         if !data.contains("\"refusal\"") {
@@ -139,8 +140,9 @@ impl FrameState {
         }
     }
 
-    /// Inspects a chunk of <https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse>.
-    /// There is no separate frame for the end.
+    /// Inspects a chunk of
+    /// <https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse>. There is no
+    /// separate frame for the end.
     fn inspect_gemini(&mut self, data: &str) {
         let Ok(chunk) = serde_json::from_str::<GeminiChunk>(data) else {
             return;

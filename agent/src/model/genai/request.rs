@@ -180,7 +180,7 @@ fn cache_key(query: &str) -> String {
     query.chars().take(MAX_CACHE_KEY_CHARS).collect()
 }
 
-/// The text of a result. Most providers have no other way to mark a failed call.
+/// Returns the text of a result. Most providers have no other way to mark a failed call.
 fn result_text(result: &CallResult) -> String {
     if result.is_error {
         format!("Error: {}", result.text)

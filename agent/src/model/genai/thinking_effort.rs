@@ -6,7 +6,8 @@ use super::request::RequestBuilder;
 use crate::model::{Provider, Thinking, ToolSelection};
 
 impl RequestBuilder {
-    /// The tokens for thoughts, in addition to the maximum output: thoughts count as output.
+    /// Returns the number of tokens for thoughts, in addition to the maximum output: thoughts count
+    /// as output.
     pub(super) fn thinking_budget(&self) -> u32 {
         // These are the budgets that genai sends to models that have a budget.
         match self.thinking {
@@ -62,7 +63,7 @@ impl RequestBuilder {
     }
 }
 
-/// Whether this is GPT 5.1 or newer: 5.1 was the first model that can disable thinking.
+/// Returns whether a model is GPT 5.1 or newer: 5.1 was the first model that can disable thinking.
 fn is_since_5_1(model: &str) -> bool {
     let Some(version) = model.strip_prefix("gpt-") else {
         return false;

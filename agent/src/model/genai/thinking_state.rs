@@ -50,13 +50,13 @@ impl ThinkingState {
         ProviderState(Some(Arc::new(self)))
     }
 
-    /// The state in a turn, if this adapter has stored it.
+    /// Returns the state in a turn, if this adapter has stored it.
     fn from_provider_state(state: &ProviderState) -> Option<&Self> {
         state.0.as_ref()?.downcast_ref()
     }
 }
 
-/// The parts of a turn in the order in which the provider sent them: thoughts, text, calls.
+/// Returns the parts of a turn in the order in which the provider sent them: thoughts, text, calls.
 pub(super) fn turn_parts(
     turn: &ModelTurn,
     provider: Provider,

@@ -13,7 +13,7 @@ const GEMINI_BUILTIN_TOOLS: [&str; 4] = [
     "urlContext",
 ];
 
-/// Whether a page's tool cannot have this name at the provider.
+/// Returns whether a page's tool cannot have this name at the provider.
 fn is_reserved(provider: Provider, name: &str) -> bool {
     match provider {
         Provider::Anthropic => name == "web_search",

@@ -1,3 +1,5 @@
+//! Tests of retries, with fake attempts and paused time.
+
 use std::sync::Mutex;
 
 use tokio::time::Instant;

@@ -64,7 +64,7 @@ impl Script {
         }
     }
 
-    /// The last command that calls this tool.
+    /// Returns the last command that calls this tool.
     pub(super) fn last_command(&self, tool: &str) -> Option<&ScriptCommand> {
         let commands = self.blocks.iter().flatten();
         commands.rev().find(|command| command.tool == tool)
@@ -100,7 +100,7 @@ impl ScriptCommand {
     }
 }
 
-/// Whether a bridge publishes names of tools in this form.
+/// Returns whether a bridge publishes names of tools in this form.
 fn is_tool_name(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     !text.is_empty() && text.bytes().all(is_allowed)

@@ -1,3 +1,5 @@
+//! The subject of a token: the person or service that it was issued to.
+
 /// The person or service that a token names, where it names one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {

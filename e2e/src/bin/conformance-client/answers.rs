@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// The result for a request of the server, or `None` for an unknown method.
+/// Returns the result for a request of the server, or `None` for an unknown method.
 pub(crate) fn respond_to(request: &Value) -> Option<Value> {
     match request["method"].as_str()? {
         "elicitation/create" => Some(elicitation_result(&request["params"])),
@@ -34,7 +34,7 @@ fn elicitation_result(params: &Value) -> Value {
     json!({ "action": "accept", "content": content })
 }
 
-/// Arguments for all required properties of a tool's schema.
+/// Returns arguments for all required properties of a tool's schema.
 pub(crate) fn arguments_for(schema: &Value) -> Value {
     let required = schema["required"].as_array().into_iter().flatten();
     let names = required.filter_map(Value::as_str);

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::answers;
 use crate::peer::Peer;
 
-/// Lists and calls all tools: with the arguments that the scenario prescribes, or with arguments that
-/// match their schemas.
+/// Lists and calls all tools: with the arguments that the scenario prescribes, or with arguments
+/// that match their schemas.
 pub(crate) async fn use_tools(peer: &mut Peer, context: &Value) {
     let tools = list(peer, "tools/list", "tools").await;
     if let Some(calls) = context["toolCalls"].as_array() {
@@ -26,7 +26,7 @@ pub(crate) async fn use_tools(peer: &mut Peer, context: &Value) {
     }
 }
 
-/// The input schema of the tool that the scenario about JSON Schema tests.
+/// Returns the input schema of the tool that the scenario about JSON Schema tests.
 fn json_schema_tool(tools: &[Value]) -> &Value {
     let tool = tools
         .iter()

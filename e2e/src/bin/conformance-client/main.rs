@@ -1,6 +1,6 @@
-//! The AI client that the client scenarios of the conformance suite run. `conformance-client PROGRAM
-//! URL` starts `PROGRAM` (`mcp-web-stdio`) with the URL of the suite's server, and uses it over stdio
-//! like a client: it lists everything, and uses everything that is listed.
+//! The AI client that the client scenarios of the conformance suite run. `conformance-client
+//! PROGRAM URL` starts `PROGRAM` (`mcp-web-stdio`) with the URL of the suite's server, and uses it
+//! over stdio like a client: it lists everything, and uses everything that is listed.
 //!
 //! The suite passes the protocol version and, for some scenarios, the calls to make in environment
 //! variables.

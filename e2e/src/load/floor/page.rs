@@ -1,3 +1,5 @@
+//! The pages of a floor.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 

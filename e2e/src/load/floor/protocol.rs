@@ -1,3 +1,5 @@
+//! The protocols of a floor.
+
 /// How a floor changes the messages that it forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloorProtocol {

@@ -34,7 +34,7 @@ pub(super) fn tool_call(id: u64, name: &RawValue, arguments: &RawValue) -> Strin
     )
 }
 
-/// The id and the result in a `call-response`.
+/// Parses the id and the result in a `call-response`.
 pub(super) fn parse_call_response(message: Bytes) -> Option<(u64, Bytes)> {
     const HEAD: &[u8] = b"{\"type\":\"call-response\",\"requestId\":\"";
     const RESULT: &[u8] = b"\",\"result\":";
@@ -47,7 +47,7 @@ pub(super) fn parse_call_response(message: Bytes) -> Option<(u64, Bytes)> {
     Some((id, message.slice(begin..message.len() - 1)))
 }
 
-/// The id and the answer in `ID ANSWER`.
+/// Parses the id and the answer in `ID ANSWER`.
 pub(super) fn parse_bytes(message: Bytes) -> Option<(u64, Bytes)> {
     let space = memchr::memchr(b' ', &message)?;
     let id = str::from_utf8(&message[..space]).ok()?.parse().ok()?;

@@ -1,3 +1,5 @@
+//! The prepared answer of the pages to calls.
+
 use bridge_protocol::limits::PART_BYTES;
 use bridge_protocol::parts;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
@@ -42,7 +44,7 @@ impl PageAnswer {
         }
     }
 
-    /// The frames that answer a frame, or `None` if it needs no answer.
+    /// Returns the frames that answer a frame, or `None` if it needs no answer.
     pub(in crate::load) fn frames_for(
         &self,
         frame: &str,
@@ -99,7 +101,7 @@ mod tests {
     const CALL: &str =
         r#"{"type":"tool-call","requestId":"c7","toolName":"t","toolInput":{},"context":{}}"#;
 
-    /// The messages that a bridge decodes from the answer.
+    /// Returns the messages that a bridge decodes from the answer.
     fn decode_frames(answer: &PageAnswer, frame: &str) -> Vec<PageToBridge> {
         let mut assembler = Assembler::new(usize::MAX);
         let frames = answer.frames_for(frame, Receipt::Together).unwrap();

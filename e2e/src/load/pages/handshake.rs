@@ -1,3 +1,5 @@
+//! The handshake of a page with the target, in each dialect.
+
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -50,7 +52,8 @@ impl PageHandshake<'_> {
         let url = format!("ws://{address}{path}?session={session}");
         let stream = TcpStream::connect(address).await;
         let stream = stream.with_context(|| format!("nothing listens on {address}"))?;
-        // As browsers do; otherwise each answer waits for the peer's acknowledgement of the receipt.
+        // As browsers do; otherwise each answer waits for the peer's acknowledgement of the
+        // receipt.
         stream.set_nodelay(true)?;
         let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER);
         let (socket, _) = client_async_with_config(&url, stream, Some(config))

@@ -1,3 +1,5 @@
+//! The callers of a soak.
+
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -130,7 +132,8 @@ impl RandomCaller {
         Ok(ConversationState::Continue)
     }
 
-    /// Cancels a call in addition to closing its connection, where the protocol has a message for it.
+    /// Cancels a call in addition to closing its connection, where the protocol has a message for
+    /// it.
     async fn cancel(&mut self, id: u64) -> Result<()> {
         if self.route == Route::Mcp2025 {
             let mut connection = Connection::open(self.endpoint.address).await?;
@@ -166,7 +169,7 @@ impl RandomCaller {
     }
 }
 
-/// Whether this is an error response to this call in the format of the route.
+/// Returns whether this is an error response to this call in the format of the route.
 fn is_failure(message: &[u8], id: u64, route: Route) -> bool {
     let message: Value = serde_json::from_slice(message).unwrap_or_default();
     let is_error = |result: &Value| result["isError"] == true;

@@ -1,3 +1,5 @@
+//! The pages of a soak, with their tools.
+
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -34,7 +36,8 @@ impl ToolAnswers {
         Self(TOOL_KINDS[..3].iter().map(|kind| answer(*kind)).collect())
     }
 
-    /// The frames that answer a frame, or `None` if it needs no answer or is a call of a `slow` tool.
+    /// Returns the frames that answer a frame, or `None` if it needs no answer or is a call of a
+    /// `slow` tool.
     fn answer(&self, frame: &str) -> Option<Vec<Message>> {
         let called = |kind: &str| {
             let end = format!("_{kind}\",\"toolInput\"");
@@ -50,7 +53,7 @@ impl ToolAnswers {
     }
 }
 
-/// What the tools of a kind return, as JSON.
+/// Returns what the tools of a kind return, as JSON.
 pub(super) fn payload(kind: &str) -> String {
     let size = match kind {
         "small" => "1kb",
@@ -61,7 +64,7 @@ pub(super) fn payload(kind: &str) -> String {
     payload.json()
 }
 
-/// The name of a page's tool of this kind.
+/// Returns the name of a page's tool of this kind.
 pub(super) fn tool_name(page: usize, kind: &str) -> String {
     format!("page_{page}_{kind}")
 }

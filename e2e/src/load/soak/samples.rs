@@ -1,3 +1,5 @@
+//! The counts of a soak, and the resources that the bridge uses.
+
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -89,13 +91,13 @@ impl SampleSeries {
         self.0.push(sample);
     }
 
-    /// The samples, in the order of time.
+    /// Returns the samples, in the order of time.
     pub fn samples(&self) -> &[Sample] {
         &self.0
     }
 
-    /// The ratio of memory and of descriptors in the last quarter to those in the second one, on
-    /// average; 1.0 means no growth. The first quarter is for warming up.
+    /// Returns the ratio of memory and of descriptors in the last quarter to those in the second
+    /// one, on average; 1.0 means no growth. The first quarter is for warming up.
     pub fn growth(&self) -> (f64, f64) {
         let quarter = self.0.len() / 4;
         let mean = |samples: &[Sample], value: fn(&Sample) -> f64| {

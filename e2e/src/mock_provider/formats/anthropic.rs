@@ -142,12 +142,12 @@ impl BlockEncoder {
     }
 }
 
-/// The id of a call; it is the same in the same turn of every query.
+/// Returns the id of a call; it is the same in the same turn of every query.
 pub(super) fn call_id(turn: usize, call: usize) -> String {
     format!("toolu_01Mock{turn:06}Call{call:04}")
 }
 
-/// An event that is named after the type of its data.
+/// Returns an event that is named after the type of its data.
 fn event(data: &Value) -> String {
     let name = data["type"].as_str().unwrap_or_default();
     format!("event: {name}\ndata: {data}\n\n")

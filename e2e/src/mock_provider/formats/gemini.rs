@@ -79,12 +79,12 @@ fn chunk(context: &TurnContext<'_>, part: Value, finish_reason: Option<&str>) ->
     }))
 }
 
-/// The id of a call; it is the same in the same turn of every query.
+/// Returns the id of a call; it is the same in the same turn of every query.
 pub(super) fn call_id(turn: usize, call: usize) -> String {
     format!("mock{turn:04}{call:04}")
 }
 
-/// An event; Google ends lines with CR LF.
+/// Returns an event; Google ends lines with CR LF.
 fn event(data: &Value) -> String {
     format!("data: {data}\r\n\r\n")
 }
@@ -131,7 +131,7 @@ pub(super) fn error_response(status: u16, message: Option<String>) -> ProviderEr
     }
 }
 
-/// The error for an unknown key, which has status 400 instead of 401.
+/// Returns the error for an unknown key, which has status 400 instead of 401.
 fn unknown_key() -> ProviderError {
     let mut error = error_response(
         400,

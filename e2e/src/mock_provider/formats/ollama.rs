@@ -70,7 +70,7 @@ fn line(context: &TurnContext<'_>, message: Value) -> String {
     format!("{line}\n")
 }
 
-/// Ollama accepts nearly everything that has the right types.
+/// Rejects a request that Ollama would reject. It accepts nearly everything with the right types.
 pub(super) fn validate(request: &ProviderRequest<'_>) -> Result<(), ProviderError> {
     let body = request.body;
     if text(&body["model"]).is_none() {

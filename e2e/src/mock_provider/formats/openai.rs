@@ -88,12 +88,12 @@ fn usage(context: &TurnContext<'_>) -> Value {
     chunk
 }
 
-/// The id of a call; it is the same in the same turn of every query.
+/// Returns the id of a call; it is the same in the same turn of every query.
 pub(super) fn call_id(turn: usize, call: usize) -> String {
     format!("call_mock{turn:06}{call:04}")
 }
 
-/// An event without a name.
+/// Returns an event without a name.
 fn event(data: &Value) -> String {
     format!("data: {data}\n\n")
 }

@@ -34,12 +34,12 @@ pub(in crate::mock_provider) struct ProviderError {
     pub(in crate::mock_provider) body: Value,
 }
 
-/// The elements of an array; an empty slice for any other value.
+/// Returns the elements of an array; an empty slice for any other value.
 pub(super) fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A string that is not empty.
+/// Returns the string in a value, unless it is empty.
 pub(super) fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
 }

@@ -1,8 +1,8 @@
 //! OpenAI's Responses API, which Codex and OpenAI's agent SDKs use.
 //!
 //! Streams: <https://platform.openai.com/docs/api-reference/responses-streaming>; calls:
-//! <https://platform.openai.com/docs/guides/function-calling>. Codex puts the tools of an MCP server
-//! into a namespace: a script names one of them `namespace.tool`.
+//! <https://platform.openai.com/docs/guides/function-calling>. Codex puts the tools of an MCP
+//! server into a namespace: a script names one of them `namespace.tool`.
 
 use std::collections::HashSet;
 
@@ -51,7 +51,7 @@ pub(super) fn validate(request: &ProviderRequest<'_>) -> Result<(), ProviderErro
     }
 }
 
-/// How many turns of the model are in the history: the items of one turn are consecutive.
+/// Returns how many turns of the model are in the history: the items of one turn are consecutive.
 pub(super) fn turns_before(request: &ProviderRequest<'_>) -> usize {
     let is_models = |item: &Value| {
         let kind = item["type"].as_str().unwrap_or_default();

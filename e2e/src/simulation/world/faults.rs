@@ -61,7 +61,7 @@ impl World {
         }
     }
 
-    /// An intermediary closes the connection on both sides with a code of its own.
+    /// Closes a connection on both sides with a code of its own, as an intermediary does.
     fn proxy_closes(&mut self, link: u64) {
         let code = self.random.one_of(&[1000, 1001, 1006, 1011, 1012]);
         self.trace(|| format!("a proxy closes link {link} with {code}"));
@@ -82,7 +82,7 @@ impl World {
             .schedule_after(down, Event::Recovers(Recovery::Bridge));
     }
 
-    /// An operator stops the bridge, which closes its connections before its process ends.
+    /// Stops the bridge as an operator does: it closes its connections before its process ends.
     fn stop_bridge(&mut self) {
         self.trace(|| "the bridge is stopped".to_owned());
         let at = self.now();
@@ -99,7 +99,8 @@ impl World {
             .schedule_after(down, Event::Recovers(Recovery::Bridge));
     }
 
-    /// Suspends a tab: with an event beforehand as browsers do, or without as when a laptop's lid closes.
+    /// Suspends a tab: with an event beforehand as browsers do, or without as when a laptop's lid
+    /// closes.
     fn freeze_tab(&mut self, tab: usize) {
         let span = self.random.span(40_000);
         if self.random.percent(50) {
@@ -124,7 +125,7 @@ impl World {
         self.run_tab(tab);
     }
 
-    /// Another tab connects with the session of this one.
+    /// Connects another tab with the session of this one.
     fn take_over(&mut self, tab: usize) {
         if self.tabs.len() < 5 {
             let session = self.tabs[tab].session.clone();

@@ -11,7 +11,7 @@ pub(super) enum Packet {
 }
 
 impl Packet {
-    /// The size on the wire; the header of a WebSocket frame counts as six bytes.
+    /// Returns the size on the wire; the header of a WebSocket frame counts as six bytes.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Packet::Frame(text) => text.len() + 6,

@@ -60,10 +60,10 @@ impl World {
         }
     }
 
-    /// Whether the packet arrives twice. TCP and WebSocket repeat nothing, but an intermediary may;
-    /// the protocol then guarantees that no call runs twice. Repeated parts and a second
-    /// `authenticate` violate the protocol and close the connection for good, so those are never
-    /// repeated.
+    /// Returns whether the packet arrives twice. TCP and WebSocket repeat nothing, but an
+    /// intermediary may; the protocol then guarantees that no call runs twice. Repeated parts and a
+    /// second `authenticate` violate the protocol and close the connection for good, so those are
+    /// never repeated.
     fn is_repeated(&mut self, packet: &Packet) -> bool {
         let Packet::Frame(text) = packet else {
             return false;

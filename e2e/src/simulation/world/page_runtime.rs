@@ -1,4 +1,5 @@
-//! Performs the effects of the SDK's core and passes events to it, like the SDK's runtime in a browser.
+//! Performs the effects of the SDK's core and passes events to it, like the SDK's runtime in a
+//! browser.
 
 use bridge_protocol::CallId;
 use web_sdk::core::{

@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    /// Whether the tab can be called, or has given up.
+    /// Returns whether the tab can be called, or has given up.
     fn is_settled(&self, index: usize) -> bool {
         let tab = &self.tabs[index];
         let bridge = self.bridge.as_ref();
@@ -120,7 +120,7 @@ impl World {
         tab.failed.is_some() || (tab.connected && is_open() && is_ready())
     }
 
-    /// Whether another tab has taken over the session of this one.
+    /// Returns whether another tab has taken over the session of this one.
     fn is_superseded(&self, index: usize) -> bool {
         let session = &self.tabs[index].session;
         let mut others = self.tabs.iter().filter(|other| other.session == *session);

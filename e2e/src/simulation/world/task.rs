@@ -1,3 +1,5 @@
+//! The tasks of a page's thread.
+
 use bridge_protocol::CallId;
 
 /// What a tab does when its thread is free.

@@ -89,8 +89,8 @@ async fn each_stream_has_the_shape_of_its_documented_example() {
     }
 }
 
-/// The shapes of a stream's events without `ping`, which may come at any time. Of consecutive events
-/// with the same shape, only the first one is included.
+/// Returns the shapes of a stream's events without `ping`, which may come at any time. Of
+/// consecutive events with the same shape, only the first one is included.
 fn event_shapes(stream: &str) -> Vec<EventShape> {
     let mut shapes: Vec<EventShape> = Vec::new();
     let mut name = "";

@@ -79,7 +79,7 @@ impl Demo {
         self.browser.wait_for(&condition).await;
     }
 
-    /// The titles of a column's cards, from top to bottom.
+    /// Returns the titles of a column's cards, from top to bottom.
     pub(super) async fn cards(&self, column: &str) -> Value {
         let titles = format!(
             "return [...document.querySelectorAll('[data-column={column}] .card-title-text')]
@@ -88,15 +88,15 @@ impl Demo {
         self.browser.eval(&titles, json!(null)).await
     }
 
-    /// The tools that the slip shows, each with its state.
+    /// Returns the tools that the slip shows, each with its state.
     pub(super) async fn chips(&self) -> Value {
         let chips = "return [...document.querySelectorAll('#ask-slip .chip')]
             .map((chip) => `${chip.querySelector('code').textContent} ${chip.dataset.state}`)";
         self.browser.eval(chips, json!(null)).await
     }
 
-    /// The kinds of the messages about queries that this document received; of progress, the kind of
-    /// its content.
+    /// Returns the kinds of the messages about queries that this document received; of progress,
+    /// the kind of its content.
     pub(super) async fn query_messages(&self) -> Vec<String> {
         let kinds = "return queryMessages.map(({ type, content }) => content?.type ?? type)";
         let kinds = self.browser.eval(kinds, json!(null)).await;

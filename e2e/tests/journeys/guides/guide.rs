@@ -47,7 +47,7 @@ impl Section {
         }
     }
 
-    /// Whether a script of the section creates the connection.
+    /// Returns whether a script of the section creates the connection.
     pub(super) fn connects_itself(&self) -> bool {
         self.steps
             .iter()

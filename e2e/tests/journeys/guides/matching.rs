@@ -3,7 +3,8 @@
 //! - An object may have more fields than the guide shows.
 //! - `…` in a string matches any text; the string `"…"` matches any value.
 //! - An array whose last item is `"…"` may have other items, before, between and after the others.
-//! - A string `"$name"` binds the value that arrives, and is replaced by it in what the client sends.
+//! - A string `"$name"` binds the value that arrives, and is replaced by it in what the client
+//!   sends.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ use serde_json::Value;
 /// The values of `"$name"` variables.
 pub(super) type Bindings = HashMap<String, Value>;
 
-/// Why `actual` does not match, if it does not.
+/// Returns why `actual` does not match, if it does not.
 pub(super) fn difference(
     expected: &Value,
     actual: &Value,
@@ -36,7 +37,7 @@ pub(super) fn difference(
     }
 }
 
-/// Whether two values are equal; numbers are compared regardless of their type: 1 is 1.0.
+/// Returns whether two values are equal; numbers are compared regardless of their type: 1 is 1.0.
 fn same(expected: &Value, actual: &Value) -> bool {
     expected == actual
         || expected
@@ -58,7 +59,7 @@ fn string_difference(expected: &str, actual: &Value, bindings: &mut Bindings) ->
     (!matches).then(|| format!("{actual} is not {expected:?}"))
 }
 
-/// Whether `actual` contains the parts of `expected` between its `…`, in order.
+/// Returns whether `actual` contains the parts of `expected` between its `…`, in order.
 fn matches_pattern(expected: &str, actual: &str) -> bool {
     let mut parts = expected.split('…');
     let Some(mut rest) = parts.next().and_then(|first| actual.strip_prefix(first)) else {

@@ -91,7 +91,7 @@ impl GuidePage {
         }
     }
 
-    /// The bridge, for the configuration of an AI client.
+    /// Returns the bridge, for the configuration of an AI client.
     pub(super) async fn server(&self) -> Value {
         let token = self.evaluate("mcpWeb.authToken").await;
         let token = token.as_str().expect("the page has a token");

@@ -10,9 +10,9 @@
 //! page document.title === "done"                 runs in the page; repeated while it is `false`
 //! ```
 //!
-//! Lines that begin with a space continue the previous line. [`super::matching`] describes how answers
-//! are compared. After `mcp`, a block may have a protocol version (by default 2025-11-25) and `without
-//! capabilities`, for a client that can only call tools.
+//! Lines that begin with a space continue the previous line. [`super::matching`] describes how
+//! answers are compared. After `mcp`, a block may have a protocol version (by default 2025-11-25)
+//! and `without capabilities`, for a client that can only call tools.
 
 use std::fmt;
 

@@ -57,7 +57,7 @@ async fn proxy(Query(query): Query<Vec<(String, String)>>) -> impl IntoResponse 
     ([(CONTENT_SECURITY_POLICY, policy)], Html(document))
 }
 
-/// The policy for a view's declaration (SEP-1865, "Content Security Policy Enforcement").
+/// Returns the policy for a view's declaration (SEP-1865, "Content Security Policy Enforcement").
 fn policy(csp: &Value) -> String {
     let resources = domains(csp, "resourceDomains");
     let domains_or = |list: &str, default: &str| match domains(csp, list).as_str() {
@@ -75,7 +75,7 @@ fn policy(csp: &Value) -> String {
     )
 }
 
-/// The domains, each after a space, without those that contain a delimiter of directives.
+/// Returns the domains, each after a space, without those that contain a delimiter of directives.
 fn domains(csp: &Value, list: &str) -> String {
     let domains = csp[list].as_array().into_iter().flatten();
     let domains = domains.filter_map(Value::as_str);

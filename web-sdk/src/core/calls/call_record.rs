@@ -36,7 +36,8 @@ pub(in crate::core) const STALE_AFTER_MS: u64 = STALE_AFTER.as_millis() as u64;
 /// The maximum number of stored answers; the oldest are dropped first.
 pub const MAX_UNACKNOWLEDGED: usize = 64;
 
-/// The maximum size of all stored answers, in bytes of JSON. The newest is stored whatever its size.
+/// The maximum size of all stored answers, in bytes of JSON. The newest is stored whatever its
+/// size.
 pub const MAX_UNACKNOWLEDGED_BYTES: usize = 32 * 1024 * 1024;
 
 /// A call that the page has acknowledged.
@@ -62,7 +63,8 @@ pub(super) enum State<J> {
     Answered {
         outcome: SentOutcome<J>,
         bytes: usize,
-        /// The number of the answer among those sent on this connection, from 1; 0 if it was not sent.
+        /// The number of the answer among those sent on this connection, from 1; 0 if it was not
+        /// sent.
         send_number: u64,
     },
 }

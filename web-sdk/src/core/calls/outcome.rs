@@ -12,8 +12,8 @@ const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 /// The maximum growth of a character in JSON: one byte becomes six, such as `\u0000`.
 const MAX_ESCAPE_FACTOR: usize = 6;
 
-/// The codes that an error of a handler may have; any other becomes `HandlerFailed`. The remaining codes
-/// describe errors between client, bridge and page, which a handler cannot know.
+/// The codes that an error of a handler may have; any other becomes `HandlerFailed`. The remaining
+/// codes describe errors between client, bridge and page, which a handler cannot know.
 const HANDLER_ERROR_CODES: [&str; 8] = [
     ErrorCode::ClientCapabilityMissing.as_str(),
     ErrorCode::ClientRequestFailed.as_str(),

@@ -65,8 +65,9 @@ impl<J: Json> Page<J> {
         }
     }
 
-    /// A part of a message arrived. Returns the texts of the message in order when it is complete; the caller
-    /// then passes the message to [`Page::message_arrived`]. An invalid part closes the connection.
+    /// A part of a message arrived. Returns the texts of the message in order when it is complete;
+    /// the caller then passes the message to [`Page::message_arrived`]. An invalid part closes the
+    /// connection.
     pub fn part_arrived(&mut self, part: Part<J>, random: f64) -> Option<Vec<J>> {
         if !self.has_socket() {
             return None;
@@ -155,9 +156,9 @@ impl<J: Json> Page<J> {
 
     /// Returns whether a call with this time on the bridge's clock may have ended already.
     ///
-    /// When the bridge receives that the page is frozen, it ends the calls that are on their way to the
-    /// page, however short the freeze is. So every call counts as late until the bridge has answered a
-    /// message that was sent after the freeze.
+    /// When the bridge receives that the page is frozen, it ends the calls that are on their way to
+    /// the page, however short the freeze is. So every call counts as late until the bridge has
+    /// answered a message that was sent after the freeze.
     fn is_late(&self, sent_ms: Option<u64>) -> bool {
         let (page_ms, bridge_ms) = self.clock_sync;
         sent_ms.is_some_and(|sent_ms| {
@@ -167,8 +168,8 @@ impl<J: Json> Page<J> {
         })
     }
 
-    /// The page is rejected, or its session ends. After `TokenExpired` and `BridgeStopping` a close follows
-    /// that starts a reconnect; all other codes are final.
+    /// The page is rejected, or its session ends. After `TokenExpired` and `BridgeStopping` a close
+    /// follows that starts a reconnect; all other codes are final.
     fn rejected(&mut self, code: String, error: String) {
         if code == const { ErrorCode::TokenExpired.as_str() } {
             self.token_expired(error);
@@ -186,8 +187,8 @@ impl<J: Json> Page<J> {
         }
         self.bridge_id = Some(acceptance.bridge_id);
         self.limits = acceptance.limits;
-        // The bridge read its clock after the page sent `authenticate`. A late call therefore never seems to
-        // be in time, however long this message was delayed.
+        // The bridge read its clock after the page sent `authenticate`. A late call therefore never
+        // seems to be in time, however long this message was delayed.
         self.clock_sync.1 = acceptance.now_ms;
         self.connection.mark_ready();
         self.reset_silence_timer();
@@ -203,8 +204,8 @@ impl<J: Json> Page<J> {
         self.visibility.send_changes(&mut self.effects);
     }
 
-    /// Extends the deadline of a silent connection. The browser's timer may now fire too early; it is set
-    /// again then.
+    /// Extends the deadline of a silent connection. The browser's timer may now fire too early; it
+    /// is set again then.
     fn reset_silence_timer(&mut self) {
         let two_heartbeats = u64::from(self.limits.heartbeat_seconds) * 2_000;
         self.timer.connection = Some(self.deadline_after(two_heartbeats + SILENCE_ALLOWANCE_MS));

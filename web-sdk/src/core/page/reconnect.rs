@@ -50,8 +50,8 @@ impl<J: Json> Page<J> {
         if self.connection.phase == Phase::Off {
             return;
         }
-        // The bridge sends a message before it closes a page that it rejects. Without one, the page was
-        // suspended for so long that the bridge stopped waiting for `authenticate`.
+        // The bridge sends a message before it closes a page that it rejects. Without one, the page
+        // was suspended for so long that the bridge stopped waiting for `authenticate`.
         let timed_out = self.connection.phase == Phase::Authenticating
             && code == CloseCode::PolicyViolation.code();
         let retry = if timed_out {
@@ -110,8 +110,8 @@ impl<J: Json> Page<J> {
         self.set_timer();
     }
 
-    /// The tab became visible, or the network is back. A backoff ends, and a connection that was silent for
-    /// too long while the page was suspended is checked now.
+    /// The tab became visible, or the network is back. A backoff ends, and a connection that was
+    /// silent for too long while the page was suspended is checked now.
     pub fn resumed(&mut self) {
         if let Phase::Waiting {
             interruptible: true,
@@ -133,9 +133,9 @@ impl<J: Json> Page<J> {
         }
     }
 
-    /// The document enters the back/forward cache: it is suspended, and may be shown again in its current
-    /// state. The session ends, because calls would wait in vain. [`Page::resumed`] connects again. `random`
-    /// is a number from 0 to 1.
+    /// The document enters the back/forward cache: it is suspended, and may be shown again in its
+    /// current state. The session ends, because calls would wait in vain. [`Page::resumed`]
+    /// connects again. `random` is a number from 0 to 1.
     pub fn entered_bfcache(&mut self, random: f64) {
         match self.connection.phase {
             Phase::Off | Phase::Waiting { .. } => return,

@@ -16,8 +16,8 @@ const RENEWAL_MARGIN_MS: u64 = 5_000;
 /// The minimum wait before a renewal: a token function may return the same token each time.
 const MIN_RENEWAL_DELAY_MS: u64 = 1_000;
 
-/// Returns when to renew a token of this lifetime: after four fifths of it or [`RENEWAL_MARGIN_MS`] before
-/// its end, whichever is earlier, but not in its first half.
+/// Returns when to renew a token of this lifetime: after four fifths of it or [`RENEWAL_MARGIN_MS`]
+/// before its end, whichever is earlier, but not in its first half.
 fn renewal_delay(lifetime_ms: u64) -> u64 {
     (lifetime_ms - lifetime_ms / 5)
         .min(lifetime_ms.saturating_sub(RENEWAL_MARGIN_MS))
@@ -70,15 +70,16 @@ impl<J: Json> Page<J> {
         self.retry_renewal(["the bridge refuses the fresh token: ", error].concat());
     }
 
-    /// Reports the error and retries the renewal later, because the former token may still be valid then.
+    /// Reports the error and retries the renewal later, because the former token may still be valid
+    /// then.
     fn retry_renewal(&mut self, message: String) {
         self.effects.report(Report::Warning(message));
         self.timer.renewal = Some(self.deadline_after(RENEWAL_RETRY_MS));
         self.set_timer();
     }
 
-    /// The bridge reported that the token has expired. A close follows, after which the page reconnects with
-    /// a fresh token if it can fetch one.
+    /// The bridge reported that the token has expired. A close follows, after which the page
+    /// reconnects with a fresh token if it can fetch one.
     pub(super) fn token_expired(&mut self, error: String) {
         let code = const { ErrorCode::TokenExpired.as_str() };
         if self.info.renewable {

@@ -23,7 +23,8 @@ pub(super) struct VisibilityTracker {
     pub(super) current: PageVisibility,
     /// The browser is about to suspend the page.
     frozen: bool,
-    /// The bridge may not have received the latest freeze. It ends the calls that it has sent by then.
+    /// The bridge may not have received the latest freeze. It ends the calls that it has sent by
+    /// then.
     pub(super) freeze_unconfirmed: bool,
     /// The title that was sent last.
     sent_title: String,

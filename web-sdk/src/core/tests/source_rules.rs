@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-/// Code that needs the standard library's formatting. The build removes that from the wasm, so that it would
-/// trap.
+/// Code that needs the standard library's formatting. The build removes that from the wasm, so that
+/// it would trap.
 const FORMATTING: [&str; 5] = [
     "format!(",
     "write!(",

@@ -35,7 +35,8 @@ fn warnings(page: &TestPage) -> usize {
         .count()
 }
 
-/// Delivers heartbeats until the page fetches a token. Returns the time that passed in milliseconds.
+/// Delivers heartbeats until the page fetches a token. Returns the time that passed in
+/// milliseconds.
 fn time_to_renewal(page: &mut TestPage) -> u64 {
     let start_ms = page.now_ms;
     while !page.token_requested {

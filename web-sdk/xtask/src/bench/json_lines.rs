@@ -27,7 +27,7 @@ pub(super) fn run(description: &str, mut command: Command) -> Result<Vec<Value>>
     })
 }
 
-/// The number in a JSON value, or 0.
+/// Returns the number in a JSON value, or 0.
 pub(super) fn as_number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_default()
 }

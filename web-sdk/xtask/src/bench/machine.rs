@@ -3,7 +3,7 @@
 use std::fs;
 use std::thread::available_parallelism;
 
-/// The number of the last core.
+/// Returns the number of the last core.
 pub(super) fn last_core() -> usize {
     available_parallelism().map_or(0, |cores| cores.get() - 1)
 }

@@ -22,7 +22,7 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// The measurement with the median processor time.
+    /// Returns the measurement with the median processor time.
     pub(super) fn median(mut measurements: Vec<Self>) -> Self {
         measurements.sort_by(|a, b| a.cpu.total_cmp(&b.cpu));
         let middle = measurements.get(measurements.len() / 2);

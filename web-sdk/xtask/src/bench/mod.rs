@@ -1,10 +1,11 @@
 //! `cargo xtask bench`: the cost of calls and pages, compared with the least that they could cost.
 //!
-//! Bridge, agent, the two floors (servers that do the least possible) and the load generators are built
-//! once. Then each section of docs/benchmarks.md is measured: calls row by row (`plan`), several times
-//! (`measure`), with a server that is pinned to one core together with the load generator (`server`); idle
-//! pages and queries by programs of their own (`idle` and `ask`, with `json_lines`). The results are
-//! printed (`tables`, with the `machine`) and written into the document.
+//! Bridge, agent, the two floors (servers that do the least possible) and the load generators are
+//! built once. Then each section of docs/benchmarks.md is measured: calls row by row (`plan`),
+//! several times (`measure`), with a server that is pinned to one core together with the load
+//! generator (`server`); idle pages and queries by programs of their own (`idle` and `ask`, with
+//! `json_lines`). The results are printed (`tables`, with the `machine`) and written into the
+//! document.
 
 mod ask;
 mod idle;
@@ -69,7 +70,7 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    /// The command that measures this section and writes it into the document.
+    /// Returns the command that measures this section and writes it into the document.
     fn command(self) -> String {
         let value = self.to_possible_value();
         let name = value.as_ref().map_or("", |value| value.get_name());

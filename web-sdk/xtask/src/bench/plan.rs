@@ -53,7 +53,7 @@ pub(super) const LARGE_CALLERS: usize = 4;
 pub(super) const PAGES: usize = 16;
 
 impl Plan {
-    /// The plan for docs/benchmarks.md.
+    /// Returns the plan for docs/benchmarks.md.
     pub(super) fn full() -> Self {
         Self {
             rounds: 3,
@@ -83,7 +83,7 @@ impl Plan {
         }
     }
 
-    /// The plan of `--quick`, which takes a few minutes.
+    /// Returns the plan of `--quick`, which takes a few minutes.
     pub(super) fn quick() -> Self {
         Self {
             rounds: 1,
@@ -106,7 +106,7 @@ impl Plan {
         }
     }
 
-    /// The duration of a measurement with this result, in seconds.
+    /// Returns the duration of a measurement with this result, in seconds.
     pub(super) fn seconds_for(&self, result: &str) -> f64 {
         if result.starts_with("10mb") {
             self.seconds_for_largest
@@ -115,14 +115,15 @@ impl Plan {
         }
     }
 
-    /// The cells of small results, ordered so that those that are compared are measured in succession.
+    /// Returns the cells of small results, ordered so that those that are compared are measured in
+    /// succession.
     pub(super) fn small_cells(&self) -> Vec<Cell> {
         let callers = self.callers.iter();
         let cells = callers.flat_map(|&callers| Row::SMALL.map(|row| row.cell(callers)));
         cells.collect()
     }
 
-    /// The cells of large results.
+    /// Returns the cells of large results.
     pub(super) fn large_cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for &result in self.large {
@@ -152,7 +153,7 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    /// The load generator's name for the server.
+    /// Returns the load generator's name for the server.
     pub(super) fn name(self) -> &'static str {
         match self {
             Subject::Floor => "floor",
@@ -172,7 +173,7 @@ pub(super) enum Route {
 }
 
 impl Route {
-    /// The load generator's name for the route.
+    /// Returns the load generator's name for the route.
     pub(super) fn name(self) -> &'static str {
         match self {
             Route::ToolCall => "tool-call",
@@ -182,7 +183,7 @@ impl Route {
         }
     }
 
-    /// The name in tables, as Markdown.
+    /// Returns the name in tables, as Markdown.
     pub(super) fn display_name(self) -> &'static str {
         match self {
             Route::ToolCall => "`POST /tool-call`",
@@ -229,7 +230,7 @@ impl Row {
         self
     }
 
-    /// The measurement of this row with a number of callers.
+    /// Returns the measurement of this row with a number of callers.
     pub(super) fn cell(self, callers: usize) -> Cell {
         let Self {
             subject,

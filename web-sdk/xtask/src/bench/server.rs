@@ -20,7 +20,8 @@ const SETTINGS: [&str; 8] = [
     "--max-client-result-bytes=134217728",
 ];
 
-/// The floors' read buffers for small and for large results, in bytes: each is the size that costs least.
+/// The floors' read buffers for small and for large results, in bytes: each is the size that costs
+/// least.
 const SMALL_READ_BUFFER: &str = "--read-buffer=4096";
 const LARGE_READ_BUFFER: &str = "--read-buffer=131072";
 
@@ -86,8 +87,8 @@ impl Drop for Server {
     }
 }
 
-/// Creates a command that runs a program on one core. `taskset` replaces itself with the program, so the
-/// process id is the program's.
+/// Creates a command that runs a program on one core. `taskset` replaces itself with the program,
+/// so the process id is the program's.
 pub(super) fn pinned_command(core: usize) -> Command {
     let mut command = Command::new("taskset");
     command.arg("--cpu-list").arg(core.to_string());

@@ -26,7 +26,8 @@ const SMALL: [Measure; 3] = [
     },
 ];
 
-/// The tables of small results: each cell is the ratio to the floor, with the time in parentheses.
+/// Returns the tables of small results: each cell is the ratio to the floor, with the time in
+/// parentheses.
 pub(super) fn calls(plan: &Plan, figures: impl Fn(&Cell) -> Figures) -> String {
     let tables = SMALL.iter();
     tables
@@ -60,7 +61,7 @@ fn small_table(plan: &Plan, measure: &Measure, figures: impl Fn(&Cell) -> Figure
     text
 }
 
-/// The table of large results, compared with the floor that writes what the bridge writes.
+/// Returns the table of large results, compared with the floor that writes what the bridge writes.
 pub(super) fn large(plan: &Plan, figures: impl Fn(&Cell) -> Figures) -> String {
     let mut text = format!(
         "| large results, {LARGE_CALLERS} callers, {LARGE_PAGES} pages | CPU, bridge | CPU, `floor-mcp` | p50, bridge | p50, `floor-mcp` |\n|---|---|---|---|---|\n"

@@ -1,15 +1,16 @@
-//! Checks which file imports which: the files of a crate have no cycles, foreign crates are imported only
-//! where the rules allow it, and no module of the bridge imports one of a higher layer.
+//! Checks which file imports which: the files of a crate have no cycles, foreign crates are
+//! imported only where the rules allow it, and no module of the bridge imports one of a higher
+//! layer.
 //!
-//! An *import* goes from the file that uses a name to the file that defines it, whatever path the name is
-//! used by: a re-export is not a definition, and a path to a module alone is not an import. Code that
-//! only tests compile is ignored.
+//! An *import* goes from the file that uses a name to the file that defines it, whatever path the
+//! name is used by: a re-export is not a definition, and a path to a module alone is not an import.
+//! Code that only tests compile is ignored.
 //!
-//! Reading order: `crates` and `load` find the files; `visitor` and `scope` collect in `module_tree` what
-//! the files define and use (with `attributes` and `tokens`); `resolve` finds what a path names;
-//! `import_graph` is the result; `cycles`, `foreign_crates` and `layers` check it. The check reads only
-//! the syntax, so it misses methods that are called on values, names that derives and other macros
-//! generate, and functions that serde's attributes name in strings.
+//! Reading order: `crates` and `load` find the files; `visitor` and `scope` collect in
+//! `module_tree` what the files define and use (with `attributes` and `tokens`); `resolve` finds
+//! what a path names; `import_graph` is the result; `cycles`, `foreign_crates` and `layers` check
+//! it. The check reads only the syntax, so it misses methods that are called on values, names that
+//! derives and other macros generate, and functions that serde's attributes name in strings.
 
 mod attributes;
 mod crates;

@@ -18,10 +18,11 @@ const IMPORTS: &str = "glue";
 /// The export that `mcp-web.js` calls, and the glue does not. It keeps its name.
 const START: &str = "__wbindgen_start";
 
-/// Writes the glue and the wasm that belongs to it into `folder`, and returns the names of the files.
+/// Writes the glue and the wasm that belongs to it into `folder`, and returns the names of the
+/// files.
 ///
-/// No types are generated, because they are written by hand. The glue is the one for bundlers, which does
-/// not load the wasm itself: `mcp-web.js` does, and reports why it cannot.
+/// No types are generated, because they are written by hand. The glue is the one for bundlers,
+/// which does not load the wasm itself: `mcp-web.js` does, and reports why it cannot.
 pub(super) fn generate_glue(wasm: &Path, folder: &Path) -> Result<[String; 2]> {
     let mut bindgen = Bindgen::new();
     bindgen

@@ -1,3 +1,5 @@
+//! Compiles the SDK to wasm.
+
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -21,8 +23,8 @@ pub(super) fn to_wasm(workspace: &Workspace, rustc: &WasmRustc) -> Result<PathBu
         .join("release-wasm/web_sdk.wasm"))
 }
 
-/// The compiler flags that remove this machine's folders from the source paths in panic messages: they
-/// are private and cost bytes.
+/// Returns the compiler flags that remove this machine's folders from the source paths in panic
+/// messages: they are private and cost bytes.
 fn without_local_paths(workspace: &Workspace) -> String {
     format!(
         "--remap-path-prefix={}= {}",

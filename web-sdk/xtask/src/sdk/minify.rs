@@ -1,3 +1,5 @@
+//! Minifies the wasm and the JavaScript of the SDK.
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -6,8 +8,8 @@ use anyhow::{Context, Result};
 
 use crate::process::capture;
 
-/// Returns a file of the SDK as pages load it: wasm and JavaScript are minified, other files stay as
-/// they are.
+/// Returns a file of the SDK as pages load it: wasm and JavaScript are minified, other files stay
+/// as they are.
 pub(super) fn minify(packages: &Path, path: &Path) -> Result<Vec<u8>> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("wasm") => optimize_wasm(packages, path),
@@ -23,8 +25,9 @@ fn optimize_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
     wasm_opt
         .arg(packages.join("binaryen/bin/wasm-opt"))
         .args(["--merge-similar-functions", "-Oz", "--converge"])
-        // A larger function with one caller is not inlined, and the functions keep the compiler's order. Both
-        // make the wasm larger and the download smaller, because similar code stays together.
+        // A larger function with one caller is not inlined, and the functions keep the compiler's
+        // order. Both make the wasm larger and the download smaller, because similar code stays
+        // together.
         .args([
             "--one-caller-inline-max-function-size=30",
             "--reorder-locals",
@@ -44,8 +47,8 @@ fn optimize_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
     fs::read(&optimized).with_context(|| format!("cannot read {}", optimized.display()))
 }
 
-/// Returns a module without comments and spaces, bundled with the modules that it imports. The glue and
-/// the lazy modules (`mcp-web-*.js`) stay separate: pages load them when they need them.
+/// Returns a module without comments and spaces, bundled with the modules that it imports. The glue
+/// and the lazy modules (`mcp-web-*.js`) stay separate: pages load them when they need them.
 fn minify_javascript(packages: &Path, module: &Path) -> Result<Vec<u8>> {
     let mut esbuild = Command::new("node");
     esbuild

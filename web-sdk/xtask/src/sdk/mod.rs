@@ -6,8 +6,8 @@
 //! `web-sdk/js`. Each run measures what a page downloads ([`size`]), which must not exceed
 //! [`size::MAX_BROTLI_BYTES`].
 //!
-//! Files in `target/sdk` are replaced one by one, and only when they differ (`files`): the bridge embeds
-//! them, and cargo would rebuild it for nothing.
+//! Files in `target/sdk` are replaced one by one, and only when they differ (`files`): the bridge
+//! embeds them, and cargo would rebuild it for nothing.
 
 mod bindgen;
 mod compile;
@@ -36,8 +36,8 @@ const MAIN_MODULE: &str = "mcp-web.js";
 ///
 /// # Errors
 ///
-/// Returns an error if a tool is missing and cannot be installed, if the crate does not compile, or if
-/// the files are too large.
+/// Returns an error if a tool is missing and cannot be installed, if the crate does not compile, or
+/// if the files are too large.
 pub fn ensure(workspace: &Workspace) -> Result<()> {
     let _lock = Lock::acquire(&workspace.path("target/sdk.lock"))?;
     let stamp = workspace.path("target/sdk.stamp");
@@ -76,8 +76,8 @@ fn build(workspace: &Workspace) -> Result<Files> {
     })
 }
 
-/// The files in `web-sdk/js`, all of which go into the package. Its subfolders contain the modules that
-/// esbuild bundles into the hand-written module.
+/// Returns the files in `web-sdk/js`, all of which go into the package. Its subfolders contain the
+/// modules that esbuild bundles into the hand-written module.
 fn hand_written_files(folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| format!("restore {}", folder.display()))?;
     let mut files = BTreeMap::new();
@@ -96,7 +96,7 @@ fn hand_written_files(folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
     Ok(files)
 }
 
-/// A fingerprint of everything that the SDK is built from.
+/// Returns a fingerprint of everything that the SDK is built from.
 fn source_fingerprint(workspace: &Workspace) -> Result<String> {
     let mut fingerprint = Fingerprint::default();
     for path in [
@@ -122,9 +122,11 @@ fn output_fingerprint(workspace: &Workspace) -> Result<String> {
     Ok(fingerprint.finish())
 }
 
-/// The sizes that an earlier run printed, if it built the present files from the same sources.
+/// Returns the sizes that an earlier run printed, if it built the present files from the same
+/// sources.
 ///
-/// The stamp consists of a line with the sources' fingerprint, a line with the files', and the sizes.
+/// The stamp consists of a line with the sources' fingerprint, a line with the files', and the
+/// sizes.
 fn cached_report(stamp: &Path, sources: &str, outputs: &str) -> Option<String> {
     let text = fs::read_to_string(stamp).ok()?;
     let (stamped_sources, rest) = text.split_once('\n')?;

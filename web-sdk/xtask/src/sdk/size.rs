@@ -1,5 +1,5 @@
-//! The sizes of what a page downloads: always the main module, the glue and the wasm; the lazy modules
-//! only when it needs them.
+//! The sizes of what a page downloads: always the main module, the glue and the wasm; the lazy
+//! modules only when it needs them.
 
 use std::fmt;
 use std::io::Write;

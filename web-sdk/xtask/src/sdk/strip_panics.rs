@@ -1,13 +1,13 @@
 //! Removes from the wasm what only panics use.
 //!
-//! A panic of the SDK ends in a trap, and no page ever gets its message. The compiler still keeps the code
-//! that formats the message, because tables refer to it: a twelfth of the download. Each of these functions
-//! is replaced with a trap, and `wasm-opt` removes what becomes unused.
+//! A panic of the SDK ends in a trap, and no page ever gets its message. The compiler still keeps
+//! the code that formats the message, because tables refer to it: a twelfth of the download. Each
+//! of these functions is replaced with a trap, and `wasm-opt` removes what becomes unused.
 //!
 //! The SDK therefore formats nothing: a check searches its sources for `format!` and the like.
 //!
-//! The messages of panics stay in the wasm's data, because `wasm-opt` cannot know which code uses them.
-//! They are overwritten with zeros, which compress to next to nothing.
+//! The messages of panics stay in the wasm's data, because `wasm-opt` cannot know which code uses
+//! them. They are overwritten with zeros, which compress to next to nothing.
 
 /// Parts of the names of functions that only panics use. The crate's hash precedes or follows them.
 const PANIC_SYMBOLS: [&str; 6] = [
@@ -19,7 +19,7 @@ const PANIC_SYMBOLS: [&str; 6] = [
     "::str::count::",
 ];
 
-/// Whether only panics use the function of this name.
+/// Returns whether only panics use the function of this name.
 pub(super) fn is_panic_only(function: &str) -> bool {
     let is_payload = function.contains("PanicPayload>::");
     is_payload || PANIC_SYMBOLS.iter().any(|part| function.contains(part))
@@ -77,7 +77,8 @@ pub(super) fn blank_messages(data: &mut [u8]) {
     }
 }
 
-/// The length of the source path at the start of `text`, or 0 if there is none. A path has no spaces.
+/// Returns the length of the source path at the start of `text`, or 0 if there is none. A path has
+/// no spaces.
 fn path_length(text: &[u8]) -> usize {
     let is_path_char = |byte: &u8| byte.is_ascii_alphanumeric() || b"/_-.".contains(byte);
     let end = text.iter().position(|byte| !is_path_char(byte));

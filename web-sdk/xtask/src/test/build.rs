@@ -23,8 +23,8 @@ pub(super) struct TestProgram {
 
 /// Builds all libraries, programs and tests of the workspace, and returns the test programs.
 ///
-/// It is one call because cargo unites the features of what it builds together: a second call with other
-/// packages would compile many dependencies again.
+/// It is one call because cargo unites the features of what it builds together: a second call with
+/// other packages would compile many dependencies again.
 pub(super) fn build_tests(workspace: &Workspace) -> Result<Vec<TestProgram>> {
     step("building everything", || {
         let mut build = cargo(workspace);

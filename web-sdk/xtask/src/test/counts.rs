@@ -12,8 +12,8 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Parses a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; …`, which both Rust's test
-    /// harness and that of wasm-bindgen print. Returns `None` for any other line.
+    /// Parses a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; …`, which both Rust's
+    /// test harness and that of wasm-bindgen print. Returns `None` for any other line.
     pub(super) fn parse_line(line: &str) -> Option<Self> {
         let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
         let count = |label: &str| {

@@ -1,10 +1,10 @@
 //! `cargo xtask test`: every test of the project, from a fresh checkout.
 //!
-//! First what the tests need is installed (`tools`), then formatting, clippy and imports are checked,
-//! then one call of cargo builds everything (`build`), so that no crate is compiled twice with different
-//! features. The test programs of that build run one by one (`runner`), after them the documentation's
-//! examples and the SDK's own tests in a browser. The results in their output are counted (`counts`), and
-//! the sums are the last line of the output (`report`).
+//! First what the tests need is installed (`tools`), then formatting, clippy and imports are
+//! checked, then one call of cargo builds everything (`build`), so that no crate is compiled twice
+//! with different features. The test programs of that build run one by one (`runner`), after them
+//! the documentation's examples and the SDK's own tests in a browser. The results in their output
+//! are counted (`counts`), and the sums are the last line of the output (`report`).
 
 mod build;
 mod counts;
@@ -75,8 +75,8 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
     Ok(())
 }
 
-/// Runs all MCP clients, and returns the counts of their tests. `change` may replace the packages of the
-/// clients before they run.
+/// Runs all MCP clients, and returns the counts of their tests. `change` may replace the packages
+/// of the clients before they run.
 pub(crate) fn run_clients(
     workspace: &Workspace,
     change: impl FnOnce(&mut Tools),

@@ -32,7 +32,7 @@ pub(super) enum Suite {
 }
 
 impl Suite {
-    /// The suite that a test program belongs to.
+    /// Returns the suite that a test program belongs to.
     pub(super) fn from_program(program: &TestProgram) -> Self {
         if program.crate_folder != Path::new("e2e") {
             Self::Rust
@@ -53,12 +53,12 @@ impl Options {
         }
     }
 
-    /// The text that names of tests must contain.
+    /// Returns the text that names of tests must contain.
     pub(super) fn filter(&self) -> Option<&str> {
         self.filter.as_deref()
     }
 
-    /// Whether a suite is selected.
+    /// Returns whether a suite is selected.
     pub(super) fn includes(&self, suite: Suite) -> bool {
         if self.only.is_empty() {
             return suite != Suite::Lint || self.filter.is_none();
@@ -66,7 +66,7 @@ impl Options {
         self.only.contains(&suite)
     }
 
-    /// Whether any suite is selected besides the lints.
+    /// Returns whether any suite is selected besides the lints.
     pub(super) fn includes_tests(&self) -> bool {
         [Suite::Rust, Suite::Wasm, Suite::Journeys, Suite::Clients]
             .iter()

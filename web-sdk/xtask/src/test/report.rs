@@ -20,7 +20,8 @@ impl Report {
         self.suites.push(suite);
     }
 
-    /// Adds the result of a check that is not a test: an error counts as a failure, success does not count.
+    /// Adds the result of a check that is not a test: an error counts as a failure, success does
+    /// not count.
     pub(super) fn add_check(&mut self, result: Result<()>) {
         if let Err(error) = result {
             self.add_error(&error);
@@ -34,7 +35,7 @@ impl Report {
         self.errors.push(message);
     }
 
-    /// Whether no test failed and there was no error.
+    /// Returns whether no test failed and there was no error.
     pub(super) fn is_success(&self) -> bool {
         self.sum().failed == 0
     }

@@ -22,8 +22,8 @@ pub(super) struct SuiteRun {
     pub(super) duration: Duration,
 }
 
-/// Marks the part of a line that a test prints for the end of the report. It may follow the beginning of
-/// a line that another test printed at the same time.
+/// Marks the part of a line that a test prints for the end of the report. It may follow the
+/// beginning of a line that another test printed at the same time.
 const FIGURES_MARKER: &str = "figures: ";
 
 /// Test programs whose tests wait for sockets rather than compute.

@@ -120,7 +120,8 @@ impl Node {
     }
 }
 
-/// Makes sure that `curl` is installed: a journey runs the README's commands, and it is one of them.
+/// Makes sure that `curl` is installed: a journey runs the README's commands, and it is one of
+/// them.
 fn ensure_curl() -> Result<()> {
     step("curl", || {
         if try_capture(Command::new("curl").arg("--version")).is_some() {

@@ -1,12 +1,13 @@
 //! A private toolchain from Debian's packages, for machines where rustup downloads nothing.
 //!
-//! Debian's `rustc-web` has no standard library for wasm, but `rust-web-src` is the source of that very
-//! compiler, and a compiler can build its own standard library. (rustup's compiler cannot: the source is
-//! another version's.) Nothing is installed and root is not needed: the packages are downloaded and
-//! unpacked into a folder of the user's cache, and the library is built there once. The linker is the
-//! `rust-lld` of rustup's toolchain.
+//! Debian's `rustc-web` has no standard library for wasm, but `rust-web-src` is the source of that
+//! very compiler, and a compiler can build its own standard library. (rustup's compiler cannot: the
+//! source is another version's.) Nothing is installed and root is not needed: the packages are
+//! downloaded and unpacked into a folder of the user's cache, and the library is built there once.
+//! The linker is the `rust-lld` of rustup's toolchain.
 //!
-//! The folder is built under a temporary name and renamed when it is complete, while a lock is held.
+//! The folder is built under a temporary name and renamed when it is complete, while a lock is
+//! held.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -126,7 +127,8 @@ impl Toolchain {
         )
     }
 
-    /// Links rustup's `rust-lld` to the path where Debian's compiler looks for it, beside its libraries.
+    /// Links rustup's `rust-lld` to the path where Debian's compiler looks for it, beside its
+    /// libraries.
     fn link_linker(&self) -> Result<()> {
         let Some(host) = self.rustc().host() else {
             bail!(
@@ -203,8 +205,8 @@ impl Toolchain {
     }
 }
 
-/// The packages to unpack: the compiler, its own libraries, and those of the other shared libraries that
-/// are not installed on this system.
+/// Returns the packages to unpack: the compiler, its own libraries, and those of the other shared
+/// libraries that are not installed on this system.
 fn needed_packages(closure: &BTreeSet<String>, installed: &BTreeSet<String>) -> BTreeSet<String> {
     closure
         .iter()
@@ -217,8 +219,8 @@ fn needed_packages(closure: &BTreeSet<String>, installed: &BTreeSet<String>) -> 
         .collect()
 }
 
-/// The flags for the standard library. They remove the paths of this machine, because the library
-/// becomes part of what pages download.
+/// Returns the flags for the standard library. They remove the paths of this machine, because the
+/// library becomes part of what pages download.
 fn std_flags(library: &Path) -> String {
     format!(
         "-Zforce-unstable-if-unmarked -Cembed-bitcode=yes --remap-path-prefix={}=/rustc/library {}",

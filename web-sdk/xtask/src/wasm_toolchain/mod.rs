@@ -1,8 +1,9 @@
 //! A Rust compiler for `wasm32-unknown-unknown`.
 //!
 //! Three sources are tried in this order: the active toolchain, which may have the target already;
-//! rustup, which downloads it; and, on Debian, where rustup may not be allowed to download anything, a
-//! private toolchain that is built from Debian's packages (the module `debian_bootstrap`).
+//! rustup, which downloads it; and, on Debian, where rustup may not be allowed to download
+//! anything, a private toolchain that is built from Debian's packages (the module
+//! `debian_bootstrap`).
 
 mod debian_bootstrap;
 mod rustc;
@@ -31,7 +32,8 @@ pub fn find() -> Option<WasmRustc> {
 ///
 /// # Errors
 ///
-/// Returns an error if neither rustup nor Debian's packages provide one; its message says what to run.
+/// Returns an error if neither rustup nor Debian's packages provide one; its message says what to
+/// run.
 pub fn ensure() -> Result<WasmRustc> {
     step("a Rust compiler for wasm32", || match find() {
         Some(rustc) => Ok(Outcome::UpToDate(rustc)),

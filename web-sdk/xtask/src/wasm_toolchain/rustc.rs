@@ -22,7 +22,7 @@ pub struct WasmRustc {
 }
 
 impl WasmRustc {
-    /// The compiler that cargo uses by default, which may lack the target.
+    /// Returns the compiler that cargo uses by default, which may lack the target.
     pub(super) fn active() -> Self {
         Self {
             program: env::var_os("RUSTC")
@@ -44,10 +44,10 @@ impl WasmRustc {
         self.set_library_path(cargo);
     }
 
-    /// Cargo's target folder for this build of the compiler and its standard library.
+    /// Returns cargo's target folder for this build of the compiler and its standard library.
     ///
-    /// Each build needs a folder of its own: cargo cannot distinguish two builds of one version, and
-    /// neither can read what the other has compiled.
+    /// Each build needs a folder of its own: cargo cannot distinguish two builds of one version,
+    /// and neither can read what the other has compiled.
     pub fn target_folder(&self, workspace: &Workspace) -> PathBuf {
         let mut fingerprint = Fingerprint::default();
         fingerprint.add_text(&self.version().unwrap_or_default());
@@ -64,37 +64,37 @@ impl WasmRustc {
             .join(&fingerprint.finish()[..12])
     }
 
-    /// The output of `rustc -vV`.
+    /// Returns the output of `rustc -vV`.
     fn version(&self) -> Option<String> {
         try_capture(self.command().arg("-vV"))
     }
 
-    /// The target that the compiler itself runs on.
+    /// Returns the target that the compiler itself runs on.
     pub(super) fn host(&self) -> Option<String> {
         parse_host(&self.version()?)
     }
 
-    /// The folder of the toolchain that the compiler belongs to.
+    /// Returns the folder of the toolchain that the compiler belongs to.
     pub(super) fn sysroot(&self) -> Option<PathBuf> {
         let sysroot = try_capture(self.command().args(["--print", "sysroot"]))?;
         Some(sysroot.trim().into())
     }
 
-    /// Whether the workspace compiles with it. A private toolchain that an earlier run built may be older
-    /// than the workspace's `rust-version`.
+    /// Returns whether the workspace compiles with it. A private toolchain that an earlier run
+    /// built may be older than the workspace's `rust-version`.
     pub(super) fn is_new_enough(&self) -> bool {
         let version = self.version();
         let release = version.as_deref().and_then(parse_release);
         release.is_some_and(|release| release >= required_version())
     }
 
-    /// Whether the standard library for [`TARGET`] is installed.
+    /// Returns whether the standard library for [`TARGET`] is installed.
     pub(super) fn has_target(&self) -> bool {
         self.target_libraries()
             .is_some_and(|folder| find_core_library(&folder).is_some())
     }
 
-    /// The folder of the standard library for [`TARGET`], which may not exist.
+    /// Returns the folder of the standard library for [`TARGET`], which may not exist.
     fn target_libraries(&self) -> Option<PathBuf> {
         let mut print = self.command();
         print.args(["--print", "target-libdir", "--target", TARGET]);
@@ -120,7 +120,7 @@ impl WasmRustc {
     }
 }
 
-/// The major and minor version of the workspace's `rust-version`.
+/// Returns the major and minor version of the workspace's `rust-version`.
 pub(super) fn required_version() -> (u32, u32) {
     apt::parse_major_minor(env!("CARGO_PKG_RUST_VERSION")).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! Checks what the SDK needs of `bridge-protocol`: it compiles for the browser and has no async runtime.
+//! Checks what the SDK needs of `bridge-protocol`: it compiles for the browser and has no async
+//! runtime.
 
 use std::process::Command;
 

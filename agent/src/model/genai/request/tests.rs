@@ -1,3 +1,5 @@
+//! Tests of the requests for each provider.
+
 use std::sync::Arc;
 
 use super::*;

@@ -71,7 +71,7 @@ data: {"type":"content_block_stop","index":0}
 
 "#;
 
-/// The final events, with a stop reason.
+/// Returns the final events, with a stop reason.
 pub(super) fn stream_end(reason: &str) -> String {
     format!(
         "event: message_delta\ndata: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\
@@ -80,7 +80,7 @@ pub(super) fn stream_end(reason: &str) -> String {
     )
 }
 
-/// A response that stops in the middle of the arguments of a call.
+/// Returns a response that stops in the middle of the arguments of a call.
 pub(super) fn truncated_call() -> String {
     let (half, _) = CALL_EVENTS.split_once(" Francisco").unwrap();
     let (half, _) = half.rsplit_once("event: ").unwrap();

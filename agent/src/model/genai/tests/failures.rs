@@ -21,7 +21,7 @@ fn stream_end(provider: Provider, reason: &str) -> String {
     }
 }
 
-/// An error in the stream, in the provider's format.
+/// Returns an error in the stream, in the provider's format.
 fn error_event(provider: Provider) -> &'static str {
     match provider {
         // https://platform.claude.com/docs/en/build-with-claude/streaming#error-events
@@ -44,7 +44,7 @@ fn error_event(provider: Provider) -> &'static str {
     }
 }
 
-/// The failure of a turn with this reply, without retries.
+/// Returns the failure of a turn with this reply, without retries.
 async fn failure_for(provider: Provider, reply: Reply) -> Failure {
     let server = FakeProvider::new([reply]).await;
     let model = model_for(provider, &settings(&server));

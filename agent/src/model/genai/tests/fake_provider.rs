@@ -64,7 +64,7 @@ pub(super) enum ReplyEnd {
 }
 
 impl Reply {
-    /// A successful reply in one chunk.
+    /// Creates a successful reply in one chunk.
     pub(super) fn new(text: impl Into<String>) -> Self {
         Self {
             status: 200,
@@ -116,7 +116,7 @@ impl FakeProvider {
         format!("http://{}/v1/", self.address).parse().unwrap()
     }
 
-    /// The requests that the server has received, in order.
+    /// Returns the requests that the server has received, in order.
     pub(super) fn requests(&self) -> Vec<ReceivedRequest> {
         self.state.requests.lock().unwrap().clone()
     }

@@ -5,7 +5,7 @@
 
 use super::*;
 
-/// A chunk with these parts.
+/// Returns a chunk with these parts.
 fn chunk(parts: &str, rest: &str) -> String {
     format!(
         "data: {{\"candidates\": [{{\"content\": {{\"parts\": [{parts}],\"role\": \"model\"}}\
@@ -30,7 +30,7 @@ fn call_chunks() -> String {
     .concat()
 }
 
-/// The final chunk, with a finish reason.
+/// Returns the final chunk, with a finish reason.
 pub(super) fn stream_end(reason: &str) -> String {
     chunk(
         r#"{"text": ""}"#,

@@ -4,7 +4,7 @@
 
 use super::*;
 
-/// A line with this message.
+/// Returns a line with this message.
 fn message_line(message: &str) -> String {
     format!(
         "{{\"model\":\"llama3.2\",\"created_at\":\"2025-07-07T20:22:19.184789Z\",\"message\":\
@@ -29,7 +29,7 @@ fn call_lines() -> String {
     .concat()
 }
 
-/// The final line, with a stop reason.
+/// Returns the final line, with a stop reason.
 pub(super) fn stream_end(reason: &str) -> String {
     format!(
         "{{\"model\":\"llama3.2\",\"created_at\":\"2025-07-07T20:22:19.19314Z\",\"message\":\

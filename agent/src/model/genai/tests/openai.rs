@@ -4,7 +4,7 @@
 
 use super::*;
 
-/// A chunk with one delta.
+/// Returns a chunk with one delta.
 fn chunk(delta: &str, finish: &str) -> String {
     format!(
         "data: {{\"id\":\"chatcmpl-123\",\"object\":\"chat.completion.chunk\",\"created\":\
@@ -36,7 +36,7 @@ fn call_chunks() -> String {
     .concat()
 }
 
-/// The final chunks, with a finish reason and the requested usage.
+/// Returns the final chunks, with a finish reason and the requested usage.
 pub(super) fn stream_end(reason: &str) -> String {
     let finish = chunk("{}", &format!("\"{reason}\""));
     format!(
@@ -46,7 +46,7 @@ pub(super) fn stream_end(reason: &str) -> String {
     )
 }
 
-/// A response that stops in the middle of the arguments of a call.
+/// Returns a response that stops in the middle of the arguments of a call.
 pub(super) fn truncated_call() -> String {
     let calls = call_chunks();
     let (half, _) = calls.split_once("France").unwrap();

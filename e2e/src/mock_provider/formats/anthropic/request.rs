@@ -229,7 +229,7 @@ fn check_thinking_history(body: &Value, script: &Script) -> Result<(), ProviderE
     Ok(())
 }
 
-/// How many blocks are marked for the cache.
+/// Returns how many blocks are marked for the cache.
 fn count_cache_marks(value: &Value) -> usize {
     match value {
         Value::Object(fields) => {

@@ -3,8 +3,8 @@
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, ImplItem, Item, Lit, Meta, Token};
 
-/// Whether only tests compile the item: it has `#[cfg(test)]` or a condition that implies it, or an
-/// attribute such as `#[test]` or `#[tokio::test]`.
+/// Returns whether only tests compile the item: it has `#[cfg(test)]` or a condition that implies
+/// it, or an attribute such as `#[test]` or `#[tokio::test]`.
 pub(super) fn is_test_only(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let path = attribute.path();
@@ -17,7 +17,7 @@ pub(super) fn is_test_only(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether a condition of `cfg` holds only when tests are compiled.
+/// Returns whether a condition of `cfg` holds only when tests are compiled.
 fn implies_test(condition: &Meta) -> bool {
     let path = condition.path();
     let Meta::List(list) = condition else {
@@ -32,7 +32,7 @@ fn implies_test(condition: &Meta) -> bool {
     path.is_ident("any") && !operands.is_empty() && operands.iter().all(implies_test)
 }
 
-/// The path in `#[path = "…"]`.
+/// Returns the path in `#[path = "…"]`.
 pub(super) fn path_attribute(attributes: &[Attribute]) -> Option<String> {
     attributes
         .iter()

@@ -42,7 +42,8 @@ fn parse(metadata: &str) -> Result<Vec<CrateRoots>> {
         .collect()
 }
 
-/// Whether a target is a library or a program, and not a test, an example or a build script.
+/// Returns whether a target is a library or a program, and not a test, an example or a build
+/// script.
 fn is_library_or_program(target: &Value) -> bool {
     let kinds = target["kind"].as_array().into_iter().flatten();
     kinds

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 /// For each node, the nodes that its edges lead to.
 pub(super) type Graph = Vec<Vec<usize>>;
 
-/// Returns the strongly connected components with more than one node, each sorted, by Tarjan's algorithm.
+/// Returns the strongly connected components with more than one node, each sorted, by Tarjan's
+/// algorithm.
 pub(super) fn components(graph: &Graph) -> Vec<Vec<usize>> {
     let mut search = Search {
         graph,
@@ -65,7 +66,8 @@ impl Search<'_> {
     }
 }
 
-/// Returns the nodes of a shortest cycle in a component, without repeating the first one at the end.
+/// Returns the nodes of a shortest cycle in a component, without repeating the first one at the
+/// end.
 pub(super) fn shortest_cycle(graph: &Graph, component: &[usize]) -> Vec<usize> {
     let cycles = component
         .iter()

@@ -8,13 +8,13 @@ use super::import_graph::ImportGraph;
 pub(super) struct Rule {
     pub(super) crates: &'static [&'static str],
     pub(super) reason: &'static str,
-    /// The files and modules that may import the crates: a path with `.rs` is a file, one without is a
-    /// module with all files below it.
+    /// The files and modules that may import the crates: a path with `.rs` is a file, one without
+    /// is a module with all files below it.
     pub(super) importers: &'static [&'static str],
 }
 
-/// The rules of this project. Tests may import everything. Each importer must import one of the crates, so
-/// that no rule allows more than necessary.
+/// The rules of this project. Tests may import everything. Each importer must import one of the
+/// crates, so that no rule allows more than necessary.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         crates: &["axum"],
@@ -160,8 +160,8 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Describes what breaks the rules: one line for each file and crate, and one for each importer that does
-/// not import the crates of its rule.
+/// Describes what breaks the rules: one line for each file and crate, and one for each importer
+/// that does not import the crates of its rule.
 pub(super) fn violations(graphs: &[ImportGraph], rules: &[Rule]) -> Vec<String> {
     rules
         .iter()
@@ -212,7 +212,7 @@ impl Rule {
     }
 }
 
-/// Whether a file is an importer's file, or in its module.
+/// Returns whether a file is an importer's file, or in its module.
 fn covers(importer: &str, file: &str) -> bool {
     importer == file
         || file

@@ -14,7 +14,8 @@ pub(super) struct ImportGraph {
     pub(super) imports: BTreeMap<(FileId, FileId), Location>,
     /// Each use of a name from a foreign crate.
     pub(super) foreign: Vec<ForeignImport>,
-    /// Paths into a module of the crate that lacks the name, for example because a derive generates it.
+    /// Paths into a module of the crate that lacks the name, for example because a derive generates
+    /// it.
     pub(super) unresolved: Vec<(FileId, Location)>,
 }
 

@@ -9,8 +9,8 @@ pub(super) const FOLDER: &str = "bridge/src/";
 
 /// The layers from low to high.
 ///
-/// Modules of one layer may import each other, as long as there is no cycle between their files. Modules
-/// that are missing here are reported, and may import everything.
+/// Modules of one layer may import each other, as long as there is no cycle between their files.
+/// Modules that are missing here are reported, and may import everything.
 pub(super) const LAYERS: &[&[&str]] = &[
     &["websocket", "config"],
     &["results"],
@@ -44,7 +44,7 @@ pub(super) fn violations(graph: &ImportGraph, folder: &str, layers: &[&[&str]]) 
     violations
 }
 
-/// The modules of the folder that are in no layer, except the crate's root files.
+/// Returns the modules of the folder that are in no layer, except the crate's root files.
 pub(super) fn unlayered<'a>(
     graph: &'a ImportGraph,
     folder: &str,
@@ -60,7 +60,7 @@ fn layer(layers: &[&[&str]], module: &str) -> Option<usize> {
     layers.iter().position(|layer| layer.contains(&module))
 }
 
-/// The top-level module that a file in the folder belongs to.
+/// Returns the top-level module that a file in the folder belongs to.
 fn module<'a>(folder: &str, file: &'a str) -> Option<&'a str> {
     let first = file.strip_prefix(folder)?.split('/').next()?;
     let name = first.strip_suffix(".rs").unwrap_or(first);

@@ -15,7 +15,8 @@ pub(super) struct ModuleTree {
     pub(super) uses: usize,
 }
 
-/// A module, or a block with items or `use` declarations of its own: Rust resolves names in both alike.
+/// A module, or a block with items or `use` declarations of its own: Rust resolves names in both
+/// alike.
 #[derive(Debug, Default)]
 pub(super) struct Module {
     pub(super) file: FileId,
@@ -25,7 +26,8 @@ pub(super) struct Module {
     pub(super) uses: HashMap<String, Vec<Use>>,
     pub(super) globs: Vec<Use>,
     pub(super) references: Vec<Reference>,
-    /// The identifiers in the module's macros, among them the names of the items that macros generate.
+    /// The identifiers in the module's macros, among them the names of the items that macros
+    /// generate.
     pub(super) macro_identifiers: HashSet<String>,
 }
 
@@ -119,12 +121,12 @@ impl ModuleTree {
         self.modules[module].parent
     }
 
-    /// The module itself, its parent, and so on up to the root.
+    /// Returns the module itself, its parent, and so on up to the root.
     pub(super) fn ancestors(&self, module: ModuleId) -> impl Iterator<Item = ModuleId> {
         std::iter::successors(Some(module), |module| self.parent(*module))
     }
 
-    /// Whether a module is another one or below it.
+    /// Returns whether a module is another one or below it.
     pub(super) fn is_within(&self, module: ModuleId, ancestor: ModuleId) -> bool {
         self.ancestors(module).any(|module| module == ancestor)
     }

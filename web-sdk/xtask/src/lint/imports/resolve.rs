@@ -1,4 +1,5 @@
-//! Resolves a path in the code to the module that defines what it names, through `use` and re-exports.
+//! Resolves a path in the code to the module that defines what it names, through `use` and
+//! re-exports.
 
 use super::module_tree::{ModuleId, ModuleTree, NamePath, Namespaces, Use};
 
@@ -8,7 +9,8 @@ pub(super) enum Target {
     Module(ModuleId),
     /// An item or a member of one, by the module that defines the item.
     Item(ModuleId),
-    /// A name from a foreign crate or the prelude, or a generic parameter, by the path's first segment.
+    /// A name from a foreign crate or the prelude, or a generic parameter, by the path's first
+    /// segment.
     Foreign(String),
     /// The module that lacks the next segment of the path.
     Missing(ModuleId),
@@ -188,7 +190,8 @@ impl Lookup<'_> {
             .collect()
     }
 
-    /// Runs a lookup through a `use` declaration of `importer`, unless the declaration is open already.
+    /// Runs a lookup through a `use` declaration of `importer`, unless the declaration is open
+    /// already.
     fn follow(
         &mut self,
         importer: ModuleId,
@@ -206,7 +209,8 @@ impl Lookup<'_> {
         targets
     }
 
-    /// Whether the importer sees a name of a module: a private one is visible in the module and below it.
+    /// Returns whether the importer sees a name of a module: a private one is visible in the module
+    /// and below it.
     fn sees(&self, module: ModuleId, is_private: bool) -> bool {
         let owner = self.tree.enclosing_module(module);
         !is_private || self.tree.is_within(self.importer, owner)

@@ -1,3 +1,5 @@
+//! Tests of the import check, with small crates that the tests write.
+
 mod names;
 mod rules;
 
@@ -8,7 +10,7 @@ use tempfile::TempDir;
 use super::import_graph::ImportGraph;
 use super::{cycles, load};
 
-/// The imports of a crate that consists of these files; its root is `src/lib.rs`.
+/// Returns the imports of a crate that consists of these files; its root is `src/lib.rs`.
 fn graph(files: &[(&str, &str)]) -> ImportGraph {
     let folder = TempDir::new().unwrap();
     for (path, text) in files {

@@ -12,7 +12,8 @@ pub(super) struct TokenPath {
     pub(super) line: usize,
 }
 
-/// Returns every `a::b`, and every single name that begins with a capital, is called, or is a macro's.
+/// Returns every `a::b`, and every single name that begins with a capital, is called, or is a
+/// macro's.
 pub(super) fn paths(tokens: TokenStream) -> Vec<TokenPath> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut token_paths = Vec::new();
@@ -55,7 +56,8 @@ pub(super) fn identifiers(tokens: TokenStream) -> Vec<String> {
     identifiers.flatten().collect()
 }
 
-/// Returns the segments of the path that begins at a token, and the index of the token after the path.
+/// Returns the segments of the path that begins at a token, and the index of the token after the
+/// path.
 fn segments(tokens: &[TokenTree], start: usize) -> (Vec<String>, usize) {
     let mut segments = Vec::new();
     let mut index = start;
@@ -71,8 +73,8 @@ fn segments(tokens: &[TokenTree], start: usize) -> (Vec<String>, usize) {
     (segments, index)
 }
 
-/// Returns the namespaces to look the path up in, or `None` if it is a field, a lifetime, a variable of a
-/// macro or a name that is being defined.
+/// Returns the namespaces to look the path up in, or `None` if it is a field, a lifetime, a
+/// variable of a macro or a name that is being defined.
 fn namespaces(
     tokens: &[TokenTree],
     start: usize,
@@ -101,7 +103,7 @@ fn namespaces(
     is_name.then_some(Namespaces::ALL)
 }
 
-/// Whether there is a `::` at this index.
+/// Returns whether there is a `::` at this index.
 fn is_path_separator(tokens: &[TokenTree], index: usize) -> bool {
     is_punct(tokens.get(index), ':') && is_punct(tokens.get(index.wrapping_add(1)), ':')
 }

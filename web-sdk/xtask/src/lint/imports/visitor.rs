@@ -212,7 +212,7 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
         }
     }
 
-    /// A single name in a pattern is a variable or a constant.
+    /// Adds a reference for a single name in a pattern, unless it is a variable.
     fn visit_pat_ident(&mut self, it: &'ast syn::PatIdent) {
         if !is_variable(&it.ident) {
             let path = NamePath {
@@ -225,7 +225,8 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
         visit::visit_pat_ident(self, it);
     }
 
-    /// The arguments of most macros are expressions; in other macros, paths are found in the tokens.
+    /// Visits a macro. The arguments of most macros are expressions; in other macros, paths are
+    /// found in the tokens.
     fn visit_macro(&mut self, it: &'ast syn::Macro) {
         self.add_path(&it.path, it.path.segments.len(), Namespaces::MACROS);
         let expressions = Punctuated::<Expr, Token![,]>::parse_terminated;
@@ -235,7 +236,8 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
         }
     }
 
-    /// In an attribute, `a::b` is a path, and a single name is part of the attribute's own syntax.
+    /// Visits an attribute, in which `a::b` is a path, and a single name is part of the attribute's
+    /// own syntax.
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         let path = attribute.path();
         if path.segments.len() > 1 {
@@ -274,7 +276,7 @@ impl<'ast> Visit<'ast> for Variables {
     }
 }
 
-/// Whether a name in a pattern is a variable and not a constant, by its first letter.
+/// Returns whether a name in a pattern is a variable and not a constant, by its first letter.
 fn is_variable(name: &syn::Ident) -> bool {
     !name.to_string().starts_with(char::is_uppercase)
 }

@@ -1,3 +1,5 @@
+//! Tests of the resolution of names to the files that define them.
+
 use std::fs;
 
 use tempfile::TempDir;
@@ -5,7 +7,8 @@ use tempfile::TempDir;
 use super::super::load;
 use super::graph;
 
-/// Each import as `from:line name > to`, where files have neither their folder nor their extension.
+/// Returns each import as `from:line name > to`, where files have neither their folder nor their
+/// extension.
 fn imports(files: &[(&str, &str)]) -> Vec<String> {
     let graph = graph(files);
     let imports = graph.imports.iter().map(|((from, to), location)| {

@@ -1,3 +1,5 @@
+//! Tests of the rules for foreign crates and layers.
+
 use super::super::foreign_crates::{self, Rule};
 use super::super::layers;
 use super::graph;
