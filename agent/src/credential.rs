@@ -1,4 +1,4 @@
-//! The service credential: what a bridge must present, so that nobody else can have queries
+//! The service credential: what a bridge must present, so that no other client can have queries
 //! answered.
 
 use std::fmt;
@@ -34,7 +34,7 @@ pub enum CredentialError {
     #[error("`token_file` {path} cannot be read: {error}", path = .0.display(), error = .1)]
     Unreadable(PathBuf, io::Error),
     /// The value of `token`, or the content of `token_file`, is too short or not visible ASCII. The
-    /// field says which of them.
+    /// field names the source.
     #[error(
         "the credential in {0} is too short or has spaces in it: it must have at least \
          {MIN_TOKEN_CHARS} visible ASCII characters"

@@ -21,7 +21,7 @@ use crate::queries::Queries;
 /// How long queries and connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why an agent cannot start. The message says what to change.
+/// Why an agent cannot start. The message describes what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// No model is configured, or the configured model cannot be used.

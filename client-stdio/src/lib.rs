@@ -3,7 +3,7 @@
 //!
 //! How a message flows:
 //! 1. `input` reads a line from stdin and passes it as a `message` to the loop in `proxy`. A
-//!    message keeps its text (`shared_text`), so that it is forwarded byte for byte.
+//!    message stores its text (`shared_text`), so that it is forwarded byte for byte.
 //! 2. `in_flight` queues a request (by `request_id`) until a bridge is online.
 //! 3. `connection` connects to the bridge, with retries. `bridge_session` performs the handshake
 //!    that the client began with (`handshake`: its `initialize`, or `server/discover` in the
@@ -17,7 +17,7 @@
 //!    follows a progress notification. A message over the size limit is not stored and fails only
 //!    its request (`oversized`).
 //! 6. While no bridge is online, `offline` answers `initialize` and the lists of built-in tools and
-//!    resources. Other requests fail with a message that says what to do (`connect_error`,
+//!    resources. Other requests fail with a message that describes what to do (`connect_error`,
 //!    `certificate_rejection`).
 //!
 //! Only messages of MCP are written to stdout; the log goes to stderr.

@@ -1,4 +1,4 @@
-//! JSON-RPC messages. A message keeps its text, so that it is forwarded byte for byte; only the
+//! JSON-RPC messages. A message stores its text, so that it is forwarded byte for byte; only the
 //! fields that the proxy needs are parsed.
 
 use std::borrow::Cow;

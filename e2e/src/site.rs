@@ -1,4 +1,4 @@
-//! A web server other than the bridge, because the pages of an app usually come from another
+//! A web server other than the bridge, because the pages of an app are usually served by another
 //! origin.
 
 use std::collections::HashMap;
@@ -92,7 +92,8 @@ impl StaticSite {
     }
 
     /// Returns the URL of a page at `origin` (another name or scheme of this site) with the app in
-    /// an iframe, which is written as `<iframe {attributes} src=…>` and comes from `app_origin`.
+    /// an iframe, which is written as `<iframe {attributes} src=…>` and is loaded from
+    /// `app_origin`.
     pub fn framed_app(
         &self,
         bed: &TestBed,

@@ -22,7 +22,7 @@ pub enum BulkClient {
         url: String,
         /// The token of the test bed.
         token: String,
-        /// The HTTP client, which keeps connections open between requests.
+        /// The HTTP client, which reuses connections.
         client: reqwest::Client,
     },
     /// Through `mcp-web-stdio`.

@@ -89,7 +89,7 @@ impl Load {
     ///
     /// # Errors
     /// Returns an error when a page or a caller cannot connect or is rejected, or when an answer is
-    /// wrong; the error says which.
+    /// wrong; the error describes it.
     pub async fn run(&self) -> Result<Figures> {
         let (pages, callers) = self.connect().await?;
         let progress = RunProgress::new();

@@ -138,7 +138,7 @@ async fn the_stdio_client_works_with_one_tab_and_with_two() {
             .contains("Only here")
     );
 
-    // When no page is connected, the status tells the client.
+    // When no page is connected, the status reports that to the client.
     browser.close_tab().await;
     drop(browser);
     let alone = |names: &[&str]| names == ["get_connection_status"];

@@ -50,8 +50,6 @@ impl<J: Json> Calls<J> {
         }
     }
 
-    // Start of calls.
-
     /// A call arrived. Returns it if it may start. A call that is late may have ended already.
     pub(super) fn arrived(
         &mut self,
@@ -140,8 +138,6 @@ impl<J: Json> Calls<J> {
         }
         None
     }
-
-    // End of calls.
 
     /// A handler ended. Its answer is sent now, or on the next connection to the same bridge. It is
     /// dropped if the call is not awaited any more.
@@ -237,8 +233,6 @@ impl<J: Json> Calls<J> {
         }
     }
 
-    // Changes of the connection.
-
     /// The connection is lost, and perhaps the latest messages with it. They are sent again on the
     /// next connection.
     pub(super) fn connection_lost(&mut self) {
@@ -294,8 +288,6 @@ impl<J: Json> Calls<J> {
             effects.send(PageToBridge::CallsCheck(unconfirmed));
         }
     }
-
-    // Messages of running calls.
 
     /// A handler reports its progress. Without a connection the report is dropped, because it would
     /// be out of date later.

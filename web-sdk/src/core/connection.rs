@@ -38,7 +38,7 @@ pub(super) const DRAIN_TIMEOUT_MS: u64 = 2_000;
 /// The phase of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// No connection is wanted: before `connect`, after `disconnect`, after a final failure.
+    /// The page must not connect: before `connect`, after `disconnect`, after a final failure.
     Off,
     /// The app's token is being fetched.
     FetchingToken,

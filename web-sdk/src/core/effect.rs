@@ -17,8 +17,8 @@ pub enum Effect<J> {
     Send(PageToBridge<J>),
     /// Close the socket with 1000, which ends the session, and report no further events of it.
     CloseSocket,
-    /// Close the socket with a code that keeps the session, and report no further events of it. The
-    /// next socket resumes the session.
+    /// Close the socket with a code that does not end the session, and report no further events of
+    /// it. The next socket resumes the session.
     AbandonSocket,
     /// Restart the only timer: call `timer_fired` after this many milliseconds.
     SetTimer(u32),

@@ -118,8 +118,6 @@ impl<J: Json> Page<J> {
         self.effects.next()
     }
 
-    // Events from the app.
-
     /// Starts to connect. Has no effect while the page is connected or an attempt is in progress.
     pub fn connect(&mut self) {
         match self.connection.phase {
@@ -196,8 +194,6 @@ impl<J: Json> Page<J> {
         }
     }
 
-    // Events from handlers.
-
     /// A handler ended.
     pub fn handler_finished(&mut self, call: CallId, outcome: HandlerOutcome<J>) {
         self.calls
@@ -236,8 +232,6 @@ impl<J: Json> Page<J> {
             .client_requested(call, request, bytes, &self.limits, &mut self.effects);
         self.schedule_flush();
     }
-
-    // Events from the user.
 
     /// Visibility, focus or title may have changed, or the page is not frozen any more.
     pub fn visibility_changed(&mut self, visibility: PageVisibility) {

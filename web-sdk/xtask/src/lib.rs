@@ -1,10 +1,10 @@
 //! The project's commands: `cargo xtask demo`, `test`, `clients`, `bench`, `sdk` and `lint`.
 //!
 //! Each command is a list of steps. A step prints what it does and how long it took, does nothing
-//! if its inputs have not changed since its last run, and fails with one sentence that says what to
-//! do. All output goes into `target/` (`target/sdk` for the built SDK, `target/tools` for what
-//! tests need), except for the private wasm toolchain: it is in the user's cache directory, so that
-//! all checkouts share it.
+//! if its inputs have not changed since its last run, and fails with one sentence that describes
+//! what to do. All output goes into `target/` (`target/sdk` for the built SDK, `target/tools` for
+//! what tests need), except for the private wasm toolchain: it is in the user's cache directory, so
+//! that all checkouts share it.
 //!
 //! Reading order: [`sdk`] (with [`wasm_toolchain`], which finds or builds a compiler for it),
 //! [`demo`], [`lint`], [`test`](mod@test) (with `node`, `python` and `chromium`, which install what

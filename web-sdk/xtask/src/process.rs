@@ -1,4 +1,4 @@
-//! Runs commands, with errors that say what to do.
+//! Runs commands, with errors that describe what to do.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub(crate) fn without_registry_path() -> String {
 
 /// Runs a command with its output shown to the user.
 ///
-/// `advice` ends the error's message and says what to do when the command fails.
+/// `advice` ends the error's message and describes what to do when the command fails.
 pub(crate) fn run(command: &mut Command, advice: &str) -> Result<()> {
     let status = command
         .stdin(Stdio::null())
@@ -55,7 +55,7 @@ pub(crate) fn run(command: &mut Command, advice: &str) -> Result<()> {
 
 /// Runs a command and returns its stdout. The output is shown only if the command fails.
 ///
-/// `advice` ends the error's message and says what to do when the command fails.
+/// `advice` ends the error's message and describes what to do when the command fails.
 pub(crate) fn capture(command: &mut Command, advice: &str) -> Result<String> {
     let output = command
         .stdin(Stdio::null())

@@ -11,8 +11,6 @@ use crate::core::text::decimal;
 use crate::core::timer::take_if_due;
 
 impl<J: Json> Page<J> {
-    // Events from the browser.
-
     /// The socket has opened.
     pub fn socket_opened(&mut self) {
         let Phase::Opening { token } = &mut self.connection.phase else {
@@ -148,8 +146,6 @@ impl<J: Json> Page<J> {
         self.retry_with_backoff(reason, random);
     }
 
-    // Attempts.
-
     pub(super) fn start_attempt(&mut self) {
         if let Some((error, wait_ms)) = self.connection.throttle_attempt(self.clock.now_ms) {
             self.wait_for_retry(error, wait_ms);
@@ -221,8 +217,6 @@ impl<J: Json> Page<J> {
         )
     }
 
-    // Timers.
-
     pub(super) fn deadline_after(&self, ms: impl Into<u64>) -> u64 {
         self.clock.now_ms.saturating_add(ms.into())
     }
@@ -237,8 +231,6 @@ impl<J: Json> Page<J> {
     pub(super) fn set_timer(&mut self) {
         self.timer.schedule(self.clock.now_ms, &mut self.effects);
     }
-
-    // Messages and errors.
 
     fn authenticate_message(&self, auth_token: Token) -> PageToBridge<J> {
         let page = &self.info;

@@ -2,7 +2,7 @@
 //!
 //! cargo compiles the crate to wasm (`compile`), wasm-bindgen generates the JavaScript glue for it
 //! (`bindgen`, with `strip_panics` and `mangle_names`), and npm's binaryen and esbuild shrink both
-//! (`minify`). The hand-written module around them, its types and its `package.json` come from
+//! (`minify`). The hand-written module around them, its types and its `package.json` are in
 //! `web-sdk/js`. Each run measures what a page downloads ([`size`]), which must not exceed
 //! [`size::MAX_BROTLI_BYTES`].
 //!

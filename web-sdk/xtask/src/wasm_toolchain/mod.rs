@@ -32,8 +32,8 @@ pub fn find() -> Option<WasmRustc> {
 ///
 /// # Errors
 ///
-/// Returns an error if neither rustup nor Debian's packages provide one; its message says what to
-/// run.
+/// Returns an error if neither rustup nor Debian's packages provide one; its message describes what
+/// to run.
 pub fn ensure() -> Result<WasmRustc> {
     step("a Rust compiler for wasm32", || match find() {
         Some(rustc) => Ok(Outcome::UpToDate(rustc)),

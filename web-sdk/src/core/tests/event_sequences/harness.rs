@@ -154,8 +154,6 @@ impl Harness {
         }
     }
 
-    // The network.
-
     fn break_connection(&mut self) {
         self.check_effects();
         self.outbox.clear();
