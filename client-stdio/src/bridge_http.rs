@@ -29,6 +29,7 @@ const MAX_REFUSAL_BYTES: usize = 1024 * 1024;
 const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PAGE_SESSION: HeaderName = HeaderName::from_static("mcp-web-session");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// The header with the protocol version of a request.
 pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// The HTTP client of one MCP session, or of stateless requests, at one bridge.

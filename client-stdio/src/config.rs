@@ -73,7 +73,7 @@ pub struct Config {
     /// The MCP endpoint of the bridge, without credentials and query.
     pub url: Url,
     /// The token, which also selects the realm of the bridge. Without a token no bridge is
-    /// contacted and calls fail with a message that says what to set.
+    /// contacted and calls fail with a message that describes what to set.
     pub token: Option<Token>,
     /// The page to use, sent with each request in the header `Mcp-Web-Session`.
     pub session: Option<HeaderValue>,

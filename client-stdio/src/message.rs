@@ -15,8 +15,11 @@ use crate::oversized::OversizedMessage;
 use crate::request_id::RequestId;
 use crate::shared_text::SharedText;
 
+/// The error code of a message that is not JSON (JSON-RPC 2.0, section 5.1).
 pub(crate) const PARSE_ERROR: i64 = -32700;
+/// The error code of a message that is JSON and cannot be accepted.
 pub(crate) const INVALID_REQUEST: i64 = -32600;
+/// The error code of a request that the proxy could not complete.
 pub(crate) const INTERNAL_ERROR: i64 = -32603;
 
 /// A JSON object whose values are not parsed. Fields can be replaced while all others stay

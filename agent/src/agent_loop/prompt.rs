@@ -1,4 +1,4 @@
-//! What the service writes to the model beside the tools and their results.
+//! The texts that the service sends to the model in addition to the tools and their results.
 
 use bridge_protocol::Query;
 

@@ -26,6 +26,7 @@ pub(super) fn accepts_event_stream(headers: &HeaderMap) -> bool {
         .any(|value| value.contains(EVENT_STREAM))
 }
 
+/// Creates the problem for a client that does not accept an event stream.
 pub(super) fn event_stream_required() -> Problem {
     Problem::new(
         ErrorCode::ProtocolViolation,

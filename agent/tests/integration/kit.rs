@@ -98,6 +98,7 @@ impl TestBed {
     }
 }
 
+/// Creates the request `PUT /query/{uuid}` to an agent, without authorization.
 pub(crate) fn put(agent: &agent::ServerHandle, uuid: &str, query: &Value) -> RequestBuilder {
     let url = format!("{}/{uuid}", agent.url());
     http_client().put(url).json(query)
@@ -110,6 +111,7 @@ pub(crate) fn as_bridge(request: RequestBuilder) -> RequestBuilder {
     request.header("mcp-web-query-token", "mcp-web-query-of-nobody")
 }
 
+/// Adds the header with which a client accepts an event stream.
 pub(crate) fn streaming(request: RequestBuilder) -> RequestBuilder {
     request.header("accept", "text/event-stream")
 }

@@ -15,6 +15,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 /// The token that the test servers accept.
 pub(crate) const TOKEN: &str = "a-token-of-the-page";
 
+/// The path of the binary under test.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_mcp-web-stdio");
 
 /// Returns the command that starts the binary for the bridge at `url`.

@@ -70,6 +70,7 @@ fn bearer(bed: &TestBed) -> Value {
     json!({ "Authorization": format!("Bearer {}", bed.token()) })
 }
 
+/// Returns the environment variables with which `mcp-web-stdio` connects to `bed`.
 pub(super) fn environment(bed: &TestBed) -> Value {
     json!({ "MCP_SERVER_URL": bed.mcp_url(), "AUTH_TOKEN": bed.token() })
 }

@@ -18,6 +18,7 @@ pub(super) struct RunProgress {
     calls: AtomicU64,
 }
 
+/// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Phase {

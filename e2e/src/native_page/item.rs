@@ -13,6 +13,7 @@ use super::call::to_raw;
 /// The outcome of a handler.
 pub type NativeOutcome = Result<NativeAnswer, Box<NativeFailure>>;
 
+/// A closure that handles the calls of an item.
 pub(super) type Handler =
     Arc<dyn Fn(NativeCall) -> BoxFuture<'static, NativeOutcome> + Send + Sync>;
 

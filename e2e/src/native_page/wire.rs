@@ -14,6 +14,7 @@ use crate::with_deadline;
 /// The largest message that the page accepts, such as a client's response; the bridge limits those.
 const MAX_MESSAGE_BYTES: usize = 256 * 1024 * 1024;
 
+/// The socket of a page, with the message that is being assembled.
 pub(super) struct Wire {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     assembler: Assembler,

@@ -85,6 +85,7 @@ pub(super) fn call_turn(calls: &[(&str, Value)]) -> TurnEvents {
     text_and_call_turn("", calls)
 }
 
+/// Creates a turn with a text, unless it is empty, and calls with the ids `a`, `b` …
 pub(super) fn text_and_call_turn(text: &str, calls: &[(&str, Value)]) -> TurnEvents {
     let calls = calls.iter().zip('a'..).map(|((tool, arguments), id)| Call {
         id: id.to_string(),

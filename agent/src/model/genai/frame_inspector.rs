@@ -64,7 +64,8 @@ impl FrameInspector {
         self.lock().bytes > MAX_ANSWER_BYTES
     }
 
-    /// Returns the reason why the model declines, if the provider sends it beside the text.
+    /// Returns the reason why the model declines, if the provider sends it separately from the
+    /// text.
     pub(super) fn refusal(&self) -> Option<String> {
         self.lock().refusal.clone()
     }

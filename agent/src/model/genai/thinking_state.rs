@@ -21,7 +21,7 @@ pub(super) struct ThinkingState {
 
 impl ThinkingState {
     /// Collects the thoughts in the content of a turn. `reasoning` are thoughts that were sent
-    /// beside the content and are required back.
+    /// separately from the content and are required back.
     pub(super) fn from_content(content: &MessageContent, reasoning: Option<String>) -> Self {
         let mut state = Self::default();
         state

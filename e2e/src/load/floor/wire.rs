@@ -27,6 +27,7 @@ impl PartAssembler {
     }
 }
 
+/// Encodes the call of a tool as the bridge would send it to a page.
 pub(super) fn tool_call(id: u64, name: &RawValue, arguments: &RawValue) -> String {
     format!(
         "{{\"type\":\"tool-call\",\"requestId\":\"{id}\",\"toolName\":{name},\

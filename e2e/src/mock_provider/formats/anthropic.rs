@@ -15,6 +15,7 @@ use crate::mock_provider::script::{Step, StopReason};
 /// A stand-in for a signature, which only the provider can verify.
 pub(super) const SIGNATURE: &str = "EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pkiMOYds";
 
+/// Encodes a turn as the events of a stream.
 pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
     let mut encoder = BlockEncoder {
         number: context.number,

@@ -17,6 +17,7 @@ use crate::mock_provider::script::{Fault, Step, StopReason};
 /// A stand-in for a signature, which only the provider can verify.
 pub(super) const SIGNATURE: &str = "CiQB0e2Kb6WlqTbJ0vVDWzKHWYmLbJrLkPYFRl0kUeUMZb0K";
 
+/// Encodes a turn as the events of a stream.
 pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
     let step = |step: &Step| match part(context.number, step) {
         Some(part) => vec![chunk(context, part, None)],

@@ -10,6 +10,7 @@ use super::provider_request::{ProviderError, ProviderRequest, array, text};
 use super::turn_frames::{TurnContext, TurnFrames};
 use crate::mock_provider::script::{Fault, Step, StopReason};
 
+/// Encodes a turn as the lines of a stream.
 pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
     let step = |step: &Step| match message(step) {
         Some(message) => vec![line(context, message)],

@@ -15,6 +15,7 @@ use super::provider_request::ProviderError;
 use super::turn_frames::{TurnContext, TurnFrames};
 use crate::mock_provider::script::{Step, StopReason};
 
+/// Encodes a turn as the chunks of a stream.
 pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
     let wants_usage = context.request.body["stream_options"]["include_usage"] == true;
     let chunk = |delta: Value, finish_reason: Option<&str>| {

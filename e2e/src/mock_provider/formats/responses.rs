@@ -64,6 +64,7 @@ pub(super) fn turns_before(request: &ProviderRequest<'_>) -> usize {
     items.iter().enumerate().filter(begins_turn).count()
 }
 
+/// Encodes a turn as the events of a stream.
 pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
     let mut encoder = ItemEncoder {
         context,

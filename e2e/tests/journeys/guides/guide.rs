@@ -16,6 +16,7 @@ pub(super) struct Section {
     pub(super) steps: Vec<Step>,
 }
 
+/// A block of a guide that is run.
 pub(super) enum Step {
     /// A `js` block.
     Script(String),

@@ -27,6 +27,7 @@ pub(super) struct Transcript {
     pub(super) lines: Vec<Line>,
 }
 
+/// A line of a conversation.
 pub(super) enum Line {
     Request(String, Value),
     Cancel(Value),

@@ -47,6 +47,7 @@ pub(super) struct CallRecord<J> {
     pub(super) state: State<J>,
 }
 
+/// The state of a call that the page has acknowledged.
 #[derive(Debug)]
 pub(super) enum State<J> {
     /// The call has arrived late and may have ended.

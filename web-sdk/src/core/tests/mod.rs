@@ -20,6 +20,7 @@ use super::*;
 
 type Message = PageToBridge<String>;
 
+/// The limits of the test bridge: small, so that tests can exceed them with little data.
 pub(super) const TEST_LIMITS: Limits = Limits {
     max_result_bytes: 12_000,
     max_frame_bytes: 10_000,

@@ -127,7 +127,7 @@ impl Toolchain {
         )
     }
 
-    /// Links rustup's `rust-lld` to the path where Debian's compiler looks for it, beside its
+    /// Links rustup's `rust-lld` to the path where Debian's compiler looks for it, next to its
     /// libraries.
     fn link_linker(&self) -> Result<()> {
         let Some(host) = self.rustc().host() else {

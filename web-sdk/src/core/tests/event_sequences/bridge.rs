@@ -7,6 +7,7 @@ use super::super::*;
 /// The difference between the bridge's clock and the page's clock.
 const CLOCK_AHEAD_MS: u64 = 3_600_000;
 
+/// The state of the simulated bridge.
 #[derive(Default)]
 pub(super) struct Bridge {
     /// The number of restarts.

@@ -7,6 +7,7 @@ use super::Step;
 use super::bridge::{Bridge, definition};
 use crate::core::calls::STALE_AFTER_MS;
 
+/// The state of a test run.
 pub(super) struct Harness {
     page: TestPage,
     bridge: Bridge,

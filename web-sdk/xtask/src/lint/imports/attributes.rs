@@ -48,6 +48,7 @@ pub(super) fn path_attribute(attributes: &[Attribute]) -> Option<String> {
         })
 }
 
+/// Returns the attributes of an item.
 pub(super) fn item_attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(it) => &it.attrs,
@@ -69,6 +70,7 @@ pub(super) fn item_attributes(item: &Item) -> &[Attribute] {
     }
 }
 
+/// Returns the attributes of an item in an `impl` block.
 pub(super) fn impl_item_attributes(item: &ImplItem) -> &[Attribute] {
     match item {
         ImplItem::Const(it) => &it.attrs,

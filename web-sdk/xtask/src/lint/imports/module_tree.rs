@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+/// The index of a module in its tree.
 pub(super) type ModuleId = usize;
+/// The index of a file in its tree.
 pub(super) type FileId = usize;
 
 /// The modules of all targets of one crate. The root module of a target has no parent.
