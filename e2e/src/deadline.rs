@@ -3,7 +3,8 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-/// Long enough for a cold Chromium on a busy machine with two cores.
+/// The longest time that a test waits for one event. It is long enough for a cold start of Chromium
+/// on a busy machine with two cores.
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Waits for `event`, and panics after [`DEADLINE`] with a message that contains `what`.

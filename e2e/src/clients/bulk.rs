@@ -11,7 +11,7 @@ use super::connect::environment;
 use super::http;
 use crate::{TestBed, Transport, program_paths, with_deadline};
 
-/// Large, so that a large line is read in few pieces.
+/// The size of the read buffer. It is large, so that a large line is read in few pieces.
 const READ_BUFFER: usize = 1024 * 1024;
 
 /// A client of MCP 2026-07-28, which has no sessions.

@@ -17,7 +17,8 @@ const WARM_UP: usize = 500;
 const TOKEN: &str = "the-token-that-calls-0123456789abcdef";
 const TOOL: &str = "update_card_0";
 
-/// Long enough that the other pages send next to nothing while requests are measured.
+/// The interval of heartbeats. It is so long that the other pages send next to nothing while
+/// requests are measured.
 const HEARTBEAT: Duration = Duration::from_secs(60);
 
 /// Processor time of the server per request, with other sessions.

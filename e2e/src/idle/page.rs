@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-/// Each thread reads into one shared buffer, so that an idle page owns none.
+/// The size of the buffer into which all pages of a thread read, so that an idle page owns none.
 const READ_BYTES: usize = 64 * 1024;
 
 thread_local! {

@@ -190,8 +190,7 @@ impl Load {
         let (begin, cpu_before) = (Instant::now(), cpu()?);
         progress.set_phase(Phase::Measuring);
         sleep_until(begin + self.duration).await;
-        // Read in this order, calls that are answered after the processor time was read do not
-        // count.
+        // In this order, calls that are answered after the processor time was read do not count.
         let (calls, cpu_after) = (progress.calls(), cpu()?);
         let seconds = begin.elapsed().as_secs_f64();
         progress.set_phase(Phase::Ended);

@@ -10,7 +10,8 @@ use super::page::TOOL;
 use crate::socket_faults::invariants::{CallOutcome, InvariantChecker};
 use crate::{Era, McpClient, PlainHttp, TestBed, Transport};
 
-/// Longer than any call may take: its timeout, the grace period, and the delays of a busy machine.
+/// The timeout of a caller. It is longer than any call may take: the timeout of the call, the grace
+/// period, and the delays of a busy machine.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The clients of one schedule.

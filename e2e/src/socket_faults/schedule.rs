@@ -36,7 +36,8 @@ const BRIDGE_ARGUMENTS: [&str; 14] = [
     "warn",
 ];
 
-/// More than the silence after which a page reconnects and its longest backoff together.
+/// How long pages may take to recover: more than the silence after which a page reconnects and its
+/// longest backoff together.
 const RECOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Counts of what happened in schedules, which show how much a run has covered.

@@ -97,7 +97,8 @@ async fn a_query_id_can_be_used_once() {
     page.send_query(query("q-1", "Hello")).await;
     let mut events = QueryEvents::default();
     events.collect_until(&page, "q-1", "text").await;
-    // From the same page, it is ignored; from another page, it fails.
+    // A repeated query is ignored if it is from the same page, and fails if it is from another
+    // page.
     page.send_query(query("q-1", "Something else")).await;
     let rejected = QueryEvents::run(&other, query("q-1", "Hello")).await;
     assert_eq!(rejected.last()["code"], "QueryCompleted", "{rejected:?}");

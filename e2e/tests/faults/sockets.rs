@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 const SCHEDULES: u64 = 200;
 
-/// Schedules wait more than they compute.
+/// The number of schedules that run at the same time. They wait more than they compute.
 const CONCURRENCY: usize = 20;
 
 #[tokio::test(flavor = "multi_thread")]

@@ -109,7 +109,7 @@ async fn a_hundred_mebibytes_fail_with_their_size_and_nothing_else_does() {
         let answer = running.result().await.unwrap();
         assert_eq!(answer.structured_content, Some(json!({ "id": 7 })));
     }
-    // The page is still on its first connection.
+    // The page still has its first connection.
     page.close(CloseCode::Normal.code()).await;
 }
 

@@ -50,7 +50,8 @@ async fn a_suspended_tab_fails_calls_in_time_and_never_runs_them_later() {
     assert_eq!(echoed, json!([1, 3]), "calls that had failed did not run");
 }
 
-/// Longer than the bridge waits for a receipt, and longer than a page may be silent.
+/// How long a page is blocked: longer than the bridge waits for a receipt, and longer than a page
+/// may be silent.
 const BLOCKED_MS: u64 = 8_000;
 
 #[tokio::test]

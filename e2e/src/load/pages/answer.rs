@@ -9,13 +9,13 @@ use crate::load::dialect::{Dialect, Receipt};
 /// The answer of a page to every call, split into frames beforehand.
 pub(in crate::load) struct PageAnswer {
     dialect: Dialect,
-    /// What follows the id in the first frame; for a short message, this is all.
+    /// The text after the id in the first frame. A short message has no other frames.
     first: String,
     /// The other frames.
     rest: Vec<Utf8Bytes>,
 }
 
-/// The maximum size of what precedes the result in the first part.
+/// The maximum size of the text before the result in the first part, in bytes.
 const HEAD_BYTES: usize = 128;
 
 /// Only one message in parts is in flight at a time, so all may have the same number.

@@ -15,7 +15,7 @@ use crate::load::dialect::Dialect;
 /// The WebSocket of a page.
 pub(in crate::load) type PageSocket = WebSocketStream<TcpStream>;
 
-/// Small, because there may be thousands of pages.
+/// The size of the read buffer of a page. It is small, because there may be thousands of pages.
 const READ_BUFFER: usize = 4 * 1024;
 
 /// The messages of a page before its first call.

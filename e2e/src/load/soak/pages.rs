@@ -46,7 +46,7 @@ impl ToolAnswers {
         let found = self.0.iter().find(|(kind, _)| called(kind));
         let (_, answer) = match found {
             Some(found) => found,
-            // Heartbeats have the same answer everywhere.
+            // The answer to a heartbeat does not depend on the tool.
             None => self.0.first().filter(|_| !called("slow"))?,
         };
         answer.frames_for(frame, Receipt::Together)

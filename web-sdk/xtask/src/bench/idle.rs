@@ -25,7 +25,8 @@ pub(super) fn resting(programs: &Path, plan: &Idle) -> Result<String> {
             "measuring {} idle pages, {per_token} of each token, {sets} sets",
             plan.pages
         );
-        // Not pinned to one core: pages connect as fast as the bridge accepts them.
+        // The program is not pinned to one core, so that pages connect as fast as the bridge
+        // accepts them.
         let mut command = Command::new(programs.join("idle"));
         command.args(["resting", &plan.pages.to_string(), &plan.rest.to_string()]);
         command.args(["--heartbeat", &plan.heartbeat.to_string()]);
@@ -89,7 +90,7 @@ fn beside_table(lines: &[Value]) -> String {
     };
     let (bridge, floor) = (lines_for("bridge"), lines_for("floor"));
     for (bridge_line, floor_line) in bridge.iter().zip(&floor) {
-        // Compared with the first line, which has no other sessions.
+        // The growth is relative to the first line, which has no other sessions.
         let growth = |lines: &[&Value], line: &Value, key: &str| {
             let alone = lines.first().map_or(0.0, |first| as_number(&first[key]));
             format_ratio(as_number(&line[key]), alone)

@@ -1,10 +1,11 @@
 //! `cargo xtask test`: every test of the project, from a fresh checkout.
 //!
-//! First what the tests need is installed (`tools`), then formatting, clippy and imports are
-//! checked, then one call of cargo builds everything (`build`), so that no crate is compiled twice
-//! with different features. The test programs of that build run one by one (`runner`), after them
-//! the documentation's examples and the SDK's own tests in a browser. The results in their output
-//! are counted (`counts`), and the sums are the last line of the output (`report`).
+//! First, the tools that the tests need are installed (`tools`), then formatting, clippy and
+//! imports are checked, then one call of cargo builds everything (`build`), so that no crate is
+//! compiled twice with different features. The test programs of that build run one by one
+//! (`runner`), after them the documentation's examples and the SDK's own tests in a browser. The
+//! results in their output are counted (`counts`), and the sums are the last line of the output
+//! (`report`).
 
 mod build;
 mod counts;

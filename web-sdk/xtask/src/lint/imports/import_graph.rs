@@ -10,7 +10,8 @@ use super::resolve::Target;
 pub(super) struct ImportGraph {
     /// Paths relative to the workspace's root.
     pub(super) files: Vec<String>,
-    /// From the file that uses a name to the file that defines it; the first location of each pair.
+    /// The imports from the file that uses a name to the file that defines it, with the first
+    /// location of each pair.
     pub(super) imports: BTreeMap<(FileId, FileId), Location>,
     /// Each use of a name from a foreign crate.
     pub(super) foreign: Vec<ForeignImport>,
@@ -55,7 +56,8 @@ impl ImportGraph {
         };
         for target in tree.resolve(from, &reference.path, reference.namespaces) {
             match target {
-                // Not an import: each name that is used from the module has a path of its own.
+                // This is not an import, because each name that is used from the module has a path
+                // of its own.
                 Target::Module(_) => {}
                 Target::Item(module) => {
                     // A module may export its children's items without importing them.
