@@ -30,7 +30,8 @@ const READ_BUFFER_BYTES: usize = 128 * 1024;
 /// The size of tungstenite's own read buffer, which is also how much it reads at once.
 const PROTOCOL_BUFFER_BYTES: usize = 256;
 
-/// A read of more than this is part of a long message, for which tungstenite gets a large buffer.
+/// A read of more than this is several messages or a part of a long one. tungstenite then gets a buffer
+/// of the size of the read.
 const LONG_READ_BYTES: usize = 4 * 1024;
 
 /// The maximum size of the replies to pings that the peer has not taken. Further ones are dropped,
@@ -113,8 +114,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
                     self.shrink_if_idle();
                     let is_at_rest = self.is_idle();
                     ready!(self.poll_read(cx))?;
-                    if is_at_rest && self.buffer.inbound.len() > LONG_READ_BYTES {
-                        self.reset_protocol(READ_BUFFER_BYTES);
+                    let received = self.buffer.inbound.len();
+                    if is_at_rest && received > LONG_READ_BYTES {
+                        // Not larger than this: tungstenite fills the buffer with zeros before it
+                        // reads.
+                        self.reset_protocol(received);
                         self.buffer_grown = true;
                     }
                 }
