@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use jsonwebtoken::jwk::{Jwk, KeyOperations, PublicKeyUse};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::base64url::decode_base64url;
 use crate::verification_key::{Algorithm, VerificationKey};
 
 /// The keys of a JWK Set.
@@ -27,7 +26,7 @@ pub fn parse_jwk_set(text: &str) -> Result<JwkSet, String> {
     let set: Set = serde_json::from_str(text)
         .map_err(|_| "it is no JWK Set: that is {\"keys\": [ … ]} in JSON".to_owned())?;
     let mut jwk_set = JwkSet::default();
-    for (index, value) in set.keys.into_iter().enumerate() {
+    for (index, value) in set.keys.iter().enumerate() {
         let kid = value.get("kid").and_then(Value::as_str);
         let name = match kid {
             Some(kid) => format!("key {} (kid {kid:?})", index + 1),
@@ -54,79 +53,37 @@ impl JwkSet {
     }
 }
 
-#[derive(Deserialize)]
-struct Jwk {
-    kty: String,
-    kid: Option<String>,
-    alg: Option<String>,
-    r#use: Option<String>,
-    key_ops: Option<Vec<String>>,
-    crv: Option<String>,
-    n: Option<String>,
-    e: Option<String>,
-    x: Option<String>,
-    y: Option<String>,
-    k: Option<String>,
-    /// The private part.
-    d: Option<IgnoredAny>,
-}
-
-/// `None`: not for signatures.
-fn parse_jwk(value: Value) -> Result<Option<VerificationKey>, String> {
-    let no_key = "it is no JWK: `kty` is missing, or a field has the wrong type";
-    let jwk: Jwk = serde_json::from_value(value).map_err(|_| no_key.to_owned())?;
-    let for_signatures = jwk.r#use.as_deref().is_none_or(|own| own == "sig")
-        && jwk
-            .key_ops
-            .as_ref()
-            .is_none_or(|ops| ops.iter().any(|op| op == "verify"));
-    if !for_signatures {
+/// Parses a JWK. Returns `None` for a key that is not for signatures.
+fn parse_jwk(value: &Value) -> Result<Option<VerificationKey>, String> {
+    let not_a_jwk = "it is no JWK: `kty` is missing, or a field has the wrong type";
+    let jwk = Jwk::deserialize(value).map_err(|_| not_a_jwk.to_owned())?;
+    let key_use = jwk.common.public_key_use.as_ref();
+    let operations = jwk.common.key_operations.as_ref();
+    let is_for_signatures = key_use.is_none_or(|own| *own == PublicKeyUse::Signature)
+        && operations.is_none_or(|own| own.contains(&KeyOperations::Verify));
+    if !is_for_signatures {
         return Ok(None);
     }
-    if jwk.d.is_some() {
+    // The library does not read the private part.
+    if value.get("d").is_some() {
         return Err("it is a private key: the bridge needs the public part only".to_owned());
     }
-    let algorithm = jwk_algorithm(&jwk)?;
-    let decode_field = |name: &str, field: &Option<String>| match field {
-        Some(text) => decode_base64url(name, text),
-        None => Err(format!("`{name}` is missing")),
-    };
-    let kid = jwk.kid.clone();
-    match algorithm {
-        Algorithm::Hs256 => VerificationKey::from_secret(kid, &decode_field("k", &jwk.k)?),
-        Algorithm::Rs256 => VerificationKey::from_rsa(
-            kid,
-            &decode_field("n", &jwk.n)?,
-            &decode_field("e", &jwk.e)?,
-        ),
-        Algorithm::Es256 => VerificationKey::from_p256(
-            kid,
-            &decode_field("x", &jwk.x)?,
-            &decode_field("y", &jwk.y)?,
-        ),
-        Algorithm::EdDsa => VerificationKey::from_ed25519(kid, &decode_field("x", &jwk.x)?),
-    }
-    .map(Some)
+    let algorithm = Algorithm::from_jwk(&jwk).ok_or(UNUSED_KIND)?;
+    check_alg(value, algorithm)?;
+    VerificationKey::from_jwk(&jwk, algorithm).map(Some)
 }
 
-/// The one algorithm that the kind of key is for here. `alg`, when it is there, must agree.
-fn jwk_algorithm(jwk: &Jwk) -> Result<Algorithm, String> {
-    let algorithm = match (jwk.kty.as_str(), jwk.crv.as_deref()) {
-        ("oct", _) => Algorithm::Hs256,
-        ("RSA", _) => Algorithm::Rs256,
-        ("EC", Some("P-256")) => Algorithm::Es256,
-        ("OKP", Some("Ed25519")) => Algorithm::EdDsa,
-        _ => {
-            let allowed = "it is of a kind that is not used here: allowed are RSA, EC on P-256, \
-                           OKP on Ed25519, and oct";
-            return Err(allowed.to_owned());
-        }
-    };
-    match jwk.alg.as_deref() {
-        None => Ok(algorithm),
-        Some(alg) if alg == algorithm.as_str() => Ok(algorithm),
-        // RFC 9864 gives the same a name of its own.
-        Some("Ed25519") if algorithm == Algorithm::EdDsa => Ok(algorithm),
+const UNUSED_KIND: &str = "it is of a kind that is not used here, or a field is missing: allowed are \
+                           RSA with `n` and `e`, EC on P-256 with `x` and `y`, OKP on Ed25519 with \
+                           `x`, and oct with `k`";
+
+/// Checks that `alg`, if the key has it, is the algorithm that a key of this kind is used for.
+fn check_alg(value: &Value, algorithm: Algorithm) -> Result<(), String> {
+    match value.get("alg").and_then(Value::as_str) {
+        None => Ok(()),
+        Some(alg) if alg == algorithm.as_str() => Ok(()),
+        // RFC 9864 has another name for EdDSA on this curve.
+        Some("Ed25519") if algorithm == Algorithm::EdDsa => Ok(()),
         Some(alg) => Err(format!(
             "its `alg` is {alg:?}: a key of this kind is used for {} here",
             algorithm.as_str()
@@ -168,7 +125,7 @@ mod tests {
             ("key 6: ", "EC on P-256"),
             ("key 7: ", "\"HS256\": a key of this kind is used for RS256"),
             ("key 8: ", "\"HS512\": a key of this kind is used for HS256"),
-            ("key 9: ", "`y` is missing"),
+            ("key 9: ", "EC on P-256 with `x` and `y`"),
             ("key 10: ", "`x` is not base64url"),
             ("key 11: ", "no JWK"),
         ];

@@ -43,9 +43,10 @@ impl SignedTokens {
             configured_keys.extend(parse_key_file(&text).map_err(file_error)?);
         }
         if configured_keys.is_empty() && settings.jwks_url.is_none() {
-            return match settings.issuer.is_some() || !settings.audience.is_empty() {
-                true => Err(NO_VERIFICATION_KEYS.to_owned()),
-                false => Ok(None),
+            return if settings.issuer.is_some() || !settings.audience.is_empty() {
+                Err(NO_VERIFICATION_KEYS.to_owned())
+            } else {
+                Ok(None)
             };
         }
         let rules = claim_rules(settings)?;

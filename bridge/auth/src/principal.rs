@@ -79,12 +79,13 @@ impl Principal {
     }
 
     pub fn require_scope(&self, needed: Scope) -> Result<(), InsufficientScope> {
-        match self.scopes.contains(needed) {
-            true => Ok(()),
-            false => Err(InsufficientScope {
+        if self.scopes.contains(needed) {
+            Ok(())
+        } else {
+            Err(InsufficientScope {
                 needed,
                 granted: self.scopes,
-            }),
+            })
         }
     }
 

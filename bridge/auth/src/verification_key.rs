@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use jsonwebtoken::DecodingKey;
-use jsonwebtoken::jwk::{AlgorithmParameters, Jwk as LibraryJwk};
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk};
 
 use crate::base64url::decode_base64url;
 
@@ -34,6 +34,21 @@ impl Algorithm {
             Self::Rs256 => "RS256",
             Self::Es256 => "ES256",
             Self::EdDsa => "EdDSA",
+        }
+    }
+
+    /// Returns the one algorithm that a key of this kind is used for.
+    pub fn from_jwk(jwk: &Jwk) -> Option<Self> {
+        match &jwk.algorithm {
+            AlgorithmParameters::OctetKey(_) => Some(Self::Hs256),
+            AlgorithmParameters::RSA(_) => Some(Self::Rs256),
+            AlgorithmParameters::EllipticCurve(ec) if ec.curve == EllipticCurve::P256 => {
+                Some(Self::Es256)
+            }
+            AlgorithmParameters::OctetKeyPair(ed) if ed.curve == EllipticCurve::Ed25519 => {
+                Some(Self::EdDsa)
+            }
+            _ => None,
         }
     }
 
@@ -131,23 +146,32 @@ impl VerificationKey {
             .or_else(|_| DecodingKey::from_ec_pem(pem))
             .or_else(|_| DecodingKey::from_ed_pem(pem))
             .map_err(|_| INVALID_PEM.to_owned())?;
-        let jwk =
-            LibraryJwk::from_decoding_key(&material, None).map_err(|_| INVALID_PEM.to_owned())?;
+        let jwk = Jwk::from_decoding_key(&material, None).map_err(|_| INVALID_PEM.to_owned())?;
+        let algorithm = Algorithm::from_jwk(&jwk).ok_or(INVALID_PEM)?;
+        Self::from_jwk(&jwk, algorithm)
+    }
+
+    /// Creates a key from a JWK whose parameters are for this algorithm.
+    pub fn from_jwk(jwk: &Jwk, algorithm: Algorithm) -> Result<Self, String> {
+        let kid = jwk.common.key_id.clone();
         match &jwk.algorithm {
+            AlgorithmParameters::OctetKey(secret) => {
+                Self::from_secret(kid, &decode_base64url("k", &secret.value)?)
+            }
             AlgorithmParameters::RSA(rsa) => Self::from_rsa(
-                None,
+                kid,
                 &decode_base64url("n", &rsa.n)?,
                 &decode_base64url("e", &rsa.e)?,
             ),
             AlgorithmParameters::EllipticCurve(ec) => Self::from_p256(
-                None,
+                kid,
                 &decode_base64url("x", &ec.x)?,
                 &decode_base64url("y", &ec.y)?,
             ),
             AlgorithmParameters::OctetKeyPair(ed) => {
-                Self::from_ed25519(None, &decode_base64url("x", &ed.x)?)
+                Self::from_ed25519(kid, &decode_base64url("x", &ed.x)?)
             }
-            _ => Err(INVALID_PEM.to_owned()),
+            _ => Err(format!("it is no valid key for {}", algorithm.as_str())),
         }
     }
 

@@ -1,4 +1,7 @@
 //! A decoder for the server-sent events with which an agent may respond to a query.
+//!
+//! The `sse-stream` crate is not used: it stores a line of any length, and it fails at a field without
+//! a colon, which the standard permits.
 
 use std::borrow::Cow;
 

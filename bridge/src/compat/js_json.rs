@@ -49,9 +49,10 @@ pub(super) fn write_pretty(
                 let (inside, escaped) = scan_string(&json[at..]);
                 at += inside.len() + 1;
                 out.extend_from_slice(b"\\\"");
-                match escaped {
-                    false => out.extend_from_slice(inside.as_bytes()),
-                    true => write_escaped(inside, out),
+                if !escaped {
+                    out.extend_from_slice(inside.as_bytes())
+                } else {
+                    write_escaped(inside, out)
                 }
                 out.extend_from_slice(b"\\\"");
             }
@@ -65,9 +66,10 @@ pub(super) fn write_pretty(
             }
         }
     }
-    match out.len() <= max_len {
-        true => Ok(()),
-        false => Err(OutputTooLong),
+    if out.len() <= max_len {
+        Ok(())
+    } else {
+        Err(OutputTooLong)
     }
 }
 

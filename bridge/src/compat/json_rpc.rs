@@ -126,9 +126,10 @@ fn raw_string(raw: &RawValue) -> Option<Cow<'_, str>> {
 /// The string that this JSON is.
 pub(super) fn json_string(json: &str) -> Option<Cow<'_, str>> {
     let inside = json.strip_prefix('"')?.strip_suffix('"')?;
-    match inside.contains('\\') {
-        false => Some(Cow::Borrowed(inside)),
-        true => serde_json::from_str(json).ok(),
+    if !inside.contains('\\') {
+        Some(Cow::Borrowed(inside))
+    } else {
+        serde_json::from_str(json).ok()
     }
 }
 

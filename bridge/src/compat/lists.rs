@@ -55,9 +55,10 @@ fn encode_listing(tool: &Tool, several: bool) -> String {
 }
 
 fn session_argument_schema(several: bool) -> Value {
-    let description = match several {
-        true => "Which page to use: the session_id of one of those that list_sessions shows",
-        false => "Which page to use (optional while only one is connected)",
+    let description = if several {
+        "Which page to use: the session_id of one of those that list_sessions shows"
+    } else {
+        "Which page to use (optional while only one is connected)"
     };
     json!({ "type": "string", "description": description })
 }

@@ -117,9 +117,10 @@ impl FromStr for AgentUrl {
              user, password, query and fragment; the credential is `agent_token`"
                 .to_owned()
         };
-        let whole = match text.contains("://") {
-            true => text.to_owned(),
-            false => format!("http://{text}"),
+        let whole = if text.contains("://") {
+            text.to_owned()
+        } else {
+            format!("http://{text}")
         };
         if whole.contains(['@', '?', '#']) {
             return Err(wrong());

@@ -96,11 +96,14 @@ pub(super) fn cancel() -> MethodRouter<AppState> {
          parts: Parts,
          body: BodyResult| async move {
             state
-                .handle_report(&uuid, &parts, body, |body| match body.is_empty() {
-                    true => Some(AgentReport::Cancel(None)),
-                    false => Some(AgentReport::Cancel(
-                        parse_object::<CancelBody>(body)?.reason,
-                    )),
+                .handle_report(&uuid, &parts, body, |body| {
+                    if body.is_empty() {
+                        Some(AgentReport::Cancel(None))
+                    } else {
+                        Some(AgentReport::Cancel(
+                            parse_object::<CancelBody>(body)?.reason,
+                        ))
+                    }
                 })
                 .await
         },

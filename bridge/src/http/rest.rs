@@ -144,7 +144,7 @@ async fn json_response(result: ToolResult) -> Response {
         let encoded = cpu_pool::spawn(move || encode(&result)).await;
         encoded.unwrap_or_else(|| Vec::new().into())
     };
-    let mut response = Response::new(body.into());
+    let mut response = Response::new(axum::body::Body::new(body));
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     response

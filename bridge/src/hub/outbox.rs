@@ -239,14 +239,18 @@ impl OutboxSender {
 
     /// Checks at each heartbeat whether the peer still sends and reads.
     fn check_liveness(&self, state: &mut State) -> bool {
-        let count = |seen: &AtomicBool, missed: u8| match seen.swap(false, Ordering::Relaxed) {
-            true => 0,
-            false => missed.saturating_add(1),
+        let count = |seen: &AtomicBool, missed: u8| {
+            if seen.swap(false, Ordering::Relaxed) {
+                0
+            } else {
+                missed.saturating_add(1)
+            }
         };
         state.silent_heartbeats = count(&self.0.has_read, state.silent_heartbeats);
-        state.stalled_heartbeats = match state.queue.is_empty() {
-            true => 0,
-            false => count(&self.0.has_written, state.stalled_heartbeats),
+        state.stalled_heartbeats = if state.queue.is_empty() {
+            0
+        } else {
+            count(&self.0.has_written, state.stalled_heartbeats)
         };
         state.silent_heartbeats.max(state.stalled_heartbeats) < MAX_MISSED_HEARTBEATS
     }

@@ -156,9 +156,10 @@ impl Handler {
             },
         };
         let requesting = self.requesting_client(context);
-        let caller = match is_tool_call {
-            true => requesting.tool_call_options(principal, options, client),
-            false => requesting.call_options(principal, options, client),
+        let caller = if is_tool_call {
+            requesting.tool_call_options(principal, options, client)
+        } else {
+            requesting.call_options(principal, options, client)
         };
         Ok(CallOptions {
             resume_token: self.sealer.unseal(principal.realm, &resume)?,

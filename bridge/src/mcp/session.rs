@@ -100,9 +100,10 @@ impl McpSession {
     pub(super) fn set_notifier(&self, notifier: Option<ClientNotifier>) {
         let mut state = self.state();
         // A session that has ended must not connect its client.
-        let former = match state.has_ended {
-            true => notifier,
-            false => std::mem::replace(&mut state.notifier, notifier),
+        let former = if state.has_ended {
+            notifier
+        } else {
+            std::mem::replace(&mut state.notifier, notifier)
         };
         // Dropping a notifier takes the lock of its realm.
         drop(state);
@@ -258,9 +259,10 @@ impl CallGuard {
     /// Ready when the client has cancelled the call, or its session has ended.
     pub(super) fn poll_cancelled(&self, context: &mut Context<'_>) -> Poll<()> {
         self.call.waker.register(context.waker());
-        match self.is_cancelled() {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        if self.is_cancelled() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
         }
     }
 

@@ -243,9 +243,10 @@ impl SessionManager for RealmSessionManager {
         if let Some((id, session)) = self.sessions.remove_if(id, |_, session| is_own(session)) {
             return self.close_removed(&id, &session).await;
         }
-        match self.sessions.contains_key(id) {
-            true => Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id))),
-            false => self.inner.close_session(id).await,
+        if self.sessions.contains_key(id) {
+            Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id)))
+        } else {
+            self.inner.close_session(id).await
         }
     }
 

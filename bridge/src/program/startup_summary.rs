@@ -45,13 +45,13 @@ fn describe_signed_tokens(identity: &Identity) -> Option<String> {
             .jwt_keys
             .as_ref()
             .map(|path| format!("the keys in {}", path.display())),
-        identity
-            .jwks_url
-            .as_ref()
-            .map(|url| match may_have_credentials(url) {
-                true => "the keys at a URL with credentials".to_owned(),
-                false => format!("the keys at {url}"),
-            }),
+        identity.jwks_url.as_ref().map(|url| {
+            if may_have_credentials(url) {
+                "the keys at a URL with credentials".to_owned()
+            } else {
+                format!("the keys at {url}")
+            }
+        }),
     ];
     let keys: Vec<String> = keys.into_iter().flatten().collect();
     let issuer = identity.jwt_issuer.as_deref().unwrap_or("nobody");

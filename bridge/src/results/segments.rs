@@ -10,9 +10,8 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use axum::body::Body;
 use bytes::Bytes;
-use http_body::{Frame, SizeHint};
+use http_body::{Body, Frame, SizeHint};
 
 use bridge_json::JsonSlice;
 use bridge_json::escape::escape_content;
@@ -74,12 +73,31 @@ impl From<Vec<u8>> for EncodedBody {
     }
 }
 
-impl From<EncodedBody> for Body {
-    fn from(body: EncodedBody) -> Self {
-        match body {
-            EncodedBody::Buffer(json) => json.into(),
-            EncodedBody::Segments(segments) => Body::new(segments),
+impl Body for EncodedBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let chunk = match &mut *self {
+            EncodedBody::Buffer(json) if json.is_empty() => None,
+            EncodedBody::Buffer(json) => Some(std::mem::take(json).into()),
+            EncodedBody::Segments(segments) => segments.next_chunk(),
+        };
+        Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            EncodedBody::Buffer(json) => json.is_empty(),
+            EncodedBody::Segments(segments) => segments.segments.is_empty(),
         }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.len() as u64)
     }
 }
 
@@ -111,25 +129,5 @@ impl Segments {
         };
         self.remaining_bytes -= next.len();
         Some(next)
-    }
-}
-
-impl http_body::Body for Segments {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.next_chunk().map(|next| Ok(Frame::data(next))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.segments.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.remaining_bytes as u64)
     }
 }

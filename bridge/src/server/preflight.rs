@@ -77,9 +77,10 @@ impl CheckedConfig {
         }
         let tokens = Authenticator::new(&listed, &config.identity.jwt_settings())
             .map_err(StartError::Identity)?;
-        let tokens = match config.allows_compat_anonymous_access() {
-            true => tokens.allow_short_tokens(),
-            false => tokens,
+        let tokens = if config.allows_compat_anonymous_access() {
+            tokens.allow_short_tokens()
+        } else {
+            tokens
         };
         if !tokens.has_configured_tokens() && !config.bind.ip().is_loopback() {
             return Err(StartError::Unauthenticated(config.bind));

@@ -80,9 +80,10 @@ impl JwksSource {
         let mut keys = set.keys;
         // A published secret is not secret.
         keys.retain(|key| key.algorithm != Algorithm::Hs256);
-        match keys.is_empty() {
-            true => Err("the set has no keys that can be used".to_owned()),
-            false => Ok(keys),
+        if keys.is_empty() {
+            Err("the set has no keys that can be used".to_owned())
+        } else {
+            Ok(keys)
         }
     }
 

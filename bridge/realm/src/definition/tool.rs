@@ -204,9 +204,10 @@ impl Tool {
     ) -> Option<&str> {
         let parsed = self.parsed();
         let [listed, plainly] = &parsed.list_entries;
-        let listed = match modern || parsed.legacy_input_schema.is_none() {
-            true => listed.get_or_init(|| encode(&parsed.published)),
-            false => plainly.get_or_init(|| encode(&self.published_for_legacy()?)),
+        let listed = if modern || parsed.legacy_input_schema.is_none() {
+            listed.get_or_init(|| encode(&parsed.published))
+        } else {
+            plainly.get_or_init(|| encode(&self.published_for_legacy()?))
         };
         listed.as_deref()
     }

@@ -44,9 +44,10 @@ impl NotificationBuffer {
     /// Commits to a JSON body. Returns false when the response is a stream, or notifications are
     /// waiting, which begin one.
     fn commit_to_body(&self) -> bool {
-        let form = match self.lock().is_empty() {
-            true => ResponseForm::Body,
-            false => ResponseForm::Stream,
+        let form = if self.lock().is_empty() {
+            ResponseForm::Body
+        } else {
+            ResponseForm::Stream
         };
         *self.form.get_or_init(|| form) == ResponseForm::Body
     }

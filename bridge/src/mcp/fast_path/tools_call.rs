@@ -262,7 +262,7 @@ fn single_response(response: EncodedResponse, events_only: bool) -> Response {
     if as_events && response.status == StatusCode::OK {
         return sse_response::single_event(response.json);
     }
-    json_response(response.status, response.json)
+    json_response(response.status, Body::new(response.json))
 }
 
 pub(super) fn json_response(status: StatusCode, json: impl Into<Body>) -> Response {
@@ -287,9 +287,10 @@ fn encode_result(id: &RawValue, result: &ToolResult, is_modern: bool) -> Encoded
     if is_modern {
         out.extend_from_slice(b"\"resultType\":\"complete\",");
     }
-    let tail: &[u8] = match result.is_error() {
-        true => b"}}",
-        false => b",\"isError\":false}}",
+    let tail: &[u8] = if result.is_error() {
+        b"}}"
+    } else {
+        b",\"isError\":false}}"
     };
     EncodedResponse {
         status: StatusCode::OK,
@@ -309,9 +310,10 @@ fn encode_error(id: &RawValue, error: &ErrorData, is_modern: bool) -> EncodedRes
     out.push(b'}');
     let is_bad_request = is_modern && error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
     EncodedResponse {
-        status: match is_bad_request {
-            true => StatusCode::BAD_REQUEST,
-            false => StatusCode::OK,
+        status: if is_bad_request {
+            StatusCode::BAD_REQUEST
+        } else {
+            StatusCode::OK
         },
         json: out.into(),
     }

@@ -33,9 +33,10 @@ pub(super) fn serve(request: &FastPathRequest<'_>) -> Option<Response> {
         .session
         .as_ref()
         .map(|session| session.begin_activity());
-    Some(match request.events_only {
-        true => sse_response::single_event(answer.into()),
-        false => json_response(StatusCode::OK, answer),
+    Some(if request.events_only {
+        sse_response::single_event(answer.into())
+    } else {
+        json_response(StatusCode::OK, answer)
     })
 }
 

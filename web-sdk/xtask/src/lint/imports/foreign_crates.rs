@@ -27,7 +27,6 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/mcp/fast_path/sse_response.rs",
             "bridge/src/mcp/fast_path/tools_call.rs",
             "bridge/src/mcp/fast_path/tools_list.rs",
-            "bridge/src/results/segments.rs",
             "bridge/src/web",
             "bridge/src/websocket/handshake.rs",
             "demo-app/src/agent_host.rs",
@@ -100,6 +99,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Signed tokens are verified in one module, so that no other decides which signatures are valid.",
         importers: &[
             "bridge/auth/src/jwt.rs",
+            "bridge/auth/src/jwk.rs",
             "bridge/auth/src/verification_key.rs",
             "e2e/src/token_issuer.rs",
         ],
