@@ -14,9 +14,9 @@ mod print;
 mod setting;
 mod toml_values;
 
-pub use error::{FileError, LocatedError};
+pub use error::{FileError, LocatedError, unknown_key_message};
 pub use file::{ConfigFile, FileTables};
 pub use load::{LoadError, LoadedSettings};
 pub use print::may_have_credentials;
 pub use setting::{SettingKind, SettingValue};
-pub use toml_values::{flag_text, unknown_key_message};
+pub use toml_values::flag_text;

@@ -8,9 +8,9 @@ use clap::Command;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{FileError, LocatedError};
+use super::error::{FileError, LocatedError, unknown_key_message};
 use super::setting::{Setting, SettingValue, settings};
-use super::toml_values::{invalid_value_message, setting_value, unknown_key_message};
+use super::toml_values::{invalid_value_message, setting_value};
 
 /// The tables that a program has in its file besides settings. `()` stands for none.
 pub trait FileTables: Default {

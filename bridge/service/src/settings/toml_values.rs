@@ -70,28 +70,3 @@ pub(super) fn invalid_value_message(
         _ => format!("`{name}` has a wrong value: {allowed}"),
     }
 }
-
-/// Returns the message for an unknown key, with the most similar known one. `tables` is the key of
-/// the tables that the file may have.
-pub fn unknown_key_message<'a>(
-    name: &str,
-    known: impl Iterator<Item = &'a str>,
-    value: &DeValue<'_>,
-    tables: Option<&str>,
-) -> String {
-    if value.is_table() {
-        let tables = match tables {
-            Some(key) => format!("settings stand above all tables, and tables are [[{key}]]"),
-            None => "settings stand above all tables, and this file has no tables".to_owned(),
-        };
-        return format!("`{name}` is not a setting: {tables}");
-    }
-    let as_key = name
-        .trim_start_matches('-')
-        .replace('-', "_")
-        .to_lowercase();
-    let similarity = |key: &str| strsim::jaro_winkler(&as_key, key);
-    let nearest = known.max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
-    let nearest = nearest.unwrap_or_default();
-    format!("`{name}` is not a setting: the nearest one is `{nearest}`")
-}
