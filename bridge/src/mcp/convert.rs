@@ -32,7 +32,7 @@ pub(crate) fn check_definition(kind: Kind, definition: &Map<String, Value>) -> R
 }
 
 /// Converts a definition to rmcp's model. Fields that the model does not know are left out: see
-/// "What does not survive the way" in ARCHITECTURE.md.
+/// "What is lost in conversion" in ARCHITECTURE.md.
 pub(super) fn to_model<T: DeserializeOwned>(
     definition: &Map<String, Value>,
 ) -> Result<T, serde_json::Error> {
