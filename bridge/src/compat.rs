@@ -1,10 +1,11 @@
 //! Compatibility with pages and clients of the TypeScript project mcp-web 0.1.
 //!
-//! [`page_codec`] translates between the messages of its pages and those of this bridge. Its pages are
-//! always served; its clients only if the configuration says so ([`Compat`](crate::Compat)). For those,
-//! [`service`] is the endpoint, [`methods`] answers the methods of its JSON-RPC ([`json_rpc`]), [`lists`]
-//! and [`results`] write its lists and results, [`js_json`] encodes JSON as JavaScript does, and
-//! [`sessions`] are its MCP sessions. No code outside this module and its HTTP routes depends on it.
+//! [`page_codec`] translates between the messages of its pages and those of this bridge. The bridge
+//! always serves these pages, but serves clients of mcp-web 0.1 only if the configuration allows it
+//! ([`Compat`](crate::Compat)). For the clients, [`service`] is the endpoint, [`methods`] answers
+//! the methods of their JSON-RPC ([`json_rpc`]), [`lists`] and [`results`] write lists and results,
+//! [`js_json`] encodes JSON as JavaScript does, and [`sessions`] stores their MCP sessions. No code
+//! outside this module and its HTTP routes depends on it.
 
 mod arguments;
 mod js_json;

@@ -1,4 +1,5 @@
-//! The arguments of a call: the page gets them as they were written, without `session_id`.
+//! The arguments of a tool call. The page receives them as the client wrote them, without
+//! `session_id`.
 
 use std::borrow::Cow;
 
@@ -12,16 +13,16 @@ use crate::compat::json_rpc::json_string;
 use crate::compat::visible_pages::PageSelector;
 use bridge_realm::definition::tool::SESSION_ARGUMENT;
 
-/// What the arguments are.
+/// The parsed arguments of a call.
 #[derive(Debug)]
 pub(super) struct Arguments {
-    /// An object.
+    /// The arguments without `session_id`, always a JSON object.
     pub(super) input: Box<RawValue>,
-    /// The page that they name.
+    /// The page that `session_id` selects.
     pub(super) selector: PageSelector,
 }
 
-/// Arguments are an object, or nothing.
+/// The error for arguments that are neither an object nor absent nor `null`.
 #[derive(Debug)]
 pub(super) struct NotAnObject;
 
@@ -45,7 +46,7 @@ impl Arguments {
         }
         let readable = to_well_formed(object.get());
         let mut fields = members(object.get())
-            // Half a surrogate pair in a name is JSON, and no text.
+            // An unpaired surrogate in a key is valid JSON but cannot be a Rust string.
             .or_else(|_| members(&readable))
             .map_err(|_| NotAnObject)?;
         let Some(session) = fields.shift_remove(SESSION_ARGUMENT) else {
@@ -58,12 +59,13 @@ impl Arguments {
     }
 }
 
-/// The members of an object, with each value as it was written.
+/// Parses an object into its members. Each value remains as it was written.
 fn members(json: &str) -> serde_json::Result<IndexMap<Cow<'_, str>, &RawValue>> {
     serde_json::from_str(json)
 }
 
-/// Whether a look inside is worth it: a name that is written with escapes is one, too.
+/// Whether the arguments may have the key `session_id`, so that they must be parsed. A key can also
+/// be written with Unicode escapes.
 fn may_name_session(written: &str) -> bool {
     let written = written.as_bytes();
     memmem::find(written, SESSION_ARGUMENT.as_bytes()).is_some()
@@ -71,7 +73,8 @@ fn may_name_session(written: &str) -> bool {
 }
 
 impl PageSelector {
-    /// The page that a client names; what JavaScript takes for false names none.
+    /// Converts the id of a session that a client sent. A value that is falsy in JavaScript selects
+    /// no page.
     pub(super) fn from_raw(raw: Option<&RawValue>) -> Self {
         let Some(raw) = raw else {
             return PageSelector::Any;

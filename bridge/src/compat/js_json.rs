@@ -1,15 +1,15 @@
-//! JSON as JavaScript writes it: `JSON.stringify(value, null, 2)`, from JSON to the inside of a
-//! string of JSON, in one pass and without a model of it.
+//! JSON as `JSON.stringify(value, null, 2)` of JavaScript writes it. Valid JSON is converted to the
+//! content of a JSON string in one pass, without parsing it into values.
 
 use memchr::{memchr, memchr2};
 
-/// The text became longer than it may.
+/// The error for output that is longer than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OutputTooLong;
 
-/// Writes valid JSON as JavaScript prints it with an indent of two, escaped for the string of JSON
-/// that it stands in. `most`: so long may `out` become. Indentation multiplies what is deeply
-/// nested.
+/// Writes valid JSON as JavaScript prints it with an indent of two spaces, escaped as the content
+/// of a JSON string. `max_len` is the maximum length of `out`: deep nesting multiplies the length
+/// of the output, because each line is indented.
 pub(super) fn write_pretty(
     json: &str,
     max_len: usize,
@@ -88,7 +88,7 @@ fn write_new_line(depth: usize, max_len: usize, out: &mut Vec<u8>) -> Result<(),
     Ok(())
 }
 
-/// What stands between the quotes of the string that has just begun, and whether it has escapes.
+/// Returns the content of the string that has just begun, and whether it contains escapes.
 fn scan_string(rest: &str) -> (&str, bool) {
     let bytes = rest.as_bytes();
     let mut end = memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
@@ -100,8 +100,8 @@ fn scan_string(rest: &str) -> (&str, bool) {
     (&rest[..end], escaped)
 }
 
-/// The inside of a string with escapes: read as JavaScript reads it, written as it writes it, and
-/// escaped once more.
+/// Writes the content of a string with escapes: decodes them, encodes the text as JavaScript does,
+/// and escapes it once more.
 fn write_escaped(inside: &str, out: &mut Vec<u8>) {
     let mut rest = inside;
     while let Some(at) = memchr(b'\\', rest.as_bytes()) {
@@ -132,11 +132,11 @@ fn write_escaped(inside: &str, out: &mut Vec<u8>) {
 
 enum CodeUnit {
     Character(char),
-    /// Half of a surrogate pair, which is no character.
+    /// One half of a surrogate pair, which is not a character.
     LoneSurrogate(u16),
 }
 
-/// What stands behind a backslash, and how many bytes of it.
+/// Decodes the escape after a backslash. Returns its code unit and its length in bytes.
 fn decode_escape(rest: &str) -> (CodeUnit, usize) {
     let plain = match rest.as_bytes().first() {
         Some(b'n') => '\n',
@@ -167,9 +167,9 @@ fn decode_unicode_escape(rest: &str) -> (CodeUnit, usize) {
     }
 }
 
-/// Writes a word or a number of JSON as JavaScript prints it.
+/// Writes a literal or a number of JSON as JavaScript prints it.
 pub(super) fn write_scalar(word: &str, out: &mut Vec<u8>) {
-    // So many digits are exact in a JavaScript number.
+    // Integers of up to 15 digits are exact in a JavaScript number.
     let is_plain = word.len() <= 15 && word.bytes().all(|byte| byte.is_ascii_digit());
     let is_word = word.starts_with(|first: char| first.is_ascii_alphabetic());
     match word.parse::<f64>() {
@@ -180,7 +180,8 @@ pub(super) fn write_scalar(word: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// ECMAScript, "Number::toString"; what is no finite number is `null` in its JSON.
+/// Formats a number by the rules of ECMAScript, "Number::toString". A number that is not finite is
+/// `null`, as in the JSON of JavaScript.
 fn format_number(number: f64) -> String {
     if !number.is_finite() {
         return "null".to_owned();
@@ -214,7 +215,7 @@ fn format_number(number: f64) -> String {
 mod tests {
     use super::*;
 
-    /// What a client reads that reads the string.
+    /// The output as a client decodes it from the JSON string.
     fn pretty_printed(json: &str) -> String {
         let mut out = vec![b'"'];
         write_pretty(json, usize::MAX, &mut out).unwrap();
@@ -224,7 +225,7 @@ mod tests {
 
     #[test]
     fn values_are_printed_as_javascript_prints_them() {
-        // Left: sent. Right: what Node's JSON.stringify(JSON.parse(left), null, 2) says.
+        // Left: the input. Right: the output of Node's `JSON.stringify(JSON.parse(left), null, 2)`.
         let cases = [
             ("{}", "{}"),
             (" [ ] ", "[]"),

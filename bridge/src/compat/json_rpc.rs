@@ -1,4 +1,4 @@
-//! JSON-RPC as mcp-web 0.1 reads and writes it: one message a request, and HTTP 200 for errors.
+//! JSON-RPC in the dialect of mcp-web 0.1: one message per request, and HTTP 200 for errors.
 
 use std::borrow::Cow;
 
@@ -7,29 +7,32 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-/// What the HTTP side answers.
+/// The response to a request, which the HTTP route converts to a status and a body.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// 200, with a JSON-RPC message; `mcp_session` is the one that it opened.
+    /// Status 200 with a JSON-RPC message. `mcp_session` is the id of the MCP session that the
+    /// request opened.
     Message {
         body: Vec<u8>,
         mcp_session: Option<String>,
     },
-    /// 202, empty.
+    /// Status 202 with an empty body.
     Accepted,
-    /// 404.
+    /// Status 404: the MCP session does not exist.
     NoSuchMcpSession,
 }
 
-/// A message of a client. What is of the wrong kind counts as absent.
+/// A message of a client. A field of the wrong type counts as absent.
 #[derive(Debug, Default)]
 pub(super) struct Message<'a> {
-    /// As it was written: it is only ever repeated, and two calls may have the same one.
+    /// The id as the client wrote it. It is only repeated in the response: two concurrent calls may
+    /// have the same id.
     pub(super) id: Option<&'a RawValue>,
     pub(super) method: Cow<'a, str>,
     pub(super) params: Params<'a>,
 }
 
+/// The parameters of a request that this bridge uses.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Params<'a> {
     #[serde(borrow, default)]
@@ -44,10 +47,10 @@ pub(super) struct Params<'a> {
     client: Option<&'a RawValue>,
 }
 
-/// What a request says beside its arguments.
+/// The `_meta` of a request.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Meta<'a> {
-    /// Ours, as on `/mcp`.
+    /// The session under the key of this bridge, which `/mcp` uses too.
     #[serde(borrow, default, rename = "mcp-web/sessionId")]
     pub(super) own_session: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "sessionId")]
@@ -57,7 +60,7 @@ pub(super) struct Meta<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// `None` when the body is not JSON, or `null`.
+    /// Parses the body of a request. Returns `None` if the body is not JSON or is `null`.
     pub(super) fn parse(body: &'a [u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Sent<'a> {
@@ -83,14 +86,14 @@ impl<'a> Message<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// The tool's name, if it says one.
+    /// The name of the tool; `None` if it is absent or empty.
     pub(super) fn name(&self) -> Option<Cow<'a, str>> {
         self.name
             .and_then(raw_string)
             .filter(|name| !name.is_empty())
     }
 
-    /// The resource's URI, if it says one.
+    /// The URI of the resource; `None` if it is absent or empty.
     pub(super) fn uri(&self) -> Option<Cow<'a, str>> {
         self.uri.and_then(raw_string).filter(|uri| !uri.is_empty())
     }
@@ -99,14 +102,14 @@ impl<'a> Params<'a> {
         self.meta.and_then(parse_object).unwrap_or_default()
     }
 
-    /// What the client calls itself; one of mcp-web 0.1 does not say.
+    /// The client's `clientInfo`. Clients of mcp-web 0.1 do not send one.
     pub(super) fn client_info<T: Deserialize<'a>>(&self) -> Option<T> {
         self.client.and_then(parse_object)
     }
 }
 
 impl<'a> Meta<'a> {
-    /// The page that the request names; where there are two, ours counts.
+    /// The page that the request names. The key of this bridge takes precedence over `sessionId`.
     pub(super) fn session(&self) -> Option<&'a RawValue> {
         self.own_session.or(self.bare_session)
     }
@@ -123,7 +126,7 @@ fn raw_string(raw: &RawValue) -> Option<Cow<'_, str>> {
     json_string(raw.get())
 }
 
-/// The string that this JSON is.
+/// Decodes a JSON string; `None` if the JSON is not a string.
 pub(super) fn json_string(json: &str) -> Option<Cow<'_, str>> {
     let inside = json.strip_prefix('"')?.strip_suffix('"')?;
     if !inside.contains('\\') {
@@ -133,13 +136,13 @@ pub(super) fn json_string(json: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The fields of the object that this is.
+/// Deserializes the fields of an object; `None` if the JSON is not an object.
 fn parse_object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
     raw.get().starts_with('{').then_some(())?;
     serde_json::from_str(raw.get()).ok()
 }
 
-/// The beginning of an answer, up to the result.
+/// Writes the beginning of a response, up to its result.
 pub(super) fn begin_response(id: Option<&RawValue>, capacity: usize) -> Vec<u8> {
     let mut body = Vec::with_capacity(capacity);
     body.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
@@ -152,14 +155,14 @@ pub(super) fn begin_response(id: Option<&RawValue>, capacity: usize) -> Vec<u8> 
     body
 }
 
-/// An answer with this result.
+/// The response with this result.
 pub(super) fn result_reply(id: Option<&RawValue>, result: &[u8]) -> Reply {
     let mut body = begin_response(id, result.len() + 64);
     body.extend_from_slice(result);
     finish_response(body)
 }
 
-/// The answer is whole.
+/// Writes the end of a response, after its result.
 pub(super) fn finish_response(mut body: Vec<u8>) -> Reply {
     body.push(b'}');
     Reply::Message {
@@ -168,15 +171,15 @@ pub(super) fn finish_response(mut body: Vec<u8>) -> Reply {
     }
 }
 
-/// A JSON-RPC error, whose message is one of the words that clients of mcp-web 0.1 know.
+/// A JSON-RPC error. Its message is one of those that clients of mcp-web 0.1 know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RpcError {
-    /// The message or who sent it.
+    /// The message is invalid, or its sender is not allowed to send it.
     InvalidRequest(ErrorCode),
     UnknownMethod,
-    /// `_meta.sessionId` names no page, where it must.
+    /// `_meta.sessionId` does not name a page, but must.
     NoSuchSession,
-    /// The body cannot be read.
+    /// The body is not valid JSON.
     InvalidBody,
 }
 

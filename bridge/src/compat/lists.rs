@@ -1,4 +1,4 @@
-//! Lists as clients of mcp-web 0.1 know them.
+//! The lists and the error results in the format of mcp-web 0.1.
 
 use crate::calls::LEGACY_LIST_SESSIONS;
 use bridge_realm::realm;
@@ -12,16 +12,18 @@ use crate::compat::visible_pages::{PageEntry, PageSelector, VisiblePages, tool_n
 use bridge_realm::definition::PublishedItem;
 use bridge_realm::definition::tool::{SESSION_ARGUMENT, Tool};
 
-/// The only tool while no page is connected.
+/// The name of the only tool that is listed while no page is connected.
 pub(super) const CONNECTION_STATUS: &str = "get_connection_status";
 
-/// A tool as it is listed, encoded when it is listed first.
+/// Returns the JSON of a listed tool, which is encoded once. `several` is whether the client must
+/// choose between several pages.
 fn get_or_encode(tool: &Tool, several: bool) -> &str {
     let listings = tool.compat_listings();
     listings.get_or_encode(several, || encode_listing(tool, several))
 }
 
-/// Exactly the keys that the bridge of mcp-web 0.1 kept, as the page wrote them.
+/// Encodes a tool with exactly the keys that the bridge of mcp-web 0.1 published, as the page wrote
+/// them.
 fn encode_listing(tool: &Tool, several: bool) -> String {
     let definition: Map<String, Value> = serde_json::from_str(tool.raw()).unwrap_or_default();
     let schema = definition.get("inputSchema");
@@ -68,20 +70,23 @@ fn encode_plain_tool(name: &str, description: &str) -> String {
     json!({ "name": name, "description": description, "inputSchema": schema }).to_string()
 }
 
-/// What `tools/list` answers; collected under the realm's lock, written after it.
+/// The result of `tools/list`. It is collected under the realm's lock and written after the lock is
+/// released.
 #[derive(Debug)]
 pub(super) struct ToolList {
     tools: Vec<Arc<Tool>>,
     has_list_sessions: bool,
-    /// The pages to choose from, where there are several and none was named.
+    /// The pages that the client must choose from; `None` if the request selects one.
     choices: Option<Vec<PageEntry>>,
 }
 
 impl ToolList {
-    /// Of the page that is meant, or of all: of two tools of one name the first page's. `None` when
-    /// the page that is named is not there.
+    /// Lists the tools of the selected page or, if there are several pages and none is selected,
+    /// those of all pages. If several pages have a tool with the same name, the tool of the first
+    /// page is listed. Returns `None` if no page is selected and fewer than two are connected.
     pub(super) fn from_pages(pages: VisiblePages<'_>, wanted: &PageSelector) -> Option<Self> {
-        // A page's own tool of that name goes before the bridge's.
+        // If a page has a tool with the name of the bridge's tool, the page's tool is listed
+        // instead.
         let lists_sessions = pages.check_tool_allowed(LEGACY_LIST_SESSIONS).is_ok()
             && !pages.has_tool(LEGACY_LIST_SESSIONS);
         if let Some((_, page)) = pages.selected(wanted) {
@@ -129,12 +134,12 @@ impl ToolList {
     }
 }
 
-/// What `resources/list` and `prompts/list` answer.
+/// The result of `resources/list` or `prompts/list`.
 #[derive(Debug)]
 pub(super) struct ItemList(Map<String, Value>);
 
 impl ItemList {
-    /// The resources of the page that is meant.
+    /// Lists the resources of the selected page, and the list of pages as a resource.
     pub(super) fn resources(pages: VisiblePages<'_>, wanted: &PageSelector) -> Option<Self> {
         let sessions = json!({ "uri": bridge_protocol::SESSIONS_URI, "name": "sessions",
             "description": "The pages that are connected", "mimeType": "application/json" });
@@ -145,7 +150,7 @@ impl ItemList {
         })
     }
 
-    /// There are none.
+    /// Lists no prompts: this endpoint does not publish any.
     pub(super) fn prompts(pages: VisiblePages<'_>, wanted: &PageSelector) -> Option<Self> {
         Self::from_page(pages, wanted, "prompts", Vec::new(), |_| Vec::new())
     }
@@ -185,7 +190,7 @@ impl ItemList {
     }
 }
 
-/// What to do about several pages.
+/// The message for a client that has not chosen between several pages.
 const CHOOSE_SESSION_MESSAGE: &str = "Several pages are connected: choose one of available_sessions, and name it as \
                       session_id in the arguments or as sessionId in _meta";
 
@@ -202,7 +207,7 @@ fn resource_entry(item: &PublishedItem) -> Value {
     Value::Object(entry)
 }
 
-/// The lists while no page is connected; `None`: the method has none.
+/// The JSON result of a list method while no page is connected; `None` for other methods.
 pub(super) fn empty_list(method: &str) -> Option<String> {
     let status = "Says whether a page is connected. Its tools are listed as soon as one is";
     match method {
@@ -220,20 +225,21 @@ pub(super) fn empty_list(method: &str) -> Option<String> {
     }
 }
 
-/// What a client hears that asks for the status while no page is connected.
+/// The connection status that a client receives while no page is connected.
 #[derive(Debug, Serialize)]
 pub(super) struct ConnectionStatus {
     connected: bool,
     message: &'static str,
 }
 
+/// The connection status while no page is connected.
 pub(super) const NOT_CONNECTED: ConnectionStatus = ConnectionStatus {
     connected: false,
     message: "No page is connected with this token: open the app in a browser, and its tools are \
               listed",
 };
 
-/// Why a call does not reach a page. Printed as the text of a failed result.
+/// The reason why a call is not forwarded to a page. It is written as the text of a failed result.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct CallRejection {
     error: &'static str,
@@ -264,7 +270,7 @@ impl CallRejection {
         }
     }
 
-    /// The named page is not there, or there are several to choose from.
+    /// The selected page is not connected, or the client did not choose between several pages.
     pub(super) fn unresolved_session(pages: VisiblePages<'_>) -> Self {
         if pages.count() < 2 {
             return Self::from_code(ErrorCode::SessionNotFound);
@@ -283,7 +289,7 @@ impl CallRejection {
         }
     }
 
-    /// The query allows these only.
+    /// The query of the request may call only the `allowed` tools.
     pub(super) fn tool_not_allowed(allowed: Vec<String>) -> Self {
         Self {
             details: Some("The query allows its own tools only: call one of allowed_tools"),
@@ -293,7 +299,7 @@ impl CallRejection {
     }
 }
 
-/// Writes a value as JSON. What is written here always can be.
+/// Writes a value as JSON. The values that are passed here can always be encoded.
 pub(super) fn write_json(value: &impl Serialize, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, value);
 }

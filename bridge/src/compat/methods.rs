@@ -26,7 +26,7 @@ use routing::{CallTarget, builtin_resource, route_call, route_resource};
 use scope::RequestScope;
 
 impl CompatService {
-    /// Answers a message.
+    /// Answers a JSON-RPC message.
     pub(crate) async fn answer(&self, request: CompatRequest<'_>) -> Reply {
         let Some(message) = Message::parse(request.body) else {
             return RpcError::InvalidBody.into_reply(None);
@@ -203,7 +203,8 @@ impl CompatService {
     ) -> CallOutcome {
         let tool = target.item;
         let input = match target.dialect {
-            // The page validates its arguments itself, as it had to with its own bridge.
+            // The page validates its arguments itself, as pages of v1 had to do with their own
+            // bridge.
             PageProtocol::V1 => Ok(input),
             PageProtocol::V2 => calls::validate_raw_arguments(&tool, input).await,
         };

@@ -1,5 +1,5 @@
-//! Results of `tools/call` and `resources/read` as clients of mcp-web 0.1 know them, from the raw
-//! JSON of a page to the raw JSON of the answer.
+//! The results of `tools/call` and `resources/read` in the format of mcp-web 0.1, written from the
+//! raw JSON of a page as the raw JSON of the response.
 
 use std::borrow::Cow;
 
@@ -16,15 +16,15 @@ use crate::compat::json_rpc::json_string;
 use crate::compat::lists::write_json;
 use bridge_realm::realm::{Answer, CallFailure, CallOutcome, PageProtocol};
 
-/// What indentation makes of a result is at most so many times what a result may have.
+/// The maximum size of an indented result, as a multiple of the maximum size of a result.
 const MAX_PRETTY_FACTOR: usize = 4;
 
-/// How results are written.
+/// Writes results in the format that clients of mcp-web 0.1 expect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResultWriter {
-    /// The largest text of one.
+    /// The maximum length of the text of a result, in bytes.
     max_text_bytes: usize,
-    /// That of the page.
+    /// The protocol of the page that answers.
     protocol: PageProtocol,
 }
 
@@ -37,7 +37,7 @@ impl ResultWriter {
         }
     }
 
-    /// The same for the results of a page of this dialect.
+    /// Returns a writer for results of a page with this protocol.
     pub(super) fn for_protocol(self, dialect: PageProtocol) -> Self {
         Self {
             protocol: dialect,
@@ -45,7 +45,7 @@ impl ResultWriter {
         }
     }
 
-    /// Writes what came of a call.
+    /// Writes the outcome of a call.
     pub(super) fn write_outcome(self, outcome: CallOutcome, out: &mut Vec<u8>) {
         let start = out.len();
         let written = match &outcome {
@@ -69,14 +69,15 @@ impl ResultWriter {
         }
     }
 
-    /// Writes the failed result whose text is this.
+    /// Writes a failed result with the JSON of `body` as its text.
     pub(super) fn write_error(self, body: &impl Serialize, out: &mut Vec<u8>) {
-        // What the bridge itself says is short.
+        // Texts of the bridge itself never exceed the limit.
         let _ = self.write_serialized(body, out);
         out.extend_from_slice(b",\"isError\":true}");
     }
 
-    /// Writes what a call hears while no page is connected: words that a model can pass on.
+    /// Writes the result of a call while no page is connected. Its text is meant for the model to
+    /// repeat to the user.
     pub(super) fn write_no_page(self, out: &mut Vec<u8>) {
         let text =
             "No page is connected with this token: open the app in a browser, then call again.";
@@ -84,7 +85,7 @@ impl ResultWriter {
         write_json(&json!({ "content": content, "isError": true }), out);
     }
 
-    /// Writes the result whose text is this.
+    /// Writes a successful result with the JSON of `body` as its text.
     pub(super) fn write_success(self, body: &impl Serialize, out: &mut Vec<u8>) {
         let _ = self.write_serialized(body, out);
         out.push(b'}');
@@ -100,7 +101,7 @@ impl ResultWriter {
         self.write_pretty_text(&String::from_utf8_lossy(&json), out)
     }
 
-    /// `{"content":[…]` with one block of text.
+    /// Writes `{"content":[…]` with one block that contains the indented JSON as text.
     fn write_pretty_text(self, json: &str, out: &mut Vec<u8>) -> Result<(), OutputTooLong> {
         out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");
         js_json::write_pretty(json, out.len().saturating_add(self.max_text_bytes), out)?;
@@ -132,7 +133,7 @@ impl ResultWriter {
         Ok(())
     }
 
-    /// An object with keys that mean something.
+    /// Writes the result for an object that may have the keys `error`, `_meta` or `dataUrl`.
     fn write_special_object(self, raw: &str, out: &mut Vec<u8>) -> Result<(), OutputTooLong> {
         let fields: IndexMap<Cow<'_, str>, &RawValue> =
             serde_json::from_str(raw).unwrap_or_default();
@@ -171,9 +172,9 @@ impl ResultWriter {
         Ok(())
     }
 
-    /// What a page of our own dialect may answer: its blocks are those of MCP already. Its
-    /// structured content is left out, as clients of mcp-web 0.1 do not know it, unless there is
-    /// nothing else to show.
+    /// Writes the content blocks of a page of v2, which are MCP content blocks already. Clients of
+    /// mcp-web 0.1 do not know structured content, so it is left out unless the result has no
+    /// content blocks.
     fn write_content(
         self,
         content: &RawValue,
@@ -204,7 +205,8 @@ impl ResultWriter {
                 out.extend_from_slice(b"{\"content\":");
                 out.extend_from_slice(content.get().as_bytes());
             }
-            // A page of mcp-web 0.1 fails by a result with an `error`: all of it is shown.
+            // A page of mcp-web 0.1 reports a failure as a result with an `error` key. The whole
+            // result is shown.
             (None, Some(whole)) if self.protocol == PageProtocol::V1 => {
                 self.write_pretty_text(whole.get(), out)?;
             }
@@ -218,7 +220,7 @@ impl ResultWriter {
     }
 }
 
-/// Writes what came of `resources/read`.
+/// Writes the outcome of `resources/read`.
 pub(super) fn write_resource(ending: &CallOutcome, out: &mut Vec<u8>) {
     match ending {
         CallOutcome::Answered(Answer::Value(Some(raw))) if raw.get().starts_with('{') => {
@@ -231,12 +233,13 @@ pub(super) fn write_resource(ending: &CallOutcome, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes why a resource cannot be read.
+/// Writes the reason why a resource cannot be read.
 pub(super) fn write_read_error(why: &str, out: &mut Vec<u8>) {
     write_json(&json!({ "error": why }), out);
 }
 
-/// In the words that clients of mcp-web 0.1 know, where it had some.
+/// The text for a failure: the text of mcp-web 0.1 where it had one, and this bridge's message
+/// otherwise.
 fn failure_text<'a>(failure: &'a CallFailure, timeout: &'static str) -> &'a str {
     match failure.code {
         ErrorCode::CallTimeout => timeout,
@@ -246,16 +249,17 @@ fn failure_text<'a>(failure: &'a CallFailure, timeout: &'static str) -> &'a str 
     }
 }
 
-/// Whether a key of the object may mean something. One that is written with escapes may, too.
+/// Whether an object may have a key with a special meaning. A key can also be written with Unicode
+/// escapes.
 fn may_have_special_keys(raw: &str) -> bool {
     let raw = raw.as_bytes();
     let keys: [&[u8]; 4] = [b"\"error\"", b"\"_meta\"", b"\"dataUrl\"", b"\\u"];
     keys.iter().any(|key| memmem::find(raw, key).is_some())
 }
 
-/// The data URL of an image that this string of JSON is.
+/// Returns the data URL of an image; `None` if the JSON is not a string with one.
 fn image_data_url(raw: &str) -> Option<Cow<'_, str>> {
-    // What is long and none is not read.
+    // A long string that cannot be a data URL is not decoded.
     let may_be_data_url = ["\"data:", "\"\\"]
         .iter()
         .any(|begin| raw.starts_with(begin));
@@ -263,7 +267,7 @@ fn image_data_url(raw: &str) -> Option<Cow<'_, str>> {
     url.starts_with("data:image/").then_some(url)
 }
 
-/// `{"content":[…]` with one image.
+/// Writes `{"content":[…]` with one image block.
 fn write_image(url: &str, out: &mut Vec<u8>) {
     let mime_type = url.strip_prefix("data:").unwrap_or(url);
     let mime_type = mime_type.split([';', ',']).next().unwrap_or_default();

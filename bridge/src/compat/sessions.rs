@@ -22,10 +22,11 @@ use bridge_realm::realm::ClientId;
 /// The interval of keepalive comments in an event stream.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The interval in which the memory of expired sessions is freed. They cannot be used once they expire.
+/// The interval in which the memory of expired sessions is freed. An expired session cannot be used
+/// even before that.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The error for a session over the limit.
+/// The error when the maximum number of sessions is reached.
 #[derive(Debug)]
 pub(crate) struct SessionLimitReached;
 
@@ -101,7 +102,7 @@ impl CompatSession {
         }
     }
 
-    /// Since when the session has neither a stream nor a request; `None` while it has one.
+    /// When the session became idle; `None` while it has an event stream or a running request.
     fn idle_since(&self) -> Option<Instant> {
         let activity = self.activity();
         let mut stream = activity.stream.iter();
@@ -147,8 +148,8 @@ impl CompatSessions {
         }
     }
 
-    /// Opens a session and returns its id. At the limit, the session of the same token that has been idle for
-    /// longest is ended. The session ends when `ended` is cancelled.
+    /// Opens a session and returns its id. At the limit, the session of the same token that has
+    /// been idle for the longest time is ended. The session ends when `ended` is cancelled.
     pub(super) fn open(
         &self,
         principal: &Principal,
@@ -206,7 +207,8 @@ impl CompatSessions {
         Some(RequestGuard(session))
     }
 
-    /// Ends the session of this realm that has been idle for longest. Returns whether there was one.
+    /// Ends the session of this realm that has been idle for the longest time. Returns whether
+    /// there was one.
     fn evict_idle(&self, realm: RealmId) -> bool {
         loop {
             let ids = self.by_realm.ids(realm).into_iter();

@@ -46,7 +46,8 @@ impl<'a> VisiblePages<'a> {
         Self { realm, only, query }
     }
 
-    /// Checks that the query of a request, if it has one, may call this tool. The error has the allowed ones.
+    /// Checks that the query of a request, if it has one, may call this tool. The error lists the
+    /// allowed tools.
     pub(super) fn check_tool_allowed(self, tool: &str) -> Result<(), Vec<String>> {
         let Some(query) = self.query else {
             return Ok(());
@@ -68,7 +69,7 @@ impl<'a> VisiblePages<'a> {
         self.realm.iter_sessions().filter(is_visible)
     }
 
-    /// The selected page; `None` also if the selector leaves a choice between several.
+    /// The selected page; `None` also if the selector matches several pages.
     pub(super) fn selected(self, selector: &PageSelector) -> Option<Page<'a>> {
         match selector {
             PageSelector::Session(id) => {
@@ -80,9 +81,9 @@ impl<'a> VisiblePages<'a> {
         }
     }
 
-    /// The page that `_meta` of a call names: under the key of this bridge, or under `sessionId`. Other clients
-    /// than that of mcp-web 0.1 put their own ids there: an id that neither is nor recently was that of a
-    /// page is ignored.
+    /// The page that `_meta` of a call names, under the key of this bridge or under `sessionId`.
+    /// Clients other than those of mcp-web 0.1 put their own ids under `sessionId`, so an id there
+    /// that does not belong to a current or recent page is ignored.
     pub(super) fn selector_from_meta(self, meta: &Meta<'_>) -> PageSelector {
         if meta.own_session.is_some() {
             return PageSelector::from_raw(meta.own_session);

@@ -13,7 +13,7 @@ use crate::compat::visible_pages::{PageSelector, VisiblePages};
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{PageProtocol, PageRequest, ResourceMatch, Session};
 
-/// The page that gets a request, with the item of that page.
+/// The page that receives a request, with the requested item of that page.
 pub(super) struct CallTarget<T> {
     pub(super) session: SessionId,
     pub(super) dialect: PageProtocol,

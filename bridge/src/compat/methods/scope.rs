@@ -11,7 +11,8 @@ use crate::compat::visible_pages::VisiblePages;
 use bridge_auth::{Principal, RealmId, Scope};
 use bridge_realm::realm::{Realm, ReportRejected, is_unguessable_id};
 
-/// Clients of mcp-web 0.1 get only the result.
+/// Clients of mcp-web 0.1 receive only the result of a call: they cannot answer requests of a
+/// handler.
 static SILENT_CLIENT: SilentClient =
     SilentClient("the client was built for mcp-web 0.1: it cannot be asked");
 
@@ -93,8 +94,9 @@ impl CompatService {
         Ok(self.agent_queries.agent_principal(realm, id))
     }
 
-    /// Cancelled when the MCP session must end: that of an agent ends with its query. If query ids are
-    /// credentials, agents may use one session for all their queries.
+    /// Returns a token that is cancelled when the MCP session must end: the session of an agent
+    /// ends with its query. If query ids are credentials, agents may use one session for all their
+    /// queries.
     pub(super) fn query_end_token(&self, principal: &Principal) -> CancellationToken {
         let query = principal.query.as_ref();
         let query = query.filter(|_| !self.hub.config.query_ids_are_credentials());

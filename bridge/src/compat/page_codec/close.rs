@@ -8,7 +8,7 @@ use bridge_realm::page_messages::CloseFrame;
 
 const SESSION_LIMIT_REASON: &str = "Session limit exceeded";
 
-/// The nearest code in the closed list of v1.
+/// The most similar error code that v1 has.
 pub(crate) fn compat_code(code: ErrorCode) -> ErrorCode {
     use ErrorCode as Code;
     match code {

@@ -65,7 +65,7 @@ pub(super) fn encode(message: &BridgeToPage) -> Option<String> {
 
 /// The text for progress; `None` if the page cannot show it.
 fn progress_text(content: &RawValue) -> Option<Cow<'_, str>> {
-    // Other agents mostly send strings.
+    // Agents other than that of MCP-Web mostly send strings.
     let typed = content.get().starts_with('{');
     let typed = typed.then(|| serde_json::from_str(content.get()).ok());
     Some(match typed.flatten() {
@@ -85,7 +85,7 @@ fn progress_text(content: &RawValue) -> Option<Cow<'_, str>> {
     })
 }
 
-/// A value as text, because a page of v1 ignores everything else.
+/// Converts a value to text, because a page of v1 ignores everything else.
 fn to_text(raw: &RawValue) -> Cow<'_, str> {
     match serde_json::from_str::<String>(raw.get()) {
         Ok(text) => Cow::Owned(text),

@@ -13,7 +13,7 @@ fn decode_lenient(frame: &Value) -> CompatInbound {
     decode(&frame.to_string(), LENIENT).unwrap()
 }
 
-/// Our own message that a frame becomes.
+/// Decodes a frame and returns the resulting message of this bridge as JSON.
 fn decode_to_json(frame: &Value, strict: StrictMode) -> Value {
     match decode(&frame.to_string(), strict) {
         Ok(CompatInbound::Message(message)) => serde_json::from_str(&message.encode()).unwrap(),
@@ -195,7 +195,7 @@ fn encoded_frames_have_exactly_the_expected_keys() {
     assert_eq!(encode(&refused(RESOURCE_REGISTRATION)), None);
 }
 
-/// The closed list of v1.
+/// All error codes of v1.
 const COMPAT_CODES: &str = "MissingAuthentication InvalidAuthentication InvalidSession NoSessionsFound \
     SessionNotFound SessionNotSpecified SessionLimitExceeded SessionExpired SessionNameAlreadyInUse \
     ToolNotFound ToolNameRequired ToolNotAllowed ToolSchemaConflict QueryNotFound QueryNotActive \
@@ -206,7 +206,7 @@ fn every_error_code_maps_to_the_closed_list() {
     let list: Vec<_> = COMPAT_CODES.split_whitespace().collect();
     for ours in ErrorCode::ALL {
         let told = compat_code(*ours);
-        assert!(list.contains(&told.as_str()), "{ours} is told as {told}");
+        assert!(list.contains(&told.as_str()), "{ours} is mapped to {told}");
         if list.contains(&ours.as_str()) {
             assert_eq!(*ours, told);
         }
