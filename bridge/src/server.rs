@@ -24,20 +24,20 @@ use crate::web::AppState;
 pub(crate) use preflight::CheckedConfig;
 pub use preflight::StartError;
 
-/// How long open connections have to end after [`ServerHandle::shutdown`].
+/// How long open connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The response to a connection over `max_connections`.
+/// The response to a connection that exceeds `max_connections`.
 const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     content-type: text/plain\r\nconnection: close\r\ncontent-length: 84\r\n\r\n\
     the bridge serves as many connections as it may: retry, or raise `max_connections`.\n";
 
-/// Starts a bridge and returns once it listens. `app` is served on the same port, under the same
-/// checks of `Host` and `Origin`.
+/// Starts a bridge and returns when it is listening. `app` is served on the same port, with the
+/// same checks of `Host` and `Origin`.
 ///
 /// # Errors
 ///
-/// [`StartError`] when the configuration is unsafe or wrong, or the address is taken.
+/// [`StartError`] when the configuration is unsafe or invalid, or when the address cannot be bound.
 ///
 /// # Examples
 ///
@@ -111,7 +111,8 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
     })
 }
 
-/// A running bridge. Dropping this leaves it running until the runtime ends.
+/// A running bridge. Dropping the handle does not stop the bridge, which then runs until the
+/// runtime ends.
 #[derive(Debug)]
 pub struct ServerHandle {
     address: SocketAddr,
@@ -123,7 +124,7 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    /// The address that it listens on, with the actual port if 0 was configured.
+    /// The address that the bridge listens on, with the actual port if the configured port is 0.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
@@ -134,7 +135,7 @@ impl ServerHandle {
     }
 
     /// Shuts the bridge down gracefully: calls fail with `BridgeStopping`, pages are closed with a
-    /// code that lets them reconnect (1012), streams end. Returns after 5 s at the latest.
+    /// code after which they reconnect (1012), and streams end. Returns after at most 5 s.
     pub async fn shutdown(self) {
         self.hub.stop();
         self.stopping.cancel();

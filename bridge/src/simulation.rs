@@ -1,11 +1,12 @@
-//! A bridge without sockets and clocks, with the limits of a configuration: for the simulations in `e2e`.
+//! A bridge without sockets and clocks that has the limits of a configuration, for the simulations
+//! in `e2e`.
 
 pub use bridge_realm::simulation::*;
 
 use crate::Config;
 use crate::hub::limits::{page_message_limits, realm_limits};
 
-/// A bridge that nobody is connected to. Its clock shows `unix_ms` at the beginning.
+/// Creates a bridge without connections. Its clock begins at `unix_ms`.
 pub fn new_bridge(
     config: &Config,
     id: &str,

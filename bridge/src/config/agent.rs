@@ -1,4 +1,4 @@
-//! The agent that pages ask, and what their queries may cost.
+//! The settings of the agent that answers queries, and the limits of queries.
 
 use std::fmt;
 use std::str::FromStr;
@@ -66,7 +66,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Whether there is one to ask.
+    /// Whether queries can be sent to an agent.
     pub(crate) fn is_configured(&self) -> bool {
         self.agent_url.is_some() || self.run_agent
     }
@@ -88,7 +88,7 @@ impl Default for Agent {
     }
 }
 
-/// Where an agent takes queries: scheme, host and path, without a slash at the end.
+/// The URL of an agent for queries: scheme, host and path, without a slash at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentUrl(String);
 

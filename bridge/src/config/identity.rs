@@ -1,4 +1,5 @@
-//! Who may connect, beside those with a listed token: JSON Web Tokens and where they come from.
+//! The settings of signed tokens: the keys that verify JSON Web Tokens, the required claims, and
+//! the metadata for clients.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -87,7 +88,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The settings of signed tokens.
+    /// The settings in the form that [`bridge_auth`] uses.
     pub(crate) fn jwt_settings(&self) -> JwtSettings {
         JwtSettings {
             secret: self.jwt_secret.clone(),

@@ -1,30 +1,32 @@
-//! What a client can take: some cut long answers, some end the session over them, some give up on
-//! a call after a minute.
+//! The limits of AI clients: some truncate long results, some end the session when a result is too
+//! long, and some abort a call after a minute.
 
 use std::time::Duration;
 
 use super::text_limit::CLAUDE_CODE_TEXT_CHARS;
 
-/// What the AI client behind a call can take. `None`: what the bridge's own limits say.
+/// The limits of the AI client that makes a call. A field is `None` where only the limits of the
+/// bridge apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// The largest answer to a tool call, in bytes as it is sent.
+    /// The maximum size of a tool result in bytes, as it is sent.
     pub max_result_bytes: Option<usize>,
-    /// The characters of all texts in an answer, counted as UTF-16 code units; for Codex, which counts
-    /// so, their bytes within JSON.
+    /// The maximum length of all texts in a result, in UTF-16 code units. For Codex, which counts
+    /// bytes, it is the length of the encoded JSON strings in bytes.
     pub max_text_chars: Option<usize>,
-    /// The longer edge of an image in an answer, in pixels.
+    /// The maximum length of the longer edge of an image in a result, in pixels.
     pub max_image_edge: Option<u32>,
-    /// How long the client waits for an answer. A call that takes longer gets a handle before.
+    /// How long the client waits for a result. The bridge answers a longer call with a handle
+    /// before that.
     pub patience: Option<Duration>,
 }
 
-/// The clients that a profile is for.
+/// The profile of clients with certain names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientProfile {
-    /// The name in the client's `clientInfo`; with `*` at the end, each name that begins so.
+    /// The name in the client's `clientInfo`. A `*` at the end matches all names with this prefix.
     pub name: String,
-    /// What they can take.
+    /// The limits of these clients.
     pub profile: Profile,
 }
 
@@ -41,17 +43,19 @@ fn matches_pattern(pattern: &str, client_name: &str) -> bool {
     }
 }
 
-/// The profiles of clients that the bridge knows by itself; `docs/clients.md` says how each was found.
+/// The built-in profiles of clients. `docs/clients.md` describes how each was determined.
 ///
-/// - Claude Desktop gives up after a minute: a handle comes ten seconds before, so that it arrives. An
-///   edge of 1,568 pixels is what Anthropic's models looked at when it was tried.
-/// - Claude Code 2.1.330 puts a text of more than 50,000 characters into a file, and shows the model
-///   its first 2,000. It takes images of any size, and scales those down whose edge is longer than
-///   1,932 pixels. It waits for 300 s without a word, and hears every ten seconds that a call goes on.
-/// - Codex 0.169 shows its model 10,000 tokens, as it counts them 48,000 bytes, of all texts together:
-///   their beginning and their end.
-/// - Gemini CLI 0.61 puts a single text of 39,960 characters and more into a file; a result of several
-///   blocks, as one that was cut is, goes to the model whole.
+/// - Claude Desktop aborts a call after a minute. The handle is sent ten seconds before that, so
+///   that it arrives in time. 1,568 pixels is the largest edge that Anthropic's models used when
+///   this was tested.
+/// - Claude Code 2.1.330 writes a text of more than 50,000 characters to a file and shows the model
+///   its first 2,000. It accepts images of any size and scales down those with an edge of more than
+///   1,932 pixels. It waits up to 300 s between two messages, and the bridge reports progress every
+///   ten seconds.
+/// - Codex 0.169 shows its model 10,000 tokens of all texts together, which it counts as 48,000
+///   bytes: their beginning and their end.
+/// - Gemini CLI 0.61 writes a single text of 39,960 characters or more to a file. It shows the
+///   model a result of several blocks, such as a truncated one, in full.
 const BUILT_IN_PROFILES: [(&str, Profile); 4] = [
     (
         "claude-ai",
@@ -91,15 +95,15 @@ const BUILT_IN_PROFILES: [(&str, Profile); 4] = [
     ),
 ];
 
-/// What each client can take: the operator's profiles, then those that the bridge knows by itself.
+/// The limits of each client: the profiles of the operator, then the built-in ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profiles {
     configured: Vec<ClientProfile>,
 }
 
 impl Profiles {
-    /// With profiles that win over the built-in ones. Of several that fit a client, the first
-    /// counts, and it counts alone.
+    /// Creates profiles that take precedence over the built-in ones. If several of them match a
+    /// client, only the first one applies.
     ///
     /// # Examples
     ///
@@ -116,12 +120,12 @@ impl Profiles {
         Self { configured }
     }
 
-    /// Those of the operator.
+    /// The profiles of the operator.
     pub(super) fn configured(&self) -> &[ClientProfile] {
         &self.configured
     }
 
-    /// Those that the bridge knows by itself.
+    /// The built-in profiles.
     pub(super) fn built_in() -> impl Iterator<Item = ClientProfile> {
         BUILT_IN_PROFILES
             .iter()
@@ -131,7 +135,7 @@ impl Profiles {
             })
     }
 
-    /// What the client with this name in its `clientInfo` can take.
+    /// The limits of the client with this name in its `clientInfo`.
     pub fn for_client(&self, client_name: &str) -> Profile {
         let mut configured = self.configured.iter();
         if let Some(found) = configured.find(|entry| entry.matches(client_name)) {

@@ -1,4 +1,5 @@
-//! Long calls and large results: how long, how large, and how much is kept.
+//! The settings of long calls and large results: their timeouts and sizes, and how many results are
+//! stored.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Many tabs of one token: how many, what they are called, which one a call goes to.
+//! The settings of sessions: their number and names, and the session to which a call is routed.
 
 use std::time::Duration;
 

@@ -112,7 +112,7 @@ pub(crate) fn truncate_to_utf16_len(text: &str, max: usize) -> &str {
     text
 }
 
-/// As serde_json writes it.
+/// The length in bytes of a character as serde_json writes it.
 fn escaped_len(character: char) -> usize {
     match character {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,

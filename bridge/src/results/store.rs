@@ -1,6 +1,6 @@
-//! The results of calls that continue in the background, and of calls whose result was too large for
-//! the client. They are stored under a handle until a caller with the same token fetches them or until
-//! they expire.
+//! The results of calls that continue in the background, and of calls whose result was too large
+//! for the client. A result is stored under a handle until a caller with the same token fetches it
+//! or until it expires.
 //!
 //! [`retention`] decides what is stored and what is evicted; this module adds the clock, the tasks and
 //! the channels on which callers wait for a result.
@@ -194,7 +194,7 @@ impl ResultStore {
         Ok(handle)
     }
 
-    /// What is stored under a handle of this realm.
+    /// Returns what is stored under a handle of this realm.
     pub(crate) fn find(&self, realm: RealmId, handle: &str) -> Option<StoredResult> {
         self.update(|retention, now| retention.find(realm, handle, now).cloned())
     }

@@ -1,4 +1,4 @@
-//! The checks before a bridge listens. They need no port.
+//! The checks of the configuration before a bridge listens. They do not bind a port.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,10 +11,11 @@ use crate::agent_queries::agent_program;
 use crate::config::Config;
 use crate::web::ProtectedResource;
 
-/// Why a bridge does not start. The message says what to change.
+/// The reason why a bridge does not start. The message contains what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Another address than a loopback one, and anybody could open a realm.
+    /// The address is not a loopback address and no tokens are configured, so anybody could open a
+    /// realm.
     #[error(
         "{0} can be reached from other machines, but no tokens are configured: set `tokens` \
          (MCP_WEB_TOKENS), `token_file` (MCP_WEB_TOKEN_FILE) or the keys of signed tokens \
@@ -24,10 +25,11 @@ pub enum StartError {
     /// The token file cannot be read.
     #[error("`token_file` cannot be read: {0}")]
     TokenFile(io::Error),
-    /// There is a token file without tokens: nobody could connect, or everybody.
+    /// The token file contains no tokens, which could mean that nobody or that everybody may
+    /// connect.
     #[error("`token_file` has no tokens: write one a line, or do not set it")]
     EmptyTokenFile,
-    /// A configured token is too short, or so long that no header carries it.
+    /// A configured token is too short.
     #[error("a configured token has fewer than {0} characters: make it longer")]
     ShortToken(usize),
     /// The settings of signed tokens or of authorization servers are wrong or incomplete.
@@ -36,28 +38,28 @@ pub enum StartError {
     /// An entry of `allowed_hosts` or `allowed_origins` is malformed.
     #[error("{0}")]
     Policy(String),
-    /// An agent is to be run, and another one to be asked.
+    /// The configuration both starts an agent and has the URL of another one.
     #[error("`run_agent` runs an agent of the bridge's own: do not set `agent_url` beside it")]
     TwoAgents,
-    /// An agent is to be run, and there is none.
+    /// The configuration starts an agent, and its program was not found.
     #[error(
         "`run_agent` runs `mcp-web-agent`, which is neither in the folder of this program nor in \
          the search path: install it, or set `agent_url`"
     )]
     NoAgent,
-    /// The address is taken, or not one of this machine.
+    /// The address is in use, or is not an address of this machine.
     #[error(
         "cannot listen on {address}: {error}. Is another bridge running? Choose another `bind`"
     )]
     Bind {
         /// The configured address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the operating system.
         error: io::Error,
     },
 }
 
-/// What a bridge needs of its configuration, read and found good.
+/// The validated parts of a configuration that a bridge needs in order to start.
 #[derive(Debug)]
 pub(crate) struct CheckedConfig {
     pub(crate) policy: HostOriginPolicy,

@@ -120,7 +120,8 @@ async fn borrowed_results_stream_in_segments_of_the_announced_length() {
     }
 }
 
-/// What a value would have lost: nothing is lost any more.
+/// The text is forwarded unchanged, so numbers outside the range of `f64` and duplicate keys are
+/// preserved.
 #[test]
 fn numbers_and_names_are_as_the_page_wrote_them() {
     for json in [
@@ -138,7 +139,7 @@ fn numbers_and_names_are_as_the_page_wrote_them() {
     let text =
         r#"{"content":[{"type":"text","text":"{\"n\":1e999}"}],"structuredContent":{"n":1e999}}"#;
     assert_eq!(encode_every_way(&result), text);
-    // A reader who needs values hears why there are none.
+    // Parsing such a result gives a failure with the reason.
     let unreadable = ToolResult::from(result.into_parsed());
     assert!(unreadable.has_error_code(bridge_protocol::ErrorCode::InvalidResult));
 }
@@ -186,7 +187,7 @@ fn valid_blocks_pass_through_and_invalid_ones_are_errors() {
     );
 }
 
-/// Values as pages have them. Numbers are such that one way of writing them is the usual one.
+/// Values as pages send them. Their numbers have only one usual notation.
 fn any_value() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
         "\\PC{0,8}",
@@ -211,7 +212,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The same text with each character of its strings escaped that `picked` picks.
+/// Returns the text with those characters of its strings escaped for which `picked` is true.
 fn with_escapes(json: &str, picked: impl Fn(usize) -> bool) -> String {
     let mut units = [0; 2];
     let mut escaped = String::new();

@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-/// The number of free buffers that are kept. Each connection that sends a large result uses one.
+/// The maximum number of free buffers in the pool. Each connection that sends a large result uses
+/// one buffer.
 const MAX_POOLED_BUFFERS: usize = 8;
 
 static POOL: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());

@@ -180,7 +180,7 @@ fn required_structured_content_is_whole_or_an_error() {
     assert_eq!(data["handle"], "h");
     assert_eq!(failure.content[1]["type"], "resource_link");
 
-    // Beside little structure the text is cut.
+    // If the structured content is small, the text is truncated.
     let content = json!([{ "type": "text", "text": "x".repeat(20_000) }]);
     let structured = json!({ "n": 1 });
     let result = ToolResult::from_content(content, Some(structured.clone()), None).unwrap();
