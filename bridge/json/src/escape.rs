@@ -6,7 +6,7 @@ const CHUNK_BYTES: usize = 16;
 /// The number of bytes that are written to a buffer on the stack before they are appended.
 const BLOCK_BYTES: usize = 32 * CHUNK_BYTES;
 
-/// Each byte as it is written, with what stands behind it of no account where it is one byte long.
+/// The one or two bytes that are written for each byte. The second one is 0 if there is only one.
 const ESCAPE_TABLE: [[u8; 2]; 256] = {
     let mut written = [[0; 2]; 256];
     let mut byte = 0;
@@ -22,7 +22,7 @@ const ESCAPE_TABLE: [[u8; 2]; 256] = {
     written
 };
 
-/// How many bytes of that count.
+/// The number of bytes in `ESCAPE_TABLE` that are written for each byte: 1 or 2.
 const ESCAPED_LENGTHS: [u8; 256] = {
     let mut lengths = [1; 256];
     let mut byte = 0;
@@ -35,8 +35,8 @@ const ESCAPED_LENGTHS: [u8; 256] = {
     lengths
 };
 
-/// Writes JSON text as a JSON string, quotes included. There is no control character in it but line
-/// breaks and tabs between values.
+/// Writes JSON text as a JSON string, with its quotes. The text may have control characters only
+/// between values: line breaks and tabs.
 pub fn escape_string(json: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     escape_content(json.as_bytes(), out);
@@ -57,7 +57,7 @@ fn escape_block(block: &[u8], buffer: &mut [u8; 2 * BLOCK_BYTES + 1]) -> usize {
     let mut end = 0;
     let (chunks, rest) = block.as_chunks::<CHUNK_BYTES>();
     for chunk in chunks {
-        // There always is: no byte becomes more than two.
+        // The buffer always has enough room, because no byte becomes more than two.
         let Some(buffer) = buffer[end..].first_chunk_mut::<{ 2 * CHUNK_BYTES + 1 }>() else {
             break;
         };
@@ -81,12 +81,12 @@ fn is_plain(chunk: &[u8; CHUNK_BYTES]) -> bool {
     chunk.iter().fold(0, |any, byte| any | escaped(byte)) == 0
 }
 
-/// Writes two bytes for each, of which the next may overwrite the second. Rows have a quote every few
-/// bytes: a processor would guess wrongly at each where it had to choose.
+/// Writes two bytes for each byte, of which the next write may overwrite the second. There is no
+/// branch, because rows have a quote every few bytes and the processor would mispredict it.
 fn escape_chunk(chunk: &[u8; CHUNK_BYTES], buffer: &mut [u8; 2 * CHUNK_BYTES + 1]) -> usize {
     let mut end = 0;
     for &byte in chunk {
-        // Never so many that this changes anything; it spares looking whether they are.
+        // The remainder never changes the value, but the compiler can omit the bounds check.
         let at = end % (2 * CHUNK_BYTES);
         store(&ESCAPE_TABLE[usize::from(byte)], &mut buffer[at..]);
         end += usize::from(ESCAPED_LENGTHS[usize::from(byte)]);
@@ -94,7 +94,7 @@ fn escape_chunk(chunk: &[u8; CHUNK_BYTES], buffer: &mut [u8; 2 * CHUNK_BYTES + 1
     end
 }
 
-/// As one store, where `copy_from_slice` may be a call.
+/// Writes the bytes in one store, where `copy_from_slice` may be a function call.
 #[inline(always)]
 fn store<const N: usize>(bytes: &[u8; N], buffer: &mut [u8]) {
     if let Some(buffer) = buffer.first_chunk_mut() {

@@ -199,7 +199,7 @@ mod tests {
         assert!(JsonTraits::scan(&rows(r#"{"id": 1}"#)).needs_compacting);
         let deep = with(&format!(r#""a":{}{}"#, "[".repeat(200), "]".repeat(200)));
         assert!(JsonTraits::scan(&deep).too_deep);
-        // Brackets in strings raise no more than a doubt.
+        // Brackets in strings may cause a scan of the whole text, but no trait.
         let bracket = rows(r#"{"text":"[[[[{{{{ ]"}"#);
         assert_eq!(JsonTraits::scan(&bracket), JsonTraits::default());
         let text = format!("\"{}\"", "a\\n_meta \\\"[".repeat(2_000));

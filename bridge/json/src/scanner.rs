@@ -1,8 +1,9 @@
 //! One pass over the text of a JSON value that is written as `JSON.stringify` writes it.
 //!
-//! The pass checks more than RFC 8259 demands: no white space between tokens, no unnecessary escapes, no
-//! unpaired surrogates, no nesting beyond [`MAX_JSON_DEPTH`], and no member that a result must move
-//! elsewhere. A text that does not meet this is not refused, but must be parsed with serde_json.
+//! The pass checks more than RFC 8259 requires: the text must have no white space between tokens,
+//! no unnecessary escapes, no unpaired surrogates, no nesting beyond [`MAX_JSON_DEPTH`], and no
+//! member that a result must move elsewhere. A text that does not meet these conditions may still
+//! be valid, but must be parsed with serde_json.
 
 /// The maximum nesting that serde_json parses, so that a peer that uses it accepts the text.
 pub const MAX_JSON_DEPTH: usize = 127;
@@ -10,7 +11,7 @@ pub const MAX_JSON_DEPTH: usize = 127;
 /// Strings up to this length are scanned byte by byte.
 const SHORT_STRING_BYTES: usize = 16;
 
-/// The beginning of an image as a data URL.
+/// The beginning of a JSON string with an image as a data URL.
 const IMAGE_PREFIX: &[u8] = b"\"data:image/";
 
 /// A value that is written as `JSON.stringify` writes it.
@@ -36,7 +37,6 @@ pub fn scan_value(text: &str, begin: usize) -> Option<CompactJson> {
     }
     let mut nesting = NestingStack::default();
     loop {
-        // A value.
         match scanner.next()? {
             b'"' => scanner.skip_string()?,
             b'{' => {
@@ -64,7 +64,7 @@ pub fn scan_value(text: &str, begin: usize) -> Option<CompactJson> {
             }
             first => scanner.skip_number(first)?,
         }
-        // Whatever ends with it.
+        // Commas and closing brackets after the value.
         loop {
             if nesting.depth == 0 {
                 return Some(CompactJson {
@@ -88,7 +88,7 @@ pub fn scan_value(text: &str, begin: usize) -> Option<CompactJson> {
     }
 }
 
-/// The open arrays and objects, with one bit for each: whether it is an object.
+/// The open arrays and objects, with one bit for each that is set for an object.
 #[derive(Default)]
 struct NestingStack {
     object_bits: u128,
@@ -112,7 +112,7 @@ impl NestingStack {
     }
 }
 
-/// Which bytes stand in a string for themselves.
+/// Whether a byte is written in a string without an escape.
 const IS_PLAIN: [bool; 256] = {
     let mut is_plain = [true; 256];
     let mut byte = 0;
@@ -125,8 +125,8 @@ const IS_PLAIN: [bool; 256] = {
     is_plain
 };
 
-/// Whether `JSON.stringify` writes the character of the escape `\u00` + `high` + `low` so: a control
-/// character without a short escape of its own.
+/// Whether `JSON.stringify` writes the escape `\u00` + `high` + `low`. It does for control
+/// characters that have no short escape.
 pub(crate) fn must_be_unicode_escape(high: u8, low: u8) -> bool {
     match high {
         b'0' => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
@@ -152,7 +152,7 @@ impl Scanner<'_> {
     #[inline(always)]
     fn skip_if(&mut self, byte: u8) -> bool {
         let is_next = self.bytes.get(self.position) == Some(&byte);
-        // Where it was added to, a processor would wait for the answer.
+        // Adding the boolean to the position would make the processor wait for the comparison.
         if is_next {
             self.position += 1;
         }
@@ -189,8 +189,8 @@ impl Scanner<'_> {
     #[inline(always)]
     fn skip_string(&mut self) -> Option<()> {
         self.escape_count += 2;
-        // Most strings are short. A processor guesses where such a one ends, and goes on meanwhile;
-        // with wide steps it would wait to be told.
+        // Most strings are short. A processor predicts the end of a string that is scanned byte by
+        // byte and continues meanwhile. With wide steps it would have to wait for the comparison.
         if let Some(short) = self.bytes[self.position..].first_chunk::<SHORT_STRING_BYTES>() {
             match short.iter().position(|byte| !IS_PLAIN[usize::from(*byte)]) {
                 Some(length) => {
@@ -206,7 +206,7 @@ impl Scanner<'_> {
         self.skip_long_string()
     }
 
-    /// The same from anywhere in it.
+    /// Skips the rest of a string, beginning at any position in it.
     fn skip_long_string(&mut self) -> Option<()> {
         loop {
             self.skip_plain();
@@ -219,7 +219,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Skips to the next byte that ends or escapes something, eight bytes at a time.
+    /// Skips to the next quote, backslash or control character, eight bytes at a time.
     #[inline(always)]
     fn skip_plain(&mut self) {
         const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
@@ -229,8 +229,8 @@ impl Scanner<'_> {
         const SPACE: u64 = LOW * b' ' as u64;
         while let Some(eight) = self.bytes[self.position..].first_chunk::<8>() {
             let eight = u64::from_le_bytes(*eight);
-            // The high bit of a byte where it would be below zero. Bytes behind the first such one may
-            // have it, too.
+            // The high bit is set in each byte that becomes negative. It may also be set in bytes
+            // after the first of these.
             let is_zero = |bytes: u64| bytes.wrapping_sub(LOW) & !bytes;
             let control = eight.wrapping_sub(SPACE) & !eight;
             let found = (is_zero(eight ^ QUOTE) | is_zero(eight ^ BACKSLASH) | control) & HIGH;
@@ -268,14 +268,15 @@ impl Scanner<'_> {
             b'1'..=b'9' => self.skip_digits(),
             _ => return None,
         }
-        // A branch each would cost most numbers more than their digits.
+        // One branch for all three characters is cheaper than one for each, because most numbers
+        // have none of them.
         match self.bytes.get(self.position) {
             Some(b'.' | b'e' | b'E') => self.skip_fraction(),
             _ => Some(()),
         }
     }
 
-    /// What few numbers have behind their digits.
+    /// Skips the fraction and the exponent of a number, which few numbers have.
     fn skip_fraction(&mut self) -> Option<()> {
         if self.skip_if(b'.') {
             self.skip_required_digits()?;

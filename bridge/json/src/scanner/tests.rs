@@ -4,8 +4,8 @@ use serde_json::value::RawValue;
 
 use super::*;
 
-/// What the pass says of a text that is nothing but a value. Holds it to serde_json, and to those who
-/// write a text as a JSON string.
+/// Scans a text that consists of one value. Checks an accepted text against serde_json, and its
+/// escape count against the text as a JSON string.
 fn scan_whole_text(text: &str) -> Option<CompactJson> {
     let tight = scan_value(text, 0).filter(|tight| tight.end == text.len())?;
     let read = serde_json::from_str::<&RawValue>(text);
@@ -134,7 +134,7 @@ fn rejects_invalid_json() {
             "{text}"
         );
     }
-    // A string that is never closed, of every length that the steps treat differently.
+    // Strings without an end, of each length for which the scanner takes different steps.
     for length in 0..40 {
         let open = format!("\"{}", "x".repeat(length));
         assert_eq!(scan_value(&open, 0), None);
@@ -147,7 +147,7 @@ fn rejects_invalid_json() {
     }
 }
 
-/// Values as pages have them.
+/// Values as pages send them.
 fn any_value() -> impl Strategy<Value = Value> {
     let text = prop_oneof!["\\PC{0,24}", any::<String>(), "[a-z]{0,12}"];
     let leaf = prop_oneof![
@@ -166,21 +166,23 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What texts are spoilt with: all that means something in JSON, and some that does not.
+/// The characters with which texts are changed: all that have a meaning in JSON, and some that have
+/// none.
 const MUTATION_CHARS: [char; 24] = [
     '"', '\\', '{', '}', '[', ']', ',', ':', ' ', '\n', '0', '1', '-', '+', '.', 'e', 'E', 'u',
     't', 'n', '/', '\u{1}', '\u{7f}', 'é',
 ];
 
 proptest! {
-    /// In a list, so that names need not be mended.
+    /// The value is in an array, because only a value at the top level can have members or an image
+    /// that must be parsed.
     #[test]
     fn whatever_serde_json_writes_is_taken(value in any_value()) {
         let text = format!("[{value}]");
         prop_assert!(is_compact(&text), "{text}");
     }
 
-    /// `whole` asserts that serde_json takes what the pass takes.
+    /// `scan_whole_text` asserts that serde_json accepts what the scanner accepts.
     #[test]
     fn of_texts_that_were_spoilt_nothing_is_taken_that_serde_json_refuses(
         value in any_value(),
@@ -198,7 +200,7 @@ proptest! {
         }
         let text: String = text.into_iter().collect();
         let taken = is_compact(&text);
-        // What is left of a value is found with what follows it.
+        // The end of the value is the same when other text follows it.
         let behind = format!("{text}}}");
         let ends_there = super::scan_value(&behind, 0).is_some_and(|tight| tight.end == text.len());
         prop_assert!(ends_there == taken || text.is_empty(), "{text}");
