@@ -93,7 +93,8 @@ impl CostModel {
             let is_small = root.visits <= MAX_VISITS
                 && root.stack <= MAX_STACK
                 && root.cost.validate <= MAX_COST;
-            // An object with properties has depth 1: a schema that does not allow that is of no use.
+            // An object with properties has depth 1, so a schema that does not even allow this
+            // depth is useless.
             if depth <= 1 && !is_small {
                 return Err(format!(
                     "with its references written out it has more than {MAX_VISITS} nodes, or \

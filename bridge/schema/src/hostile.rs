@@ -1,4 +1,4 @@
-//! Schemas that are meant to hold up the bridge, each with a value that is much work for it.
+//! Schemas that are meant to overload the bridge, each with a value that is expensive to validate.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::table::validator;
 use crate::validator::ValidationFailure;
 
-/// Each schema with a value that is much work for it.
+/// Each schema with a value that is expensive to validate.
 fn hostile_cases() -> Vec<(&'static str, Value, Value)> {
     let ints = |n: usize| json!((0..n).collect::<Vec<_>>());
     let keys = |n: usize| Value::Object((0..n).map(|n| (format!("key-{n}"), json!(n))).collect());
@@ -83,7 +83,7 @@ fn hostile_cases() -> Vec<(&'static str, Value, Value)> {
     ]
 }
 
-/// The limit on work stands for a time: seconds at most, whatever schema and value are.
+/// The cost limit bounds the time of a validation to a few seconds, for every schema and value.
 #[test]
 fn hostile_schemas_end_in_time() {
     const MAX_DURATION: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 6 });

@@ -7,10 +7,10 @@ use super::patterns;
 /// Looking up a name is faster than applying a subschema.
 const NAMES_PER_STEP: u64 = 4;
 
-/// The validator compares up to 15 items with each other, and hashes more.
+/// The validator compares arrays of up to 15 items pairwise, and hashes the items of longer ones.
 const UNIQUE_ITEMS_COST: u64 = 8;
 
-/// `format` reads the whole text; some formats do that byte by byte.
+/// `format` reads the whole text, and some formats read it byte by byte.
 const FORMAT_COST: u64 = 4;
 
 /// The validator divides decimal fractions exactly, which is slow.
@@ -43,8 +43,8 @@ fn keyword_cost(keyword: &str, value: &Value) -> u64 {
     }
 }
 
-/// Whether the validator looks up values of this type in an enumeration, instead of comparing one by
-/// one.
+/// Whether the validator finds values of this type in an enumeration by lookup. It compares other
+/// values one by one.
 fn is_hashed(choice: &Value) -> bool {
     choice.is_string() || choice.is_null()
 }

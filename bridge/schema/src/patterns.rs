@@ -1,4 +1,5 @@
-//! Regular expressions of a schema: run in linear time and bounded memory, or not at all.
+//! Regular expressions of a schema. Only patterns that run in linear time and bounded memory are
+//! used.
 
 use regex_syntax::ast::ErrorKind;
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -6,15 +7,16 @@ use serde_json::Value;
 
 use super::walk;
 
-/// States that the automata of one schema's patterns may have together: some 25 MB once they have
-/// run. 1,000 patterns like `\w{100}` would hold a hundred.
+/// The maximum number of states of all automata of one schema. That many need about 25 MB once they
+/// have run, whereas 1,000 patterns like `\w{100}` would need about 100 MB.
 pub const MAX_STATES: u64 = 50_000;
 
-/// What each pattern holds beside its states, in states: mostly what it remembers while it runs.
+/// The memory of a pattern besides its states, expressed in states. Most of it is the cache that is
+/// filled when the pattern runs.
 const STATES_PER_PATTERN: u64 = 64;
 
-/// Takes out the patterns that no linear-time engine runs, and refuses those that are none, or
-/// that are too large together.
+/// Removes the patterns that a linear-time engine cannot run, and returns an error if a pattern is
+/// not valid or if the patterns together are too large.
 pub fn retain_linear(schema: &mut Value) -> Result<(), String> {
     let mut total = 0_u64;
     let mut refused = None;
@@ -38,7 +40,7 @@ pub fn retain_linear(schema: &mut Value) -> Result<(), String> {
                 Pattern::Linear(states) => {
                     total = total.saturating_add(STATES_PER_PATTERN + states);
                 }
-                // Which properties are additional depends on it.
+                // The set of additional properties depends on the pattern, so it cannot be removed.
                 Pattern::Backtracking => {
                     refused = Some(format!(
                         "`patternProperties` {pattern:?} has look-around or back-references: \
@@ -63,7 +65,7 @@ pub fn retain_linear(schema: &mut Value) -> Result<(), String> {
 
 const INVALID_PATTERN: &str = "is not a regular expression (ECMA-262)";
 
-/// The states of a pattern that was kept.
+/// The number of states of a pattern that can run in linear time, and 0 for others.
 pub fn state_count(pattern: &str) -> u64 {
     match Pattern::parse(pattern) {
         Pattern::Linear(states) => states,
@@ -72,9 +74,9 @@ pub fn state_count(pattern: &str) -> u64 {
 }
 
 enum Pattern {
-    /// With about so many states.
+    /// The pattern runs in linear time and has approximately this many states.
     Linear(u64),
-    /// Look-around or back-references.
+    /// The pattern has look-around or back-references.
     Backtracking,
     Invalid,
 }
@@ -97,7 +99,7 @@ impl Pattern {
     }
 }
 
-/// About the states of its automaton, repetitions written out.
+/// Estimates the number of states of the automaton, with all repetitions expanded.
 fn estimate_states(hir: &Hir) -> u64 {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => 1,

@@ -148,7 +148,7 @@ impl<'a> GraphBuilder<'a> {
             for (name, schema) in named {
                 let fresh = self.property_ids.len();
                 let name = *self.property_ids.entry(name).or_insert(fresh);
-                // Even numbers are names, odd ones places.
+                // Even numbers are ids of names, odd numbers are positions.
                 found.push((2 * name, self.node_index(at.child(schema))));
             }
         }
@@ -191,7 +191,7 @@ impl<'a> GraphBuilder<'a> {
     }
 }
 
-/// Whether the keyword's object has names as keys, and is no schema itself.
+/// Whether the value of a keyword maps names to schemas, so that the value itself is not a schema.
 fn is_schema_map(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -199,7 +199,7 @@ fn is_schema_map(keyword: &str) -> bool {
     )
 }
 
-/// What references can name, beside places.
+/// The targets of references by id and by anchor. JSON pointers are resolved without this table.
 struct ReferenceTargets<'a> {
     ids: HashMap<&'a str, SchemaLocation<'a>>,
     anchors: HashMap<&'a str, SchemaLocation<'a>>,
@@ -250,7 +250,7 @@ impl<'a> ReferenceTargets<'a> {
         Ok(())
     }
 
-    /// `None` when the schema does not contain what the reference names.
+    /// Finds the target of a reference. Returns `None` if the schema does not contain it.
     fn resolve(&self, from: SchemaLocation<'a>, reference: &str) -> Option<SchemaLocation<'a>> {
         let (resource, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let base = match resource {
@@ -276,7 +276,8 @@ impl<'a> ReferenceTargets<'a> {
     }
 }
 
-/// RFC 3986 section 2.1; `None` for a broken escape.
+/// Decodes percent-encoding (RFC 3986 section 2.1). Returns `None` for an incomplete or invalid
+/// escape.
 fn percent_decode(text: &str) -> Option<String> {
     let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();

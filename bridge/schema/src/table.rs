@@ -1,12 +1,14 @@
-//! What each feature of JSON Schema accepts and refuses here, with the path and the rule that are reported.
+//! The values that each feature of JSON Schema accepts and rejects, with the path and the keyword
+//! of each violation.
 
 use crate::dialect;
 use serde_json::{Map, Value, json};
 
 use crate::validator::{MAX_VIOLATIONS, ValidationFailure, Validator};
 
-/// A schema of the argument `v` (its `$defs` are the root's), values that fit, and values that do
-/// not with the path below `v` and the keyword that says so.
+/// A test case: the name of the feature, the schema of the argument `v` (whose `$defs` are moved to
+/// the root), valid values, and invalid values with the path below `v` and the keyword that reports
+/// them.
 type SchemaCase = (
     &'static str,
     Value,
@@ -14,7 +16,7 @@ type SchemaCase = (
     Vec<(Value, &'static str, &'static str)>,
 );
 
-/// For the schema as that of the argument `v`.
+/// Creates a validator for arguments whose member `v` has this schema.
 pub(crate) fn validator(mut schema: Value) -> Validator {
     let mut root = json!({"type": "object"});
     for keyword in ["$defs", "definitions", "$schema"] {

@@ -98,7 +98,7 @@ impl Validator {
             violations.extend(errors.by_ref().take(MAX_VIOLATIONS).map(Violation::from));
             has_more = errors.next().is_some();
         } else if cost.explain == cost.validate {
-            // Without unions the first error does not depend on the other ones.
+            // Without unions, the first error does not depend on the other ones.
             violations.extend(validator.validate(value).err().map(Violation::from));
         }
         Err(ValidationFailure::InvalidValue {
@@ -168,10 +168,11 @@ pub enum ValidationFailure {
     InvalidSchema(String),
     /// The value is too large or nested too deeply to be validated against this schema.
     TooCostly,
-    /// The value breaks these rules. The list is empty where collecting them would cost too much.
+    /// The value violates the schema. The list is empty if collecting the violations would cost too
+    /// much.
     InvalidValue {
         violations: Vec<Violation>,
-        /// Whether the value breaks more rules than are listed.
+        /// Whether there are more violations than are listed.
         has_more: bool,
     },
 }
@@ -353,7 +354,8 @@ mod tests {
         assert!(error.contains("/properties/s/type"), "{error}");
     }
 
-    /// `names` says how the n-th definition names itself, and how others refer to it.
+    /// A schema in which each definition refers twice to the next one. `names` returns the n-th
+    /// definition with its identifier, and the reference to it.
     fn doubling_schema(names: fn(usize) -> (Value, String)) -> Value {
         let definitions = (0..28).map(|n| {
             let (mut definition, next) = (names(n).0, names(n + 1).1);

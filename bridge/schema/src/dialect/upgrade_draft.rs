@@ -1,16 +1,16 @@
-//! From the words of older drafts to those of 2020-12.
+//! Converts keywords of older drafts to those of 2020-12.
 
 use serde_json::{Map, Value, json};
 
 use crate::walk;
 
-/// The `$schema` of the dialect.
+/// The `$schema` of 2020-12.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The anchor that stands for 2019-09's `$recursiveAnchor: true`.
+/// The name of the anchor that replaces `$recursiveAnchor: true` of 2019-09.
 const RECURSIVE_ANCHOR: &str = "recursive";
 
-/// What counts beside `$ref` in a draft that ignores its neighbours.
+/// The keywords that are not removed beside `$ref` in a draft that ignores the other keywords.
 const KEPT_BESIDE_REF: [&str; 11] = [
     "$ref",
     "$schema",
@@ -25,16 +25,16 @@ const KEPT_BESIDE_REF: [&str; 11] = [
     "readOnly",
 ];
 
-/// What the root says of its dialect.
+/// The rules of the draft that the root declares.
 #[derive(Clone, Copy, Default)]
 struct DraftRules {
-    /// draft-04: `id` names a schema.
+    /// `id` is the identifier of a schema (draft-03 and draft-04).
     has_plain_id: bool,
-    /// draft-04 to draft-07: `$ref` stands alone.
+    /// Keywords beside `$ref` are ignored (draft-03 to draft-07).
     ignores_ref_siblings: bool,
 }
 
-/// Rewrites each keyword whose older form 2020-12 does not have.
+/// Converts each keyword to its form in 2020-12.
 pub(super) fn upgrade(schema: &mut Value) -> Result<(), String> {
     let rules = replace_dialect(schema)?;
     let recursive = has_recursive_anchor(schema);
@@ -50,7 +50,7 @@ pub(super) fn upgrade(schema: &mut Value) -> Result<(), String> {
         upgrade_recursion(fields, recursive);
         upgrade_nullable(fields);
     });
-    // An MCP schema is an object also where the draft ignores what stands beside `$ref`.
+    // The root of an MCP schema is an object even if the draft ignores `type` beside `$ref`.
     if let Value::Object(root) = schema
         && !root.contains_key("type")
     {
@@ -112,7 +112,7 @@ fn upgrade_ids(fields: &mut Map<String, Value>, declared: DraftRules) {
 fn upgrade_tuples(fields: &mut Map<String, Value>) {
     if fields.get("items").is_some_and(Value::is_array) && !fields.contains_key("prefixItems") {
         rename_keyword(fields, "items", "prefixItems");
-        // An empty tuple says nothing, and 2020-12 does not allow it.
+        // An empty tuple has no effect, and 2020-12 does not allow it.
         if fields["prefixItems"] == json!([]) {
             fields.shift_remove("prefixItems");
         }
@@ -132,7 +132,7 @@ fn upgrade_dependencies(fields: &mut Map<String, Value>) {
         .clone()
         .into_iter()
         .map(|(name, dependency)| match dependency {
-            // draft-03
+            // Draft-03 allows a single name in place of a list.
             Value::String(one) => (name, json!([one])),
             other => (name, other),
         })
@@ -215,7 +215,7 @@ fn upgrade_nullable(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Gives a keyword another name in its place.
+/// Renames a keyword and leaves it at its position.
 fn rename_keyword(fields: &mut Map<String, Value>, from: &str, to: &str) {
     if let Some(place) = keyword_index(fields, from)
         && let Some(value) = fields.shift_remove(from)
