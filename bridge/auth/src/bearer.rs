@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-/// Finds the token of a request: `Authorization: Bearer …`, or `?token=` where that is allowed.
+/// Finds the token of a request, in `Authorization: Bearer …` or, if allowed, in `?token=`.
 pub fn bearer_token<'a>(
     headers: &'a HeaderMap,
     query: Option<&'a str>,

@@ -68,8 +68,9 @@ impl ClaimRules {
         })
     }
 
-    /// A name is that of a claim, dots and slashes included; one that begins with a slash and is
-    /// none leads into an object (JSON Pointer, RFC 6901).
+    /// Returns the roles of the subject. The configured name is first looked up as a whole, with
+    /// its dots and slashes. If there is no such claim and the name begins with a slash, it is a
+    /// JSON Pointer (RFC 6901).
     fn roles(&self, claims: &Map<String, Value>) -> Vec<String> {
         let inside = || {
             let (first, rest) = self.roles_claim.strip_prefix('/')?.split_once('/')?;
@@ -79,7 +80,7 @@ impl ClaimRules {
         let roles = roles.map(string_list).unwrap_or_default();
         let words = roles.iter().flat_map(|role| role.split(' '));
         match claims.get(&self.roles_claim).or_else(inside) {
-            // One text has spaces between the roles; in a list each text is one.
+            // A string contains roles separated by spaces; in a list, each string is one role.
             Some(Value::String(_)) => words
                 .filter(|word| !word.is_empty())
                 .map(str::to_owned)
@@ -95,7 +96,7 @@ fn invalid_token(why: &str) -> AuthError {
     ))
 }
 
-/// A string, or the strings of a list.
+/// Returns a string, or the strings of a list.
 fn string_list(value: &Value) -> Vec<String> {
     let list = match value {
         Value::Array(list) => list.as_slice(),
@@ -107,7 +108,7 @@ fn string_list(value: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A NumericDate: seconds since 1970, perhaps with a fraction.
+/// Parses a NumericDate: seconds since 1970, possibly with a fraction.
 fn parse_numeric_date(
     claims: &Map<String, Value>,
     name: &str,
@@ -123,7 +124,7 @@ fn parse_numeric_date(
     Ok(Some(UNIX_EPOCH + since))
 }
 
-/// The end of the year 9999: later times do not fit every clock.
+/// The end of the year 9999. Not every clock can represent later times.
 const MAX_UNIX_SECONDS: f64 = 253_402_300_799.0;
 
 #[cfg(test)]
@@ -242,7 +243,7 @@ mod tests {
         let both: Scopes = Scope::FOR_CLIENTS.into_iter().collect();
         assert_eq!(scopes(json!("tools:read openid tools:call")), both);
         assert_eq!(scopes(json!(["tools:read", "tools:call"])), both);
-        // A claim that grants nothing is not the same as none.
+        // A claim that grants nothing differs from an absent one.
         assert_eq!(scopes(json!("")), Scopes::default());
         assert_eq!(scopes(json!(7)), Scopes::default());
         assert_eq!(validate(&rules, &claims()).unwrap().scopes, page_only);

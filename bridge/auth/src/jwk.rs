@@ -22,7 +22,7 @@ pub fn parse_jwk_set(text: &str) -> Result<JwkSet, String> {
     struct Set {
         keys: Vec<Value>,
     }
-    // The error of serde could contain a part of a secret.
+    // The error of serde could contain part of a secret.
     let set: Set = serde_json::from_str(text)
         .map_err(|_| "it is no JWK Set: that is {\"keys\": [ … ]} in JSON".to_owned())?;
     let mut jwk_set = JwkSet::default();
@@ -64,7 +64,7 @@ fn parse_jwk(value: &Value) -> Result<Option<VerificationKey>, String> {
     if !is_for_signatures {
         return Ok(None);
     }
-    // The library does not read the private part.
+    // The library ignores the private part of a key.
     if value.get("d").is_some() {
         return Err("it is a private key: the bridge needs the public part only".to_owned());
     }

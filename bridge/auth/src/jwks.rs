@@ -1,8 +1,8 @@
 //! Keys that an issuer publishes. One task fetches and stores them.
 //!
-//! Verification uses the keys of the last fetch. If a key is missing, verification asks the task, which
-//! fetches again when the minimum interval has passed. So there is only one fetch at a time, and nobody
-//! can trigger fetches at will.
+//! Verification uses the keys of the last fetch. If a key is missing, verification sends a request
+//! to the task, which fetches again if the minimum interval has passed. So there is only one fetch
+//! at a time, and a client cannot trigger any number of fetches.
 
 mod fetch;
 
@@ -25,7 +25,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// The capacity of the channel for requests for a fetch. When it is full, senders wait.
 const MISS_QUEUE_CAPACITY: usize = 64;
 
-/// The result of the last fetch.
+/// The keys of the last successful fetch, with the number of attempts so far.
 #[derive(Clone, Debug, Default)]
 pub struct JwksSnapshot {
     pub keys: Arc<[Arc<VerificationKey>]>,
@@ -40,7 +40,7 @@ struct KeyMiss {
     _done: oneshot::Sender<()>,
 }
 
-/// The keys at a URL, which are fetched from the first use on.
+/// The keys at a URL. They are fetched when they are first used, and refreshed from then on.
 #[derive(Debug)]
 pub struct Jwks {
     source: Arc<JwksSource>,
@@ -49,7 +49,7 @@ pub struct Jwks {
 }
 
 impl Jwks {
-    /// Keys that are fetched again after each `refresh`.
+    /// Creates a set of keys that is fetched again after each `refresh` interval.
     pub fn new(url: &str, refresh: Duration) -> Result<Self, String> {
         Ok(Self {
             source: Arc::new(JwksSource::new(url)?),
@@ -70,7 +70,7 @@ impl Jwks {
     }
 }
 
-/// The task that fetches, as long as this lives.
+/// The handle of the task that fetches keys. Dropping it ends the task.
 #[derive(Debug)]
 pub struct JwksRefresher {
     snapshot: watch::Receiver<JwksSnapshot>,
@@ -79,7 +79,7 @@ pub struct JwksRefresher {
 }
 
 impl JwksRefresher {
-    /// `fetch` logs the reason when it fails.
+    /// Spawns the task that calls `fetch`, which logs the reason when it fails.
     fn spawn<F>(refresh: Duration, fetch: impl Fn() -> F + Send + 'static) -> Self
     where
         F: Future<Output = Option<Vec<Arc<VerificationKey>>>> + Send + 'static,
@@ -167,7 +167,7 @@ mod tests {
 
     const REFRESH: Duration = Duration::from_secs(600);
 
-    /// An issuer whose answers are set, and that counts who asks.
+    /// An issuer with configurable keys that counts the fetches.
     #[derive(Clone, Default)]
     struct FakeIssuer(Arc<Mutex<(Option<usize>, usize)>>);
 
@@ -206,7 +206,7 @@ mod tests {
         let issuer = FakeIssuer::default();
         issuer.set_keys(Some(1));
         let refresher = issuer.spawn_refresher();
-        // Asked before the first answer: that one is waited for.
+        // The first miss waits for the first fetch.
         assert_eq!(keys_after_miss(&refresher).await, 1);
         assert_eq!(issuer.fetch_count(), 1);
         issuer.set_keys(Some(2));

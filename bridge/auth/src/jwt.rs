@@ -1,4 +1,4 @@
-//! Signed tokens: JSON Web Tokens (RFC 7519), as RFC 8725 advises.
+//! Verification of signed tokens: JSON Web Tokens (RFC 7519), by the recommendations of RFC 8725.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -202,7 +202,8 @@ impl JwtHeader {
         let header = decode_base64url("", header).map_err(|_| unknown_token())?;
         let fields: Fields = serde_json::from_slice(&header).map_err(|_| unknown_token())?;
         if fields.crit {
-            // RFC 7515 section 4.1.11: critical extensions that are not understood.
+            // RFC 7515 section 4.1.11: a token with critical extensions that the verifier does not
+            // support is invalid.
             return Err(invalid_token("it demands extensions (`crit`)"));
         }
         let algorithm = fields.alg.parse().map_err(|()| {

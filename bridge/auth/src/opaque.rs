@@ -11,7 +11,7 @@ use crate::scopes::Scopes;
 pub enum OpaqueTokens {
     /// Any token that is long enough: a page creates a realm with a token that it has generated.
     AnyToken,
-    /// Only these.
+    /// Only the listed tokens, by their realm ids.
     Allowed(HashSet<RealmId>),
 }
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::realm_id::RealmId;
 use crate::scopes::{Scope, Scopes};
 
-/// The owner of a token, and what the token grants.
+/// The realm and subject of a verified token, and what the token grants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     pub realm: RealmId,
@@ -24,7 +24,7 @@ pub struct Principal {
     pub query: Option<QueryId>,
 }
 
-/// The token is valid but does not grant the required scope.
+/// The error when a valid token does not grant the required scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsufficientScope {
     pub needed: Scope,
@@ -41,8 +41,8 @@ impl InsufficientScope {
         )
     }
 
-    /// The scopes to request from the issuer. They include those that the client already has, so that it
-    /// does not lose them (MCP 2025-11-25, "Scope Challenge Handling").
+    /// The scopes that the client should request from the issuer. They include the scopes that it
+    /// already has, so that it does not lose them (MCP 2025-11-25, "Scope Challenge Handling").
     pub fn challenge_scopes(&self) -> impl Iterator<Item = Scope> {
         let Self { needed, granted } = self.clone();
         let is_challenged = move |scope: &Scope| *scope == needed || granted.contains(*scope);
@@ -53,7 +53,7 @@ impl InsufficientScope {
 }
 
 impl Principal {
-    /// The principal of the agent of a query, which acts for the user who asks.
+    /// The principal of the agent of a query, which acts for the user who sent the query.
     pub fn for_query(realm: RealmId, query: QueryId, person: Option<&Subject>) -> Self {
         Self {
             realm,
@@ -89,7 +89,7 @@ impl Principal {
         }
     }
 
-    /// The data that the handler of a page gets.
+    /// The caller that the handler of a page receives.
     pub fn caller(&self, via: CallerTransport) -> Caller {
         Caller {
             via,

@@ -5,10 +5,11 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-/// The prefix of all query tokens, so that none is mistaken for a token that a page has generated.
+/// The prefix of all query tokens, so that a token that a page has generated is not mistaken for
+/// one.
 const TOKEN_PREFIX: &str = "mcp-web-query-";
 
-/// Whether a token is that of a query.
+/// Whether a token is a query token.
 pub fn is_query_token(token: &str) -> bool {
     token.starts_with(TOKEN_PREFIX)
 }

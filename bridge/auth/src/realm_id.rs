@@ -31,7 +31,7 @@ impl RealmId {
     }
 }
 
-/// The first bytes are enough to tell realms apart in a log.
+/// Shows only the first four bytes, which are enough to distinguish realms in a log.
 impl fmt::Debug for RealmId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, ..] = self.0;

@@ -9,7 +9,7 @@ use crate::principal::Principal;
 use crate::query_token::is_query_token;
 use crate::settings::JwtSettings;
 
-/// Verifies the tokens of requests.
+/// Verifies the tokens of requests, both opaque and signed ones.
 #[derive(Debug)]
 pub struct Authenticator {
     opaque: OpaqueTokens,
@@ -19,8 +19,8 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// Creates an authenticator from the configured opaque tokens and keys. With neither, each page
-    /// generates its own token.
+    /// Creates an authenticator from the configured opaque tokens and keys. If neither is
+    /// configured, each page generates its own token.
     ///
     /// # Errors
     ///

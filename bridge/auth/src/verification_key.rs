@@ -12,10 +12,10 @@ use crate::base64url::decode_base64url;
 /// RFC 7518 section 3.3 demands at least 2048 bits; the library supports up to 4096.
 const RSA_MODULUS_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
 
-/// A coordinate on P-256, and a point on Ed25519.
+/// The size of a coordinate on P-256 and of a point on Ed25519, in bytes.
 const POINT_BYTES: usize = 32;
 
-/// RFC 7518 section 3.2: as long as the hash.
+/// RFC 7518 section 3.2 demands a secret that is at least as long as the hash.
 const MIN_SECRET_BYTES: usize = 32;
 
 /// The algorithms of RFC 7518 and RFC 8037 that a token may be signed with.
@@ -37,7 +37,7 @@ impl Algorithm {
         }
     }
 
-    /// Returns the one algorithm that a key of this kind is used for.
+    /// Returns the only algorithm for which a key of this kind is used.
     pub fn from_jwk(jwk: &Jwk) -> Option<Self> {
         match &jwk.algorithm {
             AlgorithmParameters::OctetKey(_) => Some(Self::Hs256),
@@ -126,7 +126,7 @@ impl VerificationKey {
 
     /// Creates a key from a point on Ed25519.
     pub fn from_ed25519(kid: Option<String>, x: &[u8]) -> Result<Self, String> {
-        // The library would panic at a shorter one.
+        // The library would panic for a shorter key.
         if x.len() != POINT_BYTES {
             return Err("`x` of a key on Ed25519 has 32 bytes".to_owned());
         }
@@ -302,7 +302,7 @@ mod tests {
         let short = VerificationKey::from_rsa(None, &[0xFF; 128], &[1, 0, 1]).unwrap_err();
         assert!(short.contains("1024 bits"), "{short}");
         assert!(VerificationKey::from_rsa(None, &[0xFF; 513], &[1, 0, 1]).is_err());
-        // No point on the curve.
+        // The point is not on the curve.
         assert!(VerificationKey::from_p256(None, &[1; 32], &[1; 32]).is_err());
         assert!(VerificationKey::from_p256(None, &[1; 48], &[1; 48]).is_err());
         assert!(VerificationKey::from_ed25519(None, &[1; 31]).is_err());

@@ -11,11 +11,11 @@ use sha2::{Digest, Sha256};
 use crate::principal::Principal;
 use crate::verification_key::VerificationKey;
 
-/// The maximum number of cached tokens. If more are in use, some are verified again.
+/// The maximum number of tokens in the cache. If more are in use, some are verified again.
 const MAX_CACHED_TOKENS: usize = 1024;
 
-/// Verified tokens by their hashes. It contains only valid tokens, so that nobody can fill it with
-/// invalid ones.
+/// Verified tokens by their hashes. The cache contains only valid tokens, so that invalid ones
+/// cannot fill it.
 #[derive(Default)]
 pub struct VerifiedTokenCache(Mutex<HashMap<[u8; 32], CachedToken>>);
 
@@ -97,7 +97,7 @@ mod tests {
         let same = |own: &Arc<VerificationKey>| Arc::ptr_eq(own, &key);
         assert_eq!(verified.get("token", now, same), Some(ada_principal(end)));
         assert!(!is_known("token", end));
-        assert!(!is_known("token", now), "what has ended is forgotten");
+        assert!(!is_known("token", now), "an expired token is removed");
         verified.insert("token", &ada_principal(end), Arc::clone(&key));
         assert_eq!(verified.get("token", now, |_| false), None);
         assert!(

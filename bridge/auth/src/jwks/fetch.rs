@@ -21,8 +21,8 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct JwksSource(Url);
 
 impl JwksSource {
-    /// Parses the URL, which must be `https://`, or `http://` on this machine: whoever can change the keys
-    /// on the way could impersonate anybody.
+    /// Parses the URL, which must be `https://`, or `http://` on this machine: anybody who can
+    /// modify the keys in transit could impersonate every user.
     pub(super) fn new(url: &str) -> Result<Self, String> {
         let url_error = |error| {
             format!("`jwks_url` {error}: allowed are https:// and, on this machine, http://")
@@ -71,14 +71,14 @@ impl JwksSource {
         self.parse_usable_keys(&text)
     }
 
-    /// Parses the keys and ignores unknown ones (RFC 7517 section 5).
+    /// Parses the keys and ignores those that cannot be used (RFC 7517 section 5).
     fn parse_usable_keys(&self, text: &str) -> Result<Vec<Arc<VerificationKey>>, String> {
         let set = parse_jwk_set(text)?;
         for unusable in &set.errors {
             tracing::debug!("left out from {}: {unusable}", self.redacted_url());
         }
         let mut keys = set.keys;
-        // A published secret is not secret.
+        // A secret that is published at a URL is not secret.
         keys.retain(|key| key.algorithm != Algorithm::Hs256);
         if keys.is_empty() {
             Err("the set has no keys that can be used".to_owned())
@@ -148,7 +148,8 @@ mod tests {
         assert_eq!(source.parse_usable_keys(&set).unwrap().len(), 1);
     }
 
-    /// An issuer on this machine that answers one request with so many bytes, or never.
+    /// Starts an issuer on this machine that answers one request with this many bytes, or never if
+    /// `bytes` is `None`.
     async fn issuer(bytes: Option<usize>) -> (JwksSource, tokio::task::JoinHandle<()>) {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -164,7 +165,7 @@ mod tests {
             };
             let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {bytes}\r\n\r\n");
             socket.write_all(head.as_bytes()).await.unwrap();
-            // Who has read enough closes.
+            // A client that has read enough closes the connection.
             let _ = socket.write_all(&vec![b' '; bytes]).await;
         });
         (JwksSource::new(&url).unwrap(), answers)
