@@ -9,30 +9,31 @@ use http_body::Body;
 use http_body_util::BodyExt;
 use tokio::time::timeout;
 
-/// How many times the limit is read and dropped of a body that is too large. A peer that is still
-/// sending would lose the refusal with the connection (RFC 9112 section 9.6).
+/// How much of a body that is too large is read and discarded, as a multiple of the limit. If the
+/// connection were closed at once, a peer that is still sending could lose the response (RFC 9112
+/// section 9.6).
 const DRAIN_LIMIT_FACTOR: usize = 4;
 
-/// How long a body that is too large is read and dropped at most.
+/// The maximum time for which a body that is too large is read and discarded.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Why a body could not be read.
+/// The reason why a body could not be read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BodyError {
-    /// It has more bytes than the limit.
+    /// The body is larger than the limit.
     TooLarge,
-    /// The connection or the encoding broke, with the cause.
+    /// The connection failed or the encoding is invalid, with the cause.
     Unreadable(String),
 }
 
 /// Reads a whole body of at most `max_bytes`.
 ///
-/// A body that is too large is read on for a moment and dropped, so that the peer gets the refusal.
-/// There is no time limit for a body that is not too large: a caller that wants one sets it.
+/// A body that is too large is read for a moment longer and discarded, so that the peer receives
+/// the response. There is no time limit for other bodies: the caller sets one if it needs one.
 ///
 /// # Errors
 ///
-/// [`BodyError`] when the body is larger than the limit or did not arrive whole.
+/// [`BodyError`] when the body is larger than the limit or did not arrive completely.
 pub async fn read_to_end_limited<B>(body: B, max_bytes: usize) -> Result<Bytes, BodyError>
 where
     B: Body<Data = Bytes>,
@@ -43,7 +44,7 @@ where
         drain(body, max_bytes).await;
         return Err(BodyError::TooLarge);
     }
-    // Most bodies are in one piece, which is returned without a copy.
+    // Most bodies arrive in one piece, which is returned without a copy.
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
@@ -83,7 +84,7 @@ async fn drain<B: Body<Data = Bytes>>(mut body: Pin<&mut B>, max_bytes: usize) {
             }
         }
     };
-    // A peer that sends slowly does not delay the refusal for longer.
+    // The timeout bounds the delay of the response if the peer sends slowly.
     let _ = timeout(DRAIN_TIMEOUT, dropped).await;
 }
 
@@ -117,7 +118,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_body_over_the_limit_is_refused_once_it_was_drained() {
-        // What is too much, what is drained, and one more; then silence.
+        // The pieces that exceed the limit, those that are drained, and one more. After that the
+        // peer sends nothing.
         let pieces = 10 + 1 + DRAIN_LIMIT_FACTOR * 10 + 1;
         let pieces =
             (0..pieces).map(|_| Ok::<_, Infallible>(Frame::data(Bytes::from(vec![0; 10]))));

@@ -1,4 +1,5 @@
-//! The accept loop of a server: a limited number of connections, each served by a task of its own.
+//! The accept loop of a server: it limits the number of connections and serves each one in its own
+//! task.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -20,34 +21,35 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// The largest head of a request in bytes. So much of a body is read at a time, too.
+/// The maximum size of the head of a request in bytes, and of the buffer in which a body is read.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
-/// The pause after the process could not accept a connection because too many files are open.
+/// The pause after a connection could not be accepted, for example because too many files are open.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// What a server allows its connections.
+/// The limits of a server for its connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// Connections that are open at the same time, upgraded ones included.
+    /// The maximum number of open connections, including upgraded ones.
     pub max_connections: usize,
-    /// How long the head of a request may take, from the connection or from the request before it.
+    /// The time limit for the head of a request, from the start of the connection or from the end
+    /// of the request before it.
     pub head_timeout: Duration,
-    /// What happens to a connection over the limit.
+    /// What happens to a connection that exceeds the limit.
     pub when_full: WhenFull,
 }
 
-/// What happens to a connection that is one too many.
+/// What happens to a connection that exceeds the limit.
 #[derive(Clone, Copy, Debug)]
 pub enum WhenFull {
     /// It waits in the system's queue until another one has ended.
     Wait,
-    /// It gets these bytes, a whole HTTP response, and is closed.
+    /// It is closed after these bytes, a complete HTTP response, were sent.
     Reject(&'static [u8]),
 }
 
-/// Accepts connections and answers their requests until `stopping` is cancelled; then lets requests
-/// that are in progress end. When the future is dropped, all connections end at once.
+/// Accepts connections and answers their requests until `stopping` is cancelled, and then waits for
+/// the requests in progress. When the future is dropped, all connections end at once.
 pub async fn serve<S, F, B>(
     listener: TcpListener,
     respond: S,
@@ -83,7 +85,7 @@ pub async fn serve<S, F, B>(
     while connections.join_next().await.is_some() {}
 }
 
-/// The next connection; `None` when it was rejected.
+/// Accepts the next connection; returns `None` if it was rejected.
 async fn accept(
     listener: &TcpListener,
     permits: &Arc<Semaphore>,
@@ -98,12 +100,13 @@ async fn accept(
     let permit = acquired.or_else(|| Arc::clone(permits).try_acquire_owned().ok());
     let Some(permit) = permit else {
         if let WhenFull::Reject(response) = when_full {
-            // A peer that does not read it at once gets nothing.
+            // A peer that does not read the response at once does not receive it.
             let _ = stream.try_write(response);
         }
         return Ok(None);
     };
-    // Otherwise each streamed event waits for the peer's delayed acknowledgement.
+    // With Nagle's algorithm, each event of a stream would wait for the peer's delayed
+    // acknowledgement.
     let _ = stream.set_nodelay(true);
     Ok(Some(Connection {
         socket: TokioIo::new(stream),
@@ -111,7 +114,8 @@ async fn accept(
     }))
 }
 
-/// A connection that broke before it was accepted is no reason to pause.
+/// Pauses after an error of the listener. There is no pause for a connection that broke before it
+/// was accepted.
 async fn pause_after_accept_error(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if matches!(
@@ -147,7 +151,7 @@ async fn serve_connection<S, F, B>(
         .serve_connection(connection, service)
         .with_upgrades();
     let mut serving = pin!(serving);
-    // Whoever used the connection reports how it ended.
+    // The code that used the connection reports how it ended.
     tokio::select! {
         biased;
         _ = serving.as_mut() => {}
@@ -158,7 +162,7 @@ async fn serve_connection<S, F, B>(
     }
 }
 
-/// A socket with its permit: an upgraded connection keeps both.
+/// A socket with its permit. An upgraded connection keeps both until it is closed.
 struct Connection {
     socket: TokioIo<TcpStream>,
     _permit: OwnedSemaphorePermit,
@@ -223,7 +227,7 @@ mod tests {
 
     const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// Serves one connection at a time.
+    /// Starts a server that serves one connection at a time.
     async fn start_server() -> (SocketAddr, JoinSet<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

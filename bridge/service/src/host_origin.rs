@@ -1,21 +1,21 @@
-//! Which `Host` and `Origin` headers are accepted: the guard against DNS rebinding and foreign
-//! pages (RFC 6454; Fetch standard, "CORS protocol").
+//! The check of `Host` and `Origin` headers, which protects from DNS rebinding and from pages of
+//! foreign origins (RFC 6454; Fetch standard, "CORS protocol").
 
 use http::header::{HOST, ORIGIN};
 use http::uri::Authority;
 use http::{HeaderMap, Uri};
 
-/// The entry of a list that stands for `localhost`, `127.0.0.1` and `[::1]` on any port.
+/// The entry of a list that means `localhost`, `127.0.0.1` and `[::1]` on any port.
 pub const LOOPBACK: &str = "loopback";
 
-/// What the `Origin` header of a request means for it.
+/// The result of the check of a request's `Origin` header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OriginCheck {
-    /// There is no header: the client is no browser, or the request is a navigation.
+    /// The header is absent: the client is not a browser, or the request is a navigation.
     Absent,
     /// A page of this origin may use the service.
     Allowed(String),
-    /// A page of this origin may not.
+    /// A page of this origin may not use the service.
     Foreign(String),
 }
 
@@ -42,17 +42,18 @@ enum HostPattern {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OriginPattern {
-    /// `None`: http or https.
+    /// The allowed scheme; `None` allows http and https.
     scheme: Option<String>,
     authority: AuthorityPattern,
 }
 
 impl HostOriginPolicy {
-    /// Parses the lists of the configuration. `service` is the word for it in the error: `bridge`.
+    /// Parses the lists of the configuration. `service` is the name of the service in error
+    /// messages, such as `bridge`.
     ///
     /// # Errors
     ///
-    /// The entry that is wrong, and what is allowed.
+    /// The error contains the invalid entry and what is allowed.
     pub fn new(service: &str, hosts: &[String], origins: &[String]) -> Result<Self, String> {
         if hosts.is_empty() {
             return Err(format!(
@@ -69,8 +70,8 @@ impl HostOriginPolicy {
         })
     }
 
-    /// The same lists for a service that has no pages of its own: an origin is not allowed for being
-    /// the host of the request.
+    /// Returns a policy for a service that serves no pages: an origin is not allowed merely because
+    /// it is the host of the request.
     pub fn without_own_origin(self) -> Self {
         Self {
             allows_own_origin: false,
@@ -78,7 +79,7 @@ impl HostOriginPolicy {
         }
     }
 
-    /// Whether the `Host` of a request, or the authority of its URI, is one of the service.
+    /// Whether the `Host` of a request, or the authority of its URI, is allowed.
     pub fn is_host_allowed(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let loopback = || {
             self.hosts
@@ -99,8 +100,8 @@ impl HostOriginPolicy {
         })
     }
 
-    /// Checks the `Origin` of a request. A page of the request's own host is allowed, unless
-    /// [`without_own_origin`](Self::without_own_origin) says otherwise.
+    /// Checks the `Origin` of a request. A page of the request's own host is allowed, except after
+    /// [`without_own_origin`](Self::without_own_origin).
     pub fn check_origin(&self, uri: &Uri, headers: &HeaderMap) -> OriginCheck {
         let Some(value) = headers.get(ORIGIN) else {
             return OriginCheck::Absent;
@@ -140,7 +141,8 @@ impl AuthorityPattern {
     }
 }
 
-/// Whether the host is a loopback name in its most common spelling, which needs no parsing.
+/// Whether the host is `127.0.0.1` or `localhost` in lower case, with or without a port. These are
+/// the most common hosts and need no parsing.
 fn is_common_loopback(host: &[u8]) -> bool {
     let names: [&[u8]; 2] = [b"127.0.0.1", b"localhost"];
     let port = names.iter().find_map(|name| host.strip_prefix(*name));
@@ -160,7 +162,7 @@ pub fn is_loopback_host(host: &str) -> bool {
         .any(|name| name.eq_ignore_ascii_case(host))
 }
 
-/// Whether an entry of `allowed_hosts` allows loopback hosts only.
+/// Whether an entry of `allowed_hosts` allows only loopback hosts.
 pub fn is_loopback_entry(entry: &str) -> bool {
     let entry = entry.trim();
     entry == LOOPBACK || Authority::try_from(entry).is_ok_and(|it| is_loopback_host(it.host()))
@@ -174,7 +176,8 @@ fn request_host(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
     .filter(is_plain)
 }
 
-/// Scheme and authority of an origin; `None` for `null` and everything that is no web origin.
+/// Splits an origin into its scheme and authority. Returns `None` for `null` and for everything
+/// that is not a web origin.
 fn split_origin(origin: &str) -> Option<(String, Authority)> {
     let (scheme, rest) = origin.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
@@ -182,7 +185,7 @@ fn split_origin(origin: &str) -> Option<(String, Authority)> {
     matches!(scheme.as_str(), "http" | "https").then_some((scheme, authority))
 }
 
-/// Whether an authority is a host and at most a port.
+/// Whether an authority consists of a host and an optional port.
 fn is_plain(authority: &Authority) -> bool {
     !authority.as_str().contains('@') && !authority.host().is_empty()
 }

@@ -1,4 +1,5 @@
-//! The HTTP client for requests that a service makes itself: what it trusts, and where it does not go.
+//! The HTTP client for requests that a service makes itself, with its trusted certificates, proxies
+//! and redirects.
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -12,13 +13,13 @@ use rustls_platform_verifier::BuilderVerifierExt;
 
 /// Builds a client for the host of this URL.
 ///
-/// It follows no redirect: a credential goes to where the operator says and nowhere else. Requests
-/// to a loopback address go past every proxy. For `https://` the system's roots of trust are read,
-/// which takes milliseconds.
+/// The client follows no redirects, so that a credential is sent only to the configured host.
+/// Requests to a loopback address do not use a proxy. For `https://`, the system's root
+/// certificates are loaded, which takes milliseconds.
 ///
 /// # Errors
 ///
-/// The cause, when the roots of trust cannot be read or TLS cannot be set up.
+/// The cause, when the root certificates cannot be loaded or TLS cannot be set up.
 pub fn build(url: &Url) -> Result<Client, String> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -27,7 +28,7 @@ pub fn build(url: &Url) -> Result<Client, String> {
         "https" => builder
             .with_platform_verifier()
             .map_err(|error| error.to_string())?,
-        // reqwest wants a configuration even when nothing will be encrypted.
+        // reqwest requires a configuration even if nothing will be encrypted.
         _ => builder.with_root_certificates(RootCertStore::empty()),
     };
     let mut client = Client::builder()
@@ -48,7 +49,8 @@ pub fn is_loopback(url: &Url) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// The innermost cause of an error. It says most, and shows neither URL nor headers.
+/// Returns the innermost cause of an error. It is the most specific one, and contains neither URL
+/// nor headers.
 pub fn last_cause(error: &(dyn Error + 'static)) -> String {
     let request = error.downcast_ref::<reqwest::Error>();
     if request.is_some_and(|error| error.is_redirect() || error.is_builder()) {

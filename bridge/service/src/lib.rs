@@ -1,15 +1,16 @@
-//! What the bridge and the agent both need at their edge, in no web framework's vocabulary.
+//! The parts that bridge and agent both need for their sockets and settings, independent of a web
+//! framework.
 //!
-//! - [`host_origin`] decides which `Host` and `Origin` headers are accepted, [`body`] reads a request
-//!   body up to a limit, [`connections`] is the accept loop.
+//! - [`host_origin`] decides which `Host` and `Origin` headers are accepted, [`body`] reads a
+//!   request body up to a limit, and [`connections`] is the accept loop.
 //! - [`http_client`] builds the client for requests that a service makes itself.
 //! - [`settings`] loads the settings of a program from flags, the environment and a file, and prints
 //!   them; [`values`] parses their values. [`shared_credential`] stores the secret that a bridge and an
 //!   agent of one user share.
-//! - [`cpu_pool`] runs work that would hold up the sockets, [`shutdown_signal`](mod@shutdown_signal)
-//!   waits until the process is asked to stop.
+//! - [`cpu_pool`] runs work that would block the threads that serve sockets, and
+//!   [`shutdown_signal`](mod@shutdown_signal) waits until the process is requested to stop.
 //!
-//! It knows hyper and reqwest, and neither axum nor MCP.
+//! This crate depends on hyper and reqwest, but not on axum or MCP.
 
 pub mod body;
 pub mod connections;

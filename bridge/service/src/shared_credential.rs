@@ -1,5 +1,5 @@
-//! The credential that a bridge and an agent of one user share without configuration: a file that
-//! whichever of them starts first creates.
+//! The credential that a bridge and an agent of the same user share without configuration. It is a
+//! file that is created by the one that starts first.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -13,7 +13,7 @@ use crate::values::{Secret, parse_credential};
 /// The name of the file, in the user's configuration directory.
 const CREDENTIAL_FILE: &str = "mcp-web/agent-token";
 
-/// Why there is no shared credential. No message contains one.
+/// The reason why there is no shared credential. No message contains a credential.
 #[derive(Debug, thiserror::Error)]
 pub enum SharedCredentialError {
     /// The user has no configuration directory.
@@ -25,12 +25,12 @@ pub enum SharedCredentialError {
         path = .0.display(), error = .1
     )]
     Unusable(PathBuf, io::Error),
-    /// Others than the user can read the file.
+    /// Other users can read the file.
     #[error(
         "others can read the credential in {}: remove the file, and a new one is made", .0.display()
     )]
     ReadableByOthers(PathBuf),
-    /// The file has no credential in it.
+    /// The file does not contain a valid credential.
     #[error(
         "the credential in {} is too short or has spaces in it: it must have at least \
          {MIN_TOKEN_CHARS} visible ASCII characters", .0.display()
@@ -42,20 +42,20 @@ pub enum SharedCredentialError {
 ///
 /// # Errors
 ///
-/// [`SharedCredentialError`] when the file cannot be used, or others than the user can read it.
+/// [`SharedCredentialError`] when the file cannot be used, or when other users can read it.
 pub fn load_or_create() -> Result<Secret, SharedCredentialError> {
     let folder = config_directory().ok_or(SharedCredentialError::NoDirectory)?;
     load_or_create_at(&folder.join(CREDENTIAL_FILE))
 }
 
-/// Parses a credential that somebody chose: at least [`MIN_TOKEN_CHARS`] visible ASCII characters.
-/// `None` when it is shorter or has other characters.
+/// Parses a credential that was chosen by a person or another program: at least [`MIN_TOKEN_CHARS`]
+/// visible ASCII characters. Returns `None` when it is shorter or has other characters.
 pub fn parse_long_credential(text: &str) -> Option<Secret> {
     let secret = parse_credential(text).ok()?;
     (text.len() >= MIN_TOKEN_CHARS).then_some(secret)
 }
 
-/// Where a user's programs keep their configuration (XDG Base Directory Specification).
+/// The directory for the configuration of the user's programs (XDG Base Directory Specification).
 fn config_directory() -> Option<PathBuf> {
     let from_env = |name: &str| {
         let path = PathBuf::from(std::env::var_os(name)?);
@@ -68,7 +68,7 @@ fn config_directory() -> Option<PathBuf> {
     }
 }
 
-/// Loads the file, or creates it once, whoever else creates it at this moment.
+/// Loads the file, and creates it if there is none. Several processes may do this at the same time.
 fn load_or_create_at(path: &Path) -> Result<Secret, SharedCredentialError> {
     let unusable = |error| SharedCredentialError::Unusable(path.to_owned(), error);
     if let Some(secret) = load(path)? {
@@ -93,8 +93,8 @@ fn load(path: &Path) -> Result<Option<Secret>, SharedCredentialError> {
     }
 }
 
-/// Writes a new secret beside the name and links it there: the name shows a whole one, or none, and
-/// the first process that links wins.
+/// Writes a new secret to a temporary file in the same directory and links it under the final name.
+/// So the name refers to a complete file or to none, and the process that links first wins.
 fn create(path: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     private_folder(folder)?;

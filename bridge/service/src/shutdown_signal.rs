@@ -1,14 +1,14 @@
-//! The signal that asks a process to stop.
+//! Signals that request a process to stop.
 
 use std::future::pending;
 use std::io::Read;
 
 use tokio::sync::oneshot;
 
-/// Completes when somebody asks the process to stop with Ctrl-C or, as service managers do, with
-/// SIGTERM. It listens from this call on, not from the first poll: whoever has read the announcement
-/// may ask at once. Where no signal can be received it never completes, and the process can still be
-/// killed.
+/// Completes when the process is requested to stop by Ctrl-C or, as service managers do it, by
+/// SIGTERM. The handlers are installed by this call, not by the first poll, because a program that
+/// has read the announcement of this process may send the signal at once. If no signal can be
+/// received, the future never completes, and the process can only be killed.
 #[cfg(unix)]
 pub fn shutdown_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -31,7 +31,7 @@ pub fn shutdown_signal() -> impl Future<Output = ()> {
     }
 }
 
-/// Completes when somebody asks the process to stop with Ctrl-C.
+/// Completes when the process is requested to stop by Ctrl-C.
 #[cfg(not(unix))]
 pub async fn shutdown_signal() {
     if tokio::signal::ctrl_c().await.is_err() {
@@ -39,16 +39,16 @@ pub async fn shutdown_signal() {
     }
 }
 
-/// Completes when stdin has ended: a parent process that starts this one can stop it so, also by
-/// dying. What is read is dropped.
+/// Completes when stdin is closed. A parent process can stop this one by closing its stdin, which
+/// also happens when the parent dies. The input is discarded.
 pub fn stdin_closed() -> impl Future<Output = ()> {
     let (sender, receiver) = oneshot::channel();
-    // A thread of its own: a runtime would wait for a read that it has begun.
+    // The read blocks a separate thread, because a runtime that shuts down would wait for it.
     std::thread::spawn(move || {
         let mut stdin = std::io::stdin().lock();
         let mut buffer = [0; 1024];
         while stdin.read(&mut buffer).is_ok_and(|read| read > 0) {}
-        // Nobody receives it when the process ends anyway.
+        // There is no receiver if the process ends for another reason.
         let _ = sender.send(());
     });
     async move { drop(receiver.await) }

@@ -1,4 +1,4 @@
-//! Values of settings: how they are written, and what is allowed.
+//! The values of settings: how they are written, and which of them are allowed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-/// A text that no log and no error shows.
+/// A text that appears in no log and no error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -26,12 +26,12 @@ impl Secret {
         Self(format!("{one}{other}"))
     }
 
-    /// A secret that was checked before.
+    /// Wraps a text that was validated before.
     pub fn from_trusted(text: String) -> Self {
         Self(text)
     }
 
-    /// The text, for the place that sends or compares it.
+    /// The text, for code that sends or compares it.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -52,14 +52,15 @@ impl FromStr for Secret {
     }
 }
 
-/// The fewest characters of a key: as many as HMAC-SHA256 has bytes (RFC 2104 section 3).
+/// The minimum length of a key in characters: the output of HMAC-SHA256 has as many bytes (RFC 2104
+/// section 3).
 const MIN_KEY_CHARS: usize = 32;
 
-/// Parses a secret that signs or seals: at least 32 characters.
+/// Parses a secret for signing or sealing: at least 32 characters.
 ///
 /// # Errors
 ///
-/// What is allowed, without the value.
+/// The error describes the allowed values and does not contain the value.
 pub fn parse_key(text: &str) -> Result<Secret, String> {
     if text.chars().count() < MIN_KEY_CHARS {
         return Err(format!(
@@ -69,20 +70,20 @@ pub fn parse_key(text: &str) -> Result<Secret, String> {
     Ok(Secret(text.to_owned()))
 }
 
-/// Parses a secret that somebody else chose: visible ASCII characters, which a header can carry.
+/// Parses a secret that another party chose: visible ASCII characters, which a header can contain.
 ///
 /// # Errors
 ///
-/// What is allowed, without the value.
+/// The error describes the allowed values and does not contain the value.
 pub fn parse_credential(text: &str) -> Result<Secret, String> {
     parse_visible_ascii(text).map(Secret)
 }
 
-/// Parses a text that a header, a URL or a command line carries unchanged.
+/// Parses a text that can be written unchanged in a header, a URL or a command line.
 ///
 /// # Errors
 ///
-/// What is allowed.
+/// The error describes the allowed values.
 pub fn parse_visible_ascii(text: &str) -> Result<String, String> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(text.to_owned())
@@ -91,11 +92,11 @@ pub fn parse_visible_ascii(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses a whole number from 1 up.
+/// Parses a whole number of at least 1.
 ///
 /// # Errors
 ///
-/// What is allowed.
+/// The error describes the allowed values.
 pub fn parse_count(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number) if number > 0 => Ok(number),
@@ -103,14 +104,14 @@ pub fn parse_count(text: &str) -> Result<usize, String> {
     }
 }
 
-/// The longest time of a setting: the end of a longer one may be no time that a clock can show.
+/// The maximum duration of a setting. A clock may be unable to represent the end of a longer one.
 const MAX_DURATION: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-/// Parses a time above zero: `250ms`, `5s`, `2m`.
+/// Parses a duration above zero: `250ms`, `5s`, `2m`.
 ///
 /// # Errors
 ///
-/// What is allowed.
+/// The error describes the allowed values.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     match parse_duration_or_zero(text) {
         Ok(duration) if !duration.is_zero() => Ok(duration),
@@ -118,11 +119,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Parses a time that may be zero: `0s`, `250ms`, `5s`.
+/// Parses a duration that may be zero: `0s`, `250ms`, `5s`.
 ///
 /// # Errors
 ///
-/// What is allowed.
+/// The error describes the allowed values.
 pub fn parse_duration_or_zero(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(duration) if duration <= MAX_DURATION => Ok(duration),

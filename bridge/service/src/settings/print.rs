@@ -109,7 +109,7 @@ fn toml_value(kind: SettingKind, texts: &[&str]) -> Value {
     let text = |text: &str| Value::String(text.to_owned());
     match (kind, texts) {
         (SettingKind::List, texts) => Value::Array(texts.iter().copied().map(text).collect()),
-        // A number that is too large for TOML stays in quotes.
+        // A number that is too large for TOML is printed in quotes.
         (SettingKind::Number, [number]) => {
             number.parse().map_or_else(|_| text(number), Value::Integer)
         }

@@ -124,7 +124,7 @@ impl<'a> Setting<'a> {
         }
     }
 
-    /// Returns the flag without what refers to other flags or to the environment.
+    /// Returns the flag without its references to other flags and to the environment.
     fn standalone_arg(self) -> Arg {
         Arg::new(self.0.get_id().clone())
             .long(self.0.get_long().unwrap_or_default().to_owned())
