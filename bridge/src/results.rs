@@ -1,10 +1,10 @@
 //! The result of a tool call, from the page's answer to the body that the client receives.
 //!
 //! [`tool_result`] is the result: either the page's JSON text, forwarded without parsing it
-//! ([`passthrough`]), or values that the bridge made or parsed ([`built_result`]). [`content_blocks`]
-//! validates the blocks of a page, [`truncate`] shortens a result that exceeds the limits of its client,
-//! [`encoded_size`] measures encoded JSON, and [`segments`] is the body that is sent. [`store`] keeps
-//! results for clients that fetch them later.
+//! ([`passthrough`]), or values that the bridge made or parsed ([`built_result`]).
+//! [`content_blocks`] validates the blocks of a page, [`truncate`] shortens a result that exceeds
+//! the limits of its client, [`encoded_size`] measures encoded JSON, and [`segments`] is the body
+//! that is sent. [`store`] stores results for clients that fetch them later.
 
 pub(crate) mod built_result;
 mod content_blocks;

@@ -98,7 +98,7 @@ error_codes! {
     ClientRequestFailed,
     /// The `requestState` of a retried request is not one that this bridge can continue.
     RequestStateInvalid,
-    /// The page went away during the call.
+    /// The page disconnected during the call.
     PageGone,
     /// The page did not acknowledge the call: its tab is suspended.
     PageSuspended,

@@ -2,7 +2,7 @@
 //!
 //! A page opens a WebSocket, sends `authenticate`, registers tools, and answers the calls that the
 //! bridge forwards to it. Every frame is one JSON object with a `type`; this crate defines the
-//! types, their fields, and the codes and limits that both sides keep to.
+//! types, their fields, and the codes and limits that both sides obey.
 //!
 //! The crate has two layers, both tested against the golden files in `golden/`:
 //!
@@ -60,7 +60,7 @@ pub const BUILTIN_RESOURCES: &str = include_str!("builtin_resources.json");
 /// URI of the resource in [`BUILTIN_RESOURCES`] that lists the pages of the token.
 pub const SESSIONS_URI: &str = "sessions://list";
 
-/// URI of the resource in [`BUILTIN_RESOURCES`] that says whether a page is connected.
+/// URI of the resource in [`BUILTIN_RESOURCES`] that shows whether a page is connected.
 pub const STATUS_URI: &str = "status://connection";
 
 /// The version of the page protocol that this crate defines.

@@ -1,4 +1,4 @@
-//! Limits that both sides of the page socket keep to.
+//! Limits that both sides of the page socket obey.
 //!
 //! The bridge sends those that an operator can change to the page in `authenticated`; for these, the
 //! constants here are the defaults.

@@ -1,7 +1,7 @@
 //! JSON Schema 2020-12 validation with an upper limit for its work.
 //!
 //! Pages register arbitrary schemas, and the bridge validates arguments and results against them.
-//! Therefore nothing is validated whose cost is not known before:
+//! Therefore the cost of each validation is computed before the validation begins:
 //!
 //! 1. [`dialect`] upgrades a schema of an older draft to 2020-12 and refuses what is not valid there.
 //! 2. [`patterns`](mod@patterns) finds the patterns that can run in linear time; the others are not enforced.

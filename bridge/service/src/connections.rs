@@ -162,7 +162,7 @@ async fn serve_connection<S, F, B>(
     }
 }
 
-/// A socket with its permit. An upgraded connection keeps both until it is closed.
+/// A socket with its permit, which an upgraded connection holds until it is closed.
 struct Connection {
     socket: TokioIo<TcpStream>,
     _permit: OwnedSemaphorePermit,

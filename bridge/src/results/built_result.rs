@@ -12,7 +12,7 @@ use bridge_realm::realm::CallFailure;
 
 use crate::results::content_blocks::{text_block, text_content, validate_blocks};
 
-/// The key in a failed result's `_meta` that holds the [`ErrorCode`] and the page's `data`.
+/// The key in a failed result's `_meta` with the [`ErrorCode`] and the page's `data`.
 const ERROR_META: &str = "mcp-web/error";
 
 /// The result object of MCP's `tools/call`, as values.

@@ -2,7 +2,8 @@
 //!
 //! The first byte of the text determines its type, and one pass over the text ([`JsonTraits`])
 //! determines whether it has to be parsed or compacted. Numbers are therefore forwarded as the page
-//! wrote them, including those outside the range of `f64`, and duplicate keys of an object are kept.
+//! wrote them, including those outside the range of `f64`, and duplicate keys of an object are
+//! preserved.
 
 use std::borrow::Cow;
 

@@ -243,7 +243,7 @@ impl ToolResult {
     }
 
     /// Whether the result is a slice of the page's message, whose traits are known and which is
-    /// written only when it is sent: then no operation on it takes long, however large it is.
+    /// written only when it is sent. No operation on such a result takes long, however large it is.
     pub(crate) fn is_borrowed(&self) -> bool {
         matches!(self, Self::Passthrough(passthrough) if passthrough.borrowed().is_some())
     }

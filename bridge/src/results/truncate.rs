@@ -1,8 +1,9 @@
-//! Truncation of a result that exceeds the limits of its client. Duplicate content is dropped first;
-//! then texts are truncated, with a note that says so and how to get the rest. Base64 data is either
-//! complete or left out.
+//! Truncation of a result that exceeds the limits of its client. Duplicate content is dropped
+//! first; then texts are truncated, with a note about the truncation and how to get the rest.
+//! Base64 data is either complete or left out.
 //!
-//! The note comes first: clients that shorten a result themselves keep its beginning.
+//! The note is at the beginning, because clients that truncate a result themselves retain its
+//! beginning.
 
 use std::sync::Arc;
 

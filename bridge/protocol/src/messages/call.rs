@@ -96,10 +96,10 @@ pub struct CallContext {
     /// The principal on whose behalf the call is made, as far as the bridge knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<Caller>,
-    /// The least severe level that the client wants; absent when it wants no logs.
+    /// The least severe level that the client requests; absent when it requests no logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_level: Option<LogLevel>,
-    /// Whether the client wants progress notifications.
+    /// Whether the client requests progress notifications.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub progress: bool,
     /// The time until the call fails, in milliseconds from now. Waiting for the client's responses
@@ -149,7 +149,8 @@ pub struct ClientLimits {
 pub struct Caller {
     /// The transport of the call.
     pub via: CallerTransport,
-    /// The subject of the credential; absent with an opaque token, which identifies no person.
+    /// The subject of the credential; absent with an opaque token, which does not identify a
+    /// person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub: Option<String>,
     /// The roles that the credential grants.
@@ -157,7 +158,7 @@ pub struct Caller {
     pub roles: Vec<String>,
 }
 
-/// The transport that a call came over.
+/// The transport of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallerTransport {

@@ -179,7 +179,7 @@ pub struct Authenticated {
     /// The page may renew it before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_expires_in_ms: Option<u64>,
-    /// The limits that the page must keep to.
+    /// The limits that the page must obey.
     pub limits: PageLimits,
 }
 

@@ -108,7 +108,7 @@ impl<'a> Setting<'a> {
         }
     }
 
-    /// Checks that the flag accepts the value of a file. The error says what is allowed.
+    /// Checks that the flag accepts the value of a file. The error describes the allowed values.
     pub(super) fn validate(self, given: &SettingValue) -> Result<(), String> {
         if self.kind() == SettingKind::Switch {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The responses of a page of mcp-web 0.1, whose results also contain failures.
+//! The responses of a page of mcp-web 0.1, which reports failures as results.
 
 use bridge_protocol::{CallError, CallId, CallResponse, ErrorCode, PageToBridge};
 use serde::{Deserialize, Serialize};
