@@ -10,6 +10,7 @@ pub struct AuthError {
 }
 
 impl AuthError {
+    /// Creates an error with the code `InvalidAuthentication`.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self {
             code: ErrorCode::InvalidAuthentication,

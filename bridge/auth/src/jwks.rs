@@ -33,8 +33,8 @@ pub struct JwksSnapshot {
     succeeded: bool,
 }
 
-/// A request for a fetch after the given attempt, in which a key was missing. It is dropped when the
-/// fetch is done.
+/// A request for a fetch after the given attempt, in which a key was missing. It is dropped when
+/// the fetch is done.
 struct KeyMiss {
     attempts: u64,
     _done: oneshot::Sender<()>,
@@ -94,6 +94,7 @@ impl JwksRefresher {
         }
     }
 
+    /// The keys of the last fetch, without waiting.
     pub fn snapshot(&self) -> JwksSnapshot {
         self.snapshot.borrow().clone()
     }

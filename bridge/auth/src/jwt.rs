@@ -69,6 +69,7 @@ impl SignedTokens {
         }
     }
 
+    /// Verifies the signature and the claims of a token. Waits only if keys must be fetched.
     pub async fn verify(&self, token: &str) -> Result<Principal, AuthError> {
         let is_trusted = |key: &Arc<VerificationKey>| self.is_trusted_key(key);
         if let Some(principal) = self
@@ -80,7 +81,7 @@ impl SignedTokens {
         let header = JwtHeader::parse(token)?;
         let key = self.find_key(&header).await?;
         let mut validation = Validation::new(key.algorithm.to_jsonwebtoken());
-        // `Claims` validates the claims, because its errors are more precise.
+        // `ClaimRules` validates the claims, because its errors are more precise.
         validation.required_spec_claims.clear();
         validation.validate_exp = false;
         validation.validate_aud = false;

@@ -16,6 +16,7 @@ pub enum OpaqueTokens {
 }
 
 impl OpaqueTokens {
+    /// Allows only these tokens.
     pub fn from_list(tokens: &[String]) -> Self {
         Self::Allowed(
             tokens

@@ -19,8 +19,8 @@ pub struct Principal {
     pub scopes: Scopes,
     /// When the token expires, including the leeway.
     pub expires: Option<SystemTime>,
-    /// The query that the token belongs to. Such a token is valid only for the tools that the query may
-    /// call, and for reports on the query.
+    /// The query that the token belongs to. Such a token is valid only for the tools that the query
+    /// may call, and for reports on the query.
     pub query: Option<QueryId>,
 }
 
@@ -32,8 +32,10 @@ pub struct InsufficientScope {
 }
 
 impl InsufficientScope {
+    /// The error code of every insufficient scope.
     pub const CODE: ErrorCode = ErrorCode::InsufficientScope;
 
+    /// The message for the client, with the missing scope and what to do.
     pub fn message(&self) -> String {
         format!(
             "the token does not grant `{}`: ask its issuer for a token with this scope",
@@ -78,6 +80,7 @@ impl Principal {
         })
     }
 
+    /// Checks that the token grants a scope.
     pub fn require_scope(&self, needed: Scope) -> Result<(), InsufficientScope> {
         if self.scopes.contains(needed) {
             Ok(())
@@ -105,8 +108,8 @@ impl Principal {
         Some(left.unwrap_or_default())
     }
 
-    /// The expiry as an `Instant`; `None` if the token does not expire, or so late that an `Instant`
-    /// cannot represent it.
+    /// The expiry as an `Instant`; `None` if the token does not expire, or so late that an
+    /// `Instant` cannot represent it.
     pub fn expires_at(&self) -> Option<Instant> {
         Instant::now().checked_add(self.remaining_lifetime()?)
     }

@@ -28,6 +28,7 @@ impl QueryToken {
         &self.0
     }
 
+    /// The hash under which the token is stored.
     pub fn hash(&self) -> TokenHash {
         TokenHash::from_token(&self.0)
     }
@@ -44,6 +45,7 @@ impl fmt::Debug for QueryToken {
 pub struct TokenHash([u8; 32]);
 
 impl TokenHash {
+    /// Hashes a token with SHA-256.
     pub fn from_token(token: &str) -> Self {
         Self(Sha256::digest(token).into())
     }

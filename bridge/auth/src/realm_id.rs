@@ -7,15 +7,18 @@ use sha2::{Digest, Sha256};
 /// No UTF-8 text begins with this byte, so no opaque token has the same hash input as a subject.
 const SUBJECT_DOMAIN: &[u8] = b"\xFFmcp-web issuer and subject\0";
 
-/// Identifies a realm: the hash of its opaque token, or of the issuer and subject of its signed tokens.
+/// Identifies a realm: the hash of its opaque token, or of the issuer and subject of its signed
+/// tokens.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RealmId([u8; 32]);
 
 impl RealmId {
+    /// The realm of an opaque token.
     pub fn from_token(token: &str) -> Self {
         Self(Sha256::digest(token).into())
     }
 
+    /// The realm of the signed tokens of an issuer for a subject.
     pub fn from_subject(issuer: &str, subject: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(SUBJECT_DOMAIN);
@@ -26,6 +29,7 @@ impl RealmId {
         Self(hash.finalize().into())
     }
 
+    /// The bytes of the hash.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

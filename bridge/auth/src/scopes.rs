@@ -16,6 +16,7 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// All scopes.
     pub const ALL: [Scope; 4] = [
         Scope::Page,
         Scope::ToolsRead,
@@ -26,6 +27,7 @@ impl Scope {
     /// The scopes of MCP clients.
     pub const FOR_CLIENTS: [Scope; 2] = [Scope::ToolsRead, Scope::ToolsCall];
 
+    /// The name of the scope, as in a `scope` claim.
     pub const fn as_str(self) -> &'static str {
         match self {
             Scope::Page => "page",
@@ -35,6 +37,7 @@ impl Scope {
         }
     }
 
+    /// The scope with this name; `None` if there is none.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.as_str() == name)
     }
@@ -51,10 +54,12 @@ impl fmt::Display for Scope {
 pub struct Scopes(u8);
 
 impl Scopes {
+    /// The set of all scopes.
     pub fn all() -> Self {
         Scope::ALL.into_iter().collect()
     }
 
+    /// Whether the set contains a scope.
     pub fn contains(self, scope: Scope) -> bool {
         self.0 & bit(scope) != 0
     }

@@ -28,6 +28,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// The name of the algorithm, as in `alg`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Hs256 => "HS256",
@@ -52,6 +53,7 @@ impl Algorithm {
         }
     }
 
+    /// The algorithm as the `jsonwebtoken` crate names it.
     pub const fn to_jsonwebtoken(self) -> jsonwebtoken::Algorithm {
         match self {
             Self::Hs256 => jsonwebtoken::Algorithm::HS256,
@@ -73,8 +75,8 @@ impl FromStr for Algorithm {
     }
 }
 
-/// A key and the only algorithm that it may be used with. The constructors set both together, so that
-/// no public key can be used as the secret of HS256.
+/// A key and the only algorithm that it may be used with. The constructors set both together, so
+/// that no public key can be used as the secret of HS256.
 pub struct VerificationKey {
     pub kid: Option<String>,
     pub algorithm: Algorithm,
@@ -82,6 +84,7 @@ pub struct VerificationKey {
 }
 
 impl VerificationKey {
+    /// Creates a key for HS256. The secret must have at least 32 bytes.
     pub fn from_secret(kid: Option<String>, secret: &[u8]) -> Result<Self, String> {
         if secret.len() < MIN_SECRET_BYTES {
             return Err(format!(
@@ -175,8 +178,8 @@ impl VerificationKey {
         }
     }
 
-    /// Checks that the library can use the key, so that the error does not appear only with the first
-    /// token.
+    /// Checks that the library can use the key, so that the error does not appear only with the
+    /// first token.
     fn new_checked(
         kid: Option<String>,
         algorithm: Algorithm,
@@ -216,8 +219,8 @@ pub enum KeyLookupError {
     Ambiguous,
 }
 
-/// Selects the key with the `kid` of the token or, without a `kid`, the only key for its algorithm. Keys
-/// without a `kid` (secrets, PEM files) are used when no key has the `kid` of the token.
+/// Selects the key with the `kid` of the token or, without a `kid`, the only key for its algorithm.
+/// Keys without a `kid` (secrets, PEM files) are used when no key has the `kid` of the token.
 pub fn select_key<'a>(
     keys: impl Iterator<Item = &'a Arc<VerificationKey>> + Clone,
     kid: Option<&str>,

@@ -1,5 +1,5 @@
-//! A cache of signed tokens that were verified. Verifying a signature takes about half a millisecond with
-//! RS256 and ES256, which is many times the cost of forwarding a call.
+//! A cache of signed tokens that were verified. Verifying a signature takes about half a
+//! millisecond with RS256 and ES256, which is many times the cost of forwarding a call.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,7 +26,8 @@ struct CachedToken {
 }
 
 impl VerifiedTokenCache {
-    /// The principal of the token, if it was verified, has not expired, and its key is still trusted.
+    /// The principal of the token, if it was verified, has not expired, and its key is still
+    /// trusted.
     pub fn get(
         &self,
         token: &str,
@@ -43,6 +44,7 @@ impl VerifiedTokenCache {
         Some(cached.principal.clone())
     }
 
+    /// Adds a verified token. When the cache is full, it is emptied first.
     pub fn insert(&self, token: &str, principal: &Principal, key: Arc<VerificationKey>) {
         let principal = principal.clone();
         let mut remembered = self.lock();

@@ -139,8 +139,8 @@ fn is_required_escape(escape: &[u8]) -> bool {
     }
 }
 
-/// Writes the same value as `JSON.stringify` would, except for numbers and duplicate names, which stay
-/// as they are. Returns `None` if a string is not valid.
+/// Writes the same value as `JSON.stringify` would, except for numbers and duplicate names, which
+/// stay as they are. Returns `None` if a string is not valid.
 pub fn compact(json: &str) -> Option<String> {
     let mut compacted = String::with_capacity(json.len());
     let mut rest = json;

@@ -18,9 +18,9 @@ pub enum RawJson {
     Borrowed(Box<JsonSlice>),
 }
 
-/// A slice of a message with the text of a value, so that a long value is not copied. The text is as
-/// `JSON.stringify` writes it, is nested at most [`MAX_JSON_DEPTH`](crate::MAX_JSON_DEPTH) levels deep,
-/// and has no members that a result must move elsewhere (`_meta`, `dataUrl`).
+/// A slice of a message with the text of a value, so that a long value is not copied. The text is
+/// as `JSON.stringify` writes it, is nested at most [`MAX_JSON_DEPTH`](crate::MAX_JSON_DEPTH)
+/// levels deep, and has no members that a result must move elsewhere (`_meta`, `dataUrl`).
 #[derive(Clone, Debug)]
 pub struct JsonSlice {
     message: Utf8Bytes,
@@ -47,8 +47,8 @@ impl RawJson {
 }
 
 impl JsonSlice {
-    /// Scans the value that begins at `begin`, and returns it with the text after it. Returns `None` if
-    /// it is not valid, or if it must be parsed.
+    /// Scans the value that begins at `begin`, and returns it with the text after it. Returns
+    /// `None` if it is not valid, or if it must be parsed.
     pub fn parse_at(message: &Utf8Bytes, begin: usize) -> Option<(Self, &str)> {
         let CompactJson { end, escape_count } = scanner::scan_value(message, begin)?;
         let slice = Self {

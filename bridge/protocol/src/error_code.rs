@@ -7,8 +7,8 @@ macro_rules! error_codes {
     ($($(#[$doc:meta])* $name:ident,)+) => {
         /// A machine-readable error code.
         ///
-        /// Codes that mcp-web 0.1 had keep its spelling. The list is closed: each edge has one table
-        /// that maps these codes to its own (HTTP status, MCP error, close code).
+        /// Codes that mcp-web 0.1 had keep its spelling. The list is closed: each edge has one
+        /// table that maps these codes to its own (HTTP status, MCP error, close code).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum ErrorCode {
             $($(#[$doc])* $name,)+

@@ -1,11 +1,12 @@
 //! Limits that both sides of the page socket obey.
 //!
-//! The bridge sends those that an operator can change to the page in `authenticated`; for these, the
-//! constants here are the defaults.
+//! The bridge sends those that an operator can change to the page in `authenticated`; for these,
+//! the constants here are the defaults.
 
 use std::time::Duration;
 
-/// The largest frame, in bytes. A larger one closes the socket with 1009, whatever the other limits.
+/// The largest frame, in bytes. A larger one closes the socket with 1009, whatever the other
+/// limits.
 pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
 
 /// A message longer than this, in bytes, is sent in [parts](crate::parts) of at most this size.
@@ -26,8 +27,8 @@ pub const AUTHENTICATE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A call that the page does not acknowledge in this time fails: the tab is suspended.
 pub const RECEIPT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A call that arrives this long after it was sent may have ended: the page sends `calls-check` before
-/// it starts the handler.
+/// A call that arrives this long after it was sent may have ended: the page sends `calls-check`
+/// before it starts the handler.
 pub const STALE_AFTER: Duration = Duration::from_secs(2);
 
 /// How long a session outlives a connection that broke without a close frame.
@@ -39,7 +40,8 @@ pub const PAGE_GRACE: Duration = Duration::from_secs(5);
 /// connection; ten thousand idle pages cost less than two hundredths of a core.
 pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(25);
 
-/// How long a page waits before it reconnects after a close with [`Retry::Later`](crate::Retry::Later).
+/// How long a page waits before it reconnects after a close with
+/// [`Retry::Later`](crate::Retry::Later).
 pub const RETRY_LATER_DELAY: Duration = Duration::from_secs(30);
 
 /// The shortest opaque token that may name a realm, in characters.
@@ -58,6 +60,6 @@ pub const MAX_QUERY_ID_BYTES: usize = 128;
 /// `^[a-zA-Z0-9_-]{1,64}$`.
 pub const MAX_TOOL_NAME_CHARS: usize = 64;
 
-/// The SDK warns in development about a longer tool name, in characters: some clients add a prefix and
-/// allow 60 in total.
+/// The SDK warns in development about a longer tool name, in characters: some clients add a prefix
+/// and allow 60 in total.
 pub const ADVISED_TOOL_NAME_CHARS: usize = 40;

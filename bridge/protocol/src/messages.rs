@@ -1,8 +1,9 @@
 //! The messages as serde types, one enum per direction.
 //!
-//! Tool definitions, arguments and results stay raw JSON ([`serde_json::value::RawValue`]): they are
-//! forwarded as the page or the client wrote them, key order and number spelling included. Internally
-//! tagged enums cannot borrow raw JSON, so decoding reads the `type` first and its fields second.
+//! Tool definitions, arguments and results stay raw JSON ([`serde_json::value::RawValue`]): they
+//! are forwarded as the page or the client wrote them, key order and number spelling included.
+//! Internally tagged enums cannot borrow raw JSON, so decoding reads the `type` first and its
+//! fields second.
 
 mod call;
 mod connection;
@@ -280,8 +281,8 @@ fn message_type(text: &str) -> Result<Cow<'_, str>, DecodeError> {
 /// Returns the `type` of a message of [`CALL_MESSAGE_TYPES`] without parsing the message.
 ///
 /// Both sides write the `type` first, so the frequent messages are parsed once instead of twice. A
-/// syntax error after the `type` is found when the fields are decoded, which is why every one of these
-/// types has fields.
+/// syntax error after the `type` is found when the fields are decoded, which is why every one of
+/// these types has fields.
 fn leading_type(text: &str) -> Option<&str> {
     let (kind, rest) = text.strip_prefix("{\"type\":\"")?.split_once('"')?;
     (rest.starts_with(',') && CALL_MESSAGE_TYPES.contains(&kind)).then_some(kind)
@@ -311,8 +312,8 @@ fn encode(message: &impl Serialize) -> String {
     /// Enough for most messages of a call.
     const INITIAL_CAPACITY: usize = 512;
     let mut text = Vec::with_capacity(INITIAL_CAPACITY);
-    // A message consists of strings, numbers and raw JSON: encoding it cannot fail, and the result is
-    // UTF-8.
+    // A message consists of strings, numbers and raw JSON: encoding it cannot fail, and the result
+    // is UTF-8.
     if serde_json::to_writer(&mut text, message).is_err() {
         text.clear();
     }

@@ -2,8 +2,8 @@
 //!
 //! A frame that begins with `{` is a complete message. Any other frame is a part: `#+ID TEXT`, or
 //! `#.ID TEXT` for the last part. `ID` is a decimal number that the sender chooses for each of its
-//! messages in parts. The message is the concatenation of the texts. Parts of different messages may
-//! be interleaved with each other and with complete messages.
+//! messages in parts. The message is the concatenation of the texts. Parts of different messages
+//! may be interleaved with each other and with complete messages.
 //!
 //! ```
 //! use bridge_protocol::parts::{Assembler, AssemblyStatus, split};

@@ -1,10 +1,10 @@
 //! An upper bound for the work of a validation, which is known before the validation begins.
 //!
-//! The unit is a *step*: one subschema that is applied to one value. The validator has no time limit,
-//! and it recurses. Subschemas that apply to the same value add up, so a schema in which each level
-//! refers twice to the next one costs exponentially many steps: in the length of the schema or, if the
-//! schema is recursive, in the depth of the value. The former is refused at registration, the latter
-//! when such a value arrives.
+//! The unit is a *step*: one subschema that is applied to one value. The validator has no time
+//! limit, and it recurses. Subschemas that apply to the same value add up, so a schema in which
+//! each level refers twice to the next one costs exponentially many steps: in the length of the
+//! schema or, if the schema is recursive, in the depth of the value. The former is refused at
+//! registration, the latter when such a value arrives.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,15 @@ pub const MAX_VISITS: u64 = 50_000;
 /// The maximum cost of one argument object or result, in steps. A step takes 5 to 30 ns.
 pub const MAX_COST: u64 = 300_000_000;
 
-/// The maximum nesting of subschemas, with references followed. Each level needs a few hundred bytes
-/// of stack.
+/// The maximum nesting of subschemas, with references followed. Each level needs a few hundred
+/// bytes of stack.
 const MAX_STACK: usize = 1_000;
 
 /// `serde_json` parses values up to this depth.
 const MAX_VALUE_DEPTH: usize = 128;
 
-/// In larger schemas, and at nodes with more names than [`MAX_NAMES`], properties of different names are
-/// counted as if they had the same name.
+/// In larger schemas, and at nodes with more names than [`MAX_NAMES`], properties of different
+/// names are counted as if they had the same name.
 const MAX_NAMED_NODES: usize = 2_000;
 const MAX_NAMES: usize = 64;
 
@@ -82,6 +82,7 @@ impl Cost {
 }
 
 impl CostModel {
+    /// Computes the costs of a schema. The error describes why the schema is refused.
     pub fn new(schema: &Value) -> Result<Self, String> {
         let nodes = subschemas::collect_nodes(schema)?;
         let order = topological_order(&nodes)?;
@@ -166,13 +167,14 @@ impl ValueSize {
 /// The cost of one node for values of one depth.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct NodeCost {
-    /// The number of subschemas that apply to the value and to the values on the way to its deepest part.
+    /// The number of subschemas that apply to the value and to the values on the way to its deepest
+    /// part.
     visits: u64,
     cost: Cost,
     /// The part of `cost` that applies to every child of the value.
     any_property: Cost,
-    /// The additional cost of the values of single properties. Each value has only one name, so only
-    /// the most expensive name counts.
+    /// The additional cost of the values of single properties. Each value has only one name, so
+    /// only the most expensive name counts.
     by_property: BTreeMap<usize, Cost>,
     /// The steps to find out which children were evaluated by the subschemas.
     marking: u64,

@@ -1,5 +1,5 @@
-//! The dialect that clients and the validator agree on: JSON Schema 2020-12. Schemas of older drafts are
-//! upgraded to it.
+//! The dialect that clients and the validator agree on: JSON Schema 2020-12. Schemas of older
+//! drafts are upgraded to it.
 
 mod upgrade_draft;
 

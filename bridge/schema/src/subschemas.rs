@@ -44,8 +44,8 @@ const META_SCHEMA_PREFIX: &str = "https://json-schema.org/draft/";
 pub struct Node {
     pub in_place_applicators: Vec<usize>,
     pub children: Vec<usize>,
-    /// The subschemas for one name (`properties`) or position (`prefixItems`), as pairs of a number for
-    /// the name and an index. Only one of them applies to each child.
+    /// The subschemas for one name (`properties`) or position (`prefixItems`), as pairs of a number
+    /// for the name and an index. Only one of them applies to each child.
     pub by_property: Vec<(usize, usize)>,
     /// Those of `children` that apply to what the others have not evaluated.
     pub unevaluated: Vec<usize>,

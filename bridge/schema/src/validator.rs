@@ -1,13 +1,13 @@
-//! JSON Schema 2020-12 validation: compiled on first use, without remote references and backtracking,
-//! and with an upper limit for the work.
+//! JSON Schema 2020-12 validation: compiled on first use, without remote references and
+//! backtracking, and with an upper limit for the work.
 //!
 //! - `format` is asserted for the formats that the validator knows, so that a model that sends
 //!   "tomorrow" as a `date` gets an error. Unknown formats are ignored.
-//! - The cost of a schema is known when it is registered ([`cost`]), and the cost of a value before it
-//!   is validated. Values that cost too much are refused; expensive ones are validated on other threads
-//!   than those that serve sockets.
-//! - An error has up to [`MAX_VIOLATIONS`] paths and rules, in bounded text, and does not repeat the
-//!   value.
+//! - The cost of a schema is known when it is registered ([`cost`]), and the cost of a value before
+//!   it is validated. Values that cost too much are refused; expensive ones are validated on other
+//!   threads than those that serve sockets.
+//! - An error has up to [`MAX_VIOLATIONS`] paths and rules, in bounded text, and does not repeat
+//!   the value.
 
 use std::fmt;
 use std::sync::OnceLock;

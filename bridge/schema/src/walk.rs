@@ -1,5 +1,5 @@
-//! Traversal of the subschemas of a schema. Data in `enum`, `const`, `default` and `examples` is never
-//! mistaken for a schema.
+//! Traversal of the subschemas of a schema. Data in `enum`, `const`, `default` and `examples` is
+//! never mistaken for a schema.
 
 use serde_json::{Map, Value};
 

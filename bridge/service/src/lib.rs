@@ -4,9 +4,9 @@
 //! - [`host_origin`] decides which `Host` and `Origin` headers are accepted, [`body`] reads a
 //!   request body up to a limit, and [`connections`] is the accept loop.
 //! - [`http_client`] builds the client for requests that a service makes itself.
-//! - [`settings`] loads the settings of a program from flags, the environment and a file, and prints
-//!   them; [`values`] parses their values. [`shared_credential`] stores the secret that a bridge and an
-//!   agent of one user share.
+//! - [`settings`] loads the settings of a program from flags, the environment and a file, and
+//!   prints them; [`values`] parses their values. [`shared_credential`] stores the secret that a
+//!   bridge and an agent of one user share.
 //! - [`cpu_pool`] runs work that would block the threads that serve sockets, and
 //!   [`shutdown_signal`](mod@shutdown_signal) waits until the process is requested to stop.
 //!

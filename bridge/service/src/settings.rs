@@ -1,11 +1,11 @@
 //! The settings of a program: each is a flag, an environment variable and a key of a TOML file.
 //!
-//! The flags of the program are the only description of its settings: a key of the file has the name
-//! of its flag, with `_` in place of `-`, and goes through the parser of the flag. A flag takes
-//! precedence over its variable, that over the file, and that over the default.
+//! The flags of the program are the only description of its settings: a key of the file has the
+//! name of its flag, with `_` in place of `-`, and goes through the parser of the flag. A flag
+//! takes precedence over its variable, that over the file, and that over the default.
 //!
-//! The program has an argument `config` for the path of the file. Arguments named `print_config` and
-//! `check_config` are not settings.
+//! The program has an argument `config` for the path of the file. Arguments named `print_config`
+//! and `check_config` are not settings.
 
 mod error;
 mod file;

@@ -27,6 +27,7 @@ pub(super) struct Arguments {
 pub(super) struct NotAnObject;
 
 impl Arguments {
+    /// Parses the `arguments` of a call. Absent arguments become an empty object.
     pub(super) fn parse(raw: Option<&RawValue>) -> Result<Self, NotAnObject> {
         let verbatim = |input| Self {
             input,

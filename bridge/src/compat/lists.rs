@@ -282,6 +282,7 @@ impl CallRejection {
         }
     }
 
+    /// The selected page does not have the tool.
     pub(super) fn unknown_tool(page: &realm::Session) -> Self {
         Self {
             available_tools: Some(tool_names(page)),

@@ -1,6 +1,7 @@
 //! The JSON-RPC methods of mcp-web 0.1.
 //!
-//! No request is looked up by its id: clients of mcp-web 0.1 use the same id for several concurrent calls.
+//! No request is looked up by its id: clients of mcp-web 0.1 use the same id for several concurrent
+//! calls.
 
 mod routing;
 mod scope;

@@ -1,5 +1,5 @@
-//! The codec for the socket of a page of mcp-web 0.1 (v1): it decodes frames into messages of this bridge,
-//! and encodes messages of this bridge as frames.
+//! The codec for the socket of a page of mcp-web 0.1 (v1): it decodes frames into messages of this
+//! bridge, and encodes messages of this bridge as frames.
 //!
 //! An absent field has no key: pages of v1 do not accept `null` instead.
 
@@ -113,8 +113,8 @@ fn register_message(id: &str, kind: Kind, definition: Box<RawValue>) -> CompatIn
     }))
 }
 
-/// The registration of a tool without its output schema. The bridge of v1 did not publish output schemas,
-/// so that results of its pages may violate them, and strict clients would reject those.
+/// The registration of a tool without its output schema. The bridge of v1 did not publish output
+/// schemas, so that results of its pages may violate them, and strict clients would reject those.
 fn tool_registration(frame: &Frame<'_>) -> Result<CompatInbound, BadFrame> {
     let mut definition = object_field(frame.tool)?;
     if definition.get().contains("\"outputSchema\"") {

@@ -59,7 +59,8 @@ pub(crate) struct CompatSession {
     realm: RealmId,
     /// When the token of the session expires.
     expires_at: Option<Instant>,
-    /// `None` if the limit of realms without pages is reached: then the session gets no notifications.
+    /// `None` if the limit of realms without pages is reached: then the session gets no
+    /// notifications.
     notifications: Option<(ClientId, Arc<NotificationQueue>)>,
     activity: Mutex<Activity>,
     ended: CancellationToken,
@@ -121,6 +122,7 @@ impl CompatSession {
 pub(super) struct RequestGuard(Arc<CompatSession>);
 
 impl RequestGuard {
+    /// Whether the session of the request belongs to this realm.
     pub(super) fn belongs_to(&self, realm: RealmId) -> bool {
         self.0.realm == realm
     }
@@ -200,7 +202,8 @@ impl CompatSessions {
         Ok(id)
     }
 
-    /// Marks a request as running while the guard lives; `None` if there is no session with this id.
+    /// Marks a request as running while the guard lives; `None` if there is no session with this
+    /// id.
     pub(super) fn begin_request(&self, id: &str) -> Option<RequestGuard> {
         let session = self.get_and_touch(id)?;
         session.activity().requests += 1;
@@ -228,8 +231,8 @@ impl CompatSessions {
         }
     }
 
-    /// Finds a session and marks it as active. Both happen while the map entry is locked, so that the sweep
-    /// does not end a session that has just been found.
+    /// Finds a session and marks it as active. Both happen while the map entry is locked, so that
+    /// the sweep does not end a session that has just been found.
     fn get_and_touch(&self, id: &str) -> Option<Arc<CompatSession>> {
         let session = self.sessions.get(id)?;
         if session.is_expired(self.idle_timeout) {
@@ -279,8 +282,8 @@ fn end_if_expired(open: &SessionMap, id: &str, idle: Duration) {
     drop(ended);
 }
 
-/// The event stream of a session, with notifications and keepalives. It ends with the session or the bridge,
-/// or when another stream of the session begins.
+/// The event stream of a session, with notifications and keepalives. It ends with the session or
+/// the bridge, or when another stream of the session begins.
 pub(crate) fn event_stream(
     session: &CompatSession,
     stopping: CancellationToken,
@@ -327,7 +330,8 @@ struct NotificationStream {
     expires_at: Option<Instant>,
     stopping: CancellationToken,
     superseded: CancellationToken,
-    /// Cancels `superseded` when the stream is dropped, which marks the session as without a stream.
+    /// Cancels `superseded` when the stream is dropped, which marks the session as without a
+    /// stream.
     _closed: DropGuard,
 }
 

@@ -56,6 +56,7 @@ impl<'a> VisiblePages<'a> {
         allowed.map_err(|error| error.allowed)
     }
 
+    /// The number of visible pages.
     pub(super) fn count(self) -> usize {
         match self.only {
             Some(id) => usize::from(self.realm.session(id).is_some()),

@@ -1,6 +1,6 @@
-//! Validation of content blocks against MCP's schema. A strict client rejects the whole result for one
-//! member of the wrong type; the bridge reports it as an error instead, with the same message on every
-//! transport.
+//! Validation of content blocks against MCP's schema. A strict client rejects the whole result for
+//! one member of the wrong type; the bridge reports it as an error instead, with the same message
+//! on every transport.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -7,14 +7,15 @@ use serde_json::{Map, Value};
 
 use crate::results::tool_result::ToolResult;
 
-/// The bytes of a response besides its result: JSON-RPC, the server-sent event that carries it, and what
-/// the MCP service adds.
+/// The bytes of a response besides its result: JSON-RPC, the server-sent event that carries it, and
+/// what the MCP service adds.
 pub(crate) const ENVELOPE_BYTES: usize = 1024;
 
 /// The longest escape of a character: `\u0000`.
 const MAX_ESCAPE_BYTES: usize = 6;
 
-/// An upper bound for the bytes of a value besides its text: commas, colons, quotes, brackets, a number.
+/// An upper bound for the bytes of a value besides its text: commas, colons, quotes, brackets, a
+/// number.
 const NODE_OVERHEAD_BYTES: usize = 32;
 
 /// The encoded size of a value, computed without allocating the text.
@@ -43,8 +44,8 @@ pub(crate) fn result_len(result: &ToolResult) -> usize {
     }
 }
 
-/// Whether an upper bound of the encoded size is at most `bytes`. Visits at most as many values as fit,
-/// and does not scan their text.
+/// Whether an upper bound of the encoded size is at most `bytes`. Visits at most as many values as
+/// fit, and does not scan their text.
 pub(crate) fn fits_within(result: &ToolResult, bytes: usize) -> bool {
     let built = match result {
         ToolResult::Passthrough(passthrough) => return passthrough.max_encoded_len() <= bytes,

@@ -1,7 +1,7 @@
 //! The body of a response with a result.
 //!
-//! A large result is never assembled in memory: it is sent from the page's message, and text is escaped
-//! in chunks when the connection can take them.
+//! A large result is never assembled in memory: it is sent from the page's message, and text is
+//! escaped in chunks when the connection can take them.
 
 mod buffer_pool;
 
@@ -16,8 +16,8 @@ use http_body::{Body, Frame, SizeHint};
 use bridge_json::JsonSlice;
 use bridge_json::escape::escape_content;
 
-/// The size of the chunks in which text is escaped: small enough to stay in the processor's cache until
-/// the kernel copies it, and large enough for few system calls.
+/// The size of the chunks in which text is escaped: small enough to stay in the processor's cache
+/// until the kernel copies it, and large enough for few system calls.
 const ESCAPE_CHUNK_BYTES: usize = 256 * 1024;
 
 /// JSON that is ready to be sent.
@@ -43,6 +43,7 @@ enum Segment {
 }
 
 impl EncodedBody {
+    /// The encoded size in bytes.
     pub(crate) fn len(&self) -> usize {
         match self {
             EncodedBody::Buffer(json) => json.len(),
@@ -50,6 +51,7 @@ impl EncodedBody {
         }
     }
 
+    /// Copies all segments into one buffer.
     pub(crate) fn into_vec(self) -> Vec<u8> {
         match self {
             EncodedBody::Buffer(json) => json,

@@ -2,8 +2,8 @@
 //! for the client. A result is stored under a handle until a caller with the same token fetches it
 //! or until it expires.
 //!
-//! [`retention`] decides what is stored and what is evicted; this module adds the clock, the tasks and
-//! the channels on which callers wait for a result.
+//! [`retention`] decides what is stored and what is evicted; this module adds the clock, the tasks
+//! and the channels on which callers wait for a result.
 
 mod retention;
 
@@ -77,8 +77,8 @@ impl StoredResult {
     }
 }
 
-/// The reserved entry for the result of a call in the background. Dropping it without a result completes
-/// the entry as lost.
+/// The reserved entry for the result of a call in the background. Dropping it without a result
+/// completes the entry as lost.
 #[derive(Debug)]
 pub(crate) struct PendingResult {
     store: Arc<ResultStore>,
@@ -124,8 +124,8 @@ impl Drop for PendingResult {
 }
 
 impl ResultStore {
-    /// Creates an empty store and spawns the task that removes expired results: call it within a tokio
-    /// runtime.
+    /// Creates an empty store and spawns the task that removes expired results: call it within a
+    /// tokio runtime.
     pub(crate) fn new(config: &Results) -> Arc<Self> {
         let limits = RetentionLimits {
             per_owner: config.max_kept_results,
@@ -143,8 +143,9 @@ impl ResultStore {
         store
     }
 
-    /// Reserves an entry for the result of a call that continues in the background. `None` if the realm has
-    /// as many calls running as it may store. `query` is the query whose agent made the call.
+    /// Reserves an entry for the result of a call that continues in the background. `None` if the
+    /// realm has as many calls running as it may store. `query` is the query whose agent made the
+    /// call.
     pub(crate) fn reserve(
         self: &Arc<Self>,
         realm: RealmId,
@@ -173,7 +174,8 @@ impl ResultStore {
         })
     }
 
-    /// Stores a result of this encoded size in bytes. `query` is the query whose agent made the call.
+    /// Stores a result of this encoded size in bytes. `query` is the query whose agent made the
+    /// call.
     pub(crate) fn insert(
         &self,
         realm: RealmId,

@@ -38,7 +38,8 @@ pub(crate) struct ResultLimit {
     pub(crate) text: Option<TextLimit>,
     /// Whether the client knows `resource_link` blocks (MCP 2025-06-18 and later).
     pub(crate) links: bool,
-    /// Whether the result must keep its structured content: the tool that was called has an output schema.
+    /// Whether the result must keep its structured content: the tool that was called has an output
+    /// schema.
     pub(crate) requires_structured_content: bool,
 }
 
@@ -56,7 +57,8 @@ impl ResultLimit {
     }
 
     /// Whether the texts are within the limit. A result whose structured content is required is not
-    /// truncated for the length of its text: clients write text that is too long for them to a file.
+    /// truncated for the length of its text: clients write text that is too long for them to a
+    /// file.
     fn texts_within_limit(&self, result: &BuiltResult) -> bool {
         let requires_structured =
             self.requires_structured_content && !result.is_error && result.structured.is_some();

@@ -68,6 +68,7 @@ pub(crate) struct CheckedConfig {
 }
 
 impl CheckedConfig {
+    /// Runs all checks and loads the configured tokens and keys.
     pub(crate) fn new(config: &Config) -> Result<Self, StartError> {
         let listed = config.load_tokens().map_err(StartError::TokenFile)?;
         let shortest = limits::MIN_TOKEN_CHARS;

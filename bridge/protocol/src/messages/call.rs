@@ -196,8 +196,8 @@ pub struct CallsAlive {
     pub ended: Vec<CallId>,
 }
 
-/// The result of a call. A tool returns either a value or content blocks; every other kind returns the
-/// MCP result object as `result`.
+/// The result of a call. A tool returns either a value or content blocks; every other kind returns
+/// the MCP result object as `result`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallResponse {

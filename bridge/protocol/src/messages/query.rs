@@ -1,8 +1,9 @@
 //! Messages of a query, which a page sends to an agent.
 //!
-//! The answers come in this order: `query_accepted`, any number of `query_progress`, then exactly one
-//! of `query_complete`, `query_failure` and `query_cancel`. A query that is not accepted is answered
-//! with `query_failure` only. A page that sends `query_cancel` receives nothing more for the query.
+//! The answers come in this order: `query_accepted`, any number of `query_progress`, then exactly
+//! one of `query_complete`, `query_failure` and `query_cancel`. A query that is not accepted is
+//! answered with `query_failure` only. A page that sends `query_cancel` receives nothing more for
+//! the query.
 //!
 //! An agent that answers with an event stream sends the same messages.
 
@@ -127,8 +128,8 @@ pub struct QueryAccepted {
 pub struct QueryProgress {
     /// The id of the query.
     pub uuid: QueryId,
-    /// The number of the message within the query, counted by the bridge from 1; absent for notes of
-    /// the bridge itself. A document that attaches again can receive the same number again.
+    /// The number of the message within the query, counted by the bridge from 1; absent for notes
+    /// of the bridge itself. A document that attaches again can receive the same number again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
     /// Any JSON value: a [`QueryContent`], or the content that another agent sent.

@@ -74,8 +74,8 @@ pub struct ClientRequests {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientRequest {
-    /// Identifies the request within the call. When a client retries the call, the handler makes the
-    /// same request under the same key.
+    /// Identifies the request within the call. When a client retries the call, the handler makes
+    /// the same request under the same key.
     pub key: String,
     /// The MCP method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,

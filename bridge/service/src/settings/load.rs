@@ -1,5 +1,5 @@
-//! Loading of the settings. A flag takes precedence over its environment variable, that over the file, and
-//! that over the default.
+//! Loading of the settings. A flag takes precedence over its environment variable, that over the
+//! file, and that over the default.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -78,6 +78,7 @@ impl<T: FileTables> LoadedSettings<T> {
         self.file.as_ref().map(ConfigFile::tables)
     }
 
+    /// The source of the value of a setting.
     pub(super) fn source(&self, key: Setting<'_>) -> SettingSource {
         match self.matches.value_source(key.name()) {
             Some(ValueSource::CommandLine) => SettingSource::Flag,
@@ -98,8 +99,8 @@ fn parse_arguments(command: &Command, arguments: &[OsString]) -> Result<ArgMatch
     })
 }
 
-/// The command with the values of the file as defaults, except for settings that have a flag or variable.
-/// As defaults, the values go through the parsers of their flags.
+/// The command with the values of the file as defaults, except for settings that have a flag or
+/// variable. As defaults, the values go through the parsers of their flags.
 fn with_file_defaults<T: FileTables>(
     file: &ConfigFile<T>,
     mut command: Command,

@@ -30,6 +30,7 @@ pub enum SettingKind {
 }
 
 impl SettingKind {
+    /// The allowed values of this kind, for error messages.
     pub(super) fn allowed_values(self) -> &'static str {
         match self {
             SettingKind::Switch => "allowed are true and false",
@@ -90,6 +91,7 @@ impl<'a> Setting<'a> {
         self.0.is_hide_env_values_set()
     }
 
+    /// The kind of the setting, derived from its flag.
     pub(super) fn kind(self) -> SettingKind {
         let value = self.0.get_value_parser().type_id();
         if matches!(self.0.get_action(), ArgAction::Append) {

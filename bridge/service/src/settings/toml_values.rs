@@ -1,4 +1,5 @@
-//! The values of a configuration file as the text for their flags, and the messages for invalid ones.
+//! The values of a configuration file as the text for their flags, and the messages for invalid
+//! ones.
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -21,7 +22,8 @@ pub(super) fn setting_value(
     }
 }
 
-/// Returns a TOML value as the text for its flag. Numbers may be in quotes, like all values of flags.
+/// Returns a TOML value as the text for its flag. Numbers may be in quotes, like all values of
+/// flags.
 ///
 /// # Errors
 ///

@@ -31,6 +31,7 @@ impl RequestScope {
         self.realm
     }
 
+    /// The options for a call within this scope.
     pub(super) fn call_options(&self) -> CallOptions<'_> {
         CallOptions {
             query_lifetime: self.query_lifetime.clone(),

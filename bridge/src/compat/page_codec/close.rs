@@ -64,8 +64,8 @@ pub(crate) fn rejection(
     (message, CloseFrame::new(CloseCode::PolicyViolation, reason))
 }
 
-/// The close frame of v1 for one of this bridge. `sent_code` is the code of the message that ended the
-/// session, if one was sent.
+/// The close frame of v1 for one of this bridge. `sent_code` is the code of the message that ended
+/// the session, if one was sent.
 pub(crate) fn close_frame(frame: CloseFrame, sent_code: Option<ErrorCode>) -> CloseFrame {
     let policy_violation =
         |reason: &'static str| CloseFrame::new(CloseCode::PolicyViolation, reason);

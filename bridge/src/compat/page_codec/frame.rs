@@ -42,6 +42,7 @@ pub(super) struct Frame<'a> {
 }
 
 impl Frame<'_> {
+    /// The `timestamp` in Unix milliseconds; `None` if it is absent or out of range.
     pub(super) fn timestamp_ms(&self) -> Option<u64> {
         // The number may have a fraction.
         let at: f64 = self.timestamp?.get().parse().ok()?;

@@ -1,8 +1,8 @@
-//! The messages to a page of mcp-web 0.1 about its queries. Its own messages about queries have the format
-//! of this bridge.
+//! The messages to a page of mcp-web 0.1 about its queries. Its own messages about queries have the
+//! format of this bridge.
 //!
-//! Such a page accepts only text: the typed progress of an agent becomes text, and the thinking of the
-//! model is left out.
+//! Such a page accepts only text: the typed progress of an agent becomes text, and the thinking of
+//! the model is left out.
 
 use std::borrow::Cow;
 

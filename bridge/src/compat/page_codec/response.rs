@@ -38,7 +38,8 @@ fn error_message(result: &RawValue, strict: StrictMode) -> Option<String> {
         #[serde(default, deserialize_with = "present")]
         error: Option<Value>,
     }
-    // Most results have no such key, and large ones should not be parsed twice. The key may be escaped.
+    // Most results have no such key, and large ones should not be parsed twice. The key may be
+    // escaped.
     let text = result.get();
     let may_have = text.contains("\"error\"") || text.contains("\\u");
     if !text.starts_with('{') || !may_have {

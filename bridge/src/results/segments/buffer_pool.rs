@@ -1,6 +1,7 @@
 //! A pool of buffers for text that is escaped while it is sent.
 //!
-//! A reused buffer is still in the processor's cache, and the kernel does not have to map new pages.
+//! A reused buffer is still in the processor's cache, and the kernel does not have to map new
+//! pages.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

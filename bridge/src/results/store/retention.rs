@@ -1,7 +1,7 @@
 //! Which results are stored, for which owner and until when: plain state, without a clock.
 //!
-//! The number of calls and results is limited per owner, and the bytes of all results together. When
-//! either limit is exceeded, the oldest result is evicted; a running call is never evicted.
+//! The number of calls and results is limited per owner, and the bytes of all results together.
+//! When either limit is exceeded, the oldest result is evicted; a running call is never evicted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -78,7 +78,8 @@ pub(crate) enum StoreFull {
 pub(super) struct RetentionState<Owner, T> {
     limits: RetentionLimits,
     owners: HashMap<Owner, IndexMap<ResultHandle, Entry<T>>>,
-    /// The results in the order in which they completed. The first one is the oldest and expires first.
+    /// The results in the order in which they completed. The first one is the oldest and expires
+    /// first.
     completed: BTreeMap<u64, (Owner, ResultHandle)>,
     completions: u64,
     /// The bytes of all results: summing them up would be linear in their number.
@@ -169,6 +170,7 @@ impl<Owner: Copy + Eq + Hash, T> RetentionState<Owner, T> {
         Ok(())
     }
 
+    /// Finds an entry of an owner, after expired results were removed.
     pub(super) fn find(&mut self, owner: Owner, handle: &str, now: Instant) -> Option<&T> {
         self.expire(now);
         let entry = self.owners.get(&owner)?.get(handle)?;
