@@ -18,9 +18,9 @@ pub struct Agent {
     #[arg(long, env = "MCP_WEB_AGENT_URL", value_name = "URL")]
     pub agent_url: Option<AgentUrl>,
 
-    /// Run the agent, `mcp-web-agent`, beside the bridge, and with it: the program in the same
-    /// folder or in the search path. It has a credential of its own for each start, and takes its
-    /// settings from the environment (`ANTHROPIC_API_KEY`, `MCP_WEB_AGENT_…`).
+    /// Run the agent, `mcp-web-agent`, beside the bridge, and with it: the program in the same folder
+    /// or in the search path. It has a credential of its own for each start, and takes its settings
+    /// from the environment (`ANTHROPIC_API_KEY`, `MCP_WEB_AGENT_…`).
     #[arg(long, env = "MCP_WEB_RUN_AGENT")]
     pub run_agent: bool,
 
