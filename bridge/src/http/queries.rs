@@ -13,7 +13,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, post, put};
+use axum::routing::{MethodFilter, MethodRouter, on};
 use bridge_auth::is_query_token;
 use bridge_auth::{RealmId, bearer_token};
 use bridge_protocol::{ErrorCode, QueryId};
@@ -36,76 +36,48 @@ type BodyResult = Result<Bytes, BytesRejection>;
 
 /// Serves `POST /query/{uuid}/progress`.
 pub(super) fn progress() -> MethodRouter<AppState> {
-    post(
-        |State(state): State<AppState>,
-         Path(uuid): Path<String>,
-         parts: Parts,
-         body: BodyResult| async move {
-            state
-                .handle_report(&uuid, &parts, body, |body| {
-                    Some(AgentReport::Progress(parse_message(body)?))
-                })
-                .await
-        },
-    )
+    report(MethodFilter::POST, |body| {
+        Some(AgentReport::Progress(parse_message(body)?))
+    })
 }
 
 /// Serves `PUT /query/{uuid}/complete`.
 pub(super) fn complete() -> MethodRouter<AppState> {
-    put(
-        |State(state): State<AppState>,
-         Path(uuid): Path<String>,
-         parts: Parts,
-         body: BodyResult| async move {
-            state
-                .handle_report(&uuid, &parts, body, |body| {
-                    Some(AgentReport::Complete(Some(parse_message(body)?)))
-                })
-                .await
-        },
-    )
+    report(MethodFilter::PUT, |body| {
+        Some(AgentReport::Complete(Some(parse_message(body)?)))
+    })
 }
 
 /// Serves `PUT /query/{uuid}/fail`.
 pub(super) fn fail() -> MethodRouter<AppState> {
-    put(
-        |State(state): State<AppState>,
-         Path(uuid): Path<String>,
-         parts: Parts,
-         body: BodyResult| async move {
-            state
-                .handle_report(&uuid, &parts, body, |body| {
-                    let fail: FailBody = parse_object(body)?;
-                    let code = fail.code.as_deref();
-                    Some(AgentReport::Fail(QueryError::from_agent(
-                        fail.error,
-                        fail.reason,
-                        code,
-                    )))
-                })
-                .await
-        },
-    )
+    report(MethodFilter::PUT, |body| {
+        let fail: FailBody = parse_object(body)?;
+        let code = fail.code.as_deref();
+        let error = QueryError::from_agent(fail.error, fail.reason, code);
+        Some(AgentReport::Fail(error))
+    })
 }
 
 /// Serves `PUT /query/{uuid}/cancel`.
 pub(super) fn cancel() -> MethodRouter<AppState> {
-    put(
-        |State(state): State<AppState>,
-         Path(uuid): Path<String>,
-         parts: Parts,
-         body: BodyResult| async move {
-            state
-                .handle_report(&uuid, &parts, body, |body| {
-                    if body.is_empty() {
-                        Some(AgentReport::Cancel(None))
-                    } else {
-                        Some(AgentReport::Cancel(
-                            parse_object::<CancelBody>(body)?.reason,
-                        ))
-                    }
-                })
-                .await
+    report(MethodFilter::PUT, |body| {
+        let reason = match body {
+            [] => None,
+            body => parse_object::<CancelBody>(body)?.reason,
+        };
+        Some(AgentReport::Cancel(reason))
+    })
+}
+
+/// Serves a report of an agent, whose body `parse` parses.
+fn report(method: MethodFilter, parse: fn(&[u8]) -> Option<AgentReport>) -> MethodRouter<AppState> {
+    on(
+        method,
+        move |State(state): State<AppState>,
+              Path(uuid): Path<String>,
+              parts: Parts,
+              body: BodyResult| async move {
+            state.handle_report(&uuid, &parts, body, parse).await
         },
     )
 }

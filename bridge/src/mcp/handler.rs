@@ -14,10 +14,10 @@ use http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Extensions,
     GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool as McpTool,
-    UnsubscribeRequestParams,
+    InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
+    Tool as McpTool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -166,6 +166,36 @@ impl Handler {
             client_responses: convert::client_responses(resume.input_responses),
             ..caller
         })
+    }
+
+    /// Runs a call until it completes or its client must answer requests.
+    async fn run_round<'a, T, R: From<InputRequiredResult>, F>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        client: &'a PeerClient<'a>,
+        resume: ResumeParams,
+        is_tool_call: bool,
+        start: impl FnOnce(CallOptions<'a>) -> F,
+        complete: impl FnOnce(T) -> Result<R, ErrorData>,
+    ) -> Result<R, ErrorData>
+    where
+        F: Future<Output = Result<RoundOutcome<T>, calls::CallError>>,
+    {
+        let target = resume.target.clone();
+        let options = self.call_options(context, client, resume, is_tool_call)?;
+        let realm = options.realm;
+        let call = start(options);
+        match run_until_cancelled(self.session.get(), context, call, client.is_modern()).await? {
+            RoundOutcome::Complete(result) => complete(result),
+            RoundOutcome::InputRequired {
+                resume_token: token,
+                requests,
+            } => {
+                let sealer = &self.sealer;
+                let result = sealer.input_required(realm, &target, &token, requests)?;
+                Ok(result.into())
+            }
+        }
     }
 
     fn requesting_client(&self, context: &RequestContext<RoleServer>) -> RequestingClient {
@@ -410,30 +440,22 @@ impl ServerHandler for Handler {
             request_state: request.request_state,
             input_responses: request.input_responses,
         };
-        let target = resume.target.clone();
-        let options = self.call_options(&context, &client, resume, true)?;
-        let realm = options.realm;
-        let call = CallRequest {
-            caller: options,
-            tool: request.name.into_owned(),
-            arguments: request.arguments.unwrap_or_default().into(),
+        let start = |caller| {
+            let call = CallRequest {
+                caller,
+                tool: request.name.into_owned(),
+                arguments: request.arguments.unwrap_or_default().into(),
+            };
+            calls::call_tool(&self.hub, call)
         };
-        let future = calls::call_tool(&self.hub, call);
-        match run_until_cancelled(self.session.get(), &context, future, client.is_modern()).await? {
-            RoundOutcome::Complete(result) => {
-                if !encoded_size::fits_within(&result, INLINE_LIMIT) {
-                    LargeBodyHint::set(&context);
-                }
-                Ok(convert::to_call_tool_result(result)?.into())
+        let complete = |result| {
+            if !encoded_size::fits_within(&result, INLINE_LIMIT) {
+                LargeBodyHint::set(&context);
             }
-            RoundOutcome::InputRequired {
-                resume_token: token,
-                requests,
-            } => Ok(self
-                .sealer
-                .input_required(realm, &target, &token, requests)?
-                .into()),
-        }
+            Ok(convert::to_call_tool_result(result)?.into())
+        };
+        self.run_round(&context, &client, resume, true, start, complete)
+            .await
     }
 
     async fn list_prompts(
@@ -457,27 +479,21 @@ impl ServerHandler for Handler {
             request_state: request.request_state,
             input_responses: request.input_responses,
         };
-        let target = resume.target.clone();
-        let options = self.call_options(&context, &client, resume, false)?;
-        let realm = options.realm;
-        let prompt = PromptRequest {
-            caller: options,
-            name: request.name,
-            arguments: request.arguments.unwrap_or_default(),
+        let start = |caller| {
+            let prompt = PromptRequest {
+                caller,
+                name: request.name,
+                arguments: request.arguments.unwrap_or_default(),
+            };
+            calls::get_prompt(&self.hub, prompt)
         };
-        let future = calls::get_prompt(&self.hub, prompt);
-        match run_until_cancelled(self.session.get(), &context, future, client.is_modern()).await? {
-            RoundOutcome::Complete(result) => Ok(GetPromptResponse::Complete(
-                convert::to_page_result(result)?,
-            )),
-            RoundOutcome::InputRequired {
-                resume_token: token,
-                requests,
-            } => Ok(self
-                .sealer
-                .input_required(realm, &target, &token, requests)?
-                .into()),
-        }
+        let complete = |result| {
+            Ok(GetPromptResponse::Complete(convert::to_page_result(
+                result,
+            )?))
+        };
+        self.run_round(&context, &client, resume, false, start, complete)
+            .await
     }
 
     async fn list_resources(
@@ -520,22 +536,14 @@ impl ServerHandler for Handler {
             request_state: request.request_state,
             input_responses: request.input_responses,
         };
-        let target = resume.target.clone();
-        let options = self.call_options(&context, &client, resume, false)?;
-        let realm = options.realm;
-        let future = calls::read_resource(&self.hub, options, uri);
-        match run_until_cancelled(self.session.get(), &context, future, client.is_modern()).await? {
-            RoundOutcome::Complete(result) => Ok(ReadResourceResponse::Complete(
-                convert::to_page_result(result)?,
-            )),
-            RoundOutcome::InputRequired {
-                resume_token: token,
-                requests,
-            } => Ok(self
-                .sealer
-                .input_required(realm, &target, &token, requests)?
-                .into()),
-        }
+        let start = |caller| calls::read_resource(&self.hub, caller, uri);
+        let complete = |result| {
+            Ok(ReadResourceResponse::Complete(convert::to_page_result(
+                result,
+            )?))
+        };
+        self.run_round(&context, &client, resume, false, start, complete)
+            .await
     }
 
     async fn complete(
