@@ -5,15 +5,17 @@
 //! [`hash`]). A [`tool`] is parsed on first use, and its schemas are repaired for clients.
 //! [`reserved`] has the names that belong to the bridge itself, and [`uri_template`] matches URIs.
 
+mod error;
 pub mod hash;
 mod interner;
+mod published_item;
 mod registry;
 pub mod reserved;
 pub mod tool;
 mod uri_template;
 
-pub use registry::{
-    Definition, DefinitionCheck, DefinitionError, DefinitionRegistry, PublishedItem, Template,
-};
+pub use error::DefinitionError;
+pub use published_item::{PublishedItem, Template};
+pub use registry::{Definition, DefinitionCheck, DefinitionRegistry};
 pub use tool::{SESSION_ARGUMENT, Tool};
 pub use uri_template::{MAX_URI_BYTES, UriTemplate};
