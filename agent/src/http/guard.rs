@@ -7,8 +7,8 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::ErrorCode;
-use bridge_service::{HostOriginPolicy, OriginCheck};
-use http::header::{HOST, RETRY_AFTER, WWW_AUTHENTICATE};
+use bridge_service::{HostCheck, HostOriginPolicy, OriginCheck};
+use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
@@ -21,13 +21,18 @@ pub(super) async fn check_host_and_origin(
     next: Next,
 ) -> Response {
     let (uri, headers) = (request.uri(), request.headers());
-    if !policy.is_host_allowed(uri, headers) {
-        let host = headers.get(HOST).map(HeaderValue::as_bytes);
-        let host = String::from_utf8_lossy(host.unwrap_or_default());
-        let message = format!(
-            "the host {host:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)"
-        );
-        return Problem::new(ErrorCode::OriginNotAllowed, message).into_response();
+    match policy.check_host(uri, headers) {
+        HostCheck::Allowed => {}
+        HostCheck::Foreign(host) => {
+            let message = format!(
+                "the host {host:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)"
+            );
+            return Problem::new(ErrorCode::OriginNotAllowed, message).into_response();
+        }
+        HostCheck::Repeated => {
+            let code = ErrorCode::ProtocolViolation;
+            return Problem::new(code, HostCheck::REPEATED).into_response();
+        }
     }
     if let OriginCheck::Foreign(origin) = policy.check_origin(uri, headers) {
         let message = format!(

@@ -3,10 +3,27 @@
 
 use http::header::{HOST, ORIGIN};
 use http::uri::Authority;
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, HeaderValue, Uri};
 
 /// The entry of a list that means `localhost`, `127.0.0.1` and `[::1]` on any port.
 pub const LOOPBACK: &str = "loopback";
+
+/// The result of the check of a request's `Host` header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostCheck {
+    /// The service has this name.
+    Allowed,
+    /// The service does not have this name.
+    Foreign(String),
+    /// The request has several `Host` headers, which must be answered with 400 (RFC 9112
+    /// section 3.2): a proxy in front of the service may have checked another one of them.
+    Repeated,
+}
+
+impl HostCheck {
+    /// The message for a request that has several `Host` headers.
+    pub const REPEATED: &str = "the request has several `Host` headers: send one";
+}
 
 /// The result of the check of a request's `Origin` header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,8 +96,20 @@ impl HostOriginPolicy {
         }
     }
 
-    /// Whether the `Host` of a request, or the authority of its URI, is allowed.
-    pub fn is_host_allowed(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+    /// Checks the `Host` of a request, or the authority of its URI.
+    pub fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> HostCheck {
+        if headers.get_all(HOST).iter().nth(1).is_some() {
+            return HostCheck::Repeated;
+        }
+        if self.is_host_allowed(uri, headers) {
+            return HostCheck::Allowed;
+        }
+        let host = headers.get(HOST).map(HeaderValue::as_bytes);
+        let host = String::from_utf8_lossy(host.unwrap_or_default());
+        HostCheck::Foreign(host.into_owned())
+    }
+
+    fn is_host_allowed(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let loopback = || {
             self.hosts
                 .iter()
@@ -270,6 +299,19 @@ mod tests {
             headers.insert(ORIGIN, origin.parse().unwrap());
         }
         headers
+    }
+
+    #[test]
+    fn several_host_headers_are_refused_even_if_each_is_allowed() {
+        let policy = policy(&[LOOPBACK], &[]);
+        let mut several = headers("localhost", None);
+        let uri = Uri::from_static("/");
+        assert_eq!(policy.check_host(&uri, &several), HostCheck::Allowed);
+        several.append(HOST, HeaderValue::from_static("localhost"));
+        assert_eq!(policy.check_host(&uri, &several), HostCheck::Repeated);
+        let foreign = HostCheck::Foreign("evil.example".to_owned());
+        let evil = headers("evil.example", None);
+        assert_eq!(policy.check_host(&uri, &evil), foreign);
     }
 
     #[test]

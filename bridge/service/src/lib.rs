@@ -22,6 +22,6 @@ pub mod shared_credential;
 pub mod shutdown_signal;
 pub mod values;
 
-pub use host_origin::{HostOriginPolicy, LOOPBACK, OriginCheck};
+pub use host_origin::{HostCheck, HostOriginPolicy, LOOPBACK, OriginCheck};
 pub use shutdown_signal::{shutdown_signal, stdin_closed};
 pub use values::Secret;

@@ -10,8 +10,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bridge_auth::{Principal, Scope, bearer_token};
 use bridge_protocol::ErrorCode;
-use bridge_service::{HostOriginPolicy, OriginCheck};
-use http::header::{HOST, HeaderName, UPGRADE, WWW_AUTHENTICATE};
+use bridge_service::{HostCheck, HostOriginPolicy, OriginCheck};
+use http::header::{HeaderName, UPGRADE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
@@ -46,17 +46,19 @@ pub(crate) async fn check(
 
 /// Checks that a request is for this bridge.
 pub(crate) fn check_host(state: &AppState, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-    if state.policy.is_host_allowed(uri, headers) {
-        return Ok(());
+    match state.policy.check_host(uri, headers) {
+        HostCheck::Allowed => Ok(()),
+        HostCheck::Foreign(host) => {
+            let message = format!(
+                "the host {host:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)"
+            );
+            Err(Problem::new(ErrorCode::OriginNotAllowed, message))
+        }
+        HostCheck::Repeated => Err(Problem::new(
+            ErrorCode::ProtocolViolation,
+            HostCheck::REPEATED,
+        )),
     }
-    let host = headers
-        .get(HOST)
-        .map(|host| String::from_utf8_lossy(host.as_bytes()));
-    let message = format!(
-        "the host {:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)",
-        host.unwrap_or_default()
-    );
-    Err(Problem::new(ErrorCode::OriginNotAllowed, message))
 }
 
 impl AppState {

@@ -72,6 +72,28 @@ async fn a_malformed_host_is_rejected_and_the_bridge_continues() {
 }
 
 #[tokio::test]
+async fn several_host_headers_are_400() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let bridge = start_bridge().await;
+    for path in ["/mcp", "/tool-call", "/sessions", "/sdk/mcp-web.js", "/ws"] {
+        let mut socket = tokio::net::TcpStream::connect(bridge.local_addr())
+            .await
+            .unwrap();
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        );
+        socket.write_all(request.as_bytes()).await.unwrap();
+        let mut response = String::new();
+        with_deadline("response", socket.read_to_string(&mut response))
+            .await
+            .unwrap();
+        assert!(response.starts_with("HTTP/1.1 400"), "{path}: {response}");
+        assert!(response.contains("several `Host` headers"), "{response}");
+    }
+    assert_still_works(&bridge).await;
+}
+
+#[tokio::test]
 async fn a_foreign_origin_on_http_is_403_without_cors() {
     let bridge = start_bridge().await;
     for origin in ["https://evil.example", "null"] {
