@@ -30,6 +30,12 @@ pub enum SharedCredentialError {
         "others can read the credential in {}: remove the file, and a new one is made", .0.display()
     )]
     ReadableByOthers(PathBuf),
+    /// Other users can write to the folder of the file, so they can replace it.
+    #[error(
+        "others can write to {}, where the credential of bridge and agent is: forbid it with \
+         `chmod go-w`, remove the file `agent-token` in it, and a new one is made", .0.display()
+    )]
+    FolderWritableByOthers(PathBuf),
     /// The file does not contain a valid credential.
     #[error(
         "the credential in {} is too short or has spaces in it: it must have at least \
@@ -42,7 +48,8 @@ pub enum SharedCredentialError {
 ///
 /// # Errors
 ///
-/// [`SharedCredentialError`] when the file cannot be used, or when other users can read it.
+/// [`SharedCredentialError`] when the file cannot be used, or when other users can read or replace
+/// it.
 pub fn load_or_create() -> Result<Secret, SharedCredentialError> {
     let folder = config_directory().ok_or(SharedCredentialError::NoDirectory)?;
     load_or_create_at(&folder.join(CREDENTIAL_FILE))
@@ -84,8 +91,14 @@ fn load(path: &Path) -> Result<Option<Secret>, SharedCredentialError> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(SharedCredentialError::Unusable(path.to_owned(), error)),
     };
-    if others_can_read(path) {
+    if has_mode_bits(path, 0o077) {
         return Err(SharedCredentialError::ReadableByOthers(path.to_owned()));
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    if has_mode_bits(folder, 0o022) {
+        return Err(SharedCredentialError::FolderWritableByOthers(
+            folder.to_owned(),
+        ));
     }
     match parse_long_credential(text.trim()) {
         Some(secret) => Ok(Some(secret)),
@@ -134,15 +147,16 @@ fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
+/// Whether a file or folder has any of these permissions.
 #[cfg(unix)]
-fn others_can_read(path: &Path) -> bool {
+fn has_mode_bits(path: &Path, bits: u32) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata()
-        .is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+        .is_ok_and(|metadata| metadata.permissions().mode() & bits != 0)
 }
 
 #[cfg(not(unix))]
-fn others_can_read(_: &Path) -> bool {
+fn has_mode_bits(_: &Path, _: u32) -> bool {
     false
 }
 
@@ -187,5 +201,21 @@ mod tests {
         std::fs::set_permissions(&path, open).unwrap();
         let error = load_or_create_at(&path).unwrap_err().to_string();
         assert!(error.contains("others can read"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_can_write_to_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(CREDENTIAL_FILE);
+        load_or_create_at(&path).unwrap();
+        let parent = path.parent().unwrap();
+        for mode in [0o720, 0o702] {
+            let open = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(parent, open).unwrap();
+            let error = load_or_create_at(&path).unwrap_err().to_string();
+            assert!(error.contains("chmod go-w"), "{error}");
+        }
     }
 }
