@@ -1,9 +1,12 @@
 //! The binary `mcp-web-stdio`: reads the configuration, logs to stderr and runs the proxy on stdin
 //! and stdout.
 
+mod log_writer;
+
 use std::process::ExitCode;
 
 use client_stdio::Config;
+use log_writer::LogWriter;
 use tokio::io::{AsyncRead, AsyncWrite};
 #[cfg(target_os = "linux")]
 use tokio::net::unix::pipe::OpenOptions;
@@ -86,7 +89,7 @@ async fn shutdown_signal() {
 fn log_to_stderr(level: LevelFilter) {
     let filter = Targets::new().with_target("client_stdio", level);
     let layer = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
+        .with_writer(|| LogWriter(std::io::stderr()))
         .with_ansi(false);
     tracing_subscriber::registry()
         .with(layer)

@@ -1,0 +1,73 @@
+//! The writer of the log, in which an event is one line whatever texts it contains.
+
+use std::io::{self, Write};
+
+/// Writes events of the log, with the control characters in them escaped: texts of the bridge and
+/// of the client cannot begin a line of their own, and cannot control the terminal.
+pub(crate) struct LogWriter<W>(pub(crate) W);
+
+impl<W: Write> Write for LogWriter<W> {
+    /// Writes one event, which ends with a line feed.
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        let text = text.strip_suffix('\n').unwrap_or(&text);
+        let mut line = String::with_capacity(text.len() + 1);
+        for character in text.chars() {
+            if character.is_control() {
+                line.extend(character.escape_default());
+            } else {
+                line.push(character);
+            }
+        }
+        line.push('\n');
+        self.0.write_all(line.as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_event_is_one_line_without_control_characters() {
+        let sink = Sink::default();
+        let written = sink.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_writer(move || LogWriter(sink.clone()))
+            .with_ansi(false)
+            .without_time()
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let text = "é\nERROR forged\r\u{1b}[2J";
+            tracing::warn!("the bridge reports: {text}");
+            tracing::warn!("the next event");
+        });
+        let log = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        let lines: Vec<_> = log.lines().collect();
+        assert_eq!(lines.len(), 2, "{log}");
+        assert!(lines[0].contains(r"é\nERROR forged\r\"), "{log}");
+        assert!(!log.contains('\u{1b}'), "{log}");
+        assert!(lines[1].contains("the next event"), "{log}");
+    }
+}
