@@ -65,7 +65,7 @@ fn parse_jwk(value: &Value) -> Result<Option<VerificationKey>, String> {
         return Ok(None);
     }
     // The library ignores the private part of a key.
-    if value.get("d").is_some() {
+    if value.get("d").is_some_and(|private| !private.is_null()) {
         return Err("it is a private key: the bridge needs the public part only".to_owned());
     }
     let algorithm = Algorithm::from_jwk(&jwk).ok_or(UNUSED_KIND)?;
@@ -73,7 +73,8 @@ fn parse_jwk(value: &Value) -> Result<Option<VerificationKey>, String> {
     VerificationKey::from_jwk(&jwk, algorithm).map(Some)
 }
 
-const UNUSED_KIND: &str = "it is of a kind that is not used here, or a field is missing: allowed are \
+const UNUSED_KIND: &str = "it is of a kind that is not used here, or a field is missing or has the \
+                           wrong type: allowed are \
                            RSA with `n` and `e`, EC on P-256 with `x` and `y`, OKP on Ed25519 with \
                            `x`, and oct with `k`";
 
@@ -104,7 +105,7 @@ mod tests {
         let point = URL_SAFE_NO_PAD.encode([1; 32]);
         let secret = URL_SAFE_NO_PAD.encode([7; 32]);
         let set = json!({ "keys": [
-            { "kty": "oct", "k": secret, "kid": "good" },
+            { "kty": "oct", "k": secret, "kid": "good", "d": null },
             { "kty": "oct", "k": secret, "kid": "good" },
             { "kty": "RSA", "use": "enc", "n": "", "e": "" },
             { "kty": "OKP", "crv": "Ed25519", "x": "AAAA", "kid": "short" },

@@ -1,6 +1,6 @@
 //! `GET /ws`, and `GET /` for pages of mcp-web 0.1: the socket of a page.
 //!
-//! `run` has one exit: whatever ends the socket, the realm learns of it once.
+//! `run` has one exit, so that the realm is notified once, whatever ends the socket.
 
 mod codec;
 mod compat;

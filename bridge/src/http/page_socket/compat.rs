@@ -23,7 +23,7 @@ pub(super) fn is_allowed_before_auth(text: &str) -> bool {
     )
 }
 
-/// Queues the messages that were in the outbox when the page authenticated again: its calls go on.
+/// Queues the messages that were in the outbox when the page authenticated again: its calls continue.
 pub(super) fn queue_pending(socket: &mut PageSocket, outbox: &mut OutboxReceiver) {
     while let Some(SocketCommand::Message(message)) = outbox.try_recv() {
         if matches!(message, BridgeToPage::SessionClosed(_)) {

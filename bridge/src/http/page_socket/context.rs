@@ -5,7 +5,7 @@ use bridge_service::OriginCheck;
 
 use crate::web::AppState;
 
-/// The request that opened the socket. It is kept for pages that may authenticate again.
+/// The request that opened the socket. It is stored for pages that may authenticate again.
 pub(super) struct HandshakeContext {
     pub(super) state: AppState,
     pub(super) origin: OriginCheck,

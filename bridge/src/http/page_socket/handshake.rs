@@ -81,7 +81,7 @@ pub(super) async fn authenticate(
     let name = hello.session_name.clone();
     let reject =
         |code, message| HandshakeError::for_protocol(protocol, code, message, name.as_deref());
-    // Of a page of mcp-web 0.1, the id in the URL counts.
+    // For a page of mcp-web 0.1, only the id in the URL is used.
     let is_other_session = |id: &SessionId| protocol == PageProtocol::V2 && id != session;
     if hello.session_id.as_ref().is_some_and(is_other_session) {
         let message = "`sessionId` differs from the session in the URL".to_owned();

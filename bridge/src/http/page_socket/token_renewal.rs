@@ -1,4 +1,4 @@
-//! A page renews its token on the open socket: the connection and its calls go on.
+//! A page renews its token on the open socket: the connection and its calls continue.
 //!
 //! Verifying a token may have to wait for the keys of its issuer, so it runs beside reading from the
 //! socket and does not delay the page's responses.
