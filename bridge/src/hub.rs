@@ -303,6 +303,20 @@ impl TimerHandler for Hub {
         self.remove_if_empty(id);
     }
 
+    fn on_stall(&self, stall: Duration) {
+        tracing::warn!(
+            stall_ms = stall.as_millis(),
+            "the bridge did not run: the timeouts of running calls are extended"
+        );
+        let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
+        for id in realms {
+            self.apply(id, |realm, _| {
+                realm.bridge_stalled(stall);
+                ((), Effects::new())
+            });
+        }
+    }
+
     /// Compacts the definitions: drops the parsed form of those that were not used since the last
     /// run, and all those that no page uses any more.
     fn on_housekeeping(&self) {
@@ -339,6 +353,9 @@ impl RealmEntry {
                 self.send(connection, SocketCommand::Message(message));
             }
             Effect::Ping { connection } => self.send(connection, SocketCommand::Ping),
+            Effect::Probe { connection, probe } => {
+                self.send(connection, SocketCommand::Probe(probe));
+            }
             Effect::Close {
                 connection,
                 code,

@@ -52,8 +52,10 @@ pub(crate) enum Frame {
     Binary,
     /// A close frame, with its code if it has one.
     Close(Option<u16>),
-    /// A ping, which has been answered already, or a pong.
+    /// A ping, which has been answered already, or a pong without a number.
     PingPong,
+    /// The pong to a ping with this number.
+    Pong(u64),
 }
 
 /// Why reading from the socket has failed.
@@ -82,6 +84,8 @@ struct IoBuffer {
     /// The bytes that were received. The first `consumed` of them have been consumed.
     inbound: Vec<u8>,
     consumed: usize,
+    /// The number of bytes that were received so far.
+    received: u64,
     /// The number of bytes that remain of the frame that tungstenite is reading.
     frame_remaining: u64,
     /// Whether a message continues in another frame.
@@ -139,7 +143,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
                 let _ = self.protocol.flush(&mut self.buffer);
                 Frame::Close(frame.map(|frame| frame.code.into()))
             }
-            Message::Ping(_) | Message::Pong(_) => Frame::PingPong,
+            Message::Pong(payload) => match <[u8; 8]>::try_from(&payload[..]) {
+                Ok(number) => Frame::Pong(u64::from_be_bytes(number)),
+                Err(_) => Frame::PingPong,
+            },
+            Message::Ping(_) => Frame::PingPong,
             Message::Binary(_) | Message::Frame(_) => Frame::Binary,
         }
     }
@@ -168,6 +176,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
             let mut read = ReadBuf::new(scratch);
             match ready!(Pin::new(&mut self.io).poll_read(cx, &mut read)) {
                 Ok(()) if !read.filled().is_empty() => {
+                    self.buffer.received += read.filled().len() as u64;
                     self.buffer.inbound.extend_from_slice(read.filled());
                     Poll::Ready(Ok(()))
                 }
@@ -190,6 +199,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         // A ping for which there is no room is dropped: the peer does not read.
         let ping = Message::Ping(bytes::Bytes::new());
         let _ = self.protocol.write(&mut self.buffer, ping);
+    }
+
+    /// Queues a ping with a number, which the pong repeats.
+    pub(crate) fn queue_numbered_ping(&mut self, number: u64) {
+        let payload = bytes::Bytes::copy_from_slice(&number.to_be_bytes());
+        let _ = self
+            .protocol
+            .write(&mut self.buffer, Message::Ping(payload));
+    }
+
+    /// The number of bytes that have arrived so far.
+    pub(crate) fn received_bytes(&self) -> u64 {
+        self.buffer.received
+    }
+
+    /// Whether a message has begun and continues in another frame.
+    pub(crate) fn is_mid_message(&self) -> bool {
+        self.buffer.is_mid_message
     }
 
     /// Queues a close frame. The reason is truncated to the maximum size.

@@ -119,6 +119,16 @@ impl ProcessGroup {
         Meter::new(self.id())
     }
 
+    /// Stops the group (SIGSTOP) until [`ProcessGroup::unpause`].
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets the group run again (SIGCONT).
+    pub fn unpause(&self) {
+        self.signal(Signal::CONT);
+    }
+
     /// Kills the group like a crash, and waits until the child has ended.
     pub async fn kill(&mut self) {
         self.signal(Signal::KILL);

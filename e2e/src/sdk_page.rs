@@ -114,6 +114,7 @@ fn parse(text: &str) -> Option<BridgeToPage<String>> {
             answers: heartbeat.answers,
         },
         wire::BridgeToPage::CallsAlive(calls) => BridgeToPage::CallsAlive {
+            check: calls.check,
             alive: calls.request_ids,
             ended: calls.ended,
         },

@@ -205,6 +205,17 @@ impl TestBed {
         self.process.kill().await;
     }
 
+    /// Stops the process of the bridge (SIGSTOP): nothing is read and no timer fires until
+    /// [`TestBed::unpause`].
+    pub fn pause(&self) {
+        self.process.pause();
+    }
+
+    /// Lets the process of the bridge run again (SIGCONT).
+    pub fn unpause(&self) {
+        self.process.unpause();
+    }
+
     /// Stops the bridge like an operator. [`TestBed::restart`] starts it again.
     pub async fn stop(&mut self) {
         self.process.terminate().await;

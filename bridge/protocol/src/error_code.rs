@@ -100,11 +100,13 @@ error_codes! {
     RequestStateInvalid,
     /// The page disconnected during the call.
     PageGone,
-    /// The page did not acknowledge the call: its tab is suspended.
+    /// The page has not started the call and never will: its tab is suspended.
     PageSuspended,
-    /// The page did not acknowledge the call while another handler was running: it is busy, or its
-    /// tab is suspended.
+    /// The page has not started the call and never will: it is busy with another call, or its tab is
+    /// suspended.
     PageBusy,
+    /// The page was sent the call and has not acknowledged it: it may have run.
+    CallMayHaveRun,
     /// The page does not read fast enough what the bridge sends.
     PageTooSlow,
     /// The call was not answered before its deadline.

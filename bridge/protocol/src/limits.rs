@@ -24,12 +24,17 @@ pub const MAX_RESULT_BYTES: usize = 10 * 1024 * 1024;
 /// A page that does not send `authenticate` in this time is closed with 1008.
 pub const AUTHENTICATE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A call that the page does not acknowledge in this time fails: the tab is suspended.
+/// When the page has not acknowledged a call in this time, the bridge finds out whether it may have
+/// started: the tab may be suspended.
 pub const RECEIPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A call that arrives this long after it was sent may have ended: the page sends `calls-check`
 /// before it starts the handler.
 pub const STALE_AFTER: Duration = Duration::from_secs(2);
+
+/// While more of what the page has sent is buffered in the browser, in bytes, a call that arrives
+/// counts as late: its acknowledgement would wait behind the rest.
+pub const MAX_BUFFERED_BYTES: u32 = 16 * 1024;
 
 /// How long a session outlives a connection that broke without a close frame.
 pub const PAGE_GRACE: Duration = Duration::from_secs(5);

@@ -182,7 +182,7 @@ fn apply_message(
             realm.call_received(id, connection, &receipt.request_id);
             Effects::new()
         }
-        PageToBridge::CallsCheck(check) => realm.calls_checked(id, connection, check.request_ids),
+        PageToBridge::CallsCheck(check) => realm.calls_checked(id, connection, check),
         PageToBridge::ClientRequests(asked) => {
             realm.client_requests_received(id, connection, &asked.request_id, asked.requests, now)
         }

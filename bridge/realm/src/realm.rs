@@ -16,6 +16,7 @@
 
 mod admission;
 mod app_key;
+mod bridge_stall;
 mod call;
 mod call_events;
 mod catalogue;
@@ -34,6 +35,7 @@ mod former_sessions;
 mod ids;
 mod limits;
 mod now;
+mod overdue_calls;
 mod page_protocol;
 mod query;
 mod query_events;
@@ -79,6 +81,7 @@ pub use effect::{AgentEffect, Answer, CallEvent, CallFailure, CallOutcome, Effec
 pub use ids::{ClientId, ConnectionId};
 pub use limits::{QueryLimits, RealmLimits};
 pub use now::Now;
+pub use overdue_calls::ProbeAnswer;
 pub use page_protocol::PageProtocol;
 pub use query::{QueryPolicy, is_unguessable_id};
 pub use query_events::{QueryError, ReportRejected, ToolNotAllowed};
@@ -174,8 +177,10 @@ impl Realm {
     pub fn bridge_stopping(&mut self, now: Now) -> Effects {
         let mut effects = self.end_all_queries(now);
         let calls: Vec<_> = self.calls.keys().cloned().collect();
-        for call in calls {
-            effects.extend(self.abort_call(&call, CallFailure::bridge_stopping(), now));
+        for id in calls {
+            if let Some(failure) = self.calls.get(&id).map(Call::bridge_stopping_failure) {
+                effects.extend(self.abort_call(&id, failure, now));
+            }
         }
         effects.extend(self.connections().map(|connection| Effect::Close {
             connection,

@@ -49,6 +49,13 @@ pub enum Output {
         /// The text of the frame.
         text: String,
     },
+    /// A ping was sent.
+    Ping {
+        /// The connection on which it was sent.
+        connection: u64,
+        /// The number of the ping, which its answer repeats.
+        probe: u64,
+    },
     /// A connection was closed after its earlier frames, with [`ABNORMAL_CLOSURE`] if there was no
     /// close frame.
     Closed {
@@ -236,6 +243,11 @@ impl Bridge {
         self.perform(effects, now)
     }
 
+    /// The process of the bridge did not run for this long.
+    pub fn stalled(&mut self, stall: Duration) {
+        self.realm.bridge_stalled(stall);
+    }
+
     /// An operator stops the bridge.
     pub fn stop(&mut self, at: Duration) -> Vec<Output> {
         let effects = self.realm.bridge_stopping(self.now(at));
@@ -267,6 +279,10 @@ impl Bridge {
                     connection,
                     message,
                 } => self.send(connection, &message, &mut outputs),
+                Effect::Probe { connection, probe } => outputs.push(Output::Ping {
+                    connection: connection.0,
+                    probe,
+                }),
                 Effect::Close {
                     connection, code, ..
                 } => outputs.extend(self.close(connection, code, now)),

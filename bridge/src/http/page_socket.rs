@@ -9,6 +9,7 @@ mod connection_loop;
 mod context;
 mod handshake;
 mod page_session;
+mod probe;
 mod reassembly;
 mod socket;
 mod token_renewal;

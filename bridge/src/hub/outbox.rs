@@ -37,6 +37,9 @@ pub(crate) enum SocketCommand {
     Message(BridgeToPage),
     /// A ping, which the browser answers without the page.
     Ping,
+    /// A ping with a number, because of a call without a receipt. It overtakes queued messages: a
+    /// page that does not read keeps them from being sent.
+    Probe(u64),
     Close {
         code: CloseCode,
         reason: &'static str,
@@ -126,6 +129,8 @@ struct State {
     /// The payload of the queue, in bytes.
     bytes: usize,
     close_reason: Option<CloseReason>,
+    /// The last numbered ping that was not taken.
+    probe: Option<u64>,
     /// The heartbeats since the peer last sent anything.
     silent_heartbeats: u8,
     /// The heartbeats since the peer last took queued data.
@@ -227,8 +232,12 @@ impl OutboxSender {
             // A ping shows whether the peer is alive, and so does the queued command before it.
             return Ok(());
         }
-        state.bytes += payload;
-        state.queue.push_back(outgoing);
+        if let SocketCommand::Probe(number) = outgoing {
+            state.probe = Some(number);
+        } else {
+            state.bytes += payload;
+            state.queue.push_back(outgoing);
+        }
         let reader = state.waker.take();
         drop(state);
         if let Some(reader) = reader {
@@ -275,6 +284,9 @@ impl OutboxReceiver {
         if state.close_reason == Some(CloseReason::Aborted) {
             return Poll::Ready(None);
         }
+        if let Some(number) = state.probe.take() {
+            return Poll::Ready(Some(SocketCommand::Probe(number)));
+        }
         if let Some(outgoing) = state.pop() {
             self.record_write();
             return Poll::Ready(Some(outgoing));
@@ -286,11 +298,14 @@ impl OutboxReceiver {
         Poll::Pending
     }
 
-    /// Ready when the connection was aborted, which [`OutboxReceiver::poll_recv`] reports as well.
-    pub(crate) fn poll_aborted(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Like [`OutboxReceiver::poll_recv`], but takes no message: for a peer that does not read.
+    pub(crate) fn poll_recv_probe(&mut self, cx: &mut Context<'_>) -> Poll<Option<SocketCommand>> {
         let mut state = self.0.state();
         if state.close_reason == Some(CloseReason::Aborted) {
-            return Poll::Ready(());
+            return Poll::Ready(None);
+        }
+        if let Some(number) = state.probe.take() {
+            return Poll::Ready(Some(SocketCommand::Probe(number)));
         }
         state.register_waker(cx.waker());
         Poll::Pending
@@ -331,7 +346,7 @@ mod tests {
 
     fn is_aborted(outbox: &mut OutboxReceiver) -> bool {
         let mut cx = Context::from_waker(Waker::noop());
-        outbox.poll_aborted(&mut cx).is_ready()
+        matches!(outbox.poll_recv_probe(&mut cx), Poll::Ready(None))
     }
 
     #[tokio::test]
@@ -354,6 +369,7 @@ mod tests {
     async fn ids_and_uris_count_as_payload() {
         let ended = vec![CallId::from("x"); MAX_BYTES / NAME_OVERHEAD_BYTES];
         let alive = CallsAlive {
+            check: 1,
             request_ids: Vec::new(),
             ended,
         };
@@ -424,6 +440,23 @@ mod tests {
         let speaks = async |outbox: &mut OutboxReceiver| outbox.record_read();
         // The first ping finds an empty queue, and the second one counts the time before it.
         assert_eq!(pings_until_aborted(PageProtocol::V2, speaks).await, 4);
+    }
+
+    #[tokio::test]
+    async fn a_numbered_ping_overtakes_messages() {
+        let (line, mut outbox) = channel(1, PageProtocol::V2);
+        line.try_send(call(2)).unwrap();
+        line.try_send(SocketCommand::Probe(7)).unwrap();
+        let mut cx = Context::from_waker(Waker::noop());
+        let urgent = outbox.poll_recv_probe(&mut cx);
+        assert!(matches!(urgent, Poll::Ready(Some(SocketCommand::Probe(7)))));
+        assert!(outbox.poll_recv_probe(&mut cx).is_pending());
+        line.try_send(SocketCommand::Probe(8)).unwrap();
+        assert!(matches!(outbox.recv().await, Some(SocketCommand::Probe(8))));
+        assert!(matches!(
+            outbox.recv().await,
+            Some(SocketCommand::Message(_))
+        ));
     }
 
     #[tokio::test]

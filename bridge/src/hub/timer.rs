@@ -15,8 +15,18 @@ const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(60);
 /// pages wake the task fifty times a second, not five hundred times.
 const COALESCE_INTERVAL: Duration = Duration::from_millis(20);
 
+/// How often the timer checks whether the bridge runs, while there are deadlines.
+const STALL_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// A check that is late by this much is a stall of the bridge itself.
+const MIN_STALL: Duration = Duration::from_millis(500);
+
 /// Receives the reports of the timer. The timer's task ends when the handler is dropped.
 pub(super) trait TimerHandler: Send + Sync + 'static {
+    /// The bridge did not run for this long: its process was stopped, its machine was paused, or its
+    /// threads were busy. It is reported before the deadlines that have passed meanwhile.
+    fn on_stall(&self, stall: Duration);
+
     /// A deadline of this realm has passed.
     fn on_deadline(&self, realm: RealmId);
 
@@ -70,8 +80,10 @@ async fn run(queue: Arc<DeadlineQueue>, handler: Weak<impl TimerHandler>) {
     let mut next_wakeup = tokio::time::Instant::now().into_std();
     loop {
         let first = lock(&queue.due).first().map(|(at, _)| *at);
+        let next_check = tokio::time::Instant::now().into_std() + STALL_CHECK_INTERVAL;
+        let wakeup = first.map(|at| at.max(next_wakeup).min(next_check));
         tokio::select! {
-            () = sleep_until(first.map(|at| at.max(next_wakeup))) => {}
+            () = sleep_until(wakeup) => {}
             () = queue.earlier_deadline.notified() => {}
             _ = housekeeping.tick() => {
                 let Some(handler) = handler.upgrade() else { return };
@@ -79,6 +91,15 @@ async fn run(queue: Arc<DeadlineQueue>, handler: Weak<impl TimerHandler>) {
             }
         }
         let now = tokio::time::Instant::now().into_std();
+        if let Some(late) = wakeup.and_then(|at| now.checked_duration_since(at))
+            && late >= MIN_STALL
+        {
+            let Some(handler) = handler.upgrade() else {
+                return;
+            };
+            // The stall may have begun right after the timer went to sleep.
+            handler.on_stall(late + STALL_CHECK_INTERVAL);
+        }
         if now < next_wakeup {
             continue;
         }
@@ -120,8 +141,48 @@ mod tests {
     struct NoHandler;
 
     impl TimerHandler for NoHandler {
+        fn on_stall(&self, _: Duration) {}
         fn on_deadline(&self, _: RealmId) {}
         fn on_housekeeping(&self) {}
+    }
+
+    /// Records what the timer reports.
+    #[derive(Default)]
+    struct Reports(Mutex<Vec<String>>);
+
+    impl TimerHandler for Reports {
+        fn on_stall(&self, stall: Duration) {
+            lock(&self.0).push(format!("stall of {stall:?}"));
+        }
+
+        fn on_deadline(&self, _: RealmId) {
+            lock(&self.0).push("deadline".to_owned());
+        }
+
+        fn on_housekeeping(&self) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stall_is_reported_before_the_deadlines() {
+        let handler = Arc::new(Reports::default());
+        let timer = Timer::default();
+        timer.start(Arc::downgrade(&handler));
+        let realm = RealmId::from_token("token-of-a-test-0123456789");
+        let start = tokio::time::Instant::now();
+        timer.schedule((start + Duration::from_secs(5)).into_std(), realm);
+        // The clock goes on and the task does not run, as when the process is stopped.
+        tokio::time::sleep(STALL_CHECK_INTERVAL / 2).await;
+        tokio::time::advance(Duration::from_secs(6)).await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let reports = lock(&handler.0).clone();
+        assert_eq!(reports.len(), 2, "{reports:?}");
+        assert_eq!(reports[1], "deadline");
+        let stall = Duration::from_secs(6) - STALL_CHECK_INTERVAL / 2 + STALL_CHECK_INTERVAL;
+        assert_eq!(reports[0], format!("stall of {stall:?}"));
+        // A timer that wakes in time reports no stall.
+        timer.schedule((start + Duration::from_secs(60)).into_std(), realm);
+        tokio::time::sleep_until(start + Duration::from_secs(61)).await;
+        assert_eq!(lock(&handler.0)[2..], ["deadline"]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -149,7 +149,7 @@ async fn calls_fail_when_the_page_does_not_reconnect_within_page_grace() {
 }
 
 #[tokio::test]
-async fn an_unacknowledged_call_fails_and_is_cancelled() {
+async fn an_unacknowledged_call_that_may_have_run_fails_and_is_cancelled() {
     let config = Config {
         call_receipt: Duration::from_millis(50),
         ..test_config()
@@ -157,9 +157,9 @@ async fn an_unacknowledged_call_fails_and_is_cancelled() {
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let (_, answer) = post_tool_call(&bridge, "echo", json!({})).await;
-    assert_eq!(error_code(&answer), Some("PageSuspended"), "{answer}");
+    assert_eq!(error_code(&answer), Some("CallMayHaveRun"), "{answer}");
     assert!(
-        result_text(&answer).contains("Bring it to the front"),
+        result_text(&answer).contains("check its effect before calling it again"),
         "{answer}"
     );
     let mut received = Vec::new();
@@ -172,6 +172,39 @@ async fn an_unacknowledged_call_fails_and_is_cancelled() {
     }
     assert_eq!((received[0].0, received[1].0), ("call", "cancel"));
     assert_eq!(received[0].1, received[1].1);
+}
+
+#[tokio::test]
+async fn a_call_that_a_page_of_the_sdk_does_not_take_has_not_run() {
+    let config = Config {
+        call_receipt: Duration::from_millis(50),
+        ..test_config()
+    };
+    let bridge = start_bridge_with(config).await;
+    let mut page = Page::connect_checking_late_calls(&bridge, "s", &[echo_tool()]).await;
+    let call = post_tool_call(&bridge, "echo", json!({}));
+    let (_, answer) = tokio::select! {
+        answer = call => answer,
+        // The page's browser answers pings; its thread takes no call.
+        () = page.read_forever() => panic!("the page was disconnected"),
+    };
+    assert_eq!(error_code(&answer), Some("PageSuspended"), "{answer}");
+    assert!(
+        result_text(&answer).contains("Bring it to the front"),
+        "{answer}"
+    );
+}
+
+#[tokio::test]
+async fn a_call_may_have_run_when_the_browser_does_not_answer_pings() {
+    let config = Config {
+        call_receipt: Duration::from_millis(50),
+        ..test_config()
+    };
+    let bridge = start_bridge_with(config).await;
+    let _unread = Page::connect_checking_late_calls(&bridge, "s", &[echo_tool()]).await;
+    let (_, answer) = post_tool_call(&bridge, "echo", json!({})).await;
+    assert_eq!(error_code(&answer), Some("CallMayHaveRun"), "{answer}");
 }
 
 #[tokio::test]

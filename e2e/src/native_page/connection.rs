@@ -135,8 +135,11 @@ impl Connection {
             CallStart::WhenAlive => {
                 self.tab.unconfirmed.insert(request_id.clone(), call);
                 let request_ids = vec![request_id];
-                self.send(PageToBridge::CallsCheck(CallsCheck { request_ids }))
-                    .await;
+                let check = CallsCheck {
+                    check: 1,
+                    request_ids,
+                };
+                self.send(PageToBridge::CallsCheck(check)).await;
             }
             CallStart::Never => {}
         }

@@ -86,6 +86,7 @@ impl Credentials {
             user_agent: None,
             app: Some(self.app.clone()),
             timestamp: None,
+            checks_late_calls: false,
         }
     }
 }

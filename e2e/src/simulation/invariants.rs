@@ -15,9 +15,8 @@ pub(super) enum CallOutcome {
 }
 
 impl CallOutcome {
-    /// Returns whether the caller learnt that the page did not acknowledge the call and that it may
-    /// call again. The receipt may have been lost or late, but a call that was not executed by then
-    /// is never executed.
+    /// Returns whether the caller learnt that the page has not executed the call and never will, so
+    /// that it may call again.
     fn means_not_executed(self) -> bool {
         matches!(
             self,
@@ -60,6 +59,11 @@ impl InvariantChecker {
             call.ended.is_none(),
             "{id} ends twice: {:?} and {outcome:?} at {now}",
             call.ended
+        );
+        assert!(
+            !(outcome.means_not_executed() && call.started.is_some()),
+            "{id} ended at {now} ({outcome:?}) and was executed at {:?}",
+            call.started
         );
         call.ended = Some((now, outcome));
     }

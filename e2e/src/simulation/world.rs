@@ -3,6 +3,7 @@
 //! `schedule` runs a world from the first fault to the end and checks it. `callers`, `network`,
 //! `documents` and `page_runtime` react to events; `faults` injects faults.
 
+mod bridge_process;
 mod callers;
 mod documents;
 mod event;
@@ -11,6 +12,7 @@ mod link;
 mod network;
 mod page_runtime;
 mod schedule;
+mod stopped_process;
 mod tab;
 mod task;
 
@@ -22,6 +24,7 @@ use bridge::simulation::{Bridge, Output, new_bridge};
 
 use self::event::Event;
 use self::link::Link;
+use self::stopped_process::StoppedProcess;
 use self::tab::Tab;
 use super::event_queue::EventQueue;
 use super::invariants::InvariantChecker;
@@ -39,6 +42,8 @@ pub(super) struct World {
     bridge: Option<Bridge>,
     /// The number of times that the bridge has started.
     incarnation: u32,
+    /// The process of the bridge while it is stopped.
+    stopped: Option<StoppedProcess>,
     /// The next deadline of the bridge that is in the queue.
     bridge_due: Option<u64>,
     links: BTreeMap<u64, Link>,
@@ -73,6 +78,7 @@ impl World {
             config,
             bridge: None,
             incarnation: 0,
+            stopped: None,
             bridge_due: None,
             links: BTreeMap::new(),
             tabs: Vec::new(),

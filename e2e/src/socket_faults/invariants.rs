@@ -19,6 +19,13 @@ pub(super) enum CallOutcome {
     Lost,
 }
 
+impl CallOutcome {
+    /// Returns whether the caller learnt that the page has not executed the call and never will.
+    fn means_not_executed(&self) -> bool {
+        matches!(self, CallOutcome::Failed(code) if code == "PageSuspended" || code == "PageBusy")
+    }
+}
+
 #[derive(Debug, Default)]
 struct Call {
     started: Option<Instant>,
@@ -31,6 +38,9 @@ pub(super) struct InvariantChecker {
     calls: Mutex<BTreeMap<u64, Call>>,
     /// Guarantees that did not hold. They are collected because pages run in tasks of their own.
     violations: Mutex<Vec<String>>,
+    /// For how long the process of the bridge was stopped. A caller that left meanwhile was noticed
+    /// this much later.
+    paused: Mutex<Duration>,
 }
 
 impl InvariantChecker {
@@ -41,8 +51,11 @@ impl InvariantChecker {
 
     pub(super) fn call_ended(&self, call: u64, outcome: CallOutcome) {
         let mut calls = self.calls.lock().unwrap();
-        let call = calls.get_mut(&call).expect("the call was made");
-        call.ended = Some((Instant::now(), outcome));
+        let record = calls.get_mut(&call).expect("the call was made");
+        if outcome.means_not_executed() && record.started.is_some() {
+            self.record_violation(format!("call {call} was executed and ended as {outcome:?}"));
+        }
+        record.ended = Some((Instant::now(), outcome));
     }
 
     /// Records that a page starts the handler of a call.
@@ -54,13 +67,18 @@ impl InvariantChecker {
         }
         if let Some((at, outcome)) = &call.ended {
             let late = at.elapsed();
-            let means_not_executed = matches!(outcome, CallOutcome::Failed(code) if code == "PageSuspended" || code == "PageBusy");
-            if means_not_executed || late > STALE_AFTER + SCHEDULING_ALLOWANCE {
+            let latest = STALE_AFTER + SCHEDULING_ALLOWANCE + *self.paused.lock().unwrap();
+            if outcome.means_not_executed() || late > latest {
                 self.record_violation(format!(
                     "call {number} ended as {outcome:?} and is executed {late:?} later"
                 ));
             }
         }
+    }
+
+    /// The process of the bridge is being stopped for this long.
+    pub(super) fn bridge_paused(&self, span: Duration) {
+        *self.paused.lock().unwrap() += span;
     }
 
     pub(super) fn record_violation(&self, violation: String) {

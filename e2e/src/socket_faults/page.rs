@@ -326,7 +326,11 @@ impl PageThread {
             }
             Effect::StopTimer => self.timer = None,
             Effect::ScheduleFlush => self.flush_requested = true,
-            Effect::StartCall(call) => self.start_handler(call),
+            Effect::StartCall(call) => {
+                if let Some(call) = self.page_now().confirm_start(call) {
+                    self.start_handler(call);
+                }
+            }
             Effect::Report(report) => self.on_report(report),
         }
     }
@@ -336,21 +340,22 @@ impl PageThread {
     }
 
     fn start_handler(&mut self, call: Call<String>) {
-        let message: Value = serde_json::from_str(&call.message).expect("the message is JSON");
+        let message: Value =
+            serde_json::from_str(&call.request.message).expect("the message is JSON");
         let number = message["toolInput"]["n"]
             .as_u64()
             .expect("callers number their calls");
         self.checker.call_started(number);
-        self.running.insert(call.id.clone());
+        self.running.insert(call.request.call.clone());
         let span = Duration::from_millis(self.random.span(3_000));
         match self.random.below(10) {
-            0..2 => self.queue_task(Task::Block(call.id, span)),
+            0..2 => self.queue_task(Task::Block(call.request.call, span)),
             2 => {}
             _ => {
                 let tasks = self.tasks.clone();
                 self.handlers.spawn(async move {
                     delay(span).await;
-                    let _ = tasks.send(Task::Finish(call.id));
+                    let _ = tasks.send(Task::Finish(call.request.call));
                 });
             }
         }

@@ -49,6 +49,8 @@ pub struct SocketSummary {
     pub faults: u64,
     /// Faults that stopped or killed the bridge and started it again.
     pub restarts: u64,
+    /// Faults that stopped the process of the bridge for a while.
+    pub pauses: u64,
     /// Calls that were made.
     pub calls: u64,
     /// Calls that a page executed.
@@ -62,6 +64,7 @@ impl AddAssign for SocketSummary {
         self.schedules += other.schedules;
         self.faults += other.faults;
         self.restarts += other.restarts;
+        self.pauses += other.pauses;
         self.calls += other.calls;
         self.executed += other.executed;
         self.answered += other.answered;
@@ -177,7 +180,7 @@ impl FaultScenario {
     async fn inject_fault(&mut self, bed: &mut TestBed) {
         let tab = self.random.below(self.tabs.len() as u64) as usize;
         let span = Duration::from_millis(self.random.span(2_500));
-        match self.random.below(13) {
+        match self.random.below(16) {
             0..2 => self.proxy.cut(),
             2..4 => {
                 let bytes = self.random.span(4_000) as usize;
@@ -214,9 +217,28 @@ impl FaultScenario {
                 let previous = std::mem::replace(&mut self.tabs[tab].page, page);
                 with_deadline("a document to close", previous.close()).await;
             }
-            _ => {
+            12 => {
                 let session = self.tabs[tab].session.clone();
                 self.open_tab(&session);
+            }
+            13..15 => {
+                self.summary.pauses += 1;
+                self.checker.bridge_paused(span * 3);
+                bed.pause();
+                delay(span * 3).await;
+                bed.unpause();
+            }
+            _ => {
+                // The machine is paused on which the bridge and all pages run.
+                self.summary.pauses += 1;
+                self.checker.bridge_paused(span * 3);
+                for tab in &self.tabs {
+                    tab.page.pause(span * 3, false);
+                }
+                bed.pause();
+                self.with_condition(NetworkCondition::Stalled, span * 3)
+                    .await;
+                bed.unpause();
             }
         }
     }

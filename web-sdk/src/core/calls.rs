@@ -38,6 +38,8 @@ pub(super) struct Calls<J> {
     connected: bool,
     /// The number of answers sent on this connection.
     answers_sent: u64,
+    /// The number of the latest `calls-check`.
+    last_check: u64,
 }
 
 impl<J: Json> Calls<J> {
@@ -47,25 +49,33 @@ impl<J: Json> Calls<J> {
             seen_ids: SeenCallIds::default(),
             connected: false,
             answers_sent: 0,
+            last_check: 0,
         }
     }
 
-    /// A call arrived. Returns it if it may start. A call that is late may have ended already.
+    /// The number of the latest `calls-check`.
+    pub(super) fn last_check(&self) -> u64 {
+        self.last_check
+    }
+
+    /// Asks the bridge which of these calls are still awaited.
+    fn send_check(&mut self, calls: Vec<CallId>, effects: &mut Effects<J>) {
+        self.last_check += 1;
+        let check = self.last_check;
+        effects.send(PageToBridge::CallsCheck { check, calls });
+    }
+
+    /// A call arrived. Returns it if the page has not answered it and is not running it.
     pub(super) fn arrived(
         &mut self,
         request: CallRequest<J>,
-        is_late: bool,
-        now_ms: u64,
         effects: &mut Effects<J>,
     ) -> Option<CallRequest<J>> {
         let id = &request.call;
         effects.send(PageToBridge::CallReceived(id.clone()));
         match self.index_of(id) {
+            // The new copy decides whether the call is late.
             Some(index) if matches!(self.records[index].state, State::MaybeEnded { .. }) => {
-                // The check that the page sent for the first copy is the stricter one.
-                if is_late {
-                    return None;
-                }
                 self.records.remove(index);
             }
             Some(index) => {
@@ -74,11 +84,6 @@ impl<J: Json> Calls<J> {
             }
             None if !self.seen_ids.insert(id) => {
                 self.answer(id.clone(), SentOutcome::lost(), 0, effects);
-                return None;
-            }
-            None if is_late => {
-                effects.send(PageToBridge::CallsCheck(vec![id.clone()]));
-                self.records.push(CallRecord::maybe_ended(request, now_ms));
                 return None;
             }
             None => {}
@@ -92,46 +97,69 @@ impl<J: Json> Calls<J> {
         &mut self,
         request: CallRequest<J>,
         definition: Option<DefinitionKey>,
+        start_by_ms: Option<u64>,
         effects: &mut Effects<J>,
     ) {
-        let id = request.call;
+        let id = request.call.clone();
         let Some(definition) = definition else {
             self.answer(id, SentOutcome::not_registered(&request.item), 0, effects);
             return;
         };
-        self.records.push(CallRecord {
-            id: id.clone(),
-            state: State::Running(PendingClientRequests::new()),
-        });
+        let state = State::Running(PendingClientRequests::new());
+        self.records.push(CallRecord { id, state });
         effects.push(Effect::StartCall(Call {
-            id,
+            request,
             definition,
-            message: request.message,
+            start_by_ms,
         }));
     }
 
-    /// The bridge confirmed that the call is still awaited. Returns it if it may start.
+    /// A call is late when its handler is about to start: it may have ended.
+    pub(super) fn delayed(
+        &mut self,
+        request: CallRequest<J>,
+        now_ms: u64,
+        effects: &mut Effects<J>,
+    ) {
+        let id = request.call.clone();
+        if self.remove(&id).is_some() {
+            self.send_check(vec![id], effects);
+            let record = CallRecord::maybe_ended(request, self.last_check, now_ms);
+            self.records.push(record);
+        }
+    }
+
+    /// The bridge confirmed that the call is still awaited. Returns it if it may start, and the time
+    /// until which the confirmation counts.
     pub(super) fn confirmed_alive(
         &mut self,
         id: &CallId,
+        answered_check: u64,
         now_ms: u64,
         effects: &mut Effects<J>,
-    ) -> Option<CallRequest<J>> {
+    ) -> Option<(CallRequest<J>, u64)> {
         let index = self.index_of(id)?;
+        let next_check = self.last_check + 1;
         if let State::MaybeEnded {
+            check,
             checked_ms,
             answer_timeout_ms,
             ..
         } = &mut self.records[index].state
         {
-            if now_ms - *checked_ms > *answer_timeout_ms {
+            if answered_check < *check {
+                return None;
+            }
+            let start_by_ms = *checked_ms + *answer_timeout_ms;
+            if now_ms > start_by_ms {
+                *check = next_check;
                 *checked_ms = now_ms;
-                *answer_timeout_ms *= 2;
-                effects.send(PageToBridge::CallsCheck(vec![id.clone()]));
+                *answer_timeout_ms = 2 * STALE_AFTER_MS;
+                self.send_check(vec![id.clone()], effects);
                 return None;
             }
             if let State::MaybeEnded { request, .. } = self.records.remove(index).state {
-                return Some(request);
+                return Some((request, start_by_ms));
             }
         } else {
             self.send(index, effects);
@@ -263,6 +291,7 @@ impl<J: Json> Calls<J> {
         effects: &mut Effects<J>,
     ) {
         self.connected = true;
+        let next_check = self.last_check + 1;
         let mut unconfirmed = Vec::new();
         for index in 0..self.records.len() {
             let id = self.records[index].id.clone();
@@ -271,7 +300,9 @@ impl<J: Json> Calls<J> {
                 awaited.swap_remove(listed_at);
             }
             match &mut self.records[index].state {
-                State::MaybeEnded { checked_ms, .. } => *checked_ms = now_ms,
+                State::MaybeEnded {
+                    check, checked_ms, ..
+                } => (*check, *checked_ms) = (next_check, now_ms),
                 _ if listed_at.is_none() => {}
                 _ => {
                     self.send(index, effects);
@@ -285,7 +316,7 @@ impl<J: Json> Calls<J> {
             self.answer(id, SentOutcome::lost(), 0, effects);
         }
         if !unconfirmed.is_empty() {
-            effects.send(PageToBridge::CallsCheck(unconfirmed));
+            self.send_check(unconfirmed, effects);
         }
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bridge_protocol::CallId;
 
-use super::messages::PageToBridge;
+use super::messages::{CallRequest, PageToBridge};
 
 /// An action for the caller of [`Page`](super::Page). Effects are performed in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,12 +62,13 @@ impl<J> Effects<J> {
 /// A call whose handler must be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call<J> {
-    /// The id of the call.
-    pub id: CallId,
+    /// The request.
+    pub request: CallRequest<J>,
     /// The definition whose handler is called.
     pub definition: DefinitionKey,
-    /// The complete message, for the handler.
-    pub message: J,
+    /// After this time on the page's clock the call may have ended; `None` if the bridge has not
+    /// said when it sent the call.
+    pub start_by_ms: Option<u64>,
 }
 
 /// Identifies a definition of the app. Definitions with the same kind and name have different keys.

@@ -115,7 +115,8 @@ pub fn encode<J>(message: PageToBridge<J>) -> Vec<FramePart<J>> {
             .maybe_string("pageTitle", page_title.as_deref())
             .finish(),
         PageToBridge::Activity => ObjectWriter::new(kind::ACTIVITY).finish(),
-        PageToBridge::CallsCheck(calls) => ObjectWriter::new(kind::CALLS_CHECK)
+        PageToBridge::CallsCheck { check, calls } => ObjectWriter::new(kind::CALLS_CHECK)
+            .number("check", check)
             .array("requestIds", calls, |frame, call| {
                 frame.then_string(call.as_str())
             })
@@ -139,10 +140,13 @@ fn authenticate<J>(page: Authenticate<J>) -> Vec<FramePart<J>> {
         .maybe_string("pageTitle", page.page_title.as_deref())
         .maybe_string("userAgent", page.user_agent.as_deref())
         .maybe_json("app", page.app);
-    match page.timestamp {
-        Some(timestamp) => frame.number("timestamp", timestamp).finish(),
-        None => frame.finish(),
-    }
+    let frame = match page.timestamp {
+        Some(timestamp) => frame.number("timestamp", timestamp),
+        None => frame,
+    };
+    frame
+        .literal_if(page.checks_late_calls, "checksLateCalls", "true")
+        .finish()
 }
 
 /// Begins a message about a call.

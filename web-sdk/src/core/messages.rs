@@ -209,7 +209,12 @@ pub enum PageToBridge<J> {
     /// The user interacted with the page.
     Activity,
     /// Asks which of the given calls are still awaited.
-    CallsCheck(Vec<CallId>),
+    CallsCheck {
+        /// The number of the check, which the answer repeats.
+        check: u64,
+        /// The calls.
+        calls: Vec<CallId>,
+    },
     /// Sends a fresh token on the open socket.
     Renew(Token),
     /// The document is being unloaded.
@@ -237,6 +242,8 @@ pub struct Authenticate<J> {
     pub app: Option<J>,
     /// The page's clock, in milliseconds since the Unix epoch.
     pub timestamp: Option<u64>,
+    /// Whether the page checks late calls before it starts them, as this core does.
+    pub checks_late_calls: bool,
 }
 
 /// A message from the bridge to a page.
@@ -304,6 +311,8 @@ pub enum BridgeToPage<J> {
     },
     /// Answers [`PageToBridge::CallsCheck`].
     CallsAlive {
+        /// The number of the check.
+        check: u64,
         /// The calls that are still awaited.
         alive: Vec<CallId>,
         /// The calls that are not awaited any more.

@@ -5,13 +5,15 @@ mod reconnect;
 mod token;
 mod visibility;
 
-use bridge_protocol::limits::{HEARTBEAT_INTERVAL, MAX_FRAME_BYTES, MAX_RESULT_BYTES};
+use bridge_protocol::limits::{
+    HEARTBEAT_INTERVAL, MAX_BUFFERED_BYTES, MAX_FRAME_BYTES, MAX_RESULT_BYTES,
+};
 use bridge_protocol::{BridgeId, CallId, SessionId};
 
 use super::calls::{Calls, HandlerOutcome};
 use super::connection::{Connection, Phase};
 use super::definitions::Definitions;
-use super::effect::{DefinitionKey, Effect, Effects, Failure, Status};
+use super::effect::{Call, DefinitionKey, Effect, Effects, Failure, Status};
 use super::messages::{ClientRequest, Item, Json, Limits, PageToBridge, SizedJson};
 use super::parts::Assembler;
 use super::resource_updates::PendingResourceUpdates;
@@ -59,6 +61,8 @@ pub struct Page<J> {
     /// One moment on this page's clock and on the bridge's clock. The page's value may be too
     /// early, never too late.
     clock_sync: (u64, u64),
+    /// Whether too much of what the page sent is still buffered in the browser.
+    is_backlogged: bool,
     /// Whether the connection was silent for too long, and the page processes pending messages
     /// before it abandons the socket.
     draining: bool,
@@ -94,6 +98,7 @@ impl<J: Json> Page<J> {
                 heartbeat_seconds: HEARTBEAT_INTERVAL.as_secs() as u32,
             },
             clock_sync: (0, 0),
+            is_backlogged: false,
             draining: false,
             renewing: false,
             expired_error: None,
@@ -111,6 +116,23 @@ impl<J: Json> Page<J> {
     /// Sets the time of the next event, in milliseconds since the Unix epoch.
     pub fn set_now(&mut self, now_ms: u64) {
         self.clock.advance_to(now_ms);
+    }
+
+    /// Sets how much of what was sent on the socket the browser still has to send, in bytes.
+    pub fn set_buffered(&mut self, bytes: u32) {
+        self.is_backlogged = bytes > MAX_BUFFERED_BYTES;
+    }
+
+    /// Returns the call if its handler may start now. If it does not start in time, the page first
+    /// asks the bridge whether it is awaited. The caller sets the time after it has performed the
+    /// effects before [`Effect::StartCall`], so that the acknowledgement was sent in time.
+    pub fn confirm_start(&mut self, call: Call<J>) -> Option<Call<J>> {
+        let now_ms = self.clock.now_ms;
+        if call.start_by_ms.is_none_or(|latest| now_ms <= latest) {
+            return Some(call);
+        }
+        self.calls.delayed(call.request, now_ms, &mut self.effects);
+        None
     }
 
     /// Returns the next effect. After every event, all effects must be performed in order.
@@ -246,7 +268,7 @@ impl<J: Json> Page<J> {
     }
 
     fn set_frozen(&mut self, frozen: bool) {
-        self.visibility.set_frozen(frozen);
+        self.visibility.set_frozen(frozen, self.calls.last_check());
         if self.connection.is_ready() {
             self.visibility.send_changes(&mut self.effects);
         }

@@ -45,7 +45,8 @@ pub fn decode(text: &JsString) -> Result<BridgeToPage<JsValue>, DecodeError> {
         kind::CLIENT_RESPONSES => client_responses(&message),
         kind::SUBSCRIPTIONS => field(&message, "uris").map(BridgeToPage::Subscriptions),
         kind::HEARTBEAT => heartbeat(&message),
-        kind::CALLS_ALIVE => Some(BridgeToPage::CallsAlive {
+        kind::CALLS_ALIVE => integer(&message, "check").map(|check| BridgeToPage::CallsAlive {
+            check,
             alive: call_ids(&message, "requestIds"),
             ended: call_ids(&message, "ended"),
         }),

@@ -159,7 +159,15 @@ impl Runtime {
             self.dispatch(|page| text = page.part_arrived(part, random()).map(parts::join));
         }
         match text.map(|text| codec::decode(&text)) {
-            Some(Ok(message)) => self.dispatch(|page| page.message_arrived(message)),
+            Some(Ok(message)) => {
+                let socket = self.socket.borrow();
+                let buffered = socket.as_ref().map_or(0, Socket::buffered_bytes);
+                drop(socket);
+                self.dispatch(|page| {
+                    page.set_buffered(buffered);
+                    page.message_arrived(message);
+                });
+            }
             Some(Err(error)) => self.warn_once(&error),
             None => {}
         }
@@ -184,12 +192,20 @@ impl Runtime {
     }
 
     fn start_call(self: &Rc<Self>, call: Call<JsValue>) {
+        let mut page = self.page.borrow_mut();
+        page.set_now(Date::now() as u64);
+        let Some(call) = page.confirm_start(call) else {
+            return;
+        };
+        drop(page);
+        let request = call.request;
+        let id = request.call;
         let promise = self
             .host
-            .call(call.id.as_str(), call.definition.0, &call.message);
+            .call(id.as_str(), call.definition.0, &request.message);
         let resolved = self.new_listener(move |runtime, outcome| {
             let outcome = handler::parse_outcome(&outcome);
-            runtime.dispatch(|page| page.handler_finished(call.id.clone(), outcome));
+            runtime.dispatch(|page| page.handler_finished(id.clone(), outcome));
         });
         let promise: &Settling = promise.unchecked_ref();
         promise.then(&resolved, &JsValue::UNDEFINED);

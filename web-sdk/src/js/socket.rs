@@ -66,6 +66,11 @@ impl Socket {
         });
     }
 
+    /// The number of bytes that the browser still has to send.
+    pub(super) fn buffered_bytes(&self) -> u32 {
+        self.socket.buffered_amount()
+    }
+
     /// Closes the socket with [`NORMAL_CLOSE`].
     pub(super) fn close(self) {
         let _ = self.socket.close_with_code(NORMAL_CLOSE);

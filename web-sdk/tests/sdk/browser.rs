@@ -75,6 +75,7 @@ fn calls_alive_and_token_renewals_are_decoded() {
     assert_eq!(
         decode(golden!("bridge-to-page/calls-alive")),
         BridgeToPage::CallsAlive {
+            check: 7,
             alive: vec![CallId::from("c1")],
             ended: vec![CallId::from("c2")],
         }

@@ -34,6 +34,7 @@ impl Page {
             user_agent: None,
             app: None,
             timestamp: None,
+            checks_late_calls: false,
         }))
         .await;
         let items = ["add_card", "plan"].map(|name| Definition {

@@ -182,6 +182,8 @@ pub struct CallReceived {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallsCheck {
+    /// The number of the check on this connection, which the answer repeats.
+    pub check: u64,
     /// The ids of the calls.
     pub request_ids: Vec<CallId>,
 }
@@ -190,6 +192,8 @@ pub struct CallsCheck {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallsAlive {
+    /// The number of the check.
+    pub check: u64,
     /// The calls of the request that are still awaited, in the same order.
     pub request_ids: Vec<CallId>,
     /// All other calls of the request.

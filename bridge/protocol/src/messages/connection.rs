@@ -42,6 +42,15 @@ pub struct Authenticate {
     /// The page's clock, in milliseconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<u64>,
+    /// Whether the page checks late calls, which lets the bridge prove that a call has not started.
+    ///
+    /// Such a page acknowledges a call before it reads the clock that decides whether the call is
+    /// late. It starts the handler without `calls-check` only if the call is not late
+    /// ([`STALE_AFTER`](crate::limits::STALE_AFTER)), if at most
+    /// [`MAX_BUFFERED_BYTES`](crate::limits::MAX_BUFFERED_BYTES) of what it sent before are still
+    /// buffered, and if it has not reported itself as frozen since the bridge last answered it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub checks_late_calls: bool,
 }
 
 /// Redacts the token, which must not appear in logs.

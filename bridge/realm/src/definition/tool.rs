@@ -124,6 +124,13 @@ impl Tool {
         extras.is_some_and(|it| it.has_header_arguments)
     }
 
+    /// Whether the tool declares that calling it again with the same arguments has no further effect.
+    pub fn is_idempotent(&self) -> bool {
+        let annotations = self.published().get("annotations");
+        let has_hint = |hint| annotations.and_then(|it| it.get(hint)) == Some(&Value::Bool(true));
+        has_hint("readOnlyHint") || has_hint("idempotentHint")
+    }
+
     /// Whether the parsed form is in memory.
     pub fn is_parsed(&self) -> bool {
         self.parsed.get().is_some()

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use bridge_protocol::{CallId, ErrorCode, SessionId};
 
 use super::{
-    CallFailure, CallOutcome, CloseCode, ConnectionId, Effect, Effects, Now, PageHello,
-    PageProtocol, Phase, Realm, Receipt, Refusal, Session,
+    CallOutcome, CloseCode, ConnectionId, Effect, Effects, Now, PageHello, PageProtocol, Phase,
+    Realm, Receipt, Refusal, Session,
 };
 use crate::policy::{DuplicateNames, SessionLimitPolicy};
 use crate::realm::registration_events::list_changed_effects;
@@ -146,14 +146,19 @@ impl Realm {
         let Some(session) = self.sessions.get(id) else {
             return effects;
         };
-        let sent = |call: &&CallId| self.calls.get(*call).is_some_and(|call| call.sent);
-        let begun: Vec<_> = session.calls.iter().filter(sent).cloned().collect();
-        let end = |call| {
-            let message = "the page was reloaded while the call was running: retry".to_owned();
-            let failure = CallFailure::new(ErrorCode::PageGone, message);
-            self.end_call(&call, CallOutcome::Failed(failure), now)
+        let sent = |call: &&CallId| {
+            let call = self.calls.get(*call);
+            call.is_some_and(|call| call.send_count > 0)
         };
-        effects.extend(begun.into_iter().flat_map(end));
+        let begun: Vec<_> = session.calls.iter().filter(sent).cloned().collect();
+        let end = |id| {
+            let failure = self
+                .calls
+                .get(&id)?
+                .page_gone_failure("the page was reloaded");
+            Some(self.end_call(&id, CallOutcome::Failed(failure), now))
+        };
+        effects.extend(begun.into_iter().filter_map(end).flatten());
         effects
     }
 

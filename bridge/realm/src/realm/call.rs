@@ -86,9 +86,13 @@ pub struct Call {
     protocol: PageProtocol,
     timeout: Duration,
     pub(super) receipt: Receipt,
-    /// Whether the call was sent, so that the page may have started it.
-    pub(super) sent: bool,
+    /// How often the call was sent: again on each connection on which the page has not acknowledged
+    /// it.
+    pub(super) send_count: u32,
     expires: Instant,
+    /// The call has timed out, and ends when everything that has arrived on the connection before
+    /// the ping with this number was read, or at this time.
+    pub(super) final_read: Option<(u64, Instant)>,
     pub(super) client_requests: PendingClientRequests,
     pub(super) caller_state: CallerState,
     /// The number of times the call was parked.
@@ -116,8 +120,9 @@ impl Call {
             context: call.context,
             timeout,
             receipt: protocol.receipt(now.instant + receipt_timeout),
-            sent: false,
+            send_count: 0,
             expires: now.instant + timeout,
+            final_read: None,
             client_requests: PendingClientRequests::with_responses(call.client_responses),
             caller_state: CallerState::Waiting,
             rounds: 0,
@@ -129,11 +134,22 @@ impl Call {
     /// The next time at which the call must be checked: the receipt timeout, its own timeout, or
     /// the input timeout of the client.
     pub(super) fn deadline(&self) -> Instant {
-        match (self.receipt, self.client_requests.waiting_since()) {
-            (_, Some(since)) => since + self.input_timeout,
-            (Receipt::Awaited { until }, None) => until.min(self.expires),
-            (Receipt::Received, None) => self.expires,
+        if let Some(since) = self.client_requests.waiting_since() {
+            return since + self.input_timeout;
         }
+        if let Some((_, until)) = self.final_read {
+            return until;
+        }
+        let receipt_due = self.receipt.until();
+        receipt_due.map_or(self.expires, |until| until.min(self.expires))
+    }
+
+    /// Extends all timeouts by a time in which the bridge itself did not run.
+    pub(super) fn extend(&mut self, by: Duration) {
+        self.receipt = self.receipt.extended(by);
+        self.expires += by;
+        self.final_read = self.final_read.map(|(probe, until)| (probe, until + by));
+        self.client_requests.extend_wait(by);
     }
 
     /// Extends the timeout by the time in which the page has waited for the client.
@@ -160,7 +176,7 @@ impl Call {
 
     /// The message that requests the call from the page.
     pub(super) fn request_message(&mut self, id: &CallId, now: Now) -> BridgeToPage {
-        self.sent = true;
+        self.send_count += 1;
         let request_id = id.clone();
         let mut context = Box::new(self.context.clone());
         context.sent_ms = Some(now.unix_ms);
@@ -201,11 +217,22 @@ impl Call {
         }
     }
 
-    /// Whether the receipt timeout has passed.
-    pub(super) fn is_receipt_overdue(&self, now: Now) -> bool {
-        match self.receipt {
-            Receipt::Awaited { until } => until <= now.instant && until < self.expires,
-            Receipt::Received => false,
+    /// Whether the call itself has timed out.
+    pub(super) fn has_expired(&self, now: Now) -> bool {
+        self.expires <= now.instant
+    }
+
+    /// What the caller should do after a call that may have run.
+    pub(super) fn retry_advice(&self) -> &'static str {
+        let is_idempotent = match &self.request {
+            PageRequest::Tool { tool, .. } => tool.is_idempotent(),
+            // MCP defines prompts, resources and completions as reads.
+            _ => true,
+        };
+        if self.send_count == 0 || is_idempotent {
+            "retry"
+        } else {
+            "it may have run, so check its effect before calling it again"
         }
     }
 
@@ -235,6 +262,37 @@ impl Call {
         )
     }
 
+    /// The failure of the call when the bridge cannot tell whether the page has started it.
+    pub(super) fn may_have_run_failure(&self) -> CallFailure {
+        CallFailure::new(
+            ErrorCode::CallMayHaveRun,
+            format!(
+                "the page was sent the call of `{}` and has not acknowledged it within {} s: {}",
+                self.request.name(),
+                self.receipt_timeout.as_secs_f32(),
+                self.retry_advice(),
+            ),
+        )
+    }
+
+    /// The failure of the call when the document that was sent it is gone.
+    pub(super) fn page_gone_failure(&self, why: &str) -> CallFailure {
+        let advice = self.retry_advice();
+        CallFailure::new(
+            ErrorCode::PageGone,
+            format!("{why} while the call was running: open the app again, and {advice}"),
+        )
+    }
+
+    /// The failure of the call when the bridge shuts down.
+    pub(super) fn bridge_stopping_failure(&self) -> CallFailure {
+        let advice = self.retry_advice();
+        CallFailure::new(
+            ErrorCode::BridgeStopping,
+            format!("the bridge is shutting down: {advice}, when it is back"),
+        )
+    }
+
     /// The failure of the call when it has timed out.
     pub(super) fn timeout_failure(&self) -> CallFailure {
         let name = self.request.name();
@@ -251,8 +309,9 @@ impl Call {
         CallFailure::new(
             ErrorCode::CallTimeout,
             format!(
-                "`{name}` did not answer within {} s: retry, or {}",
+                "`{name}` did not answer within {} s: {}, or {}",
                 self.timeout.as_secs_f32(),
+                self.retry_advice(),
                 self.timeout_remedy()
             ),
         )

@@ -1,13 +1,15 @@
 //! The lifecycle of calls, from the request to the outcome. Each call ends exactly once, through
 //! [`Realm::end_call`].
 
-use bridge_protocol::{BridgeToPage, CallCancel, CallId, CallsAlive, ErrorCode, SessionId};
+use bridge_protocol::{
+    BridgeToPage, CallCancel, CallId, CallsAlive, CallsCheck, ErrorCode, SessionId,
+};
 
 use super::call::CallerState;
 use super::deadlines::Deadline;
 use super::{
     Answer, Call, CallEvent, CallFailure, CallOutcome, ConnectionId, Effect, Effects, NewCall, Now,
-    PageProtocol, PageRequest, Phase, Realm, Receipt, Session,
+    PageRequest, Phase, Realm, Receipt,
 };
 
 impl Realm {
@@ -40,7 +42,7 @@ impl Realm {
             call,
             session.protocol(),
             session_id.clone(),
-            self.limits.receipt_timeout,
+            session.receipt_timeout(self.limits.receipt_timeout),
             self.limits.input_timeout,
             now,
         );
@@ -73,14 +75,18 @@ impl Realm {
         &mut self,
         id: &SessionId,
         connection: ConnectionId,
-        request_ids: Vec<CallId>,
+        asked: CallsCheck,
     ) -> Effects {
         if self.session_on(id, connection).is_none() {
             return Effects::new();
         }
         let is_alive = |call: &CallId| self.calls.get(call).is_some_and(|open| open.session == *id);
-        let (request_ids, ended) = request_ids.into_iter().partition(is_alive);
-        let message = BridgeToPage::CallsAlive(CallsAlive { request_ids, ended });
+        let (request_ids, ended) = asked.request_ids.into_iter().partition(is_alive);
+        let message = BridgeToPage::CallsAlive(CallsAlive {
+            check: asked.check,
+            request_ids,
+            ended,
+        });
         Effects::from([Effect::Send {
             connection,
             message,
@@ -212,11 +218,11 @@ impl Realm {
         now: Now,
     ) -> Effects {
         let waiting: Vec<_> = self.unreceived_calls(id).cloned().collect();
-        let until = now.instant + self.limits.receipt_timeout;
-        let dialect = self
-            .sessions
-            .get(id)
-            .map_or(PageProtocol::V2, Session::protocol);
+        let Some(session) = self.sessions.get(id) else {
+            return Effects::new();
+        };
+        let until = now.instant + session.receipt_timeout(self.limits.receipt_timeout);
+        let dialect = session.protocol();
         let send = |id: CallId| {
             // Without a new receipt timeout the call could end while its message is in transit, and
             // the page would run it anyway.
@@ -239,41 +245,6 @@ impl Realm {
             let call = self.calls.get(*id);
             call.is_some_and(|call| call.receipt != Receipt::Received)
         })
-    }
-
-    /// The deadline of a call has passed: its client requests fail, or the call ends.
-    pub(super) fn call_overdue(&mut self, id: &CallId, now: Now) -> Effects {
-        let Some(call) = self.calls.get(id) else {
-            return Effects::new();
-        };
-        if call.client_requests.is_waiting() && !call.is_parked() {
-            return self.client_timed_out(id, now);
-        }
-        if !call.is_receipt_overdue(now) {
-            return self.abort_call(id, call.timeout_failure(), now);
-        }
-        let session_id = call.session.clone();
-        let Some(session) = self.sessions.get(&session_id) else {
-            return Effects::new();
-        };
-        let until = session
-            .last_part_at
-            .map(|at| at + self.limits.receipt_timeout);
-        if let Some(until) = until.filter(|until| *until > now.instant) {
-            // The page is sending a large message, and the receipt is queued behind it.
-            self.update_call(id, |open| open.receipt = Receipt::Awaited { until });
-            return Effects::new();
-        }
-        let mut others = session.calls.iter().filter_map(|id| self.calls.get(id));
-        let busy_with = others.find(|other| other.receipt == Receipt::Received);
-        let failure = match busy_with {
-            Some(other) => call.busy_failure(other),
-            None => call.suspended_failure(),
-        };
-        if let Some(session) = self.sessions.get_mut(&session_id) {
-            session.unresponsive = session.phase.connection().is_some();
-        }
-        self.abort_call(id, failure, now)
     }
 
     /// The call, if it belongs to the session and this connection is the session's current one.

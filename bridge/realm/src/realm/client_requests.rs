@@ -66,6 +66,11 @@ impl PendingClientRequests {
         self.waiting_since
     }
 
+    /// Moves the beginning of the wait by a time in which the bridge itself did not run.
+    pub(super) fn extend_wait(&mut self, by: Duration) {
+        self.waiting_since = self.waiting_since.map(|since| since + by);
+    }
+
     /// Whether there are unanswered requests.
     pub(super) fn is_waiting(&self) -> bool {
         !self.pending.is_empty()

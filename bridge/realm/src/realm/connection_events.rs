@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use bridge_protocol::{ErrorCode, Heartbeat, Kind, PageState, SESSIONS_URI, STATUS_URI, SessionId};
+use bridge_protocol::{Heartbeat, Kind, PageState, SESSIONS_URI, STATUS_URI, SessionId};
 
 use super::session::Session;
-use super::{Call, CallFailure, CallOutcome, ConnectionId, Disconnect, Effects, Now, Phase, Realm};
+use super::{CallOutcome, ConnectionId, Disconnect, Effects, Now, Phase, Realm};
 use crate::realm::registration_events::list_changed_effects;
 
 impl Realm {
@@ -99,11 +99,17 @@ impl Realm {
         }
     }
 
-    /// The browser suspends the page: calls that it has not acknowledged fail at once.
+    /// The browser suspends the page: calls that it has not acknowledged fail at once. A page that
+    /// checks late calls starts none of them: it sent the receipts of those that it has started
+    /// before it reported the freeze, and asks before it starts another one.
     fn page_frozen(&mut self, id: &SessionId, now: Now) -> Effects {
         let waiting: Vec<_> = self.unreceived_calls(id).cloned().collect();
         let abort = |call| {
-            let failure = self.calls.get(&call).map(Call::suspended_failure)?;
+            let failure = if self.can_be_proven(&call) {
+                self.calls.get(&call)?.suspended_failure()
+            } else {
+                self.calls.get(&call)?.may_have_run_failure()
+            };
             Some(self.abort_call(&call, failure, now))
         };
         waiting.into_iter().filter_map(abort).flatten().collect()
@@ -126,12 +132,12 @@ impl Realm {
         let calls: Vec<_> = session.calls.iter().cloned().collect();
         let lists = session.list_hashes();
         self.deadlines.remove(session.deadline(id));
-        for call in calls {
-            let failure = CallFailure::new(
-                ErrorCode::PageGone,
-                format!("{why} while the call was running: open the app again and retry"),
-            );
-            effects.extend(self.end_call(&call, CallOutcome::Failed(failure), now));
+        for id in calls {
+            let Some(call) = self.calls.get(&id) else {
+                continue;
+            };
+            let failure = call.page_gone_failure(why);
+            effects.extend(self.end_call(&id, CallOutcome::Failed(failure), now));
         }
         if let Some(session) = self.sessions.shift_remove(id) {
             self.record_former_session(id.clone(), &session, now);

@@ -24,6 +24,14 @@ pub enum Effect {
     },
     /// Send a WebSocket ping to find out whether the peer of a connection still answers.
     Ping { connection: ConnectionId },
+    /// Send a WebSocket ping with this number. The task of the connection reports with
+    /// [`Realm::connection_read`](super::Realm::connection_read) when it has read everything that
+    /// arrived before, and the answer with
+    /// [`Realm::probe_answered`](super::Realm::probe_answered).
+    Probe {
+        connection: ConnectionId,
+        probe: u64,
+    },
     /// Close a connection after all earlier messages to it.
     Close {
         connection: ConnectionId,

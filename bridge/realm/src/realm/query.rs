@@ -137,6 +137,14 @@ impl RunningQuery {
         }
     }
 
+    /// Extends the timeouts by a time in which the bridge itself did not run.
+    pub(super) fn extend(&mut self, by: Duration) {
+        self.expires += by;
+        if let PagePresence::Detached { until } = &mut self.page_presence {
+            *until += by;
+        }
+    }
+
     /// Whether the query itself has timed out, and not only the wait for its page.
     pub(super) fn has_expired(&self, now: Instant) -> bool {
         self.expires <= now

@@ -14,6 +14,7 @@ use bridge_protocol::{CallId, PageState, SessionId, Visibility};
 use indexmap::IndexSet;
 
 use super::deadlines::Deadline;
+use super::receipt::EARLIEST_PROOF;
 use super::{ConnectionId, Now, PageProtocol};
 use crate::fast_hash::FastHash;
 use crate::realm::app_key::AppKey;
@@ -49,6 +50,9 @@ pub struct PageHello {
     /// The time until the first heartbeat, which spreads the heartbeats of pages that connect
     /// together. With `None` it is one heartbeat interval.
     pub heartbeat_after: Option<Duration>,
+    /// Whether the page checks late calls, see
+    /// [`Authenticate::checks_late_calls`](bridge_protocol::Authenticate::checks_late_calls).
+    pub checks_late_calls: bool,
 }
 
 /// The maximum difference in milliseconds by which a hello that is older than the current
@@ -133,6 +137,7 @@ struct SessionInfo {
     page_title: Option<Box<str>>,
     app: Option<Box<str>>,
     written_ms: Option<u64>,
+    checks_late_calls: bool,
 }
 
 impl From<PageHello> for SessionInfo {
@@ -146,6 +151,7 @@ impl From<PageHello> for SessionInfo {
             page_title: hello.page_title.map(Into::into),
             app: hello.app.map(Into::into),
             written_ms: hello.written_ms,
+            checks_late_calls: hello.checks_late_calls,
         }
     }
 }
@@ -176,6 +182,10 @@ pub struct Session {
     /// When the last part of a message arrived. A page that is sending a large message is
     /// responsive.
     pub(super) last_part_at: Option<Instant>,
+    /// The number of the last ping that was sent because of a call, and when it was sent.
+    pub(super) last_probe: (u64, Option<Instant>),
+    /// Everything that had arrived before this ping has been read.
+    pub(super) last_read_probe: u64,
     connected_at_ms: u64,
     pub(super) last_activity_ms: u64,
 }
@@ -208,6 +218,8 @@ impl Session {
             frozen: false,
             unresponsive: false,
             last_part_at: None,
+            last_probe: (0, None),
+            last_read_probe: 0,
             connected_at_ms: now.unix_ms,
             last_activity_ms,
         }
@@ -228,6 +240,8 @@ impl Session {
         self.items_are_former = self.info.protocol == PageProtocol::V2;
         self.sent_subscriptions.clear();
         self.last_part_at = None;
+        self.last_probe.1 = None;
+        self.last_read_probe = 0;
         self.mark_responsive();
     }
 
@@ -268,6 +282,20 @@ impl Session {
         };
         let connected = self.phase.connection().is_some() && hello.protocol == PageProtocol::V2;
         connected && sent_ms < connected_ms && connected_ms - sent_ms < LATE_HELLO_WINDOW_MS
+    }
+
+    /// Whether the page checks late calls before it starts them.
+    pub(super) fn checks_late_calls(&self) -> bool {
+        self.info.checks_late_calls
+    }
+
+    /// The time in which the page must acknowledge a call.
+    pub(super) fn receipt_timeout(&self, configured: Duration) -> Duration {
+        if self.checks_late_calls() {
+            configured.max(EARLIEST_PROOF)
+        } else {
+            configured
+        }
     }
 
     /// Whether this is the current document of the session, so that its calls can continue.

@@ -12,7 +12,7 @@ use super::connection::SimulatedConnection;
 use super::{ABNORMAL_CLOSURE, Bridge, DEFINITIONS, Output, connection_id};
 use crate::page_messages;
 use crate::page_messages::PageEvent;
-use crate::realm::{ConnectionId, Disconnect, Now, PageHello, PageProtocol};
+use crate::realm::{ConnectionId, Disconnect, Now, PageHello, PageProtocol, ProbeAnswer};
 
 impl Bridge {
     /// A page has opened a socket for the session in its URL.
@@ -74,6 +74,41 @@ impl Bridge {
         self.end_connection(connection_id(connection), parting, self.now(at))
     }
 
+    /// The browser of a page has answered a ping. `data_arrived` is whether frames of the page
+    /// arrived between the ping and the answer.
+    pub fn pong_arrived(
+        &mut self,
+        connection: u64,
+        probe: u64,
+        data_arrived: bool,
+        at: Duration,
+    ) -> Vec<Output> {
+        let now = self.now(at);
+        let Some(line) = self.connections.get(&connection) else {
+            return Vec::new();
+        };
+        let session = line.session.clone();
+        let answer = ProbeAnswer {
+            probe,
+            data_arrived,
+        };
+        let connection = connection_id(connection);
+        let effects = self.realm.probe_answered(&session, connection, answer, now);
+        self.perform(effects, now)
+    }
+
+    /// Everything that had arrived on a connection before this ping was sent has been read.
+    pub fn connection_read(&mut self, connection: u64, probe: u64, at: Duration) -> Vec<Output> {
+        let now = self.now(at);
+        let Some(line) = self.connections.get(&connection) else {
+            return Vec::new();
+        };
+        let session = line.session.clone();
+        let connection = connection_id(connection);
+        let effects = self.realm.connection_read(&session, connection, probe, now);
+        self.perform(effects, now)
+    }
+
     /// The time in which a page must authenticate has passed.
     pub fn authentication_due(&mut self, connection: u64, at: Duration) -> Vec<Output> {
         let now = self.now(at);
@@ -113,6 +148,7 @@ impl Bridge {
             subject: None,
             written_ms: hello.timestamp,
             heartbeat_after: None,
+            checks_late_calls: hello.checks_late_calls,
         };
         let session = hello.session.clone();
         match self.realm.page_connected(connection, hello, now) {

@@ -116,6 +116,7 @@ fn messages_unknown_to_compat_pages_are_not_sent() {
             answers: 0,
         }),
         BridgeToPage::CallsAlive(CallsAlive {
+            check: 1,
             request_ids: Vec::new(),
             ended: Vec::new(),
         }),

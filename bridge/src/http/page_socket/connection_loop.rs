@@ -12,6 +12,7 @@ use futures_util::future::BoxFuture;
 use super::codec::{CompatCodec, Decoding, InboundMessage, PageCodec, V2Codec};
 use super::connection_end::{ConnectionEnd, disconnect_for_code};
 use super::page_session::PageSession;
+use super::probe::Probe;
 use super::socket::{PageSocket, frame_too_big};
 use super::token_renewal::TokenRenewals;
 use crate::hub::{OutboxReceiver, SocketCommand};
@@ -32,6 +33,7 @@ pub(super) struct PageConnection {
     /// A long message that is being decoded. Frames after it are not read before it is done.
     decoding: Option<BoxFuture<'static, InboundMessage>>,
     renewals: Option<Box<TokenRenewals>>,
+    probe: Probe,
     unknown_type_logged: bool,
 }
 
@@ -40,6 +42,8 @@ enum Event {
     Outgoing(Option<SocketCommand>),
     Frame(Result<Frame, SocketError>),
     Decoded(InboundMessage),
+    /// Everything that had arrived before the ping with this number has been read.
+    ReadThrough(u64),
 }
 
 type Flow = Result<(), ConnectionEnd>;
@@ -62,6 +66,7 @@ impl PageConnection {
             outbox,
             decoding: None,
             renewals: None,
+            probe: Probe::default(),
             unknown_type_logged: false,
         }
     }
@@ -73,6 +78,7 @@ impl PageConnection {
         self.outbox = outbox;
         self.decoding = None;
         self.renewals = None;
+        self.probe = Probe::default();
         self.unknown_type_logged = false;
     }
 
@@ -98,8 +104,8 @@ impl PageConnection {
                 if let Poll::Ready(command) = self.outbox.poll_recv(cx) {
                     return Poll::Ready(Event::Outgoing(command));
                 }
-            } else if self.outbox.poll_aborted(cx).is_ready() {
-                return Poll::Ready(Event::Outgoing(None));
+            } else if let Poll::Ready(command) = self.outbox.poll_recv_probe(cx) {
+                return Poll::Ready(Event::Outgoing(command));
             }
             if let Poll::Ready(Err(error)) = self.socket.poll_flush(cx) {
                 return Poll::Ready(Event::Frame(Err(error)));
@@ -118,7 +124,10 @@ impl PageConnection {
             self.renewals = None;
         }
         match &mut self.decoding {
-            None => self.socket.poll_next(cx).map(Event::Frame),
+            None => match self.socket.poll_next(cx) {
+                Poll::Ready(frame) => Poll::Ready(Event::Frame(frame)),
+                Poll::Pending => self.probe.poll_read_through(cx).map(Event::ReadThrough),
+            },
             Some(task) => task.poll_unpin(cx).map(|message| {
                 self.decoding = None;
                 Event::Decoded(message)
@@ -135,12 +144,17 @@ impl PageConnection {
                 self.on_frame(frame)
             }
             Event::Decoded(message) => self.on_decoded(message),
+            Event::ReadThrough(probe) => {
+                self.page.on_read_through(probe);
+                Ok(())
+            }
         }
     }
 
     fn on_outgoing(&mut self, command: SocketCommand) -> Flow {
         match command {
             SocketCommand::Ping => self.socket.queue_ping(),
+            SocketCommand::Probe(number) => self.probe.send(&mut self.socket, number),
             SocketCommand::Message(message) => {
                 self.codec.queue(&self.page, &mut self.socket, message);
             }
@@ -155,6 +169,12 @@ impl PageConnection {
     fn on_frame(&mut self, frame: Result<Frame, SocketError>) -> Flow {
         match frame {
             Ok(Frame::PingPong) => Ok(()),
+            Ok(Frame::Pong(number)) => {
+                if let Some(answer) = self.probe.answer(&self.socket, number) {
+                    self.page.on_probe_answer(answer);
+                }
+                Ok(())
+            }
             Ok(Frame::Text(text)) => {
                 let decoding = self.codec.decode(text);
                 self.on_decoding(decoding)

@@ -117,6 +117,7 @@ pub(super) async fn authenticate(
         subject: principal.subject(),
         written_ms: hello.timestamp,
         heartbeat_after: None,
+        checks_late_calls: hello.checks_late_calls,
     };
     let hub = Arc::clone(&state.hub);
     let (connection, outbox) = hub
@@ -196,7 +197,7 @@ async fn recv_authenticate(
     let first = async {
         loop {
             match socket.next().await {
-                Ok(Frame::PingPong) => {}
+                Ok(Frame::PingPong | Frame::Pong(_)) => {}
                 Ok(Frame::Text(text)) if compat::is_allowed_before_auth(&text) => is_v1 = true,
                 other => return other,
             }

@@ -6,7 +6,7 @@ use bridge_auth::{Authenticator, RealmId};
 use bridge_json::RawJson;
 use bridge_protocol::{CallId, PageToBridge, SessionId};
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
-use bridge_realm::realm::{ConnectionId, Disconnect, PageProtocol};
+use bridge_realm::realm::{ConnectionId, Disconnect, PageProtocol, ProbeAnswer};
 
 use crate::hub::{Hub, SessionIdLease};
 
@@ -33,6 +33,22 @@ impl PageSession {
         self.hub.apply(self.realm, |realm, now| {
             realm.part_arrived(&self.session, self.connection, now);
             ((), Vec::new())
+        });
+    }
+
+    /// Everything that had arrived before the ping with this number has been read.
+    pub(super) fn on_read_through(&self, probe: u64) {
+        self.hub.apply(self.realm, |realm, now| {
+            let effects = realm.connection_read(&self.session, self.connection, probe, now);
+            ((), effects)
+        });
+    }
+
+    /// The browser has answered a numbered ping.
+    pub(super) fn on_probe_answer(&self, answer: ProbeAnswer) {
+        self.hub.apply(self.realm, |realm, now| {
+            let effects = realm.probe_answered(&self.session, self.connection, answer, now);
+            ((), effects)
         });
     }
 

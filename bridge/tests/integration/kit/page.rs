@@ -134,6 +134,27 @@ impl Page {
         page.register(tools).await;
         page
     }
+
+    /// Connects a page that declares to check late calls, as the SDK does.
+    pub(crate) async fn connect_checking_late_calls(
+        bridge: &ServerHandle,
+        session: &str,
+        tools: &[Value],
+    ) -> Self {
+        let mut page = Self::open(bridge, session, Some("http://localhost:5173")).await;
+        let message = Authenticate {
+            checks_late_calls: true,
+            ..authenticate_message(session, TOKEN)
+        };
+        page.send(PageToBridge::Authenticate(message)).await;
+        page.register(tools).await;
+        page
+    }
+
+    /// Reads and ignores messages until the bridge disconnects the page.
+    pub(crate) async fn read_forever(&mut self) {
+        while self.recv_without_deadline().await.is_some() {}
+    }
 }
 
 fn authenticate_message(session: &str, token: &str) -> Authenticate {
@@ -148,6 +169,7 @@ fn authenticate_message(session: &str, token: &str) -> Authenticate {
         user_agent: None,
         app: None,
         timestamp: None,
+        checks_late_calls: false,
     }
 }
 

@@ -70,6 +70,15 @@ impl World {
                 Output::Frame { connection, text } => {
                     self.send(connection, Direction::ToPage, Packet::Frame(text));
                 }
+                Output::Ping { connection, probe } => {
+                    if let Some(link) = self.links.get_mut(&connection) {
+                        link.data_arrived = false;
+                    }
+                    self.send(connection, Direction::ToPage, Packet::Ping(probe));
+                    let link = connection;
+                    let read = Event::BridgeHasRead { link, probe };
+                    self.queue.schedule_after(0, read);
+                }
                 Output::Closed { connection, code } => {
                     self.trace(|| format!("the bridge closes link {connection} with {code}"));
                     self.send(connection, Direction::ToPage, Packet::Close(code));

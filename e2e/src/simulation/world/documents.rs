@@ -29,7 +29,6 @@ impl World {
         let tab = &mut self.tabs[index];
         *tab = Tab {
             closed: tab.closed,
-            task_began: tab.task_began,
             ..Tab::new(&tab.session, document, tab.clock_ahead_ms)
         };
         self.start_document(index);
@@ -100,7 +99,6 @@ impl World {
                 tab.page.set_now(clock);
                 tab.page.flush();
             } else if let Some(task) = tab.tasks.pop_front() {
-                tab.task_began = now;
                 self.run_task(index, task);
             } else {
                 return;

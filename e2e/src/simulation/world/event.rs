@@ -24,6 +24,11 @@ pub(super) enum Event {
     BridgeDue(u32),
     /// The time limit for `authenticate` on this link has passed.
     AuthenticationDue(u64),
+    /// The bridge has read everything that arrived on a link before this ping.
+    BridgeHasRead {
+        link: u64,
+        probe: u64,
+    },
     /// The bridge notices that a link is dead.
     BridgeNoticesBreak(u64),
     Caller(CallerStep),
@@ -47,6 +52,8 @@ pub(super) enum CallerStep {
 pub(super) enum Recovery {
     /// The bridge starts again.
     Bridge,
+    /// The process of the bridge, which was stopped, runs again.
+    BridgeProcess,
     /// The tab runs again.
     Thaw(usize),
 }

@@ -15,7 +15,7 @@ impl World {
         let pause = self.random.span(15_000);
         self.queue.schedule_after(pause, Event::Fault);
         let tab = self.random.below(self.tabs.len() as u64) as usize;
-        match self.random.below(16) {
+        match self.random.below(19) {
             0..2 => self.with_link(tab, |world, link| world.cut_link(link, "between frames")),
             2..4 => self.with_link(tab, |world, link| {
                 let bytes = world.random.span(3_000) as usize;
@@ -47,6 +47,14 @@ impl World {
                 let document = self.tabs[tab].document;
                 self.queue_task(tab, document, Task::UserActs);
             }
+            15 | 16 => {
+                let span = self.random.span(15_000);
+                self.stop_process(span);
+            }
+            17 => {
+                let span = self.random.span(15_000);
+                self.pause_machine(span);
+            }
             _ => {
                 let document = self.tabs[tab].document;
                 self.trace(|| format!("tab {tab} connects again"));
@@ -69,10 +77,21 @@ impl World {
         self.send(link, Direction::ToBridge, Packet::Close(code));
     }
 
+    /// Pauses the machine on which the bridge and all tabs run.
+    fn pause_machine(&mut self, span: u64) {
+        self.trace(|| "the machine is paused".to_owned());
+        self.stop_process(span);
+        self.stall_links(span);
+        for tab in 0..self.tabs.len() {
+            self.pause_tab(tab, span);
+        }
+    }
+
     fn crash_bridge(&mut self) {
         if self.bridge.take().is_none() {
             return;
         }
+        self.continue_process();
         let now = self.queue.now();
         self.trace(|| "the bridge crashes".to_owned());
         self.checker.bridge_crashed(self.incarnation, now);
@@ -84,6 +103,7 @@ impl World {
 
     /// Stops the bridge as an operator does: it closes its connections before its process ends.
     fn stop_bridge(&mut self) {
+        self.continue_process();
         self.trace(|| "the bridge is stopped".to_owned());
         let at = self.now();
         self.with_bridge(|bridge| bridge.stop(at));
@@ -137,6 +157,7 @@ impl World {
     pub(super) fn recover(&mut self, recovery: Recovery) {
         match recovery {
             Recovery::Bridge => self.start_bridge(),
+            Recovery::BridgeProcess => self.continue_process(),
             Recovery::Thaw(tab) => {
                 self.trace(|| format!("tab {tab} runs again"));
                 self.thaw_tab(tab);

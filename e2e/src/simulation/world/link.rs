@@ -6,6 +6,10 @@ pub(super) enum Packet {
     /// The page's upgrade request, and the bridge's response to it.
     Open,
     Frame(String),
+    /// A ping with this number to the page's browser.
+    Ping(u64),
+    /// The browser's answer.
+    Pong(u64),
     /// A close frame with this code.
     Close(u16),
 }
@@ -16,6 +20,7 @@ impl Packet {
         match self {
             Packet::Frame(text) => text.len() + 6,
             Packet::Open | Packet::Close(_) => 8,
+            Packet::Ping(_) | Packet::Pong(_) => 14,
         }
     }
 }
@@ -51,6 +56,8 @@ pub(super) struct Link {
     to_page: DirectionState,
     /// The bridge regards the connection as open.
     pub(super) open_at_bridge: bool,
+    /// Whether a frame has arrived at the bridge since it sent its last ping.
+    pub(super) data_arrived: bool,
 }
 
 impl Link {
@@ -71,6 +78,7 @@ impl Link {
             to_bridge: DirectionState::default(),
             to_page: DirectionState::default(),
             open_at_bridge: false,
+            data_arrived: false,
         }
     }
 

@@ -84,8 +84,21 @@ impl World {
             (Direction::ToBridge, Packet::Open) => self.accept_connection(id),
             (Direction::ToBridge, Packet::Frame(text)) => {
                 let at = self.now();
+                if let Some(link) = self.links.get_mut(&id) {
+                    link.data_arrived = true;
+                }
                 self.with_bridge(|bridge| bridge.frame_arrived(id, &text, at));
             }
+            (Direction::ToBridge, Packet::Pong(probe)) => {
+                let at = self.now();
+                let data_arrived = link.data_arrived;
+                self.with_bridge(|bridge| bridge.pong_arrived(id, probe, data_arrived, at));
+            }
+            // The browser answers without the page, also while it has suspended the page.
+            (Direction::ToPage, Packet::Ping(probe)) => {
+                self.send(id, Direction::ToBridge, Packet::Pong(probe));
+            }
+            (Direction::ToBridge, Packet::Ping(_)) | (Direction::ToPage, Packet::Pong(_)) => {}
             (Direction::ToBridge, Packet::Close(code)) => self.close_at_bridge(id, code),
             (Direction::ToPage, Packet::Open) => self.queue_task(tab, document, Task::Opened(id)),
             (Direction::ToPage, Packet::Frame(text)) => {

@@ -117,7 +117,14 @@ impl World {
             }
             Effect::StopTimer => self.tabs[index].timer = 0,
             Effect::ScheduleFlush => self.tabs[index].flush_requested = true,
-            Effect::StartCall(call) => self.start_handler(index, call),
+            Effect::StartCall(call) => {
+                let clock = self.clock_of(index);
+                let page = &mut self.tabs[index].page;
+                page.set_now(clock);
+                if let Some(call) = page.confirm_start(call) {
+                    self.start_handler(index, call);
+                }
+            }
             Effect::Report(report) => self.on_report(index, report),
         }
     }
@@ -130,24 +137,21 @@ impl World {
 
     fn start_handler(&mut self, index: usize, call: Call<String>) {
         let now = self.queue.now();
-        self.trace(|| format!("tab {index} executes {}", call.id));
-        // A page decides in one task which handlers start, even when the first handler blocks the
-        // thread before the second one runs.
-        let decided_at = self.tabs[index].task_began;
-        self.checker.call_started(&call.id, decided_at);
+        self.trace(|| format!("tab {index} executes {}", call.request.call));
+        self.checker.call_started(&call.request.call, now);
         let kind = self.random.below(10);
         let span = self
             .random
             .span(if self.faults_enabled { 12_000 } else { 1_000 });
         let bytes = if self.random.percent(1) { 600_000 } else { 10 };
         let tab = &mut self.tabs[index];
-        tab.running.insert(call.id.clone());
+        tab.running.insert(call.request.call.clone());
         let document = tab.document;
         let asks = TOOLS[call.definition.0 as usize] == "ask";
         let task = if asks {
-            Task::Ask(call.id)
+            Task::Ask(call.request.call)
         } else {
-            Task::Finish(call.id, bytes)
+            Task::Finish(call.request.call, bytes)
         };
         match kind {
             // The handler blocks the page's thread, and returns right afterwards.

@@ -40,7 +40,10 @@ impl World {
         }
     }
 
-    fn dispatch(&mut self, event: Event) {
+    pub(super) fn dispatch(&mut self, event: Event) {
+        let Some(event) = self.reaches(event) else {
+            return;
+        };
         match event {
             Event::PacketArrives {
                 link,
@@ -63,6 +66,10 @@ impl World {
                 let now = self.now();
                 self.with_bridge(|bridge| bridge.authentication_due(link, now));
             }
+            Event::BridgeHasRead { link, probe } => {
+                let now = self.now();
+                self.with_bridge(|bridge| bridge.connection_read(link, probe, now));
+            }
             Event::BridgeNoticesBreak(id) => {
                 if self.links.get(&id).is_some_and(|link| link.open_at_bridge) {
                     self.close_at_bridge(id, ABNORMAL_CLOSURE);
@@ -79,6 +86,7 @@ impl World {
         self.trace(|| "no more faults".to_owned());
         self.faults_enabled = false;
         self.mend_links();
+        self.continue_process();
         for tab in 0..self.tabs.len() {
             self.thaw_tab(tab);
         }
@@ -128,6 +136,9 @@ impl World {
     }
 
     fn assert_answers(&mut self, tab: usize) {
+        // A token may expire while the other tabs are checked.
+        let end = self.queue.now() + 240_000;
+        self.run_until(end, |world| world.is_settled(tab));
         assert!(self.tabs[tab].connected, "tab {tab} is not connected");
         let call = self.call(tab, "work", 100);
         if !self.config.tabs.max_session_duration.is_zero() {

@@ -20,8 +20,6 @@ pub(super) struct Tab {
     pub(super) frames: PageFrames,
     pub(super) link: Option<u64>,
     pub(super) tasks: VecDeque<Task>,
-    /// When the current task began.
-    pub(super) task_began: u64,
     /// A handler blocks the thread until this time.
     pub(super) busy_until: u64,
     /// The browser has suspended the page: no task runs.
@@ -49,7 +47,6 @@ impl Tab {
             frames: PageFrames::new(),
             link: None,
             tasks: VecDeque::new(),
-            task_began: 0,
             busy_until: 0,
             frozen: false,
             closed: false,

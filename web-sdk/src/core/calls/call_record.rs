@@ -6,11 +6,14 @@
 //! any more. These rules make sure that each call runs at most once, and never too late:
 //!
 //! 1. A call that arrives more than [`STALE_AFTER`] late, on the bridge's clock, is acknowledged
-//!    and may have ended: the page sends `calls-check`.
+//!    and may have ended: the page sends `calls-check`. So may one that arrives while much of what
+//!    the page has sent is still buffered, and one whose handler does not start in that time. The
+//!    clock is read again after the acknowledgement was sent.
 //! 2. `calls-alive` starts the calls in `requestIds` and drops those in `ended`. An answer that
 //!    itself took longer than that time proves nothing, because the page may have been suspended
-//!    again. The page then sends the check once more and accepts an answer within twice the time,
-//!    so that a slow network does not keep a call from starting.
+//!    again. The page then sends the check again and accepts an answer within twice the time, so
+//!    that a slow network does not keep a call from starting. The handler also starts within that
+//!    time; if the thread was busy for longer, the page sends the check again.
 //! 3. When the connection breaks before the answer, the calls still may have ended. On the next
 //!    connection to the same bridge the page checks all of them again, whether the bridge lists
 //!    them in `awaited` or not, because `authenticated` may have been delayed, too.
@@ -53,6 +56,8 @@ pub(super) enum State<J> {
     /// The call has arrived late and may have ended.
     MaybeEnded {
         request: CallRequest<J>,
+        /// The number of the latest check; answers to earlier ones prove nothing.
+        check: u64,
         /// When the page last sent a check.
         checked_ms: u64,
         /// The answer to the check counts if it takes no longer than this.
@@ -71,11 +76,12 @@ pub(super) enum State<J> {
 }
 
 impl<J> CallRecord<J> {
-    pub(super) fn maybe_ended(request: CallRequest<J>, now_ms: u64) -> Self {
+    pub(super) fn maybe_ended(request: CallRequest<J>, check: u64, now_ms: u64) -> Self {
         Self {
             id: request.call.clone(),
             state: State::MaybeEnded {
                 request,
+                check,
                 checked_ms: now_ms,
                 answer_timeout_ms: STALE_AFTER_MS,
             },

@@ -90,17 +90,24 @@ impl<J: Json> Page<J> {
         let now_ms = self.clock.now_ms;
         match message {
             BridgeToPage::CallRequested(request) => {
-                let is_late = self.is_late(request.sent_ms);
-                let request = self
-                    .calls
-                    .arrived(request, is_late, now_ms, &mut self.effects);
-                self.start_call(request);
+                let start_by_ms = request.sent_ms.map(|sent_ms| self.start_by_ms(sent_ms));
+                if let Some(request) = self.calls.arrived(request, &mut self.effects) {
+                    self.start_call(request, start_by_ms);
+                }
             }
-            BridgeToPage::CallsAlive { alive, ended } => {
-                self.visibility.confirm();
+            BridgeToPage::CallsAlive {
+                check,
+                alive,
+                ended,
+            } => {
+                self.visibility.confirm(check);
                 for id in alive {
-                    let request = self.calls.confirmed_alive(&id, now_ms, &mut self.effects);
-                    self.start_call(request);
+                    let confirmed =
+                        self.calls
+                            .confirmed_alive(&id, check, now_ms, &mut self.effects);
+                    if let Some((request, start_by_ms)) = confirmed {
+                        self.start_call(request, Some(start_by_ms));
+                    }
                 }
                 let code = const { ErrorCode::CallCancelled.as_str() };
                 let reason = Failure::new(code, "the result is no longer awaited");
@@ -147,25 +154,27 @@ impl<J: Json> Page<J> {
         }
     }
 
-    fn start_call(&mut self, request: Option<CallRequest<J>>) {
-        if let Some(request) = request {
-            let definition = self.definitions.find(&request.item);
-            self.calls.start(request, definition, &mut self.effects);
-        }
+    fn start_call(&mut self, request: CallRequest<J>, start_by_ms: Option<u64>) {
+        let definition = self.definitions.find(&request.item);
+        let effects = &mut self.effects;
+        self.calls.start(request, definition, start_by_ms, effects);
     }
 
-    /// Returns whether a call with this time on the bridge's clock may have ended already.
+    /// Returns until when the handler of a call may start that was sent at this time on the bridge's
+    /// clock. Later, the call may have ended.
     ///
     /// When the bridge receives that the page is frozen, it ends the calls that are on their way to
     /// the page, however short the freeze is. So every call counts as late until the bridge has
-    /// answered a message that was sent after the freeze.
-    fn is_late(&self, sent_ms: Option<u64>) -> bool {
+    /// answered a message that was sent after the freeze. So does every call while much of what the
+    /// page has sent is still buffered, because its acknowledgement may arrive long after it has
+    /// started.
+    fn start_by_ms(&self, sent_ms: u64) -> u64 {
+        if self.visibility.freeze_unconfirmed || self.is_backlogged {
+            return 0;
+        }
         let (page_ms, bridge_ms) = self.clock_sync;
-        sent_ms.is_some_and(|sent_ms| {
-            let sent_ms = page_ms.saturating_add(sent_ms.saturating_sub(bridge_ms));
-            self.visibility.freeze_unconfirmed
-                || self.clock.now_ms.saturating_sub(sent_ms) > STALE_AFTER_MS
-        })
+        let sent_ms = page_ms.saturating_add(sent_ms.saturating_sub(bridge_ms));
+        sent_ms.saturating_add(STALE_AFTER_MS)
     }
 
     /// The page is rejected, or its session ends. After `TokenExpired` and `BridgeStopping` a close

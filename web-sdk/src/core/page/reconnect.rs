@@ -244,6 +244,7 @@ impl<J: Json> Page<J> {
             user_agent: page.user_agent.clone(),
             app: Some(page.app.clone()),
             timestamp: Some(self.clock.wall_ms),
+            checks_late_calls: true,
         })
     }
 

@@ -26,6 +26,9 @@ pub(super) struct VisibilityTracker {
     /// The bridge may not have received the latest freeze. It ends the calls that it has sent by
     /// then.
     pub(super) freeze_unconfirmed: bool,
+    /// The number of the last `calls-check` before the latest freeze: its answer does not show that
+    /// the bridge has received the freeze.
+    check_before_freeze: u64,
     /// The title that was sent last.
     sent_title: String,
     /// The visibility, and whether the page is frozen, as sent last on this connection.
@@ -40,6 +43,7 @@ impl VisibilityTracker {
             current,
             frozen: false,
             freeze_unconfirmed: false,
+            check_before_freeze: 0,
             sent_title: String::new(),
             last_sent: None,
             last_activity_ms: None,
@@ -53,14 +57,20 @@ impl VisibilityTracker {
         self.freeze_unconfirmed = false;
     }
 
-    pub(super) fn set_frozen(&mut self, frozen: bool) {
+    pub(super) fn set_frozen(&mut self, frozen: bool, last_check: u64) {
         self.frozen = frozen;
-        self.freeze_unconfirmed |= frozen;
+        if frozen {
+            self.freeze_unconfirmed = true;
+            self.check_before_freeze = last_check;
+        }
     }
 
-    /// The bridge answered a message that was sent after the latest freeze.
-    pub(super) fn confirm(&mut self) {
-        self.freeze_unconfirmed = self.frozen;
+    /// The bridge has answered the check with this number. If the page sent it after the latest freeze, the bridge has
+    /// received that freeze.
+    pub(super) fn confirm(&mut self, answered_check: u64) {
+        if answered_check > self.check_before_freeze {
+            self.freeze_unconfirmed = self.frozen;
+        }
     }
 
     /// Sends the state if it has changed since it was sent last.

@@ -46,7 +46,7 @@ fn a_call_runs_the_newest_definition_of_its_name() {
     });
     let call = call.unwrap();
     assert_eq!(call.definition, DefinitionKey(2));
-    assert_eq!(call.message, "message c1");
+    assert_eq!(call.request.message, "message c1");
 }
 
 #[test]

@@ -48,6 +48,7 @@ fn authenticate_frames() {
                 .into(),
         ),
         timestamp: Some(1_790_000_000_000),
+        checks_late_calls: true,
     };
     assert_eq!(
         encode_text(Message::Authenticate(minimal)),
@@ -259,7 +260,10 @@ fn query_messages_are_sent_unchanged() {
 
 #[test]
 fn calls_check_and_renew_frames() {
-    let check = Message::CallsCheck(vec![call(), CallId::from("c2")]);
+    let check = Message::CallsCheck {
+        check: 7,
+        calls: vec![call(), CallId::from("c2")],
+    };
     let renew = Message::Renew(Token("0123456789abcdef0123456789abcdef".into()));
     assert_eq!(encode_text(check), golden("calls-check"));
     assert_eq!(encode_text(renew), golden("renew"));

@@ -1,5 +1,7 @@
 //! A page that was suspended does not run calls that have ended.
 
+use bridge_protocol::limits::MAX_BUFFERED_BYTES;
+
 use super::*;
 
 /// Returns a call that the bridge sent `ago_ms` ago, on the clock of `authenticated`.
@@ -172,4 +174,68 @@ fn clock_skew_is_compensated() {
         page.receive(call);
         assert_eq!(page.started, call_ids(&["c1"]));
     }
+}
+
+#[test]
+fn a_call_that_becomes_late_before_its_handler_starts_is_checked() {
+    let mut page = TestPage::with_echo();
+    page.pass_time(60_000);
+    // The page is suspended after it has sent the acknowledgement.
+    page.start_delay_ms = 2_000;
+    let call = call_sent_ago(&page, 1, "c1");
+    page.receive(call);
+    assert_eq!(page.sent, [call_received("c1"), calls_check(&["c1"])]);
+    assert_eq!(page.started, []);
+    page.pass_time(2_000);
+    page.receive(calls_alive(&["c1"], &[]));
+    assert_eq!(page.started, call_ids(&["c1"]));
+    page.finish("c1", returned("1"));
+    assert_eq!(page.sent.last(), Some(&response("c1", "1")));
+}
+
+#[test]
+fn a_call_that_arrives_while_much_is_buffered_is_checked() {
+    let mut page = TestPage::with_echo();
+    page.pass_time(60_000);
+    page.dispatch(|page| page.set_buffered(MAX_BUFFERED_BYTES));
+    let call = call_sent_ago(&page, 5, "c1");
+    page.receive(call);
+    assert_eq!(page.started, call_ids(&["c1"]));
+    page.dispatch(|page| page.set_buffered(MAX_BUFFERED_BYTES + 1));
+    let call = call_sent_ago(&page, 5, "c2");
+    page.receive(call);
+    assert_eq!(page.started, call_ids(&["c1"]));
+    page.receive(calls_alive(&["c2"], &[]));
+    assert_eq!(page.started, call_ids(&["c1", "c2"]));
+}
+
+#[test]
+fn an_answer_to_a_check_before_the_freeze_does_not_confirm_the_freeze() {
+    let mut page = page_with_late_call();
+    page.dispatch(|page| page.froze());
+    page.dispatch(|page| page.visibility_changed(PageVisibility::default()));
+    page.receive(calls_alive_to(1, &["c1"], &[]));
+    let call = call_sent_ago(&page, 5, "c2");
+    page.receive(call);
+    assert_eq!(
+        page.started,
+        call_ids(&["c1"]),
+        "the bridge may have sent `c2` before it received `frozen`"
+    );
+    page.receive(calls_alive(&["c2"], &[]));
+    let call = call_sent_ago(&page, 5, "c3");
+    page.receive(call);
+    assert_eq!(page.started, call_ids(&["c1", "c2", "c3"]));
+}
+
+#[test]
+fn a_late_answer_does_not_count_for_the_repeated_check() {
+    let mut page = page_with_late_call();
+    page.pass_time(2_001);
+    page.receive(calls_alive_to(1, &["c1"], &[]));
+    page.receive(calls_alive_to(1, &["c1"], &[]));
+    assert_eq!(page.sent, [calls_check(&["c1"])]);
+    assert_eq!(page.started, []);
+    page.receive(calls_alive_to(2, &["c1"], &[]));
+    assert_eq!(page.started, call_ids(&["c1"]));
 }

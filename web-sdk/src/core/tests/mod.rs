@@ -37,6 +37,7 @@ pub(super) struct TestPage {
     /// The page's wall clock.
     pub(super) now_ms: u64,
     socket_open: bool,
+    /// The messages that were sent; checks have no number here.
     pub(super) sent: Vec<Message>,
     pub(super) started: Vec<CallId>,
     pub(super) reports: Vec<Report<String>>,
@@ -44,6 +45,8 @@ pub(super) struct TestPage {
     pub(super) sockets_opened: usize,
     pub(super) token_requested: bool,
     pub(super) flush_requested: bool,
+    /// The time in milliseconds between an event and the start of a handler.
+    pub(super) start_delay_ms: u64,
     /// Every effect in order.
     pub(super) effects: Vec<Effect<String>>,
 }
@@ -76,6 +79,7 @@ impl TestPage {
             sockets_opened: 0,
             token_requested: false,
             flush_requested: false,
+            start_delay_ms: 0,
             effects: Vec::new(),
         }
     }
@@ -116,13 +120,22 @@ impl TestPage {
             }
             Effect::Send(message) => {
                 assert!(self.socket_open, "sent without a socket: {message:?}");
-                self.sent.push(message.clone());
+                let mut message = message.clone();
+                if let PageToBridge::CallsCheck { check, .. } = &mut message {
+                    *check = 0;
+                }
+                self.sent.push(message);
             }
             Effect::CloseSocket | Effect::AbandonSocket => self.socket_open = false,
             Effect::SetTimer(ms) => self.timer = Some(*ms),
             Effect::StopTimer => self.timer = None,
             Effect::ScheduleFlush => self.flush_requested = true,
-            Effect::StartCall(call) => self.started.push(call.id.clone()),
+            Effect::StartCall(call) => {
+                self.page.set_now(self.now_ms + self.start_delay_ms);
+                if let Some(call) = self.page.confirm_start(call.clone()) {
+                    self.started.push(call.request.call);
+                }
+            }
             Effect::Report(report) => self.reports.push(report.clone()),
         }
     }
@@ -250,8 +263,15 @@ pub(super) fn authenticated_awaiting(calls: &[&str]) -> BridgeToPage<String> {
     message
 }
 
+/// Creates an answer to the latest check.
 pub(super) fn calls_alive(alive: &[&str], ended: &[&str]) -> BridgeToPage<String> {
+    calls_alive_to(u64::MAX, alive, ended)
+}
+
+/// Creates the answer to the check with this number.
+pub(super) fn calls_alive_to(check: u64, alive: &[&str], ended: &[&str]) -> BridgeToPage<String> {
     BridgeToPage::CallsAlive {
+        check,
         alive: call_ids(alive),
         ended: call_ids(ended),
     }
@@ -261,8 +281,12 @@ pub(super) fn call_received(call: &str) -> Message {
     PageToBridge::CallReceived(CallId::from(call))
 }
 
+/// Creates a check as [`TestPage::sent`] contains it.
 pub(super) fn calls_check(calls: &[&str]) -> Message {
-    PageToBridge::CallsCheck(call_ids(calls))
+    PageToBridge::CallsCheck {
+        check: 0,
+        calls: call_ids(calls),
+    }
 }
 
 pub(super) fn call_ids(calls: &[&str]) -> Vec<CallId> {

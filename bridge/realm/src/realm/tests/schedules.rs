@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use proptest::test_runner::Config as ProptestConfig;
 
-use bridge_protocol::{ClientRequest, ClientResponse, Item, PageState, Visibility};
+use bridge_protocol::{CallsCheck, ClientRequest, ClientResponse, Item, PageState, Visibility};
 
 use super::*;
 use queries::{QueryStep, QueryTracker, any_query_step};
@@ -314,6 +314,10 @@ impl ScheduleRun {
             Step::Check { tab, call } => {
                 let asked = self.pick_call(call).map(|(id, _)| id).into_iter().collect();
                 let connection = self.connection(tab);
+                let asked = CallsCheck {
+                    check: 1,
+                    request_ids: asked,
+                };
                 self.realm
                     .calls_checked(&Self::session(tab), connection, asked)
             }

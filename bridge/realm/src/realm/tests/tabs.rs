@@ -1,6 +1,7 @@
 //! Tests with several tabs: names, limits, the end of tokens and sessions, suspended pages, and the
 //! catalogue.
 
+mod overdue;
 mod resuming;
 mod suspended;
 

@@ -97,10 +97,14 @@ impl Bridge {
                     *received = true;
                 }
             }
-            PageToBridge::CallsCheck(calls) => {
+            PageToBridge::CallsCheck { check, calls } => {
                 let is_awaited = |call: &CallId| self.awaited.contains_key(call);
                 let (alive, ended) = calls.into_iter().partition(is_awaited);
-                self.send(BridgeToPage::CallsAlive { alive, ended });
+                self.send(BridgeToPage::CallsAlive {
+                    check,
+                    alive,
+                    ended,
+                });
             }
             PageToBridge::CallResponse { ref call, .. }
             | PageToBridge::CallError { ref call, .. } => {

@@ -1,5 +1,7 @@
 //! Pages that the browser has suspended, and pages that are busy.
 
+use bridge_protocol::CallsCheck;
+
 use super::*;
 
 #[test]
@@ -74,7 +76,10 @@ fn a_resumed_page_is_sent_which_calls_have_ended() {
     scene.advance_to(4.0);
     scene.call("alive").unwrap();
     scene.advance_to(5.0);
-    let asked = vec!["over".into(), "alive".into(), "never".into()];
+    let asked = CallsCheck {
+        check: 7,
+        request_ids: vec!["over".into(), "alive".into(), "never".into()],
+    };
     let effects = scene
         .realm
         .calls_checked(&TAB.into(), FIRST_CONNECTION, asked.clone());
@@ -82,7 +87,8 @@ fn a_resumed_page_is_sent_which_calls_have_ended() {
     assert!(matches!(
         &scene.effects[..],
         [Effect::Send { message: BridgeToPage::CallsAlive(alive), .. }]
-            if alive.request_ids == ["alive".into()] && alive.ended == ["over".into(), "never".into()]
+            if alive.check == 7
+                && alive.request_ids == ["alive".into()] && alive.ended == ["over".into(), "never".into()]
     ));
     let foreign = scene
         .realm
