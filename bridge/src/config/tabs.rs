@@ -52,6 +52,11 @@ pub struct Tabs {
     /// Page sockets that have not authenticated yet. Over it a page is told to come back later.
     #[arg(long, env = "MCP_WEB_MAX_PENDING_PAGES", value_name = "N", default_value_t = 512, value_parser = values::parse_count)]
     pub max_pending_pages: usize,
+
+    /// Frames per second that one page may send. Above it the bridge reads them later. A page that
+    /// reports progress of 256 calls 60 times per second sends 15,360.
+    #[arg(long, env = "MCP_WEB_MAX_FRAMES_PER_SECOND", value_name = "N", default_value_t = 20_000, value_parser = values::parse_count)]
+    pub max_frames_per_second: usize,
 }
 
 impl Default for Tabs {
@@ -64,6 +69,7 @@ impl Default for Tabs {
             catalogue_ttl: Duration::from_secs(24 * 60 * 60),
             max_catalogues: 1_000,
             max_pending_pages: 512,
+            max_frames_per_second: 20_000,
         }
     }
 }

@@ -34,7 +34,7 @@ use connection_loop::PageConnection;
 use context::HandshakeContext;
 use handshake::{HandshakeError, accept, authenticate};
 use page_session::PageSession;
-use socket::{PageSocket, close, too_many_pending_pages};
+use socket::{PageSocket, close, page_limits, too_many_pending_pages};
 
 #[derive(Deserialize)]
 pub(super) struct SocketQuery {
@@ -144,7 +144,8 @@ async fn open_connection(
     connection: impl Future<Output = Option<UpgradedIo>>,
     context: &HandshakeContext,
 ) -> Option<Box<PageConnection>> {
-    let mut socket = WebSocket::new(connection.await?, limits::MAX_FRAME_BYTES);
+    let config = &context.state.hub.config;
+    let mut socket = WebSocket::new(connection.await?, page_limits(config));
     let accepted = match Arc::clone(&context.state.hub.pending_pages).try_acquire_owned() {
         // The permit is released when the handshake ends.
         Ok(_permit) => accept(context, &mut socket).await,

@@ -126,7 +126,10 @@ impl PageConnection {
         match &mut self.decoding {
             None => match self.socket.poll_next(cx) {
                 Poll::Ready(frame) => Poll::Ready(Event::Frame(frame)),
-                Poll::Pending => self.probe.poll_read_through(cx).map(Event::ReadThrough),
+                Poll::Pending if self.socket.is_read_through() => {
+                    self.probe.poll_read_through().map(Event::ReadThrough)
+                }
+                Poll::Pending => Poll::Pending,
             },
             Some(task) => task.poll_unpin(cx).map(|message| {
                 self.decoding = None;

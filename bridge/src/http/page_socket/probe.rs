@@ -1,7 +1,7 @@
 //! A ping that finds out whether the page has started a call: see the module `overdue_calls` of the
 //! crate `bridge-realm`.
 
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use bridge_realm::realm::ProbeAnswer;
 
@@ -32,19 +32,13 @@ impl Probe {
         };
     }
 
-    /// The socket has no data at the moment. Ready with the number of the ping, once, if everything
-    /// that had arrived before it has been read.
-    pub(super) fn poll_read_through(&mut self, cx: &mut Context<'_>) -> Poll<u64> {
-        if !self.is_unread {
-            return Poll::Pending;
+    /// The socket has been read empty. Ready with the number of the ping, once.
+    pub(super) fn poll_read_through(&mut self) -> Poll<u64> {
+        if std::mem::take(&mut self.is_unread) {
+            Poll::Ready(self.number)
+        } else {
+            Poll::Pending
         }
-        if !tokio::task::coop::has_budget_remaining() {
-            // The socket was not asked, because this task has run for long enough.
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        self.is_unread = false;
-        Poll::Ready(self.number)
     }
 
     /// Returns what the pong with this number shows. `None` if it does not answer the last ping.

@@ -6,12 +6,22 @@ use bridge_protocol::{CloseCode, limits};
 use bridge_realm::page_messages::CloseFrame;
 use tokio::time::timeout;
 
-use crate::websocket::{UpgradedIo, WebSocket};
+use crate::config::Config;
+use crate::websocket::{SocketLimits, UpgradedIo, WebSocket};
 
 /// How long sending a close frame and receiving the peer's may take: the peer may not be reading.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) type PageSocket = WebSocket<UpgradedIo>;
+
+/// What a page may send.
+pub(super) fn page_limits(config: &Config) -> SocketLimits {
+    let frames_per_second = config.tabs.max_frames_per_second;
+    SocketLimits {
+        max_message_bytes: limits::MAX_FRAME_BYTES,
+        frames_per_second: u32::try_from(frames_per_second).unwrap_or(u32::MAX),
+    }
+}
 
 /// Sends a close frame, and waits until the peer has closed too or [`CLOSE_TIMEOUT`] has passed.
 pub(super) async fn close(socket: &mut PageSocket, frame: CloseFrame) {
