@@ -114,6 +114,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         }
     }
 
+    /// Changes what the peer may send from the next message on.
+    pub(crate) fn set_limits(&mut self, limits: SocketLimits) {
+        self.protocol.set_config(|config| {
+            config.max_frame_size = Some(limits.max_message_bytes);
+            config.max_message_size = Some(limits.max_message_bytes);
+        });
+        self.turns.set_rate(limits.frames_per_second);
+        self.buffer.frames_left = 0;
+        self.max_message_bytes = limits.max_message_bytes;
+    }
+
     /// Polls for the next frame.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Frame, SocketError>> {
         loop {

@@ -7,6 +7,7 @@ mod compat;
 mod connection_end;
 mod connection_loop;
 mod context;
+mod early_frames;
 mod handshake;
 mod page_session;
 mod probe;
@@ -34,7 +35,9 @@ use connection_loop::PageConnection;
 use context::HandshakeContext;
 use handshake::{HandshakeError, accept, authenticate};
 use page_session::PageSession;
-use socket::{PageSocket, close, page_limits, too_many_pending_pages};
+use socket::{
+    PageSocket, authenticated_limits, close, too_many_pending_pages, unauthenticated_limits,
+};
 
 #[derive(Deserialize)]
 pub(super) struct SocketQuery {
@@ -145,14 +148,17 @@ async fn open_connection(
     context: &HandshakeContext,
 ) -> Option<Box<PageConnection>> {
     let config = &context.state.hub.config;
-    let mut socket = WebSocket::new(connection.await?, page_limits(config));
+    let mut socket = WebSocket::new(connection.await?, unauthenticated_limits(config));
     let accepted = match Arc::clone(&context.state.hub.pending_pages).try_acquire_owned() {
         // The permit is released when the handshake ends.
         Ok(_permit) => accept(context, &mut socket).await,
         Err(_) => Err(HandshakeError::Rejected(too_many_pending_pages(), None)),
     };
     match accepted {
-        Ok((page, outbox)) => Some(Box::new(PageConnection::new(socket, page, outbox))),
+        Ok((page, outbox)) => {
+            socket.set_limits(authenticated_limits(config));
+            Some(Box::new(PageConnection::new(socket, page, outbox)))
+        }
         Err(error) => {
             reject(&mut socket, error).await;
             None

@@ -41,6 +41,11 @@ impl ReadTurns {
         }
     }
 
+    /// Changes the number of frames per second.
+    pub(super) fn set_rate(&mut self, frames_per_second: u32) {
+        self.rate = FrameRate::new(frames_per_second, Instant::now());
+    }
+
     /// Polls for the next turn. `unused` is the number of frames that this turn has left. Returns
     /// the number of frames of the next one.
     pub(super) fn poll_next_turn(&mut self, cx: &mut Context<'_>, unused: u32) -> Poll<u32> {

@@ -419,3 +419,28 @@ async fn drained_bytes_are_counted_by_what_reading_them_costs() {
     let max_reads = (MAX_MESSAGE_SIZE + MAX_DRAIN_BYTES) / MIN_DRAIN_COST_BYTES;
     assert!(sent <= max_reads + 1, "{sent} bytes one by one");
 }
+
+#[tokio::test]
+async fn the_message_size_can_be_raised() {
+    let (near, mut far) = duplex(64 * 1024);
+    let limits = |max_message_bytes| SocketLimits {
+        max_message_bytes,
+        frames_per_second: 100,
+    };
+    let mut socket = WebSocket::new(near, limits(1_000));
+    let text = "x".repeat(1_000);
+    far.write_all(&client_frame(0x81, text.as_bytes()))
+        .await
+        .unwrap();
+    assert_eq!(socket.next().await, Ok(text_frame(&text)));
+    socket.set_limits(limits(1_001));
+    let text = "x".repeat(1_001);
+    far.write_all(&client_frame(0x81, text.as_bytes()))
+        .await
+        .unwrap();
+    assert_eq!(socket.next().await, Ok(text_frame(&text)));
+    // Only the header of a longer frame.
+    let header = [0x81, 0x80 | 126, 0x03, 0xea, 0, 0, 0, 0];
+    far.write_all(&header).await.unwrap();
+    assert_eq!(socket.next().await, Err(SocketError::MessageTooLarge));
+}

@@ -18,7 +18,9 @@ pub(crate) use mcp_client::{
 };
 pub(crate) use page::{Page, Socket, close_going_away, next_frame, raw_json};
 pub(crate) use program::{bridge_program, listening_url};
-pub(crate) use raw_socket::{CONTINUATION, FINAL, PING, RawSocket, TEXT, frame, upgrade_request};
+pub(crate) use raw_socket::{
+    CONTINUATION, FINAL, PING, RawSocket, TEXT, frame, frame_header, upgrade_request,
+};
 pub(crate) use stateless::{
     STATELESS_REVISION, StatelessClient, stateless_headers, with_client_meta,
 };

@@ -1,4 +1,5 @@
-//! What the bridge reads of a page: how many frames, and what after the page was refused.
+//! What the bridge reads of a page: how many frames, and what before the page has authenticated and
+//! after it was refused.
 
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
@@ -9,8 +10,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bridge::{Config, Tabs};
-use bridge_protocol::{BridgeToPage, CallReceived, PageToBridge};
+use bridge_protocol::limits::{MAX_AUTHENTICATE_BYTES, MAX_FRAME_BYTES};
+use bridge_protocol::{BridgeToPage, CallReceived, ErrorCode, PageToBridge};
 use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::kit::*;
 
@@ -142,6 +145,93 @@ async fn frames_above_max_frames_per_second_delay_a_page_and_nothing_is_lost() {
     assert_eq!(answer["structuredContent"]["n"], 7, "{answer}");
     // Two hundred frames come at once, and the others within a second.
     assert!(started.elapsed() > Duration::from_millis(900));
+}
+
+#[tokio::test]
+async fn frames_before_authentication_have_a_rate_of_their_own() {
+    let bridge = start_bridge().await;
+    let address = bridge.local_addr().to_string();
+    let mut socket = RawSocket::open(&address, "/?session=v1", None).await;
+    let authenticate = format!(r#"{{"type":"authenticate","authToken":"{TOKEN}"}}"#);
+    let frames = [
+        frame(FINAL | TEXT, ACTIVITY).repeat(2_000),
+        frame(FINAL | TEXT, &authenticate),
+    ];
+    let started = std::time::Instant::now();
+    assert!(socket.try_send(&frames.concat()).await);
+    poll_json(&bridge, "/sessions", |body| body["sessions"][0].is_object()).await;
+    // A thousand frames are read at once, and the others within a second.
+    assert!(started.elapsed() > Duration::from_millis(900));
+}
+
+#[tokio::test]
+async fn a_first_frame_over_64_kib_is_refused_by_its_header() {
+    let bridge = start_bridge().await;
+    let address = bridge.local_addr().to_string();
+    for length in [MAX_AUTHENTICATE_BYTES + 1, MAX_FRAME_BYTES] {
+        let mut socket = RawSocket::open(&address, "/ws?session=s", None).await;
+        // Nothing of the payload is sent.
+        let header = frame_header(FINAL | TEXT, length as u64);
+        assert!(socket.try_send(&header).await);
+        let received = socket.recv_to_end().await;
+        let received = String::from_utf8_lossy(&received);
+        assert!(received.contains("65536 bytes"), "{received}");
+    }
+    // Nor do several frames make a longer message.
+    let mut socket = RawSocket::open(&address, "/ws?session=s", None).await;
+    let half = "x".repeat(MAX_AUTHENTICATE_BYTES / 2 + 1);
+    assert!(socket.try_send(&frame(TEXT, &half)).await);
+    assert!(socket.try_send(&frame(CONTINUATION, &half)).await);
+    let received = socket.recv_to_end().await;
+    let received = String::from_utf8_lossy(&received);
+    assert!(received.contains("65536 bytes"), "{received}");
+}
+
+#[tokio::test]
+async fn an_authenticate_message_may_have_64_kib() {
+    let bridge = start_bridge().await;
+    for (excess, is_accepted) in [(0, true), (1, false)] {
+        let mut page = Page::open(&bridge, "s", None).await;
+        let message = |icon: String| {
+            json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN,
+                "app": { "name": "a", "icon": icon } })
+            .to_string()
+        };
+        let rest = MAX_AUTHENTICATE_BYTES - message(String::new()).len();
+        page.send_text(message("i".repeat(rest + excess))).await;
+        if is_accepted {
+            page.recv_authenticated().await;
+            continue;
+        }
+        let failure = page.recv_authentication_failure().await;
+        assert_eq!(failure.code, ErrorCode::ProtocolViolation);
+        assert!(failure.error.contains("icon"), "{}", failure.error);
+        assert_eq!(page.recv_close().await.0, 1008);
+    }
+    // Once it has authenticated, a page may send more.
+    let mut page = Page::connect(&bridge, "s", TOKEN).await;
+    let long = json!({ "name": "long", "description": "x".repeat(2 * MAX_AUTHENTICATE_BYTES) });
+    assert_eq!(page.register(&[long]).await.items.len(), 1);
+}
+
+#[tokio::test]
+async fn more_than_eight_pings_before_authentication_close_with_1008() {
+    let bridge = start_bridge().await;
+    for pings in [8, 9] {
+        let mut page = Page::open(&bridge, "s", None).await;
+        for _ in 0..pings {
+            let ping = Message::Ping(Vec::new().into());
+            page.send_frame(ping).await.unwrap();
+        }
+        if pings == 8 {
+            page.authenticate("s", TOKEN).await;
+            page.recv_authenticated().await;
+        } else {
+            let (code, reason) = page.recv_close().await;
+            assert_eq!(code, 1008);
+            assert!(reason.contains("pings"), "{reason}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -12,16 +12,8 @@ use bridge_realm::realm::{Answer, CallFailure};
 use super::page_session::PageSession;
 use super::socket::PageSocket;
 use crate::compat::page_codec;
-use crate::compat::page_codec::{CompatInbound, ResourceContent, StrictMode};
+use crate::compat::page_codec::ResourceContent;
 use crate::hub::{OutboxReceiver, SocketCommand};
-
-/// Whether a page of mcp-web 0.1 may send this before it has authenticated.
-pub(super) fn is_allowed_before_auth(text: &str) -> bool {
-    matches!(
-        page_codec::decode(text, StrictMode(false)),
-        Ok(CompatInbound::Activity(_))
-    )
-}
 
 /// Queues the messages that were in the outbox when the page authenticated again: its calls continue.
 pub(super) fn queue_pending(socket: &mut PageSocket, outbox: &mut OutboxReceiver) {

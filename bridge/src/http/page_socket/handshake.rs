@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_auth::{AuthError, Authenticator, InsufficientScope, Principal, Scope};
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, CloseCode, DecodeError, ErrorCode, PROTOCOL_VERSION,
-    PageToBridge, SessionId,
+    PageToBridge, SessionId, limits,
 };
 use bridge_realm::page_messages::CloseFrame;
 use bridge_realm::realm::{PageHello, PageProtocol};
@@ -13,10 +13,10 @@ use bridge_service::OriginCheck;
 use tokio::time::timeout;
 
 use super::codec::invalid_json;
-use super::compat;
 use super::context::HandshakeContext;
+use super::early_frames::EarlyFrames;
 use super::page_session::PageSession;
-use super::socket::{PageSocket, binary_unsupported, frame_too_big};
+use super::socket::{PageSocket, binary_unsupported};
 use crate::compat::page_codec;
 use crate::hub::OutboxReceiver;
 use crate::web::AppState;
@@ -175,6 +175,16 @@ fn page_protocol(hello: &Authenticate) -> Result<PageProtocol, HandshakeError> {
     }
 }
 
+/// Rejects a page whose first message is longer than it may be. Connecting again would not help.
+fn authenticate_too_long() -> HandshakeError {
+    let message = format!(
+        "`authenticate` may have {} bytes: shorten the description or the icon of the app, or the \
+         title of the page",
+        limits::MAX_AUTHENTICATE_BYTES
+    );
+    HandshakeError::new(ErrorCode::ProtocolViolation, message)
+}
+
 fn bridge_stopping(protocol: PageProtocol) -> HandshakeError {
     let close_frame = CloseFrame::new(CloseCode::ServiceRestart, "the bridge is shutting down");
     let close_frame = match protocol {
@@ -184,7 +194,7 @@ fn bridge_stopping(protocol: PageProtocol) -> HandshakeError {
     HandshakeError::Rejected(close_frame, None)
 }
 
-/// Waits for the `authenticate` message. A page of mcp-web 0.1 may send user activity before it.
+/// Waits for the `authenticate` message, which few other frames may precede.
 async fn recv_authenticate(
     state: &AppState,
     socket: &mut PageSocket,
@@ -193,12 +203,12 @@ async fn recv_authenticate(
     let violation = |reason| {
         HandshakeError::Rejected(CloseFrame::new(CloseCode::PolicyViolation, reason), None)
     };
-    let mut is_v1 = false;
+    let mut early = EarlyFrames::default();
     let first = async {
         loop {
             match socket.next().await {
-                Ok(Frame::PingPong | Frame::Pong(_)) => {}
-                Ok(Frame::Text(text)) if compat::is_allowed_before_auth(&text) => is_v1 = true,
+                Ok(Frame::PingPong | Frame::Pong(_)) if early.allows_ping() => {}
+                Ok(Frame::Text(text)) if early.allows_activity(&text) => {}
                 other => return other,
             }
         }
@@ -208,13 +218,16 @@ async fn recv_authenticate(
             Err(_) => return Err(violation("no `authenticate` in time")),
             Ok(Ok(Frame::Text(text))) => text,
             Ok(Ok(Frame::Binary)) => return Err(HandshakeError::Rejected(binary_unsupported(), None)),
-            Ok(Err(SocketError::MessageTooLarge)) => return Err(HandshakeError::Rejected(frame_too_big(), None)),
+            Ok(Ok(Frame::PingPong | Frame::Pong(_))) => return Err(violation("too many pings before `authenticate`")),
+            Ok(Err(SocketError::MessageTooLarge)) => return Err(authenticate_too_long()),
             Ok(_) => return Err(HandshakeError::PeerLeft),
         },
         () = state.stopping.cancelled() => return Err(bridge_stopping(PageProtocol::V2)),
     };
     match PageToBridge::decode(&text) {
-        Ok(PageToBridge::Authenticate(hello)) if !(is_v1 && hello.protocol.is_some()) => Ok(hello),
+        Ok(PageToBridge::Authenticate(hello)) if !(early.is_v1() && hello.protocol.is_some()) => {
+            Ok(hello)
+        }
         // The page has not named its protocol: pages of both understand this reason.
         Err(DecodeError::NotAMessage(_)) => Err(HandshakeError::Rejected(invalid_json(), None)),
         _ => Err(violation("the first message must be `authenticate`")),

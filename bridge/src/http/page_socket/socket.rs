@@ -6,6 +6,7 @@ use bridge_protocol::{CloseCode, limits};
 use bridge_realm::page_messages::CloseFrame;
 use tokio::time::timeout;
 
+use super::early_frames::MAX_EARLY_FRAMES_PER_SECOND;
 use crate::config::Config;
 use crate::websocket::{SocketLimits, UpgradedIo, WebSocket};
 
@@ -14,8 +15,17 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) type PageSocket = WebSocket<UpgradedIo>;
 
-/// What a page may send.
-pub(super) fn page_limits(config: &Config) -> SocketLimits {
+/// What a page may send before it has authenticated. A frame that is longer is refused by its header.
+pub(super) fn unauthenticated_limits(config: &Config) -> SocketLimits {
+    let limits = authenticated_limits(config);
+    SocketLimits {
+        max_message_bytes: limits::MAX_AUTHENTICATE_BYTES,
+        frames_per_second: limits.frames_per_second.min(MAX_EARLY_FRAMES_PER_SECOND),
+    }
+}
+
+/// What a page may send once it has authenticated.
+pub(super) fn authenticated_limits(config: &Config) -> SocketLimits {
     let frames_per_second = config.tabs.max_frames_per_second;
     SocketLimits {
         max_message_bytes: limits::MAX_FRAME_BYTES,

@@ -261,3 +261,17 @@ async fn many_activity_frames_do_not_delay_calls() {
     }
     page.assert_serves(&bridge, "t").await;
 }
+
+#[tokio::test]
+async fn reauthenticating_with_more_than_64_kib_closes_with_1008() {
+    let (bridge, mut page) = start_with_tool("t").await;
+    let title = "é".repeat(30_000);
+    page.authenticate("s", json!({ "pageTitle": title })).await;
+    assert_eq!(page.recv().await["type"], "authenticated");
+    let title = "é".repeat(40_000);
+    page.authenticate("s", json!({ "pageTitle": title })).await;
+    let (code, reason) = page.recv_close().await;
+    assert_eq!(code, 1008);
+    assert!(reason.contains("65536 bytes"), "{reason}");
+    wait_for_sessions(&bridge, 0).await;
+}

@@ -15,7 +15,7 @@ pub(crate) const PING: u8 = FINAL | 0x09;
 pub(crate) const FINAL: u8 = 0x80;
 
 /// Encodes the header of a masked frame (RFC 6455 section 5.2), with a mask of zeros.
-fn frame_header(first: u8, length: u64) -> Vec<u8> {
+pub(crate) fn frame_header(first: u8, length: u64) -> Vec<u8> {
     let mut header = vec![first];
     match u16::try_from(length) {
         Ok(short @ 0..=125) => header.push(0x80 | short as u8),
@@ -74,5 +74,14 @@ impl RawSocket {
         with_deadline("room in the socket", self.tcp.write_all(bytes))
             .await
             .is_ok()
+    }
+
+    /// Receives everything up to the end of the connection.
+    pub(crate) async fn recv_to_end(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let end = with_deadline("end of the connection", self.tcp.read_to_end(&mut bytes));
+        // The bridge may have closed the connection before it had read everything.
+        let _ = end.await;
+        bytes
     }
 }

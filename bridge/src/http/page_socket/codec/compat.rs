@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use bridge_protocol::limits::MAX_AUTHENTICATE_BYTES;
 use bridge_protocol::{BridgeToPage, CloseCode, ErrorCode};
 use bridge_realm::page_messages::CloseFrame;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -60,6 +61,9 @@ impl PageCodec for CompatCodec {
 fn decode_text(text: &str, is_strict: bool) -> InboundMessage {
     match page_codec::decode(text, StrictMode(is_strict)) {
         Ok(CompatInbound::Message(message)) => InboundMessage::Known(message),
+        Ok(CompatInbound::Authenticate(_)) if text.len() > MAX_AUTHENTICATE_BYTES => {
+            InboundMessage::Invalid(authenticate_too_long())
+        }
         Ok(CompatInbound::Authenticate(hello)) => InboundMessage::Reauthenticate(hello),
         Ok(CompatInbound::Activity(at_ms)) => InboundMessage::Activity(at_ms),
         Ok(CompatInbound::ResourceResponse(call, content)) => {
@@ -68,6 +72,12 @@ fn decode_text(text: &str, is_strict: bool) -> InboundMessage {
         Ok(CompatInbound::Unknown(kind)) => InboundMessage::UnknownType(kind),
         Err(BadFrame) => InboundMessage::Invalid(invalid_json()),
     }
+}
+
+/// Closes the socket of a page that authenticates again with a longer message than at first.
+fn authenticate_too_long() -> CloseFrame {
+    let reason = format!("`authenticate` may have {MAX_AUTHENTICATE_BYTES} bytes");
+    CloseFrame::new(CloseCode::PolicyViolation, reason)
 }
 
 /// Closes the socket of a page of mcp-web 0.1 after a frame that is not a message.
