@@ -61,7 +61,7 @@ export interface McpWebOptions {
   description?: string;
   /** The app's version. */
   version?: string;
-  /** URL of the app's icon. */
+  /** URL of the app's icon. One with more than 32,768 characters is left out, with a warning in the console. */
   icon?: string;
   /**
    * Where the bridge is: `http`, `https`, `ws` or `wss`, with a path if it has one.

@@ -4,6 +4,9 @@ import { isObject } from "./objects.js";
 
 const DEFAULT_BRIDGE = "http://localhost:3001";
 
+/** A bridge takes 64 KiB of a page that it does not know yet, with everything that introduces the page. */
+const MAX_ICON_LENGTH = 32_768;
+
 export function checkedOptions(options) {
   if (!isObject(options) || typeof options.name !== "string" || !options.name.trim()) {
     throw new TypeError('new McpWeb() needs the name of your app: new McpWeb({ name: "My app" })');
@@ -21,7 +24,12 @@ export function checkedOptions(options) {
     const text = options[field];
     if (text !== undefined && typeof text !== "string") throw new TypeError(`${field} must be a string`);
   }
-  return { ...options };
+  return { ...options, icon: checkedIcon(options.icon) };
+}
+
+function checkedIcon(icon) {
+  if (!(icon?.length > MAX_ICON_LENGTH)) return icon;
+  console.warn(`mcp-web: the icon is left out, because it has ${icon.length} characters: give a URL, or at most ${MAX_ICON_LENGTH}`);
 }
 
 /** The bridge's address without a trailing slash, always http or https. */

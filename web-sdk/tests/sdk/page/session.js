@@ -1,4 +1,4 @@
-/** Which session a tab is, and how long its tools may take. */
+/** Which session a tab is, how it introduces itself, and how long its tools may take. */
 
 import { assert, equal } from "./assert.js";
 import { Bridge } from "./bridge.js";
@@ -93,6 +93,23 @@ export default {
     const mcpWeb = await bridge.page({ sessionId: "mine" });
     bridge.say({ type: "session-closed", code: "SessionSuperseded", reason: "another connection took over" });
     equal([mcpWeb.status.state, mcpWeb.status.error.code, mcpWeb.sessionId], ["failed", "SessionSuperseded", "mine"]);
+  },
+
+  async "an icon that is too long for the introduction is left out, with a warning"() {
+    const { warn } = console;
+    const warnings = [];
+    console.warn = (text) => warnings.push(text);
+    try {
+      for (const [length, sent] of [[32_768, 32_768], [32_769, undefined]]) {
+        const bridge = new Bridge();
+        new McpWeb({ name: `Icon of ${length}`, storage: "none", icon: "i".repeat(length) });
+        const { app } = await bridge.accept();
+        equal([app.name, app.icon?.length], [`Icon of ${length}`, sent]);
+      }
+    } finally {
+      console.warn = warn;
+    }
+    equal(warnings, ["mcp-web: the icon is left out, because it has 32769 characters: give a URL, or at most 32768"]);
   },
 
   async "a page that connects twice as the same app is told while it is developed"() {
