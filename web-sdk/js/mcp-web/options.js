@@ -24,12 +24,12 @@ export function checkedOptions(options) {
     const text = options[field];
     if (text !== undefined && typeof text !== "string") throw new TypeError(`${field} must be a string`);
   }
-  return { ...options, icon: checkedIcon(options.icon) };
-}
-
-function checkedIcon(icon) {
-  if (!(icon?.length > MAX_ICON_LENGTH)) return icon;
-  console.warn(`mcp-web: the icon is left out, because it has ${icon.length} characters: give a URL, or at most ${MAX_ICON_LENGTH}`);
+  const checked = { ...options };
+  if (options.icon?.length > MAX_ICON_LENGTH) {
+    console.warn(`mcp-web: icons over ${MAX_ICON_LENGTH} characters are left out`);
+    delete checked.icon;
+  }
+  return checked;
 }
 
 /** The bridge's address without a trailing slash, always http or https. */

@@ -238,7 +238,7 @@ pub(super) fn string(object: &JsValue, name: &str) -> Option<String> {
     field(object, name)?.as_string()
 }
 
-fn number(object: &JsValue, name: &str) -> Option<f64> {
+pub(super) fn number(object: &JsValue, name: &str) -> Option<f64> {
     field(object, name)?.as_f64()
 }
 

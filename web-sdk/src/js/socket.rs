@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{CloseEvent, Event, MessageEvent, WebSocket};
 
 use super::bindings::TextSocket;
-use super::parts;
+use super::{codec, parts};
 
 /// An event of a socket.
 pub(super) enum SocketEvent {
@@ -68,7 +68,9 @@ impl Socket {
 
     /// The number of bytes that the browser still has to send.
     pub(super) fn buffered_bytes(&self) -> u32 {
-        self.socket.buffered_amount()
+        // This function is needed anyway, and a binding of its own would be a noticeable part of the
+        // download.
+        codec::number(&self.socket, "bufferedAmount").unwrap_or_default() as u32
     }
 
     /// Closes the socket with [`NORMAL_CLOSE`].

@@ -78,7 +78,7 @@ impl<J: Json> Page<J> {
         match self.assembler.push(part, self.limits.max_message_bytes) {
             Ok(texts) => texts,
             Err(PartError) => {
-                let message = "the bridge sent an invalid message part";
+                let message = "the bridge sent an invalid part";
                 self.effects.push(Effect::AbandonSocket);
                 self.retry_with_backoff(Failure::new(Failure::CONNECTION_LOST, message), random);
                 None
