@@ -61,7 +61,7 @@ pub(crate) async fn serve(
         head_timeout: HEAD_TIMEOUT,
         when_full: WhenFull::Wait,
     };
-    let respond = move |request: http::Request<_>| {
+    let respond = move |request: http::Request<_>, _| {
         let response = router.clone().oneshot(request.map(Body::new));
         async move {
             let Ok(response) = response.await;

@@ -86,7 +86,7 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
     let mcp = McpService::new(state.clone());
     let handler = http::request_handler(state, mcp, compat, app);
     let handler = Arc::new(handler);
-    let respond = move |request| {
+    let respond = move |request, _| {
         let handler = Arc::clone(&handler);
         async move { handler.handle(request).await }
     };

@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::error::Error;
 use std::io;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -49,14 +50,15 @@ pub enum WhenFull {
 }
 
 /// Accepts connections and answers their requests until `stopping` is cancelled, and then waits for
-/// the requests in progress. When the future is dropped, all connections end at once.
+/// the requests in progress. `respond` is given each request with the address of its connection.
+/// When the future is dropped, all connections end at once.
 pub async fn serve<S, F, B>(
     listener: TcpListener,
     respond: S,
     limits: ConnectionLimits,
     stopping: CancellationToken,
 ) where
-    S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+    S: Fn(Request<Incoming>, IpAddr) -> F + Clone + Send + 'static,
     F: Future<Output = Response<B>> + Send + 'static,
     B: Body + Send + 'static,
     B::Data: Send,
@@ -96,7 +98,7 @@ async fn accept(
         WhenFull::Wait => Arc::clone(permits).acquire_owned().await.ok(),
         WhenFull::Reject(_) => None,
     };
-    let (stream, _) = listener.accept().await?;
+    let (stream, peer) = listener.accept().await?;
     let permit = acquired.or_else(|| Arc::clone(permits).try_acquire_owned().ok());
     let Some(permit) = permit else {
         if let WhenFull::Reject(response) = when_full {
@@ -110,6 +112,7 @@ async fn accept(
     let _ = stream.set_nodelay(true);
     Ok(Some(Connection {
         socket: TokioIo::new(stream),
+        peer: peer.ip(),
         _permit: permit,
     }))
 }
@@ -134,14 +137,15 @@ async fn serve_connection<S, F, B>(
     head_timeout: Duration,
     stopping: CancellationToken,
 ) where
-    S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+    S: Fn(Request<Incoming>, IpAddr) -> F + Clone + Send + 'static,
     F: Future<Output = Response<B>> + Send + 'static,
     B: Body + Send + 'static,
     B::Data: Send,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
+    let peer = connection.peer;
     let service = service_fn(move |request| {
-        let response = respond(request);
+        let response = respond(request, peer);
         async move { Ok::<_, Infallible>(response.await) }
     });
     let serving = http1::Builder::new()
@@ -165,6 +169,8 @@ async fn serve_connection<S, F, B>(
 /// A socket with its permit, which an upgraded connection holds until it is closed.
 struct Connection {
     socket: TokioIo<TcpStream>,
+    /// The address of the other end.
+    peer: IpAddr,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -236,7 +242,7 @@ mod tests {
             head_timeout: HEAD_TIMEOUT,
             when_full: WhenFull::Wait,
         };
-        let respond = async |_| Response::new(Full::new(Bytes::from_static(b"here")));
+        let respond = async |_, _| Response::new(Full::new(Bytes::from_static(b"here")));
         let mut server = JoinSet::new();
         server.spawn(serve(listener, respond, limits, CancellationToken::new()));
         (address, server)

@@ -2,7 +2,8 @@
 //! framework.
 //!
 //! - [`host_origin`] decides which `Host` and `Origin` headers are accepted, [`body`] reads a
-//!   request body up to a limit, and [`connections`] is the accept loop.
+//!   request body up to a limit, and [`connections`] is the accept loop. [`client_address`] finds
+//!   the address of a client, also behind trusted proxies.
 //! - [`http_client`] builds the client for requests that a service makes itself.
 //! - [`settings`] loads the settings of a program from flags, the environment and a file, and
 //!   prints them; [`values`] parses their values. [`shared_credential`] stores the secret that a
@@ -13,6 +14,7 @@
 //! This crate depends on hyper and reqwest, but not on axum or MCP.
 
 pub mod body;
+pub mod client_address;
 pub mod connections;
 pub mod cpu_pool;
 pub mod host_origin;
@@ -22,6 +24,7 @@ pub mod shared_credential;
 pub mod shutdown_signal;
 pub mod values;
 
+pub use client_address::{ClientAddress, TrustedProxy};
 pub use host_origin::{HostCheck, HostOriginPolicy, LOOPBACK, OriginCheck};
 pub use shutdown_signal::{shutdown_signal, stdin_closed};
 pub use values::Secret;
