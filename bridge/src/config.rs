@@ -23,7 +23,7 @@ use clap::Parser;
 use bridge_service::host_origin::is_loopback_entry;
 
 pub use agent::{Agent, AgentUrl};
-use bridge_service::Secret;
+use bridge_service::{Secret, TrustedProxy};
 pub(crate) use clients::ClientTables;
 pub use compat::Compat;
 pub use identity::Identity;
@@ -88,6 +88,16 @@ pub struct Config {
         default_value = LOOPBACK
     )]
     pub allowed_hosts: Vec<String>,
+
+    /// Proxies whose `X-Forwarded-For` or `Forwarded` names the address of their client, under
+    /// which its share of a limit is counted: addresses and networks, such as `10.0.0.0/8`.
+    #[arg(
+        long,
+        env = "MCP_WEB_TRUSTED_PROXIES",
+        value_name = "ADDRESS,…",
+        value_delimiter = ','
+    )]
+    pub trusted_proxies: Vec<TrustedProxy>,
 
     /// Name that MCP clients see.
     #[arg(
@@ -253,6 +263,7 @@ impl Default for Config {
             allow_token_in_url: false,
             allowed_origins: vec![LOOPBACK.to_owned()],
             allowed_hosts: vec![LOOPBACK.to_owned()],
+            trusted_proxies: Vec::new(),
             name: "mcp-web".to_owned(),
             description: DEFAULT_DESCRIPTION.to_owned(),
             icon: None,

@@ -10,6 +10,9 @@ mod client_notifications;
 mod clients;
 pub(crate) mod limits;
 mod outbox;
+mod page_party;
+mod pending_pages;
+mod realm_admission;
 mod realm_slots;
 mod session_id_leases;
 mod timer;
@@ -20,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bridge_auth::RealmId;
-use bridge_protocol::{BridgeId, CallId, ErrorCode, SessionId};
+use bridge_protocol::{BridgeId, CallId, SessionId};
 use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::fast_hash::FastHash;
 use bridge_realm::realm::{
@@ -29,8 +32,6 @@ use bridge_realm::realm::{
 };
 use bridge_realm::{PageMessageLimits, page_messages};
 use dashmap::DashMap;
-use dashmap::mapref::entry::Entry as MapEntry;
-use tokio::sync::Semaphore;
 
 use crate::config::Config;
 use crate::results::store::ResultStore;
@@ -43,6 +44,8 @@ pub(crate) use agent_port::AgentPort;
 pub(crate) use call_channel::{CallMessage, CallReceiver};
 pub(crate) use client_notifications::{NotificationQueue, PendingNotifications};
 pub(crate) use outbox::{OutboxReceiver, SocketCommand};
+pub(crate) use page_party::{PageParty, page_party};
+pub(crate) use pending_pages::{PendingPagePermit, PendingPages};
 pub(crate) use session_id_leases::{SessionIdLease, SessionIdLeases};
 
 /// The realms of the bridge, and the state that they share.
@@ -60,7 +63,7 @@ pub(crate) struct Hub {
     realm_limits: Arc<RealmLimits>,
     realm_slots: RealmSlots,
     /// Limits the sockets of pages that have not authenticated yet.
-    pub(crate) pending_pages: Arc<Semaphore>,
+    pub(crate) pending_pages: PendingPages,
     /// The session ids that pages of mcp-web 0.1 use.
     pub(crate) session_id_leases: Arc<SessionIdLeases>,
     timer: Timer,
@@ -90,7 +93,7 @@ impl Hub {
     ) -> Arc<Self> {
         let hub = Arc::new(Self {
             realm_slots: RealmSlots::new(&config),
-            pending_pages: Arc::new(Semaphore::new(config.tabs.max_pending_pages)),
+            pending_pages: PendingPages::new(config.tabs.max_pending_pages),
             session_id_leases: Arc::default(),
             definitions,
             result_store: ResultStore::new(&config.results),
@@ -112,6 +115,7 @@ impl Hub {
     pub(crate) fn page_connected(
         &self,
         realm: RealmId,
+        party: &PageParty,
         hello: PageHello,
     ) -> Result<(ConnectionId, OutboxReceiver), Refusal> {
         let connection = ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed));
@@ -121,7 +125,7 @@ impl Hub {
             heartbeat_after: Some(first_heartbeat_delay(connection, self.config.heartbeat)),
             ..hello
         };
-        self.apply_or_create(realm, RealmClass::Pages, |entry, now| {
+        self.apply_or_create(realm, RealmClass::Pages, party, |entry, now| {
             let (accepted, mut effects) = entry.realm.page_connected(connection, hello, now)?;
             if self.stopping.load(Ordering::SeqCst) {
                 effects.extend(entry.realm.bridge_stopping(now));
@@ -139,16 +143,7 @@ impl Hub {
             entry.outboxes.insert(connection, sender);
             Ok(((), effects))
         })
-        .unwrap_or_else(|| {
-            Err(Refusal {
-                code: ErrorCode::RealmLimitExceeded,
-                message: format!(
-                    "this bridge serves {} tokens, which is the limit: close other apps, or raise \
-                     `max_realms`",
-                    self.config.max_realms
-                ),
-            })
-        })?;
+        .unwrap_or_else(|| Err(self.too_many_realms(party)))?;
         Ok((connection, outbox))
     }
 
@@ -197,45 +192,6 @@ impl Hub {
         Some(outcome)
     }
 
-    /// Runs one event in a realm, which is created if it does not exist. Returns `None` when the
-    /// limit of realms of this class is reached.
-    fn apply_or_create<T, E>(
-        &self,
-        id: RealmId,
-        class: RealmClass,
-        event: impl FnOnce(&mut RealmEntry, Now) -> Result<(T, Effects), E>,
-    ) -> Option<Result<T, E>> {
-        let mut entry = match self.realms.entry(id) {
-            MapEntry::Occupied(mut occupied) => {
-                let entry = occupied.get_mut();
-                if entry.permit.class() < class {
-                    entry.permit = self.realm_slots.try_acquire(class)?;
-                }
-                occupied.into_ref()
-            }
-            MapEntry::Vacant(vacant) => {
-                let permit = self.realm_slots.try_acquire(class)?;
-                vacant.insert(Box::new(RealmEntry {
-                    realm: Realm::new(Arc::clone(&self.realm_limits)),
-                    outboxes: HashMap::default(),
-                    call_senders: HashMap::default(),
-                    notification_queues: HashMap::new(),
-                    scheduled_at: None,
-                    permit,
-                }))
-            }
-        };
-        let outcome = event(&mut entry, self.now()).map(|(outcome, effects)| {
-            self.apply_effects(id, &mut entry, effects);
-            outcome
-        });
-        drop(entry);
-        if outcome.is_err() {
-            self.remove_if_empty(id);
-        }
-        Some(outcome)
-    }
-
     /// Performs effects, and schedules the realm's next deadline.
     fn apply_effects(&self, id: RealmId, entry: &mut RealmEntry, effects: Effects) {
         for effect in effects {
@@ -248,24 +204,6 @@ impl Hub {
             entry.scheduled_at = Some(at);
             self.timer.schedule(at, id);
         }
-    }
-
-    /// Removes a realm that has no content. A realm with content gets the permit of the class that
-    /// its content has now.
-    pub(crate) fn remove_if_empty(&self, id: RealmId) {
-        self.realms.remove_if_mut(&id, |_, entry| {
-            let class = RealmClass::for_realm(&entry.realm);
-            if class < entry.permit.class() {
-                match self.realm_slots.try_acquire(class) {
-                    Some(permit) => entry.permit = permit,
-                    // The limit of tokens with waiting clients is reached: this realm retains its
-                    // higher permit.
-                    None if class == RealmClass::Clients => {}
-                    None => entry.realm.clear_history(),
-                }
-            }
-            entry.realm.is_empty()
-        });
     }
 
     /// Ends every call and closes every page, including pages that connect later.
@@ -344,6 +282,17 @@ fn first_heartbeat_delay(connection: ConnectionId, interval: Duration) -> Durati
 }
 
 impl RealmEntry {
+    fn new(realm: Realm, permit: RealmPermit) -> Self {
+        Self {
+            realm,
+            outboxes: HashMap::default(),
+            call_senders: HashMap::default(),
+            notification_queues: HashMap::new(),
+            scheduled_at: None,
+            permit,
+        }
+    }
+
     fn perform(&mut self, realm: RealmId, effect: Effect, agent: &dyn AgentPort) {
         match effect {
             Effect::Send {

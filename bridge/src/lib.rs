@@ -22,6 +22,7 @@ mod mcp;
 mod program;
 mod results;
 mod server;
+mod shares;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub mod simulation;
@@ -29,7 +30,7 @@ mod web;
 mod websocket;
 
 pub use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
-pub use bridge_service::Secret;
+pub use bridge_service::{Secret, TrustedProxy};
 pub use config::{
     Agent, AgentUrl, ClientProfile, Compat, Config, Identity, Profile, Profiles, Results, Tabs,
 };

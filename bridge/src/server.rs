@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::http::{self, App};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService};
-use crate::web::AppState;
+use crate::web::{AppState, PeerAddress};
 
 pub(crate) use preflight::CheckedConfig;
 pub use preflight::StartError;
@@ -86,9 +86,9 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
     let mcp = McpService::new(state.clone());
     let handler = http::request_handler(state, mcp, compat, app);
     let handler = Arc::new(handler);
-    let respond = move |request, _| {
+    let respond = move |request, peer| {
         let handler = Arc::clone(&handler);
-        async move { handler.handle(request).await }
+        async move { handler.handle(request, PeerAddress(peer)).await }
     };
     let limits = ConnectionLimits {
         max_connections: hub.config.max_connections,

@@ -3,11 +3,13 @@
 
 pub(crate) mod body;
 pub(crate) mod guard;
+mod peer_address;
 pub(crate) mod problem;
 mod protected_resource;
 pub(crate) mod sessions_by_realm;
 mod state;
 
+pub(crate) use peer_address::PeerAddress;
 pub(crate) use problem::Problem;
 pub(crate) use protected_resource::{MCP_METADATA_PATH, METADATA_PATH, ProtectedResource};
 pub(crate) use state::AppState;

@@ -149,6 +149,12 @@ impl Realm {
         self.sessions.is_empty() && self.clients.is_empty() && !has_queries
     }
 
+    /// Whether a page is connected, or a call or a query is running.
+    pub fn is_in_use(&self) -> bool {
+        let is_running = !self.calls.is_empty() || !self.queries.is_empty();
+        is_running || self.connections().next().is_some()
+    }
+
     /// When [`Realm::deadline_passed`] must be called next.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.first()
@@ -187,6 +193,27 @@ impl Realm {
             code: CloseCode::ServiceRestart,
             reason: "the bridge is shutting down",
         }));
+        effects
+    }
+
+    /// Ends all queries, calls and sessions, and closes all connections with the code that makes
+    /// pages reconnect later, because other realms need the place of this one.
+    pub fn evicted(&mut self, now: Now) -> Effects {
+        let queries: Vec<_> = self.queries.keys().cloned().collect();
+        let mut effects = Effects::new();
+        for query in queries {
+            effects.extend(self.query_page_gone(&query, now));
+        }
+        effects.extend(self.connections().map(|connection| Effect::Close {
+            connection,
+            code: CloseCode::TryAgainLater,
+            reason: "pages of too many tokens are connected, most of them from this address: \
+                     retry later, or raise `max_realms`",
+        }));
+        let sessions: Vec<_> = self.sessions.keys().cloned().collect();
+        for session in sessions {
+            effects.extend(self.end_session(&session, "the bridge closed the page", now));
+        }
         effects
     }
 

@@ -83,9 +83,8 @@ impl CompatService {
             title: None,
         };
         let info = params.client_info().unwrap_or_else(default_info);
-        let session = self
-            .sessions
-            .open(&principal, info, self.query_end_token(&principal));
+        let ended = self.query_end_token(&principal);
+        let session = self.sessions.open(&principal, request.address, info, ended);
         session.map_err(|_| RpcError::InvalidRequest(ErrorCode::SessionLimitExceeded))
     }
 

@@ -6,6 +6,7 @@ use crate::agent_queries::AgentQueries;
 use crate::compat::sessions::CompatSessions;
 use crate::hub::Hub;
 use bridge_auth::Authenticator;
+use bridge_service::ClientAddress;
 
 /// Serves MCP clients that were built for mcp-web 0.1.
 #[derive(Debug)]
@@ -22,6 +23,7 @@ pub(crate) struct CompatRequest<'a> {
     pub(crate) body: &'a [u8],
     pub(crate) token: Option<&'a str>,
     pub(crate) mcp_session: Option<&'a str>,
+    pub(crate) address: ClientAddress,
 }
 
 impl CompatService {

@@ -8,16 +8,17 @@ use bytes::Bytes;
 use dashmap::DashMap;
 use futures_util::Stream;
 use futures_util::stream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::hub::{Hub, NotificationQueue};
 use crate::mcp::MAX_CLIENT_INFO_CHARS;
+use crate::shares::{Party, PoolPermit, SharedPool};
 use crate::web::sessions_by_realm::IdsByRealm;
 use bridge_auth::{Principal, RealmId};
 use bridge_realm::realm::ClientId;
+use bridge_service::ClientAddress;
 
 /// The interval of keepalive comments in an event stream.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
@@ -26,9 +27,15 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
 /// even before that.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
+/// How many sessions may be ended for one. Several are needed only if others take their places.
+const MAX_EVICTIONS: usize = 8;
+
 /// The error when the maximum number of sessions is reached.
 #[derive(Debug)]
 pub(crate) struct SessionLimitReached;
+
+/// The permit for one session, whose id is the entry in the pool.
+type SessionPermit = PoolPermit<RealmId, Arc<str>>;
 
 /// Sessions by their ids.
 type SessionMap = DashMap<String, Arc<CompatSession>>;
@@ -39,7 +46,7 @@ pub(crate) struct CompatSessions {
     hub: Weak<Hub>,
     sessions: Arc<SessionMap>,
     by_realm: Arc<IdsByRealm<String>>,
-    slots: Arc<Semaphore>,
+    slots: SharedPool<RealmId, Arc<str>>,
     idle_timeout: Duration,
     sweep_task: JoinHandle<()>,
 }
@@ -72,7 +79,7 @@ struct Activity {
     /// The number of requests that are being answered.
     requests: usize,
     /// The permit that counts the session, until it ends.
-    permit: Option<OwnedSemaphorePermit>,
+    permit: Option<SessionPermit>,
     /// Cancels the current event stream when a newer one replaces it.
     stream: Option<CancellationToken>,
 }
@@ -142,7 +149,7 @@ impl CompatSessions {
         let idle_timeout = hub.config.mcp_session_idle;
         Self {
             hub: Arc::downgrade(hub),
-            slots: Arc::new(Semaphore::new(hub.config.max_mcp_sessions)),
+            slots: SharedPool::new(hub.config.max_mcp_sessions),
             sweep_task: tokio::spawn(sweep(Arc::clone(&sessions), idle_timeout)),
             sessions,
             by_realm: Arc::default(),
@@ -150,11 +157,13 @@ impl CompatSessions {
         }
     }
 
-    /// Opens a session and returns its id. At the limit, the session of the same token that has
-    /// been idle for the longest time is ended. The session ends when `ended` is cancelled.
+    /// Opens a session for a client with this address and returns its id. At the limit of the token,
+    /// its session that has been idle for the longest time is ended, and at the limit of all
+    /// sessions one of those who have the most. The session ends when `ended` is cancelled.
     pub(super) fn open(
         &self,
         principal: &Principal,
+        address: ClientAddress,
         info: ClientInfo,
         ended: CancellationToken,
     ) -> Result<String, SessionLimitReached> {
@@ -170,18 +179,16 @@ impl CompatSessions {
             protocol_version: "2024-11-05".to_owned(),
         };
         let realm = principal.realm;
-        let (permit, notifications) = loop {
-            let permit = Arc::clone(&self.slots).try_acquire_owned();
-            let notifications = permit
-                .is_ok()
-                .then(|| hub.client_connected(realm, client.clone()));
-            match (permit, notifications) {
-                (Ok(permit), Some(Ok(notifications))) => break (permit, notifications),
-                _ if self.evict_idle(realm) => {}
-                _ => return Err(SessionLimitReached),
+        let party = Party::new(address, realm);
+        let id = uuid::Uuid::new_v4().to_string();
+        let permit = self.acquire_slot(&party, &id)?;
+        let notifications = loop {
+            match hub.client_connected(realm, address, client.clone()) {
+                Ok(notifications) => break notifications,
+                Err(_) if self.evict_idle(realm) => {}
+                Err(_) => return Err(SessionLimitReached),
             }
         };
-        let id = uuid::Uuid::new_v4().to_string();
         let session = CompatSession {
             id: id.clone(),
             hub: Weak::clone(&self.hub),
@@ -200,6 +207,23 @@ impl CompatSessions {
         self.by_realm.insert(realm, id.clone());
         self.sessions.insert(id.clone(), Arc::new(session));
         Ok(id)
+    }
+
+    /// Acquires the permit for a session with this id.
+    fn acquire_slot(
+        &self,
+        party: &Party<RealmId>,
+        id: &str,
+    ) -> Result<SessionPermit, SessionLimitReached> {
+        let idle_since = |id: &Arc<str>| self.sessions.get(&**id)?.idle_since();
+        for _ in 0..MAX_EVICTIONS {
+            if let Some(permit) = self.slots.try_acquire(party, id.into()) {
+                return Ok(permit);
+            }
+            let evicted = self.slots.entry_to_evict(party, idle_since);
+            self.end(&evicted.ok_or(SessionLimitReached)?);
+        }
+        Err(SessionLimitReached)
     }
 
     /// Marks a request as running while the guard lives; `None` if there is no session with this
@@ -393,6 +417,10 @@ mod tests {
         (hub, sessions, principal.unwrap())
     }
 
+    fn address() -> ClientAddress {
+        std::net::IpAddr::from([127, 0, 0, 1]).into()
+    }
+
     fn info(name: &str) -> ClientInfo {
         ClientInfo {
             name: name.to_owned(),
@@ -405,7 +433,7 @@ mod tests {
     async fn a_stream_sends_a_keep_alive_comment_every_30_s() {
         let (_hub, sessions, principal) = sessions().await;
         let id = sessions
-            .open(&principal, info("c"), CancellationToken::new())
+            .open(&principal, address(), info("c"), CancellationToken::new())
             .unwrap();
         let session = sessions.get(None, &id).unwrap();
         let mut events = std::pin::pin!(event_stream(&session, CancellationToken::new()));
@@ -421,7 +449,7 @@ mod tests {
         let (hub, sessions, principal) = sessions().await;
         let [idle, used, listening] = ["idle", "used", "listening"].map(|name| {
             sessions
-                .open(&principal, info(name), CancellationToken::new())
+                .open(&principal, address(), info(name), CancellationToken::new())
                 .unwrap()
         });
         let session = sessions.get(None, &listening).unwrap();
@@ -450,7 +478,7 @@ mod tests {
         let (_hub, sessions, principal) = sessions().await;
         let open = |name| {
             let info = info(name);
-            sessions.open(&principal, info, CancellationToken::new())
+            sessions.open(&principal, address(), info, CancellationToken::new())
         };
         let (back, gone) = (open("back").unwrap(), open("gone").unwrap());
         let session = sessions.get(None, &back).unwrap();

@@ -26,7 +26,7 @@ use super::{page_socket, rest};
 use crate::compat;
 use crate::compat::{CompatRequest, CompatService, CompatSession, Reply};
 use crate::web::body::read_to_end_limited;
-use crate::web::{AppState, guard};
+use crate::web::{AppState, PeerAddress, guard};
 
 const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -39,12 +39,13 @@ pub(super) async fn serve_post<B>(
     service: &CompatService,
     parts: &Parts,
     body: B,
+    peer: PeerAddress,
 ) -> Response
 where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let mut response = handle_message(state, service, parts, body).await;
+    let mut response = handle_message(state, service, parts, body, peer).await;
     allow_all_origins(response.headers_mut());
     response
 }
@@ -59,8 +60,9 @@ pub(super) async fn endpoint(
         return page_socket::upgrade.call(request, state).await;
     }
     let (parts, body) = request.into_parts();
+    let peer = PeerAddress::from_extensions(&parts.extensions);
     match parts.method {
-        Method::POST => handle_message(&state, &service, &parts, body).await,
+        Method::POST => handle_message(&state, &service, &parts, body, peer).await,
         Method::GET if accepts(&parts.headers, "text/event-stream") => {
             serve_events(&state, &service, &parts).await
         }
@@ -89,6 +91,7 @@ async fn handle_message<B>(
     service: &CompatService,
     parts: &Parts,
     body: B,
+    peer: PeerAddress,
 ) -> Response
 where
     B: HttpBody<Data = Bytes>,
@@ -103,6 +106,7 @@ where
         body: &body,
         token: token.as_deref(),
         mcp_session: session_id(&parts.headers),
+        address: state.client_address(peer, &parts.headers),
     };
     match service.answer(request).await {
         Reply::Message { body, mcp_session } => message_response(body, mcp_session),

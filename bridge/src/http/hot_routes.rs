@@ -19,7 +19,7 @@ use tower::ServiceExt;
 use super::{compat, rest};
 use crate::compat::CompatService;
 use crate::mcp::{self, McpService};
-use crate::web::{AppState, guard};
+use crate::web::{AppState, PeerAddress, guard};
 
 /// Serves all requests: those on a hot route directly, the others with the router.
 pub(crate) struct RequestHandler {
@@ -53,25 +53,31 @@ impl RequestHandler {
         }
     }
 
-    /// Responds to a request.
-    pub(crate) async fn handle<B>(&self, request: Request<B>) -> Response
+    /// Responds to a request from this address.
+    pub(crate) async fn handle<B>(&self, request: Request<B>, peer: PeerAddress) -> Response
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
         match self.fast_route(&request) {
-            Some(route) => self.handle_fast(route, request).await,
+            Some(route) => self.handle_fast(route, request, peer).await,
             // Boxed, because otherwise the future of each call would be as large as this one.
-            None => Box::pin(self.handle_with_router(request.map(Body::new))).await,
+            None => Box::pin(self.handle_with_router(request.map(Body::new), peer)).await,
         }
     }
 
-    async fn handle_with_router(&self, request: Request<Body>) -> Response {
+    async fn handle_with_router(&self, mut request: Request<Body>, peer: PeerAddress) -> Response {
+        request.extensions_mut().insert(peer);
         let routed = self.router.clone().oneshot(request).await;
         routed.unwrap_or_else(|never| match never {})
     }
 
-    async fn handle_fast<B>(&self, route: FastRoute, request: Request<B>) -> Response
+    async fn handle_fast<B>(
+        &self,
+        route: FastRoute,
+        request: Request<B>,
+        peer: PeerAddress,
+    ) -> Response
     where
         B: HttpBody<Data = Bytes>,
         B::Error: Into<axum::BoxError>,
@@ -91,9 +97,9 @@ impl RequestHandler {
             .map(|resource| (resource, resource.base_url(&parts.uri, &parts.headers)));
         let mut response = match route {
             FastRoute::ToolCall => rest::serve_tool_call(state, &parts, body).await,
-            FastRoute::Mcp => mcp::serve(&self.mcp, parts, body).await,
+            FastRoute::Mcp => mcp::serve(&self.mcp, parts, body, peer).await,
             FastRoute::Compat(service) => {
-                Box::pin(compat::serve_post(state, &service, &parts, body)).await
+                Box::pin(compat::serve_post(state, &service, &parts, body, peer)).await
             }
         };
         if let Some((resource, base)) = resource {

@@ -15,20 +15,18 @@ mod reassembly;
 mod socket;
 mod token_renewal;
 
-use std::sync::Arc;
-
 use axum::Extension;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{BridgeToPage, ErrorCode, SessionId, limits};
 use bridge_realm::realm::{Disconnect, PageProtocol};
 use bridge_service::OriginCheck;
-use http::Uri;
+use http::{HeaderMap, Uri};
 use serde::Deserialize;
 
 use crate::compat::page_codec;
-use crate::hub::OutboxReceiver;
-use crate::web::{AppState, Problem};
+use crate::hub::{OutboxReceiver, page_party};
+use crate::web::{AppState, PeerAddress, Problem};
 use crate::websocket::{UpgradedIo, WebSocket, WebSocketUpgrade};
 use connection_end::{ConnectionEnd, disconnect_for_close};
 use connection_loop::PageConnection;
@@ -36,7 +34,8 @@ use context::HandshakeContext;
 use handshake::{HandshakeError, accept, authenticate};
 use page_session::PageSession;
 use socket::{
-    PageSocket, authenticated_limits, close, too_many_pending_pages, unauthenticated_limits,
+    PageSocket, authenticated_limits, close, silent_page_evicted, too_many_pending_pages,
+    unauthenticated_limits,
 };
 
 #[derive(Deserialize)]
@@ -48,7 +47,9 @@ pub(super) struct SocketQuery {
 pub(super) async fn upgrade(
     State(state): State<AppState>,
     Extension(origin): Extension<OriginCheck>,
+    Extension(peer): Extension<PeerAddress>,
     uri: Uri,
+    headers: HeaderMap,
     Query(query): Query<SocketQuery>,
     socket: Result<WebSocketUpgrade, &'static str>,
 ) -> Response {
@@ -74,10 +75,12 @@ pub(super) async fn upgrade(
     };
     let (response, connection) = socket.accept();
     let sockets = state.page_sockets.clone();
+    let party = page_party(state.client_address(peer, &headers), &origin);
     let context = Box::new(HandshakeContext {
         state,
         origin,
         session,
+        party,
     });
     tokio::spawn(sockets.track_future(run(connection, context)));
     response
@@ -149,10 +152,14 @@ async fn open_connection(
 ) -> Option<Box<PageConnection>> {
     let config = &context.state.hub.config;
     let mut socket = WebSocket::new(connection.await?, unauthenticated_limits(config));
-    let accepted = match Arc::clone(&context.state.hub.pending_pages).try_acquire_owned() {
+    let accepted = match context.state.hub.pending_pages.try_acquire(&context.party) {
         // The permit is released when the handshake ends.
-        Ok(_permit) => accept(context, &mut socket).await,
-        Err(_) => Err(HandshakeError::Rejected(too_many_pending_pages(), None)),
+        Some(permit) => tokio::select! {
+            biased;
+            accepted = accept(context, &mut socket, &permit) => accepted,
+            () = permit.evicted() => Err(HandshakeError::Rejected(silent_page_evicted(), None)),
+        },
+        None => Err(HandshakeError::Rejected(too_many_pending_pages(), None)),
     };
     match accepted {
         Ok((page, outbox)) => {

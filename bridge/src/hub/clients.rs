@@ -6,13 +6,15 @@ use std::sync::atomic::Ordering;
 use bridge_auth::RealmId;
 use bridge_protocol::ConnectedClient;
 use bridge_realm::realm::{ClientId, Refusal};
+use bridge_service::ClientAddress;
 
 use super::Hub;
 use super::client_notifications::NotificationQueue;
+use super::page_party::PageParty;
 use super::realm_slots::RealmClass;
 
 impl Hub {
-    /// Adds an MCP client to a realm. The returned queue receives all changes, including those of
+    /// Adds an MCP client with this address to a realm. The returned queue receives all changes, including those of
     /// pages that connect later.
     ///
     /// Returns `None` when the limit of tokens with waiting clients is reached.
@@ -23,11 +25,13 @@ impl Hub {
     pub(crate) fn client_connected(
         &self,
         realm: RealmId,
+        address: ClientAddress,
         mut client: ConnectedClient,
     ) -> Result<Option<(ClientId, Arc<NotificationQueue>)>, Refusal> {
         let id = ClientId(self.next_id.fetch_add(1, Ordering::Relaxed));
         client.id = id.0;
-        self.apply_or_create(realm, RealmClass::Clients, |entry, _| {
+        let party = PageParty::new(address, None);
+        self.apply_or_create(realm, RealmClass::Clients, &party, |entry, _| {
             let effects = entry.realm.client_connected(id, client)?;
             let queue = Arc::new(NotificationQueue::default());
             entry.notification_queues.insert(id, Arc::clone(&queue));

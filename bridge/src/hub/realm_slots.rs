@@ -1,13 +1,17 @@
 //! Limits on the number of tokens that a bridge serves: tokens with pages, tokens with waiting
 //! clients, and tokens whose apps are only remembered. Each kind has its own limit, so that none
-//! displaces the others.
+//! displaces the others, and every address its share of each.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bridge_auth::RealmId;
 use bridge_realm::realm::Realm;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
+use super::page_party::{PageOrigin, PageParty};
 use crate::config::Config;
+use crate::shares::{PoolPermit, PoolUse, SharedPool};
 
 /// The class of a realm by its content. The most demanding content counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,44 +43,100 @@ impl RealmClass {
 /// The limits on the number of realms of each class.
 #[derive(Debug)]
 pub(super) struct RealmSlots {
-    former_sessions: Arc<Semaphore>,
-    catalogue_only: Arc<Semaphore>,
-    clients: Arc<Semaphore>,
-    pages: Arc<Semaphore>,
+    former_sessions: Slots,
+    catalogue_only: Slots,
+    clients: Slots,
+    pages: Slots,
+    /// The realms of the class `Pages` that nobody uses at the moment, and since when.
+    idle: Mutex<HashMap<RealmId, Instant>>,
+}
+
+type Slots = SharedPool<PageOrigin, RealmSlot>;
+
+#[derive(Clone, Copy, Debug)]
+struct RealmSlot {
+    realm: RealmId,
+    acquired_at: Instant,
 }
 
 /// The permit of one realm, released when dropped.
 #[derive(Debug)]
 pub(super) struct RealmPermit {
     class: RealmClass,
-    _permit: OwnedSemaphorePermit,
+    permit: PoolPermit<PageOrigin, RealmSlot>,
 }
 
 impl RealmSlots {
     pub(super) fn new(config: &Config) -> Self {
-        let slots = |max| Arc::new(Semaphore::new(max));
         Self {
-            former_sessions: slots(config.tabs.max_catalogues),
-            catalogue_only: slots(config.tabs.max_catalogues),
-            clients: slots(config.max_realms),
-            pages: slots(config.max_realms),
+            former_sessions: SharedPool::new(config.tabs.max_catalogues),
+            catalogue_only: SharedPool::new(config.tabs.max_catalogues),
+            // A client over the limit is served, so no other one is disconnected for it.
+            clients: SharedPool::with_reserve(config.max_realms),
+            pages: SharedPool::new(config.max_realms),
+            idle: Mutex::default(),
         }
     }
 
-    /// Acquires a permit for a realm of this class. Returns `None` when the limit of the class is
-    /// reached.
-    pub(super) fn try_acquire(&self, occupancy: RealmClass) -> Option<RealmPermit> {
-        let places = match occupancy {
+    fn slots(&self, class: RealmClass) -> &Slots {
+        match class {
             RealmClass::FormerSessions => &self.former_sessions,
             RealmClass::CatalogueOnly => &self.catalogue_only,
             RealmClass::Clients => &self.clients,
             RealmClass::Pages => &self.pages,
+        }
+    }
+
+    /// Acquires a permit of this class for a realm. Returns `None` when the limit of the class is
+    /// reached.
+    pub(super) fn try_acquire(
+        &self,
+        class: RealmClass,
+        party: &PageParty,
+        realm: RealmId,
+    ) -> Option<RealmPermit> {
+        let slot = RealmSlot {
+            realm,
+            acquired_at: Instant::now(),
         };
-        let _permit = Arc::clone(places).try_acquire_owned().ok()?;
-        Some(RealmPermit {
-            class: occupancy,
-            _permit,
-        })
+        let permit = self.slots(class).try_acquire(party, slot)?;
+        Some(RealmPermit { class, permit })
+    }
+
+    /// Records whether somebody uses a realm of the class `Pages`.
+    pub(super) fn set_idle(&self, realm: RealmId, is_idle: bool) {
+        let mut idle = self.idle();
+        if is_idle {
+            idle.entry(realm).or_insert_with(Instant::now);
+        } else {
+            idle.remove(&realm);
+        }
+    }
+
+    /// Returns the realm of this class that makes room for one more of the party. Returns `None`
+    /// when nobody holds more than the party, or when realms of the class make no room.
+    pub(super) fn realm_to_evict(&self, class: RealmClass, party: &PageParty) -> Option<RealmId> {
+        let slot = match class {
+            RealmClass::Clients => None,
+            RealmClass::Pages => {
+                let idle = self.idle();
+                let idle_since = |slot: &RealmSlot| idle.get(&slot.realm).copied();
+                self.pages.entry_to_evict(party, idle_since)
+            }
+            RealmClass::FormerSessions | RealmClass::CatalogueOnly => self
+                .slots(class)
+                .entry_to_evict(party, |slot| Some(slot.acquired_at)),
+        };
+        slot.map(|slot| slot.realm)
+    }
+
+    /// Returns how many tokens with pages the party has.
+    pub(super) fn pages_of(&self, party: &PageParty) -> PoolUse {
+        self.pages.used_by(party)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, HashMap<RealmId, Instant>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -84,5 +144,10 @@ impl RealmPermit {
     /// Returns the class that the permit is for.
     pub(super) fn class(&self) -> RealmClass {
         self.class
+    }
+
+    /// Returns the party whose share the permit is part of.
+    pub(super) fn party(&self) -> &PageParty {
+        self.permit.party()
     }
 }

@@ -11,6 +11,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bridge_auth::{Principal, RealmId};
 use bridge_protocol::ErrorCode;
+use bridge_service::ClientAddress;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -20,7 +21,6 @@ use http_body_util::{BodyExt, Full};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -34,17 +34,22 @@ use crate::mcp::headers::{LAST_EVENT_ID, session_id_header};
 use crate::mcp::large_body::{BlockingBody, LargeBodyHint};
 use crate::mcp::request_kind::RequestKind;
 use crate::mcp::session_manager::PRIMING_EVENT_ID;
-use crate::web::Problem;
+use crate::shares::Party;
 use crate::web::body::read_to_end_limited;
+use crate::web::{PeerAddress, Problem};
+
+/// How many sessions may be evicted for one. Several are needed only if others take their places.
+const MAX_EVICTIONS: usize = 8;
 
 /// Serves MCP behind the router.
 pub(crate) async fn endpoint(State(mcp): State<McpService>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    serve(&mcp, parts, body).await
+    let peer = PeerAddress::from_extensions(&parts.extensions);
+    serve(&mcp, parts, body, peer).await
 }
 
-/// Serves MCP with or without the router.
-pub(crate) async fn serve<B>(mcp: &McpService, parts: Parts, body: B) -> Response
+/// Serves MCP with or without the router, for a request from this address.
+pub(crate) async fn serve<B>(mcp: &McpService, parts: Parts, body: B, peer: PeerAddress) -> Response
 where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
@@ -58,13 +63,19 @@ where
         Err(problem) => return problem.into_response(),
     };
     match read_to_end_limited(&mcp.state, body).await {
-        Ok(body) => route(mcp, parts, body, principal).await,
+        Ok(body) => route(mcp, parts, body, principal, peer).await,
         Err(problem) => problem.into_response(),
     }
 }
 
 /// Serves an authenticated request on the fast path, or else with rmcp.
-async fn route(mcp: &McpService, parts: Parts, body: Bytes, principal: Principal) -> Response {
+async fn route(
+    mcp: &McpService,
+    parts: Parts,
+    body: Bytes,
+    principal: Principal,
+    peer: PeerAddress,
+) -> Response {
     let kind = match parts.method {
         Method::POST => match Message::parse(&body) {
             Some(message) => {
@@ -82,17 +93,20 @@ async fn route(mcp: &McpService, parts: Parts, body: Bytes, principal: Principal
         _ => RequestKind::Other,
     };
     // rmcp's future is large, so it is boxed and created only where it is needed.
-    Box::pin(serve_with_rmcp(mcp, kind, parts, body, principal)).await
+    let address = mcp.state.client_address(peer, &parts.headers);
+    Box::pin(serve_with_rmcp(mcp, kind, parts, body, principal, address)).await
 }
 
 async fn serve_with_rmcp(
     mcp: &McpService,
     kind: RequestKind,
-    parts: Parts,
+    mut parts: Parts,
     body: Bytes,
     principal: Principal,
+    address: ClientAddress,
 ) -> Response {
-    match RmcpRequest::plan(mcp, &kind, &parts, &principal).await {
+    parts.extensions.insert(address);
+    match RmcpRequest::plan(mcp, &kind, &parts, &principal, address).await {
         Ok(mut plan) => {
             let response = plan.serve(mcp, parts, body, principal).await;
             plan.wrap(mcp, response)
@@ -124,6 +138,7 @@ impl RmcpRequest {
         kind: &RequestKind,
         parts: &Parts,
         principal: &Principal,
+        address: ClientAddress,
     ) -> Result<Self, Response> {
         if let Some(scope) = kind.required_scope() {
             principal
@@ -156,10 +171,9 @@ impl RmcpRequest {
         let has_message = matches!(kind, RequestKind::Message(_));
         let is_initialize = matches!(kind, RequestKind::Message(method) if method == "initialize");
         let opening = if is_initialize && session_id.is_none() {
-            let permit = acquire_session_slot(mcp, principal.realm)
-                .await
-                .map_err(IntoResponse::into_response)?;
-            Some(Arc::new(McpSession::new(principal.realm, permit)))
+            let party = Party::new(address, principal.realm);
+            let session = create_session(mcp, &party).await;
+            Some(session.map_err(IntoResponse::into_response)?)
         } else {
             None
         };
@@ -342,33 +356,39 @@ impl IntoResponse for InvalidMessage {
     }
 }
 
-/// Acquires a permit for one more MCP session. At the limit, the session of the same token that has
-/// been idle for longest is evicted.
-async fn acquire_session_slot(
+/// Creates the MCP session that a request opens. At the limit of the token, its session that has
+/// been idle for longest is evicted, and at the limit of all sessions one of those who have the
+/// most.
+async fn create_session(
     mcp: &McpService,
-    realm: RealmId,
-) -> Result<OwnedSemaphorePermit, Problem> {
-    let config = &mcp.state.hub.config;
-    loop {
-        let clients = mcp
-            .state
-            .hub
-            .with_realm(realm, |realm| realm.client_count());
-        let is_full = clients.unwrap_or(0) >= config.max_clients;
-        let permit = mcp.sessions.try_acquire_slot();
-        let (count, setting) = match permit {
-            None => (config.max_mcp_sessions, "max_mcp_sessions"),
-            Some(_) if is_full => (config.max_clients, "max_clients"),
-            Some(permit) => return Ok(permit),
-        };
-        drop(permit);
-        if mcp.sessions.evict_idle(realm).await {
-            continue;
+    party: &Party<RealmId>,
+) -> Result<Arc<McpSession>, Problem> {
+    let hub = &mcp.state.hub;
+    let too_many = |message| Problem::new(ErrorCode::SessionLimitExceeded, message);
+    for _ in 0..MAX_EVICTIONS {
+        let clients = hub.with_realm(party.member, |realm| realm.client_count());
+        let clients = clients.unwrap_or(0);
+        if clients >= hub.config.max_clients {
+            if mcp.sessions.evict_idle(party.member).await {
+                continue;
+            }
+            return Err(too_many(format!(
+                "{clients} clients are connected with this token, which is the limit, and none of \
+                 them is idle: close some, or raise `max_clients`"
+            )));
         }
-        let message = format!(
-            "{count} MCP sessions are open, which is the limit, and none of this token is idle: \
-             close some clients, or raise `{setting}`"
-        );
-        return Err(Problem::new(ErrorCode::SessionLimitExceeded, message));
+        if let Some(session) = mcp.sessions.try_create(party) {
+            return Ok(session);
+        }
+        if !mcp.sessions.evict_for(party).await {
+            break;
+        }
     }
+    let used = mcp.sessions.used_by(party);
+    Err(too_many(format!(
+        "{} MCP sessions are open, which is the limit, {} of them from {} and {} with this token; \
+         none of those is idle, and nobody has many more: close some clients, or raise \
+         `max_mcp_sessions`",
+        used.capacity, used.by_address, party.address, used.by_party
+    )))
 }

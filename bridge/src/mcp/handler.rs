@@ -9,6 +9,7 @@ use bridge_realm::definition;
 use bridge_realm::definition::Definition;
 use bridge_realm::definition::tool::RESULT_SIZE_KEY;
 use bridge_realm::realm::Refusal;
+use bridge_service::ClientAddress;
 use bridge_service::cpu_pool::INLINE_LIMIT;
 use http::request::Parts;
 use rmcp::model::{
@@ -82,10 +83,12 @@ impl Handler {
     async fn connect_client(
         &self,
         realm: RealmId,
+        address: ClientAddress,
         client: ConnectedClient,
     ) -> Result<Option<ClientNotifier>, ErrorData> {
         loop {
-            let refusal = match ClientNotifier::connect(&self.hub, realm, client.clone()) {
+            let connected = ClientNotifier::connect(&self.hub, realm, address, client.clone());
+            let refusal = match connected {
                 Ok(connected) => return Ok(connected),
                 Err(refusal) => refusal,
             };
@@ -261,6 +264,13 @@ fn realm_of(context: &RequestContext<RoleServer>) -> Result<RealmId, ErrorData> 
     Ok(principal_of(context)?.realm)
 }
 
+/// Returns the address of the client, which the endpoint puts into the request.
+fn address_of(context: &RequestContext<RoleServer>) -> Result<ClientAddress, ErrorData> {
+    let address = http_parts(&context.extensions)?.extensions.get();
+    let missing = || ErrorData::internal_error("the request came without its address", None);
+    address.copied().ok_or_else(missing)
+}
+
 /// Returns the MCP session that the request opens.
 fn opening_session(context: &RequestContext<RoleServer>) -> Option<Arc<McpSession>> {
     let parts = context.extensions.get::<Parts>()?;
@@ -323,7 +333,8 @@ impl ServerHandler for Handler {
                 let _activity = session.begin_activity();
                 // A client that initialises again is still one client.
                 session.set_notifier(None);
-                session.set_notifier(self.connect_client(realm, client).await?);
+                let connected = self.connect_client(realm, session.address, client);
+                session.set_notifier(connected.await?);
             }
             None => {
                 return Err(ErrorData::internal_error(
@@ -362,7 +373,8 @@ impl ServerHandler for Handler {
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let context = subscription.request_context();
         let client = convert::connected_client(context.client_info(), context.protocol_version());
-        match self.connect_client(realm_of(context)?, client).await? {
+        let (realm, address) = (realm_of(context)?, address_of(context)?);
+        match self.connect_client(realm, address, client).await? {
             Some(client) => client.listen(subscription).await.map_err(refusal_to_error),
             None => {
                 subscription.cancelled().await;

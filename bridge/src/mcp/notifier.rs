@@ -7,6 +7,7 @@ use std::time::Duration;
 use bridge_auth::RealmId;
 use bridge_protocol::ConnectedClient;
 use bridge_realm::realm::{ClientId, Refusal};
+use bridge_service::ClientAddress;
 use rmcp::RoleServer;
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, SubscriptionContext};
@@ -35,9 +36,10 @@ impl ClientNotifier {
     pub(super) fn connect(
         hub: &Arc<Hub>,
         realm: RealmId,
+        address: ClientAddress,
         client: ConnectedClient,
     ) -> Result<Option<Self>, Refusal> {
-        let connected = hub.client_connected(realm, client)?;
+        let connected = hub.client_connected(realm, address, client)?;
         Ok(connected.map(|(id, queue)| Self {
             hub: Arc::downgrade(hub),
             realm,

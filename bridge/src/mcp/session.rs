@@ -3,23 +3,27 @@
 //! path, and the time of the last activity.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bridge_auth::RealmId;
 use bridge_protocol::LogLevel;
+use bridge_service::ClientAddress;
 use futures_util::task::AtomicWaker;
 use rmcp::RoleServer;
 use rmcp::model::RequestId;
 use rmcp::service::Peer;
 use rmcp::transport::streamable_http_server::session::SessionId;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp::notifier::ClientNotifier;
 use crate::mcp::requesting_client::RequestingClient;
+use crate::shares::PoolPermit;
+
+/// The permit for one MCP session.
+pub(super) type SessionPermit = PoolPermit<RealmId, Weak<McpSession>>;
 
 /// The log level of a session until the client sets one.
 const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;
@@ -28,6 +32,8 @@ const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;
 #[derive(Debug)]
 pub(super) struct McpSession {
     pub(super) realm: RealmId,
+    /// The address of the client that opened it.
+    pub(super) address: ClientAddress,
     id: OnceLock<SessionId>,
     state: Mutex<State>,
     ended: CancellationToken,
@@ -40,8 +46,8 @@ struct State {
     client: Option<Arc<RequestingClient>>,
     /// The client's connection to its realm, from `initialize` to the end of the session.
     notifier: Option<ClientNotifier>,
-    /// The permit for the session, released at its end.
-    permit: Option<OwnedSemaphorePermit>,
+    /// The permit for the session, from the request that opens it to its end.
+    permit: Option<SessionPermit>,
     /// Whether the client has sent `notifications/initialized`.
     is_ready: bool,
     log_level: LogLevel,
@@ -62,14 +68,15 @@ struct CancellableCall {
 }
 
 impl McpSession {
-    pub(super) fn new(realm: RealmId, permit: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(realm: RealmId, address: ClientAddress) -> Self {
         Self {
             realm,
+            address,
             id: OnceLock::new(),
             state: Mutex::new(State {
                 client: None,
                 notifier: None,
-                permit: Some(permit),
+                permit: None,
                 is_ready: false,
                 log_level: DEFAULT_LOG_LEVEL,
                 calls: Vec::new(),
@@ -79,6 +86,11 @@ impl McpSession {
             }),
             ended: CancellationToken::new(),
         }
+    }
+
+    /// Sets the permit for the session.
+    pub(super) fn set_permit(&self, permit: SessionPermit) {
+        self.state().permit = Some(permit);
     }
 
     /// Sets the id that rmcp has given the session.
@@ -286,13 +298,11 @@ impl Drop for CallGuard {
 mod tests {
     use std::task::Waker;
 
-    use tokio::sync::Semaphore;
-
     use super::*;
 
     fn session() -> Arc<McpSession> {
-        let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-        Arc::new(McpSession::new(RealmId::from_token("token"), permit))
+        let address = std::net::IpAddr::from([127, 0, 0, 1]).into();
+        Arc::new(McpSession::new(RealmId::from_token("token"), address))
     }
 
     fn is_cancelled(call: &CallGuard) -> bool {

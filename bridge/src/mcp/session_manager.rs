@@ -1,7 +1,7 @@
 //! MCP sessions (revisions before 2026-07-28), each bound to the realm that opened it.
 
 use std::cell::Cell;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use bridge_auth::RealmId;
@@ -14,7 +14,6 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{
     EventStore, ServerSseMessage, SessionId, SessionManager,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -23,6 +22,7 @@ use super::session::{McpSession, request_key};
 use crate::config::Config;
 use crate::mcp::event_log::EventLog;
 use crate::mcp::raw_event::RETRY_DELAY;
+use crate::shares::{Party, PoolUse, SharedPool};
 use crate::web::sessions_by_realm::IdsByRealm;
 
 /// The id of the event without data with which a standalone stream starts.
@@ -41,7 +41,7 @@ pub(super) struct RealmSessionManager {
     sessions: DashMap<SessionId, Arc<McpSession>>,
     by_realm: IdsByRealm<SessionId>,
     event_log: EventLog,
-    slots: Arc<Semaphore>,
+    slots: SharedPool<RealmId, Weak<McpSession>>,
     idle_timeout: Duration,
     /// The task that ends idle sessions.
     idle_task: OnceLock<AbortHandle>,
@@ -74,15 +74,24 @@ impl RealmSessionManager {
             sessions: DashMap::new(),
             by_realm: IdsByRealm::default(),
             event_log,
-            slots: Arc::new(Semaphore::new(config.max_mcp_sessions)),
+            slots: SharedPool::new(config.max_mcp_sessions),
             idle_timeout: config.mcp_session_idle,
             idle_task: OnceLock::new(),
         }
     }
 
-    /// Acquires a permit for one more session. Returns `None` at the limit.
-    pub(super) fn try_acquire_slot(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.slots).try_acquire_owned().ok()
+    /// Creates a session that a client is about to open, with a permit. Returns `None` at the limit
+    /// of all sessions.
+    pub(super) fn try_create(&self, party: &Party<RealmId>) -> Option<Arc<McpSession>> {
+        let session = Arc::new(McpSession::new(party.member, party.address));
+        let permit = self.slots.try_acquire(party, Arc::downgrade(&session))?;
+        session.set_permit(permit);
+        Some(session)
+    }
+
+    /// Returns how many of all sessions a party has.
+    pub(super) fn used_by(&self, party: &Party<RealmId>) -> PoolUse {
+        self.slots.used_by(party)
     }
 
     /// Returns the session, if this realm has opened it.
@@ -144,6 +153,27 @@ impl RealmSessionManager {
                 return true;
             }
         }
+    }
+
+    /// Ends a session, at the limit of all sessions, that makes room for one of this party: the one
+    /// that has been idle for longest, of those who have the most. Returns false when there is none.
+    pub(super) async fn evict_for(&self, party: &Party<RealmId>) -> bool {
+        let idle_since = |session: &Weak<McpSession>| {
+            let session = session.upgrade()?;
+            // A session that is being opened has no id yet.
+            session.id()?;
+            session.idle_since()
+        };
+        let evicted = self.slots.entry_to_evict(party, idle_since);
+        let Some(session) = evicted.and_then(|session| session.upgrade()) else {
+            return false;
+        };
+        let Some((id, session)) = session.id().and_then(|id| self.sessions.remove(id)) else {
+            return false;
+        };
+        tracing::debug!("an MCP session made room for one of another party");
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.close_removed(&id, &session)).await;
+        true
     }
 
     /// Closes a session that has been removed from the map.

@@ -40,7 +40,12 @@ fn settings() -> Vec<(&'static str, &'static str)> {
 }
 
 fn limits() -> Vec<Limit> {
-    let headings = ["\n## Limits\n", "\n### In the page\n", "\n### Its limits\n"];
+    let headings = [
+        "\n## Limits\n",
+        "\n### Shares\n",
+        "\n### In the page\n",
+        "\n### Its limits\n",
+    ];
     let rows = headings
         .into_iter()
         .flat_map(|heading| rows(section(heading)));

@@ -28,6 +28,7 @@ mod rejections;
 mod rest;
 mod sdk_files;
 mod sessions;
+mod shares;
 mod slow_clients;
 mod stream_resumption;
 mod validation;

@@ -157,7 +157,8 @@ async fn catalogues_of_closed_apps_are_limited_and_can_be_disabled() {
         .await
         .close()
         .await;
-    let tokens = [(TOKEN, true), (OTHER_TOKEN, false)];
+    // The apps of the token that was closed first make room.
+    let tokens = [(TOKEN, false), (OTHER_TOKEN, true)];
     for (token, _) in tokens {
         let page = Page::with_app_and_token(token, &bridge, "n", "notes", &[echo_tool()]).await;
         page.close().await;

@@ -14,7 +14,7 @@ use super::*;
 use crate::agent_queries::AgentQueries;
 use crate::calls::{CallRequest, DeliveryLimits, call_tool};
 use crate::config::Config;
-use crate::hub::{OutboxReceiver, SocketCommand};
+use crate::hub::{OutboxReceiver, PageParty, SocketCommand};
 use crate::results::tool_result::ToolResult;
 use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::realm::{Answer, CallEvent, ConnectionId, PageHello, PageProtocol};
@@ -86,7 +86,8 @@ impl Page {
             heartbeat_after: None,
             checks_late_calls: true,
         };
-        let (connection, outbox) = hub.page_connected(realm, hello).unwrap();
+        let party = PageParty::new(std::net::IpAddr::from([127, 0, 0, 1]).into(), None);
+        let (connection, outbox) = hub.page_connected(realm, &party, hello).unwrap();
         let definition = RawValue::from_string(json!({ "name": "work" }).to_string()).unwrap();
         let kind = Kind::Tool;
         let tools = hub.definitions.parse(&[Sent { kind, definition }]);

@@ -3,6 +3,7 @@
 use bridge_protocol::SessionId;
 use bridge_service::OriginCheck;
 
+use crate::hub::PageParty;
 use crate::web::AppState;
 
 /// The request that opened the socket. It is stored for pages that may authenticate again.
@@ -10,4 +11,6 @@ pub(super) struct HandshakeContext {
     pub(super) state: AppState,
     pub(super) origin: OriginCheck,
     pub(super) session: SessionId,
+    /// Whose share of the limits the page counts for.
+    pub(super) party: PageParty,
 }

@@ -18,7 +18,7 @@ use super::early_frames::EarlyFrames;
 use super::page_session::PageSession;
 use super::socket::{PageSocket, binary_unsupported};
 use crate::compat::page_codec;
-use crate::hub::OutboxReceiver;
+use crate::hub::{OutboxReceiver, PendingPagePermit};
 use crate::web::AppState;
 use crate::web::guard;
 use crate::websocket::{Frame, SocketError};
@@ -56,6 +56,7 @@ impl HandshakeError {
 pub(super) async fn accept(
     context: &HandshakeContext,
     socket: &mut PageSocket,
+    permit: &PendingPagePermit,
 ) -> Result<(PageSession, OutboxReceiver), HandshakeError> {
     if let OriginCheck::Foreign(origin) = &context.origin {
         return Err(HandshakeError::new(
@@ -64,6 +65,7 @@ pub(super) async fn accept(
         ));
     }
     let hello = recv_authenticate(&context.state, socket).await?;
+    permit.set_authenticating();
     authenticate(context, hello).await
 }
 
@@ -76,6 +78,7 @@ pub(super) async fn authenticate(
         state,
         origin,
         session,
+        party,
     } = context;
     let protocol = page_protocol(&hello)?;
     let name = hello.session_name.clone();
@@ -120,16 +123,16 @@ pub(super) async fn authenticate(
         checks_late_calls: hello.checks_late_calls,
     };
     let hub = Arc::clone(&state.hub);
-    let (connection, outbox) = hub
-        .page_connected(realm, hello)
-        .map_err(|refusal| match refusal.code {
-            // Not final, because the page's clock may only have been set back: it retries.
-            ErrorCode::SessionSuperseded => HandshakeError::Rejected(
-                CloseFrame::new(CloseCode::TryAgainLater, refusal.message),
-                None,
-            ),
-            code => reject(code, refusal.message),
-        })?;
+    let (connection, outbox) =
+        hub.page_connected(realm, party, hello)
+            .map_err(|refusal| match refusal.code {
+                // Not final, because the page's clock may only have been set back: it retries.
+                ErrorCode::SessionSuperseded => HandshakeError::Rejected(
+                    CloseFrame::new(CloseCode::TryAgainLater, refusal.message),
+                    None,
+                ),
+                code => reject(code, refusal.message),
+            })?;
     tracing::debug!(?realm, ?session, "page connected");
     Ok((
         PageSession {

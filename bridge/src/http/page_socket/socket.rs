@@ -43,7 +43,17 @@ pub(super) async fn close(socket: &mut PageSocket, frame: CloseFrame) {
 pub(super) fn too_many_pending_pages() -> CloseFrame {
     CloseFrame::new(
         CloseCode::TryAgainLater,
-        "too many pages are connecting (`max_pending_pages`)",
+        "too many pages are connecting, most of them from this address: retry later, or raise \
+         `max_pending_pages`",
+    )
+}
+
+/// Closes the socket of a page that has sent nothing, because other pages wait for its place.
+pub(super) fn silent_page_evicted() -> CloseFrame {
+    CloseFrame::new(
+        CloseCode::TryAgainLater,
+        "other pages wait, and this one has sent no token: retry later, or raise \
+         `max_pending_pages`",
     )
 }
 

@@ -12,6 +12,8 @@ pub(crate) struct McpClient {
     pub(crate) session: String,
     /// The `User-Agent` header, which is not sent if this is empty.
     user_agent: &'static str,
+    /// The `X-Forwarded-For` header, which is not sent if this is empty.
+    forwarded_for: String,
     http: reqwest::Client,
 }
 
@@ -63,12 +65,23 @@ impl McpClient {
         (client, body)
     }
 
+    /// Connects a client whose proxy names this address.
+    pub(crate) async fn connect_from(bridge: &ServerHandle, token: &str, address: &str) -> Self {
+        let mut client = Self::new(bridge, token, "");
+        client.forwarded_for = address.to_owned();
+        client
+            .initialize(CLIENT_NAME, "2025-11-25", json!({}))
+            .await;
+        client
+    }
+
     fn new(bridge: &ServerHandle, token: &str, user_agent: &'static str) -> Self {
         Self {
             url: format!("{}/mcp", bridge.url()),
             token: token.to_owned(),
             session: String::new(),
             user_agent,
+            forwarded_for: String::new(),
             http: http_client(),
         }
     }
@@ -104,6 +117,9 @@ impl McpClient {
         request = request.header("accept", "application/json, text/event-stream");
         if !self.session.is_empty() {
             request = request.header("mcp-session-id", &self.session);
+        }
+        if !self.forwarded_for.is_empty() {
+            request = request.header("x-forwarded-for", &self.forwarded_for);
         }
         if !self.user_agent.is_empty() {
             request = request.header("user-agent", self.user_agent);

@@ -56,12 +56,20 @@ impl Page {
     }
 
     async fn open_to(address: &str, session: &str, origin: Option<&str>) -> Self {
+        let origin = origin.map(|origin| ("origin", origin));
+        Self::open_with_headers(address, session, origin.as_slice()).await
+    }
+
+    /// Opens the socket of the bridge at this address with these headers.
+    pub(crate) async fn open_with_headers(
+        address: &str,
+        session: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Self {
         let url = format!("ws://{address}/ws?session={session}");
         let mut request = url.into_client_request().unwrap();
-        if let Some(origin) = origin {
-            request
-                .headers_mut()
-                .insert("origin", origin.parse().unwrap());
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().unwrap());
         }
         let config = WebSocketConfig::default()
             .max_message_size(None)

@@ -208,7 +208,7 @@ impl Realm {
     }
 
     /// The page of a query is gone, and no other document has attached in time.
-    pub(super) fn query_page_gone(&mut self, id: &QueryId, now: Now) -> Effects {
+    pub(in crate::realm) fn query_page_gone(&mut self, id: &QueryId, now: Now) -> Effects {
         self.end_query(id, QueryOutcome::PageGone, now)
     }
 

@@ -1,0 +1,70 @@
+//! The sockets of pages that have not authenticated yet.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::page_party::{PageOrigin, PageParty};
+use crate::shares::{PoolPermit, SharedPool};
+
+/// Limits the pages that have not authenticated yet. At the limit, the page that has been silent
+/// for longest makes room, of those whose address or origin has the most.
+#[derive(Debug)]
+pub(crate) struct PendingPages(SharedPool<PageOrigin, PendingPage>);
+
+#[derive(Clone, Debug)]
+struct PendingPage {
+    connected_at: Instant,
+    /// Whether the page has sent its token, which is being verified.
+    is_authenticating: Arc<AtomicBool>,
+    evicted: CancellationToken,
+}
+
+/// A page that has not authenticated yet, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct PendingPagePermit {
+    page: PendingPage,
+    _permit: PoolPermit<PageOrigin, PendingPage>,
+}
+
+impl PendingPages {
+    pub(super) fn new(capacity: usize) -> Self {
+        Self(SharedPool::new(capacity))
+    }
+
+    /// Adds a page. Returns `None` when the limit is reached and no other page makes room.
+    pub(crate) fn try_acquire(&self, party: &PageParty) -> Option<PendingPagePermit> {
+        let page = PendingPage {
+            connected_at: Instant::now(),
+            is_authenticating: Arc::default(),
+            evicted: CancellationToken::new(),
+        };
+        let silent_since = |page: &PendingPage| {
+            let is_silent = !page.is_authenticating.load(Ordering::Relaxed);
+            is_silent.then_some(page.connected_at)
+        };
+        loop {
+            if let Some(permit) = self.0.try_acquire(party, page.clone()) {
+                return Some(PendingPagePermit {
+                    page,
+                    _permit: permit,
+                });
+            }
+            self.0.evict(party, silent_since)?.evicted.cancel();
+        }
+    }
+}
+
+impl PendingPagePermit {
+    /// Records that the page has sent its token.
+    pub(crate) fn set_authenticating(&self) {
+        self.page.is_authenticating.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until another page needs the place of this one.
+    pub(crate) async fn evicted(&self) {
+        self.page.evicted.cancelled().await;
+    }
+}

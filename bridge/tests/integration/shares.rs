@@ -1,0 +1,262 @@
+//! Limits that all clients share: one of them cannot use them up for the others.
+
+use std::time::Duration;
+
+use bridge::{Config, ServerHandle, Tabs};
+use bridge_protocol::ErrorCode;
+use serde_json::{Value, json};
+
+use crate::kit::*;
+
+/// The address of a client that takes as much as it gets.
+const GREEDY: &str = "192.0.2.66";
+
+/// The address of another client.
+const OTHER: &str = "192.0.2.1";
+
+/// A configuration in which a test names the addresses of its clients.
+fn config_with_addresses() -> Config {
+    Config {
+        trusted_proxies: vec!["127.0.0.1".parse().unwrap()],
+        ..test_config()
+    }
+}
+
+/// Another token for each number.
+fn token(number: usize) -> String {
+    format!("token-that-a-client-made-itself-{number}")
+}
+
+/// Opens the socket of a page from this address.
+async fn open_page(bridge: &ServerHandle, session: &str, address: &str) -> Page {
+    let headers = [("x-forwarded-for", address)];
+    Page::open_with_headers(&bridge.local_addr().to_string(), session, &headers).await
+}
+
+/// Connects a page from this address.
+async fn connect_page(bridge: &ServerHandle, token: &str, address: &str) -> Page {
+    let mut page = open_page(bridge, "s", address).await;
+    page.authenticate("s", token).await;
+    page.recv_authenticated().await;
+    page
+}
+
+/// The response to an attempt to open an MCP session from this address.
+async fn initialize(bridge: &ServerHandle, token: &str, address: &str) -> (u16, Value) {
+    let info = json!({ "name": "a client", "version": "1" });
+    let request = http_client()
+        .post(format!("{}/mcp", bridge.url()))
+        .bearer_auth(token)
+        .header("x-forwarded-for", address)
+        .json(&initialize_request("2025-06-18", json!({}), info));
+    let response = with_deadline("response", request.send()).await.unwrap();
+    let status = response.status().as_u16();
+    (status, response.json().await.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn silent_sockets_of_one_address_do_not_keep_other_pages_out() {
+    let tabs = Tabs {
+        max_pending_pages: 8,
+        ..Tabs::default()
+    };
+    let config = Config {
+        tabs,
+        authenticate_within: Duration::from_secs(3600),
+        ..config_with_addresses()
+    };
+    let bridge = start_bridge_with(config).await;
+    let mut silent = Vec::new();
+    for number in 0..8 {
+        silent.push(open_page(&bridge, &number.to_string(), GREEDY).await);
+    }
+    let pages = (0..4).map(token);
+    for token in pages {
+        connect_page(&bridge, &token, OTHER).await;
+    }
+    let (code, reason) = silent[0].recv_close().await;
+    assert_eq!(code, 1013, "{reason}");
+    assert!(reason.contains("max_pending_pages"), "{reason}");
+    // The socket that was opened last still waits for its token.
+    let last = &mut silent[7];
+    last.authenticate("7", TOKEN).await;
+    last.recv_authenticated().await;
+}
+
+#[tokio::test]
+async fn the_tokens_of_one_address_do_not_keep_other_pages_out() {
+    let config = Config {
+        max_realms: 8,
+        ..config_with_addresses()
+    };
+    let bridge = start_bridge_with(config).await;
+    let mut greedy = Vec::new();
+    for number in 0..8 {
+        greedy.push(connect_page(&bridge, &token(number), GREEDY).await);
+    }
+    let mut refused = open_page(&bridge, "s", GREEDY).await;
+    refused.authenticate("s", &token(8)).await;
+    let failure = refused.recv_authentication_failure().await;
+    assert_eq!(failure.code, ErrorCode::RealmLimitExceeded);
+    for part in ["8 tokens", "8 of the tokens", GREEDY, "max_realms"] {
+        assert!(failure.error.contains(part), "{}", failure.error);
+    }
+
+    let mut page = connect_page(&bridge, TOKEN, OTHER).await;
+    let (code, reason) = greedy[7].recv_close().await;
+    assert_eq!(code, 1013, "{reason}");
+    // Nothing else is taken from anybody.
+    greedy[6].register(&[echo_tool()]).await;
+    page.register(&[echo_tool()]).await;
+}
+
+#[tokio::test]
+async fn a_token_without_a_connected_page_makes_room_first() {
+    let config = Config {
+        max_realms: 4,
+        page_grace: Duration::from_secs(3600),
+        ..config_with_addresses()
+    };
+    let bridge = start_bridge_with(config).await;
+    let mut connected = Vec::new();
+    for number in 0..3 {
+        connected.push(connect_page(&bridge, &token(number), GREEDY).await);
+    }
+    let lost = connect_page(&bridge, TOKEN, GREEDY).await;
+    // The page may come back, because its socket ends without a close frame.
+    drop(lost);
+    poll_json(&bridge, "/sessions", |sessions| {
+        sessions["sessions"][0]["connected"] == false
+    })
+    .await;
+    connect_page(&bridge, OTHER_TOKEN, OTHER).await;
+    for page in &mut connected {
+        page.register(&[echo_tool()]).await;
+    }
+    let sessions = get_json(&bridge, "/sessions").await;
+    assert_eq!(sessions["sessions"], json!([]));
+}
+
+#[tokio::test]
+async fn closed_apps_of_one_address_do_not_displace_those_of_others() {
+    let tabs = Tabs {
+        max_catalogues: 3,
+        ..Tabs::default()
+    };
+    let config = Config {
+        tabs,
+        ..config_with_addresses()
+    };
+    let bridge = start_bridge_with(config).await;
+    let close_app = async |token: &str, address| {
+        let mut page = open_page(&bridge, "n", address).await;
+        let app = json!({ "name": "notes" });
+        page.send_json(
+            json!({ "type": "authenticate", "protocol": 2, "authToken": token,
+            "app": app }),
+        )
+        .await;
+        page.recv_authenticated().await;
+        page.register(&[echo_tool()]).await;
+        page.close().await;
+    };
+    close_app(TOKEN, OTHER).await;
+    for number in 0..6 {
+        close_app(&token(number), GREEDY).await;
+    }
+    let is_listed = async |token: &str| {
+        let client = McpClient::connect(&bridge, token).await;
+        client.tool_names().await.contains(&"echo".to_owned())
+    };
+    assert!(is_listed(TOKEN).await);
+    // Those that were closed last are listed.
+    for (number, expected) in [(0, false), (3, false), (4, true), (5, true)] {
+        assert_eq!(is_listed(&token(number)).await, expected, "{number}");
+    }
+}
+
+#[tokio::test]
+async fn the_mcp_sessions_of_one_address_do_not_keep_other_clients_out() {
+    let config = Config {
+        max_mcp_sessions: 12,
+        max_clients: 4,
+        ..config_with_addresses()
+    };
+    let bridge = start_bridge_with(config).await;
+    let client = McpClient::connect_from(&bridge, TOKEN, OTHER).await;
+    for number in 0..40 {
+        let (status, _) = initialize(&bridge, &token(number % 17), GREEDY).await;
+        assert!(status == 200 || number >= 11, "{number}: {status}");
+    }
+    // A session that was there before stays, and new ones are served.
+    assert_eq!(client.tool_names().await.len(), 5);
+    for _ in 0..3 {
+        let client = McpClient::connect_from(&bridge, OTHER_TOKEN, OTHER).await;
+        assert_eq!(client.tool_names().await.len(), 5);
+    }
+    assert_eq!(client.tool_names().await.len(), 5);
+}
+
+#[tokio::test]
+async fn an_idle_mcp_session_makes_room_and_one_with_a_stream_does_not() {
+    let config = Config {
+        max_mcp_sessions: 3,
+        ..config_with_addresses()
+    };
+    let bridge = start_bridge_with(config).await;
+    let mut clients = Vec::new();
+    for _ in 0..3 {
+        clients.push(McpClient::connect_from(&bridge, TOKEN, GREEDY).await);
+    }
+    let _stream = clients[0].listen().await;
+    let _other_stream = clients[2].listen().await;
+    let client = McpClient::connect_from(&bridge, OTHER_TOKEN, OTHER).await;
+    let ping = rpc_request(1, "ping", json!({}));
+    for (client, expected) in clients.iter().zip([200, 404, 200]) {
+        assert_eq!(client.post(&ping).await.status(), expected);
+    }
+    assert_eq!(client.post(&ping).await.status(), 200);
+}
+
+#[tokio::test]
+async fn a_client_cannot_choose_its_address_but_a_trusted_proxy_names_it() {
+    for (trusts_proxy, counted) in [(false, "127.0.0.1"), (true, OTHER)] {
+        let config = Config {
+            max_mcp_sessions: 1,
+            ..if trusts_proxy {
+                config_with_addresses()
+            } else {
+                test_config()
+            }
+        };
+        let bridge = start_bridge_with(config).await;
+        let client = McpClient::connect(&bridge, TOKEN).await;
+        let _stream = client.listen().await;
+        let (status, problem) = initialize(&bridge, OTHER_TOKEN, OTHER).await;
+        assert_eq!(status, 503);
+        let message = problem["message"].as_str().unwrap();
+        let by_address = usize::from(!trusts_proxy);
+        let share = format!("{by_address} of them from {counted} and 0 with this token");
+        assert!(message.contains(&share), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn one_machine_can_use_the_default_limits() {
+    let bridge = start_bridge().await;
+    let mut pages = Vec::new();
+    for number in 0..60 {
+        let mut page =
+            Page::open(&bridge, &number.to_string(), Some("http://localhost:5173")).await;
+        page.authenticate(&number.to_string(), TOKEN).await;
+        page.recv_authenticated().await;
+        pages.push(page);
+    }
+    let mut clients = Vec::new();
+    for _ in 0..40 {
+        clients.push(McpClient::connect(&bridge, TOKEN).await);
+    }
+    for client in &clients {
+        assert_eq!(client.tool_names().await.len(), 5);
+    }
+}
