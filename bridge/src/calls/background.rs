@@ -33,7 +33,8 @@ pub(super) async fn detach_after(
     if let (Some(client_timeout), Some(call)) = (caller.limits.client_timeout, call) {
         tokio::time::sleep(client_timeout).await;
         let query = caller.call_context.query_id.clone();
-        if let Some(pending_result) = hub.result_store.reserve(caller.realm, query, call) {
+        let party = hub.party(caller.realm);
+        if let Some(pending_result) = hub.result_store.reserve(party, query, call) {
             return pending_result;
         }
     }

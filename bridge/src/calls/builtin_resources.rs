@@ -8,6 +8,7 @@ use bridge_realm::definition::reserved::RESULT_URI_PREFIX;
 use serde_json::{Map, Value, json};
 
 use crate::calls::builtin_tools;
+use crate::calls::get_result;
 use crate::calls::{self, CallError, CallOptions};
 use crate::hub::Hub;
 use crate::results::store::ResultHandle;
@@ -50,9 +51,7 @@ async fn read_stored_result(
         why: why.to_owned(),
     };
     let Some(stored) = hub.result_store.find(caller.realm, handle.as_str()) else {
-        return Err(not_there(
-            "nothing is kept under this handle any more: call the tool again",
-        ));
+        return Err(not_there(&get_result::not_found_message(hub, handle)));
     };
     let Some(result) = stored.try_result() else {
         return Err(not_there(

@@ -87,11 +87,12 @@ pub(crate) async fn enforce_limit(
         return result;
     }
     let tool = spec.tool;
-    let (store, realm, name) = (Arc::clone(&hub.result_store), caller.realm, tool.to_owned());
+    let (store, party) = (Arc::clone(&hub.result_store), hub.party(caller.realm));
+    let name = tool.to_owned();
     let query = caller.call_context.query_id.clone();
     let is_small = encoded_size::fits_within(&result, INLINE_LIMIT);
     let work = move || {
-        let insert = |whole, bytes| store.insert(realm, query, &name, whole, bytes);
+        let insert = |whole, bytes| store.insert(party, query, &name, whole, bytes);
         truncate(result, limit, insert)
     };
     if is_small {
@@ -243,7 +244,7 @@ pub(crate) async fn enforce_contents_limit(
     let stored = stored.or_else(|| {
         let text = Arc::new(ToolResult::text(joined_text(&result)?));
         hub.result_store
-            .insert(realm, None, what, text, too_large.bytes)
+            .insert(hub.party(realm), None, what, text, too_large.bytes)
             .ok()
     });
     let advice = match &stored {

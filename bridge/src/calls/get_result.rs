@@ -155,13 +155,21 @@ async fn cancel_running(
 }
 
 fn handle_not_found(hub: &Hub, handle: &ResultHandle) -> ToolResult {
-    let minutes = hub.config.results.result_ttl.as_secs_f32() / 60.0;
-    let message = format!(
-        "nothing is kept under the handle {:?}: results are kept for {minutes} min, and make place \
-         for newer ones. Call the tool again",
-        handle.excerpt()
-    );
+    let message = not_found_message(hub, handle);
     failure_result(ErrorCode::HandleNotFound, message)
+}
+
+/// Explains that nothing is stored under a handle. It is not known what its tool does, so nobody is
+/// advised to call it again.
+pub(super) fn not_found_message(hub: &Hub, handle: &ResultHandle) -> String {
+    let minutes = hub.config.results.result_ttl.as_secs_f32() / 60.0;
+    format!(
+        "nothing is kept under the handle {:?}: a result is kept for {minutes} min, and makes room \
+         earlier when its token has too many of them or too many bytes (`max_kept_results`, \
+         `max_kept_bytes`). A call with this handle has run nevertheless: unless its tool only \
+         reads, look what has changed before you call it again",
+        handle.excerpt()
+    )
 }
 
 fn failure_result(code: ErrorCode, message: String) -> ToolResult {

@@ -1,17 +1,20 @@
 //! Which realms there are: a realm is created for its first page or client, counts for the share of
 //! a party, makes room for the realms of others, and is removed when it has no content.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use bridge_auth::RealmId;
 use bridge_protocol::ErrorCode;
 use bridge_realm::realm::{Effects, Now, Realm, Refusal};
+use bridge_service::ClientAddress;
 use dashmap::mapref::entry::Entry as MapEntry;
 use dashmap::mapref::one::RefMut;
 
 use super::page_party::PageParty;
 use super::realm_slots::RealmClass;
 use super::{Hub, RealmEntry};
+use crate::shares::Party;
 
 /// How many realms may be evicted for one. Several are needed only if others take their places.
 const MAX_EVICTIONS: usize = 8;
@@ -148,6 +151,15 @@ impl Hub {
         }
         self.remove_if_empty(id);
         true
+    }
+
+    /// Returns whose share of the stored bytes those of a realm count for: the address of the page or
+    /// client with which it began.
+    pub(crate) fn party(&self, realm: RealmId) -> Party<RealmId> {
+        let entry = self.realms.get(&realm);
+        let address = entry.map(|entry| entry.permit.party().address);
+        let unknown = || ClientAddress::from(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        Party::new(address.unwrap_or_else(unknown), realm)
     }
 
     /// The refusal of a page when the limit of tokens with pages is reached.

@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::config::Results;
 use crate::results::tool_result::ToolResult;
+use crate::shares::Party;
 use bridge_auth::RealmId;
 use bridge_realm::realm::CallFailure;
 use retention::{RetentionLimits, RetentionState};
@@ -96,7 +97,7 @@ impl PendingResult {
 
     /// Stores the result of the call, which has this encoded size in bytes.
     pub(crate) fn complete(mut self, result: ToolResult, bytes: usize) {
-        let max_bytes = self.store.limits.bytes;
+        let max_bytes = self.store.limits.bytes_per_owner();
         let (result, bytes) = if bytes > max_bytes {
             (result_too_large(&self.tool, bytes, max_bytes), 0)
         } else {
@@ -143,12 +144,12 @@ impl ResultStore {
         store
     }
 
-    /// Reserves an entry for the result of a call that continues in the background. `None` if the
-    /// realm has as many calls running as it may store. `query` is the query whose agent made the
+    /// Reserves an entry for the result of a call that continues in the background, whose bytes
+    /// count for this party. `None` if the realm has as many calls running as it may store. `query` is the query whose agent made the
     /// call.
     pub(crate) fn reserve(
         self: &Arc<Self>,
-        realm: RealmId,
+        party: Party<RealmId>,
         query: Option<QueryId>,
         call: BackgroundCall,
     ) -> Option<PendingResult> {
@@ -162,11 +163,11 @@ impl ResultStore {
             query,
             receiver,
         };
-        self.update(|retention, now| retention.insert_pending(realm, handle.clone(), stored, now))
+        self.update(|retention, now| retention.insert_pending(party, handle.clone(), stored, now))
             .ok()?;
         Some(PendingResult {
             store: Arc::clone(self),
-            realm,
+            realm: party.member,
             handle,
             tool,
             sender,
@@ -174,11 +175,11 @@ impl ResultStore {
         })
     }
 
-    /// Stores a result of this encoded size in bytes. `query` is the query whose agent made the
+    /// Stores a result of this encoded size in bytes, which count for this party. `query` is the query whose agent made the
     /// call.
     pub(crate) fn insert(
         &self,
-        realm: RealmId,
+        party: Party<RealmId>,
         query: Option<QueryId>,
         tool: &str,
         result: Arc<ToolResult>,
@@ -192,7 +193,7 @@ impl ResultStore {
             query,
             receiver: watch::channel(Some(result)).1,
         };
-        self.update(|retention, now| retention.insert(realm, handle.clone(), stored, bytes, now))?;
+        self.update(|retention, now| retention.insert(party, handle.clone(), stored, bytes, now))?;
         Ok(handle)
     }
 
@@ -260,8 +261,8 @@ fn result_too_large(tool: &str, bytes: usize, max_bytes: usize) -> ToolResult {
     ToolResult::from_failure(&CallFailure::new(
         ErrorCode::ResultTooLarge,
         format!(
-            "`{tool}` has ended, but its result of {bytes} bytes cannot be kept, {max_bytes} is the \
-             limit: ask for less, or raise `max_kept_bytes`"
+            "`{tool}` has ended, but its result of {bytes} bytes cannot be kept: the results of one \
+             token may have {max_bytes}, half of `max_kept_bytes`. Ask for less, or raise it"
         ),
     ))
 }
@@ -269,6 +270,9 @@ fn result_too_large(tool: &str, bytes: usize, max_bytes: usize) -> ToolResult {
 fn result_lost(tool: &str) -> ToolResult {
     ToolResult::from_failure(&CallFailure::new(
         ErrorCode::InternalError,
-        format!("the result of `{tool}` was lost in the bridge: call it again"),
+        format!(
+            "the result of `{tool}` was lost in the bridge, and the page may have done what it \
+             does: if that changes anything, look whether it did before you call it again"
+        ),
     ))
 }

@@ -370,7 +370,9 @@ impl Remainder {
 fn store_full_reason(why: StoreFull) -> &'static str {
     match why {
         StoreFull::TooMany => "as many calls go on as may be kept (`max_kept_results`)",
-        StoreFull::TooLarge => "it is larger than all that may be kept (`max_kept_bytes`)",
+        StoreFull::TooLarge => {
+            "it is larger than all results of one token may be (half of `max_kept_bytes`)"
+        }
     }
 }
 

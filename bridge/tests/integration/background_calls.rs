@@ -300,7 +300,7 @@ async fn a_handle_is_valid_only_for_its_token_and_until_result_ttl() {
         if result["isError"] == true {
             assert_eq!(code_of(&result), "HandleNotFound");
             assert!(
-                result_text(&result).contains("Call the tool again"),
+                result_text(&result).contains("look what has changed before you call it again"),
                 "{result}"
             );
             break;

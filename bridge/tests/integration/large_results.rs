@@ -222,7 +222,8 @@ async fn clients_without_a_profile_get_max_client_result_bytes() {
 #[tokio::test]
 async fn results_that_cannot_be_stored_are_reported_as_lost() {
     let results = Results {
-        max_kept_bytes: 50_000,
+        // Half of it is for one token.
+        max_kept_bytes: 100_000,
         ..Results::default()
     };
     let bridge = start_bridge_with(limited_client(results)).await;

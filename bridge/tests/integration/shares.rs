@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge::{Config, ServerHandle, Tabs};
+use bridge::{Config, Profile, Results, ServerHandle, Tabs};
 use bridge_protocol::ErrorCode;
 use serde_json::{Value, json};
 
@@ -216,6 +216,59 @@ async fn an_idle_mcp_session_makes_room_and_one_with_a_stream_does_not() {
         assert_eq!(client.post(&ping).await.status(), expected);
     }
     assert_eq!(client.post(&ping).await.status(), 200);
+}
+
+/// Calls a tool whose result is too large for the client, and returns the handle of the result.
+async fn store_result(page: &mut Page, client: &McpClient, text: &str) -> String {
+    let call = client.call("echo", json!({}));
+    let (answer, _) = tokio::join!(call, page.serve_call(json!(text)));
+    let cut = &answer["result"]["_meta"]["mcp-web/cut"];
+    cut["handle"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn the_results_of_one_address_do_not_displace_those_of_others() {
+    let config = Config {
+        results: Results {
+            max_kept_bytes: 400_000,
+            ..Results::default()
+        },
+        profiles: test_client_profile(Profile {
+            max_result_bytes: Some(10_000),
+            ..Profile::default()
+        }),
+        ..config_with_addresses()
+    };
+    let bridge = start_bridge_with(config).await;
+    let start = async |token: &str, address| {
+        let mut page = connect_page(&bridge, token, address).await;
+        page.register(&[echo_tool()]).await;
+        (page, McpClient::connect_from(&bridge, token, address).await)
+    };
+    let text = "x".repeat(90_000);
+    let (mut page, client) = start(TOKEN, OTHER).await;
+    let handle = store_result(&mut page, &client, &text).await;
+    let mut greedy_handles = Vec::new();
+    for number in 0..3 {
+        let (mut page, client) = start(&token(number), GREEDY).await;
+        for _ in 0..4 {
+            let handle = store_result(&mut page, &client, &text).await;
+            greedy_handles.push((token(number), handle));
+        }
+    }
+    let is_stored = async |token: &str, handle: &str| {
+        let client = McpClient::connect(&bridge, token).await;
+        let part = json!({ "handle": handle, "offset": 0, "length": 10 });
+        error_code(&client.get_result(part).await) != Some("HandleNotFound")
+    };
+    assert!(is_stored(TOKEN, &handle).await);
+    let mut stored = 0;
+    for (token, handle) in &greedy_handles {
+        stored += usize::from(is_stored(token, handle).await);
+    }
+    assert_eq!(stored, 3, "the rest of the limit");
+    let (token, newest) = greedy_handles.last().unwrap();
+    assert!(is_stored(token, newest).await);
 }
 
 #[tokio::test]

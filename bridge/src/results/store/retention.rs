@@ -1,7 +1,9 @@
 //! Which results are stored, for which owner and until when: plain state, without a clock.
 //!
-//! The number of calls and results is limited per owner, and the bytes of all results together.
-//! When either limit is exceeded, the oldest result is evicted; a running call is never evicted.
+//! The number of calls and results and their bytes are limited per owner, and the bytes of all
+//! results together. When a limit of an owner is exceeded, its oldest result is evicted. When the
+//! limit of all is exceeded, it is the oldest of the owner who has the most, of the address that has
+//! the most. A running call is never evicted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -9,7 +11,10 @@ use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use bridge_realm::definition::reserved::RESULT_URI_PREFIX;
+use bridge_service::ClientAddress;
 use indexmap::IndexMap;
+
+use crate::shares::{Holdings, Party};
 
 /// The id of a stored result. It cannot be guessed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -64,12 +69,22 @@ pub(crate) struct RetentionLimits {
     pub(crate) ttl: Duration,
 }
 
+/// An owner may store this fraction of the bytes of all results.
+const OWNER_BYTES_DIVISOR: usize = 2;
+
+impl RetentionLimits {
+    /// The maximum bytes of the results of one owner.
+    pub(crate) fn bytes_per_owner(&self) -> usize {
+        (self.bytes / OWNER_BYTES_DIVISOR).max(1)
+    }
+}
+
 /// Why a result is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreFull {
     /// The owner has as many running calls as it may store.
     TooMany,
-    /// The result alone is larger than the limit for all results together.
+    /// The result alone is larger than all results of its owner may be.
     TooLarge,
 }
 
@@ -82,13 +97,15 @@ pub(super) struct RetentionState<Owner, T> {
     /// first.
     completed: BTreeMap<u64, (Owner, ResultHandle)>,
     completions: u64,
-    /// The bytes of all results: summing them up would be linear in their number.
-    total_bytes: usize,
+    /// The bytes of the results of each owner.
+    holdings: Holdings<Owner>,
 }
 
 #[derive(Debug)]
 struct Entry<T> {
     value: T,
+    /// The address that the bytes of the result count for.
+    address: ClientAddress,
     completed: Option<CompletedEntry>,
 }
 
@@ -99,36 +116,39 @@ struct CompletedEntry {
     expires_at: Instant,
 }
 
-impl<Owner: Copy + Eq + Hash, T> RetentionState<Owner, T> {
+impl<Owner: Copy + Ord + Hash, T> RetentionState<Owner, T> {
     pub(super) fn new(limits: RetentionLimits) -> Self {
         Self {
             limits,
             owners: HashMap::new(),
             completed: BTreeMap::new(),
             completions: 0,
-            total_bytes: 0,
+            holdings: Holdings::default(),
         }
     }
 
-    /// Adds a call that runs in the background.
+    /// Adds a call that runs in the background. The member of the party is its owner.
     pub(super) fn insert_pending(
         &mut self,
-        owner: Owner,
+        party: Party<Owner>,
         handle: ResultHandle,
         value: T,
         now: Instant,
     ) -> Result<(), StoreFull> {
         self.expire(now);
-        self.evict_for_owner(owner)?;
+        self.evict_for_owner(party.member)?;
         let entry = Entry {
             value,
+            address: party.address,
             completed: None,
         };
-        self.owners.entry(owner).or_default().insert(handle, entry);
+        let entries = self.owners.entry(party.member).or_default();
+        entries.insert(handle, entry);
         Ok(())
     }
 
-    /// Records that a call has ended with a result of this size, which is within the limit.
+    /// Records that a call has ended with a result of this size, which is within the limit of an
+    /// owner.
     pub(super) fn complete(
         &mut self,
         owner: Owner,
@@ -137,7 +157,12 @@ impl<Owner: Copy + Eq + Hash, T> RetentionState<Owner, T> {
         now: Instant,
     ) {
         self.expire(now);
-        self.evict_for_bytes(bytes);
+        let entries = self.owners.get(&owner);
+        let Some(entry) = entries.and_then(|entries| entries.get(handle)) else {
+            return;
+        };
+        let party = Party::new(entry.address, owner);
+        self.evict_for_bytes(&party, bytes);
         self.completions += 1;
         let entries = self.owners.get_mut(&owner);
         let Some(entry) = entries.and_then(|entries| entries.get_mut(handle)) else {
@@ -148,7 +173,6 @@ impl<Owner: Copy + Eq + Hash, T> RetentionState<Owner, T> {
             bytes,
             expires_at: now + self.limits.ttl,
         });
-        self.total_bytes += bytes;
         self.completed
             .insert(self.completions, (owner, handle.clone()));
     }
@@ -156,17 +180,17 @@ impl<Owner: Copy + Eq + Hash, T> RetentionState<Owner, T> {
     /// Adds the result of a call that has already ended.
     pub(super) fn insert(
         &mut self,
-        owner: Owner,
+        party: Party<Owner>,
         handle: ResultHandle,
         value: T,
         bytes: usize,
         now: Instant,
     ) -> Result<(), StoreFull> {
-        if bytes > self.limits.bytes {
+        if bytes > self.limits.bytes_per_owner() {
             return Err(StoreFull::TooLarge);
         }
-        self.insert_pending(owner, handle.clone(), value, now)?;
-        self.complete(owner, &handle, bytes, now);
+        self.insert_pending(party, handle.clone(), value, now)?;
+        self.complete(party.member, &handle, bytes, now);
         Ok(())
     }
 
@@ -204,10 +228,43 @@ impl<Owner: Copy + Eq + Hash, T> RetentionState<Owner, T> {
         Ok(())
     }
 
-    fn evict_for_bytes(&mut self, bytes: usize) {
-        while self.total_bytes + bytes > self.limits.bytes && !self.completed.is_empty() {
-            self.evict_oldest();
+    /// Adds the bytes of a result to those of its party, and evicts results until all limits are
+    /// met again.
+    fn evict_for_bytes(&mut self, party: &Party<Owner>, bytes: usize) {
+        let max_bytes = self.limits.bytes_per_owner();
+        while self.bytes_of(party.member) + bytes > max_bytes
+            && let Some(oldest) = self.oldest_of(party.member, None)
+        {
+            self.evict(oldest);
         }
+        self.holdings.add(party, bytes);
+        while self.holdings.total() > self.limits.bytes {
+            let largest = self.holdings.largest_first();
+            let mut oldest =
+                largest.filter_map(|party| self.oldest_of(party.member, Some(party.address)));
+            let Some(sequence) = oldest.next() else {
+                return;
+            };
+            drop(oldest);
+            self.evict(sequence);
+        }
+    }
+
+    /// The bytes of the results of an owner.
+    fn bytes_of(&self, owner: Owner) -> usize {
+        let entries = self.owners.get(&owner).into_iter();
+        let completed = entries.flat_map(IndexMap::values);
+        let completed = completed.filter_map(|entry| entry.completed.as_ref());
+        completed.map(|completed| completed.bytes).sum()
+    }
+
+    /// The oldest result of an owner that has any bytes, of those that count for this address.
+    fn oldest_of(&self, owner: Owner, address: Option<ClientAddress>) -> Option<u64> {
+        let entries = self.owners.get(&owner)?.values();
+        let entries = entries.filter(|entry| address.is_none_or(|it| it == entry.address));
+        let completed = entries.filter_map(|entry| entry.completed.as_ref());
+        let completed = completed.filter(|completed| completed.bytes > 0);
+        completed.map(|completed| completed.sequence).min()
     }
 
     fn evict_oldest(&mut self) {
@@ -223,12 +280,14 @@ impl<Owner: Copy + Eq + Hash, T> RetentionState<Owner, T> {
         let Some(entries) = self.owners.get_mut(&owner) else {
             return;
         };
-        let dropped = entries
-            .shift_remove(&handle)
-            .and_then(|entry| entry.completed);
-        self.total_bytes -= dropped.map_or(0, |completed| completed.bytes);
+        let dropped = entries.shift_remove(&handle);
         if entries.is_empty() {
             self.owners.remove(&owner);
+        }
+        if let Some(entry) = dropped {
+            let bytes = entry.completed.map_or(0, |completed| completed.bytes);
+            let party = Party::new(entry.address, owner);
+            self.holdings.remove(&party, bytes);
         }
     }
 }
@@ -239,6 +298,15 @@ mod tests {
 
     const ONE: u8 = 1;
     const TWO: u8 = 2;
+
+    /// An owner at an address of its own.
+    fn party(owner: u8) -> Party<u8> {
+        party_at(owner, owner)
+    }
+
+    fn party_at(address: u8, owner: u8) -> Party<u8> {
+        Party::new(std::net::IpAddr::from([192, 0, 2, address]).into(), owner)
+    }
 
     impl<T> RetentionState<u8, T> {
         fn check_invariants(&self) {
@@ -258,7 +326,7 @@ mod tests {
                 }
             }
             assert_eq!(listed, self.completed.len());
-            assert_eq!(bytes, self.total_bytes);
+            assert_eq!(bytes, self.holdings.total());
             assert!(bytes <= self.limits.bytes);
         }
     }
@@ -281,53 +349,92 @@ mod tests {
     fn the_oldest_result_of_an_owner_is_evicted_and_pending_calls_are_not() {
         let (mut retention, now) = retention_state(2, 100);
         retention
-            .insert_pending(ONE, handle("call"), (), now)
+            .insert_pending(party(ONE), handle("call"), (), now)
             .unwrap();
-        retention.insert(ONE, handle("old"), (), 1, now).unwrap();
-        retention.insert(TWO, handle("other"), (), 1, now).unwrap();
-        retention.insert(ONE, handle("new"), (), 1, now).unwrap();
+        retention
+            .insert(party(ONE), handle("old"), (), 1, now)
+            .unwrap();
+        retention
+            .insert(party(TWO), handle("other"), (), 1, now)
+            .unwrap();
+        retention
+            .insert(party(ONE), handle("new"), (), 1, now)
+            .unwrap();
         retention.check_invariants();
         let found = ["call", "old", "new"].map(|name| retention.find(ONE, name, now).is_some());
         assert_eq!(found, [true, false, true]);
         retention
-            .insert_pending(ONE, handle("second"), (), now)
+            .insert_pending(party(ONE), handle("second"), (), now)
             .unwrap();
         assert_eq!(
-            retention.insert_pending(ONE, handle("third"), (), now),
+            retention.insert_pending(party(ONE), handle("third"), (), now),
             Err(StoreFull::TooMany)
         );
         retention.complete(ONE, &handle("call"), 1, now);
         retention
-            .insert_pending(ONE, handle("third"), (), now)
+            .insert_pending(party(ONE), handle("third"), (), now)
             .unwrap();
         retention.check_invariants();
         assert!(retention.find(ONE, "call", now).is_none());
     }
 
     #[test]
-    fn the_oldest_results_of_all_owners_are_evicted_for_bytes() {
+    fn the_oldest_results_of_the_owner_with_the_most_bytes_are_evicted() {
         let (mut retention, now) = retention_state(10, 100);
-        retention.insert(ONE, handle("a"), (), 40, now).unwrap();
-        retention.insert(TWO, handle("b"), (), 40, now).unwrap();
-        retention.insert(TWO, handle("c"), (), 20, now).unwrap();
-        retention.insert(ONE, handle("d"), (), 41, now).unwrap();
-        retention.check_invariants();
+        retention
+            .insert(party(ONE), handle("a"), (), 20, now)
+            .unwrap();
+        for name in ["b", "c", "d", "e", "f"] {
+            retention
+                .insert(party(TWO), handle(name), (), 25, now)
+                .unwrap();
+            retention.check_invariants();
+        }
         let mut there = |owner, name| retention.find(owner, name, now).is_some();
-        assert!(!there(ONE, "a") && !there(TWO, "b"));
-        assert!(there(TWO, "c") && there(ONE, "d"));
-        let huge = retention.insert(ONE, handle("e"), (), 101, now);
+        assert!(there(ONE, "a"), "another owner has more");
+        let found = ["b", "c", "d", "e", "f"].map(|name| there(TWO, name));
+        assert_eq!(found, [false, false, false, true, true]);
+        let huge = retention.insert(party(ONE), handle("g"), (), 51, now);
         assert_eq!(huge, Err(StoreFull::TooLarge));
         retention.check_invariants();
+    }
+
+    #[test]
+    fn many_owners_of_one_address_do_not_displace_the_results_of_another() {
+        let (mut retention, now) = retention_state(10, 100);
+        retention
+            .insert(party_at(1, ONE), handle("a"), (), 30, now)
+            .unwrap();
+        for owner in 10..40 {
+            let name = owner.to_string();
+            retention
+                .insert(party_at(2, owner), handle(&name), (), 10, now)
+                .unwrap();
+            retention.check_invariants();
+        }
+        assert!(retention.find(ONE, "a", now).is_some());
+        let stored = (10..40).filter(|owner| retention.owners.contains_key(owner));
+        assert_eq!(stored.count(), 7);
+        assert!(retention.find(39, "39", now).is_some(), "the newest");
+        // An owner whose only result is the largest one keeps it, too.
+        retention
+            .insert(party_at(3, TWO), handle("b"), (), 50, now)
+            .unwrap();
+        retention.check_invariants();
+        assert!(retention.find(TWO, "b", now).is_some());
+        assert!(retention.find(ONE, "a", now).is_some());
     }
 
     #[test]
     fn results_expire_and_pending_calls_do_not() {
         let (mut retention, now) = retention_state(10, 100);
         retention
-            .insert_pending(ONE, handle("call"), (), now)
+            .insert_pending(party(ONE), handle("call"), (), now)
             .unwrap();
         assert_eq!(retention.next_expiry(), None);
-        retention.insert(ONE, handle("a"), (), 1, now).unwrap();
+        retention
+            .insert(party(ONE), handle("a"), (), 1, now)
+            .unwrap();
         let minute = Duration::from_secs(60);
         assert_eq!(retention.next_expiry(), Some(now + minute));
         let just = now + minute - Duration::from_millis(1);
@@ -344,7 +451,9 @@ mod tests {
     #[test]
     fn results_are_visible_to_their_owner_only() {
         let (mut retention, now) = retention_state(10, 100);
-        retention.insert(ONE, handle("a"), (), 1, now).unwrap();
+        retention
+            .insert(party(ONE), handle("a"), (), 1, now)
+            .unwrap();
         assert!(retention.find(TWO, "a", now).is_none());
         assert!(retention.find(ONE, "a", now).is_some());
         assert_ne!(ResultHandle::random(), ResultHandle::random());
