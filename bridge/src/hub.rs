@@ -6,6 +6,7 @@
 mod agent_port;
 mod call_channel;
 mod calls;
+mod catalogue_bytes;
 mod client_notifications;
 mod clients;
 pub(crate) mod limits;
@@ -36,6 +37,7 @@ use dashmap::DashMap;
 use crate::config::Config;
 use crate::results::store::ResultStore;
 use call_channel::CallSender;
+use catalogue_bytes::CatalogueBytes;
 use outbox::OutboxSender;
 use realm_slots::{RealmClass, RealmPermit, RealmSlots};
 use timer::{Timer, TimerHandler};
@@ -62,6 +64,7 @@ pub(crate) struct Hub {
     /// The limits of each realm, shared by all of them.
     realm_limits: Arc<RealmLimits>,
     realm_slots: RealmSlots,
+    catalogue_bytes: CatalogueBytes,
     /// Limits the sockets of pages that have not authenticated yet.
     pub(crate) pending_pages: PendingPages,
     /// The session ids that pages of mcp-web 0.1 use.
@@ -83,6 +86,8 @@ struct RealmEntry {
     /// When the timer will next report to this realm.
     scheduled_at: Option<Instant>,
     permit: RealmPermit,
+    /// The bytes of the realm's catalogue that are recorded in [`Hub::catalogue_bytes`].
+    catalogue_bytes: usize,
 }
 
 impl Hub {
@@ -93,6 +98,7 @@ impl Hub {
     ) -> Arc<Self> {
         let hub = Arc::new(Self {
             realm_slots: RealmSlots::new(&config),
+            catalogue_bytes: CatalogueBytes::new(config.tabs.max_catalogue_bytes),
             pending_pages: PendingPages::new(config.tabs.max_pending_pages),
             session_id_leases: Arc::default(),
             definitions,
@@ -197,6 +203,7 @@ impl Hub {
         for effect in effects {
             entry.perform(id, effect, &*self.agent);
         }
+        self.record_catalogue(id, entry);
         let next = entry.realm.next_deadline();
         if let Some(at) = next
             && entry.scheduled_at.is_none_or(|scheduled| at < scheduled)
@@ -290,6 +297,7 @@ impl RealmEntry {
             notification_queues: HashMap::new(),
             scheduled_at: None,
             permit,
+            catalogue_bytes: 0,
         }
     }
 

@@ -390,6 +390,7 @@ impl Realm {
         );
         deadlines.extend(self.catalogue.deadlines());
         assert!(self.catalogue.len() <= catalogue::MAX_CATALOGUE_APPS);
+        assert!(self.catalogue.bytes() <= self.limits.catalogue_bytes);
         if let Some(former) = &self.former_sessions {
             assert!((1..=former_sessions::MAX_FORMER_SESSIONS).contains(&former.len()));
             deadlines.insert(former.deadline());

@@ -49,6 +49,12 @@ pub struct Tabs {
     #[arg(long, env = "MCP_WEB_MAX_CATALOGUES", value_name = "N", default_value_t = 1_000, value_parser = values::parse_count)]
     pub max_catalogues: usize,
 
+    /// Bytes of the definitions of closed apps that stay listed, of all tokens together; one token
+    /// has a sixteenth of it.
+    #[arg(long, env = "MCP_WEB_MAX_CATALOGUE_BYTES", value_name = "BYTES",
+        default_value_t = 32 * 1024 * 1024, value_parser = values::parse_count)]
+    pub max_catalogue_bytes: usize,
+
     /// Page sockets that have not authenticated yet. Over it a page is told to come back later.
     #[arg(long, env = "MCP_WEB_MAX_PENDING_PAGES", value_name = "N", default_value_t = 512, value_parser = values::parse_count)]
     pub max_pending_pages: usize,
@@ -68,6 +74,7 @@ impl Default for Tabs {
             ambiguous_calls: AmbiguousCalls::Ask,
             catalogue_ttl: Duration::from_secs(24 * 60 * 60),
             max_catalogues: 1_000,
+            max_catalogue_bytes: 32 * 1024 * 1024,
             max_pending_pages: 512,
             max_frames_per_second: 20_000,
         }

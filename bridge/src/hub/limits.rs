@@ -5,6 +5,9 @@ use bridge_realm::realm::{QueryLimits, RealmLimits};
 
 use crate::config::{Compat, Config};
 
+/// The closed apps of one token may have this fraction of the bytes of those of all tokens.
+const CATALOGUE_BYTES_DIVISOR: usize = 16;
+
 /// The limits of each realm.
 pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
     RealmLimits {
@@ -15,6 +18,7 @@ pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
         ambiguous_calls: config.tabs.ambiguous_calls,
         reject_conflicts: config.compat.is_some(),
         catalogue_ttl: config.tabs.catalogue_ttl,
+        catalogue_bytes: config.tabs.max_catalogue_bytes / CATALOGUE_BYTES_DIVISOR,
         definitions_per_session: config.max_definitions,
         definition_bytes_per_session: config.max_definition_bytes,
         calls: config.max_calls,

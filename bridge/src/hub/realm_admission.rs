@@ -36,7 +36,11 @@ impl Hub {
         });
         drop(entry);
         match &outcome {
-            Ok(_) if class == RealmClass::Pages => self.realm_slots.set_idle(id, false),
+            Ok(_) if class == RealmClass::Pages => {
+                self.realm_slots.set_idle(id, false);
+                // The page may have taken the place of another one.
+                self.limit_catalogues();
+            }
             Ok(_) => {}
             Err(_) => self.remove_if_empty(id),
         }
@@ -84,8 +88,14 @@ impl Hub {
     }
 
     /// Removes a realm that has no content. A realm with content gets the permit of the class that
-    /// its content has now; if there is none, what it remembers is dropped.
+    /// its content has now; if there is none, what it remembers is dropped. Other realms may lose
+    /// closed apps, if this one has added some.
     pub(crate) fn remove_if_empty(&self, id: RealmId) {
+        self.limit_catalogues();
+        self.adjust_permit(id);
+    }
+
+    fn adjust_permit(&self, id: RealmId) {
         for _ in 0..MAX_EVICTIONS {
             let Some((class, party)) = self.try_remove_if_empty(id) else {
                 return;
@@ -99,7 +109,7 @@ impl Hub {
         }
     }
 
-    /// Does what [`Self::remove_if_empty`] does, if that needs no other realm's place. Otherwise
+    /// Does what [`Self::adjust_permit`] does, if that needs no other realm's place. Otherwise
     /// returns the class and the party for which there is no permit.
     fn try_remove_if_empty(&self, id: RealmId) -> Option<(RealmClass, PageParty)> {
         let mut shortage = None;
@@ -127,8 +137,31 @@ impl Hub {
     fn forget_history(&self, id: RealmId) {
         self.realms.remove_if_mut(&id, |_, entry| {
             entry.realm.clear_history();
+            self.record_catalogue(id, entry);
             entry.realm.is_empty()
         });
+    }
+
+    /// Removes closed apps from the catalogues of those who have the most bytes, until the limit of
+    /// all is met.
+    fn limit_catalogues(&self) {
+        while let Some(id) = self.catalogue_bytes.realm_over_limit() {
+            let evicted = self.apply(id, |realm, _| ((), realm.oldest_app_evicted()));
+            if evicted.is_none() {
+                return;
+            }
+            self.adjust_permit(id);
+        }
+    }
+
+    /// Records the bytes of a realm's catalogue, if they have changed.
+    pub(super) fn record_catalogue(&self, id: RealmId, entry: &mut RealmEntry) {
+        let bytes = entry.realm.catalogue_bytes();
+        if entry.catalogue_bytes != bytes {
+            entry.catalogue_bytes = bytes;
+            let address = entry.permit.party().address;
+            self.catalogue_bytes.record(id, address, bytes);
+        }
     }
 
     /// Takes the place of a realm of this class for one more of the party. Returns false when no
@@ -147,9 +180,10 @@ impl Hub {
                 self.apply_effects(id, &mut entry, effects);
             } else {
                 entry.realm.clear_history();
+                self.record_catalogue(id, &mut entry);
             }
         }
-        self.remove_if_empty(id);
+        self.adjust_permit(id);
         true
     }
 

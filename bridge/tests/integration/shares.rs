@@ -137,42 +137,74 @@ async fn a_token_without_a_connected_page_makes_room_first() {
     assert_eq!(sessions["sessions"], json!([]));
 }
 
+/// Opens and closes a page of an app with one tool, whose description has this size in bytes.
+async fn close_app(bridge: &ServerHandle, token: &str, address: &str, bytes: usize) {
+    let mut page = open_page(bridge, "n", address).await;
+    page.send_json(
+        json!({ "type": "authenticate", "protocol": 2, "authToken": token,
+        "app": { "name": "notes" } }),
+    )
+    .await;
+    page.recv_authenticated().await;
+    page.register(&[json!({ "name": "echo", "description": "x".repeat(bytes) })])
+        .await;
+    page.close().await;
+}
+
+/// Whether the tool of a closed app is listed.
+async fn is_listed(bridge: &ServerHandle, token: &str) -> bool {
+    let client = McpClient::connect(bridge, token).await;
+    client.tool_names().await.contains(&"echo".to_owned())
+}
+
 #[tokio::test]
 async fn closed_apps_of_one_address_do_not_displace_those_of_others() {
+    let limits = [
+        Tabs {
+            max_catalogues: 3,
+            ..Tabs::default()
+        },
+        Tabs {
+            max_catalogue_bytes: 16 * 1_000,
+            ..Tabs::default()
+        },
+    ];
+    for tabs in limits {
+        // So many tokens of the greedy address are listed beside the other one.
+        let listed = if tabs.max_catalogues == 3 { 2 } else { 16 };
+        let config = Config {
+            tabs,
+            ..config_with_addresses()
+        };
+        let bridge = start_bridge_with(config).await;
+        close_app(&bridge, TOKEN, OTHER, 900).await;
+        for number in 0..20 {
+            close_app(&bridge, &token(number), GREEDY, 900).await;
+        }
+        assert!(is_listed(&bridge, TOKEN).await);
+        let mut count = 0;
+        for number in 0..20 {
+            count += usize::from(is_listed(&bridge, &token(number)).await);
+        }
+        assert_eq!(count, listed);
+    }
+}
+
+#[tokio::test]
+async fn the_closed_apps_of_a_token_are_limited_in_bytes() {
     let tabs = Tabs {
-        max_catalogues: 3,
+        max_catalogue_bytes: 16 * 1_000,
         ..Tabs::default()
     };
-    let config = Config {
+    let bridge = start_bridge_with(Config {
         tabs,
         ..config_with_addresses()
-    };
-    let bridge = start_bridge_with(config).await;
-    let close_app = async |token: &str, address| {
-        let mut page = open_page(&bridge, "n", address).await;
-        let app = json!({ "name": "notes" });
-        page.send_json(
-            json!({ "type": "authenticate", "protocol": 2, "authToken": token,
-            "app": app }),
-        )
-        .await;
-        page.recv_authenticated().await;
-        page.register(&[echo_tool()]).await;
-        page.close().await;
-    };
-    close_app(TOKEN, OTHER).await;
-    for number in 0..6 {
-        close_app(&token(number), GREEDY).await;
-    }
-    let is_listed = async |token: &str| {
-        let client = McpClient::connect(&bridge, token).await;
-        client.tool_names().await.contains(&"echo".to_owned())
-    };
-    assert!(is_listed(TOKEN).await);
-    // Those that were closed last are listed.
-    for (number, expected) in [(0, false), (3, false), (4, true), (5, true)] {
-        assert_eq!(is_listed(&token(number)).await, expected, "{number}");
-    }
+    })
+    .await;
+    close_app(&bridge, TOKEN, OTHER, 1_000).await;
+    assert!(!is_listed(&bridge, TOKEN).await);
+    close_app(&bridge, TOKEN, OTHER, 900).await;
+    assert!(is_listed(&bridge, TOKEN).await);
 }
 
 #[tokio::test]

@@ -18,6 +18,8 @@ pub(super) const MAX_CATALOGUE_APPS: usize = 8;
 #[derive(Debug)]
 pub(super) struct CatalogueEntry {
     pub(super) definitions: Vec<Definition>,
+    /// The size of the definitions as registered, in bytes.
+    pub(super) bytes: usize,
     pub(super) until: Instant,
 }
 
@@ -49,11 +51,21 @@ impl Catalogue {
         self.0.keys()
     }
 
-    /// The app to remove before another one is added: the oldest one if the catalogue is full.
-    pub(super) fn app_to_evict(&self) -> Option<&AppKey> {
-        self.apps()
-            .next()
-            .filter(|_| self.0.len() >= MAX_CATALOGUE_APPS)
+    /// The size of all definitions as registered, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.0.values().map(|app| app.bytes).sum()
+    }
+
+    /// The app that was added first.
+    pub(super) fn oldest_app(&self) -> Option<&AppKey> {
+        self.apps().next()
+    }
+
+    /// The app to remove before one with definitions of this size is added: the oldest one if the
+    /// catalogue is full.
+    pub(super) fn app_to_evict(&self, bytes: usize, max_bytes: usize) -> Option<&AppKey> {
+        let is_full = self.0.len() >= MAX_CATALOGUE_APPS || self.bytes() + bytes > max_bytes;
+        self.oldest_app().filter(|_| is_full)
     }
 
     pub(super) fn insert(&mut self, app: AppKey, entry: CatalogueEntry) {

@@ -12,32 +12,53 @@ use super::{Effects, Now, Realm};
 
 impl Realm {
     /// Adds the definitions of a session that ends to the catalogue, if it was the last one of its
-    /// app. Returns whether the definitions stay listed.
-    pub(super) fn add_to_catalogue(&mut self, id: &SessionId, now: Now) -> bool {
-        let ttl = self.limits.catalogue_ttl;
+    /// app and they are not too large. The oldest apps make room. Returns the definitions that are
+    /// no longer listed.
+    pub(super) fn add_to_catalogue(&mut self, id: &SessionId, now: Now) -> ListHashes {
         let Some(session) = self.sessions.get(id) else {
-            return false;
+            return ListHashes::new();
         };
+        let ttl = self.limits.catalogue_ttl;
+        let (lists, bytes) = (session.list_hashes(), session.definition_bytes());
+        let max_bytes = self.limits.catalogue_bytes;
         let Some(app) = session.app() else {
-            return false;
+            return lists;
         };
         let mut others = self.sessions.iter().filter(|(other, _)| *other != id);
         let has_other_page = others.any(|(_, session)| session.app().as_ref() == Some(&app));
-        if ttl.is_zero() || has_other_page || session.items.is_empty() {
-            return false;
+        if ttl.is_zero() || has_other_page || session.items.is_empty() || bytes > max_bytes {
+            return lists;
         }
         let items = session.items.iter();
         let definitions = items.map(|item| item.definition.clone()).collect();
         self.remove_from_catalogue(&app);
-        if let Some(oldest) = self.catalogue.app_to_evict().cloned() {
-            self.remove_from_catalogue(&oldest);
+        let mut removed = ListHashes::new();
+        while let Some(oldest) = self.catalogue.app_to_evict(bytes, max_bytes).cloned() {
+            removed.extend(self.remove_from_catalogue(&oldest).unwrap_or_default());
         }
         let until = now.instant + ttl;
         self.deadlines
             .insert(until, Deadline::Catalogue(app.clone()));
-        let entry = CatalogueEntry { definitions, until };
+        let entry = CatalogueEntry {
+            definitions,
+            bytes,
+            until,
+        };
         self.catalogue.insert(app, entry);
-        true
+        removed
+    }
+
+    /// The size of the definitions in the catalogue as registered, in bytes.
+    pub fn catalogue_bytes(&self) -> usize {
+        self.catalogue.bytes()
+    }
+
+    /// The bridge needs memory for the catalogues of other realms, so the oldest app is removed.
+    pub fn oldest_app_evicted(&mut self) -> Effects {
+        match self.catalogue.oldest_app().cloned() {
+            Some(oldest) => self.catalogue_expired(&oldest),
+            None => Effects::new(),
+        }
     }
 
     /// Removes an app from the catalogue and returns the hashes of its definitions.

@@ -125,12 +125,11 @@ impl Realm {
     /// Ends a session: its calls fail, and its definitions are removed or moved to the catalogue.
     pub(super) fn end_session(&mut self, id: &SessionId, why: &str, now: Now) -> Effects {
         let mut effects = self.detach_queries(id, now);
-        let stays_listed = self.add_to_catalogue(id, now);
+        let removed = self.add_to_catalogue(id, now);
         let Some(session) = self.sessions.get(id) else {
             return effects;
         };
         let calls: Vec<_> = session.calls.iter().cloned().collect();
-        let lists = session.list_hashes();
         self.deadlines.remove(session.deadline(id));
         for id in calls {
             let Some(call) = self.calls.get(&id) else {
@@ -142,11 +141,7 @@ impl Realm {
         if let Some(session) = self.sessions.shift_remove(id) {
             self.record_former_session(id.clone(), &session, now);
         }
-        let mut changed: Vec<_> = if stays_listed {
-            Vec::new()
-        } else {
-            lists.into_keys().collect()
-        };
+        let mut changed: Vec<_> = removed.into_keys().collect();
         if self.limits.notify_every_change {
             changed.push(Kind::Tool);
         }

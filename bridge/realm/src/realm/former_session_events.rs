@@ -4,7 +4,9 @@ use bridge_protocol::SessionId;
 use indexmap::IndexSet;
 
 use super::deadlines::Deadline;
-use super::former_sessions::{FORMER_SESSIONS_TTL, FormerSessions, MAX_FORMER_SESSIONS};
+use super::former_sessions::{
+    FORMER_SESSIONS_TTL, FormerSessions, MAX_FORMER_SESSION_BYTES, MAX_FORMER_SESSIONS,
+};
 use super::{Now, Realm, Session};
 use crate::fast_hash::FastHash;
 
@@ -36,6 +38,12 @@ impl Realm {
                 called.shift_remove_index(0);
             }
             called.insert(ended);
+        }
+        let mut bytes: usize = called.iter().map(|id| id.0.len()).sum();
+        while bytes > MAX_FORMER_SESSION_BYTES
+            && let Some(oldest) = called.shift_remove_index(0)
+        {
+            bytes -= oldest.0.len();
         }
         self.deadlines.insert(until, Deadline::FormerSessions);
         self.former_sessions = Some(Box::new(FormerSessions { ids: called, until }));

@@ -17,6 +17,10 @@ use crate::fast_hash::FastHash;
 /// is removed. A session adds its id and, if it has one, its name.
 pub(crate) const MAX_FORMER_SESSIONS: usize = 512;
 
+/// The size of these ids and names in bytes, which is much more than 512 of the SDK have. When it is
+/// exceeded, the oldest are removed.
+pub(crate) const MAX_FORMER_SESSION_BYTES: usize = 65_536;
+
 /// How long ids and names are remembered, counted from the end of the session that ended last.
 pub(crate) const FORMER_SESSIONS_TTL: Duration = Duration::from_secs(3600);
 

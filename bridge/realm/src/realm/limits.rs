@@ -23,6 +23,8 @@ pub struct RealmLimits {
     /// How long the definitions of an app stay listed after its last page has left; zero disables
     /// this.
     pub catalogue_ttl: Duration,
+    /// The maximum size of the definitions of all such apps, in bytes.
+    pub catalogue_bytes: usize,
     /// The maximum number of definitions of one session.
     pub definitions_per_session: usize,
     /// The maximum size of all definitions of one session, in bytes.

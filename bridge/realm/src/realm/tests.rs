@@ -32,6 +32,7 @@ pub(super) const TEST_LIMITS: RealmLimits = RealmLimits {
     ambiguous_calls: AmbiguousCalls::Ask,
     reject_conflicts: false,
     catalogue_ttl: Duration::from_secs(3600),
+    catalogue_bytes: 10_000,
     definitions_per_session: 4,
     definition_bytes_per_session: 10_000,
     calls: 6,

@@ -267,6 +267,39 @@ fn catalogue_entries_expire_and_are_bounded_in_number() {
 }
 
 #[test]
+fn catalogue_bytes_are_bounded_and_the_oldest_app_is_removed_first() {
+    let bytes = tool("echo").bytes();
+    let mut scene = harness_with_limits(|limits| limits.catalogue_bytes = 3 * bytes);
+    let close_app = |scene: &mut Harness, number: u64, name: &str| {
+        let hello = PageHello {
+            app: Some(name.to_owned()),
+            ..app_page(TAB, None)
+        };
+        try_connect(scene, number, hello).unwrap();
+        scene.register(ConnectionId(number), &[name]);
+        scene.disconnect(ConnectionId(number), Disconnect::DocumentGone);
+    };
+    for (number, name) in (1..).zip(["aaaa", "bbbb", "cccc"]) {
+        close_app(&mut scene, number, name);
+        assert!(!scene.tool_list_changed());
+    }
+    assert_eq!(scene.realm.catalogue_bytes(), 3 * bytes);
+    close_app(&mut scene, 4, "dddd");
+    assert!(scene.tool_list_changed());
+    assert_eq!(listed_tools(&scene), ["bbbb", "cccc", "dddd"]);
+    // The definitions of an app that exceed the limit alone are not listed.
+    let huge = "e".repeat(3 * bytes);
+    close_app(&mut scene, 5, &huge);
+    assert!(scene.tool_list_changed());
+    assert_eq!(listed_tools(&scene), ["bbbb", "cccc", "dddd"]);
+
+    let effects = scene.realm.oldest_app_evicted();
+    scene.apply(effects);
+    assert!(scene.tool_list_changed());
+    assert_eq!(listed_tools(&scene), ["cccc", "dddd"]);
+}
+
+#[test]
 fn no_catalogue_entry_without_ttl_or_while_the_app_is_open() {
     let mut scene = harness_with_limits(|limits| limits.catalogue_ttl = Duration::ZERO);
     try_connect(&mut scene, 1, app_page(TAB, None)).unwrap();
@@ -394,6 +427,13 @@ fn former_sessions_are_known_until_ttl_and_bounded_in_number() {
         end(&mut scene, number + 2, &format!("s{number}"), None);
     }
     assert!(!scene.realm.knows_session(&"first".into()));
+    let long_id = |number: u64| format!("{number:04096}");
+    for number in 0..20 {
+        end(&mut scene, number + 1000, &long_id(number), None);
+    }
+    assert!(!scene.realm.knows_session(&long_id(3).as_str().into()));
+    assert!(scene.realm.knows_session(&long_id(4).as_str().into()));
+    end(&mut scene, 2000, "s599", None);
     assert!(scene.realm.knows_session(&"s599".into()));
     assert!(!scene.realm.is_empty());
     scene.now.instant += Duration::from_secs(3600);
