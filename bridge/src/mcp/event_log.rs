@@ -4,14 +4,15 @@
 //!
 //! Every stream (one for each request, and the standalone stream that a client opens) has a log,
 //! whose oldest events are dropped first. All logs together have a maximum size in bytes. Beyond
-//! it, the session with the most bytes loses its oldest log, so that a busy session does not evict
-//! the logs of others. A log is not evicted while an event is appended to it, because its stream
+//! it, the address with the most bytes loses a log: the oldest one of the session with the most, of
+//! the token with the most. So a busy client does not evict the logs of others. A log is not evicted while an event is appended to it, because its stream
 //! may have just dropped.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use bridge_auth::RealmId;
 use bridge_service::cpu_pool;
 use bridge_service::cpu_pool::INLINE_LIMIT;
 use futures_util::stream;
@@ -23,6 +24,7 @@ use tokio::sync::Notify;
 
 use crate::mcp::raw_event::{StoredEvent, to_sse_message};
 use crate::results::encoded_size;
+use crate::shares::{Holdings, Party};
 
 /// The approximate memory of an event without its message, in bytes.
 const EVENT_OVERHEAD_BYTES: usize = 256;
@@ -42,6 +44,10 @@ struct EventLogState {
     logs: HashMap<Arc<str>, StreamLog>,
     /// The logs of each session. The logs of streams without a session yet are under `None`.
     by_session: HashMap<Option<SessionId>, SessionLogs>,
+    /// Whose share of the limit each session counts for.
+    parties: HashMap<SessionId, Party<RealmId>>,
+    /// The bytes of the logs of these sessions.
+    holdings: Holdings<RealmId>,
     bytes: usize,
     last_number: u64,
 }
@@ -51,6 +57,7 @@ struct EventLogState {
 struct SessionLogs {
     logs: BTreeMap<u64, Arc<str>>,
     bytes: usize,
+    party: Option<Party<RealmId>>,
 }
 
 /// The events of one stream.
@@ -59,6 +66,7 @@ struct StreamLog {
     events: VecDeque<LogEntry>,
     bytes: usize,
     session: Option<SessionId>,
+    party: Option<Party<RealmId>>,
     changed: Arc<Notify>,
 }
 
@@ -74,6 +82,11 @@ impl EventLog {
             state: Arc::default(),
             max_bytes,
         }
+    }
+
+    /// Adds a session, whose streams count for this party.
+    pub(super) fn add_session(&self, session: &SessionId, party: Party<RealmId>) {
+        self.lock().parties.insert(Arc::clone(session), party);
     }
 
     /// Binds the stream of an event to a session. rmcp does not name the session when it stores an
@@ -116,9 +129,10 @@ impl EventLog {
         self.lock().remove_stream(stream);
     }
 
-    /// Removes all streams of a session.
+    /// Removes a session with all its streams.
     pub(super) fn remove_session(&self, session: &SessionId) {
         let mut state = self.lock();
+        state.parties.remove(session);
         let session_logs = state.by_session.remove(&Some(Arc::clone(session)));
         for stream in session_logs.unwrap_or_default().logs.into_values() {
             state.remove_stream(&stream);
@@ -169,6 +183,7 @@ impl EventLogState {
                     events: VecDeque::new(),
                     bytes: 0,
                     session: None,
+                    party: None,
                     changed: Arc::default(),
                 })
             }
@@ -187,6 +202,10 @@ impl EventLogState {
         for total in [&mut log.bytes, &mut session_logs.bytes, &mut self.bytes] {
             *total = *total + bytes - dropped;
         }
+        if let Some(party) = &log.party {
+            self.holdings.add(party, bytes);
+            self.holdings.remove(party, dropped);
+        }
         id
     }
 
@@ -198,8 +217,13 @@ impl EventLogState {
         else {
             return;
         };
+        let party = self.parties.get(session).copied();
         log.session = Some(Arc::clone(session));
+        log.party = party;
         let (first_number, bytes) = (log.first_number, log.bytes);
+        if let Some(party) = &party {
+            self.holdings.add(party, bytes);
+        }
         let unbound = self.by_session.entry(None).or_default();
         unbound.bytes -= bytes;
         let stream = unbound.logs.remove(&first_number);
@@ -207,28 +231,50 @@ impl EventLogState {
             .by_session
             .entry(Some(Arc::clone(session)))
             .or_default();
+        session_logs.party = party;
         session_logs.bytes += bytes;
         session_logs
             .logs
             .extend(stream.map(|stream| (first_number, stream)));
     }
 
-    /// Evicts the oldest log of the session with the most bytes, until the size fits. The log of
-    /// the stream `growing` is not evicted.
+    /// Evicts logs of the party with the most bytes, until the size fits. The log of the stream
+    /// `growing` is not evicted.
     fn evict_down_to(&mut self, max_bytes: usize, growing: &str) {
         while self.bytes > max_bytes {
-            let oldest = |session_logs: &SessionLogs| {
-                let mut logs = session_logs.logs.values();
-                logs.find(|stream| &***stream != growing).cloned()
+            let Some(log) = self.log_to_evict(growing) else {
+                return;
             };
-            let oldest = self
-                .by_session
-                .values()
-                .filter_map(|session_logs| Some((session_logs.bytes, oldest(session_logs)?)))
-                .max_by_key(|(bytes, _)| *bytes);
-            let Some((_, oldest)) = oldest else { return };
-            self.remove_stream(&oldest);
+            self.remove_stream(&log);
         }
+    }
+
+    /// Returns the oldest log of the session with the most bytes, of the party with the most bytes
+    /// that has such a log. The streams without a party together are one.
+    fn log_to_evict(&self, growing: &str) -> Option<Arc<str>> {
+        let unbound = self.bytes - self.holdings.total();
+        let mut largest = self.holdings.largest_first().peekable();
+        let bytes_of_largest = largest
+            .peek()
+            .map_or(0, |party| self.holdings.of_address(party.address));
+        let unbound_first = unbound > bytes_of_largest;
+        let parties = unbound_first.then_some(None).into_iter();
+        let parties = parties.chain(largest.map(Some)).chain([None]);
+        parties
+            .into_iter()
+            .find_map(|party| self.oldest_log(party.as_ref(), growing))
+    }
+
+    fn oldest_log(&self, party: Option<&Party<RealmId>>, growing: &str) -> Option<Arc<str>> {
+        let sessions = self.by_session.values();
+        let sessions = sessions.filter(|session| session.party.as_ref() == party);
+        let logs = sessions.filter_map(|session| {
+            let mut logs = session.logs.values();
+            let oldest = logs.find(|stream| &***stream != growing)?;
+            Some((session.bytes, oldest))
+        });
+        let (_, oldest) = logs.max_by_key(|(bytes, _)| *bytes)?;
+        Some(Arc::clone(oldest))
     }
 
     fn remove_stream(&mut self, stream: &str) {
@@ -236,6 +282,9 @@ impl EventLogState {
             return;
         };
         self.bytes -= log.bytes;
+        if let Some(party) = &log.party {
+            self.holdings.remove(party, log.bytes);
+        }
         log.changed.notify_waiters();
         if let Some(session_logs) = self.by_session.get_mut(&log.session) {
             session_logs.bytes -= log.bytes;
@@ -346,108 +395,4 @@ fn is_large_result(message: &ServerJsonRpcMessage) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use futures_util::StreamExt;
-    use rmcp::model::{CustomNotification, ServerNotification};
-
-    use super::*;
-
-    fn event(bytes: usize) -> ServerSseMessage {
-        let params = serde_json::json!({ "x": "x".repeat(bytes) });
-        let notification = CustomNotification::new("news", Some(params));
-        let notification = ServerNotification::CustomNotification(notification);
-        ServerSseMessage::from_message(ServerJsonRpcMessage::notification(notification))
-    }
-
-    impl EventLog {
-        /// Stores an event, and binds its stream to the session.
-        async fn append_for_session(
-            &self,
-            session: &SessionId,
-            stream: &str,
-            bytes: usize,
-        ) -> EventId {
-            let id = self.store_event(stream, &event(bytes)).await.unwrap();
-            self.bind_session(session, &id);
-            id
-        }
-
-        fn assert_consistent(&self) {
-            let state = self.lock();
-            let of_logs: usize = state.logs.values().map(|log| log.bytes).sum();
-            let of_events = state.logs.values().flat_map(|log| &log.events);
-            let of_events: usize = of_events.map(|event| event.bytes).sum();
-            let of_sessions: usize = state
-                .by_session
-                .values()
-                .map(|session_logs| session_logs.bytes)
-                .sum();
-            assert_eq!(
-                [of_logs, of_events, of_sessions],
-                [state.bytes, state.bytes, state.bytes]
-            );
-            let listed: usize = state.by_session.values().map(|held| held.logs.len()).sum();
-            assert_eq!(listed, state.logs.len());
-        }
-    }
-
-    #[tokio::test]
-    async fn a_stream_that_never_ends_keeps_its_newest_events() {
-        let events = EventLog::new(80_000);
-        let (busy, calm): (SessionId, SessionId) = ("busy".into(), "calm".into());
-        let state = events.append_for_session(&calm, "answer", 100).await;
-        let first = events.append_for_session(&busy, "endless", 100).await;
-        for _ in 0..1_000 {
-            events.append_for_session(&busy, "endless", 100).await;
-        }
-        events.assert_consistent();
-        assert!(events.lock().bytes <= 80_000 / STREAM_LOG_DIVISOR + 1_000);
-        assert!(events.belongs_to(&calm, &state));
-        let last = events.lock().last_number;
-        let rest = events.replay_events_after(&first).await.unwrap();
-        let rest: Vec<_> = rest.take(10).collect().await;
-        let number =
-            |event: &ServerSseMessage| parse_event_id(event.event_id.as_ref().unwrap()).unwrap().1;
-        assert!(number(&rest[0]) > 900 && number(&rest[9]) < last);
-    }
-
-    #[tokio::test]
-    async fn the_session_with_most_bytes_is_evicted_first() {
-        let events = EventLog::new(80_000);
-        let (busy, calm): (SessionId, SessionId) = ("busy".into(), "calm".into());
-        let state = events.append_for_session(&calm, "answer", 1_000).await;
-        for stream in 0..100 {
-            events
-                .append_for_session(&busy, &stream.to_string(), 5_000)
-                .await;
-        }
-        events.assert_consistent();
-        assert!(events.lock().bytes <= 80_000);
-        assert!(events.belongs_to(&calm, &state));
-    }
-
-    #[tokio::test]
-    async fn an_evicted_log_is_bound_again_on_append_and_removed_with_its_session() {
-        let events = EventLog::new(80_000);
-        let (one, two): (SessionId, SessionId) = ("one".into(), "two".into());
-        events.append_for_session(&one, "common", 100).await;
-        for stream in 0..20 {
-            events
-                .append_for_session(&one, &stream.to_string(), 9_000)
-                .await;
-        }
-        assert!(!events.lock().logs.contains_key("common"));
-        let id = events.append_for_session(&one, "common", 100).await;
-        assert!(events.belongs_to(&one, &id) && !events.belongs_to(&two, &id));
-        events.remove_session(&one);
-        events.assert_consistent();
-        assert_eq!(events.lock().bytes, 0);
-        assert!(
-            events
-                .lock()
-                .by_session
-                .values()
-                .all(|held| held.logs.is_empty())
-        );
-    }
-}
+mod tests;

@@ -253,6 +253,8 @@ impl SessionManager for RealmSessionManager {
         };
         let (id, transport) = self.inner.create_session().await?;
         session.set_id(&id);
+        let party = Party::new(session.address, session.realm);
+        self.event_log.add_session(&id, party);
         self.by_realm.insert(session.realm, Arc::clone(&id));
         self.sessions.insert(Arc::clone(&id), session);
         Ok((id, transport))
