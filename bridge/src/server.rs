@@ -32,6 +32,12 @@ const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     content-type: text/plain\r\nconnection: close\r\ncontent-length: 84\r\n\r\n\
     the bridge serves as many connections as it may: retry, or raise `max_connections`.\n";
 
+/// The response to a connection of an address that has as many of them as it may have.
+const TOO_MANY_OF_ADDRESS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    content-type: text/plain\r\nconnection: close\r\ncontent-length: 159\r\n\r\n\
+    this address has as many connections as one address may have of `max_connections`: close \
+    some, raise it, or name your proxy in `trusted_proxies`, if it is one\n";
+
 /// Starts a bridge and returns when it is listening. `app` is served on the same port, with the
 /// same checks of `Host` and `Origin`.
 ///
@@ -93,7 +99,11 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
     let limits = ConnectionLimits {
         max_connections: hub.config.max_connections,
         head_timeout: hub.config.request_head_within,
-        when_full: WhenFull::Reject(TOO_MANY_CONNECTIONS),
+        when_full: WhenFull::Reject {
+            limit_reached: TOO_MANY_CONNECTIONS,
+            address_share: TOO_MANY_OF_ADDRESS,
+            trusted_proxies: hub.config.trusted_proxies.clone(),
+        },
     };
     let server = tokio::spawn(connections::serve(
         listener,

@@ -24,7 +24,7 @@ impl ClientAddress {
     /// A trusted proxy sets one of the headers and may pass the other one on as its client sent it.
     /// If the two differ, the address is that of the proxy.
     pub fn from_request(peer: IpAddr, headers: &HeaderMap, trusted: &[TrustedProxy]) -> Self {
-        if !is_trusted(peer, trusted) {
+        if !TrustedProxy::includes(trusted, peer) {
             return Self::from(peer);
         }
         let client = |header| Some(client_of(peer, header_entries(headers, header)?, trusted));
@@ -65,6 +65,14 @@ impl fmt::Display for ClientAddress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrustedProxy(IpNet);
 
+impl TrustedProxy {
+    /// Whether one of these proxies has this address.
+    pub(crate) fn includes(proxies: &[TrustedProxy], address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        proxies.iter().any(|proxy| proxy.0.contains(&address))
+    }
+}
+
 impl FromStr for TrustedProxy {
     type Err = String;
 
@@ -76,11 +84,6 @@ impl FromStr for TrustedProxy {
             "allowed are addresses such as 10.0.0.5, and networks such as 10.0.0.0/8".to_owned()
         })
     }
-}
-
-fn is_trusted(address: IpAddr, trusted: &[TrustedProxy]) -> bool {
-    let address = address.to_canonical();
-    trusted.iter().any(|proxy| proxy.0.contains(&address))
 }
 
 /// Follows the entries of a header from the last proxy to its client. It ends before an entry that
@@ -96,7 +99,7 @@ fn client_of<'a>(
             break;
         };
         client = address;
-        if !is_trusted(address, trusted) {
+        if !TrustedProxy::includes(trusted, address) {
             break;
         }
     }

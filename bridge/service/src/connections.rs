@@ -6,7 +6,6 @@ use std::error::Error;
 use std::io;
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -18,9 +17,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+
+use crate::client_address::TrustedProxy;
+use crate::connection_slots::{ConnectionPermit, ConnectionRefused, ConnectionSlots};
 
 /// The maximum size of the head of a request in bytes, and of the buffer in which a body is read.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -29,7 +30,7 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// The limits of a server for its connections.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ConnectionLimits {
     /// The maximum number of open connections, including upgraded ones.
     pub max_connections: usize,
@@ -41,12 +42,20 @@ pub struct ConnectionLimits {
 }
 
 /// What happens to a connection that exceeds the limit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum WhenFull {
     /// It waits in the system's queue until another one has ended.
     Wait,
-    /// It is closed after these bytes, a complete HTTP response, were sent.
-    Reject(&'static [u8]),
+    /// It is closed after a complete HTTP response was sent. One address may then have only a part
+    /// of the connections.
+    Reject {
+        /// The response when the limit of all connections is reached.
+        limit_reached: &'static [u8],
+        /// The response when the address has as many connections as it may have.
+        address_share: &'static [u8],
+        /// Proxies whose connections do not count for an address.
+        trusted_proxies: Vec<TrustedProxy>,
+    },
 }
 
 /// Accepts connections and answers their requests until `stopping` is cancelled, and then waits for
@@ -64,14 +73,20 @@ pub async fn serve<S, F, B>(
     B::Data: Send,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let permits = Arc::new(Semaphore::new(limits.max_connections));
+    let trusted_proxies = match &limits.when_full {
+        WhenFull::Wait => Vec::new(),
+        WhenFull::Reject {
+            trusted_proxies, ..
+        } => trusted_proxies.clone(),
+    };
+    let slots = ConnectionSlots::new(limits.max_connections, trusted_proxies);
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
             biased;
             () = stopping.cancelled() => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => continue,
-            accepted = accept(&listener, &permits, limits.when_full) => accepted,
+            accepted = accept(&listener, &slots, &limits.when_full) => accepted,
         };
         match accepted {
             Ok(Some(connection)) => {
@@ -90,22 +105,35 @@ pub async fn serve<S, F, B>(
 /// Accepts the next connection; returns `None` if it was rejected.
 async fn accept(
     listener: &TcpListener,
-    permits: &Arc<Semaphore>,
-    when_full: WhenFull,
+    slots: &ConnectionSlots,
+    when_full: &WhenFull,
 ) -> io::Result<Option<Connection>> {
-    // The semaphore is never closed.
     let acquired = match when_full {
-        WhenFull::Wait => Arc::clone(permits).acquire_owned().await.ok(),
-        WhenFull::Reject(_) => None,
+        WhenFull::Wait => slots.acquire().await,
+        WhenFull::Reject { .. } => None,
     };
     let (stream, peer) = listener.accept().await?;
-    let permit = acquired.or_else(|| Arc::clone(permits).try_acquire_owned().ok());
-    let Some(permit) = permit else {
-        if let WhenFull::Reject(response) = when_full {
-            // A peer that does not read the response at once does not receive it.
-            let _ = stream.try_write(response);
-        }
-        return Ok(None);
+    let permit = match (acquired, when_full) {
+        (Some(permit), _) => permit,
+        (None, WhenFull::Wait) => return Ok(None),
+        (
+            None,
+            WhenFull::Reject {
+                limit_reached,
+                address_share,
+                ..
+            },
+        ) => match slots.try_acquire(peer.ip()) {
+            Ok(permit) => permit,
+            Err(refused) => {
+                // A peer that does not read the response at once does not receive it.
+                let _ = stream.try_write(match refused {
+                    ConnectionRefused::LimitReached => limit_reached,
+                    ConnectionRefused::AddressShare => address_share,
+                });
+                return Ok(None);
+            }
+        },
     };
     // With Nagle's algorithm, each event of a stream would wait for the peer's delayed
     // acknowledgement.
@@ -171,7 +199,7 @@ struct Connection {
     socket: TokioIo<TcpStream>,
     /// The address of the other end.
     peer: IpAddr,
-    _permit: OwnedSemaphorePermit,
+    _permit: ConnectionPermit,
 }
 
 impl Connection {

@@ -15,6 +15,7 @@
 
 pub mod body;
 pub mod client_address;
+mod connection_slots;
 pub mod connections;
 pub mod cpu_pool;
 pub mod host_origin;

@@ -77,6 +77,28 @@ async fn connections_over_the_limit_are_rejected_until_another_closes() {
 }
 
 #[tokio::test]
+async fn one_address_leaves_connections_for_others() {
+    let config = Config {
+        max_connections: 8,
+        ..test_config()
+    };
+    let bridge = start_bridge_with(config).await;
+    let mut open = Vec::new();
+    for _ in 0..6 {
+        let mut socket = connect(&bridge).await;
+        assert!(get_health(&mut socket).await.starts_with("HTTP/1.1 200"));
+        open.push(socket);
+    }
+    let rejected = read_to_end(connect(&bridge).await).await;
+    assert!(rejected.starts_with("HTTP/1.1 503"), "{rejected}");
+    assert!(rejected.contains("this address"), "{rejected}");
+    assert!(rejected.contains("trusted_proxies"), "{rejected}");
+    let length = rejected.split_once("\r\n\r\n").unwrap().1.len();
+    assert!(rejected.contains(&format!("content-length: {length}\r\n")));
+    assert!(get_health(&mut open[0]).await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
 async fn a_connection_without_a_complete_request_head_times_out() {
     let config = Config {
         request_head_within: Duration::from_millis(300),

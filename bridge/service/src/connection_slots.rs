@@ -1,0 +1,147 @@
+//! The limit on open connections, and the part of it that one address may have.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::client_address::{ClientAddress, TrustedProxy};
+
+/// An address gets no further connection when it has this many times what is free: alone it gets
+/// three quarters, and something is always left for an address that has none.
+const FREE_FACTOR: usize = 3;
+
+/// The connections that are free.
+#[derive(Debug)]
+pub(crate) struct ConnectionSlots {
+    permits: Arc<Semaphore>,
+    by_address: Arc<ConnectionCounts>,
+    trusted_proxies: Vec<TrustedProxy>,
+}
+
+/// The number of connections of each address that has any.
+#[derive(Debug, Default)]
+struct ConnectionCounts(Mutex<HashMap<ClientAddress, usize>>);
+
+impl ConnectionCounts {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ClientAddress, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The permit of one connection, released when dropped.
+#[derive(Debug)]
+pub(crate) struct ConnectionPermit {
+    _permit: OwnedSemaphorePermit,
+    /// Set if the connection counts for an address.
+    counted: Option<(Arc<ConnectionCounts>, ClientAddress)>,
+}
+
+/// Why a connection gets no permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionRefused {
+    /// The limit of all connections is reached.
+    LimitReached,
+    /// The address has as many as it may have.
+    AddressShare,
+}
+
+impl ConnectionSlots {
+    /// Creates the slots. The connections of trusted proxies, which have many clients, do not count
+    /// for an address.
+    pub(crate) fn new(max_connections: usize, trusted_proxies: Vec<TrustedProxy>) -> Self {
+        Self {
+            permits: Arc::new(Semaphore::new(max_connections)),
+            by_address: Arc::default(),
+            trusted_proxies,
+        }
+    }
+
+    /// Waits for a permit that counts for no address.
+    pub(crate) async fn acquire(&self) -> Option<ConnectionPermit> {
+        // The semaphore is never closed.
+        let permit = Arc::clone(&self.permits).acquire_owned().await.ok()?;
+        Some(ConnectionPermit {
+            _permit: permit,
+            counted: None,
+        })
+    }
+
+    /// Acquires a permit for a connection from this address.
+    pub(crate) fn try_acquire(&self, peer: IpAddr) -> Result<ConnectionPermit, ConnectionRefused> {
+        let free = self.permits.available_permits();
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        let _permit = permit.map_err(|_| ConnectionRefused::LimitReached)?;
+        if TrustedProxy::includes(&self.trusted_proxies, peer) {
+            let counted = None;
+            return Ok(ConnectionPermit { _permit, counted });
+        }
+        let address = ClientAddress::from(peer);
+        let mut by_address = self.by_address.lock();
+        let count = by_address.get(&address).copied().unwrap_or(0);
+        if count >= free.saturating_mul(FREE_FACTOR) {
+            return Err(ConnectionRefused::AddressShare);
+        }
+        by_address.insert(address, count + 1);
+        let counted = Some((Arc::clone(&self.by_address), address));
+        Ok(ConnectionPermit { _permit, counted })
+    }
+}
+
+impl Drop for ConnectionPermit {
+    fn drop(&mut self) {
+        let Some((counts, address)) = &self.counted else {
+            return;
+        };
+        let mut counts = counts.lock();
+        match counts.get_mut(address) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => {
+                counts.remove(address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, last])
+    }
+
+    /// As many permits as this address gets, and why it gets no more.
+    fn fill(slots: &ConnectionSlots, peer: IpAddr) -> (Vec<ConnectionPermit>, ConnectionRefused) {
+        let mut permits = Vec::new();
+        loop {
+            match slots.try_acquire(peer) {
+                Ok(permit) => permits.push(permit),
+                Err(refused) => return (permits, refused),
+            }
+        }
+    }
+
+    #[test]
+    fn one_address_leaves_connections_for_others() {
+        let slots = ConnectionSlots::new(100, Vec::new());
+        let (first, refused) = fill(&slots, address(1));
+        assert_eq!((first.len(), refused), (75, ConnectionRefused::AddressShare));
+        let (second, _) = fill(&slots, address(2));
+        assert!((15..25).contains(&second.len()), "{}", second.len());
+        assert!(slots.try_acquire(address(3)).is_ok());
+        drop(first);
+        assert_eq!(slots.by_address.lock().len(), 1);
+        drop(second);
+        assert!(slots.by_address.lock().is_empty());
+    }
+
+    #[test]
+    fn a_trusted_proxy_may_have_all_connections() {
+        let proxy = "192.0.2.0/28".parse().unwrap();
+        let slots = ConnectionSlots::new(100, vec![proxy]);
+        let (all, refused) = fill(&slots, address(1));
+        assert_eq!((all.len(), refused), (100, ConnectionRefused::LimitReached));
+    }
+}
