@@ -126,7 +126,7 @@ impl CompatSession {
 
 /// A request of a session that is being answered.
 #[derive(Debug)]
-pub(super) struct RequestGuard(Arc<CompatSession>);
+pub(crate) struct RequestGuard(Arc<CompatSession>);
 
 impl RequestGuard {
     /// Whether the session of the request belongs to this realm.
@@ -228,7 +228,7 @@ impl CompatSessions {
 
     /// Marks a request as running while the guard lives; `None` if there is no session with this
     /// id.
-    pub(super) fn begin_request(&self, id: &str) -> Option<RequestGuard> {
+    pub(crate) fn begin_request(&self, id: &str) -> Option<RequestGuard> {
         let session = self.get_and_touch(id)?;
         session.activity().requests += 1;
         Some(RequestGuard(session))

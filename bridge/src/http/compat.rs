@@ -25,7 +25,7 @@ use tower::ServiceExt;
 use super::{page_socket, rest};
 use crate::compat;
 use crate::compat::{CompatRequest, CompatService, CompatSession, Reply};
-use crate::web::body::read_to_end_limited;
+use crate::web::body::read_to_end_in_session;
 use crate::web::{AppState, PeerAddress, guard};
 
 const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -97,7 +97,8 @@ where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let body = match read_to_end_limited(state, body).await {
+    let begin_activity = || service.sessions.begin_request(session_id(&parts.headers)?);
+    let body = match read_to_end_in_session(state, body, begin_activity).await {
         Ok(body) => body,
         Err(problem) => return problem.into_response(),
     };

@@ -35,7 +35,7 @@ use crate::mcp::large_body::{BlockingBody, LargeBodyHint};
 use crate::mcp::request_kind::RequestKind;
 use crate::mcp::session_manager::PRIMING_EVENT_ID;
 use crate::shares::Party;
-use crate::web::body::read_to_end_limited;
+use crate::web::body::read_to_end_in_session;
 use crate::web::{PeerAddress, Problem};
 
 /// How many sessions may be evicted for one. Several are needed only if others take their places.
@@ -62,7 +62,12 @@ where
         Ok(principal) => principal,
         Err(problem) => return problem.into_response(),
     };
-    match read_to_end_limited(&mcp.state, body).await {
+    let begin_activity = || {
+        let session = session_id_header(&parts.headers)?;
+        let session = mcp.sessions.get(principal.realm, session)?;
+        Some(session.begin_activity())
+    };
+    match read_to_end_in_session(&mcp.state, body, begin_activity).await {
         Ok(body) => route(mcp, parts, body, principal, peer).await,
         Err(problem) => problem.into_response(),
     }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use bridge::{Config, Profile, Results, ServerHandle, Tabs};
 use bridge_protocol::ErrorCode;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::kit::*;
 
@@ -301,6 +303,41 @@ async fn the_results_of_one_address_do_not_displace_those_of_others() {
     assert_eq!(stored, 3, "the rest of the limit");
     let (token, newest) = greedy_handles.last().unwrap();
     assert!(is_stored(token, newest).await);
+}
+
+#[tokio::test]
+async fn an_mcp_session_is_in_use_while_the_body_of_a_request_arrives() {
+    let config = Config {
+        max_clients: 2,
+        ..test_config()
+    };
+    let bridge = start_bridge_with(config).await;
+    let sending = McpClient::connect(&bridge, TOKEN).await;
+    let idle = McpClient::connect(&bridge, TOKEN).await;
+    let body = format!("{:20000}", rpc_request(1, "ping", json!({})).to_string());
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\n\
+         mcp-session-id: {}\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\ncontent-length: 20000\r\n\
+         connection: close\r\nexpect: 100-continue\r\n\r\n",
+        sending.session
+    );
+    let mut socket = TcpStream::connect(bridge.local_addr()).await.unwrap();
+    socket.write_all(head.as_bytes()).await.unwrap();
+    // The bridge waits for the body.
+    let mut status = [0; 12];
+    let interim = socket.read_exact(&mut status);
+    with_deadline("interim response", interim).await.unwrap();
+    assert_eq!(&status, b"HTTP/1.1 100");
+    McpClient::connect(&bridge, TOKEN).await;
+    let ping = rpc_request(1, "ping", json!({}));
+    assert_eq!(idle.post(&ping).await.status(), 404);
+
+    socket.write_all(body.as_bytes()).await.unwrap();
+    let mut response = String::new();
+    let rest = socket.read_to_string(&mut response);
+    with_deadline("response", rest).await.unwrap();
+    assert!(response.contains("HTTP/1.1 200"), "{response}");
 }
 
 #[tokio::test]
