@@ -28,14 +28,15 @@ use bridge_protocol::{BridgeId, CallId, SessionId};
 use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::fast_hash::FastHash;
 use bridge_realm::realm::{
-    ClientId, ConnectionId, Disconnect, Effect, Effects, Now, PageHello, Realm, RealmLimits,
-    Refusal,
+    CallFailure, ClientId, ConnectionId, Disconnect, Effect, Effects, Now, PageHello, Realm,
+    RealmLimits, Refusal,
 };
 use bridge_realm::{PageMessageLimits, page_messages};
 use dashmap::DashMap;
 
 use crate::config::Config;
 use crate::results::store::ResultStore;
+use crate::results::unread::{AnswerLease, UnreadAnswers};
 use call_channel::CallSender;
 use catalogue_bytes::CatalogueBytes;
 use outbox::OutboxSender;
@@ -58,6 +59,7 @@ pub(crate) struct Hub {
     pub(crate) page_limits: PageMessageLimits,
     pub(crate) definitions: DefinitionRegistry,
     pub(crate) result_store: Arc<ResultStore>,
+    unread_answers: UnreadAnswers,
     /// The entries are boxed because the tables have spare capacity and move their entries as they
     /// grow.
     realms: DashMap<RealmId, Box<RealmEntry>, FastHash>,
@@ -103,6 +105,7 @@ impl Hub {
             session_id_leases: Arc::default(),
             definitions,
             result_store: ResultStore::new(&config.results),
+            unread_answers: UnreadAnswers::new(config.results.max_unread_bytes),
             realms: DashMap::default(),
             page_limits: limits::page_message_limits(&config),
             realm_limits: Arc::new(limits::realm_limits(&config)),
@@ -169,6 +172,24 @@ impl Hub {
             entry.outboxes.remove(&connection);
         }
         self.remove_if_empty(realm);
+    }
+
+    /// Acquires a lease on the bytes of an answer to a client of this realm, until the client has
+    /// read them. Returns `None` for an answer that is too small to be counted.
+    ///
+    /// # Errors
+    ///
+    /// When too many answers wait to be read.
+    pub(crate) fn lease_answer(
+        &self,
+        realm: RealmId,
+        bytes: usize,
+    ) -> Result<Option<AnswerLease>, CallFailure> {
+        if !UnreadAnswers::counts(bytes) {
+            return Ok(None);
+        }
+        let lease = self.unread_answers.acquire(self.party(realm), bytes);
+        lease.map(Some)
     }
 
     /// Calls `f` with a realm. Returns `None` when the realm does not exist.

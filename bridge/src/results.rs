@@ -4,7 +4,8 @@
 //! ([`passthrough`]), or values that the bridge made or parsed ([`built_result`]).
 //! [`content_blocks`] validates the blocks of a page, [`truncate`] shortens a result that exceeds
 //! the limits of its client, [`encoded_size`] measures encoded JSON, and [`segments`] is the body
-//! that is sent. [`store`] stores results for clients that fetch them later.
+//! that is sent. [`store`] stores results for clients that fetch them later, and [`unread`] limits
+//! the bytes that wait for clients to read them.
 
 pub(crate) mod built_result;
 mod content_blocks;
@@ -14,3 +15,4 @@ pub(crate) mod segments;
 pub(crate) mod store;
 pub(crate) mod tool_result;
 pub(crate) mod truncate;
+pub(crate) mod unread;

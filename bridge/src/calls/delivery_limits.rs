@@ -123,7 +123,7 @@ pub(super) async fn enforce_limit_on_stored(
 }
 
 /// Returns the result for a panic in the CPU pool.
-pub(super) fn internal_error_result() -> ToolResult {
+pub(crate) fn internal_error_result() -> ToolResult {
     let message = "the bridge failed while it read the result: report this, and ask for less";
     ToolResult::from_failure(&CallFailure::new(
         ErrorCode::InternalError,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use bridge_protocol::ErrorCode;
+use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -13,7 +14,7 @@ pub(crate) enum Reply {
     /// Status 200 with a JSON-RPC message. `mcp_session` is the id of the MCP session that the
     /// request opened.
     Message {
-        body: Vec<u8>,
+        body: Bytes,
         mcp_session: Option<String>,
     },
     /// Status 202 with an empty body.
@@ -166,7 +167,7 @@ pub(super) fn result_reply(id: Option<&RawValue>, result: &[u8]) -> Reply {
 pub(super) fn finish_response(mut body: Vec<u8>) -> Reply {
     body.push(b'}');
     Reply::Message {
-        body,
+        body: body.into(),
         mcp_session: None,
     }
 }
@@ -207,7 +208,7 @@ impl RpcError {
         };
         let body = format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{error}}}");
         Reply::Message {
-            body: body.into_bytes(),
+            body: body.into(),
             mcp_session: None,
         }
     }

@@ -8,6 +8,7 @@ mod scope;
 
 use std::sync::Arc;
 
+use bridge_auth::RealmId;
 use bridge_protocol::{ClientInfo, ErrorCode};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -61,10 +62,26 @@ impl CompatService {
             {
                 return Reply::NoSuchMcpSession;
             }
-            Ok(scope) => self.dispatch(&scope, &message).await,
+            Ok(scope) => {
+                let reply = self.dispatch(&scope, &message).await;
+                reply.and_then(|reply| self.lease_reply(scope.realm(), reply))
+            }
             Err(error) => Err(error),
         };
         reply.unwrap_or_else(|error| error.into_reply(id))
+    }
+
+    /// Acquires a lease on the bytes of a large reply until the client has read it.
+    fn lease_reply(&self, realm: RealmId, reply: Reply) -> Result<Reply, RpcError> {
+        let Reply::Message { body, mcp_session } = reply else {
+            return Ok(reply);
+        };
+        let body = match self.hub.lease_answer(realm, body.len()) {
+            Ok(Some(lease)) => lease.attach_to(body),
+            Ok(None) => body,
+            Err(failure) => return Err(RpcError::InvalidRequest(failure.code)),
+        };
+        Ok(Reply::Message { body, mcp_session })
     }
 
     async fn initialize(

@@ -37,6 +37,12 @@ pub struct Results {
     #[arg(long, env = "MCP_WEB_MAX_KEPT_BYTES", value_name = "BYTES",
         default_value_t = 256 * 1024 * 1024, value_parser = values::parse_count)]
     pub max_kept_bytes: usize,
+
+    /// Bytes of answers to calls that wait for their clients to read them. One token may have half
+    /// of it. Over it an answer is an error.
+    #[arg(long, env = "MCP_WEB_MAX_UNREAD_BYTES", value_name = "BYTES",
+        default_value_t = 512 * 1024 * 1024, value_parser = values::parse_count)]
+    pub max_unread_bytes: usize,
 }
 
 impl Default for Results {
@@ -48,6 +54,7 @@ impl Default for Results {
             result_ttl: Duration::from_secs(600),
             max_kept_results: 64,
             max_kept_bytes: 256 * 1024 * 1024,
+            max_unread_bytes: 512 * 1024 * 1024,
         }
     }
 }

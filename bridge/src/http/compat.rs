@@ -116,7 +116,7 @@ where
     }
 }
 
-fn message_response(body: Vec<u8>, mcp_session: Option<String>) -> Response {
+fn message_response(body: Bytes, mcp_session: Option<String>) -> Response {
     let mut response = Response::new(Body::from(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

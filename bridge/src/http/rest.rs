@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::handler::Handler;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use bridge_auth::Scope;
+use bridge_auth::{RealmId, Scope};
 use bridge_protocol::{
     CallContext, CallerTransport, CallingClient, ClientInfo, ErrorCode, Kind, SessionId,
 };
@@ -29,6 +29,7 @@ use crate::calls::{self, Arguments, CallRequest, DeliveryLimits, RoundOutcome, S
 use crate::mcp::{self, McpService};
 use crate::results::encoded_size;
 use crate::results::tool_result::ToolResult;
+use crate::results::unread::AnswerBody;
 use crate::web::body::read_to_end_limited;
 use crate::web::{AppState, Problem, guard};
 
@@ -117,7 +118,9 @@ where
     };
     // Boxed, so that the layers of the server do not move the state of the call.
     match Box::pin(calls::call_tool(&state.hub, request)).await {
-        Ok(RoundOutcome::Complete(result)) => Ok(json_response(result).await),
+        Ok(RoundOutcome::Complete(result)) => {
+            Ok(json_response(state, principal.realm, result).await)
+        }
         // Cannot happen: a client that declares no capability receives no requests.
         Ok(RoundOutcome::InputRequired { .. }) => Err(Problem::new(
             ErrorCode::ClientCapabilityMissing,
@@ -135,14 +138,18 @@ fn malformed_call(reason: &str) -> Problem {
     Problem::new(ErrorCode::ProtocolViolation, message)
 }
 
-/// Returns the response with a tool result.
-async fn json_response(result: ToolResult) -> Response {
+/// Returns the response with a tool result to a client of this realm.
+async fn json_response(state: &AppState, realm: RealmId, result: ToolResult) -> Response {
     let encode = |result: &ToolResult| result.encode_body(b"{".to_vec(), b"}");
     let body = if result.is_borrowed() || encoded_size::fits_within(&result, 2 * INLINE_LIMIT) {
         encode(&result)
     } else {
         let encoded = cpu_pool::spawn(move || encode(&result)).await;
         encoded.unwrap_or_else(|| Vec::new().into())
+    };
+    let body = match state.hub.lease_answer(realm, body.len()) {
+        Ok(lease) => AnswerBody::new(body, lease),
+        Err(failure) => AnswerBody::new(encode(&ToolResult::from_failure(&failure)), None),
     };
     let mut response = Response::new(axum::body::Body::new(body));
     let json = HeaderValue::from_static("application/json");

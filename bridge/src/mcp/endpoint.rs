@@ -200,7 +200,7 @@ impl RmcpRequest {
         mut parts: Parts,
         body: Bytes,
         principal: Principal,
-    ) -> Response<BlockingBody<Bytes, Infallible>> {
+    ) -> Response<BlockingBody<Infallible>> {
         let realm = principal.realm;
         normalise_accept(&parts.method, &mut parts.headers);
         if self.has_message {
@@ -228,11 +228,7 @@ impl RmcpRequest {
 
     /// Ends the response when the token expires. The query of an agent tracks the response to its
     /// end, and a session that the agent opens ends with the query.
-    fn wrap(
-        self,
-        mcp: &McpService,
-        response: Response<BlockingBody<Bytes, Infallible>>,
-    ) -> Response {
+    fn wrap(self, mcp: &McpService, response: Response<BlockingBody<Infallible>>) -> Response {
         if self.is_end && response.status() == StatusCode::ACCEPTED {
             return StatusCode::NO_CONTENT.into_response();
         }

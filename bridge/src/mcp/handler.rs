@@ -10,7 +10,7 @@ use bridge_realm::definition::Definition;
 use bridge_realm::definition::tool::RESULT_SIZE_KEY;
 use bridge_realm::realm::Refusal;
 use bridge_service::ClientAddress;
-use bridge_service::cpu_pool::INLINE_LIMIT;
+use bridge_service::cpu_pool::{self, INLINE_LIMIT};
 use http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Extensions,
@@ -45,6 +45,7 @@ use crate::mcp::peer_client::PeerClient;
 use crate::mcp::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
 use crate::mcp::session_manager::RealmSessionManager;
 use crate::results::encoded_size;
+use crate::results::tool_result::ToolResult;
 
 /// The header with which a client pins itself to a page.
 pub(super) const SESSION_PIN_HEADER: &str = "mcp-web-session";
@@ -99,6 +100,34 @@ impl Handler {
                 return Err(refusal_to_error(refusal));
             }
         }
+    }
+
+    /// Calls a tool. A large result has a lease on its bytes until the client has read it, or is
+    /// replaced by an error if too many wait to be read.
+    async fn call_tool_with_lease(
+        &self,
+        call: CallRequest<'_>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<RoundOutcome<ToolResult>, calls::CallError> {
+        let realm = call.caller.realm;
+        let result = match calls::call_tool(&self.hub, call).await? {
+            RoundOutcome::Complete(result) => result,
+            waiting @ RoundOutcome::InputRequired { .. } => return Ok(waiting),
+        };
+        if encoded_size::fits_within(&result, INLINE_LIMIT) {
+            return Ok(result.into());
+        }
+        let measure = move || (encoded_size::result_len(&result), result);
+        let Some((bytes, result)) = cpu_pool::spawn(measure).await else {
+            return Ok(calls::internal_error_result().into());
+        };
+        Ok(match self.hub.lease_answer(realm, bytes) {
+            Ok(lease) => {
+                LargeBodyHint::set(context, lease);
+                result.into()
+            }
+            Err(failure) => ToolResult::from_failure(&failure).into(),
+        })
     }
 
     /// Marks the session as active while the returned guard exists, whether or not its client still
@@ -458,14 +487,9 @@ impl ServerHandler for Handler {
                 tool: request.name.into_owned(),
                 arguments: request.arguments.unwrap_or_default().into(),
             };
-            calls::call_tool(&self.hub, call)
+            self.call_tool_with_lease(call, &context)
         };
-        let complete = |result| {
-            if !encoded_size::fits_within(&result, INLINE_LIMIT) {
-                LargeBodyHint::set(&context);
-            }
-            Ok(convert::to_call_tool_result(result)?.into())
-        };
+        let complete = |result| Ok(convert::to_call_tool_result(result)?.into());
         self.run_round(&context, &client, resume, true, start, complete)
             .await
     }

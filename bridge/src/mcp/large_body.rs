@@ -1,11 +1,12 @@
 //! rmcp encodes a response where its body is polled, which is on a thread that serves sockets.
-//! While a large response is encoded, another thread serves the other sockets.
+//! While a large response is encoded, another thread serves the other sockets. The response has the
+//! lease on the bytes that its client has not read yet.
 
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use http::request::Parts;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::BoxBody;
@@ -14,35 +15,32 @@ use rmcp::service::RequestContext;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::session::ActivityGuard;
+use crate::results::unread::AnswerLease;
 
 /// Marks a request whose response is large.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LargeBodyHint(Arc<AtomicBool>);
+pub(super) struct LargeBodyHint(Arc<OnceLock<Option<AnswerLease>>>);
 
 impl LargeBodyHint {
-    /// Marks the response to this request as large.
-    pub(super) fn set(context: &RequestContext<RoleServer>) {
+    /// Marks the response to this request as large. `lease` is the lease on its bytes.
+    pub(super) fn set(context: &RequestContext<RoleServer>, lease: Option<AnswerLease>) {
         let parts = context.extensions.get::<Parts>();
         if let Some(hint) = parts.and_then(|parts| parts.extensions.get::<Self>()) {
-            hint.0.store(true, Ordering::Relaxed);
+            let _ = hint.0.set(lease);
         }
-    }
-
-    fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
     }
 }
 
 /// The body of a response. Its MCP session, if there is one, is not idle while the body exists.
-pub(super) struct BlockingBody<D, E> {
-    body: BoxBody<D, E>,
+pub(super) struct BlockingBody<E> {
+    body: BoxBody<Bytes, E>,
     hint: LargeBodyHint,
     _activity: Option<ActivityGuard>,
 }
 
-impl<D, E> BlockingBody<D, E> {
+impl<E> BlockingBody<E> {
     pub(super) fn new(
-        body: BoxBody<D, E>,
+        body: BoxBody<Bytes, E>,
         hint: LargeBodyHint,
         activity: Option<ActivityGuard>,
     ) -> Self {
@@ -54,20 +52,27 @@ impl<D, E> BlockingBody<D, E> {
     }
 }
 
-impl<D: bytes::Buf, E> Body for BlockingBody<D, E> {
-    type Data = D;
+impl<E> Body for BlockingBody<E> {
+    type Data = Bytes;
     type Error = E;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<D>, E>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, E>>> {
         let this = self.get_mut();
         let body = Pin::new(&mut this.body);
-        if this.hint.is_set() && is_multi_threaded() {
+        let Some(lease) = this.hint.0.get() else {
+            return body.poll_frame(context);
+        };
+        let polled = if is_multi_threaded() {
             tokio::task::block_in_place(|| body.poll_frame(context))
         } else {
             body.poll_frame(context)
+        };
+        match lease {
+            Some(lease) => polled.map_ok(|frame| frame.map_data(|data| lease.attach_to(data))),
+            None => polled,
         }
     }
 

@@ -6,7 +6,7 @@ use bridge::{Config, Profile, Results, ServerHandle, Tabs};
 use bridge_protocol::ErrorCode;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::kit::*;
 
@@ -303,6 +303,80 @@ async fn the_results_of_one_address_do_not_displace_those_of_others() {
     assert_eq!(stored, 3, "the rest of the limit");
     let (token, newest) = greedy_handles.last().unwrap();
     assert!(is_stored(token, newest).await);
+}
+
+/// Calls a tool whose answer is this text, and reads only the beginning of the response.
+async fn leave_answer_unread(bridge: &ServerHandle, page: &mut Page, text: &str) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut socket = socket.connect(bridge.local_addr()).await.unwrap();
+    let body = json!({ "toolName": "echo" }).to_string();
+    let request = format!(
+        "POST /tool-call HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    socket.write_all(request.as_bytes()).await.unwrap();
+    page.serve_call(json!(text)).await;
+    let mut status = [0; 12];
+    let response = socket.read_exact(&mut status);
+    with_deadline("response", response).await.unwrap();
+    assert_eq!(&status, b"HTTP/1.1 200");
+    socket
+}
+
+#[tokio::test]
+async fn answers_that_nobody_reads_are_limited_in_bytes() {
+    let results = Results {
+        max_unread_bytes: 30_000_000,
+        ..Results::default()
+    };
+    let bridge = start_bridge_with(Config {
+        results,
+        ..config_with_addresses()
+    })
+    .await;
+    let mut page = connect_page(&bridge, TOKEN, GREEDY).await;
+    page.register(&[echo_tool()]).await;
+    let mut other_page = connect_page(&bridge, OTHER_TOKEN, OTHER).await;
+    other_page.register(&[echo_tool()]).await;
+    let text = "x".repeat(9_000_000);
+    let unread = leave_answer_unread(&bridge, &mut page, &text).await;
+
+    let assert_refused = |result: &Value| {
+        assert_eq!(error_code(result), Some("ResultTooLarge"), "{result}");
+        for part in ["9000", GREEDY, "max_unread_bytes", "look what has changed"] {
+            assert!(result_text(result).contains(part), "{part}: {result}");
+        }
+    };
+    let call = post_tool_call(&bridge, "echo", json!({}));
+    let ((_, result), _) = tokio::join!(call, page.serve_call(json!(text)));
+    assert_refused(&result);
+    // Clients that can be asked are served in another way.
+    for capabilities in [json!({}), json!({ "elicitation": {} })] {
+        let client = McpClient::connect_with_capabilities(&bridge, TOKEN, capabilities).await;
+        let call = client.call("echo", json!({}));
+        let (answer, _) = tokio::join!(call, page.serve_call(json!(text)));
+        assert_refused(&answer["result"]);
+        // Small answers are not affected.
+        client.assert_echo(&mut page).await;
+    }
+    let client = McpClient::connect(&bridge, OTHER_TOKEN).await;
+    let call = client.call("echo", json!({}));
+    let (answer, _) = tokio::join!(call, other_page.serve_call(json!(text)));
+    assert_eq!(result_text(&answer["result"]).len(), text.len());
+
+    drop(unread);
+    let delivered = with_deadline("free bytes", async {
+        loop {
+            let call = post_tool_call(&bridge, "echo", json!({}));
+            let ((_, result), _) = tokio::join!(call, page.serve_call(json!(text)));
+            if error_code(&result).is_none() {
+                return result;
+            }
+        }
+    });
+    assert_eq!(result_text(&delivered.await).len(), text.len());
 }
 
 #[tokio::test]

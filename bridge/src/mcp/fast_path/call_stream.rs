@@ -11,12 +11,15 @@ use crate::hub::Hub;
 use crate::mcp::fast_path::notification_sink::NotificationBuffer;
 use crate::mcp::session::CallGuard;
 use crate::results::tool_result::EncodedBody;
+use crate::results::unread::AnswerLease;
 
 /// A JSON-RPC response. Its HTTP status applies if it is not an event of a stream.
 #[derive(Debug)]
 pub(super) struct EncodedResponse {
     pub(super) status: StatusCode,
     pub(super) json: EncodedBody,
+    /// The lease on the bytes of a large response.
+    pub(super) lease: Option<AnswerLease>,
 }
 
 /// The next item of a call.

@@ -15,13 +15,15 @@ use tokio::time::{Instant, Sleep};
 
 use crate::hub::Hub;
 use crate::mcp::event_log::EventLog;
-use crate::mcp::fast_path::call_stream::{CallStream, CallStreamItem, DetachOnDrop};
+use crate::mcp::fast_path::call_stream::{
+    CallStream, CallStreamItem, DetachOnDrop, EncodedResponse,
+};
 use crate::mcp::peer_client::NOTIFY_TIMEOUT;
 use crate::mcp::raw_event::RETRY_DELAY;
 use crate::mcp::raw_event::StoredEvent;
 use crate::mcp::service::KEEP_ALIVE_INTERVAL;
 use crate::mcp::session::{CallGuard, McpSession};
-use crate::results::tool_result::EncodedBody;
+use crate::results::unread::AnswerLease;
 
 /// The maximum number of events that wait for a client that reads slowly.
 const EVENT_BUFFER: usize = 16;
@@ -37,6 +39,19 @@ fn encode_event(id: Option<&str>, json: Bytes) -> EncodedEvent {
     [head, json, Bytes::from_static(b"\n\n")]
 }
 
+/// Encodes a response as an event, which has the lease on its bytes.
+fn encode_response_event(
+    id: Option<&str>,
+    json: Bytes,
+    lease: Option<&AnswerLease>,
+) -> EncodedEvent {
+    let json = match lease {
+        Some(lease) => lease.attach_to(json),
+        None => json,
+    };
+    encode_event(id, json)
+}
+
 /// Puts JSON on one line. JSON has line breaks only between its tokens.
 pub(super) fn to_single_line(mut json: Vec<u8>) -> Bytes {
     let replace_line_break = |byte: &mut u8| {
@@ -49,8 +64,10 @@ pub(super) fn to_single_line(mut json: Vec<u8>) -> Bytes {
 }
 
 /// Returns the response of a call that has ended already, as a stream with one event.
-pub(super) fn single_event(json: EncodedBody) -> Response {
-    let chunks = encode_event(None, to_single_line(json.into_vec())).map(Ok::<_, Infallible>);
+pub(super) fn single_event(response: EncodedResponse) -> Response {
+    let json = to_single_line(response.json.into_vec());
+    let event = encode_response_event(None, json, response.lease.as_ref());
+    let chunks = event.map(Ok::<_, Infallible>);
     event_stream_response(Body::from_stream(stream::iter(chunks)))
 }
 
@@ -65,12 +82,13 @@ pub(super) fn ephemeral(first: Option<Vec<u8>>, call: CallStream) -> Response {
     let first = stream::iter(first);
     let rest = stream::unfold(Some(call), |call| async move {
         let mut call = call?;
-        let (json, call) = match call.next().await {
-            CallStreamItem::Notification(json) => (json, Some(call)),
-            CallStreamItem::Response(answer) => (answer.json.into_vec(), None),
+        let (json, lease, call) = match call.next().await {
+            CallStreamItem::Notification(json) => (json, None, Some(call)),
+            CallStreamItem::Response(answer) => (answer.json.into_vec(), answer.lease, None),
             CallStreamItem::Cancelled => return None,
         };
-        Some((encode_event(None, to_single_line(json)), call))
+        let event = encode_response_event(None, to_single_line(json), lease.as_ref());
+        Some((event, call))
     });
     sse_response(first.chain(rest))
 }
@@ -134,7 +152,8 @@ impl SseForwarder {
                     let session = call.guard().map(CallGuard::session);
                     let _activity = session.map(McpSession::begin_activity);
                     drop(call);
-                    return self.send(encode_event(id.as_deref(), json)).await;
+                    let event = encode_response_event(id.as_deref(), json, answer.lease.as_ref());
+                    return self.send(event).await;
                 }
                 Some(CallStreamItem::Cancelled) => {
                     // A cancelled call has no stream to resume.
@@ -246,6 +265,7 @@ mod tests {
         let answer = EncodedResponse {
             status: StatusCode::OK,
             json: b"{\n}".to_vec().into(),
+            lease: None,
         };
         let running = CallStream::new(std::future::ready(answer), notifications, None);
         let (sender, mut receiver) = mpsc::channel(EVENT_BUFFER);

@@ -30,6 +30,7 @@ use crate::mcp::fast_path::notification_sink::{NotificationBuffer, NotificationS
 use crate::mcp::session::request_key;
 use crate::results::encoded_size;
 use crate::results::tool_result::ToolResult;
+use crate::results::unread::AnswerBody;
 
 /// A response within this time, without a notification before it, is a JSON body. After it the
 /// response is a stream, from which the client learns that its call continues and, in an MCP
@@ -117,28 +118,44 @@ impl FastPathCall {
             caller,
             ..self.request
         };
+        let realm = request.caller.realm;
         let outcome = calls::call_tool(&self.hub, request).await;
         let (id, is_modern) = (self.id, self.is_modern);
-        match outcome {
-            Ok(RoundOutcome::Complete(result))
-                if result.is_borrowed() || encoded_size::fits_within(&result, INLINE_LIMIT) =>
-            {
-                encode_result(&id, &result, is_modern)
-            }
-            Ok(RoundOutcome::Complete(result)) => {
-                let encoded = cpu_pool::spawn(move || encode_result(&id, &result, is_modern));
-                encoded.await.unwrap_or_else(|| EncodedResponse {
-                    status: StatusCode::INTERNAL_SERVER_ERROR,
-                    json: Vec::new().into(),
-                })
-            }
-            // Cannot happen: a client that declares no capability receives no requests.
-            Ok(RoundOutcome::InputRequired { .. }) => {
-                let message = "the call waits for input, and the client declared that it has none";
-                encode_error(&id, &ErrorData::internal_error(message, None), is_modern)
-            }
-            Err(error) => encode_call_error(&id, error, is_modern),
+        let response = encode_outcome(&id, outcome, is_modern).await;
+        match self.hub.lease_answer(realm, response.json.len()) {
+            Ok(lease) => EncodedResponse { lease, ..response },
+            Err(failure) => encode_result(&id, &ToolResult::from_failure(&failure), is_modern),
         }
+    }
+}
+
+/// Encodes the outcome of a call. Large results are encoded in the CPU pool.
+async fn encode_outcome(
+    id: &RawValue,
+    outcome: Result<RoundOutcome<ToolResult>, CallError>,
+    is_modern: bool,
+) -> EncodedResponse {
+    match outcome {
+        Ok(RoundOutcome::Complete(result))
+            if result.is_borrowed() || encoded_size::fits_within(&result, INLINE_LIMIT) =>
+        {
+            encode_result(id, &result, is_modern)
+        }
+        Ok(RoundOutcome::Complete(result)) => {
+            let id = id.to_owned();
+            let encoded = cpu_pool::spawn(move || encode_result(&id, &result, is_modern));
+            encoded.await.unwrap_or_else(|| EncodedResponse {
+                status: StatusCode::INTERNAL_SERVER_ERROR,
+                json: Vec::new().into(),
+                lease: None,
+            })
+        }
+        // Cannot happen: a client that declares no capability receives no requests.
+        Ok(RoundOutcome::InputRequired { .. }) => {
+            let message = "the call waits for input, and the client declared that it has none";
+            encode_error(id, &ErrorData::internal_error(message, None), is_modern)
+        }
+        Err(error) => encode_call_error(id, error, is_modern),
     }
 }
 
@@ -257,15 +274,16 @@ fn raw_request_key(id: &RawValue) -> Option<Box<str>> {
 }
 
 /// Returns the response as a JSON body, or as a stream with one event if the client needs that.
-fn single_response(response: EncodedResponse, events_only: bool) -> Response {
+pub(super) fn single_response(response: EncodedResponse, events_only: bool) -> Response {
     let as_events = events_only || response.json.len() > MAX_BODY_BYTES;
     if as_events && response.status == StatusCode::OK {
-        return sse_response::single_event(response.json);
+        return sse_response::single_event(response);
     }
-    json_response(response.status, Body::new(response.json))
+    let body = AnswerBody::new(response.json, response.lease);
+    json_response(response.status, Body::new(body))
 }
 
-pub(super) fn json_response(status: StatusCode, json: impl Into<Body>) -> Response {
+fn json_response(status: StatusCode, json: impl Into<Body>) -> Response {
     let mut response = Response::new(json.into());
     *response.status_mut() = status;
     let json = HeaderValue::from_static("application/json");
@@ -295,10 +313,15 @@ fn encode_result(id: &RawValue, result: &ToolResult, is_modern: bool) -> Encoded
     EncodedResponse {
         status: StatusCode::OK,
         json: result.encode_body(out, tail),
+        lease: None,
     }
 }
 
-fn encode_call_error(id: &RawValue, error: CallError, is_modern: bool) -> EncodedResponse {
+pub(super) fn encode_call_error(
+    id: &RawValue,
+    error: CallError,
+    is_modern: bool,
+) -> EncodedResponse {
     encode_error(id, &convert::to_error_data(error, is_modern), is_modern)
 }
 
@@ -316,6 +339,7 @@ fn encode_error(id: &RawValue, error: &ErrorData, is_modern: bool) -> EncodedRes
             StatusCode::OK
         },
         json: out.into(),
+        lease: None,
     }
 }
 

@@ -7,11 +7,11 @@ use bridge_protocol::Kind;
 use bridge_realm::definition::Definition;
 use http::StatusCode;
 
-use super::sse_response;
-use crate::calls::builtin_tools;
+use crate::calls::{CallError, builtin_tools};
 use crate::mcp::convert;
+use crate::mcp::fast_path::call_stream::EncodedResponse;
 use crate::mcp::fast_path::eligibility::FastPathRequest;
-use crate::mcp::fast_path::tools_call::{begin_response, json_response};
+use crate::mcp::fast_path::tools_call::{begin_response, encode_call_error, single_response};
 
 /// The encoded definitions of the bridge's own tools.
 static BUILTIN_TOOLS: LazyLock<Vec<Box<str>>> = LazyLock::new(|| {
@@ -26,18 +26,24 @@ pub(super) fn serve(request: &FastPathRequest<'_>) -> Option<Response> {
     if params.name.is_some() || params.arguments.is_some() || is_other {
         return None;
     }
-    let hub = &request.mcp.state.hub;
-    let published = hub.with_realm(request.principal.realm, |realm| realm.published(Kind::Tool));
+    let (hub, realm) = (&request.mcp.state.hub, request.principal.realm);
+    let published = hub.with_realm(realm, |realm| realm.published(Kind::Tool));
     let answer = encode_list(request, &published.unwrap_or_default());
+    let response = match hub.lease_answer(realm, answer.len()) {
+        Ok(lease) => EncodedResponse {
+            status: StatusCode::OK,
+            json: answer.into(),
+            lease,
+        },
+        Err(failure) => {
+            encode_call_error(request.id, CallError::Failed(failure), request.is_modern())
+        }
+    };
     let _open = request
         .session
         .as_ref()
         .map(|session| session.begin_activity());
-    Some(if request.events_only {
-        sse_response::single_event(answer.into())
-    } else {
-        json_response(StatusCode::OK, answer)
-    })
+    Some(single_response(response, request.events_only))
 }
 
 fn encode_list(request: &FastPathRequest<'_>, published: &[Definition]) -> Vec<u8> {

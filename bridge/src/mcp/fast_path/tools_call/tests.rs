@@ -4,6 +4,7 @@ fn content_type_of(bytes: usize, events_only: bool) -> String {
     let answer = EncodedResponse {
         status: StatusCode::OK,
         json: vec![b'1'; bytes].into(),
+        lease: None,
     };
     let response = single_response(answer, events_only);
     let kind = &response.headers()[CONTENT_TYPE];

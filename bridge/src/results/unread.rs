@@ -1,0 +1,243 @@
+//! The bytes of answers that wait for their clients to read them.
+//!
+//! A call ends when its answer has arrived, so that a client which calls and does not read could
+//! otherwise fill the memory. Each large answer therefore has a lease on its bytes, from when it is
+//! encoded until the connection has taken it.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use bridge_auth::RealmId;
+use bridge_protocol::ErrorCode;
+use bridge_realm::realm::CallFailure;
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+
+use crate::results::segments::EncodedBody;
+use crate::shares::{Holdings, Party};
+
+/// Smaller answers are not counted: the buffers of a connection take them at once.
+const MIN_COUNTED_BYTES: usize = 64 * 1024;
+
+/// A token gets no further lease when the answers of its clients have this many times the bytes
+/// that are free: alone it gets half.
+const TOKEN_FREE_FACTOR: usize = 1;
+
+/// The same for an address: alone it gets three quarters.
+const ADDRESS_FREE_FACTOR: usize = 3;
+
+/// The bytes of all answers that wait to be read.
+#[derive(Debug)]
+pub(crate) struct UnreadAnswers {
+    max_bytes: usize,
+    holdings: Arc<SharedHoldings>,
+}
+
+#[derive(Debug, Default)]
+struct SharedHoldings(Mutex<Holdings<RealmId>>);
+
+/// The lease on the bytes of one answer, which ends when all of its clones are dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct AnswerLease {
+    _leased: Arc<LeasedBytes>,
+}
+
+#[derive(Debug)]
+struct LeasedBytes {
+    holdings: Arc<SharedHoldings>,
+    party: Party<RealmId>,
+    bytes: usize,
+}
+
+impl SharedHoldings {
+    fn lock(&self) -> MutexGuard<'_, Holdings<RealmId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl UnreadAnswers {
+    pub(crate) fn new(max_bytes: usize) -> Self {
+        Self {
+            max_bytes,
+            holdings: Arc::default(),
+        }
+    }
+
+    /// Whether answers of this size are counted.
+    pub(crate) fn counts(bytes: usize) -> bool {
+        bytes >= MIN_COUNTED_BYTES
+    }
+
+    /// Acquires a lease on the bytes of an answer to a client of this party.
+    ///
+    /// # Errors
+    ///
+    /// When too many bytes wait for clients of the token or the address. A single answer may be
+    /// larger than the limit.
+    pub(crate) fn acquire(
+        &self,
+        party: Party<RealmId>,
+        bytes: usize,
+    ) -> Result<AnswerLease, CallFailure> {
+        let mut holdings = self.holdings.lock();
+        let total = holdings.total();
+        let free = self.max_bytes.saturating_sub(total.saturating_add(bytes));
+        let (token, address) = (
+            holdings.of_party(&party),
+            holdings.of_address(party.address),
+        );
+        let fits = token.saturating_add(bytes) <= free.saturating_mul(TOKEN_FREE_FACTOR)
+            && address.saturating_add(bytes) <= free.saturating_mul(ADDRESS_FREE_FACTOR);
+        if total > 0 && !fits {
+            let message = format!(
+                "this answer of {bytes} bytes is not sent: {token} bytes of answers to clients with \
+                 this token and {address} of answers to {} wait to be read, of {} that may wait for \
+                 all clients (`max_unread_bytes`). Read them first. A call has run nevertheless: \
+                 unless its tool only reads, look what has changed before you call it again",
+                party.address, self.max_bytes
+            );
+            return Err(CallFailure::new(ErrorCode::ResultTooLarge, message));
+        }
+        holdings.add(&party, bytes);
+        Ok(AnswerLease {
+            _leased: Arc::new(LeasedBytes {
+                holdings: Arc::clone(&self.holdings),
+                party,
+                bytes,
+            }),
+        })
+    }
+}
+
+impl AnswerLease {
+    /// Makes a part of the answer extend the lease for as long as the part exists.
+    pub(crate) fn attach_to(&self, part: Bytes) -> Bytes {
+        if part.len() < MIN_COUNTED_BYTES {
+            return part;
+        }
+        Bytes::from_owner(LeasedPart {
+            part,
+            _lease: self.clone(),
+        })
+    }
+}
+
+/// The body of a response with an answer, and the lease on its bytes if it is counted.
+pub(crate) struct AnswerBody {
+    body: EncodedBody,
+    lease: Option<AnswerLease>,
+}
+
+impl AnswerBody {
+    pub(crate) fn new(body: EncodedBody, lease: Option<AnswerLease>) -> Self {
+        Self { body, lease }
+    }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        match &self.lease {
+            Some(lease) => polled.map_ok(|frame| frame.map_data(|data| lease.attach_to(data))),
+            None => polled,
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A part of an answer with the lease of the answer.
+struct LeasedPart {
+    part: Bytes,
+    _lease: AnswerLease,
+}
+
+impl AsRef<[u8]> for LeasedPart {
+    fn as_ref(&self) -> &[u8] {
+        &self.part
+    }
+}
+
+impl Drop for LeasedBytes {
+    fn drop(&mut self) {
+        self.holdings.lock().remove(&self.party, self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::*;
+
+    fn party(address: u8, token: &str) -> Party<RealmId> {
+        let address = IpAddr::from([192, 0, 2, address]).into();
+        Party::new(address, RealmId::from_token(token))
+    }
+
+    /// As many leases on a hundred bytes as the party gets.
+    fn fill(unread: &UnreadAnswers, party: Party<RealmId>) -> Vec<AnswerLease> {
+        std::iter::from_fn(|| unread.acquire(party, 100).ok()).collect()
+    }
+
+    #[test]
+    fn one_token_and_one_address_leave_bytes_for_others() {
+        let unread = UnreadAnswers::new(10_000);
+        let greedy = fill(&unread, party(1, "a"));
+        assert_eq!(greedy.len(), 50);
+        let others: Vec<_> = ["b", "c", "d", "e", "f"]
+            .into_iter()
+            .flat_map(|token| fill(&unread, party(1, token)))
+            .collect();
+        assert_eq!(greedy.len() + others.len(), 75, "of the address");
+        let failure = unread.acquire(party(1, "a"), 100).unwrap_err();
+        for part in [
+            "5000 bytes",
+            "7500 of answers to 192.0.2.1",
+            "max_unread_bytes",
+        ] {
+            assert!(failure.message.contains(part), "{}", failure.message);
+        }
+        assert!(fill(&unread, party(2, "a")).len() >= 10);
+        drop((greedy, others));
+        assert_eq!(unread.holdings.lock().total(), 0);
+    }
+
+    #[test]
+    fn a_single_answer_may_exceed_the_limit() {
+        let unread = UnreadAnswers::new(100);
+        let lease = unread.acquire(party(1, "a"), 1_000).unwrap();
+        assert!(unread.acquire(party(2, "b"), 1).is_err());
+        drop(lease);
+        assert!(unread.acquire(party(2, "b"), 1_000).is_ok());
+    }
+
+    #[test]
+    fn a_part_of_an_answer_extends_its_lease() {
+        let unread = UnreadAnswers::new(1_000_000);
+        let lease = unread.acquire(party(1, "a"), 200_000).unwrap();
+        let parts = [100_000, 10].map(|bytes| lease.attach_to(vec![7; bytes].into()));
+        assert_eq!(parts.each_ref().map(Bytes::len), [100_000, 10]);
+        drop(lease);
+        assert_eq!(unread.holdings.lock().total(), 200_000);
+        let slice = parts[0].slice(5..);
+        drop(parts);
+        assert_eq!(unread.holdings.lock().total(), 200_000);
+        drop(slice);
+        assert_eq!(unread.holdings.lock().total(), 0);
+    }
+}
