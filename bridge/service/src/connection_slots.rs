@@ -127,7 +127,10 @@ mod tests {
     fn one_address_leaves_connections_for_others() {
         let slots = ConnectionSlots::new(100, Vec::new());
         let (first, refused) = fill(&slots, address(1));
-        assert_eq!((first.len(), refused), (75, ConnectionRefused::AddressShare));
+        assert_eq!(
+            (first.len(), refused),
+            (75, ConnectionRefused::AddressShare)
+        );
         let (second, _) = fill(&slots, address(2));
         assert!((15..25).contains(&second.len()), "{}", second.len());
         assert!(slots.try_acquire(address(3)).is_ok());
