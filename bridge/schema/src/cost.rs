@@ -1,49 +1,38 @@
 //! An upper bound for the work of a validation, which is known before the validation begins.
 //!
 //! The unit is a *step*: one subschema that is applied to one value. The validator has no time
-//! limit, and it recurses. Subschemas that apply to the same value add up, so a schema in which
-//! each level refers twice to the next one costs exponentially many steps: in the length of the
-//! schema or, if the schema is recursive, in the depth of the value. The former is refused at
-//! registration, the latter when such a value arrives.
-
-use std::collections::BTreeMap;
+//! limit, and it recurses. Therefore the steps are counted first: the counter applies each
+//! subschema to each value as the validator does, but only counts, and it stops at a limit. The
+//! validator takes fewer steps, because it does not continue where the outcome is clear.
+//!
+//! Subschemas that apply to the same value add up, so a schema in which each level refers twice to
+//! the next one takes exponentially many steps, for every value. It is refused at registration, in
+//! time that is linear in the length of the schema. If such a schema is recursive, the steps depend
+//! on the depth of the value, and the value is refused.
 
 use serde_json::Value;
 
-use super::subschemas;
-use crate::subschemas::Node;
+use super::keyword_cost::KeywordCost;
+use crate::subschemas::{Applicators, Node, SchemaGraph};
 
 /// The maximum number of subschemas that apply to one value, with all references expanded.
 pub const MAX_VISITS: u64 = 50_000;
 
 /// The maximum cost of one argument object or result, in steps. A step takes 5 to 30 ns.
-pub const MAX_COST: u64 = 300_000_000;
+pub const MAX_COST: u64 = 20_000_000;
 
 /// The maximum nesting of subschemas, with references followed. Each level needs a few hundred
 /// bytes of stack.
 const MAX_STACK: usize = 1_000;
 
-/// `serde_json` parses values up to this depth.
-const MAX_VALUE_DEPTH: usize = 128;
-
-/// In larger schemas, and at nodes with more names than [`MAX_NAMES`], properties of different
-/// names are counted as if they had the same name.
-const MAX_NAMED_NODES: usize = 2_000;
-const MAX_NAMES: usize = 64;
-
-/// This many bytes of text cost one more step.
-const BYTES_PER_STEP: usize = 16;
-
-/// The cost of a schema for each depth of the value. A scalar and an empty container have depth 0.
+/// The subschemas of a schema, and what applying them costs.
 #[derive(Debug)]
 pub struct CostModel {
-    /// If `is_steady`, the last entry also applies to deeper values.
-    by_depth: Vec<Cost>,
-    is_steady: bool,
+    graph: SchemaGraph,
 }
 
-/// The steps for each part of a value.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// The steps for a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// The steps to decide whether the value is valid.
     pub validate: u64,
@@ -52,20 +41,6 @@ pub struct Cost {
 }
 
 impl Cost {
-    fn capped_add(self, other: Self) -> Self {
-        Self {
-            validate: (self.validate + other.validate).min(COST_CAP),
-            explain: (self.explain + other.explain).min(COST_CAP),
-        }
-    }
-
-    fn max(self, other: Self) -> Self {
-        Self {
-            validate: self.validate.max(other.validate),
-            explain: self.explain.max(other.explain),
-        }
-    }
-
     fn uniform(steps: u64) -> Self {
         Self {
             validate: steps,
@@ -73,190 +48,225 @@ impl Cost {
         }
     }
 
-    fn saturating_mul(self, parts: u64) -> Self {
-        Self {
-            validate: self.validate.saturating_mul(parts),
-            explain: self.explain.saturating_mul(parts),
-        }
+    fn add(&mut self, other: Self) {
+        self.validate += other.validate;
+        self.explain = self.explain.saturating_add(other.explain);
     }
 }
 
 impl CostModel {
-    /// Computes the costs of a schema. The error describes why the schema is refused.
+    /// Analyses a schema. The error describes why the schema is refused.
     pub fn new(schema: &Value) -> Result<Self, String> {
-        let nodes = subschemas::collect_nodes(schema)?;
-        let order = topological_order(&nodes)?;
-        let mut previous = vec![NodeCost::default(); nodes.len()];
-        let mut by_depth = Vec::new();
-        for depth in 0..=MAX_VALUE_DEPTH {
-            let costs = costs_at_depth(&nodes, &order, &previous);
-            let root = &costs[0];
-            let is_small = root.visits <= MAX_VISITS
-                && root.stack <= MAX_STACK
-                && root.cost.validate <= MAX_COST;
-            // An object with properties has depth 1, so a schema that does not even allow this
-            // depth is useless.
-            if depth <= 1 && !is_small {
-                return Err(format!(
-                    "with its references written out it has more than {MAX_VISITS} nodes, or \
-                     {MAX_STACK} inside each other: simplify it"
-                ));
-            }
-            if root.stack > MAX_STACK || root.cost.validate > MAX_COST {
-                break;
-            }
-            by_depth.push(root.cost);
-            if costs == previous {
-                return Ok(Self {
-                    by_depth,
-                    is_steady: true,
-                });
-            }
-            previous = costs;
-        }
-        let is_steady = by_depth.len() > MAX_VALUE_DEPTH;
-        Ok(Self {
-            by_depth,
-            is_steady,
-        })
+        let graph = SchemaGraph::new(schema)?;
+        check_expansion(&graph.nodes)?;
+        Ok(Self { graph })
     }
 
-    /// The cost of a whole value; `None` if it exceeds [`MAX_COST`].
-    pub fn cost(&self, value: &Value) -> Option<Cost> {
-        let size = ValueSize::from_value(value);
-        let cost = match self.by_depth.get(size.depth) {
-            None if self.is_steady => self.by_depth.last(),
-            found => found,
+    /// The steps that the analysis took, which are at most about the length of the schema.
+    pub fn analysis_steps(&self) -> u64 {
+        self.graph.build_steps
+    }
+
+    /// The number of subschemas that the validator compiles.
+    pub fn compiled_subschemas(&self) -> usize {
+        self.graph.compiled_subschemas
+    }
+
+    /// The cost of a whole value; `None` if it exceeds `max_steps` or the value is nested too
+    /// deeply for this schema. Counting stops at `max_steps`.
+    pub fn cost(&self, value: &Value, max_steps: u64) -> Option<Cost> {
+        let mut counter = Counter {
+            nodes: &self.graph.nodes,
+            remaining: max_steps,
         };
-        cost.map(|cost| cost.saturating_mul(size.parts))
-            .filter(|cost| cost.validate <= MAX_COST)
+        counter.count(0, Instance::Value(value), 0)
     }
 }
 
-/// The depth of a value and the number of its parts.
-struct ValueSize {
-    depth: usize,
-    parts: u64,
+/// What a subschema is applied to.
+#[derive(Clone, Copy)]
+enum Instance<'a> {
+    Value(&'a Value),
+    /// The name of a member, to which `propertyNames` applies.
+    Name(&'a str),
 }
 
-impl ValueSize {
-    fn from_value(value: &Value) -> Self {
-        let text = |text: &str| (text.len() / BYTES_PER_STEP) as u64;
-        let (depth, parts) = match value {
-            Value::Object(fields) => fields.iter().fold((0, 0), |(depth, parts), (key, value)| {
-                let inner = ValueSize::from_value(value);
-                (
-                    depth.max(inner.depth + 1),
-                    parts + 1 + text(key) + inner.parts,
-                )
-            }),
-            Value::Array(items) => items.iter().fold((0, 0), |(depth, parts), value| {
-                let inner = ValueSize::from_value(value);
-                (depth.max(inner.depth + 1), parts + inner.parts)
-            }),
-            Value::String(string) => (0, text(string)),
-            _ => (0, 0),
-        };
-        Self {
-            depth,
-            parts: parts + 1,
+/// Counts the steps of one validation.
+struct Counter<'a> {
+    nodes: &'a [Node],
+    remaining: u64,
+}
+
+impl Counter<'_> {
+    /// The cost of applying a subschema. `nesting` is the number of subschemas around it.
+    fn count(&mut self, index: u32, instance: Instance<'_>, nesting: usize) -> Option<Cost> {
+        if nesting >= MAX_STACK {
+            return None;
         }
+        let node = &self.nodes[index as usize];
+        let own = match instance {
+            Instance::Value(value) => node.keyword_cost.for_value(value),
+            Instance::Name(name) => node.keyword_cost.for_text(name),
+        };
+        let mut cost = Cost::uniform(self.spend(own)?);
+        if node.keyword_cost.has_unique_items
+            && let Instance::Value(Value::Array(items)) = instance
+        {
+            for item in items {
+                cost.add(Cost::uniform(self.count_hashing(item)?));
+            }
+        }
+        let Some(applicators) = &node.applicators else {
+            return Some(cost);
+        };
+        for &inner in &applicators.in_place {
+            cost.add(self.count(inner, instance, nesting + 1)?);
+        }
+        if let Instance::Value(value) = instance {
+            cost.add(self.count_children(applicators, value, nesting)?);
+        }
+        if applicators.is_unevaluated {
+            cost.add(Cost::uniform(self.count_marking(index, instance, nesting)?));
+        }
+        if applicators.is_union {
+            cost.explain = cost.explain.saturating_add(cost.validate);
+        }
+        Some(cost)
+    }
+
+    /// The cost of the subschemas that apply to the items or members of a value.
+    fn count_children(
+        &mut self,
+        applicators: &Applicators,
+        value: &Value,
+        nesting: usize,
+    ) -> Option<Cost> {
+        let mut cost = Cost::default();
+        let mut apply = |inner: u32, instance| {
+            cost.add(self.count(inner, instance, nesting + 1)?);
+            Some(())
+        };
+        match value {
+            Value::Array(items) => {
+                for (item, &inner) in items.iter().zip(&applicators.prefix_items) {
+                    apply(inner, Instance::Value(item))?;
+                }
+                for &inner in &applicators.items {
+                    for item in items {
+                        apply(inner, Instance::Value(item))?;
+                    }
+                }
+            }
+            Value::Object(members) if applicators.applies_to_members() => {
+                for (name, member) in members {
+                    let member = Instance::Value(member);
+                    match (applicators.property(name), applicators.additional) {
+                        (Some(inner), _) | (None, Some(inner)) => apply(inner, member)?,
+                        (None, None) => {}
+                    }
+                    for &inner in &applicators.members {
+                        apply(inner, member)?;
+                    }
+                    if let Some(inner) = applicators.names {
+                        apply(inner, Instance::Name(name))?;
+                    }
+                }
+            }
+            _ => {}
+        }
+        Some(cost)
+    }
+
+    /// The steps to find out which items or members the subschemas have evaluated, for which each
+    /// of them is applied again.
+    fn count_marking(&mut self, index: u32, instance: Instance<'_>, nesting: usize) -> Option<u64> {
+        let mut steps = self.spend(1)?;
+        let Some(applicators) = &self.nodes[index as usize].applicators else {
+            return Some(steps);
+        };
+        for &inner in &applicators.in_place {
+            steps += self.count(inner, instance, nesting + 1)?.validate;
+            steps += self.count_marking(inner, instance, nesting + 1)?;
+        }
+        if applicators.is_unevaluated
+            && let Instance::Value(value) = instance
+        {
+            steps += self.count_children(applicators, value, nesting)?.validate;
+        }
+        Some(steps)
+    }
+
+    /// The steps for hashing a value.
+    fn count_hashing(&mut self, value: &Value) -> Option<u64> {
+        let mut steps = self.spend(KeywordCost::for_hashing(value))?;
+        match value {
+            Value::Array(items) => {
+                for item in items {
+                    steps += self.count_hashing(item)?;
+                }
+            }
+            Value::Object(members) => {
+                for member in members.values() {
+                    steps += self.count_hashing(member)?;
+                }
+            }
+            _ => {}
+        }
+        Some(steps)
+    }
+
+    /// Subtracts the steps from those that remain, and returns them; `None` if too few remain.
+    fn spend(&mut self, steps: u64) -> Option<u64> {
+        self.remaining = self.remaining.checked_sub(steps)?;
+        Some(steps)
     }
 }
 
-/// The cost of one node for values of one depth.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct NodeCost {
-    /// The number of subschemas that apply to the value and to the values on the way to its deepest
-    /// part.
-    visits: u64,
-    cost: Cost,
-    /// The part of `cost` that applies to every child of the value.
-    any_property: Cost,
-    /// The additional cost of the values of single properties. Each value has only one name, so
-    /// only the most expensive name counts.
-    by_property: BTreeMap<usize, Cost>,
-    /// The steps to find out which children were evaluated by the subschemas.
-    marking: u64,
-    stack: usize,
+/// Refuses a schema of which too many subschemas apply to one value, or are nested too deeply.
+fn check_expansion(nodes: &[Node]) -> Result<(), String> {
+    /// What one subschema applies to one value, itself included.
+    #[derive(Clone, Copy, Default)]
+    struct Expansion {
+        visits: u64,
+        /// The steps for these visits.
+        steps: u64,
+        /// The steps to find the evaluated items and members.
+        marking: u64,
+        stack: usize,
+    }
+    let mut expansions = vec![Expansion::default(); nodes.len()];
+    for index in topological_order(nodes)? {
+        let mut own = Expansion {
+            visits: 1,
+            steps: 1,
+            marking: 1,
+            stack: 1,
+        };
+        for &inner in in_place(&nodes[index]) {
+            let inner = expansions[inner as usize];
+            own.visits += inner.visits;
+            own.steps += inner.steps;
+            own.marking += inner.steps + inner.marking;
+            own.stack = own.stack.max(inner.stack + 1);
+        }
+        let applicators = nodes[index].applicators.as_ref();
+        if applicators.is_some_and(|applicators| applicators.is_unevaluated) {
+            own.steps += own.marking;
+        }
+        if own.visits > MAX_VISITS || own.steps > MAX_COST || own.stack > MAX_STACK {
+            return Err(format!(
+                "with its references written out it has more than {MAX_VISITS} nodes, or \
+                 {MAX_STACK} inside each other: simplify it"
+            ));
+        }
+        expansions[index] = own;
+    }
+    Ok(())
 }
 
-/// Sums are capped at this value, which is higher than every limit.
-const COST_CAP: u64 = 1 << 40;
-
-/// The cost of each node for values that are one level deeper than those of `below`.
-fn costs_at_depth(nodes: &[Node], order: &[usize], below: &[NodeCost]) -> Vec<NodeCost> {
-    let max_names = if nodes.len() <= MAX_NAMED_NODES {
-        MAX_NAMES
-    } else {
-        0
-    };
-    let mut costs = vec![NodeCost::default(); nodes.len()];
-    for &index in order {
-        costs[index] = node_cost(&nodes[index], &costs, below, max_names);
-    }
-    costs
-}
-
-fn node_cost(node: &Node, here: &[NodeCost], below: &[NodeCost], max_names: usize) -> NodeCost {
-    let applicators = || node.in_place_applicators.iter().map(|&inner| &here[inner]);
-    let children = || node.children.iter().map(|&inner| &below[inner]);
-    let by_property = || node.by_property.iter().map(|&(_, inner)| &below[inner]);
-    // To find the evaluated children, each inner subschema is applied again.
-    let unevaluated = node.unevaluated.iter().map(|&inner| &below[inner]);
-    let marking = applicators()
-        .map(|inner| inner.cost.validate + inner.marking)
-        .chain(unevaluated.map(|inner| inner.cost.validate))
-        .fold(1, |sum: u64, part| (sum + part).min(COST_CAP));
-    let repeated = if node.unevaluated.is_empty() {
-        0
-    } else {
-        marking
-    };
-    let own = node.cost + repeated;
-    let mut anywhere = applicators()
-        .map(|inner| inner.any_property)
-        .chain(children().map(|inner| inner.cost))
-        .fold(Cost::uniform(own), Cost::capped_add);
-
-    let mut by_name: BTreeMap<usize, Cost> = BTreeMap::new();
-    let named = node
-        .by_property
-        .iter()
-        .map(|&(name, inner)| (name, below[inner].cost));
-    let inherited =
-        applicators().flat_map(|inner| inner.by_property.iter().map(|(&n, &cost)| (n, cost)));
-    for (name, cost) in named.chain(inherited) {
-        let sum = by_name.entry(name).or_default();
-        *sum = sum.capped_add(cost);
-    }
-    let most_expensive = by_name.values().copied().fold(Cost::default(), Cost::max);
-    if by_name.len() > max_names {
-        by_name.clear();
-        anywhere = anywhere.capped_add(most_expensive);
-    }
-    if node.is_union {
-        anywhere.explain =
-            (anywhere.explain + anywhere.validate + most_expensive.validate).min(COST_CAP);
-    }
-    let cost = if by_name.is_empty() {
-        anywhere
-    } else {
-        anywhere.capped_add(most_expensive)
-    };
-    let visits = applicators().chain(children()).map(|inner| inner.visits);
-    let stack = applicators().chain(children()).chain(by_property());
-    NodeCost {
-        visits: visits.fold(
-            1 + by_property().map(|inner| inner.visits).max().unwrap_or(0),
-            |sum, part| (sum + part).min(COST_CAP),
-        ),
-        cost,
-        any_property: anywhere,
-        by_property: by_name,
-        marking,
-        stack: 1 + stack.map(|inner| inner.stack).max().unwrap_or(0),
-    }
+fn in_place(node: &Node) -> &[u32] {
+    let applicators = node.applicators.as_ref();
+    applicators.map_or(&[], |applicators| &applicators.in_place)
 }
 
 /// Sorts the nodes so that each comes after those that it applies in place.
@@ -276,8 +286,9 @@ fn topological_order(nodes: &[Node]) -> Result<Vec<usize>, String> {
                 continue;
             }
             marks[node] = Mark::InProgress;
-            match nodes[node].in_place_applicators.get(next) {
+            match in_place(&nodes[node]).get(next) {
                 Some(&inner) => {
+                    let inner = inner as usize;
                     if marks[inner] == Mark::InProgress {
                         return Err(
                             "it refers to itself without looking further into the value".to_owned()
@@ -295,3 +306,6 @@ fn topological_order(nodes: &[Node]) -> Result<Vec<usize>, String> {
     }
     Ok(order)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,16 +1,17 @@
 //! JSON Schema 2020-12 validation with an upper limit for its work.
 //!
 //! Pages register arbitrary schemas, and the bridge validates arguments and results against them.
-//! Therefore the cost of each validation is computed before the validation begins:
+//! Therefore the cost of each validation is known before the validation begins:
 //!
 //! 1. [`dialect`] upgrades a schema of an older draft to 2020-12 and refuses what is not valid
 //!    there.
 //! 2. [`patterns`](mod@patterns) finds the patterns that can run in linear time; the others are not
 //!    enforced.
-//! 3. [`subschemas`] builds the graph of the subschemas of a schema, and [`cost`] computes a
-//!    [`cost::CostModel`] from it. The cost of single keywords is in [`keyword_cost`].
-//! 4. [`Validator`] refuses a value that would cost too much, knows whether a validation is cheap
-//!    enough for a thread that serves sockets, and reports violations in bounded text.
+//! 3. [`subschemas`] builds the graph of the subschemas of a schema, in time that is linear in its
+//!    length. [`cost`] refuses a schema that expands too far, and counts the steps of a validation
+//!    before it begins. The cost of single keywords is in [`keyword_cost`].
+//! 4. [`Validator`] refuses a value that would cost too much, validates only cheap ones on a thread
+//!    that serves sockets, and reports violations in bounded text.
 //!
 //! No other crate of the project uses the `jsonschema` crate. It has no I/O and starts no threads.
 
@@ -20,10 +21,12 @@ pub mod dialect;
 mod hostile;
 pub mod keyword_cost;
 pub mod patterns;
+mod resources;
 pub mod subschemas;
 #[cfg(test)]
 mod table;
 mod validator;
+mod value_count;
 pub mod walk;
 
 pub use validator::{ValidationFailure, Validator, Violation};

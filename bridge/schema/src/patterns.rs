@@ -3,7 +3,7 @@
 
 use regex_syntax::ast::ErrorKind;
 use regex_syntax::hir::{Class, Hir, HirKind};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::walk;
 
@@ -15,61 +15,83 @@ pub const MAX_STATES: u64 = 50_000;
 /// filled when the pattern runs.
 const STATES_PER_PATTERN: u64 = 64;
 
-/// Removes the patterns that a linear-time engine cannot run, and returns an error if a pattern is
-/// not valid or if the patterns together are too large.
-pub fn retain_linear(schema: &mut Value) -> Result<(), String> {
-    let mut total = 0_u64;
-    let mut refused = None;
+/// The maximum length of a pattern, in bytes. A longer one is not parsed, because a class like
+/// `\p{L}` takes 5 KB of memory once it is parsed.
+const MAX_PATTERN_BYTES: usize = 16 * 1024;
+
+/// Removes the patterns that a linear-time engine cannot run, and returns the number of states of
+/// the others. The error states which pattern is not valid, or that the patterns together are too
+/// large.
+pub fn retain_linear(schema: &mut Value) -> Result<u64, String> {
+    let mut total = Ok(0);
     walk::for_each_subschema(schema, &mut |fields| {
-        if let Some(Value::String(pattern)) = fields.get("pattern") {
-            match Pattern::parse(pattern) {
-                Pattern::Linear(states) => {
-                    total = total.saturating_add(STATES_PER_PATTERN + states);
-                }
-                Pattern::Backtracking => {
-                    fields.shift_remove("pattern");
-                }
-                Pattern::Invalid => {
-                    refused = Some(format!("`pattern` {pattern:?} {INVALID_PATTERN}"))
-                }
-            }
-        }
-        let named = fields.get("patternProperties").and_then(Value::as_object);
-        for pattern in named.into_iter().flat_map(|named| named.keys()) {
-            match Pattern::parse(pattern) {
-                Pattern::Linear(states) => {
-                    total = total.saturating_add(STATES_PER_PATTERN + states);
-                }
-                // The set of additional properties depends on the pattern, so it cannot be removed.
-                Pattern::Backtracking => {
-                    refused = Some(format!(
-                        "`patternProperties` {pattern:?} has look-around or back-references: \
-                         write it without"
-                    ));
-                }
-                Pattern::Invalid => {
-                    refused = Some(format!("`patternProperties` {pattern:?} {INVALID_PATTERN}"));
-                }
-            }
+        if let Ok(states) = &total {
+            total = retain_linear_in(fields, *states);
         }
     });
-    match refused {
-        Some(error) => Err(error),
-        None if total > MAX_STATES => Err(format!(
-            "its patterns have more than {MAX_STATES} states together: repeat less in them, or \
-             use `maxLength`"
-        )),
-        None => Ok(()),
+    total
+}
+
+/// Removes the pattern of one subschema if a linear-time engine cannot run it, and returns the
+/// number of states with those of its patterns.
+fn retain_linear_in(fields: &mut Map<String, Value>, mut total: u64) -> Result<u64, String> {
+    if let Some(Value::String(pattern)) = fields.get("pattern") {
+        match Pattern::parse(pattern) {
+            Pattern::Linear(states) => total = add_states(total, states)?,
+            Pattern::Backtracking => {
+                fields.shift_remove("pattern");
+            }
+            Pattern::Invalid => return Err(format!("`pattern` {pattern:?} {INVALID_PATTERN}")),
+            Pattern::TooLong => return Err(too_many_states()),
+        }
     }
+    let named = fields.get("patternProperties").and_then(Value::as_object);
+    for pattern in named.into_iter().flat_map(|named| named.keys()) {
+        match Pattern::parse(pattern) {
+            Pattern::Linear(states) => total = add_states(total, states)?,
+            // The set of additional properties depends on the pattern, so it cannot be removed.
+            Pattern::Backtracking => {
+                return Err(format!(
+                    "`patternProperties` {pattern:?} has look-around or back-references: write it \
+                     without"
+                ));
+            }
+            Pattern::Invalid => {
+                return Err(format!("`patternProperties` {pattern:?} {INVALID_PATTERN}"));
+            }
+            Pattern::TooLong => return Err(too_many_states()),
+        }
+    }
+    Ok(total)
 }
 
 const INVALID_PATTERN: &str = "is not a regular expression (ECMA-262)";
 
-/// The number of states of a pattern that can run in linear time, and 0 for others.
-pub fn state_count(pattern: &str) -> u64 {
+fn add_states(total: u64, states: u64) -> Result<u64, String> {
+    let total = total
+        .saturating_add(STATES_PER_PATTERN)
+        .saturating_add(states);
+    if total > MAX_STATES {
+        return Err(too_many_states());
+    }
+    Ok(total)
+}
+
+/// The reason why patterns are refused that are too large or too many.
+pub fn too_many_states() -> String {
+    format!(
+        "its patterns have more than {MAX_STATES} states together, or one has more than \
+         {MAX_PATTERN_BYTES} bytes: repeat less in them, or use `maxLength`"
+    )
+}
+
+/// The number of states of a pattern that can run in linear time, 0 for one that cannot, and `None`
+/// for one that is too long to be parsed.
+pub fn state_count(pattern: &str) -> Option<u64> {
     match Pattern::parse(pattern) {
-        Pattern::Linear(states) => states,
-        Pattern::Backtracking | Pattern::Invalid => 0,
+        Pattern::Linear(states) => Some(states),
+        Pattern::Backtracking | Pattern::Invalid => Some(0),
+        Pattern::TooLong => None,
     }
 }
 
@@ -79,10 +101,15 @@ enum Pattern {
     /// The pattern has look-around or back-references.
     Backtracking,
     Invalid,
+    /// The pattern was not parsed.
+    TooLong,
 }
 
 impl Pattern {
     fn parse(pattern: &str) -> Self {
+        if pattern.len() > MAX_PATTERN_BYTES {
+            return Pattern::TooLong;
+        }
         let Ok(translated) = jsonschema_regex::to_rust_regex(pattern) else {
             return Pattern::Invalid;
         };
@@ -127,8 +154,8 @@ mod tests {
 
     #[test]
     fn repetitions_in_repetitions_are_counted_and_capped() {
-        assert!(state_count("^[a-z]{1,64}$") < 300);
-        assert!(state_count("(?:(?:a{100}){100}){100}") > 1_000_000);
+        assert!(state_count("^[a-z]{1,64}$").unwrap() < 300);
+        assert!(state_count("(?:(?:a{100}){100}){100}").unwrap() > 1_000_000);
         let mut schema = json!({"properties": {"a": {"pattern": "(?:(?:a{100}){100}){100}"}}});
         let error = retain_linear(&mut schema).unwrap_err();
         assert!(error.contains("50000"), "{error}");
@@ -139,10 +166,18 @@ mod tests {
     }
 
     #[test]
+    fn a_long_pattern_is_refused_without_being_parsed() {
+        let long = r"\p{L}".repeat(MAX_PATTERN_BYTES / 5 + 1);
+        assert_eq!(state_count(&long), None);
+        let error = retain_linear(&mut json!({ "pattern": long })).unwrap_err();
+        assert!(error.contains("16384 bytes"), "{error}");
+    }
+
+    #[test]
     fn look_around_is_left_to_the_page() {
         let mut schema = json!({"properties": {"a": {"pattern": r"^(?=.*\d).{8,}$", "minLength": 8},
             "b": {"pattern": r"^(a)\1$"}, "c": {"pattern": r"^\d+$"}}});
-        assert_eq!(retain_linear(&mut schema), Ok(()));
+        assert!(retain_linear(&mut schema).is_ok());
         assert_eq!(
             schema,
             json!({"properties": {"a": {"minLength": 8}, "b": {}, "c": {"pattern": r"^\d+$"}}})
@@ -150,6 +185,6 @@ mod tests {
         let named = |pattern: &str| retain_linear(&mut json!({"patternProperties": {pattern: {}}}));
         assert!(named("^(?!x)").unwrap_err().contains("look-around"));
         assert!(named("(").unwrap_err().contains("ECMA-262"));
-        assert_eq!(named("^x-"), Ok(()));
+        assert!(named("^x-").is_ok());
     }
 }

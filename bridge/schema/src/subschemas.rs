@@ -4,10 +4,17 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::keyword_cost;
+use super::keyword_cost::KeywordCost;
+use super::patterns;
+use super::resources::Resources;
+
+/// The maximum number of steps that building the graph may take. A step is a subschema, a use of
+/// one, a value in `enum` and `const`, or a state of a pattern. They are fewer than the bytes of a
+/// schema, unless references point into the same data again and again.
+pub const MAX_BUILD_STEPS: u64 = 2_000_000;
 
 /// Keywords whose subschemas apply to the value itself (JSON Schema: in-place applicators).
-const IN_PLACE_APPLICATORS: [&str; 10] = [
+const IN_PLACE_APPLICATORS: [&str; 9] = [
     "allOf",
     "anyOf",
     "oneOf",
@@ -17,61 +24,112 @@ const IN_PLACE_APPLICATORS: [&str; 10] = [
     "else",
     "dependentSchemas",
     "dependencies",
-    "propertyNames",
 ];
 
-/// Keywords whose subschemas apply to the children of the value.
-const CHILD_APPLICATORS: [&str; 7] = [
-    "patternProperties",
-    "additionalProperties",
-    "items",
-    "additionalItems",
-    "contains",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-];
+/// Keywords whose subschemas apply to each item of an array.
+const ITEM_APPLICATORS: [&str; 4] = ["items", "additionalItems", "contains", "unevaluatedItems"];
 
-/// Keywords for which every other subschema is applied once more, to find the evaluated children.
-const UNEVALUATED_KEYWORDS: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
+/// Keywords whose subschemas apply to each member of an object.
+const MEMBER_APPLICATORS: [&str; 2] = ["patternProperties", "unevaluatedProperties"];
 
 const REFERENCE_KEYWORDS: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// The meta-schemas that the validator includes.
 const META_SCHEMA_PREFIX: &str = "https://json-schema.org/draft/";
 
-/// One subschema and the indices of the subschemas that it applies.
-#[derive(Debug, Default)]
+/// The subschemas that validation can reach. The root is the first.
+#[derive(Debug)]
+pub struct SchemaGraph {
+    pub nodes: Vec<Node>,
+    /// The steps that building the graph took, at most [`MAX_BUILD_STEPS`].
+    pub build_steps: u64,
+    /// The number of subschemas that the validator compiles.
+    pub compiled_subschemas: usize,
+}
+
+/// One subschema.
+#[derive(Debug)]
 pub struct Node {
-    pub in_place_applicators: Vec<usize>,
-    pub children: Vec<usize>,
-    /// The subschemas for one name (`properties`) or position (`prefixItems`), as pairs of a number
-    /// for the name and an index. Only one of them applies to each child.
-    pub by_property: Vec<(usize, usize)>,
-    /// Those of `children` that apply to what the others have not evaluated.
-    pub unevaluated: Vec<usize>,
-    /// The cost of the keywords themselves for one value, in steps.
-    pub cost: u64,
+    pub keyword_cost: KeywordCost,
+    /// The subschemas that it applies; `None` if there are none.
+    pub applicators: Option<Box<Applicators>>,
+}
+
+/// The subschemas that a subschema applies, as indices of nodes.
+#[derive(Debug, Default)]
+pub struct Applicators {
+    /// Those that apply to the value itself.
+    pub in_place: Box<[u32]>,
+    /// Those that apply to each item.
+    pub items: Box<[u32]>,
+    /// Those that apply to the item at their position.
+    pub prefix_items: Box<[u32]>,
+    /// Those that apply to each member.
+    pub members: Box<[u32]>,
+    /// Those that apply to the member of their name, sorted by name.
+    pub properties: Box<[(Box<str>, u32)]>,
+    /// The one that applies to the members without a name in `properties`.
+    pub additional: Option<u32>,
+    /// The one that applies to the name of each member.
+    pub names: Option<u32>,
+    /// Whether the others are applied once more to find the items or members that they have not
+    /// evaluated.
+    pub is_unevaluated: bool,
     /// Whether an error contains the violations of each branch (`anyOf`, `oneOf`).
     pub is_union: bool,
 }
 
-/// Collects every subschema that validation can reach. The root is the first.
-pub fn collect_nodes(root: &Value) -> Result<Vec<Node>, String> {
-    let mut builder = GraphBuilder {
-        targets: ReferenceTargets::new(root)?,
-        node_indices: HashMap::new(),
-        property_ids: HashMap::new(),
-        queue: Vec::new(),
-    };
-    builder.node_index(SchemaLocation {
-        schema: root,
-        base: root,
-    });
-    let mut nodes = Vec::new();
-    while let Some(at) = builder.queue.get(nodes.len()).copied() {
-        nodes.push(builder.build_node(at)?);
+impl Applicators {
+    /// The subschema for the member of this name.
+    pub fn property(&self, name: &str) -> Option<u32> {
+        let found = self
+            .properties
+            .binary_search_by(|(known, _)| (**known).cmp(name));
+        found.ok().map(|index| self.properties[index].1)
     }
-    Ok(nodes)
+
+    /// Whether any subschema applies to members of objects.
+    pub fn applies_to_members(&self) -> bool {
+        !self.members.is_empty()
+            || !self.properties.is_empty()
+            || self.additional.is_some()
+            || self.names.is_some()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.in_place.is_empty()
+            && self.items.is_empty()
+            && self.prefix_items.is_empty()
+            && !self.applies_to_members()
+            && !self.is_unevaluated
+    }
+}
+
+impl SchemaGraph {
+    /// Collects every subschema that validation can reach. The error describes why the schema is
+    /// refused.
+    pub fn new(root: &Value) -> Result<Self, String> {
+        let mut builder = GraphBuilder {
+            targets: ReferenceTargets::new(root)?,
+            node_indices: HashMap::new(),
+            queue: Vec::new(),
+            resources: Resources::default(),
+            steps: 0,
+        };
+        builder.node_index(SchemaLocation {
+            schema: root,
+            base: root,
+        });
+        let mut nodes = Vec::new();
+        while let Some(at) = builder.queue.get(nodes.len()).copied() {
+            nodes.push(builder.build_node(at)?);
+        }
+        Ok(Self {
+            nodes,
+            compiled_subschemas: builder.resources.compiled_subschemas()?,
+            build_steps: builder.steps,
+        })
+    }
 }
 
 /// A subschema and the resource (the root, or the nearest `$id` around it) that it belongs to.
@@ -94,37 +152,76 @@ impl<'a> SchemaLocation<'a> {
 
 struct GraphBuilder<'a> {
     targets: ReferenceTargets<'a>,
-    node_indices: HashMap<*const Value, usize>,
-    property_ids: HashMap<&'a str, usize>,
+    node_indices: HashMap<*const Value, u32>,
     queue: Vec<SchemaLocation<'a>>,
+    resources: Resources,
+    steps: u64,
 }
 
 impl<'a> GraphBuilder<'a> {
-    fn node_index(&mut self, at: SchemaLocation<'a>) -> usize {
+    fn node_index(&mut self, at: SchemaLocation<'a>) -> u32 {
         *self
             .node_indices
             .entry(std::ptr::from_ref(at.schema))
             .or_insert_with(|| {
                 self.queue.push(at);
-                self.queue.len() - 1
+                // The number of steps limits that of the nodes.
+                u32::try_from(self.queue.len() - 1).unwrap_or(u32::MAX)
             })
     }
 
+    /// The index of a subschema that another one applies.
+    fn applied(&mut self, by: SchemaLocation<'a>, at: SchemaLocation<'a>) -> u32 {
+        self.steps += 1;
+        self.resources.add_use(by.base, at.base);
+        self.node_index(at)
+    }
+
     fn build_node(&mut self, at: SchemaLocation<'a>) -> Result<Node, String> {
-        let mut node = Node::default();
         let Some(fields) = at.schema.as_object() else {
-            return Ok(node);
+            return Ok(Node {
+                keyword_cost: KeywordCost::BOOLEAN,
+                applicators: None,
+            });
         };
         let nested = !std::ptr::eq(at.schema, self.queue[0].schema);
         if nested && fields.contains_key("$schema") {
             return Err("`$schema` belongs at its root".to_owned());
         }
-        node.in_place_applicators = self.subschemas(at, fields, &IN_PLACE_APPLICATORS);
-        node.children = self.subschemas(at, fields, &CHILD_APPLICATORS);
-        node.by_property = self.children_by_property(at, fields);
-        node.unevaluated = self.subschemas(at, fields, &UNEVALUATED_KEYWORDS);
-        node.cost = keyword_cost::subschema_cost(fields);
-        node.is_union = fields.contains_key("anyOf") || fields.contains_key("oneOf");
+        self.resources.add_subschema(at.base);
+        let keyword_cost = KeywordCost::new(fields).ok_or_else(patterns::too_many_states)?;
+        let applicators = Applicators {
+            in_place: self.in_place(at, fields)?,
+            items: self.subschemas(at, fields, &ITEM_APPLICATORS).into(),
+            prefix_items: self.subschemas(at, fields, &["prefixItems"]).into(),
+            members: self.subschemas(at, fields, &MEMBER_APPLICATORS).into(),
+            properties: self.properties(at, fields),
+            additional: self.subschema(at, fields, "additionalProperties"),
+            names: self.subschema(at, fields, "propertyNames"),
+            is_unevaluated: fields.contains_key("unevaluatedItems")
+                || fields.contains_key("unevaluatedProperties"),
+            is_union: fields.contains_key("anyOf") || fields.contains_key("oneOf"),
+        };
+        self.steps += keyword_cost.size();
+        if self.steps > MAX_BUILD_STEPS {
+            return Err(format!(
+                "its subschemas and the values in them, with references followed, are more than \
+                 {MAX_BUILD_STEPS}: simplify it"
+            ));
+        }
+        Ok(Node {
+            keyword_cost,
+            applicators: (!applicators.is_empty()).then(|| Box::new(applicators)),
+        })
+    }
+
+    /// The subschemas that apply to the value itself, references included.
+    fn in_place(
+        &mut self,
+        at: SchemaLocation<'a>,
+        fields: &'a Map<String, Value>,
+    ) -> Result<Box<[u32]>, String> {
+        let mut applied = self.subschemas(at, fields, &IN_PLACE_APPLICATORS);
         for keyword in REFERENCE_KEYWORDS {
             if let Some(reference) = fields.get(keyword).and_then(Value::as_str)
                 && !reference.starts_with(META_SCHEMA_PREFIX)
@@ -132,32 +229,36 @@ impl<'a> GraphBuilder<'a> {
                 let target = self.targets.resolve(at, reference).ok_or_else(|| {
                     format!("`{keyword}` {reference:?} is not found in it: refer to `#/$defs/…`")
                 })?;
-                node.in_place_applicators.push(self.node_index(target));
+                applied.push(self.applied(at, target));
             }
         }
-        Ok(node)
+        Ok(applied.into())
     }
 
-    fn children_by_property(
+    fn properties(
         &mut self,
         at: SchemaLocation<'a>,
         fields: &'a Map<String, Value>,
-    ) -> Vec<(usize, usize)> {
-        let mut found = Vec::new();
-        if let Some(Value::Object(named)) = fields.get("properties") {
-            for (name, schema) in named {
-                let fresh = self.property_ids.len();
-                let name = *self.property_ids.entry(name).or_insert(fresh);
-                // Even numbers are ids of names, odd numbers are positions.
-                found.push((2 * name, self.node_index(at.child(schema))));
-            }
-        }
-        if let Some(Value::Array(listed)) = fields.get("prefixItems") {
-            for (index, schema) in listed.iter().enumerate() {
-                found.push((2 * index + 1, self.node_index(at.child(schema))));
-            }
-        }
-        found
+    ) -> Box<[(Box<str>, u32)]> {
+        let Some(Value::Object(named)) = fields.get("properties") else {
+            return Box::default();
+        };
+        let mut properties: Box<[_]> = named
+            .iter()
+            .map(|(name, schema)| (name.as_str().into(), self.applied(at, at.child(schema))))
+            .collect();
+        properties.sort_unstable();
+        properties
+    }
+
+    fn subschema(
+        &mut self,
+        at: SchemaLocation<'a>,
+        fields: &'a Map<String, Value>,
+        keyword: &str,
+    ) -> Option<u32> {
+        let schema = fields.get(keyword).filter(|schema| schema.is_object())?;
+        Some(self.applied(at, at.child(schema)))
     }
 
     fn subschemas(
@@ -165,29 +266,25 @@ impl<'a> GraphBuilder<'a> {
         at: SchemaLocation<'a>,
         fields: &'a Map<String, Value>,
         keywords: &[&str],
-    ) -> Vec<usize> {
-        let mut children = Vec::new();
+    ) -> Vec<u32> {
+        let mut applied = Vec::new();
         for keyword in keywords {
             match fields.get(*keyword) {
                 Some(Value::Object(named)) if is_schema_map(keyword) => {
-                    children.extend(
-                        named
-                            .values()
-                            .map(|schema| self.node_index(at.child(schema))),
-                    );
+                    let schemas = named.values();
+                    applied.extend(schemas.map(|schema| self.applied(at, at.child(schema))));
                 }
                 Some(Value::Array(listed)) => {
-                    children.extend(
-                        listed
-                            .iter()
-                            .map(|schema| self.node_index(at.child(schema))),
-                    );
+                    let schemas = listed.iter();
+                    applied.extend(schemas.map(|schema| self.applied(at, at.child(schema))));
                 }
-                Some(schema @ Value::Object(_)) => children.push(self.node_index(at.child(schema))),
+                Some(schema @ Value::Object(_)) => {
+                    applied.push(self.applied(at, at.child(schema)));
+                }
                 _ => {}
             }
         }
-        children
+        applied
     }
 }
 

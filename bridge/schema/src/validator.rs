@@ -3,9 +3,9 @@
 //!
 //! - `format` is asserted for the formats that the validator knows, so that a model that sends
 //!   "tomorrow" as a `date` gets an error. Unknown formats are ignored.
-//! - The cost of a schema is known when it is registered ([`cost`]), and the cost of a value before
-//!   it is validated. Values that cost too much are refused; expensive ones are validated on other
-//!   threads than those that serve sockets.
+//! - The cost of a value is counted before it is validated ([`cost`]). Values that cost too much
+//!   are refused; a thread that serves sockets validates only cheap ones
+//!   ([`Validator::try_validate_inline`]).
 //! - An error has up to [`MAX_VIOLATIONS`] paths and rules, in bounded text, and does not repeat
 //!   the value.
 
@@ -15,7 +15,8 @@ use std::sync::OnceLock;
 use jsonschema::{Draft, PatternOptions, ValidationError};
 use serde_json::Value;
 
-use crate::{cost, patterns};
+use crate::cost::{self, Cost};
+use crate::{patterns, value_count};
 
 /// The maximum number of violations in one error.
 pub(crate) const MAX_VIOLATIONS: usize = 5;
@@ -30,8 +31,17 @@ const MAX_EXPLAIN_COST: u64 = 100_000;
 /// milliseconds.
 const MAX_INLINE_COST: u64 = 100_000;
 
-/// Larger schemas are not compiled on the threads that serve sockets.
+/// Longer texts (in bytes) are not parsed on the thread that has received them.
+const MAX_INLINE_BYTES: usize = 64 * 1024;
+
+/// Larger schemas, and those with larger patterns, are not compiled on the threads that serve
+/// sockets.
 const MAX_INLINE_SCHEMA_NODES: usize = 1_000;
+const MAX_INLINE_STATES: u64 = 2_000;
+
+/// The maximum number of values in one argument object or result. Parsed values take 70 to 200 bytes
+/// each.
+pub(crate) const MAX_VALUES: usize = 1_000_000;
 
 /// The maximum size of the automaton of one pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 4 * 1024 * 1024;
@@ -45,6 +55,8 @@ pub struct Validator {
     /// The schema without the patterns that cannot run in linear time; `None` if there are none.
     enforced: Option<Value>,
     compiled: OnceLock<Result<jsonschema::Validator, String>>,
+    /// The number of states of its patterns.
+    pattern_states: u64,
     pub(crate) cost_model: cost::CostModel,
     accepts_any_object: bool,
 }
@@ -57,8 +69,9 @@ impl Validator {
     /// The schema would cost too much, or cannot be analysed.
     pub fn new(schema: Value) -> Result<Self, String> {
         let mut enforced = schema.clone();
-        patterns::retain_linear(&mut enforced)?;
+        let pattern_states = patterns::retain_linear(&mut enforced)?;
         Ok(Self {
+            pattern_states,
             cost_model: cost::CostModel::new(&enforced)?,
             accepts_any_object: accepts_any_object(&schema),
             enforced: (enforced != schema).then_some(enforced),
@@ -83,10 +96,50 @@ impl Validator {
     ///
     /// The violations, or why the value was not validated.
     pub fn validate(&self, value: &Value) -> Result<(), ValidationFailure> {
-        let cost = self
-            .cost_model
-            .cost(value)
-            .ok_or(ValidationFailure::TooCostly)?;
+        let cost = self.cost_model.cost(value, cost::MAX_COST);
+        self.validate_at_cost(value, cost.ok_or(ValidationFailure::TooCostly)?)
+    }
+
+    /// Validates a JSON text, which is parsed only if it does not have too many values.
+    ///
+    /// # Errors
+    ///
+    /// The violations, or why the text was not validated.
+    pub fn validate_text(&self, json: &str) -> Result<(), ValidationFailure> {
+        if value_count::exceeds(json, MAX_VALUES) {
+            return Err(ValidationFailure::TooManyValues);
+        }
+        self.validate(&parse(json)?)
+    }
+
+    /// Validates a value if this takes a few milliseconds at most. Returns `None` for a value that
+    /// must be validated on another thread.
+    pub fn try_validate_inline(&self, value: &Value) -> Option<Result<(), ValidationFailure>> {
+        let is_small = || {
+            self.pattern_states <= MAX_INLINE_STATES
+                && self.cost_model.compiled_subschemas() <= MAX_INLINE_SCHEMA_NODES
+                && remaining_nodes(&self.schema, MAX_INLINE_SCHEMA_NODES) > 0
+        };
+        if self.compiled.get().is_none() && !is_small() {
+            return None;
+        }
+        let cost = self.cost_model.cost(value, MAX_INLINE_COST)?;
+        Some(self.validate_at_cost(value, cost))
+    }
+
+    /// Validates a JSON text if this takes a few milliseconds at most. Returns `None` for a text
+    /// that must be validated on another thread.
+    pub fn try_validate_text_inline(&self, json: &str) -> Option<Result<(), ValidationFailure>> {
+        if json.len() > MAX_INLINE_BYTES {
+            return None;
+        }
+        match parse(json) {
+            Ok(value) => self.try_validate_inline(&value),
+            Err(failure) => Some(Err(failure)),
+        }
+    }
+
+    fn validate_at_cost(&self, value: &Value, cost: Cost) -> Result<(), ValidationFailure> {
         let validator = self.compiled().map_err(ValidationFailure::InvalidSchema)?;
         if validator.is_valid(value) {
             return Ok(());
@@ -107,22 +160,16 @@ impl Validator {
         })
     }
 
-    /// Whether [`validate`](Self::validate) takes a few milliseconds at most.
-    pub fn is_cheap(&self, value: &Value) -> bool {
-        let is_small = || remaining_nodes(&self.schema, MAX_INLINE_SCHEMA_NODES) > 0;
-        (self.compiled.get().is_some() || is_small())
-            && self
-                .cost_model
-                .cost(value)
-                .is_none_or(|cost| cost.validate.max(cost.explain) <= MAX_INLINE_COST)
-    }
-
     fn compiled(&self) -> Result<&jsonschema::Validator, String> {
         self.compiled
             .get_or_init(|| compile(self.enforced.as_ref().unwrap_or(&self.schema)))
             .as_ref()
             .map_err(Clone::clone)
     }
+}
+
+fn parse(json: &str) -> Result<Value, ValidationFailure> {
+    serde_json::from_str(json).map_err(|error| ValidationFailure::Unreadable(error.to_string()))
 }
 
 /// Whether a schema has no rules but `type: object` and annotations.
@@ -166,6 +213,10 @@ impl fmt::Debug for Validator {
 pub enum ValidationFailure {
     /// The schema itself is not valid.
     InvalidSchema(String),
+    /// The text cannot be parsed. The reason is the parser's.
+    Unreadable(String),
+    /// The text has more than [`MAX_VALUES`] values.
+    TooManyValues,
     /// The value is too large or nested too deeply to be validated against this schema.
     TooCostly,
     /// The value violates the schema. The list is empty if collecting the violations would cost too
@@ -201,6 +252,12 @@ impl fmt::Display for ValidationFailure {
             ValidationFailure::InvalidSchema(error) => {
                 write!(f, "the tool's schema is not valid: {error}")
             }
+            ValidationFailure::Unreadable(error) => write!(f, "it cannot be read: {error}"),
+            ValidationFailure::TooManyValues => write!(
+                f,
+                "the value has more than {MAX_VALUES} values in it, which are too many to be \
+                 checked: make it smaller"
+            ),
             ValidationFailure::TooCostly => write!(
                 f,
                 "the value is too large or nested too deeply to be checked against this schema \
@@ -264,191 +321,4 @@ fn truncate(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn validate(schema: Value, value: Value) -> Result<(), String> {
-        Validator::new(schema)?
-            .validate(&value)
-            .map_err(|failure| failure.to_string())
-    }
-
-    #[test]
-    fn a_schema_without_rules_accepts_any_object() {
-        let accepts = |schema| Validator::new(schema).unwrap().accepts_any_object();
-        assert!(accepts(json!({})));
-        assert!(accepts(
-            json!({"type": "object", "properties": {}, "title": "t",
-            "additionalProperties": true})
-        ));
-        assert!(!accepts(
-            json!({"type": ["object", "null"], "minProperties": 1})
-        ));
-        assert!(!accepts(json!({"type": "object", "properties": {"a": {}}})));
-        assert!(!accepts(
-            json!({"type": "object", "additionalProperties": false})
-        ));
-    }
-
-    #[test]
-    fn the_error_names_path_and_rule() {
-        let schema = json!({"type": "object", "properties": {"cards": {"type": "array",
-            "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}}});
-        let error = validate(schema, json!({"cards": [{"id": 1}, {"id": "x"}]})).unwrap_err();
-        assert!(error.contains("/cards/1/id"), "{error}");
-        assert!(
-            error.contains("/properties/cards/items/properties/id/type"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn errors_do_not_repeat_the_value() {
-        let error = validate(
-            json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
-            json!({"n": "hunter2"}),
-        )
-        .unwrap_err();
-        assert!(!error.contains("hunter2"), "{error}");
-    }
-
-    #[test]
-    fn recursion_is_allowed_and_exponential_references_are_not() {
-        let list = json!({"$ref": "#/$defs/list", "$defs": {"list": {"type": "object",
-            "properties": {"next": {"$ref": "#/$defs/list"}}}}});
-        assert_eq!(validate(list, json!({"next": {"next": {}}})), Ok(()));
-        let mut definitions = serde_json::Map::new();
-        for n in 0..28 {
-            let next = format!("#/$defs/d{}", n + 1);
-            definitions.insert(
-                format!("d{n}"),
-                json!({"allOf": [{"$ref": next}, {"$ref": next}]}),
-            );
-        }
-        definitions.insert("d28".to_owned(), json!({"type": "object"}));
-        let error =
-            Validator::new(json!({"$ref": "#/$defs/d0", "$defs": definitions})).unwrap_err();
-        assert!(error.contains("50000"), "{error}");
-    }
-
-    #[test]
-    fn a_remote_reference_is_an_error_and_no_request() {
-        let error = validate(
-            json!({"type": "object", "$ref": "https://example.com/schema.json"}),
-            json!({}),
-        )
-        .unwrap_err();
-        assert!(error.contains("is not found in it"), "{error}");
-    }
-
-    #[test]
-    fn backtracking_patterns_run_linearly_or_are_ignored() {
-        let schema = json!({"type": "object", "properties": {"s": {"type": "string", "pattern": "^(a+)+$"}}});
-        let long = "a".repeat(50_000) + "b";
-        assert!(validate(schema, json!({"s": long})).is_err());
-        let schema =
-            json!({"type": "object", "properties": {"s": {"type": "string", "pattern": "(?=a)b"}}});
-        assert_eq!(validate(schema.clone(), json!({"s": "b"})), Ok(()));
-        let error = validate(schema, json!({"s": 1})).unwrap_err();
-        assert!(error.contains("/properties/s/type"), "{error}");
-    }
-
-    /// A schema in which each definition refers twice to the next one. `names` returns the n-th
-    /// definition with its identifier, and the reference to it.
-    fn doubling_schema(names: fn(usize) -> (Value, String)) -> Value {
-        let definitions = (0..28).map(|n| {
-            let (mut definition, next) = (names(n).0, names(n + 1).1);
-            definition["allOf"] = json!([{"$ref": next}, {"$ref": next}]);
-            (format!("d{n}"), definition)
-        });
-        let mut definitions: serde_json::Map<_, _> = definitions.collect();
-        definitions.insert("d28".to_owned(), names(28).0);
-        json!({"$id": "https://example.com/s", "$ref": names(0).1, "$defs": definitions})
-    }
-
-    #[test]
-    fn exponential_references_are_refused_in_every_spelling() {
-        let by_anchor =
-            doubling_schema(|n| (json!({"$anchor": format!("a{n}")}), format!("#a{n}")));
-        let by_id = doubling_schema(|n| (json!({"$id": format!("i{n}")}), format!("i{n}")));
-        let escaped = doubling_schema(|n| (json!({}), format!("#/%24defs/d{n}")));
-        let absolute =
-            doubling_schema(|n| (json!({}), format!("https://example.com/s#/$defs/d{n}")));
-        for schema in [by_anchor, by_id, escaped, absolute] {
-            let error = Validator::new(schema.clone()).unwrap_err();
-            assert!(error.contains("50000"), "{error}: {schema}");
-        }
-        let relative = doubling_schema(|n| {
-            let id = format!("https://example.com/i{n}");
-            (json!({"$id": id}), format!("i{n}"))
-        });
-        assert!(Validator::new(relative).unwrap_err().contains("not found"));
-    }
-
-    #[test]
-    fn json_pointers_resolve_from_the_nearest_id() {
-        let inner =
-            json!({"$id": "inner", "$ref": "#/$defs/x", "$defs": {"x": {"type": "string"}}});
-        let schema = json!({"type": "object", "properties": {"a": inner},
-            "$defs": {"x": {"type": "integer"}}});
-        assert_eq!(validate(schema.clone(), json!({"a": "text"})), Ok(()));
-        assert!(validate(schema, json!({"a": 1})).is_err());
-    }
-
-    #[test]
-    fn recursion_that_doubles_with_value_depth_is_refused() {
-        let twice = json!([{"$ref": "#"}, {"$ref": "#"}]);
-        let schema = json!({"type": "object", "properties": {"next": {"anyOf": twice}}});
-        let nested = |depth| (0..depth).fold(json!({"next": 1}), |value, _| json!({"next": value}));
-        let error = validate(schema.clone(), nested(60)).unwrap_err();
-        assert!(error.contains("nested too deeply"), "{error}");
-        let error = validate(schema, nested(3)).unwrap_err();
-        assert!(error.contains("at /next:"), "{error}");
-
-        let tree = json!({"type": "object", "properties": {"left": {"$ref": "#"},
-            "right": {"$ref": "#"}, "leaf": {"type": "integer"}}});
-        let deep = (0..120).fold(json!({"leaf": 1}), |value, _| json!({"left": value}));
-        assert_eq!(validate(tree, deep), Ok(()));
-    }
-
-    #[test]
-    fn a_schema_that_refers_to_itself_in_place_is_refused() {
-        for schema in [
-            json!({"$ref": "#"}),
-            json!({"$ref": "#/$defs/a", "$defs": {"a": {"not": {"$ref": "#/$defs/b"}},
-                "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}),
-        ] {
-            let error = Validator::new(schema).unwrap_err();
-            assert!(error.contains("refers to itself"), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_long_chain_of_references_does_not_exhaust_the_stack() {
-        let chain = |length: usize, order: fn(usize, usize) -> usize| {
-            let links = (0..length).map(|n| {
-                let n = order(length, n);
-                let next = format!("#/$defs/d{}", n + 1);
-                (format!("d{n}"), json!({"$ref": next}))
-            });
-            let mut definitions: serde_json::Map<_, _> = links.collect();
-            definitions.insert(format!("d{length}"), json!({"type": "object"}));
-            json!({"type": "object", "$ref": "#/$defs/d0", "$defs": definitions})
-        };
-        for order in [|_, n| n, |length: usize, n: usize| length - 1 - n] {
-            let error = Validator::new(chain(20_000, order)).unwrap_err();
-            assert!(error.contains("1000 inside each other"), "{error}");
-            assert_eq!(validate(chain(500, order), json!({})), Ok(()));
-        }
-    }
-
-    #[test]
-    fn recursion_over_a_deep_value_does_not_exhaust_the_stack() {
-        let list = json!({"type": "object", "properties": {"next": {"$ref": "#"}}});
-        let schema = (0..60).fold(list, |schema, _| json!({"allOf": [schema]}));
-        let deep = (0..120).fold(json!({}), |value, _| json!({"next": value}));
-        let error = validate(schema, deep).unwrap_err();
-        assert!(error.contains("nested too deeply"), "{error}");
-    }
-}
+mod tests;

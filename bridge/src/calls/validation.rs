@@ -18,8 +18,8 @@ pub(crate) async fn validate<T: Send + Sync + 'static>(
     let Some(validator) = schema(owner) else {
         return Ok(value);
     };
-    if validator.is_cheap(&value) {
-        return validator.validate(&value).map(|()| value);
+    if let Some(outcome) = validator.try_validate_inline(&value) {
+        return outcome.map(|()| value);
     }
     let owner = Arc::clone(owner);
     let outcome = cpu_pool::spawn(move || {

@@ -1,0 +1,219 @@
+use super::*;
+use serde_json::json;
+
+fn validate(schema: Value, value: Value) -> Result<(), String> {
+    Validator::new(schema)?
+        .validate(&value)
+        .map_err(|failure| failure.to_string())
+}
+
+#[test]
+fn a_schema_without_rules_accepts_any_object() {
+    let accepts = |schema| Validator::new(schema).unwrap().accepts_any_object();
+    assert!(accepts(json!({})));
+    assert!(accepts(
+        json!({"type": "object", "properties": {}, "title": "t",
+        "additionalProperties": true})
+    ));
+    assert!(!accepts(
+        json!({"type": ["object", "null"], "minProperties": 1})
+    ));
+    assert!(!accepts(json!({"type": "object", "properties": {"a": {}}})));
+    assert!(!accepts(
+        json!({"type": "object", "additionalProperties": false})
+    ));
+}
+
+#[test]
+fn the_error_names_path_and_rule() {
+    let schema = json!({"type": "object", "properties": {"cards": {"type": "array",
+        "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}}});
+    let error = validate(schema, json!({"cards": [{"id": 1}, {"id": "x"}]})).unwrap_err();
+    assert!(error.contains("/cards/1/id"), "{error}");
+    assert!(
+        error.contains("/properties/cards/items/properties/id/type"),
+        "{error}"
+    );
+}
+
+#[test]
+fn errors_do_not_repeat_the_value() {
+    let error = validate(
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
+        json!({"n": "hunter2"}),
+    )
+    .unwrap_err();
+    assert!(!error.contains("hunter2"), "{error}");
+}
+
+#[test]
+fn recursion_is_allowed_and_exponential_references_are_not() {
+    let list = json!({"$ref": "#/$defs/list", "$defs": {"list": {"type": "object",
+        "properties": {"next": {"$ref": "#/$defs/list"}}}}});
+    assert_eq!(validate(list, json!({"next": {"next": {}}})), Ok(()));
+    let mut definitions = serde_json::Map::new();
+    for n in 0..28 {
+        let next = format!("#/$defs/d{}", n + 1);
+        definitions.insert(
+            format!("d{n}"),
+            json!({"allOf": [{"$ref": next}, {"$ref": next}]}),
+        );
+    }
+    definitions.insert("d28".to_owned(), json!({"type": "object"}));
+    let error = Validator::new(json!({"$ref": "#/$defs/d0", "$defs": definitions})).unwrap_err();
+    assert!(error.contains("50000"), "{error}");
+}
+
+#[test]
+fn a_remote_reference_is_an_error_and_no_request() {
+    let error = validate(
+        json!({"type": "object", "$ref": "https://example.com/schema.json"}),
+        json!({}),
+    )
+    .unwrap_err();
+    assert!(error.contains("is not found in it"), "{error}");
+}
+
+#[test]
+fn backtracking_patterns_run_linearly_or_are_ignored() {
+    let schema =
+        json!({"type": "object", "properties": {"s": {"type": "string", "pattern": "^(a+)+$"}}});
+    let long = "a".repeat(50_000) + "b";
+    assert!(validate(schema, json!({"s": long})).is_err());
+    let schema =
+        json!({"type": "object", "properties": {"s": {"type": "string", "pattern": "(?=a)b"}}});
+    assert_eq!(validate(schema.clone(), json!({"s": "b"})), Ok(()));
+    let error = validate(schema, json!({"s": 1})).unwrap_err();
+    assert!(error.contains("/properties/s/type"), "{error}");
+}
+
+/// A schema in which each definition refers twice to the next one. `names` returns the n-th
+/// definition with its identifier, and the reference to it.
+fn doubling_schema(names: fn(usize) -> (Value, String)) -> Value {
+    let definitions = (0..28).map(|n| {
+        let (mut definition, next) = (names(n).0, names(n + 1).1);
+        definition["allOf"] = json!([{"$ref": next}, {"$ref": next}]);
+        (format!("d{n}"), definition)
+    });
+    let mut definitions: serde_json::Map<_, _> = definitions.collect();
+    definitions.insert("d28".to_owned(), names(28).0);
+    json!({"$id": "https://example.com/s", "$ref": names(0).1, "$defs": definitions})
+}
+
+#[test]
+fn exponential_references_are_refused_in_every_spelling() {
+    let by_anchor = doubling_schema(|n| (json!({"$anchor": format!("a{n}")}), format!("#a{n}")));
+    let by_id = doubling_schema(|n| (json!({"$id": format!("i{n}")}), format!("i{n}")));
+    let escaped = doubling_schema(|n| (json!({}), format!("#/%24defs/d{n}")));
+    let absolute = doubling_schema(|n| (json!({}), format!("https://example.com/s#/$defs/d{n}")));
+    for schema in [by_anchor, by_id, escaped, absolute] {
+        let error = Validator::new(schema.clone()).unwrap_err();
+        assert!(error.contains("50000"), "{error}: {schema}");
+    }
+    let relative = doubling_schema(|n| {
+        let id = format!("https://example.com/i{n}");
+        (json!({"$id": id}), format!("i{n}"))
+    });
+    assert!(Validator::new(relative).unwrap_err().contains("not found"));
+}
+
+#[test]
+fn json_pointers_resolve_from_the_nearest_id() {
+    let inner = json!({"$id": "inner", "$ref": "#/$defs/x", "$defs": {"x": {"type": "string"}}});
+    let schema = json!({"type": "object", "properties": {"a": inner},
+        "$defs": {"x": {"type": "integer"}}});
+    assert_eq!(validate(schema.clone(), json!({"a": "text"})), Ok(()));
+    assert!(validate(schema, json!({"a": 1})).is_err());
+}
+
+#[test]
+fn recursion_that_doubles_with_value_depth_is_refused() {
+    let twice = json!([{"$ref": "#"}, {"$ref": "#"}]);
+    let schema = json!({"type": "object", "properties": {"next": {"anyOf": twice}}});
+    let nested = |depth| (0..depth).fold(json!({"next": 1}), |value, _| json!({"next": value}));
+    let error = validate(schema.clone(), nested(60)).unwrap_err();
+    assert!(error.contains("nested too deeply"), "{error}");
+    let error = validate(schema, nested(3)).unwrap_err();
+    assert!(error.contains("at /next:"), "{error}");
+
+    let tree = json!({"type": "object", "properties": {"left": {"$ref": "#"},
+        "right": {"$ref": "#"}, "leaf": {"type": "integer"}}});
+    let deep = (0..120).fold(json!({"leaf": 1}), |value, _| json!({"left": value}));
+    assert_eq!(validate(tree, deep), Ok(()));
+}
+
+#[test]
+fn a_schema_that_refers_to_itself_in_place_is_refused() {
+    for schema in [
+        json!({"$ref": "#"}),
+        json!({"$ref": "#/$defs/a", "$defs": {"a": {"not": {"$ref": "#/$defs/b"}},
+            "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}),
+    ] {
+        let error = Validator::new(schema).unwrap_err();
+        assert!(error.contains("refers to itself"), "{error}");
+    }
+}
+
+#[test]
+fn a_long_chain_of_references_does_not_exhaust_the_stack() {
+    let chain = |length: usize, order: fn(usize, usize) -> usize| {
+        let links = (0..length).map(|n| {
+            let n = order(length, n);
+            let next = format!("#/$defs/d{}", n + 1);
+            (format!("d{n}"), json!({"$ref": next}))
+        });
+        let mut definitions: serde_json::Map<_, _> = links.collect();
+        definitions.insert(format!("d{length}"), json!({"type": "object"}));
+        json!({"type": "object", "$ref": "#/$defs/d0", "$defs": definitions})
+    };
+    for order in [|_, n| n, |length: usize, n: usize| length - 1 - n] {
+        let error = Validator::new(chain(20_000, order)).unwrap_err();
+        assert!(error.contains("1000 inside each other"), "{error}");
+        assert_eq!(validate(chain(500, order), json!({})), Ok(()));
+    }
+}
+
+#[test]
+fn recursion_over_a_deep_value_does_not_exhaust_the_stack() {
+    let list = json!({"type": "object", "properties": {"next": {"$ref": "#"}}});
+    let schema = (0..60).fold(list, |schema, _| json!({"allOf": [schema]}));
+    let deep = (0..120).fold(json!({}), |value, _| json!({"next": value}));
+    let error = validate(schema, deep).unwrap_err();
+    assert!(error.contains("nested too deeply"), "{error}");
+}
+
+#[test]
+fn a_text_with_too_many_values_is_refused_without_being_parsed() {
+    let validator = Validator::new(json!({"type": "object"})).unwrap();
+    // It is not valid, which only parsing would find.
+    let long = format!("{{\"v\":[{}", "1,".repeat(MAX_VALUES));
+    let failure = validator.validate_text(&long).unwrap_err();
+    assert!(matches!(failure, ValidationFailure::TooManyValues));
+    assert!(failure.to_string().contains("make it smaller"), "{failure}");
+    let shorter = format!("{{\"v\":[{}1]}}", "1,".repeat(1_000));
+    assert!(validator.validate_text(&shorter).is_ok());
+    let failure = validator.validate_text("{\"v\":1e999}").unwrap_err();
+    assert!(matches!(failure, ValidationFailure::Unreadable(_)));
+}
+
+#[test]
+fn only_short_cheap_texts_are_validated_inline() {
+    let schema = json!({"type": "object", "properties": {"v": {"items": {"minimum": 0}}}});
+    let validator = Validator::new(schema).unwrap();
+    let numbers = |count: usize| format!("{{\"v\":{:?}}}", vec![1; count]);
+    assert!(matches!(
+        validator.try_validate_text_inline(&numbers(1_000)),
+        Some(Ok(()))
+    ));
+    assert!(matches!(
+        validator.try_validate_text_inline("{\"v\":[-1]}"),
+        Some(Err(ValidationFailure::InvalidValue { .. }))
+    ));
+    let long = numbers(MAX_INLINE_BYTES);
+    assert!(validator.try_validate_text_inline(&long).is_none());
+    assert!(validator.validate_text(&long).is_ok());
+
+    let expensive = json!({"type": "object", "allOf": vec![json!({"type": "object"}); 30_000]});
+    let expensive = Validator::new(expensive).unwrap();
+    assert!(expensive.try_validate_text_inline("{}").is_none());
+}
