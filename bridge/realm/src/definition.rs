@@ -5,6 +5,7 @@
 //! [`hash`]). A [`tool`] is parsed on first use, and its schemas are repaired for clients.
 //! [`reserved`] has the names that belong to the bridge itself, and [`uri_template`] matches URIs.
 
+mod definition_name;
 mod error;
 pub mod hash;
 mod interner;

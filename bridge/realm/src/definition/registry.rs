@@ -8,6 +8,7 @@ use bridge_protocol::{Definition as Sent, ErrorCode, Item, Kind, RegistrationFai
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::definition_name::{MAX_NAME_BYTES, definition_name};
 use super::error::DefinitionError;
 use super::hash::{DefinitionHash, hash_prefix};
 use super::interner::{Internable, Interner};
@@ -160,34 +161,49 @@ impl DefinitionRegistry {
         self.has_header_arguments.load(Ordering::Relaxed)
     }
 
-    /// Parses the definitions of one registration; each succeeds or fails on its own.
+    /// Parses the definitions of one registration; each succeeds or fails on its own. In all, at
+    /// most `max_bytes` of them are parsed, because a page may not have more.
     pub fn parse(&self, sent: &[Sent]) -> Vec<Result<Definition, RegistrationFailure>> {
+        let mut remaining = self.max_bytes;
         sent.iter()
             .enumerate()
             .map(|(index, sent)| {
-                self.check_size(&sent.definition)
-                    .and_then(|()| self.intern(sent))
-                    .map_err(|(code, message)| RegistrationFailure {
-                        index,
-                        name: definition_name(sent),
-                        code,
-                        message,
-                    })
+                let failure = |name, (code, message)| RegistrationFailure {
+                    index,
+                    name,
+                    code,
+                    message,
+                };
+                match self.check_size(&sent.definition, &mut remaining) {
+                    Ok(()) => self
+                        .intern(sent)
+                        .map_err(|error| failure(definition_name(sent, usize::MAX), error)),
+                    Err(error) => Err(failure(definition_name(sent, MAX_NAME_BYTES), error)),
+                }
             })
             .collect()
     }
 
     /// Checks the size before the definition is parsed, because parsing takes time and stack.
-    fn check_size(&self, raw: &RawValue) -> Result<(), DefinitionError> {
-        let bytes = raw.get().len();
-        if bytes <= self.max_bytes {
+    /// `remaining` is the number of bytes that may still be parsed.
+    fn check_size(&self, raw: &RawValue, remaining: &mut usize) -> Result<(), DefinitionError> {
+        let (bytes, max_bytes) = (raw.get().len(), self.max_bytes);
+        if let Some(rest) = remaining.checked_sub(bytes) {
+            *remaining = rest;
             return Ok(());
         }
-        let message = format!(
-            "the definition has {bytes} bytes, and {} is the limit for all definitions of a page: \
-             shorten it, or raise `max_definition_bytes`",
-            self.max_bytes
-        );
+        let message = if bytes > max_bytes {
+            format!(
+                "the definition has {bytes} bytes, and {max_bytes} is the limit for all \
+                 definitions of a page: shorten it, or raise `max_definition_bytes`"
+            )
+        } else {
+            format!(
+                "with this one the definitions of one message have more than {max_bytes} bytes, \
+                 which is the limit for all definitions of a page: shorten them, or raise \
+                 `max_definition_bytes`"
+            )
+        };
         Err((ErrorCode::DefinitionLimitExceeded, message))
     }
 
@@ -272,205 +288,5 @@ fn check_item(
     Ok(listed)
 }
 
-/// The number of characters of a definition's name in an error; the index identifies the
-/// definition.
-const MAX_ERROR_NAME_CHARS: usize = 256;
-
-/// The name, URI or URI template of a refused definition; its other fields are skipped.
-fn definition_name(sent: &Sent) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Named {
-        name: Option<String>,
-        uri: Option<String>,
-        uri_template: Option<String>,
-    }
-    let named: Named = serde_json::from_str(sent.definition.get()).ok()?;
-    let name = match sent.kind {
-        Kind::Tool | Kind::Prompt => named.name,
-        Kind::Resource => named.uri,
-        Kind::ResourceTemplate => named.uri_template,
-    };
-    name.map(|name| match name.char_indices().nth(MAX_ERROR_NAME_CHARS) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name,
-    })
-}
-
 #[cfg(test)]
-mod tests {
-    use super::super::interner::MAX_UNUSED_ENTRIES;
-    use super::*;
-    use serde_json::json;
-
-    fn parse(kind: Kind, definition: Value) -> Result<Definition, RegistrationFailure> {
-        let definition = RawValue::from_string(definition.to_string()).unwrap();
-        DefinitionRegistry::new(|_, _| Ok(()), 10_000)
-            .parse(&[Sent { kind, definition }])
-            .remove(0)
-    }
-
-    #[test]
-    fn prompts_resources_and_templates_are_published_verbatim() {
-        let cases = [
-            (
-                Kind::Prompt,
-                json!({"name": "p", "arguments": [{"name": "a", "required": true}], "z": 1}),
-            ),
-            (
-                Kind::Resource,
-                json!({"uri": "board://cards", "name": "cards", "size": 7}),
-            ),
-            (
-                Kind::ResourceTemplate,
-                json!({"uriTemplate": "board://{id}", "name": "card"}),
-            ),
-        ];
-        for (kind, definition) in cases {
-            let parsed = parse(kind, definition.clone()).unwrap();
-            assert_eq!(
-                Value::Object(parsed.published().clone()).to_string(),
-                definition.to_string()
-            );
-            assert_eq!(parsed.kind(), kind);
-        }
-    }
-
-    #[test]
-    fn errors_say_why_a_definition_cannot_be_published() {
-        let cases = [
-            (Kind::Prompt, json!({"name": ""}), "`name`"),
-            (Kind::Prompt, json!({"name": "p", "arguments": {}}), "array"),
-            (
-                Kind::Prompt,
-                json!({"name": "p", "arguments": [{}]}),
-                "needs a `name`",
-            ),
-            (
-                Kind::Prompt,
-                json!({"name": "p", "arguments": [{"name": "a"}, {"name": "a"}]}),
-                "one `name`",
-            ),
-            (Kind::Resource, json!({"uri": "board://x"}), "`name`"),
-            (
-                Kind::Resource,
-                json!({"uri": "cards", "name": "n"}),
-                "scheme",
-            ),
-            (
-                Kind::Resource,
-                json!({"uri": "a b:c", "name": "n"}),
-                "no URI",
-            ),
-            (
-                Kind::Resource,
-                json!({"uri": format!("a:{}", "b".repeat(crate::definition::MAX_URI_BYTES)), "name": "n"}),
-                "bytes",
-            ),
-            (
-                Kind::Resource,
-                json!({"uri": "sessions://list", "name": "n"}),
-                "itself",
-            ),
-            (
-                Kind::Resource,
-                json!({"uri": "a:b", "name": "n", "_meta": 7}),
-                "_meta",
-            ),
-            (
-                Kind::ResourceTemplate,
-                json!({"uriTemplate": "a{", "name": "n"}),
-                "RFC 6570",
-            ),
-            (Kind::ResourceTemplate, json!([]), "object"),
-        ];
-        for (kind, definition, word) in cases {
-            let failure = parse(kind, definition.clone()).unwrap_err();
-            assert_eq!(failure.code, ErrorCode::DefinitionInvalid, "{definition}");
-            assert!(
-                failure.message.contains(word),
-                "{definition}: {}",
-                failure.message
-            );
-        }
-    }
-
-    #[test]
-    fn missing_arguments_lists_absent_required_ones() {
-        let prompt =
-            json!({"name": "p", "arguments": [{"name": "a", "required": true}, {"name": "b"}]});
-        let Ok(Definition::Prompt(prompt)) = parse(Kind::Prompt, prompt) else {
-            panic!("refused")
-        };
-        assert_eq!(prompt.missing_arguments(&Map::new()), ["a"]);
-        let given = Map::from_iter([("a".to_owned(), json!("x"))]);
-        assert!(prompt.missing_arguments(&given).is_empty());
-    }
-
-    #[test]
-    fn errors_truncate_long_names() {
-        let long = "n".repeat(MAX_ERROR_NAME_CHARS + 1);
-        let failure = parse(Kind::Prompt, json!({"name": long, "arguments": 7})).unwrap_err();
-        assert_eq!(
-            failure.name.unwrap().chars().count(),
-            MAX_ERROR_NAME_CHARS + 1
-        );
-    }
-
-    #[test]
-    fn equal_definitions_share_one_allocation() {
-        let definitions = DefinitionRegistry::new(|_, _| Ok(()), 10_000);
-        let definition = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
-        let sent = Sent {
-            kind: Kind::Tool,
-            definition,
-        };
-        let parsed = definitions.parse(&[sent.clone(), sent]);
-        let [Ok(Definition::Tool(a)), Ok(Definition::Tool(b))] = &parsed[..] else {
-            panic!("refused")
-        };
-        assert!(Arc::ptr_eq(a, b));
-        drop(parsed);
-        definitions.remove_unused();
-        assert!(definitions.tools.entries.is_empty());
-    }
-
-    #[test]
-    fn unused_definitions_are_removed_before_housekeeping() {
-        let interned = Interner::<PublishedItem>::default();
-        let resource = |n: usize| {
-            let raw = format!(r#"{{"uri":"board://{n}","name":"n"}}"#);
-            let raw = RawValue::from_string(raw).unwrap();
-            interned
-                .get_or_insert_with(&raw, || PublishedItem::parse_resource(&raw))
-                .unwrap()
-        };
-        let kept = resource(0);
-        for n in 1..3 * MAX_UNUSED_ENTRIES {
-            resource(n);
-            assert!(interned.entries.len() <= MAX_UNUSED_ENTRIES + 4);
-        }
-        let again = resource(0);
-        assert!(Arc::ptr_eq(&kept, &again));
-    }
-
-    #[test]
-    fn a_compacted_tool_is_shared_by_all_holders() {
-        let definitions = DefinitionRegistry::new(|_, _| Ok(()), 10_000);
-        let definition = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
-        let kind = Kind::Tool;
-        let sent = [Sent { kind, definition }];
-        let held = definitions.parse(&sent).remove(0).unwrap();
-        assert!(definitions.compacted(&held).is_none(), "it is not parsed");
-        assert_eq!(held.published()["name"], "t");
-        assert!(definitions.compacted(&held).is_none(), "it was just used");
-        let closed = definitions.compacted(&held).unwrap();
-        let another = definitions.compacted(&held).unwrap();
-        let fresh = definitions.parse(&sent).remove(0).unwrap();
-        let all = [&closed, &another, &fresh].map(|it| match it {
-            Definition::Tool(tool) => Arc::as_ptr(tool),
-            other => panic!("{other:?}"),
-        });
-        assert!(all.iter().all(|it| *it == all[0]));
-    }
-}
+mod tests;

@@ -3,6 +3,8 @@
 //! Before revision 2026-07-28 MCP promised clients a plain object there. Later revisions allow any
 //! schema of 2020-12, and the conformance suite requires that servers leave it unchanged.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 /// The keywords that model services refuse at the root: Claude's refuses the first three, OpenAI's
@@ -11,6 +13,10 @@ const REFUSED_KEYWORDS: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
 
 /// The maximum size in bytes of rules that are added to the description.
 const MAX_RULES_BYTES: usize = 2_000;
+
+/// The maximum number of values in the branches that are searched and the properties that are found
+/// there, because branches may refer to the same properties again and again.
+const MAX_MERGED_VALUES: usize = 50_000;
 
 /// The maximum depth to which nested branches are searched for properties.
 const MAX_NESTING: usize = 8;
@@ -46,11 +52,24 @@ pub(in crate::definition::tool) fn without_unions(schema: &Value) -> Option<Valu
 }
 
 /// The properties that branches define, in the order in which they are found.
-#[derive(Default)]
 struct BranchProperties<'a> {
     properties: Vec<(&'a str, &'a Value)>,
+    known: HashSet<(&'a str, &'a Value)>,
     /// The properties that the branches of the root's `allOf` require.
     required: Vec<&'a Value>,
+    /// The number of values that may still be searched.
+    remaining: usize,
+}
+
+impl Default for BranchProperties<'_> {
+    fn default() -> Self {
+        Self {
+            properties: Vec::new(),
+            known: HashSet::new(),
+            required: Vec::new(),
+            remaining: MAX_MERGED_VALUES,
+        }
+    }
 }
 
 impl<'a> BranchProperties<'a> {
@@ -61,20 +80,50 @@ impl<'a> BranchProperties<'a> {
         for keyword in ["allOf", "anyOf", "oneOf"] {
             let inner = branch.get(keyword).and_then(Value::as_array);
             for branch in inner.into_iter().flatten() {
+                if !spend(&mut self.remaining, branch, 0) {
+                    return;
+                }
                 let branch = resolve_reference(root, branch);
                 let properties = branch.get("properties").and_then(Value::as_object);
                 for (name, property) in properties.into_iter().flatten() {
-                    if !self.properties.contains(&(name.as_str(), property)) {
+                    if !spend(&mut self.remaining, property, usize::MAX) {
+                        return;
+                    }
+                    if self.known.insert((name, property)) {
                         self.properties.push((name, property));
                     }
                 }
-                let required = branch.get("required").and_then(Value::as_array);
-                if keyword == "allOf" && nesting == MAX_NESTING {
-                    self.required.extend(required.into_iter().flatten());
+                if keyword == "allOf"
+                    && nesting == MAX_NESTING
+                    && let Some(required) = branch.get("required")
+                {
+                    if !spend(&mut self.remaining, required, 1) {
+                        return;
+                    }
+                    self.required
+                        .extend(required.as_array().into_iter().flatten());
                 }
                 self.collect(root, branch, nesting - 1);
             }
         }
+    }
+}
+
+/// Subtracts the number of values in a value from `remaining`, down to this depth. Returns false
+/// when nothing remains.
+fn spend(remaining: &mut usize, value: &Value, depth: usize) -> bool {
+    if *remaining == 0 {
+        return false;
+    }
+    *remaining -= 1;
+    match value {
+        _ if depth == 0 => true,
+        Value::Array(items) => items.iter().all(|item| spend(remaining, item, depth - 1)),
+        Value::Object(fields) => {
+            let mut values = fields.values();
+            values.all(|value| spend(remaining, value, depth - 1))
+        }
+        _ => true,
     }
 }
 
@@ -95,9 +144,9 @@ fn add_properties(plain: &mut Map<String, Value>, found: BranchProperties<'_>) {
         .or_insert_with(|| json!({}))
         .as_object_mut()
     {
-        let own: Vec<String> = properties.keys().cloned().collect();
+        let own: HashSet<String> = properties.keys().cloned().collect();
         for (name, property) in found.properties {
-            if own.iter().any(|own| own == name) {
+            if own.contains(name) {
                 continue;
             }
             match properties.get_mut(name) {
@@ -119,8 +168,9 @@ fn add_properties(plain: &mut Map<String, Value>, found: BranchProperties<'_>) {
             .or_insert_with(|| json!([]))
             .as_array_mut()
     {
+        let mut known: HashSet<Value> = required.iter().cloned().collect();
         for name in found.required {
-            if !required.contains(name) {
+            if known.insert(name.clone()) {
                 required.push(name.clone());
             }
         }
@@ -172,6 +222,26 @@ mod tests {
             told.contains(r##""oneOf":[{"$ref":"#/$defs/a"}"##),
             "{told}"
         );
+    }
+
+    #[test]
+    fn branches_that_repeat_many_properties_are_merged_up_to_a_limit() {
+        let properties: Map<_, _> = (0..1_000).map(|n| (format!("p{n}"), json!({}))).collect();
+        let reference = json!({"$ref": "#/$defs/all"});
+        let schema = json!({"type": "object", "anyOf": vec![reference; 10_000],
+            "$defs": {"all": {"properties": properties}}});
+        let mut branches = BranchProperties::default();
+        branches.collect(&schema, &schema, MAX_NESTING);
+        assert_eq!(branches.properties.len(), 1_000);
+        assert_eq!(branches.remaining, 0);
+
+        // Each variant of a property counts with all its values.
+        let variants: Vec<_> = (0..60)
+            .map(|n| json!({"properties": {"kind": {"enum": vec![n; 1_000]}}}))
+            .collect();
+        let plain = without_unions(&json!({"type": "object", "oneOf": variants})).unwrap();
+        let kinds = plain["properties"]["kind"]["anyOf"].as_array().unwrap();
+        assert_eq!(kinds.len(), 49);
     }
 
     #[test]
