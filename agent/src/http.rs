@@ -19,7 +19,7 @@ use axum::routing::{get, put};
 use axum::{Json, Router, middleware};
 use bridge_protocol::{ErrorCode, QueryId};
 use bridge_service::HostOriginPolicy;
-use bridge_service::connections::{self, ConnectionLimits, WhenFull};
+use bridge_service::connections::{self, ConnectionLimits, ConnectionTimeouts, WhenFull};
 use http::{HeaderMap, StatusCode};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -36,6 +36,15 @@ use query_request::QueryRequest;
 /// bridge keeps idle connections for 90 s: if the agent closed them earlier, a query could already
 /// be on its way.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How long the agent waits for each 64 KiB of the body of a request, and for the rest of it.
+const BODY_PROGRESS_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// How long the agent waits for the whole body of a request.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a client may take for each 64 KiB of the events that wait for it.
+const RESPONSE_PROGRESS_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The state that the routes share.
 #[derive(Clone, Debug)]
@@ -58,7 +67,12 @@ pub(crate) async fn serve(
     let router = router(state);
     let limits = ConnectionLimits {
         max_connections,
-        head_timeout: HEAD_TIMEOUT,
+        timeouts: ConnectionTimeouts {
+            head: HEAD_TIMEOUT,
+            body_progress: BODY_PROGRESS_TIMEOUT,
+            body: BODY_TIMEOUT,
+            response_progress: RESPONSE_PROGRESS_TIMEOUT,
+        },
         when_full: WhenFull::Wait,
     };
     let respond = move |request: http::Request<_>, _| {

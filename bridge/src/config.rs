@@ -4,6 +4,7 @@
 mod agent;
 mod clients;
 mod compat;
+mod http_timeouts;
 mod identity;
 mod parsers;
 mod print;
@@ -26,6 +27,7 @@ pub use agent::{Agent, AgentUrl};
 use bridge_service::{Secret, TrustedProxy};
 pub(crate) use clients::ClientTables;
 pub use compat::Compat;
+pub use http_timeouts::HttpTimeouts;
 pub use identity::Identity;
 use parsers::{parse_icon, parse_result_bytes};
 pub(crate) use print::{profiles, to_toml};
@@ -131,11 +133,6 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_MAX_CONNECTIONS", value_name = "N", default_value_t = 20_000, value_parser = values::parse_count)]
     pub max_connections: usize,
 
-    /// How long the head of a request may take to come, from its connection or from the request
-    /// before.
-    #[arg(long, env = "MCP_WEB_REQUEST_HEAD_WITHIN", value_name = "TIME", default_value = "60s", value_parser = values::parse_duration)]
-    pub request_head_within: Duration,
-
     /// Largest tool result, in bytes of JSON. Larger messages than 256 KiB travel in parts.
     #[arg(long, env = "MCP_WEB_MAX_RESULT_BYTES", value_name = "BYTES",
         default_value_t = limits::MAX_RESULT_BYTES, value_parser = parse_result_bytes)]
@@ -228,6 +225,10 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_COMPAT", value_enum, value_name = "PROJECT")]
     pub compat: Option<Compat>,
 
+    /// How long clients may take for requests and responses.
+    #[command(flatten)]
+    pub http_timeouts: HttpTimeouts,
+
     /// Who may connect with which signed tokens.
     #[command(flatten)]
     pub identity: Identity,
@@ -269,7 +270,6 @@ impl Default for Config {
             icon: None,
             max_request_bytes: 4 * 1024 * 1024,
             max_connections: 20_000,
-            request_head_within: Duration::from_secs(60),
             max_result_bytes: limits::MAX_RESULT_BYTES,
             max_realms: 1_000,
             max_sessions: 64,
@@ -289,6 +289,7 @@ impl Default for Config {
             page_grace: limits::PAGE_GRACE,
             heartbeat: limits::HEARTBEAT_INTERVAL,
             compat: None,
+            http_timeouts: HttpTimeouts::default(),
             identity: Identity::default(),
             tabs: Tabs::default(),
             results: Results::default(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_realm::definition::DefinitionRegistry;
-use bridge_service::connections::{self, ConnectionLimits, WhenFull};
+use bridge_service::connections::{self, ConnectionLimits, ConnectionTimeouts, WhenFull};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -96,9 +96,15 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
         let handler = Arc::clone(&handler);
         async move { handler.handle(request, PeerAddress(peer)).await }
     };
+    let timeouts = hub.config.http_timeouts;
     let limits = ConnectionLimits {
         max_connections: hub.config.max_connections,
-        head_timeout: hub.config.request_head_within,
+        timeouts: ConnectionTimeouts {
+            head: timeouts.request_head_within,
+            body_progress: timeouts.request_body_progress_within,
+            body: timeouts.request_body_within,
+            response_progress: timeouts.response_progress_within,
+        },
         when_full: WhenFull::Reject {
             limit_reached: TOO_MANY_CONNECTIONS,
             address_share: TOO_MANY_OF_ADDRESS,

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::ErrorCode;
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
@@ -60,6 +60,7 @@ fn status(code: ErrorCode) -> StatusCode {
         ErrorCode::OriginNotAllowed | ErrorCode::InsufficientScope => StatusCode::FORBIDDEN,
         ErrorCode::QueryNotFound | ErrorCode::UnknownMethod => StatusCode::NOT_FOUND,
         ErrorCode::QueryCompleted => StatusCode::CONFLICT,
+        ErrorCode::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
         ErrorCode::RequestTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::QueryLimitExceeded => StatusCode::TOO_MANY_REQUESTS,
         ErrorCode::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
@@ -94,6 +95,10 @@ impl IntoResponse for Problem {
         match status {
             StatusCode::UNAUTHORIZED => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE));
+            }
+            // RFC 9110 section 15.5.9: the server does not wait any longer.
+            StatusCode::REQUEST_TIMEOUT => {
+                headers.insert(CONNECTION, HeaderValue::from_static("close"));
             }
             StatusCode::TOO_MANY_REQUESTS => {
                 headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS.into());

@@ -2,6 +2,9 @@
 
 use reqwest::Method;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
 
 use crate::kit::*;
 
@@ -188,4 +191,26 @@ async fn unknown_routes_and_methods_are_refused_with_the_existing_ones() {
         let message = refused["message"].as_str().unwrap();
         assert!(message.contains("PUT /query/{uuid}"), "{message}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_comes_too_slowly_is_refused() {
+    let bed = TestBed::start().await;
+    let mut socket = TcpStream::connect(bed.agent.local_addr()).await.unwrap();
+    let request = format!(
+        "PUT /query HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\n\
+         content-length: 100000\r\n\r\n{{"
+    );
+    let started = Instant::now();
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let mut response = String::new();
+    let read = with_deadline(
+        "end of the connection",
+        socket.read_to_string(&mut response),
+    );
+    read.await.unwrap();
+    assert_eq!(started.elapsed().as_secs(), 15);
+    assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
+    assert!(response.contains("\r\nconnection: close\r\n"), "{response}");
+    assert!(response.contains("RequestTimeout"), "{response}");
 }

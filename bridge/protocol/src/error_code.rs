@@ -121,6 +121,8 @@ error_codes! {
     ResultTooLarge,
     /// The request or frame is larger than the limit.
     RequestTooLarge,
+    /// The body of the request came too slowly.
+    RequestTimeout,
     /// The protocol does not allow this message at this point.
     ProtocolViolation,
     /// No query has this id.

@@ -9,6 +9,8 @@ use http_body::Body;
 use http_body_util::BodyExt;
 use tokio::time::timeout;
 
+use crate::request_body::BodyTimeout;
+
 /// How much of a body that is too large is read and discarded, as a multiple of the limit. If the
 /// connection were closed at once, a peer that is still sending could lose the response (RFC 9112
 /// section 9.6).
@@ -22,6 +24,8 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 pub enum BodyError {
     /// The body is larger than the limit.
     TooLarge,
+    /// The body did not arrive in time.
+    TimedOut,
     /// The connection failed or the encoding is invalid, with the cause.
     Unreadable(String),
 }
@@ -29,7 +33,8 @@ pub enum BodyError {
 /// Reads a whole body of at most `max_bytes`.
 ///
 /// A body that is too large is read for a moment longer and discarded, so that the peer receives
-/// the response. There is no time limit for other bodies: the caller sets one if it needs one.
+/// the response. The time limit of other bodies is that of their server
+/// ([`RequestBody`](crate::request_body::RequestBody)).
 ///
 /// # Errors
 ///
@@ -48,7 +53,7 @@ where
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| BodyError::Unreadable(error.into().to_string()))?;
+        let frame = frame.map_err(|error| unreadable(&*error.into()))?;
         // Trailers have no data.
         let Ok(data) = frame.into_data() else {
             continue;
@@ -71,6 +76,14 @@ where
     } else {
         rest.freeze()
     })
+}
+
+fn unreadable(error: &(dyn Error + Send + Sync + 'static)) -> BodyError {
+    if BodyTimeout::is_cause_of(error) {
+        BodyError::TimedOut
+    } else {
+        BodyError::Unreadable(error.to_string())
+    }
 }
 
 async fn drain<B: Body<Data = Bytes>>(mut body: Pin<&mut B>, max_bytes: usize) {

@@ -1,27 +1,29 @@
 //! The accept loop of a server: it limits the number of connections and serves each one in its own
 //! task.
 
+mod socket;
+
 use std::convert::Infallible;
 use std::error::Error;
 use std::io;
 use std::net::IpAddr;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::pin::pin;
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::Body;
-use hyper::body::Incoming;
-use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::client_address::TrustedProxy;
 use crate::connection_slots::{ConnectionPermit, ConnectionRefused, ConnectionSlots};
+use crate::progress_timeout::ProgressLimits;
+use crate::request_body::RequestBody;
+use socket::{Socket, Upgraded};
 
 /// The maximum size of the head of a request in bytes, and of the buffer in which a body is read.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -34,11 +36,26 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 pub struct ConnectionLimits {
     /// The maximum number of open connections, including upgraded ones.
     pub max_connections: usize,
-    /// The time limit for the head of a request, from the start of the connection or from the end
-    /// of the request before it.
-    pub head_timeout: Duration,
+    /// The time limits of each connection.
+    pub timeouts: ConnectionTimeouts,
     /// What happens to a connection that exceeds the limit.
     pub when_full: WhenFull,
+}
+
+/// The time limits of a connection that speaks HTTP.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionTimeouts {
+    /// The time limit for the head of a request, from the start of the connection or from the end
+    /// of the request before it.
+    pub head: Duration,
+    /// The time limit for each 64 KiB of the body of a request, and for the rest of it. Only time
+    /// in which the body is waited for counts, here and in the next two limits.
+    pub body_progress: Duration,
+    /// The time limit for the whole body of a request.
+    pub body: Duration,
+    /// The time limit for the peer to take each 64 KiB of the responses that wait for it. The
+    /// connection of a slower one is closed. An upgraded connection has no such limit.
+    pub response_progress: Duration,
 }
 
 /// What happens to a connection that exceeds the limit.
@@ -67,7 +84,7 @@ pub async fn serve<S, F, B>(
     limits: ConnectionLimits,
     stopping: CancellationToken,
 ) where
-    S: Fn(Request<Incoming>, IpAddr) -> F + Clone + Send + 'static,
+    S: Fn(Request<RequestBody>, IpAddr) -> F + Clone + Send + 'static,
     F: Future<Output = Response<B>> + Send + 'static,
     B: Body + Send + 'static,
     B::Data: Send,
@@ -89,9 +106,10 @@ pub async fn serve<S, F, B>(
             accepted = accept(&listener, &slots, &limits.when_full) => accepted,
         };
         match accepted {
-            Ok(Some(connection)) => {
+            Ok(Some((stream, peer, permit))) => {
                 let (respond, stopping) = (respond.clone(), stopping.clone());
-                let serving = serve_connection(connection, respond, limits.head_timeout, stopping);
+                let serving =
+                    serve_connection(stream, peer, permit, respond, limits.timeouts, stopping);
                 connections.spawn(serving);
             }
             Ok(None) => {}
@@ -107,7 +125,7 @@ async fn accept(
     listener: &TcpListener,
     slots: &ConnectionSlots,
     when_full: &WhenFull,
-) -> io::Result<Option<Connection>> {
+) -> io::Result<Option<(TcpStream, IpAddr, ConnectionPermit)>> {
     let acquired = match when_full {
         WhenFull::Wait => slots.acquire().await,
         WhenFull::Reject { .. } => None,
@@ -138,11 +156,7 @@ async fn accept(
     // With Nagle's algorithm, each event of a stream would wait for the peer's delayed
     // acknowledgement.
     let _ = stream.set_nodelay(true);
-    Ok(Some(Connection {
-        socket: TokioIo::new(stream),
-        peer: peer.ip(),
-        _permit: permit,
-    }))
+    Ok(Some((stream, peer.ip(), permit)))
 }
 
 /// Pauses after an error of the listener. There is no pause for a connection that broke before it
@@ -160,27 +174,43 @@ async fn pause_after_accept_error(error: &io::Error) {
 }
 
 async fn serve_connection<S, F, B>(
-    connection: Connection,
+    stream: TcpStream,
+    peer: IpAddr,
+    permit: ConnectionPermit,
     respond: S,
-    head_timeout: Duration,
+    timeouts: ConnectionTimeouts,
     stopping: CancellationToken,
 ) where
-    S: Fn(Request<Incoming>, IpAddr) -> F + Clone + Send + 'static,
+    S: Fn(Request<RequestBody>, IpAddr) -> F + Clone + Send + 'static,
     F: Future<Output = Response<B>> + Send + 'static,
     B: Body + Send + 'static,
     B::Data: Send,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let peer = connection.peer;
-    let service = service_fn(move |request| {
+    let upgraded = Upgraded::default();
+    let response_timeout = timeouts.response_progress;
+    let socket = Socket::new(stream, permit, response_timeout, upgraded.clone());
+    let body_limits = ProgressLimits {
+        progress: timeouts.body_progress,
+        total: timeouts.body,
+    };
+    let service = service_fn(move |request: Request<_>| {
+        let request = request.map(|body| RequestBody::new(body, body_limits));
         let response = respond(request, peer);
-        async move { Ok::<_, Infallible>(response.await) }
+        let upgraded = upgraded.clone();
+        async move {
+            let response = response.await;
+            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                upgraded.set();
+            }
+            Ok::<_, Infallible>(response)
+        }
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(head_timeout)
+        .header_read_timeout(timeouts.head)
         .max_buf_size(MAX_HEAD_BYTES)
-        .serve_connection(connection, service)
+        .serve_connection(socket, service)
         .with_upgrades();
     let mut serving = pin!(serving);
     // The code that used the connection reports how it ended.
@@ -194,83 +224,49 @@ async fn serve_connection<S, F, B>(
     }
 }
 
-/// A socket with its permit, which an upgraded connection holds until it is closed.
-struct Connection {
-    socket: TokioIo<TcpStream>,
-    /// The address of the other end.
-    peer: IpAddr,
-    _permit: ConnectionPermit,
-}
-
-impl Connection {
-    fn socket(self: Pin<&mut Self>) -> Pin<&mut TokioIo<TcpStream>> {
-        Pin::new(&mut self.get_mut().socket)
-    }
-}
-
-impl Read for Connection {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        self.socket().poll_read(context, buffer)
-    }
-}
-
-impl Write for Connection {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.socket().poll_write(context, bytes)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket().poll_flush(context)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket().poll_shutdown(context)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.socket.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.socket().poll_write_vectored(context, bytes)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::SocketAddr;
 
     use bytes::Bytes;
-    use http_body_util::Full;
+    use futures_util::{StreamExt, stream};
+    use http_body::Frame;
+    use http_body_util::{Full, StreamBody};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::time::Instant;
+    use tokio::net::TcpSocket;
+    use tokio::time::{Instant, sleep};
 
     use super::*;
 
     const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// Starts a server that serves one connection at a time.
+    const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
+
+    /// Starts a server that serves one connection at a time, with a short response.
     async fn start_server() -> (SocketAddr, JoinSet<()>) {
+        start_server_with(|| Full::new(Bytes::from_static(b"here"))).await
+    }
+
+    /// Starts a server that serves one connection at a time, with this response.
+    async fn start_server_with<B>(
+        body: impl Fn() -> B + Clone + Send + Sync + 'static,
+    ) -> (SocketAddr, JoinSet<()>)
+    where
+        B: Body<Data = Bytes, Error = Infallible> + Send + 'static,
+    {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let limits = ConnectionLimits {
             max_connections: 1,
-            head_timeout: HEAD_TIMEOUT,
+            timeouts: ConnectionTimeouts {
+                head: HEAD_TIMEOUT,
+                body_progress: HEAD_TIMEOUT,
+                body: HEAD_TIMEOUT,
+                response_progress: RESPONSE_TIMEOUT,
+            },
             when_full: WhenFull::Wait,
         };
-        let respond = async |_, _| Response::new(Full::new(Bytes::from_static(b"here")));
+        let respond = move |_, _| std::future::ready(Response::new(body()));
         let mut server = JoinSet::new();
         server.spawn(serve(listener, respond, limits, CancellationToken::new()));
         (address, server)
@@ -304,6 +300,72 @@ mod tests {
         let mut response = String::new();
         second.read_to_string(&mut response).await.unwrap();
         assert!(response.ends_with("here"), "{response}");
+    }
+
+    /// Connects with the smallest receive buffer, and sends a request.
+    async fn request_with_small_buffer(address: SocketAddr) -> TcpStream {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(1).unwrap();
+        let mut stream = socket.connect(address).await.unwrap();
+        let request = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+        stream.write_all(request).await.unwrap();
+        stream
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_a_byte_a_minute_is_disconnected() {
+        let large = Bytes::from(vec![0; 32 * 1024 * 1024]);
+        let (address, _server) = start_server_with(move || Full::new(large.clone())).await;
+        let started = Instant::now();
+        let mut slow = request_with_small_buffer(address).await;
+        let reading = async {
+            while slow.read_u8().await.is_ok() {
+                sleep(Duration::from_secs(60)).await;
+            }
+        };
+        // The next connection is accepted when the slow one has ended.
+        let mut next = TcpStream::connect(address).await.unwrap();
+        next.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+            .await
+            .unwrap();
+        tokio::select! {
+            () = reading => {}
+            served = next.readable() => served.unwrap(),
+        }
+        assert_eq!(started.elapsed().as_secs(), RESPONSE_TIMEOUT.as_secs());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test(start_paused = true)]
+    async fn the_system_stores_little_of_an_unread_response() {
+        let large = Bytes::from(vec![0; 32 * 1024 * 1024]);
+        let (address, _server) = start_server_with(move || Full::new(large.clone())).await;
+        let mut unread = request_with_small_buffer(address).await;
+        // The response ends here when its time is over.
+        sleep(2 * RESPONSE_TIMEOUT).await;
+        let mut stored = Vec::new();
+        let _ = unread.read_to_end(&mut stored).await;
+        assert!(stored.len() < 512 * 1024, "{} bytes", stored.len());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_with_nothing_to_send_has_no_time_limit() {
+        let (address, _server) = start_server_with(|| {
+            let events = stream::repeat(()).then(async |()| {
+                sleep(100 * RESPONSE_TIMEOUT).await;
+                Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"event")))
+            });
+            StreamBody::new(events)
+        })
+        .await;
+        let mut client = request_with_small_buffer(address).await;
+        let mut received = Vec::new();
+        for _ in 0..3 {
+            while !received.ends_with(b"event\r\n") {
+                received.push(client.read_u8().await.unwrap());
+            }
+            received.clear();
+        }
     }
 
     #[tokio::test(start_paused = true)]

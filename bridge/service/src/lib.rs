@@ -1,9 +1,10 @@
 //! The parts that bridge and agent both need for their sockets and settings, independent of a web
 //! framework.
 //!
-//! - [`host_origin`] decides which `Host` and `Origin` headers are accepted, [`body`] reads a
-//!   request body up to a limit, and [`connections`] is the accept loop. [`client_address`] finds
-//!   the address of a client, also behind trusted proxies.
+//! - [`connections`] is the accept loop, [`request_body`] the body of a request that must arrive in
+//!   time, and [`body`] reads it up to a limit. [`host_origin`] decides which `Host` and `Origin`
+//!   headers are accepted, and [`client_address`] finds the address of a client, also behind
+//!   trusted proxies.
 //! - [`http_client`] builds the client for requests that a service makes itself.
 //! - [`settings`] loads the settings of a program from flags, the environment and a file, and
 //!   prints them; [`values`] parses their values. [`shared_credential`] stores the secret that a
@@ -20,6 +21,8 @@ pub mod connections;
 pub mod cpu_pool;
 pub mod host_origin;
 pub mod http_client;
+mod progress_timeout;
+pub mod request_body;
 pub mod settings;
 pub mod shared_credential;
 pub mod shutdown_signal;

@@ -90,8 +90,8 @@ impl CompatService {
         params: &Params<'_>,
     ) -> Result<String, RpcError> {
         let principal = match params.meta().query() {
-            Some(query) => self.authenticate_query(&query, request.token, None).await,
-            None => self.authenticate(request.token, None).await,
+            Some(query) => self.authorize_query(&query, request.caller, None),
+            None => request.caller.clone(),
         };
         let principal = principal.map_err(RpcError::InvalidRequest)?;
         let default_info = || ClientInfo {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::agent_queries::AgentQueries;
 use crate::compat::sessions::CompatSessions;
 use crate::hub::Hub;
-use bridge_auth::Authenticator;
+use bridge_auth::{Authenticator, Principal};
+use bridge_protocol::ErrorCode;
 use bridge_service::ClientAddress;
 
 /// Serves MCP clients that were built for mcp-web 0.1.
@@ -17,11 +18,14 @@ pub(crate) struct CompatService {
     pub(crate) sessions: CompatSessions,
 }
 
+/// The principal of a request's token, or why it has none. Some requests need none.
+pub(crate) type Caller = Result<Principal, ErrorCode>;
+
 /// A JSON-RPC request as it arrived over HTTP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompatRequest<'a> {
     pub(crate) body: &'a [u8],
-    pub(crate) token: Option<&'a str>,
+    pub(crate) caller: &'a Caller,
     pub(crate) mcp_session: Option<&'a str>,
     pub(crate) address: ClientAddress,
 }

@@ -25,7 +25,7 @@ use tower::ServiceExt;
 use super::{page_socket, rest};
 use crate::compat;
 use crate::compat::{CompatRequest, CompatService, CompatSession, Reply};
-use crate::web::body::read_to_end_in_session;
+use crate::web::body::{read_to_end_in_session, read_unauthenticated};
 use crate::web::{AppState, PeerAddress, guard};
 
 const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -97,15 +97,23 @@ where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let begin_activity = || service.sessions.begin_request(session_id(&parts.headers)?);
-    let body = match read_to_end_in_session(state, body, begin_activity).await {
+    let token = state.request_token(&parts.headers, parts.uri.query());
+    let caller = service.authenticate(token.as_deref()).await;
+    let body = match &caller {
+        Ok(_) => {
+            let begin_activity = || service.sessions.begin_request(session_id(&parts.headers)?);
+            read_to_end_in_session(state, body, begin_activity).await
+        }
+        // The id of a query, which is in the body, may be the credential.
+        Err(_) => read_unauthenticated(body).await,
+    };
+    let body = match body {
         Ok(body) => body,
         Err(problem) => return problem.into_response(),
     };
-    let token = state.request_token(&parts.headers, parts.uri.query());
     let request = CompatRequest {
         body: &body,
-        token: token.as_deref(),
+        caller: &caller,
         mcp_session: session_id(&parts.headers),
         address: state.client_address(peer, &parts.headers),
     };
@@ -143,10 +151,9 @@ async fn find_session(
     if token.is_none() && state.hub.config.allows_compat_anonymous_access() {
         return service.sessions.get(None, id);
     }
-    let principal = service
-        .authenticate(token.as_deref(), Some(Scope::ToolsRead))
-        .await;
-    service.sessions.get(Some(principal.ok()?.realm), id)
+    let principal = service.authenticate(token.as_deref()).await.ok()?;
+    principal.require_scope(Scope::ToolsRead).ok()?;
+    service.sessions.get(Some(principal.realm), id)
 }
 
 /// Serves the event stream of an MCP session.

@@ -9,7 +9,7 @@
 mod open;
 
 use axum::Json;
-use axum::extract::rejection::BytesRejection;
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
@@ -18,7 +18,6 @@ use bridge_auth::is_query_token;
 use bridge_auth::{RealmId, bearer_token};
 use bridge_protocol::{ErrorCode, QueryId};
 use bridge_realm::realm::{QueryError, ReportRejected, is_unguessable_id};
-use bytes::Bytes;
 use http::StatusCode;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -28,11 +27,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::agent_queries::AgentReport;
 use crate::web::AppState;
 use crate::web::Problem;
-use crate::web::body::body_rejected;
+use crate::web::body::read_to_end_limited;
 
 pub(super) use open::open;
-
-type BodyResult = Result<Bytes, BytesRejection>;
 
 /// Serves `POST /query/{uuid}/progress`.
 pub(super) fn progress() -> MethodRouter<AppState> {
@@ -73,10 +70,7 @@ pub(super) fn cancel() -> MethodRouter<AppState> {
 fn report(method: MethodFilter, parse: fn(&[u8]) -> Option<AgentReport>) -> MethodRouter<AppState> {
     on(
         method,
-        move |State(state): State<AppState>,
-              Path(uuid): Path<String>,
-              parts: Parts,
-              body: BodyResult| async move {
+        move |State(state): State<AppState>, Path(uuid): Path<String>, parts: Parts, body: Body| async move {
             state.handle_report(&uuid, &parts, body, parse).await
         },
     )
@@ -147,7 +141,7 @@ impl AppState {
         &self,
         uuid: &str,
         parts: &Parts,
-        body: BodyResult,
+        body: Body,
         read: impl FnOnce(&[u8]) -> Option<AgentReport>,
     ) -> Response {
         match self.accept_report(uuid, parts, body, read).await {
@@ -160,14 +154,14 @@ impl AppState {
         &self,
         uuid: &str,
         parts: &Parts,
-        body: BodyResult,
+        body: Body,
         read: impl FnOnce(&[u8]) -> Option<AgentReport>,
     ) -> Result<(), ReportError> {
-        let body =
-            body.map_err(|rejection| ReportError::Problem(body_rejected(self, &rejection)))?;
-        let report = read(&body).ok_or(ReportError::InvalidBody)?;
         let id = QueryId::from(uuid);
         let realm = self.authorize_reporter(&id, parts).await?;
+        let body = read_to_end_limited(self, body).await;
+        let body = body.map_err(ReportError::Problem)?;
+        let report = read(&body).ok_or(ReportError::InvalidBody)?;
         let reported = self.hub.apply_agent_report(realm, &id, report);
         reported.map_err(ReportError::Rejected)
     }

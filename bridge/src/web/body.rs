@@ -3,36 +3,47 @@
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::pin;
+use std::time::Duration;
 
-use axum::extract::rejection::BytesRejection;
 use bridge_protocol::ErrorCode;
 use bridge_service::body::{self, BodyError};
 use bytes::Bytes;
-use http::StatusCode;
 use http_body::Body;
+use tokio::time::timeout;
 
 use super::{AppState, Problem};
 
 /// A body of at most this size usually arrives together with the head of its request.
 const SHORT_BODY_BYTES: u64 = 8 * 1024;
 
-/// Reads a whole body of at most `max_request_bytes`.
+/// The maximum size of a body that is read without a valid token.
+const MAX_UNAUTHENTICATED_BODY_BYTES: usize = 64 * 1024;
+
+/// How long a body that is read without a valid token may take.
+const UNAUTHENTICATED_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Reads a whole body of at most `max_request_bytes`. The caller of the request must have been
+/// authenticated.
 ///
 /// # Errors
 ///
-/// When the body is larger, or did not arrive completely.
+/// When the body is larger, or did not arrive completely or in time.
 pub(crate) async fn read_to_end_limited<B>(state: &AppState, body: B) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let read = body::read_to_end_limited(body, state.hub.config.max_request_bytes).await;
+    let max_bytes = state.hub.config.max_request_bytes;
+    let read = body::read_to_end_limited(body, max_bytes).await;
     read.map_err(|error| match error {
-        BodyError::TooLarge => request_too_large(state),
-        BodyError::Unreadable(cause) => {
-            let message = format!("the body cannot be read: {cause}");
-            Problem::new(ErrorCode::ProtocolViolation, message)
-        }
+        BodyError::TooLarge => request_too_large(format!(
+            "the request has more than {max_bytes} bytes: send less, or raise `max_request_bytes`"
+        )),
+        BodyError::TimedOut => request_timeout(
+            "the body of the request came too slowly: send it again, or raise \
+             `request_body_progress_within` and `request_body_within`",
+        ),
+        BodyError::Unreadable(cause) => unreadable(&cause),
     })
 }
 
@@ -70,22 +81,42 @@ where
     .await
 }
 
-/// Converts the rejection of axum's body extractor.
-pub(crate) fn body_rejected(state: &AppState, rejection: &BytesRejection) -> Problem {
-    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        return request_too_large(state);
+/// Reads a whole small body of a request without a valid token, whose credential may be in the
+/// body.
+///
+/// # Errors
+///
+/// When the body is larger than 64 KiB, or did not arrive completely or within 5 s.
+pub(crate) async fn read_unauthenticated<B>(body: B) -> Result<Bytes, Problem>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let read = body::read_to_end_limited(body, MAX_UNAUTHENTICATED_BODY_BYTES);
+    let read = timeout(UNAUTHENTICATED_BODY_TIMEOUT, read).await;
+    match read.unwrap_or(Err(BodyError::TimedOut)) {
+        Ok(body) => Ok(body),
+        Err(BodyError::TooLarge) => Err(request_too_large(format!(
+            "without a valid token a request has at most {MAX_UNAUTHENTICATED_BODY_BYTES} bytes: \
+             send `Authorization: Bearer …` with the token of the page"
+        ))),
+        Err(BodyError::TimedOut) => Err(request_timeout(
+            "without a valid token the body of a request must be there within 5 s: send \
+             `Authorization: Bearer …` with the token of the page",
+        )),
+        Err(BodyError::Unreadable(cause)) => Err(unreadable(&cause)),
     }
-    Problem::new(
-        ErrorCode::ProtocolViolation,
-        format!("the body cannot be read: {rejection}"),
-    )
 }
 
-/// Rejects a body that is over the limit.
-fn request_too_large(state: &AppState) -> Problem {
-    let message = format!(
-        "the request has more than {} bytes: send less, or raise `max_request_bytes`",
-        state.hub.config.max_request_bytes
-    );
+fn request_too_large(message: String) -> Problem {
     Problem::new(ErrorCode::RequestTooLarge, message)
+}
+
+fn request_timeout(message: &str) -> Problem {
+    Problem::new(ErrorCode::RequestTimeout, message)
+}
+
+fn unreadable(cause: &str) -> Problem {
+    let message = format!("the body cannot be read: {cause}");
+    Problem::new(ErrorCode::ProtocolViolation, message)
 }

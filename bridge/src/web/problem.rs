@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::ErrorCode;
-use http::header::WWW_AUTHENTICATE;
+use http::header::{CONNECTION, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
@@ -72,6 +72,7 @@ fn status_for(code: ErrorCode) -> StatusCode {
         ErrorCode::QueryCompleted => StatusCode::CONFLICT,
         ErrorCode::QueryLimitExceeded => StatusCode::TOO_MANY_REQUESTS,
         ErrorCode::BridgeStopping => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
         ErrorCode::RequestTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
         ErrorCode::RealmLimitExceeded | ErrorCode::SessionLimitExceeded => {
@@ -102,8 +103,13 @@ impl IntoResponse for Problem {
         let body = json!({ "error": self.code.as_str(), "message": self.message });
         let challenge = self.challenge();
         let mut response = (self.status, Json(body)).into_response();
+        let headers = response.headers_mut();
         if let Some(challenge) = challenge {
-            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+            headers.insert(WWW_AUTHENTICATE, challenge);
+        }
+        // RFC 9110 section 15.5.9: the server does not wait any longer.
+        if self.status == StatusCode::REQUEST_TIMEOUT {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }

@@ -3,7 +3,7 @@
 
 mod compat_flag;
 mod http;
-mod kit;
+pub(crate) mod kit;
 mod lists;
 mod mcp_client;
 mod page_close;

@@ -4,44 +4,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bridge::{Config, ServerHandle};
+use bridge::{Config, HttpTimeouts};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::AsyncWriteExt;
 
+use crate::kit::raw_http::{connect, get_health, read_to_end, wait_for_free_connection};
 use crate::kit::{
     Page, TOKEN, echo_tool, http_client, start_bridge, start_bridge_with, test_config,
-    with_deadline,
 };
-
-async fn connect(bridge: &ServerHandle) -> TcpStream {
-    TcpStream::connect(bridge.local_addr()).await.unwrap()
-}
-
-/// Reads until the bridge closes the connection, and returns the text.
-async fn read_to_end(mut socket: TcpStream) -> String {
-    let mut response = Vec::new();
-    // A rejected connection may be reset after the response.
-    let _ = with_deadline("end of the connection", socket.read_to_end(&mut response)).await;
-    String::from_utf8(response).unwrap()
-}
-
-/// Sends a request on a connection that remains open, and returns the response.
-async fn get_health(socket: &mut TcpStream) -> String {
-    let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    socket.write_all(request).await.unwrap();
-    let mut response = String::new();
-    while !response.ends_with("ok") {
-        let mut chunk = [0; 1024];
-        let read = with_deadline("response", socket.read(&mut chunk))
-            .await
-            .unwrap();
-        assert_ne!(read, 0, "{response}");
-        response += std::str::from_utf8(&chunk[..read]).unwrap();
-    }
-    response
-}
 
 #[tokio::test]
 async fn connections_over_the_limit_are_rejected_until_another_closes() {
@@ -61,18 +32,7 @@ async fn connections_over_the_limit_are_rejected_until_another_closes() {
     assert!(rejected.contains(&format!("content-length: {length}\r\n")));
 
     drop(page);
-    let accepted = with_deadline("free slot", async {
-        loop {
-            let mut socket = connect(&bridge).await;
-            let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-            socket.write_all(request).await.unwrap();
-            let response = read_to_end(socket).await;
-            if response.ends_with("ok") {
-                break response;
-            }
-        }
-    });
-    assert!(accepted.await.starts_with("HTTP/1.1 200"));
+    wait_for_free_connection(&bridge).await;
     assert!(get_health(&mut first).await.starts_with("HTTP/1.1 200"));
 }
 
@@ -101,7 +61,10 @@ async fn one_address_leaves_connections_for_others() {
 #[tokio::test]
 async fn a_connection_without_a_complete_request_head_times_out() {
     let config = Config {
-        request_head_within: Duration::from_millis(300),
+        http_timeouts: HttpTimeouts {
+            request_head_within: Duration::from_millis(300),
+            ..HttpTimeouts::default()
+        },
         ..test_config()
     };
     let bridge = start_bridge_with(config).await;

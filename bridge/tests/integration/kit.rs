@@ -4,6 +4,7 @@ mod mcp_client;
 pub(crate) mod mock_agent;
 mod page;
 mod program;
+pub(crate) mod raw_http;
 mod raw_socket;
 mod stateless;
 

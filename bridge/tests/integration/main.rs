@@ -30,5 +30,6 @@ mod sdk_files;
 mod sessions;
 mod shares;
 mod slow_clients;
+mod slow_requests;
 mod stream_resumption;
 mod validation;

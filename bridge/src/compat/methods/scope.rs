@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent_queries::QueryLifetime;
 use crate::calls::{self, CallOptions, DeliveryLimits, SilentClient};
 use crate::compat::json_rpc::{Message, RpcError};
-use crate::compat::service::{CompatRequest, CompatService};
+use crate::compat::service::{Caller, CompatRequest, CompatService};
 use crate::compat::visible_pages::VisiblePages;
 use bridge_auth::{Principal, RealmId, Scope};
 use bridge_realm::realm::{Realm, ReportRejected, is_unguessable_id};
@@ -50,34 +50,35 @@ impl RequestScope {
     }
 }
 
+/// The principal of a caller, if its token has this scope.
+pub(crate) fn authorize(caller: &Caller, scope: Option<Scope>) -> Result<&Principal, ErrorCode> {
+    let principal = caller.as_ref().map_err(|code| *code)?;
+    match scope.map_or(Ok(()), |scope| principal.require_scope(scope)) {
+        Ok(()) => Ok(principal),
+        Err(_) => Err(ErrorCode::InvalidAuthentication),
+    }
+}
+
 impl CompatService {
-    /// The principal of a token, if the token has this scope.
-    pub(crate) async fn authenticate(
-        &self,
-        token: Option<&str>,
-        scope: Option<Scope>,
-    ) -> Result<Principal, ErrorCode> {
+    /// The principal of a token.
+    pub(crate) async fn authenticate(&self, token: Option<&str>) -> Caller {
         let query_principal = token.and_then(|token| self.agent_queries.principal_for_token(token));
         let principal = match query_principal {
             Some(principal) => principal,
             None => self.authenticator.verify(token).await,
         };
-        let principal = principal.map_err(|error| match error.code {
+        principal.map_err(|error| match error.code {
             ErrorCode::MissingAuthentication => ErrorCode::MissingAuthentication,
             _ => ErrorCode::InvalidAuthentication,
-        })?;
-        match scope.map_or(Ok(()), |scope| principal.require_scope(scope)) {
-            Ok(()) => Ok(principal),
-            Err(_) => Err(ErrorCode::InvalidAuthentication),
-        }
+        })
     }
 
     /// The agent of the query that a request names. If query ids are credentials, the id is enough.
     /// Otherwise the token must be that of the query or of its page, and have this scope.
-    pub(super) async fn authenticate_query(
+    pub(super) fn authorize_query(
         &self,
         query: &str,
-        token: Option<&str>,
+        caller: &Caller,
         scope: Option<Scope>,
     ) -> Result<Principal, ErrorCode> {
         let id = QueryId::from(query);
@@ -85,7 +86,7 @@ impl CompatService {
         let is_authorized = if self.hub.config.query_ids_are_credentials() {
             is_unguessable_id(&id)
         } else {
-            let principal = self.authenticate(token, scope).await?;
+            let principal = authorize(caller, scope)?;
             let is_other_query = principal.query.as_ref().is_some_and(|own| *own != id);
             !is_other_query && realm == Some(principal.realm)
         };
@@ -118,11 +119,8 @@ impl CompatService {
             _ => Scope::ToolsRead,
         });
         let principal = match message.params.meta().query() {
-            Some(query) => {
-                self.authenticate_query(&query, request.token, required_scope)
-                    .await
-            }
-            None => self.authenticate(request.token, required_scope).await,
+            Some(query) => self.authorize_query(&query, request.caller, required_scope),
+            None => authorize(request.caller, required_scope).cloned(),
         };
         let principal = principal.map_err(RpcError::InvalidRequest)?;
         if let Some(lifetime) = self.agent_queries.lifetime_for(&principal) {

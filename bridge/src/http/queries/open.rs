@@ -2,21 +2,20 @@
 //! here to call a page's tools.
 
 use axum::Json;
-use axum::extract::rejection::BytesRejection;
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use axum::routing::{MethodRouter, put};
 use bridge_auth::Scope;
 use bridge_protocol::{ErrorCode, QueryId, QueryTool, SessionId, limits};
 use bridge_realm::realm::{QueryError, QueryPolicy};
-use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::parse_object;
 use crate::web::AppState;
 use crate::web::Problem;
-use crate::web::body::body_rejected;
+use crate::web::body::read_to_end_limited;
 
 /// The fields of a query that the bridge needs. The agent does not send the others.
 #[derive(Deserialize)]
@@ -48,10 +47,7 @@ impl OpenQueryRequest {
 /// Serves `PUT /query/{uuid}`.
 pub(in crate::http) fn open() -> MethodRouter<AppState> {
     put(
-        |State(state): State<AppState>,
-         Path(uuid): Path<String>,
-         parts: Parts,
-         body: Result<Bytes, BytesRejection>| async move {
+        |State(state): State<AppState>, Path(uuid): Path<String>, parts: Parts, body: Body| async move {
             state.open_query(&uuid, &parts, body).await
         },
     )
@@ -62,10 +58,10 @@ impl AppState {
         &self,
         uuid: &str,
         parts: &Parts,
-        body: Result<Bytes, BytesRejection>,
+        body: Body,
     ) -> Result<Json<Value>, Problem> {
         let principal = self.authorize(parts, Scope::Query).await?;
-        let body = body.map_err(|rejection| body_rejected(self, &rejection))?;
+        let body = read_to_end_limited(self, body).await?;
         let opening: OpenQueryRequest = parse_object(&body).ok_or_else(malformed_body)?;
         if uuid.len() > limits::MAX_QUERY_ID_BYTES {
             let message = "the uuid of the query is endless: use crypto.randomUUID()";

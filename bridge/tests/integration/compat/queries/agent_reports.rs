@@ -15,7 +15,7 @@ async fn completing_a_query_that_requires_a_response_tool_is_400_and_fails_it() 
 }
 
 #[tokio::test]
-async fn an_invalid_report_body_is_400_before_the_query_is_looked_up() {
+async fn an_invalid_report_body_is_400() {
     let (bridge, _agent, mut page, query) = start_query(json!({})).await;
     let invalid = (400, json!({ "error": "Invalid request body" }));
     let bodies = [
@@ -28,11 +28,8 @@ async fn an_invalid_report_body_is_400_before_the_query_is_looked_up() {
         r#"{"message":1,"error":null}"#,
     ];
     for report_kind in ["progress", "complete", "fail"] {
-        for (body, uuid) in bodies
-            .iter()
-            .flat_map(|body| [(body, UUID), (body, "unknown")])
-        {
-            let report = report_request(&bridge, uuid, report_kind).body(*body);
+        for body in bodies {
+            let report = report_request(&bridge, UUID, report_kind).body(body);
             assert_eq!(send_for_json(report).await, invalid, "{report_kind} {body}");
         }
     }

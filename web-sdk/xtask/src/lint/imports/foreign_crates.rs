@@ -54,6 +54,7 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/config.rs",
             "bridge/src/config/agent.rs",
             "bridge/src/config/compat.rs",
+            "bridge/src/config/http_timeouts.rs",
             "bridge/src/config/identity.rs",
             "bridge/src/config/results.rs",
             "bridge/src/config/tabs.rs",
@@ -83,7 +84,8 @@ pub(super) const RULES: &[Rule] = &[
         crates: &["hyper"],
         reason: "Only code that accepts or measures connections works below axum.",
         importers: &[
-            "bridge/service/src/connections.rs",
+            "bridge/service/src/connections",
+            "bridge/service/src/request_body.rs",
             "bridge/src/websocket/handshake.rs",
             "e2e/src/load/floor.rs",
             "e2e/src/load/floor/page.rs",

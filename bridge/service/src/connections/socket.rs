@@ -1,0 +1,167 @@
+//! The socket of a connection, whose peer must take what is sent to it.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use crate::connection_slots::ConnectionPermit;
+use crate::progress_timeout::{ProgressLimits, ProgressTimeout};
+
+/// How much the system stores of a response that the peer has no room for yet, in bytes. Without
+/// this limit, Linux stores up to 4 MB for each peer that does not read, and reports progress only
+/// when the peer has taken a third of that.
+#[cfg(target_os = "linux")]
+const MAX_UNSENT_BYTES: u32 = 128 * 1024;
+
+/// A socket with its permit, which an upgraded connection holds until it is closed.
+///
+/// Writing fails when the peer takes less of what is waiting than the limit demands. A socket with
+/// nothing to send has no limit.
+pub(super) struct Socket {
+    stream: TokioIo<TcpStream>,
+    /// The limit for responses, as long as the connection speaks HTTP.
+    limit: Option<ResponseLimit>,
+    _permit: ConnectionPermit,
+}
+
+struct ResponseLimit {
+    /// The limit for each 64 KiB that the peer takes.
+    progress_timeout: Duration,
+    progress: ProgressTimeout,
+    upgraded: Upgraded,
+}
+
+/// Whether the connection was upgraded to another protocol, which has limits of its own.
+#[derive(Clone, Default)]
+pub(super) struct Upgraded(Arc<AtomicBool>);
+
+impl Upgraded {
+    pub(super) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Socket {
+    /// Creates the socket of a connection that speaks HTTP until `upgraded` is set.
+    pub(super) fn new(
+        stream: TcpStream,
+        permit: ConnectionPermit,
+        progress_timeout: Duration,
+        upgraded: Upgraded,
+    ) -> Self {
+        #[cfg(target_os = "linux")]
+        limit_unsent(&stream, MAX_UNSENT_BYTES);
+        Self {
+            stream: TokioIo::new(stream),
+            limit: Some(ResponseLimit {
+                progress_timeout,
+                progress: ProgressTimeout::default(),
+                upgraded,
+            }),
+            _permit: permit,
+        }
+    }
+
+    fn stream(self: Pin<&mut Self>) -> Pin<&mut TokioIo<TcpStream>> {
+        Pin::new(&mut self.get_mut().stream)
+    }
+
+    /// Returns the stream to write to. Lifts the limit if the connection was upgraded.
+    fn stream_to_write(&mut self) -> Pin<&mut TokioIo<TcpStream>> {
+        let limit = self.limit.as_ref();
+        if limit.is_some_and(|limit| limit.upgraded.is_set()) {
+            self.limit = None;
+            // The default of the system.
+            #[cfg(target_os = "linux")]
+            limit_unsent(self.stream.inner(), 0);
+        }
+        Pin::new(&mut self.stream)
+    }
+
+    /// Returns the result of a write, or an error if the peer has exceeded the limit.
+    fn limit_wait(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let Some(limit) = &mut self.limit else {
+            return written;
+        };
+        match &written {
+            Poll::Ready(Ok(bytes)) => limit.progress.advance(*bytes),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => {
+                let limits = ProgressLimits {
+                    progress: limit.progress_timeout,
+                    total: Duration::MAX,
+                };
+                ready!(limit.progress.poll_expired(limits, context));
+                tracing::debug!("a connection is closed because its peer reads too slowly");
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+        }
+        written
+    }
+}
+
+/// Sets the maximum number of bytes that the system stores before it can send them. On failure the
+/// limit of the responses is only less accurate.
+#[cfg(target_os = "linux")]
+fn limit_unsent(stream: &TcpStream, bytes: u32) {
+    let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(bytes);
+}
+
+impl Read for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.stream().poll_read(context, buffer)
+    }
+}
+
+impl Write for Socket {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = this.stream_to_write().poll_write(context, bytes);
+        this.limit_wait(written, context)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let written = this.stream_to_write().poll_write_vectored(context, bytes);
+        this.limit_wait(written, context)
+    }
+}
