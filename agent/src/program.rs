@@ -88,6 +88,7 @@ pub async fn run() -> ExitCode {
         ..
     } = parse_arguments();
     log_to_stderr(log);
+    bridge_service::raise_open_file_limit();
     // Both futures listen from now on, because a parent process that reads the address may stop the
     // agent at once.
     let shutdown_signal = shutdown_signal();

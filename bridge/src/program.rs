@@ -126,6 +126,7 @@ pub async fn run(
     log_to_stderr(settings.log);
     fill_in_credential(&mut settings.bridge);
     retain_freed_memory();
+    bridge_service::raise_open_file_limit();
     let shutdown = bridge_service::shutdown_signal();
     match serve(settings.bridge, app).await {
         Ok(server) => {

@@ -8,7 +8,8 @@
 //! - [`http_client`] builds the client for requests that a service makes itself.
 //! - [`settings`] loads the settings of a program from flags, the environment and a file, and
 //!   prints them; [`values`] parses their values. [`shared_credential`] stores the secret that a
-//!   bridge and an agent of one user share.
+//!   bridge and an agent of one user share. [`raise_open_file_limit`] prepares the process for many
+//!   connections.
 //! - [`cpu_pool`] runs work that would block the threads that serve sockets, and
 //!   [`shutdown_signal`](mod@shutdown_signal) waits until the process is requested to stop.
 //!
@@ -21,6 +22,7 @@ pub mod connections;
 pub mod cpu_pool;
 pub mod host_origin;
 pub mod http_client;
+mod open_files;
 mod progress_timeout;
 pub mod request_body;
 pub mod settings;
@@ -30,5 +32,6 @@ pub mod values;
 
 pub use client_address::{ClientAddress, TrustedProxy};
 pub use host_origin::{HostCheck, HostOriginPolicy, LOOPBACK, OriginCheck};
+pub use open_files::raise_open_file_limit;
 pub use shutdown_signal::{shutdown_signal, stdin_closed};
 pub use values::Secret;

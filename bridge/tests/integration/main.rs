@@ -21,6 +21,7 @@ mod large_results;
 mod limits;
 mod mcp;
 mod message_parts;
+mod open_files;
 mod page_frames;
 mod page_socket;
 mod prompts_and_resources;
