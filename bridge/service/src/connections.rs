@@ -345,7 +345,7 @@ mod tests {
         sleep(2 * RESPONSE_TIMEOUT).await;
         let mut stored = Vec::new();
         let _ = unread.read_to_end(&mut stored).await;
-        assert!(stored.len() < 512 * 1024, "{} bytes", stored.len());
+        assert!(stored.len() < 1024 * 1024, "{} bytes", stored.len());
     }
 
     #[tokio::test(start_paused = true)]

