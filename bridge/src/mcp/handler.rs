@@ -42,6 +42,7 @@ use crate::mcp::input_required::{RequestStateSealer, ResumeParams};
 use crate::mcp::large_body::LargeBodyHint;
 use crate::mcp::notifier::ClientNotifier;
 use crate::mcp::peer_client::PeerClient;
+use crate::mcp::request_digest::RequestDigest;
 use crate::mcp::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
 use crate::mcp::session_manager::RealmSessionManager;
 use crate::results::encoded_size;
@@ -167,12 +168,11 @@ impl Handler {
         published.unwrap_or_default()
     }
 
-    /// Returns the caller behind a request, with the responses that resume an earlier round.
+    /// Returns the caller behind a request that resumes nothing.
     fn call_options<'a>(
         &self,
         context: &RequestContext<RoleServer>,
         client: &'a PeerClient<'a>,
-        resume: ResumeParams,
         is_tool_call: bool,
     ) -> Result<CallOptions<'a>, ErrorData> {
         let principal = principal_of(context)?;
@@ -188,15 +188,10 @@ impl Handler {
             },
         };
         let requesting = self.requesting_client(context);
-        let caller = if is_tool_call {
+        Ok(if is_tool_call {
             requesting.tool_call_options(principal, options, client)
         } else {
             requesting.call_options(principal, options, client)
-        };
-        Ok(CallOptions {
-            resume_token: self.sealer.unseal(principal.realm, &resume)?,
-            client_responses: convert::client_responses(resume.input_responses),
-            ..caller
         })
     }
 
@@ -213,9 +208,11 @@ impl Handler {
     where
         F: Future<Output = Result<RoundOutcome<T>, calls::CallError>>,
     {
-        let target = resume.target.clone();
-        let options = self.call_options(context, client, resume, is_tool_call)?;
+        let digest = resume.digest;
+        let mut options = self.call_options(context, client, is_tool_call)?;
         let realm = options.realm;
+        options.resume_token = self.sealer.unseal(realm, &resume)?;
+        options.client_responses = convert::client_responses(resume.input_responses);
         let call = start(options);
         match run_until_cancelled(self.session.get(), context, call, client.is_modern()).await? {
             RoundOutcome::Complete(result) => complete(result),
@@ -224,7 +221,7 @@ impl Handler {
                 requests,
             } => {
                 let sealer = &self.sealer;
-                let result = sealer.input_required(realm, &target, &token, requests)?;
+                let result = sealer.input_required(realm, &digest, &token, requests)?;
                 Ok(result.into())
             }
         }
@@ -477,7 +474,7 @@ impl ServerHandler for Handler {
         let _activity = self.begin_activity();
         let client = PeerClient::new(&context);
         let resume = ResumeParams {
-            target: format!("tools/call {}", request.name),
+            digest: RequestDigest::new("tools/call", &request.name, request.arguments.as_ref()),
             request_state: request.request_state,
             input_responses: request.input_responses,
         };
@@ -511,7 +508,7 @@ impl ServerHandler for Handler {
         let _activity = self.begin_activity();
         let client = PeerClient::new(&context);
         let resume = ResumeParams {
-            target: format!("prompts/get {}", request.name),
+            digest: RequestDigest::new("prompts/get", &request.name, request.arguments.as_ref()),
             request_state: request.request_state,
             input_responses: request.input_responses,
         };
@@ -560,7 +557,7 @@ impl ServerHandler for Handler {
         let uri = request.uri;
         let client = PeerClient::new(&context);
         if definition::reserved::is_builtin_resource(&uri) {
-            let options = self.call_options(&context, &client, ResumeParams::none(), false)?;
+            let options = self.call_options(&context, &client, false)?;
             let read = builtin_resources::read(&self.hub, &options, &uri).await;
             let read = read.map_err(|error| convert::to_error_data(error, client.is_modern()))?;
             return Ok(ReadResourceResponse::Complete(convert::to_page_result(
@@ -568,7 +565,7 @@ impl ServerHandler for Handler {
             )?));
         }
         let resume = ResumeParams {
-            target: format!("resources/read {uri}"),
+            digest: RequestDigest::new("resources/read", &uri, None),
             request_state: request.request_state,
             input_responses: request.input_responses,
         };
@@ -589,7 +586,7 @@ impl ServerHandler for Handler {
     ) -> Result<CompleteResult, ErrorData> {
         let client = PeerClient::muted(&context);
         let completion = CompletionRequest {
-            caller: self.call_options(&context, &client, ResumeParams::none(), false)?,
+            caller: self.call_options(&context, &client, false)?,
             reference: convert::reference(request.r#ref)?,
             argument: convert::argument(request.argument),
             arguments: request

@@ -2,7 +2,7 @@
 //! sealed request state with which it resumes the call.
 //!
 //! The request state names a call that waits in the realm. The seal binds it to the token and to
-//! the request that it was issued for. The state is signed, not secret.
+//! the request that it was issued for, with its arguments. The state is signed, not secret.
 
 use bridge_auth::RealmId;
 use bridge_protocol::{CallId, ClientRequest, ErrorCode};
@@ -14,26 +14,16 @@ use rmcp::model::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::request_digest::RequestDigest;
 use crate::calls::ResumeToken;
 use crate::config::Config;
 
 /// The parameters with which a request resumes a call.
 pub(super) struct ResumeParams {
-    /// The method and the name or URI. A request state is valid for no other target.
-    pub(super) target: String,
+    /// The digest of the request. A request state is valid for no other request.
+    pub(super) digest: RequestDigest,
     pub(super) request_state: Option<String>,
     pub(super) input_responses: Option<InputResponses>,
-}
-
-impl ResumeParams {
-    /// Returns the parameters of a request that resumes nothing.
-    pub(super) fn none() -> Self {
-        Self {
-            target: String::new(),
-            request_state: None,
-            input_responses: None,
-        }
-    }
 }
 
 /// Seals and unseals request states.
@@ -74,7 +64,7 @@ impl RequestStateSealer {
         let Some(state) = &resume.request_state else {
             return Ok(None);
         };
-        let associated_data = associated_data(realm, &resume.target);
+        let associated_data = associated_data(realm, &resume.digest);
         let sealed: RequestState = self
             .codec
             .open_json_with(state, &associated_data)
@@ -89,7 +79,7 @@ impl RequestStateSealer {
     pub(super) fn input_required(
         &self,
         realm: RealmId,
-        target: &str,
+        digest: &RequestDigest,
         token: &ResumeToken,
         requests: Vec<ClientRequest>,
     ) -> Result<InputRequiredResult, ErrorData> {
@@ -97,7 +87,7 @@ impl RequestStateSealer {
             call: token.call.0.clone(),
             round: token.round,
         };
-        let context = associated_data(realm, target);
+        let context = associated_data(realm, digest);
         let options = SealOptions::new().associated_data(&context).ttl(self.ttl);
         let sealed = self
             .codec
@@ -111,16 +101,16 @@ impl RequestStateSealer {
     }
 }
 
-fn associated_data(realm: RealmId, target: &str) -> Vec<u8> {
-    [realm.as_bytes().as_slice(), target.as_bytes()].concat()
+fn associated_data(realm: RealmId, digest: &RequestDigest) -> Vec<u8> {
+    [realm.as_bytes().as_slice(), digest.as_bytes()].concat()
 }
 
 fn invalid_request_state(error: &RequestStateError) -> ErrorData {
     let reason = match error {
         RequestStateError::Expired => "is too old",
         _ => {
-            "was changed on the way, belongs to another request, or comes from another life of \
-             the bridge"
+            "was changed on the way, belongs to another request or to other arguments, or comes \
+             from another life of the bridge"
         }
     };
     let message = format!("`requestState` {reason}: send the request again without `requestState`");

@@ -139,6 +139,66 @@ async fn a_request_state_is_valid_only_for_its_token_and_request() {
     assert_eq!(rejected["error"]["data"]["code"], "RequestStateInvalid");
 }
 
+/// The page runs with the arguments that it was sent first, so a client that shows a person other
+/// arguments in a later round must not continue the call.
+#[tokio::test]
+async fn a_request_state_is_valid_only_for_the_arguments_of_its_request() {
+    let bridge = start_bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    page.register_items(&[(
+        Kind::Prompt,
+        json!({ "name": "p", "arguments": [{ "name": "text" }] }),
+    )])
+    .await;
+    let client = eliciting_client(&bridge);
+    let arguments = json!({ "text": "one", "list": [{ "a": 1, "b": 2 }] });
+    let reordered: Value =
+        serde_json::from_str(r#"{ "list": [{ "b": 2, "a": 1 }], "text": "one" }"#).unwrap();
+    let tool_changes = vec![
+        json!({}),
+        json!({ "text": "two", "list": [{ "a": 1, "b": 2 }] }),
+        json!({ "text": "one", "list": [{ "a": 2, "b": 1 }] }),
+    ];
+    let prompt_changes = vec![json!({}), json!({ "text": "two" })];
+    let text = json!({ "text": "one" });
+    let cases = [
+        ("tools/call", "echo", arguments, reordered, tool_changes),
+        ("prompts/get", "p", text.clone(), text, prompt_changes),
+    ];
+    for (method, name, arguments, same, changes) in cases {
+        let handler = async {
+            let id = page
+                .recv_matching(|message| match message {
+                    BridgeToPage::PromptGet(call) => Some(call.request_id),
+                    BridgeToPage::ToolCall(call) => Some(call.request_id),
+                    _ => None,
+                })
+                .await;
+            send_client_requests(&mut page, id.as_str(), &["a"]).await;
+            id
+        };
+        let params = json!({ "name": name, "arguments": arguments });
+        let (first, id) = tokio::join!(client.request(method, params), handler);
+        let retry = |arguments: Value| {
+            let params = json!({ "name": name, "arguments": arguments,
+                "requestState": first["result"]["requestState"],
+                "inputResponses": { "a": accepted("1") } });
+            client.request(method, params)
+        };
+        for changed in changes {
+            let rejected = retry(changed).await;
+            assert_eq!(rejected["error"]["code"], -32602, "{rejected}");
+            assert_eq!(rejected["error"]["data"]["code"], "RequestStateInvalid");
+        }
+        let handler = async {
+            recv_values(&mut page).await;
+            page.respond_to(&id, json!({ "messages": [] })).await;
+        };
+        let (answer, ()) = tokio::join!(retry(same), handler);
+        assert_eq!(answer["error"], Value::Null, "{answer}");
+    }
+}
+
 /// With a generated key, a bridge cannot open the state that it sealed before a restart. With a
 /// configured `state_key` it can, but the call has ended. Either way the error explains what to do.
 #[tokio::test]
