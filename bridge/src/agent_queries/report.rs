@@ -1,11 +1,11 @@
 //! Reports of agents on their queries.
 
-use bridge_protocol::{QueryId, SessionId};
+use bridge_protocol::QueryId;
 use serde_json::value::RawValue;
 
 use crate::hub::Hub;
 use bridge_auth::RealmId;
-use bridge_realm::realm::{QueryError, Realm, ReportRejected};
+use bridge_realm::realm::{QueryError, ReportRejected};
 
 /// A report of an agent on its query.
 #[derive(Debug)]
@@ -17,12 +17,6 @@ pub(crate) enum AgentReport {
 }
 
 impl Hub {
-    /// Returns the session that sent a query, while it exists.
-    pub(crate) fn session_of_query(&self, realm: RealmId, id: &QueryId) -> Option<SessionId> {
-        let session = |realm: &Realm| realm.query_session(id).ok().cloned();
-        self.with_realm(realm, session).flatten()
-    }
-
     /// Applies the report of an agent to a query of this realm.
     pub(crate) fn apply_agent_report(
         &self,

@@ -121,6 +121,7 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
     let destination = match route(hub, request) {
         Ok(destination) => destination,
         Err(RouteFailure::Route(error)) => {
+            let error = query_scope::restrict_route_error(hub, request, error);
             return Ok(CallStart::Rejected(Box::new(route_error_result(error)?)));
         }
         Err(RouteFailure::InvalidArguments(message)) => {

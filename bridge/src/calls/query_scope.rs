@@ -11,7 +11,7 @@ use crate::hub::Hub;
 use crate::results::tool_result::ToolResult;
 use bridge_auth::{Principal, RealmId};
 use bridge_realm::definition::Definition;
-use bridge_realm::realm::{CallFailure, Realm, ReportRejected, Target, ToolNotAllowed};
+use bridge_realm::realm::{CallFailure, Realm, ReportRejected, RouteError, Target, ToolNotAllowed};
 
 /// Waits until the page of an agent's query is attached, or the query has ended. While the page is
 /// reloaded, its tools are not registered.
@@ -93,6 +93,43 @@ fn tool_not_allowed(error: ToolNotAllowed) -> Box<ToolResult> {
     let message = error.message();
     let result = ToolResult::error_with_details(ErrorCode::ToolNotAllowed, &message, details);
     Box::new(result)
+}
+
+/// Leaves out of an error for the agent of a query what the query may not see: other pages, and
+/// tools that it may not call. Errors for other clients are not changed.
+pub(super) fn restrict_route_error(
+    hub: &Hub,
+    request: &CallRequest<'_>,
+    error: RouteError,
+) -> RouteError {
+    let realm = request.caller.realm;
+    let Some(query) = &request.caller.call_context.query_id else {
+        return error;
+    };
+    let own_page = || {
+        let summary = |realm: &Realm| realm.query_session_summary(query);
+        let summary = hub.with_realm(realm, summary).flatten();
+        summary.into_iter().collect()
+    };
+    match error {
+        RouteError::NotFound { name, .. } => {
+            let tools = tools_for_query(hub, realm, query);
+            let available = tools.iter().map(|tool| tool.published_name().to_owned());
+            RouteError::NotFound {
+                name,
+                available: available.collect(),
+            }
+        }
+        RouteError::SessionNotFound { session, .. } => RouteError::SessionNotFound {
+            session,
+            available: own_page(),
+        },
+        RouteError::Ambiguous { name, .. } => RouteError::Ambiguous {
+            name,
+            available: own_page(),
+        },
+        other @ (RouteError::NoSessions | RouteError::AppNotOpen { .. }) => other,
+    }
 }
 
 /// Returns the tools that a query may call, as they are listed to its agent.

@@ -8,7 +8,7 @@ use bridge_protocol::ErrorCode;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::compat::visible_pages::{PageEntry, PageSelector, VisiblePages, tool_names};
+use crate::compat::visible_pages::{PageEntry, PageSelector, VisiblePages};
 use bridge_realm::definition::PublishedItem;
 use bridge_realm::definition::tool::{SESSION_ARGUMENT, Tool};
 
@@ -283,9 +283,9 @@ impl CallRejection {
     }
 
     /// The selected page does not have the tool.
-    pub(super) fn unknown_tool(page: &realm::Session) -> Self {
+    pub(super) fn unknown_tool(pages: VisiblePages<'_>, page: &realm::Session) -> Self {
         Self {
-            available_tools: Some(tool_names(page)),
+            available_tools: Some(pages.tool_names(page)),
             ..Self::from_code(ErrorCode::ToolNotFound)
         }
     }

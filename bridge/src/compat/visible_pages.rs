@@ -4,7 +4,6 @@ use bridge_protocol::{QueryId, SessionId};
 use serde::Serialize;
 
 use crate::compat::json_rpc::Meta;
-use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{Realm, Session};
 
 /// The page that a request selects.
@@ -105,7 +104,17 @@ impl<'a> VisiblePages<'a> {
     /// The entries of all pages for clients.
     pub(super) fn entries(self) -> Vec<PageEntry> {
         self.iter()
-            .map(|(id, page)| PageEntry::new(id, page))
+            .map(|(id, page)| PageEntry::new(id, page, self.tool_names(page)))
+            .collect()
+    }
+
+    /// The names of the tools of a page, in the order of registration. For a query, only the tools
+    /// that it may call.
+    pub(super) fn tool_names(self, page: &Session) -> Vec<String> {
+        let names = page.tools().map(|tool| tool.name());
+        names
+            .filter(|name| self.check_tool_allowed(name).is_ok())
+            .map(str::to_owned)
             .collect()
     }
 }
@@ -126,7 +135,7 @@ pub(super) struct PageEntry {
 }
 
 impl PageEntry {
-    fn new(id: &SessionId, page: &Session) -> Self {
+    fn new(id: &SessionId, page: &Session, available_tools: Vec<String>) -> Self {
         let summary = page.summary(id);
         Self {
             session_id: summary.session_id,
@@ -135,13 +144,7 @@ impl PageEntry {
             page_title: summary.page_title,
             connected_at: summary.connected_at,
             last_activity: summary.last_activity,
-            available_tools: tool_names(page),
+            available_tools,
         }
     }
-}
-
-/// The names of the tools of a page, in the order of registration.
-pub(super) fn tool_names(page: &Session) -> Vec<String> {
-    let name = |tool: &std::sync::Arc<Tool>| tool.name().to_owned();
-    page.tools().map(name).collect()
 }

@@ -12,6 +12,7 @@ use bridge_protocol::{
     CallContext, CallerTransport, CallingClient, ClientInfo, ErrorCode, Kind, SessionId,
 };
 use bridge_realm::definition::Definition;
+use bridge_realm::realm::Realm;
 use bridge_service::cpu_pool;
 use bridge_service::cpu_pool::INLINE_LIMIT;
 use bytes::Bytes;
@@ -157,20 +158,19 @@ async fn json_response(state: &AppState, realm: RealmId, result: ToolResult) -> 
     response
 }
 
-/// Serves `GET /sessions`: the pages of the token.
+/// Serves `GET /sessions`: the pages of the token, or the page of a query with the tools that the
+/// query may call.
 pub(super) async fn sessions(
     State(state): State<AppState>,
     parts: Parts,
 ) -> Result<Json<Value>, Problem> {
     let principal = state.authorize(&parts, Scope::ToolsRead).await?;
-    let mut sessions = state
-        .hub
-        .with_realm(principal.realm, |realm| realm.session_summaries())
-        .unwrap_or_default();
-    if let Some(query) = &principal.query {
-        let own = state.hub.session_of_query(principal.realm, query);
-        sessions.retain(|session| own.as_ref() == Some(&session.session_id));
-    }
+    let summaries = |realm: &Realm| match &principal.query {
+        Some(query) => realm.query_session_summary(query).into_iter().collect(),
+        None => realm.session_summaries(),
+    };
+    let sessions = state.hub.with_realm(principal.realm, summaries);
+    let sessions = sessions.unwrap_or_default();
     Ok(Json(json!({ "sessions": sessions })))
 }
 

@@ -157,6 +157,7 @@ async fn a_restricted_query_token_reaches_only_the_allowed_tools_of_its_page() {
     assert_eq!(listed["tools"].as_array().unwrap().len(), 1);
     let sessions = get_json_as(&bridge, token, "/sessions").await;
     assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(sessions["sessions"][0]["available_tools"], json!(["echo"]));
 
     let handler = page.serve_call(json!({ "n": 1 }));
     let (answer, call) = tokio::join!(client.call("echo", json!({ "n": 1 })), handler);
@@ -174,6 +175,27 @@ async fn a_restricted_query_token_reaches_only_the_allowed_tools_of_its_page() {
     let rest = http_client().post(format!("{}/tool-call", bridge.url()));
     let (_, rest) = send_for_json(rest.bearer_auth(token).json(&body)).await;
     assert_eq!(rest["isError"], true, "{rest}");
+}
+
+#[tokio::test]
+async fn errors_for_a_restricted_query_name_neither_other_pages_nor_forbidden_tools() {
+    let tools = json!([{ "name": "echo" }, { "name": "missing" }]);
+    let restriction = json!({ "tools": tools, "restrictTools": true });
+    let (bridge, _agent, _page, query) = start_query(restriction).await;
+    let _other_page = Page::with_tools(&bridge, "second-page", &[tool("elsewhere")]).await;
+    let client = McpClient::connect(&bridge, query.token.as_deref().unwrap()).await;
+    let calls = [
+        ("missing", json!({})),
+        ("echo", json!({ "session_id": "nowhere" })),
+        ("echo", json!({ "session_id": "second-page" })),
+    ];
+    for (tool, arguments) in calls {
+        let answer = client.call(tool, arguments).await.to_string();
+        assert!(answer.contains("echo"), "{answer}");
+        for hidden in ["\"other\\", " other", "elsewhere"] {
+            assert!(!answer.contains(hidden), "{answer}");
+        }
+    }
 }
 
 #[tokio::test]

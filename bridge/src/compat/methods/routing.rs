@@ -52,7 +52,7 @@ pub(super) fn route_call(
             (Ok(()), None) => CallRejection::unresolved_session(pages),
             (Ok(()), Some((id, page))) => match page.tool(name) {
                 Some(tool) => return Ok(CallTarget::new(id, page, Arc::clone(tool))),
-                None => CallRejection::unknown_tool(page),
+                None => CallRejection::unknown_tool(pages, page),
             },
         },
     };

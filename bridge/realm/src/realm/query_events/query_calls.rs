@@ -4,7 +4,7 @@ use bridge_protocol::{ErrorCode, QueryId, SessionId};
 
 use super::{QueryOutcome, ReportRejected};
 use crate::realm::query::PagePresence;
-use crate::realm::{Call, CallFailure, CallOutcome, Effects, Now, Realm};
+use crate::realm::{Call, CallFailure, CallOutcome, Effects, Now, Realm, SessionSummary};
 
 /// The rejection of a tool that a query may not call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +36,13 @@ impl Realm {
             PagePresence::Attached | PagePresence::Reattaching => Ok(&query.session),
             PagePresence::Detached { .. } => Err(ReportRejected::PageGone),
         }
+    }
+
+    /// The summary of the session whose tools a query may call, with these tools only.
+    pub fn query_session_summary(&self, id: &QueryId) -> Option<SessionSummary> {
+        let (session_id, session) = self.session(self.query_session(id).ok()?)?;
+        let query = self.queries.get(id)?;
+        Some(session.summary_with_tools(session_id, |tool| query.allows_tool(tool)))
     }
 
     /// Whether a query may call a tool of this name.

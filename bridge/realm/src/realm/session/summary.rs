@@ -5,10 +5,21 @@ use chrono::{DateTime, SecondsFormat};
 use serde::Serialize;
 
 use super::Session;
+use crate::definition::Definition;
 
 impl Session {
     /// Summarizes the session for people and models.
     pub fn summary(&self, id: &SessionId) -> SessionSummary {
+        self.summary_with_tools(id, |_| true)
+    }
+
+    /// Summarizes the session for a caller that may see only the tools whose registered name is
+    /// `visible`.
+    pub(in crate::realm) fn summary_with_tools(
+        &self,
+        id: &SessionId,
+        visible: impl Fn(&str) -> bool,
+    ) -> SessionSummary {
         SessionSummary {
             session_id: id.clone(),
             session_name: self.name.clone(),
@@ -23,6 +34,10 @@ impl Session {
             suspended: self.frozen || self.unresponsive,
             available_tools: self
                 .definitions(Kind::Tool)
+                .filter(|definition| match definition {
+                    Definition::Tool(tool) => visible(tool.name()),
+                    _ => true,
+                })
                 .map(|tool| tool.published_name().to_owned())
                 .collect(),
         }

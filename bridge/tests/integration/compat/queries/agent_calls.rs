@@ -47,6 +47,22 @@ async fn a_restricted_query_may_call_only_its_tools() {
     );
     assert!(result.get("isError").is_none(), "{result}");
 
+    // The bridge's own list of pages has the allowed tools only.
+    let lists_sessions = uuid(5);
+    let tools = restricted(json!([{ "name": "t" }, { "name": "list_sessions" }]));
+    send_query(&mut agent, &mut page, &lists_sessions, tools).await;
+    let result = call_tool(&bridge, &lists_sessions, "list_sessions", json!({})).await;
+    let listed = &parse_text(&result)["sessions"][0]["available_tools"];
+    assert_eq!(listed, &json!(["t"]));
+    let unknown = call_tool(
+        &bridge,
+        &lists_sessions,
+        "t",
+        json!({ "session_id": "none" }),
+    )
+    .await;
+    assert!(!unknown.to_string().contains("answer"), "{unknown}");
+
     let without_tools = uuid(2);
     send_query(&mut agent, &mut page, &without_tools, restricted(json!([]))).await;
     for forbidden in ["t", "list_sessions"] {
