@@ -337,7 +337,7 @@ impl Config {
             .collect()
     }
 
-    /// Whether the uuid of a query is enough to report on it, without a token.
+    /// Whether the uuid of a query of an mcp-web 0.1 page is enough to report on it, without a token.
     pub(crate) fn query_ids_are_credentials(&self) -> bool {
         self.allows_compat_anonymous_access()
     }

@@ -97,6 +97,7 @@ impl AgentQueries {
         vacant.insert(ActiveQuery {
             realm,
             token_hash: Some(token.hash()),
+            id_is_credential: false,
             subject,
             lifetime: QueryLifetime::default(),
             task: None,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bridge_auth::query_token::{QueryToken, TokenHash, is_query_token};
 use bridge_auth::{AuthError, Principal, RealmId};
 use bridge_protocol::{ErrorCode, Query, QueryId, Subject};
-use bridge_realm::realm::{AgentEffect, QueryError};
+use bridge_realm::realm::{AgentEffect, QueryError, is_unguessable_id};
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
@@ -40,6 +40,9 @@ pub(super) struct ActiveQuery {
     pub(super) realm: RealmId,
     /// The hash of the agent's token, if the agent needs one.
     pub(super) token_hash: Option<TokenHash>,
+    /// Whether the id alone authenticates the agent, which has no token. This is so for queries of
+    /// mcp-web 0.1 pages where [`Config::query_ids_are_credentials`].
+    pub(super) id_is_credential: bool,
     /// The subject of the page that sent the query.
     pub(super) subject: Option<Arc<Subject>>,
     pub(super) lifetime: QueryLifetime,
@@ -121,9 +124,11 @@ impl AgentQueries {
             agent_cancelled: lifetime.agent_cancelled.clone(),
         };
         let task = self.tasks.spawn(task.run(agent, query, token));
+        let id_is_credential = !with_token && is_unguessable_id(vacant.key());
         vacant.insert(ActiveQuery {
             realm,
             token_hash,
+            id_is_credential,
             subject,
             lifetime,
             task: Some(AbortOnDropHandle::new(task)),
@@ -212,6 +217,12 @@ impl AgentQueries {
     /// Returns the realm of a query.
     pub(crate) fn realm_of(&self, id: &QueryId) -> Option<RealmId> {
         Some(self.active.get(id)?.realm)
+    }
+
+    /// Returns the realm of a query whose id alone authenticates its agent.
+    pub(crate) fn realm_of_credential(&self, id: &QueryId) -> Option<RealmId> {
+        let query = self.active.get(id)?;
+        query.id_is_credential.then_some(query.realm)
     }
 
     /// Returns the lifetime of the query whose agent is this principal.

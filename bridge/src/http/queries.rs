@@ -1,8 +1,8 @@
 //! The routes `/query/{uuid}/…`, on which an agent reports on its query.
 //!
 //! The responses are those of mcp-web 0.1: `{"success": true}`, or `{"error": …}`. A report is
-//! authenticated by the query's own token, or by the id of the query where ids are credentials
-//! ([`Config::query_ids_are_credentials`]).
+//! authenticated by the query's own token. For queries of mcp-web 0.1 pages, the id of the query is
+//! enough where ids are credentials ([`Config::query_ids_are_credentials`]).
 //!
 //! [`Config::query_ids_are_credentials`]: crate::Config
 
@@ -17,7 +17,7 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use bridge_auth::is_query_token;
 use bridge_auth::{RealmId, bearer_token};
 use bridge_protocol::{ErrorCode, QueryId};
-use bridge_realm::realm::{QueryError, ReportRejected, is_unguessable_id};
+use bridge_realm::realm::{QueryError, ReportRejected};
 use http::StatusCode;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -183,16 +183,15 @@ impl AppState {
                 .filter(|(named, _)| named == id);
             return Ok(named.ok_or_else(not_found)?.1);
         }
-        if !config.query_ids_are_credentials() {
-            let refused = match token {
-                Some(_) => return Err(not_found()),
-                None => "no token: send `Authorization: Bearer …` with the token of the query",
-            };
-            let problem = Problem::new(ErrorCode::MissingAuthentication, refused);
+        let Some(realm) = queries.realm_of_credential(id) else {
+            let needs_token = !config.query_ids_are_credentials() || queries.realm_of(id).is_some();
+            if token.is_some() || !needs_token {
+                return Err(not_found());
+            }
+            let missing = "no token: send `Authorization: Bearer …` with the token of the query";
+            let problem = Problem::new(ErrorCode::MissingAuthentication, missing);
             return Err(ReportError::Problem(problem));
-        }
-        let realm = queries.realm_of(id).filter(|_| is_unguessable_id(id));
-        let realm = realm.ok_or_else(not_found)?;
+        };
         // Clients of v1 send the token of the page, or none.
         let own = match token.as_deref() {
             None => true,

@@ -9,7 +9,7 @@ use crate::compat::json_rpc::{Message, RpcError};
 use crate::compat::service::{Caller, CompatRequest, CompatService};
 use crate::compat::visible_pages::VisiblePages;
 use bridge_auth::{Principal, RealmId, Scope};
-use bridge_realm::realm::{Realm, ReportRejected, is_unguessable_id};
+use bridge_realm::realm::{Realm, ReportRejected};
 
 /// Clients of mcp-web 0.1 receive only the result of a call: they cannot answer requests of a
 /// handler.
@@ -73,8 +73,8 @@ impl CompatService {
         })
     }
 
-    /// The agent of the query that a request names. If query ids are credentials, the id is enough.
-    /// Otherwise the token must be that of the query or of its page, and have this scope.
+    /// The agent of the query that a request names. If the id of the query is a credential, it is
+    /// enough. Otherwise the token must be that of the query or of its page, and have this scope.
     pub(super) fn authorize_query(
         &self,
         query: &str,
@@ -82,26 +82,28 @@ impl CompatService {
         scope: Option<Scope>,
     ) -> Result<Principal, ErrorCode> {
         let id = QueryId::from(query);
-        let realm = self.agent_queries.realm_of(&id);
-        let is_authorized = if self.hub.config.query_ids_are_credentials() {
-            is_unguessable_id(&id)
-        } else {
-            let principal = authorize(caller, scope)?;
-            let is_other_query = principal.query.as_ref().is_some_and(|own| *own != id);
-            !is_other_query && realm == Some(principal.realm)
-        };
-        let realm = realm
-            .filter(|_| is_authorized)
-            .ok_or(ErrorCode::QueryNotFound)?;
-        Ok(self.agent_queries.agent_principal(realm, id))
+        let queries = &self.agent_queries;
+        if let Some(realm) = queries.realm_of_credential(&id) {
+            return Ok(queries.agent_principal(realm, id));
+        }
+        let realm = queries.realm_of(&id);
+        if realm.is_none() && self.hub.config.query_ids_are_credentials() {
+            return Err(ErrorCode::QueryNotFound);
+        }
+        let principal = authorize(caller, scope)?;
+        let is_other_query = principal.query.as_ref().is_some_and(|own| *own != id);
+        if is_other_query || realm != Some(principal.realm) {
+            return Err(ErrorCode::QueryNotFound);
+        }
+        Ok(queries.agent_principal(principal.realm, id))
     }
 
     /// Returns a token that is cancelled when the MCP session must end: the session of an agent
-    /// ends with its query. If query ids are credentials, agents may use one session for all their
-    /// queries.
+    /// ends with its query. Where the id of a query is a credential, agents may use one session for
+    /// all their queries.
     pub(super) fn query_end_token(&self, principal: &Principal) -> CancellationToken {
-        let query = principal.query.as_ref();
-        let query = query.filter(|_| !self.hub.config.query_ids_are_credentials());
+        let is_credential = |id: &QueryId| self.agent_queries.realm_of_credential(id).is_some();
+        let query = principal.query.as_ref().filter(|id| !is_credential(id));
         let lifetime = query.and_then(|query| self.agent_queries.lifetime_of(query));
         lifetime
             .map(|lifetime| lifetime.ended_token())

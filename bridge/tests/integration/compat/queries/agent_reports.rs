@@ -95,6 +95,40 @@ async fn reports_on_finished_unknown_and_foreign_queries_are_404() {
     }
 }
 
+/// The uuid of a query is a credential only for agents that receive no token: those of pages of
+/// mcp-web 0.1.
+#[tokio::test]
+async fn reports_on_queries_of_other_pages_need_the_token_of_the_query() {
+    let mut agent = MockAgent::start().await;
+    let bridge = start_bridge_with(agent_config(&agent)).await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    page.send_json(query_message(UUID, json!({}))).await;
+    let query = agent.accept_query().await;
+    let body = json!({ "message": "m", "error": "e" });
+    for report_kind in ["progress", "complete", "fail", "cancel"] {
+        let report = || report_request(&bridge, UUID, report_kind).json(&body);
+        let (status, missing) = send_for_json(report()).await;
+        assert_eq!(
+            (status, &missing["error"]),
+            (401, &json!("MissingAuthentication"))
+        );
+        for foreign in [TOKEN, OTHER_TOKEN, "mcp-web-query-none"] {
+            let refused = send_for_json(report().bearer_auth(foreign)).await;
+            assert_eq!(
+                refused,
+                (404, json!({ "error": "QueryNotFound" })),
+                "{report_kind}"
+            );
+        }
+    }
+    let params = json!({ "name": "echo", "arguments": {} });
+    let call = request_as_agent(&bridge, UUID, "tools/call", params).await;
+    assert_eq!(call["error"]["message"], "MissingAuthentication", "{call}");
+    query
+        .report_ok(&bridge, "complete", json!({ "message": "done" }))
+        .await;
+}
+
 #[tokio::test]
 async fn incomplete_query_messages_are_ignored() {
     let (bridge, _agent, mut page, query) = start_query(json!({})).await;
