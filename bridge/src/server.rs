@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::http::{self, App};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService};
-use crate::web::{AppState, PeerAddress};
+use crate::web::{AppState, AuthFailures, PeerAddress};
 
 pub(crate) use preflight::CheckedConfig;
 pub use preflight::StartError;
@@ -74,13 +74,16 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
     }
     let stopping = CancellationToken::new();
     let authenticator = Arc::new(checked.authenticator);
-    let compat = hub
-        .config
-        .compat
-        .map(|_| Arc::new(CompatService::new(&hub, &agent_queries, &authenticator)));
+    let max_refused_tokens = hub.config.identity.max_refused_tokens;
+    let auth_failures = Arc::new(AuthFailures::new(max_refused_tokens));
+    let compat = hub.config.compat.map(|_| {
+        let service = CompatService::new(&hub, &agent_queries, &authenticator, &auth_failures);
+        Arc::new(service)
+    });
     let state = AppState {
         policy: Arc::new(checked.policy),
         authenticator,
+        auth_failures,
         protected_resource: checked.protected_resource.map(Arc::new),
         page_sockets: TaskTracker::new(),
         stopping: stopping.clone(),

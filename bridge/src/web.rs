@@ -1,6 +1,7 @@
 //! What all HTTP interfaces of the bridge share: the state of the routes, the checks that every
 //! request passes, and the responses for errors.
 
+mod auth_failures;
 pub(crate) mod body;
 pub(crate) mod guard;
 mod peer_address;
@@ -9,6 +10,7 @@ mod protected_resource;
 pub(crate) mod sessions_by_realm;
 mod state;
 
+pub(crate) use auth_failures::AuthFailures;
 pub(crate) use peer_address::PeerAddress;
 pub(crate) use problem::Problem;
 pub(crate) use protected_resource::{MCP_METADATA_PATH, METADATA_PATH, ProtectedResource};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::agent_queries::AgentQueries;
 use crate::compat::sessions::CompatSessions;
 use crate::hub::Hub;
+use crate::web::AuthFailures;
 use bridge_auth::{Authenticator, Principal};
 use bridge_protocol::ErrorCode;
 use bridge_service::ClientAddress;
@@ -15,6 +16,7 @@ pub(crate) struct CompatService {
     pub(super) hub: Arc<Hub>,
     pub(super) agent_queries: Arc<AgentQueries>,
     pub(super) authenticator: Arc<Authenticator>,
+    pub(super) auth_failures: Arc<AuthFailures>,
     pub(crate) sessions: CompatSessions,
 }
 
@@ -35,11 +37,13 @@ impl CompatService {
         hub: &Arc<Hub>,
         agent_queries: &Arc<AgentQueries>,
         authenticator: &Arc<Authenticator>,
+        auth_failures: &Arc<AuthFailures>,
     ) -> Self {
         Self {
             hub: Arc::clone(hub),
             agent_queries: Arc::clone(agent_queries),
             authenticator: Arc::clone(authenticator),
+            auth_failures: Arc::clone(auth_failures),
             sessions: CompatSessions::new(hub),
         }
     }

@@ -85,6 +85,11 @@ pub struct Identity {
     /// Without it, what the request's `Host` says.
     #[arg(long, env = "MCP_WEB_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
+
+    /// Invalid tokens per minute and address that are answered with 401. Over it the answer is 429.
+    /// Valid tokens from the address are accepted.
+    #[arg(long, env = "MCP_WEB_MAX_REFUSED_TOKENS", value_name = "N", default_value_t = 30, value_parser = values::parse_count)]
+    pub max_refused_tokens: usize,
 }
 
 impl Identity {
@@ -118,6 +123,7 @@ impl Default for Identity {
             jwt_default_scopes: Vec::new(),
             authorization_servers: Vec::new(),
             public_url: None,
+            max_refused_tokens: 30,
         }
     }
 }

@@ -98,7 +98,8 @@ where
     B::Error: Into<axum::BoxError>,
 {
     let token = state.request_token(&parts.headers, parts.uri.query());
-    let caller = service.authenticate(token.as_deref()).await;
+    let address = state.client_address(peer, &parts.headers);
+    let caller = service.authenticate(token.as_deref(), address).await;
     let body = match &caller {
         Ok(_) => {
             let begin_activity = || service.sessions.begin_request(session_id(&parts.headers)?);
@@ -115,7 +116,7 @@ where
         body: &body,
         caller: &caller,
         mcp_session: session_id(&parts.headers),
-        address: state.client_address(peer, &parts.headers),
+        address,
     };
     match service.answer(request).await {
         Reply::Message { body, mcp_session } => message_response(body, mcp_session),
@@ -151,7 +152,9 @@ async fn find_session(
     if token.is_none() && state.hub.config.allows_compat_anonymous_access() {
         return service.sessions.get(None, id);
     }
-    let principal = service.authenticate(token.as_deref()).await.ok()?;
+    let address = state.client_address_of(parts);
+    let principal = service.authenticate(token.as_deref(), address).await;
+    let principal = principal.ok()?;
     principal.require_scope(Scope::ToolsRead).ok()?;
     service.sessions.get(Some(principal.realm), id)
 }

@@ -197,6 +197,10 @@ impl AppState {
             None => true,
             Some(token) => {
                 let verified = self.authenticator.verify(Some(token)).await;
+                if let Err(error) = &verified {
+                    let address = self.client_address_of(parts);
+                    self.auth_failures.record(address, "/query", error);
+                }
                 verified.is_ok_and(|principal| principal.realm == realm)
             }
         };

@@ -54,11 +54,7 @@ where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let principal = match mcp
-        .state
-        .authenticate(&parts.headers, parts.uri.query())
-        .await
-    {
+    let principal = match mcp.state.authenticate(&parts, peer).await {
         Ok(principal) => principal,
         Err(problem) => return problem.into_response(),
     };

@@ -15,7 +15,7 @@ use http::header::{HeaderName, UPGRADE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use super::{AppState, Problem};
+use super::{AppState, PeerAddress, Problem};
 
 /// Rejects foreign hosts and foreign origins, and passes the origin to the routes.
 pub(crate) async fn check(
@@ -73,19 +73,31 @@ impl AppState {
         bearer_token(headers, query, in_url)
     }
 
-    /// Returns the principal of a request's token.
+    /// Returns the principal of a request's token. A refused token is counted for the address of
+    /// the client. `parts` of a request that has not passed the router do not contain its peer.
     pub(crate) async fn authenticate(
         &self,
-        headers: &HeaderMap,
-        query: Option<&str>,
+        parts: &Parts,
+        peer: PeerAddress,
     ) -> Result<Principal, Problem> {
-        let token = self.request_token(headers, query);
+        let token = self.request_token(&parts.headers, parts.uri.query());
         let of_query = token
             .as_deref()
             .and_then(|it| self.agent_queries.principal_for_token(it));
         match of_query {
+            // The token of a query cannot be guessed, and agents may learn its end by a refusal.
             Some(principal) => Ok(principal?),
-            None => Ok(self.authenticator.verify(token.as_deref()).await?),
+            None => {
+                let verified = self.authenticator.verify(token.as_deref()).await;
+                verified.map_err(|error| {
+                    let address = self.client_address(peer, &parts.headers);
+                    let route = parts.uri.path();
+                    match self.auth_failures.record(address, route, &error) {
+                        Some(retry_after) => Problem::too_many_refused_tokens(retry_after),
+                        None => error.into(),
+                    }
+                })
+            }
         }
     }
 
@@ -95,7 +107,8 @@ impl AppState {
         parts: &Parts,
         scope: Scope,
     ) -> Result<Principal, Problem> {
-        let principal = self.authenticate(&parts.headers, parts.uri.query()).await?;
+        let peer = PeerAddress::from_extensions(&parts.extensions);
+        let principal = self.authenticate(parts, peer).await?;
         principal.require_scope(scope)?;
         Ok(principal)
     }

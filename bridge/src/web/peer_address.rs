@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use bridge_service::ClientAddress;
+use http::request::Parts;
 use http::{Extensions, HeaderMap};
 
 use super::AppState;
@@ -23,5 +24,13 @@ impl AppState {
     /// The address of the client, whose share of the limits a request counts for.
     pub(crate) fn client_address(&self, peer: PeerAddress, headers: &HeaderMap) -> ClientAddress {
         ClientAddress::from_request(peer.0, headers, &self.hub.config.trusted_proxies)
+    }
+
+    /// The address of the client that has sent a request.
+    pub(crate) fn client_address_of(&self, parts: &Parts) -> ClientAddress {
+        self.client_address(
+            PeerAddress::from_extensions(&parts.extensions),
+            &parts.headers,
+        )
     }
 }

@@ -1,9 +1,11 @@
 //! Errors over plain HTTP, with the one table from error codes to statuses.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::ErrorCode;
-use http::header::{CONNECTION, WWW_AUTHENTICATE};
+use http::header::{CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
@@ -20,6 +22,8 @@ pub(crate) struct Problem {
     pub(crate) message: String,
     /// The scopes that would suffice, separated by spaces.
     pub(crate) scope: Option<String>,
+    /// How long the client should wait before it sends the request again.
+    retry_after: Option<Duration>,
 }
 
 impl Problem {
@@ -29,6 +33,21 @@ impl Problem {
             code,
             message: message.into(),
             scope: None,
+            retry_after: None,
+        }
+    }
+
+    /// Refuses a token whose client's address has sent too many tokens that were refused.
+    pub(super) fn too_many_refused_tokens(retry_after: Duration) -> Self {
+        let seconds = whole_seconds(retry_after);
+        let message = format!(
+            "the token is not valid, and too many requests from this address had such tokens: \
+             correct the token, and retry in {seconds} s"
+        );
+        Self {
+            status: StatusCode::TOO_MANY_REQUESTS,
+            retry_after: Some(retry_after),
+            ..Self::new(ErrorCode::InvalidAuthentication, message)
         }
     }
 
@@ -48,6 +67,12 @@ impl Problem {
         let challenge = format!("{CHALLENGE_PREFIX}, {error}, error_description=\"{description}\"");
         HeaderValue::from_str(&challenge).ok()
     }
+}
+
+/// Rounds a duration up to seconds, of which `Retry-After` needs at least one.
+fn whole_seconds(duration: Duration) -> u64 {
+    let started = u64::from(duration.subsec_nanos() > 0);
+    (duration.as_secs() + started).max(1)
 }
 
 /// Replaces the characters that RFC 6750 section 3 does not allow in a description.
@@ -110,6 +135,10 @@ impl IntoResponse for Problem {
         // RFC 9110 section 15.5.9: the server does not wait any longer.
         if self.status == StatusCode::REQUEST_TIMEOUT {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if let Some(retry_after) = self.retry_after {
+            let seconds = HeaderValue::from(whole_seconds(retry_after));
+            headers.insert(RETRY_AFTER, seconds);
         }
         response
     }

@@ -8,6 +8,7 @@ use bridge_service::HostOriginPolicy;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::auth_failures::AuthFailures;
 use super::protected_resource::ProtectedResource;
 use crate::agent_queries::AgentQueries;
 use crate::hub::Hub;
@@ -19,6 +20,8 @@ pub(crate) struct AppState {
     pub(crate) agent_queries: Arc<AgentQueries>,
     pub(crate) policy: Arc<HostOriginPolicy>,
     pub(crate) authenticator: Arc<Authenticator>,
+    /// The refused tokens of each address.
+    pub(crate) auth_failures: Arc<AuthFailures>,
     /// The metadata for OAuth clients, when there is an authorization server.
     pub(crate) protected_resource: Option<Arc<ProtectedResource>>,
     /// The page sockets, so that a shutdown can wait for them.

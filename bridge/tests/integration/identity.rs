@@ -9,6 +9,7 @@ mod mock_issuer;
 mod protected_routes;
 mod query_scope;
 mod redaction;
+mod refused_tokens;
 mod resource_metadata;
 mod startup_errors;
 mod token_expiry;

@@ -10,6 +10,7 @@ use crate::compat::service::{Caller, CompatRequest, CompatService};
 use crate::compat::visible_pages::VisiblePages;
 use bridge_auth::{Principal, RealmId, Scope};
 use bridge_realm::realm::{Realm, ReportRejected};
+use bridge_service::ClientAddress;
 
 /// Clients of mcp-web 0.1 receive only the result of a call: they cannot answer requests of a
 /// handler.
@@ -60,12 +61,18 @@ pub(crate) fn authorize(caller: &Caller, scope: Option<Scope>) -> Result<&Princi
 }
 
 impl CompatService {
-    /// The principal of a token.
-    pub(crate) async fn authenticate(&self, token: Option<&str>) -> Caller {
+    /// The principal of a token. A refused token is counted for the address.
+    pub(crate) async fn authenticate(&self, token: Option<&str>, address: ClientAddress) -> Caller {
         let query_principal = token.and_then(|token| self.agent_queries.principal_for_token(token));
         let principal = match query_principal {
             Some(principal) => principal,
-            None => self.authenticator.verify(token).await,
+            None => {
+                let verified = self.authenticator.verify(token).await;
+                if let Err(error) = &verified {
+                    self.auth_failures.record(address, "compat", error);
+                }
+                verified
+            }
         };
         principal.map_err(|error| match error.code {
             ErrorCode::MissingAuthentication => ErrorCode::MissingAuthentication,

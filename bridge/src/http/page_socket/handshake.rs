@@ -92,7 +92,10 @@ pub(super) async fn authenticate(
     }
     let principal = tokio::select! {
         principal = verify_page_token(&state.authenticator, hello.auth_token.as_deref()) => principal
-            .map_err(|error| reject(error.code, error.message))?,
+            .map_err(|error| {
+                state.auth_failures.record(party.address, "/ws", &error);
+                reject(error.code, error.message)
+            })?,
         () = state.stopping.cancelled() => return Err(bridge_stopping(protocol)),
     };
     let realm = principal.realm;

@@ -12,7 +12,14 @@ use crate::kit::*;
 
 /// The complete captured log.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+pub(super) struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// The text that was logged until now.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
+    }
+}
 
 impl io::Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -35,7 +42,7 @@ impl<'a> MakeWriter<'a> for Log {
 
 /// Captures the log of this thread, which is the whole log of the bridge in a single-threaded test.
 /// Like the program, it omits the frames that the WebSocket library traces.
-fn capture_log() -> (Log, tracing::subscriber::DefaultGuard) {
+pub(super) fn capture_log() -> (Log, tracing::subscriber::DefaultGuard) {
     // With a single subscriber in the process, tracing decides whether an event is enabled by the
     // subscriber of the thread that reaches it first, and other test threads have none.
     std::mem::forget(tracing::Dispatch::new(tracing_subscriber::registry()));
@@ -100,7 +107,7 @@ async fn tokens_are_never_logged_or_echoed() {
     page.close().await;
     bridge.shutdown().await;
 
-    let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    let logged = log.text();
     assert!(logged.contains("page connected"), "the log was captured");
     for secret in tokens.iter().map(String::as_str).chain([SECRET]) {
         let line = logged.lines().find(|line| line.contains(secret));

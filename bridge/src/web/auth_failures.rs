@@ -1,0 +1,151 @@
+//! Limits the requests with refused tokens from one address, and logs them.
+//!
+//! A valid token is accepted whatever other requests come from its address: many users may share
+//! one. A refused token is answered with 429 once its address has sent too many.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bridge_auth::AuthError;
+use bridge_protocol::ErrorCode;
+use bridge_service::ClientAddress;
+use tokio::time::Instant;
+
+/// The time in which failures are counted.
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// The maximum number of addresses whose failures are counted. When there are more, the counting
+/// starts again.
+const MAX_ADDRESSES: usize = 4096;
+
+/// The minimum time between two lines in the log.
+const LOG_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The numbers of refused tokens per address, in bounded memory.
+#[derive(Debug)]
+pub(crate) struct AuthFailures {
+    /// The number of refused tokens per address in [`WINDOW`] that are answered as usual.
+    max_failures: usize,
+    counts: Mutex<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    by_address: HashMap<ClientAddress, usize>,
+    window_end: Option<Instant>,
+    next_log: Option<Instant>,
+    /// The number of failures since the last line in the log.
+    unlogged: u32,
+}
+
+impl AuthFailures {
+    /// Creates counters, all of which are zero.
+    pub(crate) fn new(max_failures: usize) -> Self {
+        Self {
+            max_failures,
+            counts: Mutex::default(),
+        }
+    }
+
+    /// Counts a refused token, and logs it. Returns how long the client should wait if its address
+    /// has sent too many. A missing or expired token is no guess, and is not counted.
+    pub(crate) fn record(
+        &self,
+        address: ClientAddress,
+        route: &str,
+        error: &AuthError,
+    ) -> Option<Duration> {
+        if error.code != ErrorCode::InvalidAuthentication {
+            return None;
+        }
+        let now = Instant::now();
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let (failures, window_end) = counts.increment(address, now);
+        let unlogged = counts.take_unlogged(now);
+        drop(counts);
+        if let Some(in_all) = unlogged {
+            let reason = &error.message;
+            tracing::warn!(%address, route, reason, failures, in_all, "refused a token");
+        }
+        (failures > self.max_failures).then(|| window_end.saturating_duration_since(now))
+    }
+}
+
+impl Counts {
+    /// Counts a failure. Returns the number of failures of the address in this window, and the end
+    /// of the window.
+    fn increment(&mut self, address: ClientAddress, now: Instant) -> (usize, Instant) {
+        let is_over = self.window_end.is_none_or(|end| end <= now);
+        let is_full = self.by_address.len() >= MAX_ADDRESSES;
+        if is_over || is_full && !self.by_address.contains_key(&address) {
+            self.by_address.clear();
+            self.window_end = Some(now + WINDOW);
+        }
+        let failures = self.by_address.entry(address).or_default();
+        *failures = failures.saturating_add(1);
+        (*failures, self.window_end.unwrap_or(now))
+    }
+
+    /// Returns the number of failures since the last line, if another line may be written.
+    fn take_unlogged(&mut self, now: Instant) -> Option<u32> {
+        self.unlogged = self.unlogged.saturating_add(1);
+        if self.next_log.is_some_and(|next| now < next) {
+            return None;
+        }
+        self.next_log = Some(now + LOG_INTERVAL);
+        Some(std::mem::take(&mut self.unlogged))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use super::*;
+
+    fn fail(failures: &AuthFailures, address: ClientAddress) -> Option<Duration> {
+        let error = AuthError {
+            code: ErrorCode::InvalidAuthentication,
+            message: "wrong".to_owned(),
+        };
+        failures.record(address, "/mcp", &error)
+    }
+
+    fn v4(number: u32) -> ClientAddress {
+        IpAddr::from(Ipv4Addr::from_bits(number)).into()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_address_is_limited_until_the_window_ends() {
+        let failures = AuthFailures::new(30);
+        for _ in 0..30 {
+            assert_eq!(fail(&failures, v4(1)), None);
+        }
+        tokio::time::advance(WINDOW / 2).await;
+        assert_eq!(fail(&failures, v4(1)), Some(WINDOW / 2));
+        assert_eq!(fail(&failures, v4(2)), None);
+        tokio::time::advance(WINDOW / 2).await;
+        assert_eq!(fail(&failures, v4(1)), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_number_of_counted_addresses_is_bounded() {
+        let failures = AuthFailures::new(30);
+        for number in 0..20_000 {
+            fail(&failures, v4(number));
+            assert!(failures.counts.lock().unwrap().by_address.len() <= MAX_ADDRESSES);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn at_most_one_line_is_logged_per_second_and_it_has_the_number_of_failures() {
+        let mut counts = Counts::default();
+        assert_eq!(counts.take_unlogged(Instant::now()), Some(1));
+        for _ in 0..99 {
+            assert_eq!(counts.take_unlogged(Instant::now()), None);
+        }
+        tokio::time::advance(LOG_INTERVAL).await;
+        assert_eq!(counts.take_unlogged(Instant::now()), Some(100));
+    }
+}
