@@ -118,6 +118,23 @@ async fn a_body_that_is_too_large_or_not_a_query_is_refused() {
 }
 
 #[tokio::test]
+async fn a_request_head_over_the_limits_is_431() {
+    let agent = agent::bind(settings()).await.unwrap();
+    let agent = agent.serve("http://127.0.0.1:9").unwrap();
+    let long = format!("large: {}\r\n", "x".repeat(65_536));
+    for headers in [long, "many: 1\r\n".repeat(100)] {
+        let mut socket = TcpStream::connect(agent.local_addr()).await.unwrap();
+        let head = format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
+        // The agent may not read the complete head.
+        let _ = socket.write_all(head.as_bytes()).await;
+        let mut response = Vec::new();
+        let _ = with_deadline("response", socket.read_to_end(&mut response)).await;
+        let response = String::from_utf8_lossy(&response);
+        assert!(response.starts_with("HTTP/1.1 431"), "{response}");
+    }
+}
+
+#[tokio::test]
 async fn foreign_hosts_and_origins_are_refused_on_every_route() {
     let bed = TestBed::start().await;
     let root = format!("http://{}", bed.agent.local_addr());

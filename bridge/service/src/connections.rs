@@ -28,6 +28,11 @@ use socket::{Socket, Upgraded};
 /// The maximum size of the head of a request in bytes, and of the buffer in which a body is read.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
+/// The maximum number of header fields of a request. This is the default of hyper: setting it would
+/// allocate memory for each request.
+#[cfg(test)]
+const MAX_HEADERS: usize = 100;
+
 /// The pause after a connection could not be accepted, for example because too many files are open.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
@@ -209,6 +214,8 @@ async fn serve_connection<S, F, B>(
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(timeouts.head)
+        // The size of the buffer alone would allow a longer head that comes in few reads.
+        .max_header_size(MAX_HEAD_BYTES)
         .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(socket, service)
         .with_upgrades();
@@ -366,6 +373,39 @@ mod tests {
             }
             received.clear();
         }
+    }
+
+    /// The status of the response to a request with this target and these headers besides two.
+    async fn status_for(target: &str, headers: &str) -> String {
+        let (address, _server) = start_server().await;
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request =
+            format!("GET {target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n{headers}\r\n");
+        // The server may close the connection before it has read the whole head.
+        let _ = stream.write_all(request.as_bytes()).await;
+        let mut response = Vec::new();
+        let _ = stream.read_to_end(&mut response).await;
+        String::from_utf8_lossy(&response)
+            .chars()
+            .skip(9)
+            .take(3)
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn a_head_over_the_limits_is_431() {
+        let header = |bytes| format!("long: {}\r\n", "x".repeat(bytes));
+        let headers = |number| "h: 1\r\n".repeat(number);
+        let path = |bytes| format!("/{}", "x".repeat(bytes));
+        // The rest of the head has less than 100 bytes.
+        let limit = MAX_HEAD_BYTES - 100;
+        assert_eq!(status_for("/", &header(limit)).await, "200");
+        assert_eq!(status_for("/", &header(MAX_HEAD_BYTES)).await, "431");
+        assert_eq!(status_for("/", &headers(MAX_HEADERS - 2)).await, "200");
+        assert_eq!(status_for("/", &headers(MAX_HEADERS - 1)).await, "431");
+        assert_eq!(status_for(&path(limit), "").await, "200");
+        assert_eq!(status_for(&path(MAX_HEAD_BYTES), "").await, "431");
+        assert_eq!(status_for("/", &header(4 * MAX_HEAD_BYTES)).await, "431");
     }
 
     #[tokio::test(start_paused = true)]

@@ -91,15 +91,15 @@ async fn a_connection_without_a_complete_request_head_times_out() {
 #[tokio::test]
 async fn a_request_head_over_the_limit_is_431() {
     let bridge = start_bridge().await;
-    let mut socket = connect(&bridge).await;
-    let head = format!(
-        "GET /healthz HTTP/1.1\r\nhost: localhost\r\nlarge: {}\r\n",
-        "x".repeat(70_000)
-    );
-    // The bridge does not read the complete head.
-    let _ = socket.write_all(head.as_bytes()).await;
-    let response = read_to_end(socket).await;
-    assert!(response.starts_with("HTTP/1.1 431"), "{response}");
+    let long = format!("large: {}\r\n", "x".repeat(65_536));
+    for headers in [long, "many: 1\r\n".repeat(100)] {
+        let mut socket = connect(&bridge).await;
+        let head = format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
+        // The bridge may not read the complete head.
+        let _ = socket.write_all(head.as_bytes()).await;
+        let response = read_to_end(socket).await;
+        assert!(response.starts_with("HTTP/1.1 431"), "{response}");
+    }
 }
 
 /// The status, headers and body of a response, without the headers that only browsers need.
