@@ -41,6 +41,7 @@ mod oversized;
 mod param_headers;
 mod progress_gap;
 mod proxy;
+mod reopen_backoff;
 mod request_id;
 mod resumable_stream;
 mod session_state;

@@ -1,24 +1,11 @@
 //! The messages of an event stream, which is reopened and resumed after it ended.
 
-use std::time::Duration;
-
-use tokio::time::Instant;
-
 use crate::bridge_http::BridgeHttp;
 use crate::connect_error::BridgeError;
 use crate::event_stream::{SseResponse, StreamEnd};
 use crate::oversized::OversizedMessage;
+use crate::reopen_backoff::ReopenBackoff;
 use crate::sse::{Data, SseEvent};
-
-/// The delay before the first attempt to reopen a stream, unless the bridge sets another one. It
-/// doubles with each attempt after which no event arrived.
-const INITIAL_REOPEN_DELAY: Duration = Duration::from_millis(250);
-
-/// The longest delay that the bridge can set. It also bounds our own.
-const MAX_REOPEN_DELAY: Duration = Duration::from_secs(30);
-
-/// How often the stream of a request is reopened in a row without an event on it.
-const MAX_REOPENS: u32 = 6;
 
 /// An item of a stream of messages.
 #[derive(Debug)]
@@ -34,10 +21,7 @@ pub(crate) struct ResumableStream<'a> {
     http: &'a BridgeHttp,
     response: SseResponse,
     last_event_id: Option<String>,
-    /// The delay that the bridge set with `retry`.
-    server_delay: Option<Duration>,
-    /// Attempts to reopen the stream since its last event.
-    reopen_count: u32,
+    backoff: ReopenBackoff,
     /// Whether the stream may also be opened anew, and without an end to the attempts. True for the
     /// stream of the MCP session, which belongs to no request.
     restarts: bool,
@@ -50,8 +34,7 @@ impl<'a> ResumableStream<'a> {
             http,
             response,
             last_event_id: None,
-            server_delay: None,
-            reopen_count: 0,
+            backoff: ReopenBackoff::default(),
             restarts: false,
         }
     }
@@ -85,32 +68,29 @@ impl<'a> ResumableStream<'a> {
                 Some(Data::TooLong(oversized)) => StreamItem::TooLong(oversized),
                 Some(Data::InvalidUtf8) => return Err(BridgeError::not_mcp()),
             };
-            self.reopen_count = 0;
+            self.backoff.message_received();
             return Ok(item);
         }
     }
 
     fn record(&mut self, event: &SseEvent) {
         if let Some(id) = event.id.as_ref().filter(|id| !id.is_empty()) {
-            // A bridge that closes its streams on purpose, to be polled, sends at least an id on
-            // each of them. Such a stream may be reopened without end.
-            self.reopen_count = 0;
+            self.backoff.id_received();
             self.last_event_id = Some(id.clone());
         }
         if let Some(retry) = event.retry {
-            self.server_delay = Some(Duration::from_millis(retry).min(MAX_REOPEN_DELAY));
+            self.backoff.retry_received(retry);
         }
     }
 
     async fn reopen(&mut self, end: &StreamEnd) -> Result<(), BridgeError> {
         let is_resumable =
             self.http.has_session() && (self.last_event_id.is_some() || self.restarts);
-        let is_exhausted = self.reopen_count >= MAX_REOPENS && !self.restarts;
+        let is_exhausted = self.backoff.is_exhausted() && !self.restarts;
         if !is_resumable || is_exhausted {
             return Err(BridgeError::ConnectionLost);
         }
-        tokio::time::sleep_until(Instant::now() + self.reopen_delay(end)).await;
-        self.reopen_count += 1;
+        tokio::time::sleep(self.backoff.next_delay(end)).await;
         self.response = match self.http.get(self.last_event_id.as_deref()).await {
             // The bridge does not resume streams, or not this one.
             Err(BridgeError::Refused { .. }) if !self.restarts => {
@@ -119,17 +99,5 @@ impl<'a> ResumableStream<'a> {
             response => response?,
         };
         Ok(())
-    }
-
-    /// Returns the delay before the stream is reopened. A bridge that closes a stream also sets
-    /// that delay. After a broken connection the first attempt is immediate, because it shows
-    /// whether the bridge is gone.
-    fn reopen_delay(&self, end: &StreamEnd) -> Duration {
-        let backoff = INITIAL_REOPEN_DELAY * 2_u32.pow(self.reopen_count.min(MAX_REOPENS));
-        match end {
-            StreamEnd::Broken if self.reopen_count == 0 => Duration::ZERO,
-            StreamEnd::Broken => backoff,
-            StreamEnd::Closed => self.server_delay.unwrap_or(backoff),
-        }
     }
 }
