@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bridge_service::http_client;
 use bridge_service::settings::{LoadError, LoadedSettings};
 use bridge_service::{shutdown_signal, stdin_closed};
 use clap::{CommandFactory, FromArgMatches, Parser};
@@ -89,6 +90,12 @@ pub async fn run() -> ExitCode {
     } = parse_arguments();
     log_to_stderr(log);
     bridge_service::raise_open_file_limit();
+    if http_client::exposes_tokens(settings.bridge_url.url()) {
+        tracing::warn!(
+            "`bridge_url` sends the tokens of queries over http:// to another machine, and whoever \
+             can read that network can use them: use https://"
+        );
+    }
     // Both futures listen from now on, because a parent process that reads the address may stop the
     // agent at once.
     let shutdown_signal = shutdown_signal();

@@ -19,7 +19,7 @@ mod report;
 mod sse;
 
 pub(crate) use agent_process::find_program as agent_program;
-pub(crate) use credential::fill_in_credential;
+pub(crate) use credential::{fill_in_credential, warn_of_exposed_credential};
 pub(crate) use query_lifetime::QueryLifetime;
 pub(crate) use registry::AgentQueries;
 pub(crate) use report::AgentReport;

@@ -15,7 +15,7 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::agent_queries::fill_in_credential;
+use crate::agent_queries::{fill_in_credential, warn_of_exposed_credential};
 use crate::config::{ClientTables, Config, profiles, to_toml};
 use crate::http::App;
 use crate::server::{CheckedConfig, ServerHandle, serve};
@@ -125,6 +125,7 @@ pub async fn run(
     }
     log_to_stderr(settings.log);
     fill_in_credential(&mut settings.bridge);
+    warn_of_exposed_credential(&settings.bridge);
     retain_freed_memory();
     bridge_service::raise_open_file_limit();
     let shutdown = bridge_service::shutdown_signal();

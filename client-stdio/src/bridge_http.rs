@@ -266,7 +266,7 @@ fn http_client(url: &Url) -> Result<reqwest::Client, BridgeError> {
         // Each request has a connection of its own. If a pooled connection broke because the bridge
         // stopped, it would be unknown whether the bridge executed the call.
         .pool_max_idle_per_host(0);
-    if is_loopback(url.host_str()) {
+    if is_loopback_host(url.host_str()) {
         // The proxy in `HTTP_PROXY` is meant for other machines.
         builder = builder.no_proxy();
     }
@@ -275,7 +275,8 @@ fn http_client(url: &Url) -> Result<reqwest::Client, BridgeError> {
         .map_err(|error| BridgeError::InvalidResponse(error.to_string()))
 }
 
-fn is_loopback(host: Option<&str>) -> bool {
+/// Whether a host is this machine.
+pub(crate) fn is_loopback_host(host: Option<&str>) -> bool {
     let Some(host) = host else { return false };
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost"
@@ -341,7 +342,7 @@ mod tests {
             ("10.0.0.1", false),
             ("localhost.example.com", false),
         ] {
-            assert_eq!(is_loopback(Some(host)), expected, "{host}");
+            assert_eq!(is_loopback_host(Some(host)), expected, "{host}");
         }
     }
 }

@@ -7,6 +7,8 @@ use http::HeaderValue;
 use reqwest::Url;
 use tracing::level_filters::LevelFilter;
 
+use crate::bridge_http::is_loopback_host;
+
 const AFTER_HELP: &str = "\
 Prefer AUTH_TOKEN to --token: other users can read arguments in the list of processes.
 
@@ -154,6 +156,12 @@ impl Config {
             max_message_bytes: parse_message_bytes(&flags.max_message_bytes)?,
             log: flags.log.trim().parse().map_err(|_| ConfigError::Log)?,
         })
+    }
+
+    /// Whether the token crosses the network without encryption.
+    pub(crate) fn exposes_token(&self) -> bool {
+        let is_plain = self.url.scheme() == "http" && !is_loopback_host(self.url.host_str());
+        is_plain && self.token.is_some()
     }
 }
 

@@ -31,6 +31,12 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
+    if config.exposes_token() {
+        tracing::warn!(
+            "--url (MCP_SERVER_URL) sends the token over http:// to another machine, and whoever \
+             can read that network can use it: use https://"
+        );
+    }
     let (output, backpressure) = Output::new(output);
     let mut proxy = Proxy {
         client: Input::new(input, config.max_message_bytes),

@@ -303,3 +303,24 @@ async fn the_printed_configuration_is_a_file_with_the_same_settings() {
     };
     assert_eq!(values(&first), values(&second));
 }
+
+#[tokio::test]
+async fn tokens_over_http_to_a_bridge_on_another_machine_are_a_warning() {
+    for (url, warns) in [
+        ("http://192.0.2.1:3001", true),
+        ("https://192.0.2.1", false),
+        ("http://127.0.0.1:3001", false),
+    ] {
+        let mut child = scripted_program()
+            .env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)
+            .args(["--bridge-url", url])
+            .spawn()
+            .unwrap();
+        listening_url(&mut child).await;
+        child.start_kill().unwrap();
+        let output = with_deadline("end", child.wait_with_output()).await;
+        let log = String::from_utf8(output.unwrap().stderr).unwrap();
+        let warning = log.contains("`bridge_url`") && log.contains("use https://");
+        assert_eq!(warning, warns, "{url}: {log}");
+    }
+}

@@ -49,6 +49,11 @@ pub fn is_loopback(url: &Url) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
+/// Whether a token that is sent to this URL crosses the network without encryption.
+pub fn exposes_tokens(url: &Url) -> bool {
+    url.scheme() == "http" && !is_loopback(url)
+}
+
 /// Returns the innermost cause of an error. It is the most specific one, and contains neither URL
 /// nor headers.
 pub fn last_cause(error: &(dyn Error + 'static)) -> String {
@@ -79,6 +84,8 @@ mod tests {
         ] {
             let url = Url::parse(url).unwrap();
             assert_eq!(is_loopback(&url), expected, "{url}");
+            let is_plain_to_others = !expected && url.scheme() == "http";
+            assert_eq!(exposes_tokens(&url), is_plain_to_others, "{url}");
             assert!(build(&url).is_ok(), "{url}");
         }
     }

@@ -204,3 +204,27 @@ async fn help_lists_every_flag_with_its_variable_and_hides_tokens() {
     }
     assert!(!help.contains("very-secret-token"));
 }
+
+#[tokio::test]
+async fn a_credential_over_http_to_an_agent_on_another_machine_is_a_warning() {
+    for (url, warns) in [
+        ("http://192.0.2.1:3003", true),
+        ("https://192.0.2.1", false),
+        ("http://127.0.0.1:3003", false),
+    ] {
+        let mut child = bridge_program()
+            .args(["--bind", "127.0.0.1:0", "--agent-url", url])
+            .env("MCP_WEB_AGENT_TOKEN", "a-credential-of-many-letters")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        listening_url(&mut child).await;
+        child.start_kill().unwrap();
+        let output = with_deadline("end of the program", child.wait_with_output()).await;
+        let log = String::from_utf8(output.unwrap().stderr).unwrap();
+        let warning = log.contains("`agent_url`") && log.contains("use https://");
+        assert_eq!(warning, warns, "{url}: {log}");
+        assert!(!log.contains("a-credential"), "{log}");
+    }
+}

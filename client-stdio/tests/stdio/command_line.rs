@@ -60,3 +60,19 @@ async fn an_unknown_flag_exits_with_2() {
     assert_eq!(code, Some(2));
     assert!(stdout.is_empty() && stderr.contains("--nope"), "{stderr}");
 }
+
+#[tokio::test]
+async fn a_token_over_http_to_another_machine_is_a_warning_and_one_to_this_machine_is_not() {
+    let token = "a-token-of-many-letters";
+    for (url, warns) in [
+        ("http://192.0.2.1:3001", true),
+        ("http://localhost:1", false),
+        ("https://192.0.2.1:3001", false),
+    ] {
+        let (code, _, log) = run(&["--url", url, "--token", token]).await;
+        assert_eq!(code, Some(0));
+        let warning = log.contains("--url (MCP_SERVER_URL)") && log.contains("use https://");
+        assert_eq!(warning, warns, "{url}: {log}");
+        assert!(!log.contains(token), "{log}");
+    }
+}
