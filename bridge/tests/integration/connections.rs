@@ -124,11 +124,12 @@ async fn response_parts(
 
 #[tokio::test]
 async fn requests_with_and_without_an_origin_get_the_same_response() {
-    let config = Config {
+    let mut config = Config {
         max_request_bytes: 10_000,
         tokens: vec![TOKEN.to_owned()],
         ..test_config()
     };
+    config.identity.max_refused_tokens = usize::MAX;
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let call = |input: Value| json!({ "toolName": "echo", "toolInput": input }).to_string();
