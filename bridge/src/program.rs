@@ -126,7 +126,6 @@ pub async fn run(
     log_to_stderr(settings.log);
     fill_in_credential(&mut settings.bridge);
     warn_of_exposed_credential(&settings.bridge);
-    retain_freed_memory();
     bridge_service::raise_open_file_limit();
     let shutdown = bridge_service::shutdown_signal();
     match serve(settings.bridge, app).await {
@@ -141,21 +140,6 @@ pub async fn run(
             ExitCode::from(2)
         }
     }
-}
-
-/// The largest block that is allocated from memory that the process has kept.
-const RETAINED_BLOCK_BYTES: usize = 4 * 1024 * 1024;
-
-/// Makes glibc keep freed blocks of up to [`RETAINED_BLOCK_BYTES`].
-///
-/// glibc returns large blocks to the kernel as soon as they are freed, until it has seen a block of
-/// that size freed once (mallopt(3), `M_MMAP_THRESHOLD`). Otherwise the kernel would map hundreds of
-/// pages anew for each result of 1 MB. Larger blocks are still returned at once.
-fn retain_freed_memory() {
-    // The block is not written to, so it takes no memory.
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(
-        RETAINED_BLOCK_BYTES,
-    )));
 }
 
 fn check_config(config: &Config) -> ExitCode {

@@ -9,10 +9,27 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::process::{capture, try_capture};
+use crate::step::{Outcome, step};
 
 /// Returns whether this system has apt.
 pub(crate) fn is_available() -> bool {
     try_capture(Command::new("apt-get").arg("--version")).is_some()
+}
+
+/// Makes sure that a program is installed: on Debian from the package of the same name.
+///
+/// The build of jemalloc, for example, needs `make`.
+pub(crate) fn ensure_program(name: &str) -> Result<()> {
+    step(name, || {
+        if try_capture(Command::new(name).arg("--version")).is_some() {
+            return Ok(Outcome::UpToDate(()));
+        }
+        if !is_available() {
+            bail!("install {name} and try again");
+        }
+        install(&[name])?;
+        Ok(Outcome::Done(()))
+    })
 }
 
 /// Makes sure that apt's index contains the packages, and updates the index at most once.

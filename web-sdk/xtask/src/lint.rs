@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::process::{cargo, run};
 use crate::step::{Outcome, step};
-use crate::{Workspace, sdk};
+use crate::{Workspace, apt, sdk};
 
 /// What to check.
 #[derive(Debug, Args)]
@@ -56,6 +56,7 @@ pub(crate) fn format(workspace: &Workspace) -> Result<()> {
 /// Runs clippy on all targets, compiled for the host: web-sys compiles there, too, and a private
 /// wasm toolchain has no clippy.
 pub(crate) fn clippy(workspace: &Workspace) -> Result<()> {
+    apt::ensure_program("make")?;
     step("cargo clippy", || {
         let mut clippy = cargo(workspace);
         clippy.args([

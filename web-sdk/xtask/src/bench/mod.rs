@@ -23,7 +23,7 @@ use clap::{Args, ValueEnum};
 
 use crate::process::{cargo, run as run_command};
 use crate::step::{Outcome, step};
-use crate::{Workspace, document, sdk};
+use crate::{Workspace, apt, document, sdk};
 use measure::{Figures, measure};
 use plan::{Cell, PAGES, Plan};
 
@@ -192,6 +192,7 @@ impl Bench {
 
 /// Builds all programs with one call, because cargo unites the features of what it builds together.
 fn build(workspace: &Workspace, profile: &str) -> Result<()> {
+    apt::ensure_program("make")?;
     step("building bridge, agent, floors and load generators", || {
         let mut build = cargo(workspace);
         build.args(["build", "--profile", profile]);

@@ -4,13 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::options::{Options, Suite};
 use crate::chromium::Chromium;
-use crate::process::try_capture;
-use crate::step::{Outcome, step};
 use crate::wasm_toolchain::{self, WasmRustc};
 use crate::{Workspace, apt, client_table, node, python};
 
@@ -44,6 +42,7 @@ impl Tools {
     /// Installs what the selected suites need, where it is missing.
     pub(super) fn ensure(workspace: &Workspace, options: &Options) -> Result<Self> {
         let wasm_rustc = wasm_toolchain::ensure()?;
+        apt::ensure_program("make")?;
         node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
         let needs_clients = options.includes(Suite::Clients);
         let needs_journeys = options.includes(Suite::Journeys) || needs_clients;
@@ -51,7 +50,8 @@ impl Tools {
             .then(Chromium::ensure)
             .transpose()?;
         if needs_journeys {
-            ensure_curl()?;
+            // A journey runs the README's commands, and it is one of them.
+            apt::ensure_program("curl")?;
         }
         let webdriver = workspace.tools().join("webdriver.json");
         if let Some(chromium) = &chromium {
@@ -118,21 +118,6 @@ impl Node {
             packages: node::install_pinned(workspace, "e2e/node", "e2e-node")?,
         })
     }
-}
-
-/// Makes sure that `curl` is installed: a journey runs the README's commands, and it is one of
-/// them.
-fn ensure_curl() -> Result<()> {
-    step("curl", || {
-        if try_capture(Command::new("curl").arg("--version")).is_some() {
-            return Ok(Outcome::UpToDate(()));
-        }
-        if !apt::is_available() {
-            bail!("install curl and try again");
-        }
-        apt::install(&["curl"])?;
-        Ok(Outcome::Done(()))
-    })
 }
 
 /// Writes the WebDriver capabilities of headless Chromium.
