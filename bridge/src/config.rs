@@ -6,6 +6,8 @@ mod clients;
 mod compat;
 mod http_timeouts;
 mod identity;
+mod machine_memory;
+mod memory;
 mod parsers;
 mod print;
 mod profiles;
@@ -29,6 +31,8 @@ pub(crate) use clients::ClientTables;
 pub use compat::Compat;
 pub use http_timeouts::HttpTimeouts;
 pub use identity::Identity;
+pub use memory::Memory;
+use memory::StoredLimits;
 use parsers::{parse_icon, parse_result_bytes};
 pub(crate) use print::{profiles, to_toml};
 pub use profiles::{ClientProfile, Profile, Profiles};
@@ -229,6 +233,10 @@ pub struct Config {
     #[command(flatten)]
     pub http_timeouts: HttpTimeouts,
 
+    /// How much memory is used.
+    #[command(flatten)]
+    pub memory: Memory,
+
     /// Who may connect with which signed tokens.
     #[command(flatten)]
     pub identity: Identity,
@@ -294,6 +302,7 @@ impl Default for Config {
             tabs: Tabs::default(),
             results: Results::default(),
             agent: Agent::default(),
+            memory: Memory::default(),
             profiles: Profiles::default(),
         }
     }
@@ -335,6 +344,17 @@ impl Config {
             .cloned()
             .chain(loopback)
             .collect()
+    }
+
+    /// Lowers the limits of what is stored to their parts of the memory, and returns what is left for
+    /// requests and messages, in bytes.
+    pub(crate) fn divide_memory(&mut self) -> usize {
+        self.memory.divide(StoredLimits {
+            unread: &mut self.results.max_unread_bytes,
+            kept: &mut self.results.max_kept_bytes,
+            replay: &mut self.max_replay_bytes,
+            catalogue: &mut self.tabs.max_catalogue_bytes,
+        })
     }
 
     /// Whether the uuid of a query of an mcp-web 0.1 page is enough to report on it, without a token.

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bridge_auth::RealmId;
-use bridge_protocol::{BridgeId, CallId, SessionId};
+use bridge_protocol::{BridgeId, CallId, ErrorCode, SessionId};
 use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::fast_hash::FastHash;
 use bridge_realm::realm::{
@@ -37,6 +37,7 @@ use dashmap::DashMap;
 use crate::config::Config;
 use crate::results::store::ResultStore;
 use crate::results::unread::{AnswerLease, UnreadAnswers};
+use crate::shares::{ByteBudget, Party};
 use call_channel::CallSender;
 use catalogue_bytes::CatalogueBytes;
 use outbox::OutboxSender;
@@ -59,6 +60,8 @@ pub(crate) struct Hub {
     pub(crate) page_limits: PageMessageLimits,
     pub(crate) definitions: DefinitionRegistry,
     pub(crate) result_store: Arc<ResultStore>,
+    /// The memory of requests and messages.
+    pub(crate) memory: ByteBudget,
     unread_answers: UnreadAnswers,
     /// The entries are boxed because the tables have spare capacity and move their entries as they
     /// grow.
@@ -92,18 +95,24 @@ struct RealmEntry {
     catalogue_bytes: usize,
 }
 
+/// Why a page or a client is refused while others use the memory.
+pub(crate) const NO_MEMORY_FOR_NEWCOMERS: &str = "the memory of the bridge is in use: retry \
+    later, or raise `max_memory_bytes`";
+
 impl Hub {
     pub(crate) fn new(
-        config: Config,
+        mut config: Config,
         definitions: DefinitionRegistry,
         agent: Arc<dyn AgentPort>,
     ) -> Arc<Self> {
+        let memory = ByteBudget::new(config.divide_memory());
         let hub = Arc::new(Self {
             realm_slots: RealmSlots::new(&config),
             catalogue_bytes: CatalogueBytes::new(config.tabs.max_catalogue_bytes),
             pending_pages: PendingPages::new(config.tabs.max_pending_pages),
             session_id_leases: Arc::default(),
             definitions,
+            memory,
             result_store: ResultStore::new(&config.results),
             unread_answers: UnreadAnswers::new(config.results.max_unread_bytes),
             realms: DashMap::default(),
@@ -128,12 +137,20 @@ impl Hub {
         hello: PageHello,
     ) -> Result<(ConnectionId, OutboxReceiver), Refusal> {
         let connection = ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed));
-        let (sender, outbox) = outbox::channel(self.config.max_calls, hello.protocol);
+        let memory = self.memory.lease(Party::new(party.address, realm));
+        let (sender, outbox) = outbox::channel(self.config.max_calls, hello.protocol, memory);
         let session = hello.session.clone();
         let hello = PageHello {
             heartbeat_after: Some(first_heartbeat_delay(connection, self.config.heartbeat)),
             ..hello
         };
+        let knows_page = |realm: &Realm| realm.knows_session_id(&session);
+        if self.memory.is_scarce() && self.with_realm(realm, knows_page) != Some(true) {
+            return Err(Refusal {
+                code: ErrorCode::MemoryLimitExceeded,
+                message: NO_MEMORY_FOR_NEWCOMERS.to_owned(),
+            });
+        }
         self.apply_or_create(realm, RealmClass::Pages, party, |entry, now| {
             let (accepted, mut effects) = entry.realm.page_connected(connection, hello, now)?;
             if self.stopping.load(Ordering::SeqCst) {

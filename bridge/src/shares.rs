@@ -6,13 +6,16 @@
 //! the most: nobody loses anything because others hold more.
 //!
 //! [`Holdings`] says who holds how much, in entries or in bytes. [`SharedPool`] limits a number of
-//! entries, of which those go first that nobody uses.
+//! entries, of which those go first that nobody uses. [`ByteBudget`] limits bytes that are in use
+//! and cannot make room: what is refused there is more of the party that holds much already.
 
+mod byte_budget;
 mod holdings;
 mod pool;
 
 use bridge_service::ClientAddress;
 
+pub(crate) use byte_budget::{BudgetExceeded, ByteBudget, ByteLease};
 pub(crate) use holdings::Holdings;
 pub(crate) use pool::{PoolPermit, PoolUse, SharedPool};
 

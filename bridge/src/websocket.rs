@@ -98,6 +98,8 @@ pub(crate) struct WebSocket<S> {
     buffer_grown: bool,
     /// The number of bytes that were received so far.
     received_bytes: u64,
+    /// The number of bytes in memory that belong to messages which were not returned yet.
+    unreturned_bytes: usize,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
@@ -111,6 +113,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
             max_message_bytes: limits.max_message_bytes,
             buffer_grown: false,
             received_bytes: 0,
+            unreturned_bytes: 0,
         }
     }
 
@@ -129,7 +132,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Frame, SocketError>> {
         loop {
             match self.protocol.read(&mut self.buffer) {
-                Ok(message) => return Poll::Ready(Ok(self.convert_message(message))),
+                Ok(message) => {
+                    if !self.buffer.is_mid_message() {
+                        self.unreturned_bytes = self.buffer.unread_bytes();
+                    }
+                    return Poll::Ready(Ok(self.convert_message(message)));
+                }
                 Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => {
                     if self.buffer.awaits_turn() || self.turns.has_read_enough() {
                         let unused = self.buffer.frames_left;
@@ -211,6 +219,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
             Poll::Ready(Ok(bytes)) => {
                 self.turns.record_read(bytes);
                 self.received_bytes += bytes as u64;
+                self.unreturned_bytes += bytes;
             }
             Poll::Ready(Err(_)) => {}
         }
@@ -244,6 +253,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// The number of bytes that have arrived so far.
     pub(crate) fn received_bytes(&self) -> u64 {
         self.received_bytes
+    }
+
+    /// The number of bytes in memory that belong to messages which were not returned yet.
+    pub(crate) fn unreturned_bytes(&self) -> usize {
+        self.unreturned_bytes
     }
 
     /// Whether a message has begun and continues in another frame.

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use crate::config::{Config, Token};
 use crate::connect_error::BridgeError;
 use crate::event_stream::SseResponse;
+use crate::loopback::is_loopback_host;
 use crate::message::{self, Message};
 use crate::oversized::BoundedBuffer;
 use crate::shared_text::SharedText;
@@ -275,16 +276,6 @@ fn http_client(url: &Url) -> Result<reqwest::Client, BridgeError> {
         .map_err(|error| BridgeError::InvalidResponse(error.to_string()))
 }
 
-/// Whether a host is this machine.
-pub(crate) fn is_loopback_host(host: Option<&str>) -> bool {
-    let Some(host) = host else { return false };
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost"
-        || address
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
-}
-
 /// Translates an error below HTTP.
 fn bridge_error(error: &reqwest::Error) -> BridgeError {
     if error.is_connect() || error.is_builder() {
@@ -331,18 +322,5 @@ mod tests {
         assert!(is_json_rpc_error(
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700}}"#
         ));
-    }
-
-    #[test]
-    fn only_loopback_hosts_bypass_the_proxy() {
-        for (host, expected) in [
-            ("localhost", true),
-            ("127.0.0.9", true),
-            ("[::1]", true),
-            ("10.0.0.1", false),
-            ("localhost.example.com", false),
-        ] {
-            assert_eq!(is_loopback_host(Some(host)), expected, "{host}");
-        }
     }
 }

@@ -7,7 +7,7 @@ use http::HeaderValue;
 use reqwest::Url;
 use tracing::level_filters::LevelFilter;
 
-use crate::bridge_http::is_loopback_host;
+use crate::loopback::is_loopback_host;
 
 const AFTER_HELP: &str = "\
 Prefer AUTH_TOKEN to --token: other users can read arguments in the list of processes.

@@ -34,6 +34,7 @@ mod handshake;
 mod headers;
 mod in_flight;
 mod input;
+mod loopback;
 mod message;
 mod offline;
 mod output;

@@ -161,6 +161,8 @@ export type McpWebErrorCode =
   | "SessionExpired"
   /** The bridge holds as many tokens as it may hold. */
   | "RealmLimitExceeded"
+  /** The bridge has no memory left for this page. */
+  | "MemoryLimitExceeded"
   /** The definition cannot be published. */
   | "DefinitionInvalid"
   /** The session has as many definitions, or bytes of definitions, as it may have. */

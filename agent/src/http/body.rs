@@ -11,7 +11,7 @@ use super::Problem;
 pub(super) async fn read(body: Body, max_bytes: usize) -> Result<Bytes, Problem> {
     let read = read_to_end_limited(body, max_bytes).await;
     read.map_err(|error| match error {
-        BodyError::TooLarge => {
+        BodyError::TooLarge | BodyError::NoRoom => {
             let message = format!(
                 "the query has more than {max_bytes} bytes: send less context, or raise \
                  `max_body_bytes`"

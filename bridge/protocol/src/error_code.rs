@@ -123,6 +123,8 @@ error_codes! {
     RequestTooLarge,
     /// The body of the request came too slowly.
     RequestTimeout,
+    /// The token or its address uses as much of the bridge's memory as it may, or all of it is used.
+    MemoryLimitExceeded,
     /// The protocol does not allow this message at this point.
     ProtocolViolation,
     /// No query has this id.

@@ -116,6 +116,11 @@ impl Assembler {
         !self.unfinished.is_empty()
     }
 
+    /// Returns the size of all unfinished messages together, in bytes.
+    pub fn unfinished_bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Adds a frame.
     ///
     /// # Errors

@@ -24,6 +24,8 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 pub enum BodyError {
     /// The body is larger than the limit.
     TooLarge,
+    /// There is no room for the part that has arrived.
+    NoRoom,
     /// The body did not arrive in time.
     TimedOut,
     /// The connection failed or the encoding is invalid, with the cause.
@@ -44,6 +46,24 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
+    read_to_end_with_room(body, max_bytes, |_| true).await
+}
+
+/// Reads a whole body as [`read_to_end_limited`] does, as long as `has_room` returns true for the
+/// number of bytes that have arrived, which it is told before they are stored.
+///
+/// # Errors
+///
+/// [`BodyError`] as with [`read_to_end_limited`], or when there is no room.
+pub async fn read_to_end_with_room<B>(
+    body: B,
+    max_bytes: usize,
+    mut has_room: impl FnMut(usize) -> bool,
+) -> Result<Bytes, BodyError>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
     let mut body = pin!(body);
     if body.size_hint().lower() > max_bytes as u64 {
         drain(body, max_bytes).await;
@@ -58,9 +78,18 @@ where
         let Ok(data) = frame.into_data() else {
             continue;
         };
-        if first.len() + rest.len() + data.len() > max_bytes {
+        let arrived = first.len() + rest.len() + data.len();
+        let refused = if arrived > max_bytes {
+            Some(BodyError::TooLarge)
+        } else if !has_room(arrived) {
+            Some(BodyError::NoRoom)
+        } else {
+            None
+        };
+        if let Some(refused) = refused {
+            drop((first, rest));
             drain(body, max_bytes).await;
-            return Err(BodyError::TooLarge);
+            return Err(refused);
         }
         if first.is_empty() && rest.is_empty() {
             first = data;

@@ -25,6 +25,7 @@ use tower::ServiceExt;
 use super::{page_socket, rest};
 use crate::compat;
 use crate::compat::{CompatRequest, CompatService, CompatSession, Reply};
+use crate::shares::Party;
 use crate::web::body::{read_to_end_in_session, read_unauthenticated};
 use crate::web::{AppState, PeerAddress, guard};
 
@@ -101,9 +102,10 @@ where
     let address = state.client_address(peer, &parts.headers);
     let caller = service.authenticate(token.as_deref(), address).await;
     let body = match &caller {
-        Ok(_) => {
+        Ok(principal) => {
+            let caller = Party::new(address, principal.realm);
             let begin_activity = || service.sessions.begin_request(session_id(&parts.headers)?);
-            read_to_end_in_session(state, body, begin_activity).await
+            read_to_end_in_session(state, body, caller, begin_activity).await
         }
         // The id of a query, which is in the body, may be the credential.
         Err(_) => read_unauthenticated(body).await,

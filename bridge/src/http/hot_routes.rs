@@ -96,7 +96,7 @@ impl RequestHandler {
             .as_ref()
             .map(|resource| (resource, resource.base_url(&parts.uri, &parts.headers)));
         let mut response = match route {
-            FastRoute::ToolCall => rest::serve_tool_call(state, &parts, body).await,
+            FastRoute::ToolCall => rest::serve_tool_call(state, &parts, body, peer).await,
             FastRoute::Mcp => mcp::serve(&self.mcp, parts, body, peer).await,
             FastRoute::Compat(service) => {
                 Box::pin(compat::serve_post(state, &service, &parts, body, peer)).await

@@ -25,6 +25,7 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::agent_queries::AgentReport;
+use crate::shares::Party;
 use crate::web::AppState;
 use crate::web::Problem;
 use crate::web::body::read_to_end_limited;
@@ -159,7 +160,8 @@ impl AppState {
     ) -> Result<(), ReportError> {
         let id = QueryId::from(uuid);
         let realm = self.authorize_reporter(&id, parts).await?;
-        let body = read_to_end_limited(self, body).await;
+        let reporter = Party::new(self.client_address_of(parts), realm);
+        let body = read_to_end_limited(self, body, reporter).await;
         let body = body.map_err(ReportError::Problem)?;
         let report = read(&body).ok_or(ReportError::InvalidBody)?;
         let reported = self.hub.apply_agent_report(realm, &id, report);

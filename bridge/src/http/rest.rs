@@ -31,8 +31,9 @@ use crate::mcp::{self, McpService};
 use crate::results::encoded_size;
 use crate::results::tool_result::ToolResult;
 use crate::results::unread::AnswerBody;
+use crate::shares::Party;
 use crate::web::body::read_to_end_limited;
-use crate::web::{AppState, Problem, guard};
+use crate::web::{AppState, PeerAddress, Problem, guard};
 
 /// The body of `POST /tool-call`.
 #[derive(Deserialize)]
@@ -52,26 +53,39 @@ static SILENT_CLIENT: SilentClient =
 /// Serves `POST /tool-call`: responds with the MCP result object.
 pub(super) async fn tool_call(State(state): State<AppState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    serve_tool_call(&state, &parts, body).await
+    let peer = PeerAddress::from_extensions(&parts.extensions);
+    serve_tool_call(&state, &parts, body, peer).await
 }
 
 /// Serves `POST /tool-call` with or without the router.
-pub(super) async fn serve_tool_call<B>(state: &AppState, parts: &Parts, body: B) -> Response
+pub(super) async fn serve_tool_call<B>(
+    state: &AppState,
+    parts: &Parts,
+    body: B,
+    peer: PeerAddress,
+) -> Response
 where
     B: Body<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let result = handle_tool_call(state, parts, body).await;
+    let result = handle_tool_call(state, parts, body, peer).await;
     result.unwrap_or_else(Problem::into_response)
 }
 
-async fn handle_tool_call<B>(state: &AppState, parts: &Parts, body: B) -> Result<Response, Problem>
+async fn handle_tool_call<B>(
+    state: &AppState,
+    parts: &Parts,
+    body: B,
+    peer: PeerAddress,
+) -> Result<Response, Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let principal = state.authorize(parts, Scope::ToolsCall).await?;
-    let body = read_to_end_limited(state, body).await?;
+    let principal = state.authenticate(parts, peer).await?;
+    principal.require_scope(Scope::ToolsCall)?;
+    let caller = Party::new(state.client_address(peer, &parts.headers), principal.realm);
+    let body = read_to_end_limited(state, body, caller).await?;
     // serde would read the fields of an array by their order.
     if body.trim_ascii_start().first() == Some(&b'[') {
         return Err(malformed_call("it is an array"));

@@ -13,6 +13,8 @@ use serde_json::value::RawValue;
 
 use bridge_realm::realm::PageProtocol;
 
+use crate::shares::ByteLease;
+
 /// The maximum number of queued messages, besides those of the page's calls.
 const MAX_MESSAGES: usize = 256;
 
@@ -123,11 +125,13 @@ struct Shared {
 }
 
 /// The queue and the state of its receiver.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     queue: VecDeque<SocketCommand>,
     /// The payload of the queue, in bytes.
     bytes: usize,
+    /// The lease on them.
+    memory: ByteLease,
     close_reason: Option<CloseReason>,
     /// The last numbered ping that was not taken.
     probe: Option<u64>,
@@ -159,14 +163,28 @@ pub(super) struct OutboxSender(Arc<Shared>);
 #[derive(Debug)]
 pub(super) struct OutboxFull;
 
-/// Creates the outbox of a page. `max_calls` is the maximum number of calls in flight per token.
-pub(super) fn channel(max_calls: usize, dialect: PageProtocol) -> (OutboxSender, OutboxReceiver) {
+/// Creates the outbox of a page. `max_calls` is the maximum number of calls in flight per token;
+/// `memory` is the lease on the queued bytes, which has none yet.
+pub(super) fn channel(
+    max_calls: usize,
+    dialect: PageProtocol,
+    memory: ByteLease,
+) -> (OutboxSender, OutboxReceiver) {
     let shared = Arc::new(Shared {
         max_messages: MAX_MESSAGES + MESSAGES_PER_CALL * max_calls,
         tolerates_silence: dialect == PageProtocol::V1,
         has_read: AtomicBool::new(true),
         has_written: AtomicBool::new(true),
-        state: Mutex::default(),
+        state: Mutex::new(State {
+            queue: VecDeque::new(),
+            bytes: 0,
+            memory,
+            close_reason: None,
+            probe: None,
+            silent_heartbeats: 0,
+            stalled_heartbeats: 0,
+            waker: None,
+        }),
     });
     (OutboxSender(Arc::clone(&shared)), OutboxReceiver(shared))
 }
@@ -196,6 +214,8 @@ impl State {
     fn pop(&mut self) -> Option<SocketCommand> {
         let outgoing = self.queue.pop_front()?;
         self.bytes -= outgoing.payload_bytes();
+        // A lease that cannot grow, after a message that always fits, stays as it is.
+        let _ = self.memory.resize_counted(self.bytes);
         if self.queue.is_empty() {
             self.queue = VecDeque::new();
         }
@@ -217,8 +237,10 @@ impl OutboxSender {
         let mut state = self.0.state();
         let is_alive =
             !outgoing.is_heartbeat() || self.0.tolerates_silence || self.check_liveness(&mut state);
+        let bytes = state.bytes + payload;
+        let is_leased = state.memory.resize_counted(bytes).is_ok();
         // A single message always fits, because its size has a limit of its own.
-        let has_room = state.bytes == 0 || state.bytes + payload <= MAX_BYTES;
+        let has_room = state.bytes == 0 || is_leased && bytes <= MAX_BYTES;
         if !is_alive
             || !has_room
             || state.queue.len() >= self.0.max_messages
@@ -330,9 +352,13 @@ impl OutboxReceiver {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
+    use bridge_auth::RealmId;
     use bridge_protocol::{CallId, CallsAlive, Subscriptions, ToolCall, Unregistered};
 
     use super::*;
+    use crate::shares::{ByteBudget, Party};
 
     fn call(bytes: usize) -> SocketCommand {
         let input = format!("\"{}\"", "x".repeat(bytes - 2));
@@ -344,6 +370,35 @@ mod tests {
         }))
     }
 
+    /// A lease on any number of bytes.
+    fn memory() -> ByteLease {
+        lease_of(&ByteBudget::new(usize::MAX))
+    }
+
+    fn lease_of(budget: &ByteBudget) -> ByteLease {
+        let address = IpAddr::from([192, 0, 2, 1]).into();
+        budget.lease(Party::new(address, RealmId::from_token("a")))
+    }
+
+    #[test]
+    fn queued_bytes_draw_from_the_memory_and_an_outbox_over_its_share_is_aborted() {
+        let budget = ByteBudget::new(1_000_000);
+        let (line, mut outbox) = channel(256, PageProtocol::V2, lease_of(&budget));
+        for _ in 0..4 {
+            line.try_send(call(100_000)).unwrap();
+        }
+        assert_eq!(budget.used_bytes(), 400_000);
+        outbox.try_recv().unwrap();
+        assert_eq!(budget.used_bytes(), 300_000);
+        for _ in 0..2 {
+            line.try_send(call(100_000)).unwrap();
+        }
+        line.try_send(call(100_000)).unwrap_err();
+        assert!(is_aborted(&mut outbox));
+        drop((line, outbox));
+        assert_eq!(budget.used_bytes(), 0);
+    }
+
     fn is_aborted(outbox: &mut OutboxReceiver) -> bool {
         let mut cx = Context::from_waker(Waker::noop());
         matches!(outbox.poll_recv_probe(&mut cx), Poll::Ready(None))
@@ -351,7 +406,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_queue_is_bounded_in_bytes() {
-        let (line, mut outbox) = channel(256, PageProtocol::V2);
+        let (line, mut outbox) = channel(256, PageProtocol::V2, memory());
         for _ in 0..2 {
             line.try_send(call(MAX_BYTES / 2)).unwrap();
         }
@@ -361,7 +416,7 @@ mod tests {
         assert!(!is_aborted(&mut outbox));
         line.try_send(call(2)).unwrap_err();
         assert!(is_aborted(&mut outbox));
-        let (line, _outbox) = channel(256, PageProtocol::V2);
+        let (line, _outbox) = channel(256, PageProtocol::V2, memory());
         line.try_send(call(MAX_BYTES + 1)).unwrap();
     }
 
@@ -385,7 +440,7 @@ mod tests {
             BridgeToPage::Subscriptions(wanted),
             BridgeToPage::Unregistered(gone),
         ] {
-            let (line, mut outbox) = channel(256, PageProtocol::V2);
+            let (line, mut outbox) = channel(256, PageProtocol::V2, memory());
             line.try_send(SocketCommand::Message(told.clone())).unwrap();
             line.try_send(SocketCommand::Message(told)).unwrap_err();
             assert!(is_aborted(&mut outbox));
@@ -394,7 +449,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_queue_is_bounded_in_messages() {
-        let (line, mut outbox) = channel(1, PageProtocol::V2);
+        let (line, mut outbox) = channel(1, PageProtocol::V2, memory());
         for _ in 0..MAX_MESSAGES + MESSAGES_PER_CALL {
             line.try_send(call(2)).unwrap();
         }
@@ -407,7 +462,7 @@ mod tests {
         dialect: PageProtocol,
         between: impl AsyncFn(&mut OutboxReceiver),
     ) -> usize {
-        let (line, mut outbox) = channel(1, dialect);
+        let (line, mut outbox) = channel(1, dialect, memory());
         for n in 0..10 {
             if line.try_send(SocketCommand::Ping).is_err() {
                 assert!(is_aborted(&mut outbox));
@@ -444,7 +499,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_numbered_ping_overtakes_messages() {
-        let (line, mut outbox) = channel(1, PageProtocol::V2);
+        let (line, mut outbox) = channel(1, PageProtocol::V2, memory());
         line.try_send(call(2)).unwrap();
         line.try_send(SocketCommand::Probe(7)).unwrap();
         let mut cx = Context::from_waker(Waker::noop());
@@ -461,7 +516,7 @@ mod tests {
 
     #[tokio::test]
     async fn queued_commands_are_sent_after_the_sender_is_dropped() {
-        let (line, mut outbox) = channel(1, PageProtocol::V2);
+        let (line, mut outbox) = channel(1, PageProtocol::V2, memory());
         line.try_send(call(2)).unwrap();
         drop(line);
         assert!(!is_aborted(&mut outbox));

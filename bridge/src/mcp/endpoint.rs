@@ -29,6 +29,7 @@ use super::request_scope::{OPENING_SESSION, REALM};
 use super::service::McpService;
 use super::session::McpSession;
 use crate::agent_queries::QueryLifetime;
+use crate::hub::NO_MEMORY_FOR_NEWCOMERS;
 use crate::mcp::fast_path::Message;
 use crate::mcp::headers::{LAST_EVENT_ID, session_id_header};
 use crate::mcp::large_body::{BlockingBody, LargeBodyHint};
@@ -63,7 +64,9 @@ where
         let session = mcp.sessions.get(principal.realm, session)?;
         Some(session.begin_activity())
     };
-    match read_to_end_in_session(&mcp.state, body, begin_activity).await {
+    let address = mcp.state.client_address(peer, &parts.headers);
+    let caller = Party::new(address, principal.realm);
+    match read_to_end_in_session(&mcp.state, body, caller, begin_activity).await {
         Ok(body) => route(mcp, parts, body, principal, peer).await,
         Err(problem) => problem.into_response(),
     }
@@ -172,6 +175,10 @@ impl RmcpRequest {
         let has_message = matches!(kind, RequestKind::Message(_));
         let is_initialize = matches!(kind, RequestKind::Message(method) if method == "initialize");
         let opening = if is_initialize && session_id.is_none() {
+            if mcp.state.hub.memory.is_scarce() {
+                let code = ErrorCode::MemoryLimitExceeded;
+                return Err(Problem::new(code, NO_MEMORY_FOR_NEWCOMERS).into_response());
+            }
             let party = Party::new(address, principal.realm);
             let session = create_session(mcp, &party).await;
             Some(session.map_err(IntoResponse::into_response)?)

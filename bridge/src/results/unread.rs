@@ -6,63 +6,35 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bridge_auth::RealmId;
 use bridge_protocol::ErrorCode;
 use bridge_realm::realm::CallFailure;
+use bridge_service::ClientAddress;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::results::segments::EncodedBody;
-use crate::shares::{Holdings, Party};
+use crate::shares::{BudgetExceeded, ByteBudget, ByteLease, Party};
 
 /// Smaller answers are not counted: the buffers of a connection take them at once.
 const MIN_COUNTED_BYTES: usize = 64 * 1024;
 
-/// A token gets no further lease when the answers of its clients have this many times the bytes
-/// that are free: alone it gets half.
-const TOKEN_FREE_FACTOR: usize = 1;
-
-/// The same for an address: alone it gets three quarters.
-const ADDRESS_FREE_FACTOR: usize = 3;
-
 /// The bytes of all answers that wait to be read.
 #[derive(Debug)]
-pub(crate) struct UnreadAnswers {
-    max_bytes: usize,
-    holdings: Arc<SharedHoldings>,
-}
-
-#[derive(Debug, Default)]
-struct SharedHoldings(Mutex<Holdings<RealmId>>);
+pub(crate) struct UnreadAnswers(ByteBudget);
 
 /// The lease on the bytes of one answer, which ends when all of its clones are dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct AnswerLease {
-    _leased: Arc<LeasedBytes>,
-}
-
-#[derive(Debug)]
-struct LeasedBytes {
-    holdings: Arc<SharedHoldings>,
-    party: Party<RealmId>,
-    bytes: usize,
-}
-
-impl SharedHoldings {
-    fn lock(&self) -> MutexGuard<'_, Holdings<RealmId>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    _lease: Arc<ByteLease>,
 }
 
 impl UnreadAnswers {
     pub(crate) fn new(max_bytes: usize) -> Self {
-        Self {
-            max_bytes,
-            holdings: Arc::default(),
-        }
+        Self(ByteBudget::new(max_bytes))
     }
 
     /// Whether answers of this size are counted.
@@ -81,34 +53,27 @@ impl UnreadAnswers {
         party: Party<RealmId>,
         bytes: usize,
     ) -> Result<AnswerLease, CallFailure> {
-        let mut holdings = self.holdings.lock();
-        let total = holdings.total();
-        let free = self.max_bytes.saturating_sub(total.saturating_add(bytes));
-        let (token, address) = (
-            holdings.of_party(&party),
-            holdings.of_address(party.address),
-        );
-        let fits = token.saturating_add(bytes) <= free.saturating_mul(TOKEN_FREE_FACTOR)
-            && address.saturating_add(bytes) <= free.saturating_mul(ADDRESS_FREE_FACTOR);
-        if total > 0 && !fits {
-            let message = format!(
-                "this answer of {bytes} bytes is not sent: {token} bytes of answers to clients with \
-                 this token and {address} of answers to {} wait to be read, of {} that may wait for \
-                 all clients (`max_unread_bytes`). Read them first. A call has run nevertheless: \
-                 unless its tool only reads, look what has changed before you call it again",
-                party.address, self.max_bytes
-            );
-            return Err(CallFailure::new(ErrorCode::ResultTooLarge, message));
-        }
-        holdings.add(&party, bytes);
+        let lease = self.0.acquire_one(party, bytes);
+        let lease = lease.map_err(|exceeded| too_many_unread(bytes, party.address, exceeded))?;
         Ok(AnswerLease {
-            _leased: Arc::new(LeasedBytes {
-                holdings: Arc::clone(&self.holdings),
-                party,
-                bytes,
-            }),
+            _lease: Arc::new(lease),
         })
     }
+}
+
+fn too_many_unread(bytes: usize, address: ClientAddress, exceeded: BudgetExceeded) -> CallFailure {
+    let BudgetExceeded {
+        of_token,
+        of_address,
+        max_bytes,
+    } = exceeded;
+    let message = format!(
+        "this answer of {bytes} bytes is not sent: {of_token} bytes of answers to clients with \
+         this token and {of_address} of answers to {address} wait to be read, of {max_bytes} that \
+         may wait for all clients (`max_unread_bytes`). Read them first. A call has run \
+         nevertheless: unless its tool only reads, look what has changed before you call it again"
+    );
+    CallFailure::new(ErrorCode::ResultTooLarge, message)
 }
 
 impl AnswerLease {
@@ -172,12 +137,6 @@ impl AsRef<[u8]> for LeasedPart {
     }
 }
 
-impl Drop for LeasedBytes {
-    fn drop(&mut self) {
-        self.holdings.lock().remove(&self.party, self.bytes);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;
@@ -189,32 +148,19 @@ mod tests {
         Party::new(address, RealmId::from_token(token))
     }
 
-    /// As many leases on a hundred bytes as the party gets.
-    fn fill(unread: &UnreadAnswers, party: Party<RealmId>) -> Vec<AnswerLease> {
-        std::iter::from_fn(|| unread.acquire(party, 100).ok()).collect()
-    }
-
     #[test]
-    fn one_token_and_one_address_leave_bytes_for_others() {
+    fn an_answer_over_the_share_is_a_failure_that_names_the_setting() {
         let unread = UnreadAnswers::new(10_000);
-        let greedy = fill(&unread, party(1, "a"));
-        assert_eq!(greedy.len(), 50);
-        let others: Vec<_> = ["b", "c", "d", "e", "f"]
-            .into_iter()
-            .flat_map(|token| fill(&unread, party(1, token)))
-            .collect();
-        assert_eq!(greedy.len() + others.len(), 75, "of the address");
+        let _read_later = unread.acquire(party(1, "a"), 5_000).unwrap();
+        let _same_address = unread.acquire(party(1, "b"), 2_000).unwrap();
         let failure = unread.acquire(party(1, "a"), 100).unwrap_err();
         for part in [
             "5000 bytes",
-            "7500 of answers to 192.0.2.1",
+            "7000 of answers to 192.0.2.1",
             "max_unread_bytes",
         ] {
             assert!(failure.message.contains(part), "{}", failure.message);
         }
-        assert!(fill(&unread, party(2, "a")).len() >= 10);
-        drop((greedy, others));
-        assert_eq!(unread.holdings.lock().total(), 0);
     }
 
     #[test]
@@ -233,11 +179,11 @@ mod tests {
         let parts = [100_000, 10].map(|bytes| lease.attach_to(vec![7; bytes].into()));
         assert_eq!(parts.each_ref().map(Bytes::len), [100_000, 10]);
         drop(lease);
-        assert_eq!(unread.holdings.lock().total(), 200_000);
+        assert_eq!(unread.0.used_bytes(), 200_000);
         let slice = parts[0].slice(5..);
         drop(parts);
-        assert_eq!(unread.holdings.lock().total(), 200_000);
+        assert_eq!(unread.0.used_bytes(), 200_000);
         drop(slice);
-        assert_eq!(unread.holdings.lock().total(), 0);
+        assert_eq!(unread.0.used_bytes(), 0);
     }
 }

@@ -5,6 +5,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::time::Duration;
 
+use bridge_auth::RealmId;
 use bridge_protocol::ErrorCode;
 use bridge_service::body::{self, BodyError};
 use bytes::Bytes;
@@ -12,6 +13,7 @@ use http_body::Body;
 use tokio::time::timeout;
 
 use super::{AppState, Problem};
+use crate::shares::{BudgetExceeded, Party};
 
 /// A body of at most this size usually arrives together with the head of its request.
 const SHORT_BODY_BYTES: u64 = 8 * 1024;
@@ -23,20 +25,34 @@ const MAX_UNAUTHENTICATED_BODY_BYTES: usize = 64 * 1024;
 const UNAUTHENTICATED_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Reads a whole body of at most `max_request_bytes`. The caller of the request must have been
-/// authenticated.
+/// authenticated. The body counts for the memory of the caller as long as any part of it exists.
 ///
 /// # Errors
 ///
-/// When the body is larger, or did not arrive completely or in time.
-pub(crate) async fn read_to_end_limited<B>(state: &AppState, body: B) -> Result<Bytes, Problem>
+/// When the body is larger, did not arrive completely or in time, or when the caller already uses
+/// as much memory as it may.
+pub(crate) async fn read_to_end_limited<B>(
+    state: &AppState,
+    body: B,
+    caller: Party<RealmId>,
+) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let max_bytes = state.hub.config.max_request_bytes;
-    let read = body::read_to_end_limited(body, max_bytes).await;
-    read.map_err(|error| match error {
-        BodyError::TooLarge => request_too_large(format!(
+    let mut lease = state.hub.memory.lease(caller);
+    let mut exceeded = None;
+    let read = body::read_to_end_with_room(body, max_bytes, |bytes| {
+        exceeded = lease.resize_counted(bytes).err();
+        exceeded.is_none()
+    })
+    .await;
+    if let Some(exceeded) = exceeded {
+        return Err(no_memory_for_body(exceeded));
+    }
+    let bytes = read.map_err(|error| match error {
+        BodyError::TooLarge | BodyError::NoRoom => request_too_large(format!(
             "the request has more than {max_bytes} bytes: send less, or raise `max_request_bytes`"
         )),
         BodyError::TimedOut => request_timeout(
@@ -44,7 +60,22 @@ where
              `request_body_progress_within` and `request_body_within`",
         ),
         BodyError::Unreadable(cause) => unreadable(&cause),
-    })
+    })?;
+    Ok(lease.attach_to(bytes))
+}
+
+fn no_memory_for_body(exceeded: BudgetExceeded) -> Problem {
+    let BudgetExceeded {
+        of_token,
+        of_address,
+        max_bytes,
+    } = exceeded;
+    let message = format!(
+        "there is no memory for the body of this request: requests and messages with this token \
+         use {of_token} bytes, and those of its address {of_address}, of {max_bytes} for all \
+         (`max_memory_bytes`). Send fewer of them at the same time, and retry"
+    );
+    Problem::new(ErrorCode::MemoryLimitExceeded, message)
 }
 
 /// Reads a whole body as [`read_to_end_limited`] does, for a request of an MCP session. Unless the
@@ -53,6 +84,7 @@ where
 pub(crate) async fn read_to_end_in_session<B, G>(
     state: &AppState,
     body: B,
+    caller: Party<RealmId>,
     begin_activity: impl FnOnce() -> G,
 ) -> Result<Bytes, Problem>
 where
@@ -64,7 +96,7 @@ where
     let mut begin_activity = Some(begin_activity);
     let mut activity = None;
     let mut is_first_poll = true;
-    let mut reading = pin!(read_to_end_limited(state, body));
+    let mut reading = pin!(read_to_end_limited(state, body, caller));
     poll_fn(|context| {
         let polled = reading.as_mut().poll(context);
         // The first poll of every body only asks for it.
@@ -96,7 +128,7 @@ where
     let read = timeout(UNAUTHENTICATED_BODY_TIMEOUT, read).await;
     match read.unwrap_or(Err(BodyError::TimedOut)) {
         Ok(body) => Ok(body),
-        Err(BodyError::TooLarge) => Err(request_too_large(format!(
+        Err(BodyError::TooLarge | BodyError::NoRoom) => Err(request_too_large(format!(
             "without a valid token a request has at most {MAX_UNAUTHENTICATED_BODY_BYTES} bytes: \
              send `Authorization: Bearer …` with the token of the page"
         ))),

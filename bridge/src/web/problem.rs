@@ -100,9 +100,9 @@ fn status_for(code: ErrorCode) -> StatusCode {
         ErrorCode::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
         ErrorCode::RequestTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
-        ErrorCode::RealmLimitExceeded | ErrorCode::SessionLimitExceeded => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        ErrorCode::RealmLimitExceeded
+        | ErrorCode::SessionLimitExceeded
+        | ErrorCode::MemoryLimitExceeded => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::BAD_REQUEST,
     }
 }

@@ -46,6 +46,11 @@ impl IoBuffer {
         self.frames_left == 0 && self.frame_remaining == 0 && !self.inbound.is_empty()
     }
 
+    /// The number of bytes that tungstenite has not read.
+    pub(super) fn unread_bytes(&self) -> usize {
+        self.inbound.len() - self.consumed
+    }
+
     /// Drops everything that was received.
     pub(super) fn discard_inbound(&mut self) {
         self.inbound = Vec::new();

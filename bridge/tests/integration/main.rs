@@ -20,6 +20,7 @@ mod kit;
 mod large_results;
 mod limits;
 mod mcp;
+mod memory;
 mod message_parts;
 mod open_files;
 mod page_frames;

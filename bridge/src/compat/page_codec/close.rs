@@ -13,7 +13,7 @@ pub(crate) fn compat_code(code: ErrorCode) -> ErrorCode {
     use ErrorCode as Code;
     match code {
         Code::TokenExpired | Code::InsufficientScope => Code::InvalidAuthentication,
-        Code::RealmLimitExceeded => Code::SessionLimitExceeded,
+        Code::RealmLimitExceeded | Code::MemoryLimitExceeded => Code::SessionLimitExceeded,
         Code::SessionSuperseded | Code::ProtocolViolation => Code::InvalidSession,
         Code::DefinitionInvalid | Code::DefinitionLimitExceeded | Code::ToolNameReserved => {
             Code::ToolNotAllowed

@@ -27,6 +27,11 @@ pub(super) trait PageCodec: Send {
     /// Decodes a text frame.
     fn decode(&mut self, frame: Utf8Bytes) -> Decoding;
 
+    /// The number of bytes that wait for the rest of their message.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
     /// Returns the close frame that a page of this protocol understands.
     fn close_frame(&self, frame: CloseFrame) -> CloseFrame;
 
@@ -45,7 +50,11 @@ pub(super) enum Decoding {
     Complete(InboundMessage),
     /// Decoding takes so long that it would delay other pages: it must run on a thread for blocking
     /// work.
-    Blocking(Box<dyn FnOnce() -> InboundMessage + Send>),
+    Blocking {
+        decode: Box<dyn FnOnce() -> InboundMessage + Send>,
+        /// The length of the message.
+        bytes: usize,
+    },
 }
 
 /// A message of a page.

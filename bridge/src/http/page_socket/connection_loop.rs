@@ -11,6 +11,7 @@ use futures_util::future::BoxFuture;
 
 use super::codec::{CompatCodec, Decoding, InboundMessage, PageCodec, V2Codec};
 use super::connection_end::{ConnectionEnd, disconnect_for_code};
+use super::message_memory::MessageMemory;
 use super::page_session::PageSession;
 use super::probe::Probe;
 use super::socket::{PageSocket, frame_too_big};
@@ -32,6 +33,9 @@ pub(super) struct PageConnection {
     codec: Box<dyn PageCodec>,
     /// A long message that is being decoded. Frames after it are not read before it is done.
     decoding: Option<BoxFuture<'static, InboundMessage>>,
+    /// The length of that message.
+    decoding_bytes: usize,
+    memory: MessageMemory,
     renewals: Option<Box<TokenRenewals>>,
     probe: Probe,
     unknown_type_logged: bool,
@@ -42,6 +46,8 @@ enum Event {
     Outgoing(Option<SocketCommand>),
     Frame(Result<Frame, SocketError>),
     Decoded(InboundMessage),
+    /// There is no memory for what the page sends.
+    NoMemory(CloseFrame),
     /// Everything that had arrived before the ping with this number has been read.
     ReadThrough(u64),
 }
@@ -65,6 +71,8 @@ impl PageConnection {
             page,
             outbox,
             decoding: None,
+            decoding_bytes: 0,
+            memory: MessageMemory::default(),
             renewals: None,
             probe: Probe::default(),
             unknown_type_logged: false,
@@ -77,6 +85,8 @@ impl PageConnection {
         self.page = page;
         self.outbox = outbox;
         self.decoding = None;
+        self.decoding_bytes = 0;
+        self.memory = MessageMemory::default();
         self.renewals = None;
         self.probe = Probe::default();
         self.unknown_type_logged = false;
@@ -124,18 +134,32 @@ impl PageConnection {
             self.renewals = None;
         }
         match &mut self.decoding {
-            None => match self.socket.poll_next(cx) {
-                Poll::Ready(frame) => Poll::Ready(Event::Frame(frame)),
-                Poll::Pending if self.socket.is_read_through() => {
-                    self.probe.poll_read_through().map(Event::ReadThrough)
+            None => {
+                let frame = self.socket.poll_next(cx);
+                if let Err(close_frame) = self.hold_memory() {
+                    return Poll::Ready(Event::NoMemory(close_frame));
                 }
-                Poll::Pending => Poll::Pending,
-            },
+                match frame {
+                    Poll::Ready(frame) => Poll::Ready(Event::Frame(frame)),
+                    Poll::Pending if self.socket.is_read_through() => {
+                        self.probe.poll_read_through().map(Event::ReadThrough)
+                    }
+                    Poll::Pending => Poll::Pending,
+                }
+            }
             Some(task) => task.poll_unpin(cx).map(|message| {
                 self.decoding = None;
+                self.decoding_bytes = 0;
                 Event::Decoded(message)
             }),
         }
+    }
+
+    /// Counts the bytes that have arrived of messages. The socket returns after at most 256 KiB.
+    fn hold_memory(&mut self) -> Result<(), CloseFrame> {
+        let incomplete = self.socket.unreturned_bytes() + self.codec.held_bytes();
+        self.memory
+            .set_used(&self.page, incomplete + self.decoding_bytes)
     }
 
     fn on_event(&mut self, event: Event) -> Flow {
@@ -147,6 +171,9 @@ impl PageConnection {
                 self.on_frame(frame)
             }
             Event::Decoded(message) => self.on_decoded(message),
+            Event::NoMemory(close_frame) => {
+                Err(ConnectionEnd::Close(self.codec.close_frame(close_frame)))
+            }
             Event::ReadThrough(probe) => {
                 self.page.on_read_through(probe);
                 Ok(())
@@ -201,7 +228,11 @@ impl PageConnection {
                 self.page.on_part();
                 Ok(())
             }
-            Decoding::Blocking(decode) => {
+            Decoding::Blocking { decode, bytes } => {
+                self.decoding_bytes = bytes;
+                self.hold_memory().map_err(|close_frame| {
+                    ConnectionEnd::Close(self.codec.close_frame(close_frame))
+                })?;
                 let reason = "the message could not be decoded";
                 let invalid = self.codec.invalid_frame(reason);
                 let task = tokio::task::spawn_blocking(decode);

@@ -129,11 +129,14 @@ pub(super) async fn authenticate(
     let (connection, outbox) =
         hub.page_connected(realm, party, hello)
             .map_err(|refusal| match refusal.code {
-                // Not final, because the page's clock may only have been set back: it retries.
-                ErrorCode::SessionSuperseded => HandshakeError::Rejected(
-                    CloseFrame::new(CloseCode::TryAgainLater, refusal.message),
-                    None,
-                ),
+                // Not final, because the page's clock may only have been set back, and memory
+                // becomes free: it retries.
+                ErrorCode::SessionSuperseded | ErrorCode::MemoryLimitExceeded => {
+                    HandshakeError::Rejected(
+                        CloseFrame::new(CloseCode::TryAgainLater, refusal.message),
+                        None,
+                    )
+                }
                 code => reject(code, refusal.message),
             })?;
     tracing::debug!(?realm, ?session, "page connected");

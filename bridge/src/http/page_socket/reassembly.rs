@@ -21,6 +21,11 @@ impl Reassembler {
         }
     }
 
+    /// The size of the incomplete messages, in bytes.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.0.unfinished_bytes()
+    }
+
     /// Whether a message is incomplete.
     pub(super) fn is_receiving(&self) -> bool {
         self.0.is_receiving()

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::parse_object;
+use crate::shares::Party;
 use crate::web::AppState;
 use crate::web::Problem;
 use crate::web::body::read_to_end_limited;
@@ -61,7 +62,8 @@ impl AppState {
         body: Body,
     ) -> Result<Json<Value>, Problem> {
         let principal = self.authorize(parts, Scope::Query).await?;
-        let body = read_to_end_limited(self, body).await?;
+        let caller = Party::new(self.client_address_of(parts), principal.realm);
+        let body = read_to_end_limited(self, body, caller).await?;
         let opening: OpenQueryRequest = parse_object(&body).ok_or_else(malformed_body)?;
         if uuid.len() > limits::MAX_QUERY_ID_BYTES {
             let message = "the uuid of the query is endless: use crypto.randomUUID()";

@@ -46,7 +46,10 @@ impl PageCodec for CompatCodec {
         if frame.len() <= MAX_INLINE_DECODE_BYTES {
             return Decoding::Complete(decode_text(&frame, is_strict));
         }
-        Decoding::Blocking(Box::new(move || decode_text(&frame, is_strict)))
+        Decoding::Blocking {
+            bytes: frame.len(),
+            decode: Box::new(move || decode_text(&frame, is_strict)),
+        }
     }
 
     fn close_frame(&self, frame: CloseFrame) -> CloseFrame {

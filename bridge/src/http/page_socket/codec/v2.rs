@@ -73,6 +73,11 @@ impl PageCodec for V2Codec {
         }
     }
 
+    fn held_bytes(&self) -> usize {
+        let reassembler = self.reassembler.as_ref();
+        reassembler.map_or(0, |reassembler| reassembler.held_bytes())
+    }
+
     fn close_frame(&self, frame: CloseFrame) -> CloseFrame {
         frame
     }
@@ -86,15 +91,19 @@ fn decode_message(text: Utf8Bytes) -> Decoding {
     if text.len() < LONG_RESPONSE_BYTES {
         return Decoding::Complete(decode_text(&text));
     }
-    if text.len() > MAX_INLINE_SCAN_BYTES {
-        return Decoding::Blocking(Box::new(move || {
-            decode_long_response(&text).unwrap_or_else(|| decode_text(&text))
-        }));
+    let bytes = text.len();
+    if bytes > MAX_INLINE_SCAN_BYTES {
+        let decode =
+            Box::new(move || decode_long_response(&text).unwrap_or_else(|| decode_text(&text)));
+        return Decoding::Blocking { decode, bytes };
     }
     match decode_long_response(&text) {
         Some(message) => Decoding::Complete(message),
-        None if text.len() <= MAX_INLINE_DECODE_BYTES => Decoding::Complete(decode_text(&text)),
-        None => Decoding::Blocking(Box::new(move || decode_text(&text))),
+        None if bytes <= MAX_INLINE_DECODE_BYTES => Decoding::Complete(decode_text(&text)),
+        None => Decoding::Blocking {
+            decode: Box::new(move || decode_text(&text)),
+            bytes,
+        },
     }
 }
 

@@ -42,6 +42,11 @@ pub(super) const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        crates: &["sysinfo"],
+        reason: "One module says what the machine has.",
+        importers: &["bridge/src/config/machine_memory.rs"],
+    },
+    Rule {
         crates: &["clap"],
         reason: "Arguments are parsed where a program starts: the rest gets settings, whatever their source.",
         importers: &[
@@ -56,6 +61,7 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/config/compat.rs",
             "bridge/src/config/http_timeouts.rs",
             "bridge/src/config/identity.rs",
+            "bridge/src/config/memory.rs",
             "bridge/src/config/results.rs",
             "bridge/src/config/tabs.rs",
             "bridge/src/main.rs",
