@@ -43,7 +43,7 @@ pub(crate) use call_options::{CallOptions, DeliveryLimits};
 pub(crate) use call_request::CallRequest;
 pub(crate) use client_channel::ClientChannel;
 pub(crate) use completion::{CompletionRequest, CompletionValues, complete};
-pub(crate) use delivery_limits::{enforce_contents_limit, internal_error_result};
+pub(crate) use delivery_limits::enforce_contents_limit;
 pub(crate) use dispatch::call_tool;
 pub(crate) use error::CallError;
 pub(crate) use outcome::{ResumeToken, RoundOutcome};

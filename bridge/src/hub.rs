@@ -35,6 +35,7 @@ use bridge_realm::{PageMessageLimits, page_messages};
 use dashmap::DashMap;
 
 use crate::config::Config;
+use crate::cpu_pool::CpuPool;
 use crate::results::store::ResultStore;
 use crate::results::unread::{AnswerLease, UnreadAnswers};
 use crate::shares::{ByteBudget, Party};
@@ -63,6 +64,8 @@ pub(crate) struct Hub {
     /// The memory of requests and messages.
     pub(crate) memory: ByteBudget,
     unread_answers: UnreadAnswers,
+    /// The threads for work that would block those that serve sockets.
+    pub(crate) cpu_pool: CpuPool,
     /// The entries are boxed because the tables have spare capacity and move their entries as they
     /// grow.
     realms: DashMap<RealmId, Box<RealmEntry>, FastHash>,
@@ -115,6 +118,7 @@ impl Hub {
             memory,
             result_store: ResultStore::new(&config.results),
             unread_answers: UnreadAnswers::new(config.results.max_unread_bytes),
+            cpu_pool: CpuPool::new(),
             realms: DashMap::default(),
             page_limits: limits::page_message_limits(&config),
             realm_limits: Arc::new(limits::realm_limits(&config)),

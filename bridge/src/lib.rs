@@ -16,6 +16,7 @@ mod agent_queries;
 mod calls;
 mod compat;
 mod config;
+mod cpu_pool;
 mod http;
 mod hub;
 mod mcp;

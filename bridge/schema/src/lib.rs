@@ -11,12 +11,13 @@
 //!    length. [`cost`] refuses a schema that expands too far, and counts the steps of a validation
 //!    before it begins. The cost of single keywords is in [`keyword_cost`].
 //! 4. [`Validator`] refuses a value that would cost too much, validates only cheap ones on a thread
-//!    that serves sockets, and reports violations in bounded text.
+//!    that serves sockets ([`Effort`]), and reports violations in bounded text.
 //!
 //! No other crate of the project uses the `jsonschema` crate. It has no I/O and starts no threads.
 
 pub mod cost;
 pub mod dialect;
+mod effort;
 #[cfg(test)]
 mod hostile;
 pub mod keyword_cost;
@@ -26,7 +27,8 @@ pub mod subschemas;
 #[cfg(test)]
 mod table;
 mod validator;
-mod value_count;
+pub mod value_count;
 pub mod walk;
 
+pub use effort::Effort;
 pub use validator::{ValidationFailure, Validator, Violation};

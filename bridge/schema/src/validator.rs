@@ -3,9 +3,8 @@
 //!
 //! - `format` is asserted for the formats that the validator knows, so that a model that sends
 //!   "tomorrow" as a `date` gets an error. Unknown formats are ignored.
-//! - The cost of a value is counted before it is validated ([`cost`]). Values that cost too much
-//!   are refused; a thread that serves sockets validates only cheap ones
-//!   ([`Validator::try_validate_inline`]).
+//! - The cost of a value is counted before it is validated ([`cost`](crate::cost)). Values that
+//!   cost too much are refused; a thread that serves sockets validates only cheap ones ([`Effort`]).
 //! - An error has up to [`MAX_VIOLATIONS`] paths and rules, in bounded text, and does not repeat
 //!   the value.
 
@@ -15,8 +14,10 @@ use std::sync::OnceLock;
 use jsonschema::{Draft, PatternOptions, ValidationError};
 use serde_json::Value;
 
-use crate::cost::{self, Cost};
-use crate::{patterns, value_count};
+use crate::cost::{Cost, CostModel, MAX_COST};
+use crate::effort::{Effort, EffortLimits};
+use crate::patterns;
+use crate::value_count::{self, MAX_VALUES};
 
 /// The maximum number of violations in one error.
 pub(crate) const MAX_VIOLATIONS: usize = 5;
@@ -26,22 +27,6 @@ const MAX_TEXT_CHARS: usize = 240;
 
 /// Up to this cost (in steps) all violations are collected. Each takes some 400 bytes.
 const MAX_EXPLAIN_COST: u64 = 100_000;
-
-/// Up to this cost (in steps) a value is validated on the thread that has received it: a few
-/// milliseconds.
-const MAX_INLINE_COST: u64 = 100_000;
-
-/// Longer texts (in bytes) are not parsed on the thread that has received them.
-const MAX_INLINE_BYTES: usize = 64 * 1024;
-
-/// Larger schemas, and those with larger patterns, are not compiled on the threads that serve
-/// sockets.
-const MAX_INLINE_SCHEMA_NODES: usize = 1_000;
-const MAX_INLINE_STATES: u64 = 2_000;
-
-/// The maximum number of values in one argument object or result. Parsed values take 70 to 200 bytes
-/// each.
-pub(crate) const MAX_VALUES: usize = 1_000_000;
 
 /// The maximum size of the automaton of one pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 4 * 1024 * 1024;
@@ -57,7 +42,7 @@ pub struct Validator {
     compiled: OnceLock<Result<jsonschema::Validator, String>>,
     /// The number of states of its patterns.
     pattern_states: u64,
-    pub(crate) cost_model: cost::CostModel,
+    pub(crate) cost_model: CostModel,
     accepts_any_object: bool,
 }
 
@@ -72,7 +57,7 @@ impl Validator {
         let pattern_states = patterns::retain_linear(&mut enforced)?;
         Ok(Self {
             pattern_states,
-            cost_model: cost::CostModel::new(&enforced)?,
+            cost_model: CostModel::new(&enforced)?,
             accepts_any_object: accepts_any_object(&schema),
             enforced: (enforced != schema).then_some(enforced),
             schema,
@@ -90,53 +75,59 @@ impl Validator {
         self.accepts_any_object
     }
 
-    /// Validates a value.
+    /// Validates a value, whatever it costs up to [`MAX_COST`].
     ///
     /// # Errors
     ///
     /// The violations, or why the value was not validated.
     pub fn validate(&self, value: &Value) -> Result<(), ValidationFailure> {
-        let cost = self.cost_model.cost(value, cost::MAX_COST);
+        let cost = self.cost_model.cost(value, MAX_COST);
         self.validate_at_cost(value, cost.ok_or(ValidationFailure::TooCostly)?)
     }
 
-    /// Validates a JSON text, which is parsed only if it does not have too many values.
-    ///
-    /// # Errors
-    ///
-    /// The violations, or why the text was not validated.
-    pub fn validate_text(&self, json: &str) -> Result<(), ValidationFailure> {
-        if value_count::exceeds(json, MAX_VALUES) {
-            return Err(ValidationFailure::TooManyValues);
-        }
-        self.validate(&parse(json)?)
-    }
-
-    /// Validates a value if this takes a few milliseconds at most. Returns `None` for a value that
-    /// must be validated on another thread.
-    pub fn try_validate_inline(&self, value: &Value) -> Option<Result<(), ValidationFailure>> {
-        let is_small = || {
-            self.pattern_states <= MAX_INLINE_STATES
-                && self.cost_model.compiled_subschemas() <= MAX_INLINE_SCHEMA_NODES
-                && remaining_nodes(&self.schema, MAX_INLINE_SCHEMA_NODES) > 0
+    /// Validates a value if that takes no more than `effort`, and returns `None` otherwise.
+    pub fn try_validate(
+        &self,
+        value: &Value,
+        effort: Effort,
+    ) -> Option<Result<(), ValidationFailure>> {
+        let Some(limits) = effort.limits() else {
+            return Some(self.validate(value));
         };
-        if self.compiled.get().is_none() && !is_small() {
+        if self.compiled.get().is_none() && !self.compiles_within(&limits) {
             return None;
         }
-        let cost = self.cost_model.cost(value, MAX_INLINE_COST)?;
+        let cost = self.cost_model.cost(value, limits.steps)?;
         Some(self.validate_at_cost(value, cost))
     }
 
-    /// Validates a JSON text if this takes a few milliseconds at most. Returns `None` for a text
-    /// that must be validated on another thread.
-    pub fn try_validate_text_inline(&self, json: &str) -> Option<Result<(), ValidationFailure>> {
-        if json.len() > MAX_INLINE_BYTES {
+    /// Validates a JSON text if that takes no more than `effort`, and returns `None` otherwise. The
+    /// text is parsed only if it does not have too many values.
+    pub fn try_validate_text(
+        &self,
+        json: &str,
+        effort: Effort,
+    ) -> Option<Result<(), ValidationFailure>> {
+        if effort
+            .limits()
+            .is_some_and(|limits| json.len() > limits.bytes)
+        {
             return None;
         }
-        match parse(json) {
-            Ok(value) => self.try_validate_inline(&value),
-            Err(failure) => Some(Err(failure)),
+        if value_count::exceeds(json, MAX_VALUES) {
+            return Some(Err(ValidationFailure::TooManyValues));
         }
+        match serde_json::from_str(json) {
+            Ok(value) => self.try_validate(&value, effort),
+            Err(error) => Some(Err(ValidationFailure::Unreadable(error.to_string()))),
+        }
+    }
+
+    /// Whether compiling the schema takes no more than the limits.
+    fn compiles_within(&self, limits: &EffortLimits) -> bool {
+        self.pattern_states <= limits.pattern_states
+            && self.cost_model.compiled_subschemas() <= limits.schema_nodes
+            && remaining_nodes(&self.schema, limits.schema_nodes) > 0
     }
 
     fn validate_at_cost(&self, value: &Value, cost: Cost) -> Result<(), ValidationFailure> {
@@ -166,10 +157,6 @@ impl Validator {
             .as_ref()
             .map_err(Clone::clone)
     }
-}
-
-fn parse(json: &str) -> Result<Value, ValidationFailure> {
-    serde_json::from_str(json).map_err(|error| ValidationFailure::Unreadable(error.to_string()))
 }
 
 /// Whether a schema has no rules but `type: object` and annotations.
@@ -262,7 +249,7 @@ impl fmt::Display for ValidationFailure {
                 f,
                 "the value is too large or nested too deeply to be checked against this schema \
                  (more than {} steps): make it smaller",
-                cost::MAX_COST
+                MAX_COST
             ),
             ValidationFailure::InvalidValue {
                 violations,

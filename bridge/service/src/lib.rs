@@ -10,8 +10,7 @@
 //!   prints them; [`values`] parses their values. [`shared_credential`] stores the secret that a
 //!   bridge and an agent of one user share. [`raise_open_file_limit`] prepares the process for many
 //!   connections.
-//! - [`cpu_pool`] runs work that would block the threads that serve sockets, and
-//!   [`shutdown_signal`](mod@shutdown_signal) waits until the process is requested to stop.
+//! - [`shutdown_signal`](mod@shutdown_signal) waits until the process is requested to stop.
 //!
 //! This crate depends on hyper and reqwest, but not on axum or MCP.
 
@@ -19,7 +18,6 @@ pub mod body;
 pub mod client_address;
 mod connection_slots;
 pub mod connections;
-pub mod cpu_pool;
 pub mod host_origin;
 pub mod http_client;
 mod open_files;

@@ -1,95 +1,174 @@
-//! The arguments of a tool call, as JSON text from the client and as values once they are parsed.
+//! The arguments of a tool call. They stay JSON text, because parsed values take many times the
+//! memory, and only the members that the bridge itself reads are parsed.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use bridge_protocol::SessionId;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use bridge_realm::definition::tool::SESSION_ARGUMENT;
 
+/// The argument of the tool `call_session_tool` with the arguments of the other tool.
+const INNER_ARGUMENTS: &str = "arguments";
+
+/// The maximum length of an argument of a tool of the bridge itself, in bytes of JSON.
+const MAX_BUILTIN_ARGUMENT_BYTES: usize = 64 * 1024;
+
 /// The arguments of a tool call, which are a JSON object.
 #[derive(Debug)]
-pub(crate) struct Arguments {
-    /// The JSON text. `None` if it has to be encoded from `parsed`.
-    text: Option<Box<RawValue>>,
-    /// The parsed text. `None` if it has not been parsed.
-    parsed: Option<Map<String, Value>>,
+pub(crate) enum Arguments {
+    /// The text from the client.
+    Text(Box<RawValue>),
+    /// Values that rmcp has parsed.
+    Parsed(Map<String, Value>),
 }
+
+/// The argument `session_id`, which may select a session.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum SessionArgument {
+    Session(SessionId),
+    /// It is not a string, so that it selects none.
+    NotString,
+}
+
+/// The arguments of a tool of the bridge itself.
+pub(super) struct BuiltinArguments {
+    /// All but those of the tool that `call_session_tool` calls.
+    pub(super) members: Map<String, Value>,
+    /// The arguments of the tool that `call_session_tool` calls; an error if they are no object.
+    pub(super) inner: Result<Arguments, NotAnObject>,
+}
+
+/// An argument is not an object.
+#[derive(Debug)]
+pub(super) struct NotAnObject;
 
 impl Arguments {
     /// Creates arguments from the JSON text of an object.
     pub(crate) fn from_raw(text: Box<RawValue>) -> Self {
-        Self {
-            text: Some(text),
-            parsed: None,
-        }
+        Self::Text(text)
     }
 
-    /// Whether there is an argument `session_id`, which may select a session.
-    pub(crate) fn mentions_session(&self) -> bool {
-        match (&self.parsed, &self.text) {
-            (Some(parsed), _) => parsed.contains_key(SESSION_ARGUMENT),
-            (None, Some(text)) => has_key(text.get(), SESSION_ARGUMENT),
-            (None, None) => false,
-        }
-    }
-
-    /// Returns the arguments as values.
-    ///
-    /// # Errors
-    ///
-    /// A message that states why the text cannot be parsed.
-    pub(crate) fn parsed(&mut self) -> Result<&Map<String, Value>, String> {
-        let parsed = match (self.parsed.take(), &self.text) {
-            (Some(parsed), _) => parsed,
-            (None, Some(text)) => serde_json::from_str(text.get()).map_err(|error| {
-                format!("the arguments must be an object that can be read: {error}")
-            })?,
-            (None, None) => Map::new(),
+    /// Returns the argument `session_id`, if there is one.
+    pub(super) fn session_argument(&self) -> Option<SessionArgument> {
+        let session = match self {
+            Self::Parsed(members) => members.get(SESSION_ARGUMENT)?.as_str().map(SessionId::from),
+            Self::Text(text) => {
+                // The name may be written with escape sequences.
+                if !text.get().contains(SESSION_ARGUMENT) && !text.get().contains("\\u") {
+                    return None;
+                }
+                let mut found = None;
+                let visited = for_each_member(text, |name, value| {
+                    if name == SESSION_ARGUMENT {
+                        found = Some(serde_json::from_str::<String>(value.get()).ok());
+                    }
+                });
+                found.filter(|_| visited.is_ok())?.map(SessionId)
+            }
         };
-        Ok(self.parsed.insert(parsed))
+        Some(session.map_or(SessionArgument::NotString, SessionArgument::Session))
     }
 
-    /// Returns the arguments as values that can be changed.
-    pub(crate) fn parsed_mut(&mut self) -> Result<&mut Map<String, Value>, String> {
-        self.parsed()?;
-        self.text = None;
-        Ok(self.parsed.get_or_insert_default())
-    }
-
-    /// Takes the arguments as values; [`Self::restore_parsed`] puts them back.
-    pub(super) fn take_parsed(&mut self) -> Result<Value, String> {
-        self.parsed()?;
-        Ok(Value::Object(self.parsed.take().unwrap_or_default()))
-    }
-
-    /// Restores the values that [`Self::take_parsed`] returned.
-    pub(super) fn restore_parsed(&mut self, parsed: Value) {
-        if let Value::Object(parsed) = parsed {
-            self.parsed = Some(parsed);
+    /// Removes the argument `session_id`. The other arguments stay as they are written.
+    pub(super) fn remove_session_argument(&mut self) {
+        match self {
+            Self::Parsed(members) => {
+                members.shift_remove(SESSION_ARGUMENT);
+            }
+            Self::Text(text) => {
+                let mut rest = String::with_capacity(text.get().len());
+                let visited = for_each_member(text, |name, value| {
+                    if name != SESSION_ARGUMENT {
+                        rest.push(if rest.is_empty() { '{' } else { ',' });
+                        rest.push_str(&Value::from(name).to_string());
+                        rest.push(':');
+                        rest.push_str(value.get());
+                    }
+                });
+                if rest.is_empty() {
+                    rest.push('{');
+                }
+                rest.push('}');
+                if let (Ok(()), Ok(rest)) = (visited, RawValue::from_string(rest)) {
+                    *text = rest;
+                }
+            }
         }
     }
 
     /// Returns the JSON text. It is the client's own text if nothing was changed.
     pub(super) fn into_raw(self) -> Result<Box<RawValue>, String> {
-        match self.text {
-            Some(text) if text.get().starts_with('{') => Ok(text),
-            Some(_) => Err("the arguments must be an object".to_owned()),
-            None => {
-                to_raw_value(&self.parsed.unwrap_or_default()).map_err(|error| error.to_string())
-            }
+        match self {
+            Self::Text(text) if text.get().starts_with('{') => Ok(text),
+            Self::Text(_) => Err("the arguments must be an object".to_owned()),
+            Self::Parsed(members) => to_raw_value(&members).map_err(|error| error.to_string()),
         }
+    }
+
+    /// Parses the arguments of a tool of the bridge itself.
+    ///
+    /// # Errors
+    ///
+    /// A message that states why they cannot be parsed.
+    pub(super) fn into_builtin(self) -> Result<BuiltinArguments, String> {
+        let mut parsed = BuiltinArguments {
+            members: Map::new(),
+            inner: Ok(Arguments::default()),
+        };
+        match self {
+            Self::Parsed(mut members) => {
+                parsed.inner = match members.shift_remove(INNER_ARGUMENTS) {
+                    None | Some(Value::Null) => Ok(Arguments::default()),
+                    Some(Value::Object(inner)) => Ok(Arguments::Parsed(inner)),
+                    Some(_) => Err(NotAnObject),
+                };
+                parsed.members = members;
+            }
+            Self::Text(text) => parsed.add_members(&text)?,
+        }
+        Ok(parsed)
+    }
+}
+
+impl BuiltinArguments {
+    /// Parses the members of an object. The arguments of another tool stay text.
+    fn add_members(&mut self, object: &RawValue) -> Result<(), String> {
+        let unreadable =
+            |error| format!("the arguments must be an object that can be read: {error}");
+        let mut failure = None;
+        let visited = for_each_member(object, |name, value| {
+            if name == INNER_ARGUMENTS {
+                self.inner = match value.get() {
+                    "null" => Ok(Arguments::default()),
+                    inner if inner.starts_with('{') => Ok(Arguments::Text(value.to_owned())),
+                    _ => Err(NotAnObject),
+                };
+            } else if value.get().len() > MAX_BUILTIN_ARGUMENT_BYTES {
+                failure = Some(format!(
+                    "an argument has more than {MAX_BUILTIN_ARGUMENT_BYTES} bytes: shorten it"
+                ));
+            } else {
+                match serde_json::from_str(value.get()) {
+                    Ok(value) => {
+                        self.members.insert(name.to_owned(), value);
+                    }
+                    Err(error) => failure = Some(unreadable(error)),
+                }
+            }
+        });
+        visited.map_err(unreadable)?;
+        failure.map_or(Ok(()), Err)
     }
 }
 
 impl From<Map<String, Value>> for Arguments {
     fn from(parsed: Map<String, Value>) -> Self {
-        Self {
-            text: None,
-            parsed: Some(parsed),
-        }
+        Self::Parsed(parsed)
     }
 }
 
@@ -99,74 +178,129 @@ impl Default for Arguments {
     }
 }
 
-/// Whether the JSON text of an object has a top-level key. Text that is not an object has none.
-fn has_key(object: &str, key: &str) -> bool {
-    // The key may be written with escape sequences.
-    if !object.contains(key) && !object.contains("\\u") {
-        return false;
-    }
-    struct Search<'a>(&'a str);
-    impl<'de> Visitor<'de> for Search<'_> {
-        type Value = bool;
+/// Visits the members of the JSON text of an object in their order. The values stay text.
+fn for_each_member(
+    object: &RawValue,
+    visit: impl FnMut(&str, &RawValue),
+) -> serde_json::Result<()> {
+    struct Members<F>(F);
+    impl<'de, F: FnMut(&str, &RawValue)> Visitor<'de> for Members<F> {
+        type Value = ();
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("an object")
         }
 
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
-            let mut found = false;
-            while let Some(Key(key)) = map.next_key()? {
-                found |= key == self.0;
-                map.next_value::<IgnoredAny>()?;
+        fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+            while let Some((Name(name), value)) = map.next_entry::<Name<'_>, &RawValue>()? {
+                (self.0)(&name, value);
             }
-            Ok(found)
+            Ok(())
         }
     }
-    let mut reader = serde_json::Deserializer::from_str(object);
-    reader.deserialize_map(Search(key)).unwrap_or(false)
+    let mut reader = serde_json::Deserializer::from_str(object.get());
+    reader.deserialize_map(Members(visit))
 }
 
-/// An object key, borrowed if it contains no escapes.
+/// The name of a member, borrowed if it contains no escapes.
 #[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] std::borrow::Cow<'a, str>);
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn from_text(text: &str) -> Arguments {
         Arguments::from_raw(RawValue::from_string(text.to_owned()).unwrap())
     }
 
+    fn session(id: &str) -> Option<SessionArgument> {
+        Some(SessionArgument::Session(id.into()))
+    }
+
     #[test]
-    fn only_a_top_level_member_mentions_a_session() {
-        for named in [
-            r#"{"session_id":"a"}"#,
-            r#"{"a":{"b":[1]}, "session_id" : null}"#,
-            r#"{"\u0073ession_id":1}"#,
+    fn only_a_top_level_member_selects_a_session() {
+        for (named, argument) in [
+            (r#"{"session_id":"a"}"#, session("a")),
+            (
+                r#"{"a":{"b":[1]}, "session_id" : null}"#,
+                Some(SessionArgument::NotString),
+            ),
+            (r#"{"\u0073ession_id":"\u0061"}"#, session("a")),
+            (r#"{"session_id":1,"session_id":"b"}"#, session("b")),
         ] {
-            assert!(from_text(named).mentions_session(), "{named}");
+            assert_eq!(from_text(named).session_argument(), argument, "{named}");
         }
         for unnamed in [
             "{}",
             r#"{"a":{"session_id":"a"}}"#,
             r#"{"a":"session_id"}"#,
             r#"{"a":["session_id"],"session_ids":"\u0041"}"#,
+            r#"["session_id"]"#,
+            // The name is valid JSON, but no string.
+            r#"{"session_id":"a","half \ud83d":1}"#,
         ] {
-            assert!(!from_text(unnamed).mentions_session(), "{unnamed}");
+            assert_eq!(from_text(unnamed).session_argument(), None, "{unnamed}");
         }
+        let parsed = |value: Value| Arguments::from(value.as_object().unwrap().clone());
+        assert_eq!(
+            parsed(json!({"session_id": "a"})).session_argument(),
+            session("a")
+        );
+        assert_eq!(parsed(json!({"a": "session_id"})).session_argument(), None);
     }
 
     #[test]
-    fn arguments_are_sent_verbatim_unless_changed() {
+    fn arguments_are_sent_verbatim_without_the_session() {
         let text = r#"{"n": 1e999, "a":1.0}"#;
-        assert!(from_text(text).parsed().is_err());
         assert_eq!(from_text(text).into_raw().unwrap().get(), text);
-        let mut arguments = from_text(r#"{"a": 1.0, "session_id": "s"}"#);
-        assert_eq!(arguments.parsed().unwrap()["a"], 1.0);
-        arguments.parsed_mut().unwrap().shift_remove("session_id");
-        assert_eq!(arguments.into_raw().unwrap().get(), r#"{"a":1.0}"#);
+        for (sent, rest) in [
+            (
+                r#"{"a": 1.0, "session_id": "s", "b\"c":[ 1e999 ]}"#,
+                r#"{"a":1.0,"b\"c":[ 1e999 ]}"#,
+            ),
+            (r#"{"session_id": "s"}"#, "{}"),
+        ] {
+            let mut arguments = from_text(sent);
+            arguments.remove_session_argument();
+            assert_eq!(arguments.into_raw().unwrap().get(), rest);
+        }
         assert!(from_text("[]").into_raw().is_err());
         assert_eq!(Arguments::default().into_raw().unwrap().get(), "{}");
+    }
+
+    #[test]
+    fn the_arguments_of_another_tool_are_not_parsed() {
+        let sent = r#"{"tool_name":"t","arguments":{"n":1e999},"session_id":7}"#;
+        let parsed = from_text(sent).into_builtin().unwrap();
+        assert_eq!(
+            Value::Object(parsed.members),
+            json!({"tool_name": "t", "session_id": 7})
+        );
+        let inner = parsed.inner.unwrap().into_raw().unwrap();
+        assert_eq!(inner.get(), r#"{"n":1e999}"#);
+        for (sent, is_object) in [
+            ("{}", true),
+            (r#"{"arguments":null}"#, true),
+            (r#"{"arguments":[]}"#, false),
+        ] {
+            let inner = from_text(sent).into_builtin().unwrap().inner;
+            assert_eq!(inner.is_ok(), is_object, "{sent}");
+        }
+        let parsed = Arguments::from(json!({"arguments": {"n": 1}}).as_object().unwrap().clone());
+        let inner = parsed.into_builtin().unwrap().inner.unwrap();
+        assert_eq!(inner.into_raw().unwrap().get(), r#"{"n":1}"#);
+    }
+
+    #[test]
+    fn long_arguments_of_builtin_tools_are_refused() {
+        let long = format!(
+            r#"{{"handle":"{}"}}"#,
+            "x".repeat(MAX_BUILTIN_ARGUMENT_BYTES)
+        );
+        let message = from_text(&long).into_builtin().map(drop).unwrap_err();
+        assert!(message.contains("65536 bytes"), "{message}");
     }
 }

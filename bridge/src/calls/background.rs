@@ -18,7 +18,6 @@ use crate::results::tool_result::ToolResult;
 use bridge_auth::RealmId;
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{CallFailure, CallOutcome};
-use bridge_service::cpu_pool;
 
 /// The key of the handle in the `_meta` of a result that replaces one that is still awaited.
 const HANDLE_META_KEY: &str = "mcp-web/handle";
@@ -66,18 +65,25 @@ pub(super) fn continue_in_background(
             // `DETACHED_CLIENT` does not use `InputRequired`.
             RoundOutcome::InputRequired { .. } => CallOutcome::Failed(CallFailure::page_gone()),
         };
-        let result = finish_result(&tool, outcome).await;
-        store_result(pending_result, result).await;
+        let result = finish_result(&task_hub, realm, &tool, outcome).await;
+        store_result(&task_hub, realm, pending_result, result).await;
     });
 }
 
-async fn store_result(pending_result: PendingResult, result: ToolResult) {
+/// Stores a result. The number of results that are awaited is limited for each token.
+async fn store_result(
+    hub: &Hub,
+    realm: RealmId,
+    pending_result: PendingResult,
+    result: ToolResult,
+) {
+    let order = encoded_size::work_on_result(realm, &result);
     let work = move || {
         let bytes = encoded_size::result_len(&result);
         pending_result.complete(result, bytes);
     };
     // If the task panics, dropping `pending_result` tells readers that the result was lost.
-    let _ = cpu_pool::spawn(work).await;
+    let _ = hub.cpu_pool.run_admitted(order, work).await;
 }
 
 /// Returns the result with the handle of a running call. Clients that require structured content

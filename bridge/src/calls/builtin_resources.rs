@@ -11,8 +11,8 @@ use crate::calls::builtin_tools;
 use crate::calls::get_result;
 use crate::calls::{self, CallError, CallOptions};
 use crate::hub::Hub;
+use crate::results::encoded_size;
 use crate::results::store::ResultHandle;
-use bridge_service::cpu_pool;
 
 /// The definitions of the built-in resources, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
@@ -59,9 +59,10 @@ async fn read_stored_result(
         ));
     };
     let result_uri = uri.to_owned();
-    let contents =
-        cpu_pool::spawn(move || contents_object(result.to_resource_contents(&result_uri))).await;
-    let contents = contents.ok_or_else(|| not_there("the bridge failed to read it"))?;
+    let order = encoded_size::work_on_result(caller.realm, &result);
+    let work = move || contents_object(result.to_resource_contents(&result_uri));
+    let contents = hub.cpu_pool.run(order, work).await;
+    let contents = contents.map_err(|error| CallError::Failed(error.into()))?;
     let client = (caller.realm, caller.limits);
     calls::enforce_contents_limit(hub, client, uri, contents, Some(handle.clone())).await
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use bridge_protocol::{BUILTIN_TOOLS, ErrorCode, Kind, SessionId};
 use serde_json::{Map, Value, json};
 
+use super::arguments::BuiltinArguments;
 use super::call_request::CallRequest;
 use super::delivery_limits::{ToolResultSpec, enforce_limit};
 use super::error::CallError;
@@ -34,8 +35,8 @@ pub(crate) async fn call(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
 ) -> Result<RoundOutcome<ToolResult>, CallError> {
-    let arguments = match request.arguments.parsed_mut() {
-        Ok(arguments) => std::mem::take(arguments),
+    let arguments = match std::mem::take(&mut request.arguments).into_builtin() {
+        Ok(arguments) => arguments,
         Err(message) => {
             let failure = CallFailure::new(ErrorCode::InvalidArguments, message);
             return Ok(ToolResult::from_failure(&failure).into());
@@ -44,11 +45,11 @@ pub(crate) async fn call(
     let result = match request.tool.as_str() {
         CALL_SESSION_TOOL => return call_session_tool(hub, request, arguments).await,
         GET_RESULT => {
-            let result = get_result(hub, &request.caller, &arguments).await;
+            let result = get_result(hub, &request.caller, &arguments.members).await;
             return Ok(result.into());
         }
         "list_active_sessions" | LEGACY_LIST_SESSIONS => list_active_sessions(hub, &request),
-        "list_session_tools" => list_session_tools(hub, &request, &arguments),
+        "list_session_tools" => list_session_tools(hub, &request, &arguments.members),
         _ => get_connection_status(hub, &request),
     };
     let caller = &request.caller;
@@ -132,9 +133,10 @@ fn list_session_tools(
 async fn call_session_tool(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
-    mut outer: Map<String, Value>,
+    outer: BuiltinArguments,
 ) -> Result<RoundOutcome<ToolResult>, CallError> {
-    let Some(tool) = outer.get("tool_name").and_then(Value::as_str) else {
+    let tool = outer.members.get("tool_name").and_then(Value::as_str);
+    let Some(tool) = tool else {
         return Ok(ToolResult::error_with_details(
             ErrorCode::ToolNameRequired,
             "`tool_name` must be a string: list_session_tools shows the names",
@@ -143,23 +145,19 @@ async fn call_session_tool(
         .into());
     };
     let tool = tool.to_owned();
-    let session = session_argument(&outer);
-    let arguments = match outer.shift_remove("arguments") {
-        None | Some(Value::Null) => Map::new(),
-        Some(Value::Object(arguments)) => arguments,
-        Some(_) => {
-            return Ok(ToolResult::error_with_details(
-                ErrorCode::InvalidArguments,
-                "`arguments` must be an object",
-                Map::new(),
-            )
-            .into());
-        }
+    let session = session_argument(&outer.members);
+    let Ok(arguments) = outer.inner else {
+        return Ok(ToolResult::error_with_details(
+            ErrorCode::InvalidArguments,
+            "`arguments` must be an object",
+            Map::new(),
+        )
+        .into());
     };
     request.caller.session = session.or(request.caller.session);
     let request = CallRequest {
         tool,
-        arguments: arguments.into(),
+        arguments,
         ..request
     };
     call_page_tool(hub, request, Invocation::ViaBuiltin).await

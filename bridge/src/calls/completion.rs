@@ -64,7 +64,7 @@ pub(crate) async fn complete(
     };
     match in_flight::run(hub, &mut caller, &session, request).await {
         RoundOutcome::Complete(CallOutcome::Answered(answer)) => {
-            let result = parse_object("a completion", answer)?;
+            let result = parse_object(hub, caller.realm, "a completion", answer).await?;
             let proposals: CompletionValues = serde_json::from_value(Value::Object(result))
                 .map_err(|error| {
                     let message = format!("the page's answer for a completion: {error}");

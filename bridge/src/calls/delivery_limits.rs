@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CallError, CallOptions, DeliveryLimits};
 use crate::config::TextLimit;
+use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
 use crate::hub::Hub;
 use crate::results::encoded_size::{self, ENVELOPE_BYTES};
 use crate::results::store::ResultHandle;
@@ -16,7 +17,7 @@ use crate::results::tool_result::ToolResult;
 use crate::results::truncate::{ResultLimit, truncate};
 use bridge_auth::RealmId;
 use bridge_realm::realm::{Answer, CallFailure};
-use bridge_service::cpu_pool::{self, INLINE_LIMIT};
+use bridge_schema::value_count::{self, MAX_VALUES};
 
 /// An MCP result object.
 type Object = Map<String, Value>;
@@ -91,6 +92,7 @@ pub(crate) async fn enforce_limit(
     let name = tool.to_owned();
     let query = caller.call_context.query_id.clone();
     let is_small = encoded_size::fits_within(&result, INLINE_LIMIT);
+    let order = encoded_size::work_on_result(caller.realm, &result);
     let work = move || {
         let insert = |whole, bytes| store.insert(party, query, &name, whole, bytes);
         truncate(result, limit, insert)
@@ -98,18 +100,19 @@ pub(crate) async fn enforce_limit(
     if is_small {
         return work();
     }
-    cpu_pool::spawn(work)
-        .await
-        .unwrap_or_else(internal_error_result)
+    let truncated = hub.cpu_pool.run(order, work).await;
+    truncated.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))
 }
 
 /// Truncates a result that is already stored to the limits of the client.
 pub(super) async fn enforce_limit_on_stored(
+    hub: &Hub,
     caller: &CallOptions<'_>,
     result: Arc<ToolResult>,
     handle: ResultHandle,
 ) -> ToolResult {
     let limit = caller.limits.result_limit(None, false);
+    let order = encoded_size::work_on_result(caller.realm, &result);
     let work = move || {
         let result = Arc::unwrap_or_clone(result);
         match limit {
@@ -117,52 +120,50 @@ pub(super) async fn enforce_limit_on_stored(
             None => result,
         }
     };
-    cpu_pool::spawn(work)
-        .await
-        .unwrap_or_else(internal_error_result)
-}
-
-/// Returns the result for a panic in the CPU pool.
-pub(crate) fn internal_error_result() -> ToolResult {
-    let message = "the bridge failed while it read the result: report this, and ask for less";
-    ToolResult::from_failure(&CallFailure::new(
-        ErrorCode::InternalError,
-        message.to_owned(),
-    ))
+    let truncated = hub.cpu_pool.run(order, work).await;
+    truncated.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))
 }
 
 /// Parses the MCP result object in the answer of a page.
-pub(super) fn parse_object(what: &str, answer: Answer) -> Result<Object, CallError> {
-    let Answer::Value(Some(raw)) = answer else {
-        return Err(CallError::failed(
-            ErrorCode::InvalidResult,
-            format!("the page's answer for {what} is no object"),
-        ));
-    };
-    serde_json::from_str(raw.get()).map_err(|error| {
-        let message = format!("the page's answer for {what} cannot be passed on: {error}");
+pub(super) async fn parse_object(
+    hub: &Hub,
+    realm: RealmId,
+    what: &str,
+    answer: Answer,
+) -> Result<Object, CallError> {
+    if answer.bytes() < INLINE_LIMIT {
+        return parse_object_blocking(what, answer);
+    }
+    let order = WorkOrder::for_json(realm, answer.bytes());
+    let what = what.to_owned();
+    let work = move || parse_object_blocking(&what, answer);
+    let parsed = hub.cpu_pool.run(order, work).await;
+    parsed.unwrap_or_else(|error| Err(CallError::Failed(error.into())))
+}
+
+fn parse_object_blocking(what: &str, answer: Answer) -> Result<Object, CallError> {
+    let invalid = |why: &str| {
+        let message = format!("the page's answer for {what} {why}");
         CallError::failed(ErrorCode::InvalidResult, message)
-    })
+    };
+    let Answer::Value(Some(raw)) = answer else {
+        return Err(invalid("is no object"));
+    };
+    if value_count::exceeds(raw.get(), MAX_VALUES) {
+        return Err(invalid(&format!("has more than {MAX_VALUES} values in it")));
+    }
+    serde_json::from_str(raw.get())
+        .map_err(|error| invalid(&format!("cannot be passed on: {error}")))
 }
 
 /// Parses an MCP result object that must have an array in `field`.
 pub(super) async fn parse_object_with(
-    what: &str,
-    field: &str,
+    hub: &Hub,
+    realm: RealmId,
+    (what, field): (&str, &str),
     answer: Answer,
 ) -> Result<Object, CallError> {
-    let result = if answer.bytes() < INLINE_LIMIT {
-        parse_object(what, answer)?
-    } else {
-        let what = what.to_owned();
-        let parsed = cpu_pool::spawn(move || parse_object(&what, answer)).await;
-        parsed.unwrap_or_else(|| {
-            Err(CallError::failed(
-                ErrorCode::InternalError,
-                "reading stopped",
-            ))
-        })?
-    };
+    let result = parse_object(hub, realm, what, answer).await?;
     if !result.get(field).is_some_and(Value::is_array) {
         let message = format!("the page's answer for {what} has no `{field}`");
         return Err(CallError::failed(ErrorCode::InvalidResult, message));
@@ -170,28 +171,28 @@ pub(super) async fn parse_object_with(
     Ok(result)
 }
 
-/// Returns the result if it is within the limit of the client, and its size otherwise.
-async fn within_limit(
-    limits: DeliveryLimits,
+/// Returns the result, and its size if that exceeds the limit of the client.
+async fn measure(
+    hub: &Hub,
+    (realm, limits): (RealmId, DeliveryLimits),
     result: Object,
-) -> Result<Object, (Object, TooLarge)> {
+) -> Result<(Object, Option<TooLarge>), CallError> {
     let Some(limit) = limits.max_bytes else {
-        return Ok(result);
+        return Ok((result, None));
     };
     let max_bytes = limit.saturating_sub(ENVELOPE_BYTES);
     if encoded_size::object_fits_within(&result, max_bytes) {
-        return Ok(result);
+        return Ok((result, None));
     }
-    let measure = move || {
+    let order = encoded_size::work_on_object(realm, &result);
+    let work = move || {
         let bytes = encoded_size::encoded_len(&result);
         (result, bytes)
     };
-    match cpu_pool::spawn(measure).await {
-        Some((result, bytes)) if bytes <= max_bytes => Ok(result),
-        Some((result, bytes)) => Err((result, TooLarge { bytes, limit })),
-        // Cannot happen, because counting bytes does not panic.
-        None => Ok(Object::new()),
-    }
+    let measured = hub.cpu_pool.run(order, work).await;
+    let (result, bytes) = measured.map_err(|error| CallError::Failed(error.into()))?;
+    let too_large = (bytes > max_bytes).then_some(TooLarge { bytes, limit });
+    Ok((result, too_large))
 }
 
 /// The size of a result that exceeds the limit of the client.
@@ -219,12 +220,15 @@ impl TooLarge {
 
 /// Rejects a result that exceeds the limit of the client and cannot be truncated.
 pub(super) async fn enforce_object_limit(
+    hub: &Hub,
     caller: &CallOptions<'_>,
     what: &str,
     result: Object,
 ) -> Result<Object, CallError> {
-    let result = within_limit(caller.limits, result).await;
-    result.map_err(|(_, too_large)| too_large.to_call_error(what, "ask for less", None))
+    match measure(hub, (caller.realm, caller.limits), result).await? {
+        (result, None) => Ok(result),
+        (_, Some(too_large)) => Err(too_large.to_call_error(what, "ask for less", None)),
+    }
 }
 
 /// Rejects contents of a resource that exceed the limit of the client. Contents that are text are
@@ -237,9 +241,9 @@ pub(crate) async fn enforce_contents_limit(
     result: Object,
     stored: Option<ResultHandle>,
 ) -> Result<Object, CallError> {
-    let (result, too_large) = match within_limit(limits, result).await {
-        Ok(result) => return Ok(result),
-        Err(too_large) => too_large,
+    let (result, too_large) = match measure(hub, (realm, limits), result).await? {
+        (result, None) => return Ok(result),
+        (result, Some(too_large)) => (result, too_large),
     };
     let stored = stored.or_else(|| {
         let text = Arc::new(ToolResult::text(joined_text(&result)?));

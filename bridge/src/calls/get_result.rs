@@ -12,13 +12,13 @@ use tokio::time::sleep;
 use super::CallOptions;
 use super::progress::ProgressReporter;
 use crate::calls::background::handle_result;
-use crate::calls::delivery_limits::{enforce_limit_on_stored, internal_error_result};
+use crate::calls::delivery_limits::enforce_limit_on_stored;
 use crate::hub::Hub;
+use crate::results::encoded_size;
 use crate::results::store::{ResultHandle, StoredResult};
 use crate::results::tool_result::ToolResult;
 use crate::results::truncate::text_part;
 use bridge_realm::realm::CallFailure;
-use bridge_service::cpu_pool;
 
 /// The name of the tool.
 pub(super) const GET_RESULT: &str = "get_result";
@@ -85,13 +85,14 @@ pub(crate) async fn get_result(
         return handle_result(&stored.tool, &handle, false);
     };
     if arguments.offset.is_none() && arguments.length.is_none() {
-        return enforce_limit_on_stored(caller, result, handle).await;
+        return enforce_limit_on_stored(hub, caller, result, handle).await;
     }
     let limit = caller.limits.result_limit(None, false);
     let offset = arguments.offset.unwrap_or(0);
-    let part =
-        cpu_pool::spawn(move || text_part(&result, &handle, offset, arguments.length, limit));
-    part.await.unwrap_or_else(internal_error_result)
+    let order = encoded_size::work_on_result(caller.realm, &result);
+    let work = move || text_part(&result, &handle, offset, arguments.length, limit);
+    let part = hub.cpu_pool.run(order, work).await;
+    part.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))
 }
 
 /// Whether the caller may read a result. The agent of a query may read only the results of its own

@@ -4,20 +4,24 @@ use std::sync::Arc;
 
 use bridge_protocol::{ErrorCode, Kind, SessionId};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
-use super::{Arguments, CallError, CallRequest, RoundOutcome, in_flight, query_scope, validation};
+use super::arguments::SessionArgument;
+use super::validation::{self, ValidationError};
+use super::{Arguments, CallError, CallRequest, RoundOutcome, in_flight, query_scope};
 use crate::calls::background::{continue_in_background, detach_after, handle_result};
 use crate::calls::delivery_limits::{ToolResultSpec, enforce_limit};
 use crate::calls::in_flight::{DriveResult, InFlightCall};
 use crate::calls::tool_outcome::finish_result;
 use crate::hub::Hub;
 use crate::results::tool_result::ToolResult;
+use bridge_auth::RealmId;
 use bridge_realm::definition::Definition;
 use bridge_realm::definition::tool::{SESSION_ARGUMENT, Tool};
 use bridge_realm::realm::{
     CallFailure, CallOutcome, PageProtocol, PageRequest, RouteError, Target,
 };
+use bridge_schema::{ValidationFailure, Validator};
 
 /// How a client calls a tool of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +76,7 @@ pub(crate) async fn call_page_tool(
         }
         RoundOutcome::Complete(outcome) => outcome,
     };
-    let result = finish_result(&tool, outcome).await;
+    let result = finish_result(hub, caller.realm, &tool, outcome).await;
     // A client that calls through a built-in tool knows only the definition of the built-in tool.
     let max_text_chars = match invocation {
         Invocation::Direct => tool.max_text_chars(),
@@ -94,9 +98,9 @@ enum CallStart {
     Rejected(Box<ToolResult>),
 }
 
-impl CallStart {
-    fn rejected(code: ErrorCode, message: String) -> Self {
-        Self::Rejected(Box::new(failure_result(code, message)))
+impl From<&CallFailure> for CallStart {
+    fn from(failure: &CallFailure) -> Self {
+        Self::Rejected(Box::new(ToolResult::from_failure(failure)))
     }
 }
 
@@ -120,12 +124,9 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
     }
     let destination = match route(hub, request) {
         Ok(destination) => destination,
-        Err(RouteFailure::Route(error)) => {
+        Err(error) => {
             let error = query_scope::restrict_route_error(hub, request, error);
             return Ok(CallStart::Rejected(Box::new(route_error_result(error)?)));
-        }
-        Err(RouteFailure::InvalidArguments(message)) => {
-            return Ok(CallStart::rejected(ErrorCode::InvalidArguments, message));
         }
     };
     let Destination {
@@ -137,12 +138,12 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
     let input = match dialect {
         // Pages of mcp-web 0.1 parse their arguments themselves, and accept some that their
         // published schema rejects. The bridge of mcp-web 0.1 did not validate them.
-        PageProtocol::V1 => arguments.into_raw(),
-        PageProtocol::V2 => validate_input(&tool, arguments).await,
+        PageProtocol::V1 => arguments.into_raw().map_err(invalid_arguments),
+        PageProtocol::V2 => validate_input(hub, request.caller.realm, &tool, arguments).await,
     };
     let input = match input {
         Ok(input) => input,
-        Err(message) => return Ok(CallStart::rejected(ErrorCode::InvalidArguments, message)),
+        Err(failure) => return Ok(CallStart::from(&failure)),
     };
     let page_request = PageRequest::Tool {
         tool: Arc::clone(&tool),
@@ -151,7 +152,7 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
     Ok(
         match in_flight::begin(hub, &mut request.caller, &session, page_request) {
             Ok(in_flight) => CallStart::Started(tool, in_flight),
-            Err(failure) => CallStart::Rejected(Box::new(ToolResult::from_failure(&failure))),
+            Err(failure) => CallStart::from(&failure),
         },
     )
 }
@@ -159,19 +160,36 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
 /// Validates arguments and returns their JSON text. They are not parsed if the tool accepts any
 /// object.
 pub(super) async fn validate_input(
+    hub: &Hub,
+    realm: RealmId,
     tool: &Arc<Tool>,
-    mut arguments: Arguments,
-) -> Result<Box<RawValue>, String> {
-    if !tool.input_validator().accepts_any_object() {
-        let parsed = arguments.take_parsed()?;
-        let validated =
-            validation::validate(tool, |tool| Some(tool.input_validator()), parsed).await;
-        arguments.restore_parsed(validated.map_err(|failure| {
-            let name = tool.name();
-            format!("the arguments of `{name}` do not fit its input schema: {failure}")
-        })?);
+    arguments: Arguments,
+) -> Result<Box<RawValue>, CallFailure> {
+    let input = arguments.into_raw().map_err(invalid_arguments)?;
+    if tool.input_validator().accepts_any_object() {
+        return Ok(input);
     }
-    arguments.into_raw()
+    let validated = validation::validate(hub, realm, tool, input_schema, input).await;
+    validated.map_err(|error| match error {
+        ValidationError::Invalid(ValidationFailure::Unreadable(error)) => invalid_arguments(
+            format!("the arguments must be an object that can be read: {error}"),
+        ),
+        ValidationError::Invalid(failure) => {
+            let name = tool.name();
+            invalid_arguments(format!(
+                "the arguments of `{name}` do not fit its input schema: {failure}"
+            ))
+        }
+        ValidationError::Work(error) => error.into(),
+    })
+}
+
+fn input_schema(tool: &Tool) -> Option<&Validator> {
+    Some(tool.input_validator())
+}
+
+fn invalid_arguments(message: String) -> CallFailure {
+    CallFailure::new(ErrorCode::InvalidArguments, message)
 }
 
 /// The page and the tool that a call is routed to.
@@ -182,28 +200,9 @@ struct Destination {
     dialect: PageProtocol,
 }
 
-/// Why a call cannot be routed.
-enum RouteFailure {
-    Route(RouteError),
-    /// The arguments cannot be parsed.
-    InvalidArguments(String),
-}
-
-impl From<RouteError> for RouteFailure {
-    fn from(error: RouteError) -> Self {
-        Self::Route(error)
-    }
-}
-
-impl From<String> for RouteFailure {
-    fn from(message: String) -> Self {
-        Self::InvalidArguments(message)
-    }
-}
-
 /// Finds the session and the tool, and removes `session_id` from the arguments unless the tool
 /// itself has an argument of that name.
-fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, RouteFailure> {
+fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, RouteError> {
     let find = |target: &Target| {
         let found = hub.with_realm_mut(request.caller.realm, |realm| {
             let (session, definition) = realm.route_call(&request.tool, target)?;
@@ -220,30 +219,23 @@ fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, RouteF
         found.unwrap_or(Err(RouteError::NoSessions))
     };
     let default_target = request.caller.target();
-    if !request.arguments.mentions_session() {
-        return Ok(find(&default_target)?);
-    }
-    let arguments = request.arguments.parsed()?;
-    let requested_session = arguments.get(SESSION_ARGUMENT).and_then(Value::as_str);
-    let Some(requested_session) = requested_session else {
-        let destination = find(&default_target)?;
-        let arguments = request.arguments.parsed_mut()?;
-        destination.tool.take_session_argument(arguments);
-        return Ok(destination);
+    let by_argument = match request.arguments.session_argument() {
+        None => return find(&default_target),
+        Some(SessionArgument::NotString) => find(&default_target),
+        Some(SessionArgument::Session(session)) => find(&Target::Session(session)),
     };
-    let by_argument = find(&Target::Session(SessionId::from(requested_session)));
-    if let Ok(destination) = &by_argument
-        && !destination.tool.has_own_session_argument()
-    {
-        let arguments = request.arguments.parsed_mut()?;
-        destination.tool.take_session_argument(arguments);
-        return Ok(by_argument?);
+    let has_own_argument = |destination: &Destination| destination.tool.has_own_session_argument();
+    match by_argument {
+        Ok(destination) if !has_own_argument(&destination) => {
+            request.arguments.remove_session_argument();
+            Ok(destination)
+        }
+        // If the argument belongs to the tool itself, it does not select a session.
+        by_argument => match find(&default_target) {
+            Ok(destination) if has_own_argument(&destination) => Ok(destination),
+            other => by_argument.and(other),
+        },
     }
-    // If the argument belongs to the tool itself, it does not select a session.
-    Ok(match find(&default_target) {
-        Ok(destination) if destination.tool.has_own_session_argument() => destination,
-        other => by_argument.and(other)?,
-    })
 }
 
 fn route_error_result(error: RouteError) -> Result<ToolResult, CallError> {

@@ -55,8 +55,8 @@ pub(crate) async fn get_prompt(
         }),
         RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(CallError::Failed(failure)),
         RoundOutcome::Complete(CallOutcome::Answered(answer)) => {
-            let result = parse_object_with(&what, "messages", answer).await?;
-            enforce_object_limit(&caller, &what, result)
+            let result = parse_object_with(hub, caller.realm, (&what, "messages"), answer).await?;
+            enforce_object_limit(hub, &caller, &what, result)
                 .await
                 .map(RoundOutcome::Complete)
         }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::{ErrorCode, SessionId};
+use bridge_auth::RealmId;
+use bridge_protocol::SessionId;
 use serde_json::value::RawValue;
 
 use super::{Arguments, CallOptions, RoundOutcome, in_flight};
@@ -27,9 +28,10 @@ pub(crate) async fn call_raw(
 
 /// Validates arguments against the tool's input schema, and returns them.
 pub(crate) async fn validate_raw_arguments(
+    hub: &Hub,
+    realm: RealmId,
     tool: &Arc<Tool>,
     arguments: Box<RawValue>,
 ) -> Result<Box<RawValue>, CallFailure> {
-    let validated = validate_input(tool, Arguments::from_raw(arguments)).await;
-    validated.map_err(|message| CallFailure::new(ErrorCode::InvalidArguments, message))
+    validate_input(hub, realm, tool, Arguments::from_raw(arguments)).await
 }

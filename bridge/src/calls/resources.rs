@@ -61,7 +61,7 @@ pub(crate) async fn read_resource(
         }
         RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(CallError::Failed(failure)),
         RoundOutcome::Complete(CallOutcome::Answered(answer)) => {
-            let result = parse_object_with(&what, "contents", answer).await?;
+            let result = parse_object_with(hub, caller.realm, (&what, "contents"), answer).await?;
             let client = (caller.realm, caller.limits);
             let result = enforce_contents_limit(hub, client, &what, result, None).await?;
             Ok(RoundOutcome::Complete(result))

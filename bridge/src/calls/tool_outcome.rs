@@ -2,70 +2,57 @@
 
 use std::sync::Arc;
 
+use bridge_auth::RealmId;
 use bridge_json::RawJson;
 use bridge_protocol::ErrorCode;
 use bridge_realm::definition::Tool;
 use bridge_realm::realm::{Answer, CallFailure, CallOutcome};
 use bridge_schema::ValidationFailure;
-use bridge_service::cpu_pool::{self, INLINE_LIMIT};
-use serde_json::Value;
 
-use super::delivery_limits::internal_error_result;
-use super::validation;
-use crate::results::tool_result::ToolResult;
+use super::validation::{self, ValidationError};
+use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
+use crate::hub::Hub;
+use crate::results::tool_result::{ToolResult, parse_error_message};
 
 /// Builds the result for the client from the outcome of a call.
-pub(super) async fn finish_result(tool: &Arc<Tool>, outcome: CallOutcome) -> ToolResult {
-    let answer = match outcome {
-        CallOutcome::Failed(failure) => return ToolResult::from_failure(&failure),
-        CallOutcome::Answered(answer) => answer,
-    };
-    // A slice of the page's message has been scanned already: without an output schema there is
-    // nothing left to do.
-    let is_ready = matches!(&answer, Answer::Value(Some(RawJson::Borrowed(_))))
-        && tool.output_validator().is_none();
-    let result = if is_ready || answer.bytes() < INLINE_LIMIT {
-        validate_output(tool, answer).await
-    } else {
-        let tool = Arc::clone(tool);
-        let validated = cpu_pool::spawn(move || validate_output_blocking(&tool, answer));
-        validated
-            .await
-            .unwrap_or_else(|| Ok(internal_error_result()))
+pub(super) async fn finish_result(
+    hub: &Hub,
+    realm: RealmId,
+    tool: &Arc<Tool>,
+    outcome: CallOutcome,
+) -> ToolResult {
+    let result = match outcome {
+        CallOutcome::Failed(failure) => Err(failure),
+        CallOutcome::Answered(answer) => validated_result(hub, realm, tool, answer).await,
     };
     result.unwrap_or_else(|failure| ToolResult::from_failure(&failure))
 }
 
-/// Builds the result and validates it against the output schema.
-async fn validate_output(tool: &Arc<Tool>, answer: Answer) -> Result<ToolResult, CallFailure> {
-    let mut result = build_result(tool, answer)?;
-    if tool.output_validator().is_some()
-        && let Some(structured) = parse_structured(tool, &mut result)?
-    {
-        let validated = validation::validate(tool, Tool::output_validator, structured).await;
-        result.restore_structured(
-            validated.map_err(|violation| output_schema_violation(tool, &violation))?,
-        );
-    }
-    Ok(result)
-}
-
-/// Builds and validates the result on a thread of the CPU pool.
-fn validate_output_blocking(tool: &Tool, answer: Answer) -> Result<ToolResult, CallFailure> {
-    let mut result = build_result(tool, answer)?;
-    if let Some(output) = tool.output_validator()
-        && let Some(structured) = parse_structured(tool, &mut result)?
-    {
-        let validated = output.validate(&structured);
-        validated.map_err(|violation| output_schema_violation(tool, &violation))?;
-        result.restore_structured(structured);
-    }
-    Ok(result)
-}
-
-fn parse_structured(tool: &Tool, result: &mut ToolResult) -> Result<Option<Value>, CallFailure> {
-    let structured = result.take_structured();
-    structured.map_err(|error| unusable_result(tool, &error))
+/// Builds the result, and validates it against the output schema.
+async fn validated_result(
+    hub: &Hub,
+    realm: RealmId,
+    tool: &Arc<Tool>,
+    answer: Answer,
+) -> Result<ToolResult, CallFailure> {
+    // A slice of the page's message has been scanned already.
+    let is_scanned = matches!(&answer, Answer::Value(Some(RawJson::Borrowed(_))));
+    let result = if is_scanned || answer.bytes() < INLINE_LIMIT {
+        build_result(tool, answer)?
+    } else {
+        let order = WorkOrder::for_json(realm, answer.bytes());
+        let tool = Arc::clone(tool);
+        let work = move || build_result(&tool, answer);
+        hub.cpu_pool.run(order, work).await??
+    };
+    let validated = validation::validate(hub, realm, tool, Tool::output_validator, result).await;
+    validated.map_err(|error| match error {
+        ValidationError::Invalid(ValidationFailure::Unreadable(error)) => {
+            unusable_result(tool, &parse_error_message(&error))
+        }
+        ValidationError::Invalid(violation) => output_schema_violation(tool, &violation),
+        ValidationError::Work(error) => error.into(),
+    })
 }
 
 fn output_schema_violation(tool: &Tool, violation: &ValidationFailure) -> CallFailure {
@@ -86,7 +73,7 @@ fn build_result(tool: &Tool, answer: Answer) -> Result<ToolResult, CallFailure> 
         } => ToolResult::from_raw_content(content, structured, meta),
     };
     let result = result.map_err(|error| unusable_result(tool, &error))?;
-    if tool.output_validator().is_some() && !result.has_structured() {
+    if tool.output_validator().is_some() && result.structured().is_none() {
         let message = format!(
             "`{}` has an output schema, but its result has no structured content: return an object",
             tool.name()

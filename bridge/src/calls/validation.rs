@@ -1,35 +1,112 @@
-//! Validation against JSON schemas. If it is expensive, it does not run on the threads that serve
-//! sockets.
+//! Validation against the schemas of tools. If it is not cheap, it runs in the CPU pool: first as
+//! short work, and as long work if it turns out to take longer than that.
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::value::RawValue;
 
-use bridge_schema::{ValidationFailure, Validator};
-use bridge_service::cpu_pool;
+use crate::cpu_pool::{WorkError, WorkLength, WorkOrder};
+use crate::hub::Hub;
+use crate::results::encoded_size;
+use crate::results::tool_result::{StructuredContent, ToolResult};
+use bridge_auth::RealmId;
+use bridge_realm::definition::Tool;
+use bridge_schema::{Effort, ValidationFailure, Validator};
 
-/// Validates a value against one of the schemas of `owner`, in the CPU pool if this is expensive,
-/// and returns the value.
-pub(crate) async fn validate<T: Send + Sync + 'static>(
-    owner: &Arc<T>,
-    schema: fn(&T) -> Option<&Validator>,
-    value: Value,
-) -> Result<Value, ValidationFailure> {
-    let Some(validator) = schema(owner) else {
+/// Why something was not accepted.
+#[derive(Debug)]
+pub(super) enum ValidationError {
+    Invalid(ValidationFailure),
+    /// It was not validated.
+    Work(WorkError),
+}
+
+/// What is validated. It waits as text, unless it had to be parsed for another reason.
+pub(super) trait Validate: Send + 'static {
+    /// Validates it if that takes no more than `effort`, and returns `None` otherwise.
+    fn try_validate(
+        &self,
+        validator: &Validator,
+        effort: Effort,
+    ) -> Option<Result<(), ValidationFailure>>;
+
+    /// The work of a token for a full validation.
+    fn work_order(&self, realm: RealmId) -> WorkOrder;
+}
+
+/// The arguments of a call.
+impl Validate for Box<RawValue> {
+    fn try_validate(
+        &self,
+        validator: &Validator,
+        effort: Effort,
+    ) -> Option<Result<(), ValidationFailure>> {
+        validator.try_validate_text(self.get(), effort)
+    }
+
+    fn work_order(&self, realm: RealmId) -> WorkOrder {
+        WorkOrder::for_json(realm, self.get().len())
+    }
+}
+
+/// The structured content of a result.
+impl Validate for ToolResult {
+    fn try_validate(
+        &self,
+        validator: &Validator,
+        effort: Effort,
+    ) -> Option<Result<(), ValidationFailure>> {
+        match self.structured() {
+            None => Some(Ok(())),
+            Some(StructuredContent::Text(json)) => validator.try_validate_text(json, effort),
+            Some(StructuredContent::Value(value)) => validator.try_validate(value, effort),
+        }
+    }
+
+    fn work_order(&self, realm: RealmId) -> WorkOrder {
+        encoded_size::work_on_result(realm, self)
+    }
+}
+
+/// Validates something against one of the schemas of a tool, and returns it.
+pub(super) async fn validate<T: Validate>(
+    hub: &Hub,
+    realm: RealmId,
+    tool: &Arc<Tool>,
+    schema: fn(&Tool) -> Option<&Validator>,
+    value: T,
+) -> Result<T, ValidationError> {
+    let Some(validator) = schema(tool) else {
         return Ok(value);
     };
-    if let Some(outcome) = validator.try_validate_inline(&value) {
-        return outcome.map(|()| value);
+    if let Some(outcome) = value.try_validate(validator, Effort::Inline) {
+        return outcome.map(|()| value).map_err(ValidationError::Invalid);
     }
-    let owner = Arc::clone(owner);
-    let outcome = cpu_pool::spawn(move || {
-        schema(&owner)
-            .map_or(Ok(()), |validator| validator.validate(&value))
-            .map(|()| value)
-    });
-    outcome.await.unwrap_or_else(|| {
-        Err(ValidationFailure::InvalidSchema(
-            "validation stopped".to_owned(),
-        ))
-    })
+    let mut value = value;
+    for (effort, length) in [
+        (Effort::Short, WorkLength::Short),
+        (Effort::Full, WorkLength::Long),
+    ] {
+        let order = value.work_order(realm);
+        if length == WorkLength::Short && order.length == WorkLength::Long {
+            continue;
+        }
+        let tool = Arc::clone(tool);
+        let work = move || {
+            let outcome = schema(&tool).and_then(|validator| value.try_validate(validator, effort));
+            (value, outcome)
+        };
+        let done = hub.cpu_pool.run(WorkOrder { length, ..order }, work).await;
+        let (validated, outcome) = done.map_err(ValidationError::Work)?;
+        match outcome {
+            Some(outcome) => {
+                return outcome
+                    .map(|()| validated)
+                    .map_err(ValidationError::Invalid);
+            }
+            None => value = validated,
+        }
+    }
+    // Cannot happen, because a full effort always has an outcome.
+    Err(ValidationError::Invalid(ValidationFailure::TooCostly))
 }

@@ -21,9 +21,9 @@ use crate::compat::json_rpc::{Message, Params, Reply, RpcError};
 use crate::compat::lists::{CallRejection, ItemList, ToolList};
 use crate::compat::service::{CompatRequest, CompatService};
 use crate::compat::visible_pages::PageSelector;
+use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{CallOutcome, PageProtocol, PageRequest};
-use bridge_service::cpu_pool::{self, INLINE_LIMIT};
 use routing::{CallTarget, builtin_resource, route_call, route_resource};
 use scope::RequestScope;
 
@@ -208,7 +208,7 @@ impl CompatService {
         };
         let results = results.for_protocol(target.dialect);
         let outcome = self.run_tool(scope, target, arguments.input).await;
-        self.write_outcome(results, outcome, out).await;
+        self.write_outcome(scope, results, outcome, out).await;
         Ok(())
     }
 
@@ -223,7 +223,9 @@ impl CompatService {
             // The page validates its arguments itself, as pages of v1 had to do with their own
             // bridge.
             PageProtocol::V1 => Ok(input),
-            PageProtocol::V2 => calls::validate_raw_arguments(&tool, input).await,
+            PageProtocol::V2 => {
+                calls::validate_raw_arguments(&self.hub, scope.realm(), &tool, input).await
+            }
         };
         let input = match input {
             Ok(input) => input,
@@ -234,18 +236,30 @@ impl CompatService {
     }
 
     /// Writes the outcome of a call. A large one is encoded in the CPU pool.
-    async fn write_outcome(&self, results: ResultWriter, outcome: CallOutcome, out: &mut Vec<u8>) {
-        let is_large =
-            matches!(&outcome, CallOutcome::Answered(answer) if answer.bytes() >= INLINE_LIMIT);
-        if !is_large {
+    async fn write_outcome(
+        &self,
+        scope: &RequestScope,
+        results: ResultWriter,
+        outcome: CallOutcome,
+        out: &mut Vec<u8>,
+    ) {
+        let bytes = match &outcome {
+            CallOutcome::Answered(answer) => answer.bytes(),
+            CallOutcome::Failed(_) => 0,
+        };
+        if bytes < INLINE_LIMIT {
             return results.write_outcome(outcome, out);
         }
-        let mut body = std::mem::take(out);
-        let task = cpu_pool::spawn(move || {
+        let order = WorkOrder::for_json(scope.realm(), bytes);
+        let mut body = out.clone();
+        let work = move || {
             results.write_outcome(outcome, &mut body);
             body
-        });
-        *out = task.await.unwrap_or_default();
+        };
+        match self.hub.cpu_pool.run(order, work).await {
+            Ok(body) => *out = body,
+            Err(error) => results.write_outcome(CallOutcome::Failed(error.into()), out),
+        }
     }
 
     async fn read_resource(

@@ -13,8 +13,6 @@ use bridge_protocol::{
 };
 use bridge_realm::definition::Definition;
 use bridge_realm::realm::Realm;
-use bridge_service::cpu_pool;
-use bridge_service::cpu_pool::INLINE_LIMIT;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method, Uri};
@@ -27,6 +25,7 @@ use tower::ServiceExt;
 use super::page_socket;
 use crate::calls::builtin_tools;
 use crate::calls::{self, Arguments, CallRequest, DeliveryLimits, RoundOutcome, SilentClient};
+use crate::cpu_pool::INLINE_LIMIT;
 use crate::mcp::{self, McpService};
 use crate::results::encoded_size;
 use crate::results::tool_result::ToolResult;
@@ -159,8 +158,9 @@ async fn json_response(state: &AppState, realm: RealmId, result: ToolResult) -> 
     let body = if result.is_borrowed() || encoded_size::fits_within(&result, 2 * INLINE_LIMIT) {
         encode(&result)
     } else {
-        let encoded = cpu_pool::spawn(move || encode(&result)).await;
-        encoded.unwrap_or_else(|| Vec::new().into())
+        let order = encoded_size::work_on_result(realm, &result);
+        let encoded = state.hub.cpu_pool.run(order, move || encode(&result)).await;
+        encoded.unwrap_or_else(|error| encode(&ToolResult::from_failure(&error.into())))
     };
     let body = match state.hub.lease_answer(realm, body.len()) {
         Ok(lease) => AnswerBody::new(body, lease),

@@ -5,16 +5,14 @@
 //! Every stream (one for each request, and the standalone stream that a client opens) has a log,
 //! whose oldest events are dropped first. All logs together have a maximum size in bytes. Beyond
 //! it, the address with the most bytes loses a log: the oldest one of the session with the most, of
-//! the token with the most. So a busy client does not evict the logs of others. A log is not evicted while an event is appended to it, because its stream
-//! may have just dropped.
+//! the token with the most. So a busy client does not evict the logs of others. A log is not evicted
+//! while an event is appended to it, because its stream may have just dropped.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use bridge_auth::RealmId;
-use bridge_service::cpu_pool;
-use bridge_service::cpu_pool::INLINE_LIMIT;
 use futures_util::stream;
 use rmcp::model::{ContentBlock, ServerJsonRpcMessage, ServerResult};
 use rmcp::transport::streamable_http_server::session::{
@@ -22,6 +20,8 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use tokio::sync::Notify;
 
+use super::request_scope::REALM;
+use crate::cpu_pool::{CpuPool, INLINE_LIMIT};
 use crate::mcp::raw_event::{StoredEvent, to_sse_message};
 use crate::results::encoded_size;
 use crate::shares::{Holdings, Party};
@@ -37,6 +37,7 @@ const STREAM_LOG_DIVISOR: usize = 8;
 pub(super) struct EventLog {
     state: Arc<Mutex<EventLogState>>,
     max_bytes: usize,
+    cpu_pool: CpuPool,
 }
 
 #[derive(Default)]
@@ -77,10 +78,11 @@ struct LogEntry {
 }
 
 impl EventLog {
-    pub(super) fn new(max_bytes: usize) -> Self {
+    pub(super) fn new(max_bytes: usize, cpu_pool: CpuPool) -> Self {
         Self {
             state: Arc::default(),
             max_bytes,
+            cpu_pool,
         }
     }
 
@@ -308,7 +310,7 @@ impl EventStore for EventLog {
         stream_id: &str,
         event: &ServerSseMessage,
     ) -> Result<EventId, EventStoreError> {
-        let bytes = event_cost(event).await;
+        let bytes = event_cost(event);
         let mut state = self.lock();
         let stored = StoredEvent::Model(event.clone());
         let id = state.append(
@@ -329,13 +331,17 @@ impl EventStore for EventLog {
         let unknown = || format!("the event {last_event_id:?} is not known any more");
         let (stream, after) = parse_event_id(last_event_id).ok_or_else(unknown)?;
         self.next_after(stream, after).ok_or_else(unknown)?;
+        let realm = REALM
+            .try_get()
+            .map_err(|_| "the stream is resumed outside a request")?;
         let start = (self.clone(), stream.to_owned(), after);
-        let events = stream::unfold(Some(start), |cursor| async move {
+        let events = stream::unfold(Some(start), move |cursor| async move {
             let (events, stream, after) = cursor?;
             loop {
                 match events.next_after(&stream, after)? {
                     NextEvent::Ready(number, stored) => {
-                        let mut event = to_sse_message(stored).await?;
+                        let event = to_sse_message(stored, &events.cpu_pool, realm);
+                        let mut event = event.await?;
                         event.event_id = Some(format!("{stream}/{number}"));
                         let cursor = (!is_response(&event)).then_some((events, stream, number));
                         return Some((event, cursor));
@@ -365,33 +371,31 @@ fn is_response(event: &ServerSseMessage) -> bool {
 }
 
 /// Returns the approximate memory of an event, in bytes.
-async fn event_cost(event: &ServerSseMessage) -> usize {
+fn event_cost(event: &ServerSseMessage) -> usize {
     let Some(message) = &event.message else {
         return EVENT_OVERHEAD_BYTES;
     };
-    if !is_large_result(message) {
-        return EVENT_OVERHEAD_BYTES + encoded_size::encoded_len(&**message);
-    }
-    let message = Arc::clone(message);
-    let encoded_len = cpu_pool::spawn(move || encoded_size::encoded_len(&*message)).await;
-    EVENT_OVERHEAD_BYTES + encoded_len.unwrap_or_default()
+    let bytes = large_result_bytes(message);
+    EVENT_OVERHEAD_BYTES + bytes.unwrap_or_else(|| encoded_size::encoded_len(&**message))
 }
 
-/// Whether the message is a large tool result. Other results are small, and structured content is
-/// mostly repeated in the text.
-fn is_large_result(message: &ServerJsonRpcMessage) -> bool {
+/// The approximate size of a large tool result, whose exact size would take long to compute. Other
+/// results are small, and structured content is mostly repeated in the text.
+fn large_result_bytes(message: &ServerJsonRpcMessage) -> Option<usize> {
     let ServerJsonRpcMessage::Response(response) = message else {
-        return false;
+        return None;
     };
     let ServerResult::CallToolResult(result) = &response.result else {
-        return false;
+        return None;
     };
     let texts = result.content.iter().map(|block| match block {
         ContentBlock::Text(text) => text.text.len(),
         ContentBlock::Image(image) => image.data.len(),
         _ => 0,
     });
-    texts.sum::<usize>() > INLINE_LIMIT
+    let bytes = texts.sum::<usize>();
+    let copies = 1 + usize::from(result.structured_content.is_some());
+    (bytes > INLINE_LIMIT).then_some(copies * bytes)
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use bridge_realm::definition::Definition;
 use bridge_realm::definition::tool::RESULT_SIZE_KEY;
 use bridge_realm::realm::Refusal;
 use bridge_service::ClientAddress;
-use bridge_service::cpu_pool::{self, INLINE_LIMIT};
 use http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Extensions,
@@ -37,6 +36,7 @@ use crate::calls::{
     self, CallOptions, CallRequest, CompletionRequest, PromptRequest, RoundOutcome,
 };
 use crate::calls::{builtin_resources, builtin_tools};
+use crate::cpu_pool::INLINE_LIMIT;
 use crate::hub::Hub;
 use crate::mcp::input_required::{RequestStateSealer, ResumeParams};
 use crate::mcp::large_body::LargeBodyHint;
@@ -118,9 +118,11 @@ impl Handler {
         if encoded_size::fits_within(&result, INLINE_LIMIT) {
             return Ok(result.into());
         }
+        let order = encoded_size::work_on_result(realm, &result);
         let measure = move || (encoded_size::result_len(&result), result);
-        let Some((bytes, result)) = cpu_pool::spawn(measure).await else {
-            return Ok(calls::internal_error_result().into());
+        let (bytes, result) = match self.hub.cpu_pool.run(order, measure).await {
+            Ok(measured) => measured,
+            Err(error) => return Ok(ToolResult::from_failure(&error.into()).into()),
         };
         Ok(match self.hub.lease_answer(realm, bytes) {
             Ok(lease) => {

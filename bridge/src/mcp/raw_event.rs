@@ -15,8 +15,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use bridge_service::cpu_pool;
-use bridge_service::cpu_pool::INLINE_LIMIT;
+use bridge_auth::RealmId;
+
+use crate::cpu_pool::{CpuPool, INLINE_LIMIT, WorkOrder};
 
 /// How long a client waits before it resumes a lost stream. rmcp sends an equal delay.
 pub(super) const RETRY_DELAY: Duration = Duration::from_secs(3);
@@ -46,8 +47,13 @@ struct Response {
     error: Option<ErrorData>,
 }
 
-/// Converts a stored event. Returns `None` for JSON that the fast path does not store.
-pub(super) async fn to_sse_message(stored: StoredEvent) -> Option<ServerSseMessage> {
+/// Converts a stored event for a client of this realm. Returns `None` for JSON that the fast path
+/// does not store, and if too much work of the realm waits.
+pub(super) async fn to_sse_message(
+    stored: StoredEvent,
+    cpu_pool: &CpuPool,
+    realm: RealmId,
+) -> Option<ServerSseMessage> {
     let message = match stored {
         StoredEvent::Model(event) => return Some(event),
         StoredEvent::Retry => return Some(ServerSseMessage::retry(RETRY_DELAY)),
@@ -60,7 +66,8 @@ pub(super) async fn to_sse_message(stored: StoredEvent) -> Option<ServerSseMessa
             let Response { id, result, error } = if json.len() < INLINE_LIMIT {
                 decode(&json)?
             } else {
-                cpu_pool::spawn(move || decode(&json)).await??
+                let order = WorkOrder::for_json(realm, json.len());
+                cpu_pool.run(order, move || decode(&json)).await.ok()??
             };
             match error {
                 Some(error) => ServerJsonRpcMessage::error(error, Some(id)),

@@ -29,7 +29,7 @@ pub(crate) struct McpService {
 impl McpService {
     pub(crate) fn new(state: AppState) -> Self {
         let hub = Arc::clone(&state.hub);
-        let sessions = RealmSessionManager::start(&hub.config);
+        let sessions = RealmSessionManager::start(&hub.config, hub.cpu_pool.clone());
         // Host and Origin are checked on every route before this one.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()

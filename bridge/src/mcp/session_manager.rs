@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use super::request_scope::{OPENING_SESSION, REALM};
 use super::session::{McpSession, request_key};
 use crate::config::Config;
+use crate::cpu_pool::CpuPool;
 use crate::mcp::event_log::EventLog;
 use crate::mcp::raw_event::RETRY_DELAY;
 use crate::shares::{Party, PoolUse, SharedPool};
@@ -49,8 +50,8 @@ pub(super) struct RealmSessionManager {
 
 impl RealmSessionManager {
     /// Creates the manager and spawns its task, which requires a runtime.
-    pub(super) fn start(config: &Config) -> Arc<Self> {
-        let sessions = Arc::new(Self::new(config));
+    pub(super) fn start(config: &Config, cpu_pool: CpuPool) -> Arc<Self> {
+        let sessions = Arc::new(Self::new(config, cpu_pool));
         let weak = Arc::downgrade(&sessions);
         let task = tokio::spawn(async move {
             while let Some(sessions) = weak.upgrade() {
@@ -63,8 +64,8 @@ impl RealmSessionManager {
         sessions
     }
 
-    fn new(config: &Config) -> Self {
-        let event_log = EventLog::new(config.max_replay_bytes);
+    fn new(config: &Config, cpu_pool: CpuPool) -> Self {
+        let event_log = EventLog::new(config.max_replay_bytes, cpu_pool);
         let store = Arc::new(event_log.clone());
         let mut inner = LocalSessionManager::default().with_event_store(store);
         // rmcp does not see the calls of the fast path, so idle sessions are determined here.

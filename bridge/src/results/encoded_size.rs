@@ -5,6 +5,9 @@ use std::io;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use bridge_auth::RealmId;
+
+use crate::cpu_pool::WorkOrder;
 use crate::results::tool_result::ToolResult;
 
 /// The bytes of a response besides its result: JSON-RPC, the server-sent event that carries it, and
@@ -42,6 +45,56 @@ pub(crate) fn result_len(result: &ToolResult) -> usize {
         ToolResult::Passthrough(passthrough) => passthrough.encoded_len(),
         ToolResult::Built(built) => encoded_len(built),
     }
+}
+
+/// The values of a result that are visited to estimate its size.
+const MAX_ESTIMATED_VALUES: usize = 10_000;
+
+/// Work of a token that is a pass over a result.
+pub(crate) fn work_on_result(realm: RealmId, result: &ToolResult) -> WorkOrder {
+    let bytes = match result {
+        ToolResult::Passthrough(passthrough) => passthrough.max_encoded_len(),
+        ToolResult::Built(built) => {
+            let values = built.content.iter().chain(&built.structured);
+            estimated_len(values.chain(built.meta.iter().flat_map(|meta| meta.values())))
+        }
+    };
+    WorkOrder::for_json(realm, bytes)
+}
+
+/// Work of a token that is a pass over an object.
+pub(crate) fn work_on_object(realm: RealmId, fields: &Map<String, Value>) -> WorkOrder {
+    WorkOrder::for_json(realm, estimated_len(fields.values()))
+}
+
+/// The approximate encoded size of values. If there are very many, the size of the rest is assumed
+/// to be large.
+fn estimated_len<'a>(values: impl Iterator<Item = &'a Value>) -> usize {
+    const LARGE: usize = 8 * 1024 * 1024;
+    let mut open: Vec<&Value> = values.take(MAX_ESTIMATED_VALUES).collect();
+    let (mut bytes, mut visited) = (0, open.len());
+    while let Some(value) = open.pop() {
+        bytes += NODE_OVERHEAD_BYTES;
+        let inner = match value {
+            Value::String(text) => {
+                bytes += text.len();
+                0
+            }
+            Value::Array(items) => items.len(),
+            Value::Object(fields) => fields.len(),
+            _ => 0,
+        };
+        visited += inner;
+        if visited >= MAX_ESTIMATED_VALUES {
+            return bytes + LARGE;
+        }
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => open.extend(fields.values()),
+            _ => {}
+        }
+    }
+    bytes
 }
 
 /// Whether an upper bound of the encoded size is at most `bytes`. Visits at most as many values as

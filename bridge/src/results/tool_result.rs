@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use bridge_json::RawJson;
 use bridge_protocol::ErrorCode;
 use bridge_realm::realm::CallFailure;
+use bridge_schema::value_count::{self, MAX_VALUES};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -21,6 +22,13 @@ pub(crate) enum ToolResult {
     Passthrough(PassthroughResult),
     /// Values that the bridge made or parsed.
     Built(BuiltResult),
+}
+
+/// The structured content of a result.
+pub(crate) enum StructuredContent<'a> {
+    /// JSON that has not been parsed.
+    Text(&'a str),
+    Value(&'a Value),
 }
 
 impl From<BuiltResult> for ToolResult {
@@ -190,30 +198,11 @@ impl ToolResult {
         matches!(self, Self::Built(built) if built.has_error_code(code))
     }
 
-    /// Whether there is structured content.
-    pub(crate) fn has_structured(&self) -> bool {
+    /// The structured content.
+    pub(crate) fn structured(&self) -> Option<StructuredContent<'_>> {
         match self {
-            Self::Passthrough(passthrough) => passthrough.structured().is_some(),
-            Self::Built(built) => built.structured.is_some(),
-        }
-    }
-
-    /// Takes the structured content out for inspection; [`Self::restore_structured`] puts it back.
-    ///
-    /// # Errors
-    ///
-    /// Why the text of the structured content cannot be parsed.
-    pub(crate) fn take_structured(&mut self) -> Result<Option<Value>, String> {
-        match self {
-            Self::Passthrough(passthrough) => passthrough.structured().map(parse_value).transpose(),
-            Self::Built(built) => Ok(built.structured.take()),
-        }
-    }
-
-    /// Puts structured content back that [`Self::take_structured`] returned.
-    pub(crate) fn restore_structured(&mut self, structured: Value) {
-        if let Self::Built(built) = self {
-            built.structured = Some(structured);
+            Self::Passthrough(passthrough) => passthrough.structured().map(StructuredContent::Text),
+            Self::Built(built) => built.structured.as_ref().map(StructuredContent::Value),
         }
     }
 
@@ -269,17 +258,23 @@ impl ToolResult {
 /// The values of a result that is still text; an `InvalidResult` failure if it cannot be parsed.
 fn parse_passthrough(passthrough: &PassthroughResult) -> BuiltResult {
     passthrough.parse().unwrap_or_else(|error| {
-        let reason = parse_error_message(&error);
+        let reason = parse_error_message(&error.to_string());
         let message = format!("the result cannot be passed on: {reason}");
         BuiltResult::from_failure(&CallFailure::new(ErrorCode::InvalidResult, message))
     })
 }
 
 fn parse_value(json: &str) -> Result<Value, String> {
-    serde_json::from_str(json).map_err(|error| parse_error_message(&error))
+    if value_count::exceeds(json, MAX_VALUES) {
+        return Err(format!(
+            "it has more than {MAX_VALUES} values in it, which are too many to be read: return less"
+        ));
+    }
+    serde_json::from_str(json).map_err(|error| parse_error_message(&error.to_string()))
 }
 
-fn parse_error_message(error: &serde_json::Error) -> String {
+/// Why a result cannot be parsed, from the error of the parser.
+pub(crate) fn parse_error_message(error: &str) -> String {
     format!("{error}. Return less nested data, and numbers as JavaScript has them")
 }
 

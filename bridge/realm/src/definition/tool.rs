@@ -219,18 +219,6 @@ impl Tool {
         listed.as_deref()
     }
 
-    /// Removes the argument that selects a session and returns it, unless the tool defines that
-    /// argument itself.
-    pub fn take_session_argument(&self, arguments: &mut Map<String, Value>) -> Option<String> {
-        if self.has_own_session_argument() {
-            return None;
-        }
-        match arguments.shift_remove(SESSION_ARGUMENT)? {
-            Value::String(session) => Some(session),
-            _ => None,
-        }
-    }
-
     /// Whether the tool's own schema defines `session_id`, which is then an argument like any
     /// other.
     pub fn has_own_session_argument(&self) -> bool {
@@ -327,9 +315,12 @@ mod tests {
         let schema = json!({"type": "object", "properties": {"session_id": {"type": "integer"}}});
         let tool = parse(json!({"name": "t", "inputSchema": schema})).unwrap();
         assert_eq!(tool.published()["inputSchema"], schema);
-        let mut arguments = json!({"session_id": 7}).as_object().unwrap().clone();
-        assert_eq!(tool.take_session_argument(&mut arguments), None);
-        assert_eq!(arguments["session_id"], 7);
+        assert!(tool.has_own_session_argument());
+        assert!(
+            !parse(json!({"name": "t"}))
+                .unwrap()
+                .has_own_session_argument()
+        );
     }
 
     #[test]

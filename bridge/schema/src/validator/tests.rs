@@ -1,5 +1,5 @@
 use super::*;
-use serde_json::json;
+use serde_json::{Map, json};
 
 fn validate(schema: Value, value: Value) -> Result<(), String> {
     Validator::new(schema)?
@@ -187,33 +187,51 @@ fn a_text_with_too_many_values_is_refused_without_being_parsed() {
     let validator = Validator::new(json!({"type": "object"})).unwrap();
     // It is not valid, which only parsing would find.
     let long = format!("{{\"v\":[{}", "1,".repeat(MAX_VALUES));
-    let failure = validator.validate_text(&long).unwrap_err();
+    let validate = |json: &str| validator.try_validate_text(json, Effort::Full).unwrap();
+    let failure = validate(&long).unwrap_err();
     assert!(matches!(failure, ValidationFailure::TooManyValues));
     assert!(failure.to_string().contains("make it smaller"), "{failure}");
     let shorter = format!("{{\"v\":[{}1]}}", "1,".repeat(1_000));
-    assert!(validator.validate_text(&shorter).is_ok());
-    let failure = validator.validate_text("{\"v\":1e999}").unwrap_err();
+    assert!(validate(&shorter).is_ok());
+    let failure = validate("{\"v\":1e999}").unwrap_err();
     assert!(matches!(failure, ValidationFailure::Unreadable(_)));
 }
 
 #[test]
-fn only_short_cheap_texts_are_validated_inline() {
+fn an_effort_limits_the_text_the_steps_and_the_schema() {
     let schema = json!({"type": "object", "properties": {"v": {"items": {"minimum": 0}}}});
     let validator = Validator::new(schema).unwrap();
     let numbers = |count: usize| format!("{{\"v\":{:?}}}", vec![1; count]);
+    // The efforts with which a text of this validator is validated.
+    let efforts = |validator: &Validator, json: &str| {
+        let mut efforts = vec![Effort::Inline, Effort::Short, Effort::Full];
+        efforts.retain(|effort| validator.try_validate_text(json, *effort).is_some());
+        efforts
+    };
+    let all = [Effort::Inline, Effort::Short, Effort::Full];
+    assert_eq!(efforts(&validator, &numbers(1_000)), all);
+    assert_eq!(efforts(&validator, &numbers(100_000)), all[1..]);
+    assert_eq!(efforts(&validator, &numbers(400_000)), all[2..]);
+    let outcome = validator.try_validate_text("{\"v\":[-1]}", Effort::Inline);
     assert!(matches!(
-        validator.try_validate_text_inline(&numbers(1_000)),
-        Some(Ok(()))
-    ));
-    assert!(matches!(
-        validator.try_validate_text_inline("{\"v\":[-1]}"),
+        outcome,
         Some(Err(ValidationFailure::InvalidValue { .. }))
     ));
-    let long = numbers(MAX_INLINE_BYTES);
-    assert!(validator.try_validate_text_inline(&long).is_none());
-    assert!(validator.validate_text(&long).is_ok());
 
-    let expensive = json!({"type": "object", "allOf": vec![json!({"type": "object"}); 30_000]});
+    let repeated = |subschemas: usize| {
+        let subschemas = vec![json!({"minProperties": 0}); subschemas];
+        Validator::new(json!({"type": "object", "allOf": subschemas})).unwrap()
+    };
+    assert_eq!(efforts(&repeated(100), "{}"), all);
+    assert_eq!(efforts(&repeated(2_000), "{}"), all[1..]);
+    assert_eq!(efforts(&repeated(20_000), "{}"), all[2..]);
+    // A schema that is compiled needs no effort for that.
+    let compiled = repeated(2_000);
+    assert!(compiled.validate(&json!({})).is_ok());
+    assert_eq!(efforts(&compiled, "{}"), all);
+    let members: Map<_, _> = (0..60).map(|n| (format!("m{n}"), json!(n))).collect();
+    let expensive = json!({"additionalProperties": {"allOf": vec![json!({}); 20_000]}});
     let expensive = Validator::new(expensive).unwrap();
-    assert!(expensive.try_validate_text_inline("{}").is_none());
+    let _ = expensive.validate(&json!({}));
+    assert_eq!(efforts(&expensive, &json!(members).to_string()), all[2..]);
 }

@@ -42,7 +42,7 @@ impl EventLog {
 
 #[tokio::test]
 async fn a_stream_that_never_ends_keeps_its_newest_events() {
-    let events = EventLog::new(80_000);
+    let events = EventLog::new(80_000, CpuPool::new());
     let (busy, calm): (SessionId, SessionId) = ("busy".into(), "calm".into());
     let state = events.append_for_session(&calm, "answer", 100).await;
     let first = events.append_for_session(&busy, "endless", 100).await;
@@ -53,7 +53,9 @@ async fn a_stream_that_never_ends_keeps_its_newest_events() {
     assert!(events.lock().bytes <= 80_000 / STREAM_LOG_DIVISOR + 1_000);
     assert!(events.belongs_to(&calm, &state));
     let last = events.lock().last_number;
-    let rest = events.replay_events_after(&first).await.unwrap();
+    let realm = RealmId::from_token("token");
+    let replayed = REALM.scope(realm, events.replay_events_after(&first));
+    let rest = replayed.await.unwrap();
     let rest: Vec<_> = rest.take(10).collect().await;
     let number =
         |event: &ServerSseMessage| parse_event_id(event.event_id.as_ref().unwrap()).unwrap().1;
@@ -62,7 +64,7 @@ async fn a_stream_that_never_ends_keeps_its_newest_events() {
 
 #[tokio::test]
 async fn the_session_with_most_bytes_is_evicted_first() {
-    let events = EventLog::new(80_000);
+    let events = EventLog::new(80_000, CpuPool::new());
     let (busy, calm): (SessionId, SessionId) = ("busy".into(), "calm".into());
     let state = events.append_for_session(&calm, "answer", 1_000).await;
     for stream in 0..100 {
@@ -77,7 +79,7 @@ async fn the_session_with_most_bytes_is_evicted_first() {
 
 #[tokio::test]
 async fn the_sessions_of_one_address_do_not_evict_the_logs_of_another() {
-    let events = EventLog::new(80_000);
+    let events = EventLog::new(80_000, CpuPool::new());
     let other: SessionId = "other".into();
     let party = |address: u8, token: &str| {
         let address = std::net::IpAddr::from([192, 0, 2, address]);
@@ -108,7 +110,7 @@ async fn the_sessions_of_one_address_do_not_evict_the_logs_of_another() {
 
 #[tokio::test]
 async fn an_evicted_log_is_bound_again_on_append_and_removed_with_its_session() {
-    let events = EventLog::new(80_000);
+    let events = EventLog::new(80_000, CpuPool::new());
     let (one, two): (SessionId, SessionId) = ("one".into(), "two".into());
     events.append_for_session(&one, "common", 100).await;
     for stream in 0..20 {

@@ -253,6 +253,7 @@ mod tests {
     use http::StatusCode;
 
     use super::*;
+    use crate::cpu_pool::CpuPool;
     use crate::mcp::fast_path::call_stream::EncodedResponse;
     use crate::mcp::fast_path::notification_sink::NotificationBuffer;
 
@@ -270,7 +271,7 @@ mod tests {
         let running = CallStream::new(std::future::ready(answer), notifications, None);
         let (sender, mut receiver) = mpsc::channel(EVENT_BUFFER);
         let forwarder = SseForwarder {
-            event_log: EventLog::new(1_000),
+            event_log: EventLog::new(1_000, CpuPool::new()),
             stream_id: "s".to_owned(),
             sender: Some(sender),
             sends_priming_event: true,

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
+use bridge_auth::RealmId;
 use bridge_realm::definition;
 use bridge_realm::definition::tool;
-use bridge_service::cpu_pool;
-use bridge_service::cpu_pool::INLINE_LIMIT;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
@@ -20,6 +19,7 @@ use crate::calls::builtin_tools;
 use crate::calls::{
     self, Arguments, CallError, CallOptions, CallRequest, DETACHED_CLIENT, RoundOutcome,
 };
+use crate::cpu_pool::INLINE_LIMIT;
 use crate::hub::Hub;
 use crate::mcp::convert;
 use crate::mcp::fast_path::call_stream::{
@@ -110,6 +110,7 @@ impl FastPathCall {
     }
 
     async fn run(self) -> EncodedResponse {
+        let realm = self.request.caller.realm;
         let caller = CallOptions {
             client: &self.sink,
             ..self.request.caller
@@ -118,10 +119,9 @@ impl FastPathCall {
             caller,
             ..self.request
         };
-        let realm = request.caller.realm;
         let outcome = calls::call_tool(&self.hub, request).await;
         let (id, is_modern) = (self.id, self.is_modern);
-        let response = encode_outcome(&id, outcome, is_modern).await;
+        let response = encode_outcome(&self.hub, realm, &id, outcome, is_modern).await;
         match self.hub.lease_answer(realm, response.json.len()) {
             Ok(lease) => EncodedResponse { lease, ..response },
             Err(failure) => encode_result(&id, &ToolResult::from_failure(&failure), is_modern),
@@ -131,6 +131,8 @@ impl FastPathCall {
 
 /// Encodes the outcome of a call. Large results are encoded in the CPU pool.
 async fn encode_outcome(
+    hub: &Hub,
+    realm: RealmId,
     id: &RawValue,
     outcome: Result<RoundOutcome<ToolResult>, CallError>,
     is_modern: bool,
@@ -142,12 +144,12 @@ async fn encode_outcome(
             encode_result(id, &result, is_modern)
         }
         Ok(RoundOutcome::Complete(result)) => {
-            let id = id.to_owned();
-            let encoded = cpu_pool::spawn(move || encode_result(&id, &result, is_modern));
-            encoded.await.unwrap_or_else(|| EncodedResponse {
-                status: StatusCode::INTERNAL_SERVER_ERROR,
-                json: Vec::new().into(),
-                lease: None,
+            let order = encoded_size::work_on_result(realm, &result);
+            let own_id = id.to_owned();
+            let work = move || encode_result(&own_id, &result, is_modern);
+            let encoded = hub.cpu_pool.run(order, work).await;
+            encoded.unwrap_or_else(|error| {
+                encode_result(id, &ToolResult::from_failure(&error.into()), is_modern)
             })
         }
         // Cannot happen: a client that declares no capability receives no requests.

@@ -1,0 +1,251 @@
+//! Runs work that would block the threads that serve sockets: parsing, validating, encoding and
+//! measuring long JSON, and reading the definitions of pages.
+//!
+//! Tokens take turns, and the work of one token never occupies every thread ([`fair_queue`]), so
+//! that the others wait for a single piece of it at most. Short and long work have threads of their
+//! own: however much long work there is, short work waits for short work only. What waits is the
+//! text of the work and not a parsed value, which takes many times the memory.
+
+mod fair_queue;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use bridge_auth::RealmId;
+use bridge_protocol::ErrorCode;
+use bridge_realm::realm::CallFailure;
+use tokio::sync::oneshot;
+
+use fair_queue::{FairQueue, QueueFull, QueueLimits, Ticket};
+
+/// JSON of at least this many bytes is parsed, converted and measured in the pool, because that
+/// takes about a millisecond.
+pub(crate) const INLINE_LIMIT: usize = 256 * 1024;
+
+/// Work on more JSON than this, in bytes, is long.
+const MAX_SHORT_BYTES: usize = 1024 * 1024;
+
+/// The maximum number of pieces of short work, and of long work, of one token that wait.
+const MAX_WAITING: usize = 256;
+
+/// The maximum size of the JSON of one token that waits in short work, and in long work, in bytes.
+const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
+
+/// How long a piece of work may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkLength {
+    /// Some ten milliseconds at most.
+    Short,
+    /// Up to about a second.
+    Long,
+}
+
+impl WorkLength {
+    /// The length of work that is a pass over this many bytes of JSON.
+    pub(crate) fn for_json(bytes: usize) -> Self {
+        if bytes <= MAX_SHORT_BYTES {
+            Self::Short
+        } else {
+            Self::Long
+        }
+    }
+}
+
+/// Whose work it is, and how much.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WorkOrder {
+    pub(crate) realm: RealmId,
+    pub(crate) length: WorkLength,
+    /// The size of the JSON that waits with the work, in bytes.
+    pub(crate) bytes: usize,
+}
+
+impl WorkOrder {
+    /// Work that is a pass over this many bytes of JSON.
+    pub(crate) fn for_json(realm: RealmId, bytes: usize) -> Self {
+        Self {
+            realm,
+            length: WorkLength::for_json(bytes),
+            bytes,
+        }
+    }
+}
+
+/// Why work was not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum WorkError {
+    /// Too much work of the token waits.
+    #[error(
+        "the bridge has too much to validate and to convert for this token: wait until other calls \
+         have ended, and retry"
+    )]
+    QueueFull,
+    /// The work panicked.
+    #[error("the bridge failed while it read the data: report this, and retry with less")]
+    Panicked,
+}
+
+impl From<WorkError> for CallFailure {
+    fn from(error: WorkError) -> Self {
+        let code = match error {
+            WorkError::QueueFull => ErrorCode::CallLimitExceeded,
+            WorkError::Panicked => ErrorCode::InternalError,
+        };
+        CallFailure::new(code, error.to_string())
+    }
+}
+
+/// The threads for work, and the work that waits for them. Clones share them.
+#[derive(Clone)]
+pub(crate) struct CpuPool {
+    short: Arc<WorkQueue>,
+    long: Arc<WorkQueue>,
+}
+
+/// A job is the sender that grants its work a thread.
+type WorkQueue = Mutex<FairQueue<RealmId, oneshot::Sender<()>>>;
+
+impl CpuPool {
+    /// Creates a pool for this machine. One token can use all its processors.
+    pub(crate) fn new() -> Self {
+        Self::with_processors(thread::available_parallelism().map_or(1, usize::from))
+    }
+
+    fn with_processors(processors: usize) -> Self {
+        let limits = QueueLimits {
+            workers: processors + 1,
+            share: processors,
+            waiting: MAX_WAITING,
+            waiting_bytes: MAX_WAITING_BYTES,
+        };
+        let queue = || Arc::new(Mutex::new(FairQueue::new(limits)));
+        Self {
+            short: queue(),
+            long: queue(),
+        }
+    }
+
+    /// Runs work when it is the token's turn. Dropping the future removes work that has not begun.
+    ///
+    /// The work must not wait for other work of the pool, which may need the thread that it has.
+    ///
+    /// # Errors
+    ///
+    /// Too much work of the token waits, or the work panicked.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        order: WorkOrder,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, WorkError> {
+        let queued = self.enqueue(order, |queue, grant| {
+            queue.try_push(order.realm, order.bytes, grant)
+        });
+        run_when_granted(queued.map_err(|QueueFull| WorkError::QueueFull)?, work).await
+    }
+
+    /// Runs work of which a token has a limited number of pieces anyway, such as one for each of
+    /// its pages. It may wait beside any other work.
+    ///
+    /// # Errors
+    ///
+    /// The work panicked.
+    pub(crate) async fn run_admitted<T: Send + 'static>(
+        &self,
+        order: WorkOrder,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, WorkError> {
+        let queued = self.enqueue(order, |queue, grant| {
+            Ok(queue.push(order.realm, order.bytes, grant))
+        });
+        run_when_granted(queued.map_err(|QueueFull| WorkError::QueueFull)?, work).await
+    }
+
+    /// Adds work to the queue of its length.
+    fn enqueue(
+        &self,
+        order: WorkOrder,
+        push: impl FnOnce(
+            &mut FairQueue<RealmId, oneshot::Sender<()>>,
+            oneshot::Sender<()>,
+        ) -> Result<Ticket, QueueFull>,
+    ) -> Result<QueuedWork, QueueFull> {
+        let queue = match order.length {
+            WorkLength::Short => &self.short,
+            WorkLength::Long => &self.long,
+        };
+        let (grant, granted) = oneshot::channel();
+        let mut locked = lock(queue);
+        let ticket = push(&mut locked, grant)?;
+        start_all(&mut locked);
+        drop(locked);
+        Ok(QueuedWork {
+            queue: Arc::clone(queue),
+            realm: order.realm,
+            ticket,
+            granted,
+            is_permit: false,
+        })
+    }
+}
+
+impl fmt::Debug for CpuPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CpuPool").finish_non_exhaustive()
+    }
+}
+
+fn lock(queue: &WorkQueue) -> MutexGuard<'_, FairQueue<RealmId, oneshot::Sender<()>>> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Grants threads to the work whose turn it is. The receivers exist, because work that is dropped
+/// removes itself from the queue first.
+fn start_all(queue: &mut FairQueue<RealmId, oneshot::Sender<()>>) {
+    while let Some((realm, grant)) = queue.start_next() {
+        if grant.send(()).is_err() {
+            queue.finish(realm);
+        }
+    }
+}
+
+async fn run_when_granted<T: Send + 'static>(
+    mut queued: QueuedWork,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, WorkError> {
+    // The sender is dropped only with the queue, which `queued` holds.
+    let _ = (&mut queued.granted).await;
+    queued.is_permit = true;
+    let task = tokio::task::spawn_blocking(move || {
+        // The permit ends with the work, even if the caller no longer waits for it.
+        let _permit = queued;
+        work()
+    });
+    task.await.map_err(|_| WorkError::Panicked)
+}
+
+/// Work that waits for a thread or, once it is granted, the permit to use one.
+struct QueuedWork {
+    queue: Arc<WorkQueue>,
+    realm: RealmId,
+    ticket: Ticket,
+    granted: oneshot::Receiver<()>,
+    /// Whether the grant was received.
+    is_permit: bool,
+}
+
+impl Drop for QueuedWork {
+    fn drop(&mut self) {
+        let mut queue = lock(&self.queue);
+        // Threads are granted under the lock.
+        if self.is_permit || self.granted.try_recv().is_ok() {
+            queue.finish(self.realm);
+        } else {
+            queue.remove(self.realm, self.ticket);
+        }
+        start_all(&mut queue);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+use std::sync::mpsc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::*;
+
+fn order(token: &str, length: WorkLength) -> WorkOrder {
+    WorkOrder {
+        realm: RealmId::from_token(token),
+        length,
+        bytes: 0,
+    }
+}
+
+/// A pool for one processor: two pieces of work run at a time, one of each token.
+fn pool() -> CpuPool {
+    CpuPool::with_processors(1)
+}
+
+type Work = BoxFuture<'static, Result<&'static str, WorkError>>;
+
+/// Queues work that ends when the returned sender is used or dropped.
+fn queue_gated(pool: &CpuPool, order: WorkOrder) -> (mpsc::Sender<()>, Work) {
+    let (gate, opened) = mpsc::channel();
+    let pool = pool.clone();
+    let work = async move {
+        let work = move || {
+            let _ = opened.recv();
+            "gated"
+        };
+        pool.run(order, work).await
+    };
+    let mut work = work.boxed();
+    // The first poll puts it into the queue.
+    assert!((&mut work).now_or_never().is_none());
+    (gate, work)
+}
+
+fn queue(pool: &CpuPool, order: WorkOrder, name: &'static str) -> Work {
+    let pool = pool.clone();
+    let mut work = async move { pool.run(order, move || name).await }.boxed();
+    assert!((&mut work).now_or_never().is_none());
+    work
+}
+
+#[tokio::test]
+async fn the_work_of_another_token_runs_while_that_of_one_token_waits() {
+    let pool = pool();
+    for length in [WorkLength::Short, WorkLength::Long] {
+        let (gate, running) = queue_gated(&pool, order("a", length));
+        let waiting: Vec<_> = (0..100)
+            .map(|_| queue(&pool, order("a", length), "waited"))
+            .collect();
+        for _ in 0..3 {
+            let other = pool.run(order("b", length), || "other").await;
+            assert_eq!(other, Ok("other"), "{length:?}");
+        }
+        drop(gate);
+        assert_eq!(running.await, Ok("gated"));
+        for waited in waiting {
+            assert_eq!(waited.await, Ok("waited"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn short_work_runs_while_every_thread_has_long_work() {
+    let pool = pool();
+    let long: Vec<_> = ["a", "b", "c"]
+        .map(|token| queue_gated(&pool, order(token, WorkLength::Long)))
+        .into();
+    for token in ["a", "d"] {
+        let short = pool.run(order(token, WorkLength::Short), || "short").await;
+        assert_eq!(short, Ok("short"));
+    }
+    for (gate, work) in long {
+        drop(gate);
+        assert_eq!(work.await, Ok("gated"));
+    }
+}
+
+#[tokio::test]
+async fn too_much_waiting_work_of_a_token_is_refused() {
+    let pool = pool();
+    let short = order("a", WorkLength::Short);
+    let (gate, running) = queue_gated(&pool, short);
+    let waiting: Vec<_> = (0..MAX_WAITING)
+        .map(|_| queue(&pool, short, "waited"))
+        .collect();
+    let refused = pool.run(short, || ()).await;
+    assert_eq!(refused, Err(WorkError::QueueFull));
+    let failure = CallFailure::from(WorkError::QueueFull);
+    assert_eq!(failure.code, ErrorCode::CallLimitExceeded);
+    assert!(failure.message.contains("retry"), "{}", failure.message);
+    // Other tokens, and work that is limited otherwise, are not refused.
+    assert_eq!(pool.run(order("b", WorkLength::Short), || 1).await, Ok(1));
+    let mut admitted = pool.run_admitted(short, || "admitted").boxed();
+    assert!((&mut admitted).now_or_never().is_none());
+
+    // Work that nobody waits for any more leaves the queue.
+    drop(waiting);
+    let again = queue(&pool, short, "again");
+    drop(gate);
+    assert_eq!(running.await, Ok("gated"));
+    assert_eq!(admitted.await, Ok("admitted"));
+    assert_eq!(again.await, Ok("again"));
+}
+
+#[tokio::test]
+async fn the_bytes_of_waiting_work_of_a_token_are_limited() {
+    let pool = pool();
+    let half = WorkOrder::for_json(RealmId::from_token("a"), MAX_WAITING_BYTES / 2);
+    assert_eq!(half.length, WorkLength::Long);
+    let (gate, running) = queue_gated(&pool, half);
+    let _waiting: Vec<_> = (0..2).map(|_| queue(&pool, half, "waited")).collect();
+    assert_eq!(pool.run(half, || ()).await, Err(WorkError::QueueFull));
+    drop(gate);
+    assert_eq!(running.await, Ok("gated"));
+}
+
+#[tokio::test]
+async fn a_panic_ends_only_its_own_work() {
+    let pool = pool();
+    for _ in 0..5 {
+        let failed: Result<(), _> = pool
+            .run(order("a", WorkLength::Short), || panic!("a test"))
+            .await;
+        assert_eq!(failed, Err(WorkError::Panicked));
+    }
+    assert_eq!(pool.run(order("a", WorkLength::Short), || 1).await, Ok(1));
+}
+
+#[tokio::test]
+async fn work_that_was_granted_a_thread_but_not_begun_gives_it_back() {
+    let pool = pool();
+    let short = order("a", WorkLength::Short);
+    let (gate, running) = queue_gated(&pool, short);
+    let granted = queue(&pool, short, "granted");
+    drop(gate);
+    assert_eq!(running.await, Ok("gated"));
+    // By now it has the thread, but it has not been polled since.
+    drop(granted);
+    assert_eq!(pool.run(short, || "next").await, Ok("next"));
+}
