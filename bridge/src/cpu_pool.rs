@@ -23,8 +23,15 @@ use fair_queue::{FairQueue, QueueFull, QueueLimits, Ticket};
 /// takes about a millisecond.
 pub(crate) const INLINE_LIMIT: usize = 256 * 1024;
 
+/// More definitions than this, in bytes, are parsed and analysed in the pool. A few small tools take
+/// less time than a change of threads would.
+pub(crate) const INLINE_DEFINITION_BYTES: usize = 8 * 1024;
+
 /// Work on more JSON than this, in bytes, is long.
 const MAX_SHORT_BYTES: usize = 1024 * 1024;
+
+/// Work on more definitions than this, in bytes, is long.
+const MAX_SHORT_DEFINITION_BYTES: usize = 128 * 1024;
 
 /// The maximum number of pieces of short work, and of long work, of one token that wait.
 const MAX_WAITING: usize = 256;
@@ -67,6 +74,20 @@ impl WorkOrder {
         Self {
             realm,
             length: WorkLength::for_json(bytes),
+            bytes,
+        }
+    }
+
+    /// Work that parses and analyses this many bytes of definitions.
+    pub(crate) fn for_definitions(realm: RealmId, bytes: usize) -> Self {
+        let length = if bytes <= MAX_SHORT_DEFINITION_BYTES {
+            WorkLength::Short
+        } else {
+            WorkLength::Long
+        };
+        Self {
+            realm,
+            length,
             bytes,
         }
     }

@@ -138,6 +138,18 @@ impl PageEvent {
     }
 }
 
+/// The size of the definitions in a message, in bytes. Building the event of a message takes time in
+/// proportion to it.
+pub fn definition_bytes(message: &PageToBridge) -> usize {
+    match message {
+        PageToBridge::Register(registration) => {
+            let definitions = registration.items.iter();
+            definitions.map(|item| item.definition.get().len()).sum()
+        }
+        _ => 0,
+    }
+}
+
 /// The first message to an accepted page.
 pub fn authenticated_message(
     page_limits: &PageMessageLimits,

@@ -10,14 +10,16 @@ mod response;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, BridgeToPage, CallId, Definition, ErrorCode, Kind,
     PageToBridge, QueryId, Register, Registered, RegistrationFailure, RegistrationId, SessionId,
     to_well_formed,
 };
+use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value};
 
 use frame::{Frame, string_field};
 
@@ -118,10 +120,11 @@ fn register_message(id: &str, kind: Kind, definition: Box<RawValue>) -> CompatIn
 fn tool_registration(frame: &Frame<'_>) -> Result<CompatInbound, BadFrame> {
     let mut definition = object_field(frame.tool)?;
     if definition.get().contains("\"outputSchema\"") {
-        let mut tool: Map<String, Value> =
+        // The values stay text, because the definition may be longer than any that is parsed.
+        let mut fields: IndexMap<Cow<'_, str>, &RawValue> =
             serde_json::from_str(definition.get()).map_err(|_| BadFrame)?;
-        if tool.shift_remove("outputSchema").is_some() {
-            definition = to_raw_value(&tool).map_err(|_| BadFrame)?;
+        if fields.shift_remove("outputSchema").is_some() {
+            definition = to_raw_value(&fields).map_err(|_| BadFrame)?;
         }
     }
     Ok(register_message(TOOL_REGISTRATION, Kind::Tool, definition))

@@ -9,6 +9,7 @@ mod connection_loop;
 mod context;
 mod early_frames;
 mod handshake;
+mod long_registration;
 mod message_memory;
 mod page_session;
 mod probe;

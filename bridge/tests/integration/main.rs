@@ -12,6 +12,7 @@ mod configuration_file;
 mod connections;
 mod definitions;
 mod documentation;
+mod fair_shares;
 mod fast_path;
 mod hostile_peers;
 mod identity;

@@ -2,7 +2,7 @@ use bridge_protocol::{
     CallContext, CallsAlive, CloseCode, Heartbeat, RegistrationFailure, ResourceRead,
     SessionClosed, ToolCall,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use bridge_realm::page_messages::CloseFrame;

@@ -5,7 +5,7 @@ mod v2;
 
 use bridge_json::RawJson;
 use bridge_protocol::{Authenticate, BridgeToPage, CallId, PageToBridge};
-use bridge_realm::page_messages::CloseFrame;
+use bridge_realm::page_messages::{CloseFrame, PageEvent};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::page_session::PageSession;
@@ -15,8 +15,8 @@ use crate::compat::page_codec::ResourceContent;
 pub(super) use compat::{CompatCodec, invalid_json};
 pub(super) use v2::V2Codec;
 
-/// Messages longer than this, in bytes, are decoded on a thread for blocking work, so that they do
-/// not delay the calls of other pages.
+/// Messages longer than this, in bytes, are decoded in the CPU pool, so that they do not delay the
+/// calls of other pages.
 const MAX_INLINE_DECODE_BYTES: usize = 128 * 1024;
 
 /// The frames of one page protocol. A codec belongs to one connection.
@@ -48,8 +48,7 @@ pub(super) enum Decoding {
     /// The frame is a part of a message that is not complete.
     Incomplete,
     Complete(InboundMessage),
-    /// Decoding takes so long that it would delay other pages: it must run on a thread for blocking
-    /// work.
+    /// Decoding takes so long that it would delay other pages: it must run in the CPU pool.
     Blocking {
         decode: Box<dyn FnOnce() -> InboundMessage + Send>,
         /// The length of the message.
@@ -64,6 +63,8 @@ pub(super) enum Decoding {
 )]
 pub(super) enum InboundMessage {
     Known(PageToBridge),
+    /// A message whose event took long to build.
+    Event(PageEvent),
     /// A long response, whose value stays in the memory of its message.
     LongResponse(CallId, RawJson),
     /// A page of mcp-web 0.1 authenticates again, and begins a new session.

@@ -1,6 +1,7 @@
 //! The task of a connected page. It waits at the same time for frames of the page and for commands in
 //! its outbox, and holds almost no memory while neither arrives.
 
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bridge_protocol::PageToBridge;
@@ -11,11 +12,13 @@ use futures_util::future::BoxFuture;
 
 use super::codec::{CompatCodec, Decoding, InboundMessage, PageCodec, V2Codec};
 use super::connection_end::{ConnectionEnd, disconnect_for_code};
+use super::long_registration::{parser, work_order};
 use super::message_memory::MessageMemory;
 use super::page_session::PageSession;
 use super::probe::Probe;
 use super::socket::{PageSocket, frame_too_big};
 use super::token_renewal::TokenRenewals;
+use crate::cpu_pool::WorkOrder;
 use crate::hub::{OutboxReceiver, SocketCommand};
 use crate::websocket::{Frame, SocketError};
 
@@ -31,7 +34,8 @@ pub(super) struct PageConnection {
     pub(super) page: PageSession,
     pub(super) outbox: OutboxReceiver,
     codec: Box<dyn PageCodec>,
-    /// A long message that is being decoded. Frames after it are not read before it is done.
+    /// A long message that is being decoded, or a registration that is being parsed. Frames after
+    /// it are not read before it is done.
     decoding: Option<BoxFuture<'static, InboundMessage>>,
     /// The length of that message.
     decoding_bytes: usize,
@@ -233,16 +237,26 @@ impl PageConnection {
                 self.hold_memory().map_err(|close_frame| {
                     ConnectionEnd::Close(self.codec.close_frame(close_frame))
                 })?;
-                let reason = "the message could not be decoded";
-                let invalid = self.codec.invalid_frame(reason);
-                let task = tokio::task::spawn_blocking(decode);
-                self.decoding =
-                    Some(Box::pin(task.map(|message| {
-                        message.unwrap_or(InboundMessage::Invalid(invalid))
-                    })));
+                let order = WorkOrder::for_json(self.page.realm, bytes);
+                self.decode_in_pool(order, decode);
                 Ok(())
             }
         }
+    }
+
+    /// Decodes a message in the CPU pool. A connection has one such message at a time.
+    fn decode_in_pool(
+        &mut self,
+        order: WorkOrder,
+        decode: impl FnOnce() -> InboundMessage + Send + 'static,
+    ) {
+        let reason = "the message could not be decoded";
+        let invalid = self.codec.invalid_frame(reason);
+        let hub = Arc::clone(&self.page.hub);
+        self.decoding = Some(Box::pin(async move {
+            let decoded = hub.cpu_pool.run_admitted(order, decode).await;
+            decoded.unwrap_or(InboundMessage::Invalid(invalid))
+        }));
     }
 
     fn on_decoded(&mut self, message: InboundMessage) -> Flow {
@@ -253,9 +267,14 @@ impl PageConnection {
             InboundMessage::Known(PageToBridge::Renew(renewal)) => {
                 self.page.renew(&mut self.renewals, renewal);
             }
-            InboundMessage::Known(message) => {
-                return self.page.on_message(message).map_err(ConnectionEnd::Close);
-            }
+            InboundMessage::Known(message) => match work_order(self.page.realm, &message) {
+                None => return self.page.on_message(message).map_err(ConnectionEnd::Close),
+                Some(order) => {
+                    let parse = parser(&self.page, message);
+                    self.decode_in_pool(order, parse);
+                }
+            },
+            InboundMessage::Event(event) => self.page.apply(event),
             InboundMessage::LongResponse(call, value) => self.page.on_long_response(call, value),
             InboundMessage::Activity(at_ms) => self.page.on_activity(at_ms),
             InboundMessage::ResourceResponse(call, content) => {

@@ -308,3 +308,31 @@ async fn list_sessions_is_callable_without_compat_unless_a_page_defines_it() {
     let content = &answer["result"]["structuredContent"];
     assert_eq!(content, &json!({ "n": 1 }), "{answer}");
 }
+
+#[tokio::test]
+async fn tools_after_a_long_one_are_registered_after_it() {
+    let bridge = start_bridge().await;
+    let mut page = CompatPage::connect(&bridge, "s").await;
+    let properties: serde_json::Map<_, _> = (0..3_000)
+        .map(|n| {
+            (
+                format!("property-{n}"),
+                json!({ "type": "string", "minLength": n }),
+            )
+        })
+        .collect();
+    // Both are invalid, because a page is notified of failures only.
+    let schema = json!({ "type": "object", "properties": properties, "required": "all" });
+    page.register_tool(
+        json!({ "name": "long", "description": "d", "inputSchema": schema,
+        "outputSchema": {} }),
+    )
+    .await;
+    page.register_tool(json!({ "name": "short", "inputSchema": { "type": "string" } }))
+        .await;
+    for name in ["long", "short"] {
+        let failure = page.recv().await;
+        assert_eq!(failure["type"], "tool-registration-error", "{failure}");
+        assert_eq!(failure["toolName"], name, "{failure}");
+    }
+}
