@@ -269,4 +269,4 @@ impl Drop for QueuedWork {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

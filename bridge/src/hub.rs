@@ -17,6 +17,7 @@ mod realm_admission;
 mod realm_slots;
 mod session_id_leases;
 mod timer;
+mod tool_parsing;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -13,6 +13,7 @@ use super::error::CallError;
 use super::get_result::{GET_RESULT, get_result};
 use super::outcome::RoundOutcome;
 use super::page_tools::{Invocation, call_page_tool};
+use crate::cpu_pool::{INLINE_DEFINITION_BYTES, WorkOrder};
 use crate::hub::Hub;
 use crate::results::built_result::BuiltResult;
 use crate::results::tool_result::ToolResult;
@@ -49,7 +50,7 @@ pub(crate) async fn call(
             return Ok(result.into());
         }
         "list_active_sessions" | LEGACY_LIST_SESSIONS => list_active_sessions(hub, &request),
-        "list_session_tools" => list_session_tools(hub, &request, &arguments.members),
+        "list_session_tools" => list_session_tools(hub, &request, &arguments.members).await,
         _ => get_connection_status(hub, &request),
     };
     let caller = &request.caller;
@@ -89,7 +90,7 @@ pub(crate) fn connection_status(hub: &Hub, realm: RealmId) -> Value {
     })
 }
 
-fn list_session_tools(
+async fn list_session_tools(
     hub: &Hub,
     request: &CallRequest<'_>,
     arguments: &Map<String, Value>,
@@ -106,10 +107,7 @@ fn list_session_tools(
         realm.published_by(Kind::Tool, &session).ok_or(sessions)
     });
     match found.unwrap_or_else(|| Err(Vec::new())) {
-        Ok(tools) => {
-            let tools: Vec<_> = tools.iter().map(Definition::published).collect();
-            ToolResult::from_value(Some(json!({ "tools": tools })))
-        }
+        Ok(tools) => tool_list(hub, request.caller.realm, tools).await,
         Err(sessions) if sessions.is_empty() => {
             let status = get_connection_status(hub, request).into_parsed();
             ToolResult::from(BuiltResult {
@@ -128,6 +126,21 @@ fn list_session_tools(
             ToolResult::error_with_details(code, message, details)
         }
     }
+}
+
+/// Returns the list of tools as a result.
+async fn tool_list(hub: &Hub, realm: RealmId, tools: Vec<Definition>) -> ToolResult {
+    let bytes = tools.iter().map(Definition::bytes).sum();
+    let build = move || {
+        let tools: Vec<_> = tools.iter().map(Definition::published).collect();
+        ToolResult::from_value(Some(json!({ "tools": tools })))
+    };
+    if bytes <= INLINE_DEFINITION_BYTES {
+        return build();
+    }
+    let order = WorkOrder::for_definitions(realm, bytes);
+    let built = hub.cpu_pool.run(order, build).await;
+    built.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))
 }
 
 async fn call_session_tool(

@@ -13,6 +13,7 @@ use crate::calls::background::{continue_in_background, detach_after, handle_resu
 use crate::calls::delivery_limits::{ToolResultSpec, enforce_limit};
 use crate::calls::in_flight::{DriveResult, InFlightCall};
 use crate::calls::tool_outcome::finish_result;
+use crate::cpu_pool::WorkError;
 use crate::hub::Hub;
 use crate::results::tool_result::ToolResult;
 use bridge_auth::RealmId;
@@ -122,12 +123,13 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
     if let Err(rejection) = query_scope::pin_to_asking_page(hub, request) {
         return Ok(CallStart::Rejected(rejection));
     }
-    let destination = match route(hub, request) {
+    let destination = match route(hub, request).await {
         Ok(destination) => destination,
-        Err(error) => {
+        Err(RouteFailure::Route(error)) => {
             let error = query_scope::restrict_route_error(hub, request, error);
             return Ok(CallStart::Rejected(Box::new(route_error_result(error)?)));
         }
+        Err(RouteFailure::Work(error)) => return Ok(CallStart::from(&error.into())),
     };
     let Destination {
         session,
@@ -200,9 +202,22 @@ struct Destination {
     dialect: PageProtocol,
 }
 
+/// Why a call cannot be routed.
+enum RouteFailure {
+    Route(RouteError),
+    /// The definition of the tool was not parsed.
+    Work(WorkError),
+}
+
+impl From<RouteError> for RouteFailure {
+    fn from(error: RouteError) -> Self {
+        Self::Route(error)
+    }
+}
+
 /// Finds the session and the tool, and removes `session_id` from the arguments unless the tool
 /// itself has an argument of that name.
-fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, RouteError> {
+async fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, RouteFailure> {
     let find = |target: &Target| {
         let found = hub.with_realm_mut(request.caller.realm, |realm| {
             let (session, definition) = realm.route_call(&request.tool, target)?;
@@ -218,11 +233,17 @@ fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, RouteE
         });
         found.unwrap_or(Err(RouteError::NoSessions))
     };
+    let find_parsed = async |target: &Target| {
+        let destination = find(target)?;
+        let parsed = hub.parse_tool(request.caller.realm, &destination.tool);
+        parsed.await.map_err(RouteFailure::Work)?;
+        Ok(destination)
+    };
     let default_target = request.caller.target();
     let by_argument = match request.arguments.session_argument() {
-        None => return find(&default_target),
-        Some(SessionArgument::NotString) => find(&default_target),
-        Some(SessionArgument::Session(session)) => find(&Target::Session(session)),
+        None => return find_parsed(&default_target).await,
+        Some(SessionArgument::NotString) => find_parsed(&default_target).await,
+        Some(SessionArgument::Session(session)) => find_parsed(&Target::Session(session)).await,
     };
     let has_own_argument = |destination: &Destination| destination.tool.has_own_session_argument();
     match by_argument {
@@ -231,7 +252,7 @@ fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, RouteE
             Ok(destination)
         }
         // If the argument belongs to the tool itself, it does not select a session.
-        by_argument => match find(&default_target) {
+        by_argument => match find_parsed(&default_target).await {
             Ok(destination) if has_own_argument(&destination) => Ok(destination),
             other => by_argument.and(other),
         },

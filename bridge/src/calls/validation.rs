@@ -110,3 +110,6 @@ pub(super) async fn validate<T: Validate>(
     // Cannot happen, because a full effort always has an outcome.
     Err(ValidationError::Invalid(ValidationFailure::TooCostly))
 }
+
+#[cfg(test)]
+mod tests;

@@ -113,6 +113,19 @@ impl ToolList {
         })
     }
 
+    /// The tools of pages.
+    pub(super) fn tools(&self) -> &[Arc<Tool>] {
+        &self.tools
+    }
+
+    /// A function that encodes a tool of this list for [`Self::write`], on any thread.
+    pub(super) fn encoder(&self) -> impl Fn(&Tool) + Send + 'static {
+        let several = self.choices.is_some();
+        move |tool| {
+            get_or_encode(tool, several);
+        }
+    }
+
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         let description = "Lists the pages that are connected, with the tools of each";
         out.extend_from_slice(b"{\"tools\":[");

@@ -21,9 +21,9 @@ use crate::compat::json_rpc::{Message, Params, Reply, RpcError};
 use crate::compat::lists::{CallRejection, ItemList, ToolList};
 use crate::compat::service::{CompatRequest, CompatService};
 use crate::compat::visible_pages::PageSelector;
-use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
+use crate::cpu_pool::{INLINE_LIMIT, WorkError, WorkOrder};
 use bridge_realm::definition::tool::Tool;
-use bridge_realm::realm::{CallOutcome, PageProtocol, PageRequest};
+use bridge_realm::realm::{CallFailure, CallOutcome, PageProtocol, PageRequest};
 use routing::{CallTarget, builtin_resource, route_call, route_resource};
 use scope::RequestScope;
 
@@ -133,6 +133,9 @@ impl CompatService {
             "tools/list" => {
                 let tools =
                     self.with_pages(scope, |pages| ToolList::from_pages(pages, &selector()));
+                if let Some(Some(tools)) = &tools {
+                    self.prepare_list(scope, tools).await?;
+                }
                 self.write_list(tools, "tools/list", &mut out, ToolList::write)?;
             }
             "resources/list" => {
@@ -150,6 +153,16 @@ impl CompatService {
             _ => return Err(RpcError::UnknownMethod),
         }
         Ok(json_rpc::finish_response(out))
+    }
+
+    /// Parses and encodes the tools of a list.
+    async fn prepare_list(&self, scope: &RequestScope, list: &ToolList) -> Result<(), RpcError> {
+        let tools = list.tools();
+        let prepared =
+            self.hub
+                .prepare_tools(scope.realm(), tools, Tool::is_parsed, list.encoder());
+        let failed = |error: WorkError| RpcError::InvalidRequest(CallFailure::from(error).code);
+        prepared.await.map_err(failed)
     }
 
     fn write_list<T>(
@@ -219,6 +232,9 @@ impl CompatService {
         input: Box<RawValue>,
     ) -> CallOutcome {
         let tool = target.item;
+        if let Err(error) = self.hub.parse_tool(scope.realm(), &tool).await {
+            return CallOutcome::Failed(error.into());
+        }
         let input = match target.dialect {
             // The page validates its arguments itself, as pages of v1 had to do with their own
             // bridge.

@@ -18,6 +18,37 @@ fn pool() -> CpuPool {
     CpuPool::with_processors(1)
 }
 
+/// Queues as much work of a token as it may have running, and more that waits. The work ends when
+/// the returned values are dropped.
+pub(crate) fn occupy(
+    pool: &CpuPool,
+    realm: RealmId,
+    length: WorkLength,
+    waiting: usize,
+) -> Vec<(mpsc::Sender<()>, BoxFuture<'static, ()>)> {
+    let share = thread::available_parallelism().map_or(1, usize::from);
+    let order = WorkOrder {
+        realm,
+        length,
+        bytes: 0,
+    };
+    let occupy_one = |_| {
+        let (gate, opened) = mpsc::channel::<()>();
+        let pool = pool.clone();
+        let work = move || {
+            let _ = opened.recv();
+        };
+        let mut queued = async move {
+            let _ = pool.run_admitted(order, work).await;
+        }
+        .boxed();
+        // The first poll puts it into the queue.
+        assert!((&mut queued).now_or_never().is_none());
+        (gate, queued)
+    };
+    (0..share + waiting).map(occupy_one).collect()
+}
+
 type Work = BoxFuture<'static, Result<&'static str, WorkError>>;
 
 /// Queues work that ends when the returned sender is used or dropped.

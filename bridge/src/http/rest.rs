@@ -12,22 +12,24 @@ use bridge_protocol::{
     CallContext, CallerTransport, CallingClient, ClientInfo, ErrorCode, Kind, SessionId,
 };
 use bridge_realm::definition::Definition;
-use bridge_realm::realm::Realm;
+use bridge_realm::realm::{CallFailure, Realm};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method, Uri};
 use http_body::Body;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tower::ServiceExt;
 
 use super::page_socket;
 use crate::calls::builtin_tools;
 use crate::calls::{self, Arguments, CallRequest, DeliveryLimits, RoundOutcome, SilentClient};
-use crate::cpu_pool::INLINE_LIMIT;
+use crate::cpu_pool::{INLINE_DEFINITION_BYTES, INLINE_LIMIT, WorkOrder};
+use crate::hub::Hub;
 use crate::mcp::{self, McpService};
 use crate::results::encoded_size;
+use crate::results::segments::EncodedBody;
 use crate::results::tool_result::ToolResult;
 use crate::results::unread::AnswerBody;
 use crate::shares::Party;
@@ -166,7 +168,11 @@ async fn json_response(state: &AppState, realm: RealmId, result: ToolResult) -> 
         Ok(lease) => AnswerBody::new(body, lease),
         Err(failure) => AnswerBody::new(encode(&ToolResult::from_failure(&failure)), None),
     };
-    let mut response = Response::new(axum::body::Body::new(body));
+    json_body(axum::body::Body::new(body))
+}
+
+fn json_body(body: axum::body::Body) -> Response {
+    let mut response = Response::new(body);
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     response
@@ -192,26 +198,48 @@ pub(super) async fn sessions(
 pub(super) async fn tools(
     State(state): State<AppState>,
     parts: Parts,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Response, Problem> {
     let principal = state.authorize(&parts, Scope::ToolsRead).await?;
     if let Some(lifetime) = state.agent_queries.lifetime_for(&principal) {
         calls::wait_for_query_page(&state.hub, &principal, &lifetime).await;
     }
     if let Some(query) = &principal.query {
         let tools = calls::tools_for_query(&state.hub, principal.realm, query);
-        let tools: Vec<_> = tools.iter().map(Definition::published).collect();
-        return Ok(Json(json!({ "tools": tools })));
+        return tool_list_response(&state.hub, principal.realm, &[], tools).await;
     }
     let realm = principal.realm;
     let pages = state
         .hub
         .with_realm(realm, |realm| realm.published(Kind::Tool))
         .unwrap_or_default();
-    let tools: Vec<_> = builtin_tools::DEFINITIONS
-        .iter()
-        .chain(pages.iter().map(Definition::published))
-        .collect();
-    Ok(Json(json!({ "tools": tools })))
+    tool_list_response(&state.hub, realm, &builtin_tools::DEFINITIONS, pages).await
+}
+
+/// Returns the response with a list of tools.
+async fn tool_list_response(
+    hub: &Hub,
+    realm: RealmId,
+    builtin: &'static [Map<String, Value>],
+    pages: Vec<Definition>,
+) -> Result<Response, Problem> {
+    let bytes = pages.iter().map(Definition::bytes).sum();
+    let encode = move || {
+        let pages = pages.iter().map(Definition::published);
+        let tools: Vec<_> = builtin.iter().chain(pages).collect();
+        json!({ "tools": tools }).to_string()
+    };
+    let body = if bytes <= INLINE_DEFINITION_BYTES {
+        encode()
+    } else {
+        let order = WorkOrder::for_definitions(realm, bytes);
+        let encoded = hub.cpu_pool.run(order, encode).await;
+        encoded.map_err(|error| Problem::from(CallFailure::from(error)))?
+    };
+    let body = EncodedBody::from(body.into_bytes());
+    let lease = hub.lease_answer(realm, body.len())?;
+    Ok(json_body(axum::body::Body::new(AnswerBody::new(
+        body, lease,
+    ))))
 }
 
 /// Serves `GET /healthz`: responds while the process runs.

@@ -43,7 +43,7 @@ pub(super) async fn serve(
             tools_call::serve(FastPathRequest::try_new(mcp, parts, message, principal)?).await
         }
         "tools/list" => {
-            tools_list::serve(&FastPathRequest::try_new(mcp, parts, message, principal)?)
+            tools_list::serve(&FastPathRequest::try_new(mcp, parts, message, principal)?).await
         }
         _ => None,
     }

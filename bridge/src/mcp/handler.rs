@@ -1,6 +1,5 @@
 //! The handler of MCP methods, which responds from the realm.
 
-use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
 
 use bridge_auth::{Principal, RealmId};
@@ -36,10 +35,10 @@ use crate::calls::{
     self, CallOptions, CallRequest, CompletionRequest, PromptRequest, RoundOutcome,
 };
 use crate::calls::{builtin_resources, builtin_tools};
-use crate::cpu_pool::INLINE_LIMIT;
+use crate::cpu_pool::{INLINE_DEFINITION_BYTES, INLINE_LIMIT, WorkOrder};
 use crate::hub::Hub;
 use crate::mcp::input_required::{RequestStateSealer, ResumeParams};
-use crate::mcp::large_body::LargeBodyHint;
+use crate::mcp::large_body::{self, LargeBodyHint};
 use crate::mcp::notifier::ClientNotifier;
 use crate::mcp::peer_client::PeerClient;
 use crate::mcp::request_digest::RequestDigest;
@@ -140,7 +139,7 @@ impl Handler {
     }
 
     /// Returns the definitions of a kind that rmcp's model accepts. The bridge's own are the first.
-    fn list_definitions<T: DeserializeOwned>(
+    async fn list_definitions<T: DeserializeOwned + Send + 'static>(
         &self,
         builtin: &[Map<String, Value>],
         kind: Kind,
@@ -156,13 +155,25 @@ impl Handler {
             None => (builtin, self.published(principal.realm, kind)),
         };
         let modern = PeerClient::new(context).is_modern();
-        let definitions = definitions.iter().map(|page| page.published_for(modern));
-        Ok(builtin
-            .iter()
-            .map(Cow::Borrowed)
-            .chain(definitions)
-            .filter_map(|definition| convert::to_model(&definition).ok())
-            .collect())
+        let bytes = definitions.iter().map(Definition::bytes).sum();
+        let convert = move || -> Vec<T> {
+            let definitions = definitions.iter().map(|page| page.published_for(modern));
+            let models = definitions.map(|definition| convert::to_model(&definition));
+            models.filter_map(Result::ok).collect()
+        };
+        let pages = if bytes <= INLINE_DEFINITION_BYTES {
+            convert()
+        } else {
+            let failed =
+                |failure| convert::to_error_data(calls::CallError::Failed(failure), modern);
+            let lease = self.hub.lease_answer(principal.realm, bytes);
+            LargeBodyHint::set(context, lease.map_err(failed)?);
+            let order = WorkOrder::for_definitions(principal.realm, bytes);
+            let converted = self.hub.cpu_pool.run(order, convert).await;
+            converted.map_err(|error| failed(error.into()))?
+        };
+        let builtin = builtin.iter().map(convert::to_model);
+        Ok(builtin.filter_map(Result::ok).chain(pages).collect())
     }
 
     fn published(&self, realm: RealmId, kind: Kind) -> Vec<Definition> {
@@ -442,8 +453,9 @@ impl ServerHandler for Handler {
         if let Some(lifetime) = self.agent_queries.lifetime_for(principal) {
             calls::wait_for_query_page(&self.hub, principal, &lifetime).await;
         }
-        let mut tools: Vec<McpTool> =
-            self.list_definitions(&builtin_tools::DEFINITIONS, Kind::Tool, &context)?;
+        let mut tools: Vec<McpTool> = self
+            .list_definitions(&builtin_tools::DEFINITIONS, Kind::Tool, &context)
+            .await?;
         if let Some(chars) = self.requesting_client(&context).published_result_size() {
             for tool in &mut tools {
                 let meta = tool.meta.get_or_insert_default();
@@ -455,17 +467,20 @@ impl ServerHandler for Handler {
 
     /// rmcp calls this before a call, outside any request context.
     fn get_tool(&self, name: &str) -> Option<McpTool> {
+        let mut builtin = builtin_tools::DEFINITIONS.iter();
+        if let Some(builtin) = builtin.find(|definition| definition["name"] == name) {
+            return convert::to_model(builtin).ok();
+        }
         let page_tools = self.published(REALM.try_get().ok()?, Kind::Tool);
-        let page_tools = page_tools.iter().map(Definition::published);
-        builtin_tools::DEFINITIONS
+        let tool = page_tools
             .iter()
-            .chain(page_tools)
-            .find(|definition| {
-                definition
-                    .get("name")
-                    .is_some_and(|builtin_tools| builtin_tools == name)
-            })
-            .and_then(|definition| convert::to_model(definition).ok())
+            .find(|tool| tool.published_name() == name)?;
+        let convert = || convert::to_model(tool.published()).ok();
+        if tool.bytes() <= INLINE_DEFINITION_BYTES {
+            convert()
+        } else {
+            large_body::block_in_place(convert)
+        }
     }
 
     async fn call_tool(
@@ -498,7 +513,7 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.list_definitions(&[], Kind::Prompt, &context)?;
+        let prompts = self.list_definitions(&[], Kind::Prompt, &context).await?;
         Ok(ListPromptsResult::with_all_items(prompts))
     }
 
@@ -536,8 +551,9 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let resources =
-            self.list_definitions(&builtin_resources::DEFINITIONS, Kind::Resource, &context)?;
+        let resources = self
+            .list_definitions(&builtin_resources::DEFINITIONS, Kind::Resource, &context)
+            .await?;
         Ok(ListResourcesResult::with_all_items(resources))
     }
 
@@ -546,7 +562,9 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = self.list_definitions(&[], Kind::ResourceTemplate, &context)?;
+        let templates = self
+            .list_definitions(&[], Kind::ResourceTemplate, &context)
+            .await?;
         Ok(ListResourceTemplatesResult::with_all_items(templates))
     }
 

@@ -65,11 +65,7 @@ impl<E> Body for BlockingBody<E> {
         let Some(lease) = this.hint.0.get() else {
             return body.poll_frame(context);
         };
-        let polled = if is_multi_threaded() {
-            tokio::task::block_in_place(|| body.poll_frame(context))
-        } else {
-            body.poll_frame(context)
-        };
+        let polled = block_in_place(|| body.poll_frame(context));
         match lease {
             Some(lease) => polled.map_ok(|frame| frame.map_data(|data| lease.attach_to(data))),
             None => polled,
@@ -82,6 +78,15 @@ impl<E> Body for BlockingBody<E> {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+/// Runs `work` while another thread serves the other sockets.
+pub(super) fn block_in_place<T>(work: impl FnOnce() -> T) -> T {
+    if is_multi_threaded() {
+        tokio::task::block_in_place(work)
+    } else {
+        work()
     }
 }
 

@@ -10,6 +10,7 @@ use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
 use bridge_auth::{AuthError, InsufficientScope, Scope};
+use bridge_realm::realm::CallFailure;
 
 /// The start of each challenge (RFC 6750 section 3).
 pub(super) const CHALLENGE_PREFIX: &str = "Bearer realm=\"mcp-web\"";
@@ -95,7 +96,9 @@ fn status_for(code: ErrorCode) -> StatusCode {
         | ErrorCode::SessionNotFound
         | ErrorCode::UnknownMethod => StatusCode::NOT_FOUND,
         ErrorCode::QueryCompleted => StatusCode::CONFLICT,
-        ErrorCode::QueryLimitExceeded => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::QueryLimitExceeded | ErrorCode::CallLimitExceeded => {
+            StatusCode::TOO_MANY_REQUESTS
+        }
         ErrorCode::BridgeStopping => StatusCode::SERVICE_UNAVAILABLE,
         ErrorCode::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
         ErrorCode::RequestTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -110,6 +113,12 @@ fn status_for(code: ErrorCode) -> StatusCode {
 impl From<AuthError> for Problem {
     fn from(refusal: AuthError) -> Self {
         Self::new(refusal.code, refusal.message)
+    }
+}
+
+impl From<CallFailure> for Problem {
+    fn from(failure: CallFailure) -> Self {
+        Self::new(failure.code, failure.message)
     }
 }
 

@@ -1,8 +1,9 @@
 //! One token, or one page, cannot keep the bridge busy for the others.
 
 use bridge_protocol::BridgeToPage;
-use futures_util::future::{join, join_all};
+use futures_util::future::{join, join_all, select_all};
 use serde_json::{Map, Value, json};
+use tokio::task::JoinHandle;
 
 use crate::kit::*;
 
@@ -43,14 +44,14 @@ async fn others_are_served_while_the_registrations_of_a_token_wait() {
     let bridge = start_bridge().await;
     let mut other = connect_other(&bridge).await;
     let mut pages = Vec::new();
-    for n in 0..6 {
+    for n in 0..4 {
         pages.push(Page::connect(&bridge, &n.to_string(), TOKEN).await);
     }
     let registrations: Vec<_> = pages
         .into_iter()
         .enumerate()
         .map(|(n, mut page)| {
-            let tool = large_tool(&format!("t{n}"), 900_000);
+            let tool = large_tool(&format!("t{n}"), 300_000);
             tokio::spawn(async move { page.register(&[tool]).await })
         })
         .collect();
@@ -111,4 +112,63 @@ async fn frames_after_a_long_registration_are_applied_after_it() {
     let long = tools.iter().find(|tool| tool["name"] == "long").unwrap();
     let properties = long["inputSchema"]["properties"].as_object().unwrap();
     assert_eq!(properties.len(), 1, "{long}");
+}
+
+/// A tool whose argument `v` is an array, to each item of which this many subschemas apply.
+fn costly_tool(name: &str, subschemas: usize) -> Value {
+    let subschemas = vec![json!({ "items": { "minimum": 1 } }); subschemas];
+    json!({ "name": name, "inputSchema": { "type": "object", "required": ["end"],
+        "properties": { "v": { "allOf": subschemas } } } })
+}
+
+/// The text of a call of a tool with an array of this length, which its schema accepts, but
+/// without `end`, which its schema requires.
+fn call_text(tool: &str, items: usize) -> String {
+    let items = vec!["1"; items].join(",");
+    format!(r#"{{"toolName":"{tool}","toolInput":{{"v":[{items}]}}}}"#)
+}
+
+/// Sends a call in a task, which returns the code of its failure.
+fn spawn_call(
+    bridge: &bridge::ServerHandle,
+    token: &str,
+    text: &str,
+) -> JoinHandle<Option<String>> {
+    let request = http_client().post(format!("{}/tool-call", bridge.url()));
+    let request = request.bearer_auth(token).body(text.to_owned());
+    tokio::spawn(async move {
+        let response = request.send().await.unwrap();
+        let result: Value = response.json().await.unwrap();
+        error_code(&result).map(str::to_owned)
+    })
+}
+
+#[tokio::test]
+async fn validations_of_others_do_not_wait_for_those_of_a_token() {
+    const HOSTILE_CALLS: usize = 12;
+    let bridge = start_bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[costly_tool("hostile", 50)]).await;
+    let mut other = Page::connect(&bridge, "other", OTHER_TOKEN).await;
+    other.register(&[costly_tool("costly", 1)]).await;
+
+    let hostile = call_text("hostile", 100_000);
+    let calls = (0..HOSTILE_CALLS).map(|_| spawn_call(&bridge, TOKEN, &hostile));
+    // When the first of them has been validated, the others have arrived and wait.
+    let (first, _, waiting) = select_all(calls).await;
+    assert_eq!(first.unwrap().as_deref(), Some("InvalidArguments"));
+    let text = call_text("costly", 100_000);
+    let code = with_deadline("call", spawn_call(&bridge, OTHER_TOKEN, &text)).await;
+    assert_eq!(code.unwrap().as_deref(), Some("InvalidArguments"));
+    let still_waiting = waiting.iter().filter(|call| !call.is_finished()).count();
+    assert!(
+        still_waiting > HOSTILE_CALLS / 2,
+        "the call waited until {still_waiting} of {HOSTILE_CALLS} were left"
+    );
+    // A call whose client is gone is not validated.
+    waiting.iter().for_each(JoinHandle::abort);
+    let call = spawn_call(&bridge, TOKEN, &call_text("hostile", 1_000));
+    let code = with_deadline("call", call).await;
+    assert_eq!(code.unwrap().as_deref(), Some("InvalidArguments"));
+    page.register(&[echo_tool()]).await;
+    assert_echo(&bridge, &mut page).await;
 }

@@ -141,6 +141,18 @@ impl Tool {
         !self.recently_used.swap(false, Ordering::Relaxed) && self.is_parsed()
     }
 
+    /// Parses the definition, unless it is parsed.
+    pub fn parse_now(&self) {
+        self.parsed();
+    }
+
+    /// Whether the list entry for such a client is in memory, see [`Tool::list_entry`].
+    pub fn has_list_entry(&self, modern: bool) -> bool {
+        self.parsed
+            .get()
+            .is_some_and(|parsed| parsed.list_entry_cell(modern).get().is_some())
+    }
+
     fn parsed(&self) -> &ParsedTool {
         if !self.recently_used.load(Ordering::Relaxed) {
             self.recently_used.store(true, Ordering::Relaxed);
@@ -210,12 +222,13 @@ impl Tool {
         encode: fn(&Map<String, Value>) -> Option<Box<str>>,
     ) -> Option<&str> {
         let parsed = self.parsed();
-        let [listed, plainly] = &parsed.list_entries;
-        let listed = if modern || parsed.legacy_input_schema.is_none() {
-            listed.get_or_init(|| encode(&parsed.published))
-        } else {
-            plainly.get_or_init(|| encode(&self.published_for_legacy()?))
-        };
+        let listed = parsed.list_entry_cell(modern).get_or_init(|| {
+            if modern || parsed.legacy_input_schema.is_none() {
+                encode(&parsed.published)
+            } else {
+                encode(&self.published_for_legacy()?)
+            }
+        });
         listed.as_deref()
     }
 

@@ -57,10 +57,6 @@ pub(super) enum Decoding {
 }
 
 /// A message of a page.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a box for each message would cost more"
-)]
 pub(super) enum InboundMessage {
     Known(PageToBridge),
     /// A message whose event took long to build.

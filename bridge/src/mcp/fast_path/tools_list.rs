@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use axum::response::Response;
 use bridge_protocol::Kind;
-use bridge_realm::definition::Definition;
+use bridge_realm::definition::{Definition, Tool};
+use bridge_realm::realm::CallFailure;
 use http::StatusCode;
 
 use crate::calls::{CallError, builtin_tools};
@@ -20,30 +21,46 @@ static BUILTIN_TOOLS: LazyLock<Vec<Box<str>>> = LazyLock::new(|| {
 });
 
 /// Serves the list, or returns `None` if rmcp must serve it.
-pub(super) fn serve(request: &FastPathRequest<'_>) -> Option<Response> {
+pub(super) async fn serve(request: &FastPathRequest<'_>) -> Option<Response> {
     let params = request.params;
     let is_other = request.client.published_result_size().is_some();
     if params.name.is_some() || params.arguments.is_some() || is_other {
         return None;
     }
-    let (hub, realm) = (&request.mcp.state.hub, request.principal.realm);
-    let published = hub.with_realm(realm, |realm| realm.published(Kind::Tool));
-    let answer = encode_list(request, &published.unwrap_or_default());
-    let response = match hub.lease_answer(realm, answer.len()) {
-        Ok(lease) => EncodedResponse {
-            status: StatusCode::OK,
-            json: answer.into(),
-            lease,
-        },
-        Err(failure) => {
-            encode_call_error(request.id, CallError::Failed(failure), request.is_modern())
-        }
-    };
     let _open = request
         .session
         .as_ref()
         .map(|session| session.begin_activity());
+    let response = match encode_answer(request).await {
+        Ok(response) => response,
+        Err(failure) => {
+            encode_call_error(request.id, CallError::Failed(failure), request.is_modern())
+        }
+    };
     Some(single_response(response, request.events_only))
+}
+
+/// Encodes the response with the list. Long entries are encoded in the CPU pool.
+async fn encode_answer(request: &FastPathRequest<'_>) -> Result<EncodedResponse, CallFailure> {
+    let (hub, realm) = (&request.mcp.state.hub, request.principal.realm);
+    let published = hub.with_realm(realm, |realm| realm.published(Kind::Tool));
+    let published = published.unwrap_or_default();
+    let is_modern = request.is_modern();
+    let tools = published.iter().filter_map(|definition| match definition {
+        Definition::Tool(tool) => Some(tool),
+        _ => None,
+    });
+    let has_entry = |tool: &Tool| tool.has_list_entry(is_modern);
+    let encode = move |tool: &Tool| {
+        tool.list_entry(is_modern, convert::to_list_entry);
+    };
+    hub.prepare_tools(realm, tools, has_entry, encode).await?;
+    let answer = encode_list(request, &published);
+    Ok(EncodedResponse {
+        status: StatusCode::OK,
+        lease: hub.lease_answer(realm, answer.len())?,
+        json: answer.into(),
+    })
 }
 
 fn encode_list(request: &FastPathRequest<'_>, published: &[Definition]) -> Vec<u8> {

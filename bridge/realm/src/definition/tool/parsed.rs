@@ -36,6 +36,16 @@ pub(super) struct ParsedTool {
 }
 
 impl ParsedTool {
+    /// The cell of the encoded list entry for such a client.
+    pub(super) fn list_entry_cell(&self, modern: bool) -> &OnceLock<Option<Box<str>>> {
+        let [listed, plainly] = &self.list_entries;
+        if modern || self.legacy_input_schema.is_none() {
+            listed
+        } else {
+            plainly
+        }
+    }
+
     /// Parses and checks a definition. Equal texts always give equal results.
     pub(super) fn parse(raw: &str) -> Result<Self, (ErrorCode, String)> {
         let invalid = |message: &str| (ErrorCode::DefinitionInvalid, message.to_owned());
