@@ -40,7 +40,7 @@ const MAX_WAITING: usize = 256;
 const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 
 /// How long a piece of work may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum WorkLength {
     /// Some ten milliseconds at most.
     Short,
@@ -78,18 +78,31 @@ impl WorkOrder {
         }
     }
 
-    /// Work that parses and analyses this many bytes of definitions.
-    pub(crate) fn for_definitions(realm: RealmId, bytes: usize) -> Self {
+    /// Work that parses and analyses this many bytes of definitions; `None` if they are few.
+    pub(crate) fn for_definitions(realm: RealmId, bytes: usize) -> Option<Self> {
+        if bytes <= INLINE_DEFINITION_BYTES {
+            return None;
+        }
         let length = if bytes <= MAX_SHORT_DEFINITION_BYTES {
             WorkLength::Short
         } else {
             WorkLength::Long
         };
-        Self {
+        Some(Self {
             realm,
             length,
             bytes,
-        }
+        })
+    }
+
+    /// Work that builds a list of definitions with this many bytes, of which this many are not
+    /// encoded; `None` if they are few.
+    pub(crate) fn for_list(realm: RealmId, bytes: usize, unencoded_bytes: usize) -> Option<Self> {
+        let copy = (bytes > INLINE_LIMIT).then(|| Self::for_json(realm, bytes));
+        let encode = Self::for_definitions(realm, unencoded_bytes);
+        copy.into_iter()
+            .chain(encode)
+            .max_by_key(|order| order.length)
     }
 }
 
@@ -163,6 +176,22 @@ impl CpuPool {
             queue.try_push(order.realm, order.bytes, grant)
         });
         run_when_granted(queued.map_err(|QueueFull| WorkError::QueueFull)?, work).await
+    }
+
+    /// Runs work like [`Self::run`], or on this thread if it is so little that it has no order.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::run`].
+    pub(crate) async fn run_unless_small<T: Send + 'static>(
+        &self,
+        order: Option<WorkOrder>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, WorkError> {
+        match order {
+            None => Ok(work()),
+            Some(order) => self.run(order, work).await,
+        }
     }
 
     /// Runs work of which a token has a limited number of pieces anyway, such as one for each of

@@ -53,6 +53,7 @@ pub(crate) use outbox::{OutboxReceiver, SocketCommand};
 pub(crate) use page_party::{PageParty, page_party};
 pub(crate) use pending_pages::{PendingPagePermit, PendingPages};
 pub(crate) use session_id_leases::{SessionIdLease, SessionIdLeases};
+pub(crate) use tool_parsing::tool_list_work;
 
 /// The realms of the bridge, and the state that they share.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use super::error::CallError;
 use super::get_result::{GET_RESULT, get_result};
 use super::outcome::RoundOutcome;
 use super::page_tools::{Invocation, call_page_tool};
-use crate::cpu_pool::{INLINE_DEFINITION_BYTES, WorkOrder};
+use crate::cpu_pool::WorkOrder;
 use crate::hub::Hub;
 use crate::results::built_result::BuiltResult;
 use crate::results::tool_result::ToolResult;
@@ -135,11 +135,8 @@ async fn tool_list(hub: &Hub, realm: RealmId, tools: Vec<Definition>) -> ToolRes
         let tools: Vec<_> = tools.iter().map(Definition::published).collect();
         ToolResult::from_value(Some(json!({ "tools": tools })))
     };
-    if bytes <= INLINE_DEFINITION_BYTES {
-        return build();
-    }
     let order = WorkOrder::for_definitions(realm, bytes);
-    let built = hub.cpu_pool.run(order, build).await;
+    let built = hub.cpu_pool.run_unless_small(order, build).await;
     built.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))
 }
 

@@ -1,14 +1,17 @@
 //! The lists and the error results in the format of mcp-web 0.1.
 
-use crate::calls::LEGACY_LIST_SESSIONS;
-use bridge_realm::realm;
 use std::sync::Arc;
 
+use bridge_auth::RealmId;
 use bridge_protocol::ErrorCode;
+use bridge_realm::realm;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::calls::LEGACY_LIST_SESSIONS;
 use crate::compat::visible_pages::{PageEntry, PageSelector, VisiblePages};
+use crate::cpu_pool::WorkOrder;
+use crate::hub::tool_list_work;
 use bridge_realm::definition::PublishedItem;
 use bridge_realm::definition::tool::{SESSION_ARGUMENT, Tool};
 
@@ -113,17 +116,10 @@ impl ToolList {
         })
     }
 
-    /// The tools of pages.
-    pub(super) fn tools(&self) -> &[Arc<Tool>] {
-        &self.tools
-    }
-
-    /// A function that encodes a tool of this list for [`Self::write`], on any thread.
-    pub(super) fn encoder(&self) -> impl Fn(&Tool) + Send + 'static {
+    /// The work of a token to write the list; `None` if that is little.
+    pub(super) fn work_order(&self, realm: RealmId) -> Option<WorkOrder> {
         let several = self.choices.is_some();
-        move |tool| {
-            get_or_encode(tool, several);
-        }
+        tool_list_work(realm, &self.tools, |tool| tool.has_compat_listing(several))
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {

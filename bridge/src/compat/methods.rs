@@ -133,18 +133,25 @@ impl CompatService {
             "tools/list" => {
                 let tools =
                     self.with_pages(scope, |pages| ToolList::from_pages(pages, &selector()));
-                if let Some(Some(tools)) = &tools {
-                    self.prepare_list(scope, tools).await?;
-                }
-                self.write_list(tools, "tools/list", &mut out, ToolList::write)?;
+                let order = match &tools {
+                    Some(Some(tools)) => tools.work_order(scope.realm()),
+                    _ => None,
+                };
+                let write = move || {
+                    write_list(tools, "tools/list", &mut out, ToolList::write).map(|()| out)
+                };
+                let written = self.hub.cpu_pool.run_unless_small(order, write).await;
+                let failed =
+                    |error: WorkError| RpcError::InvalidRequest(CallFailure::from(error).code);
+                out = written.map_err(failed)??;
             }
             "resources/list" => {
                 let items = self.with_pages(scope, |pages| ItemList::resources(pages, &selector()));
-                self.write_list(items, "resources/list", &mut out, ItemList::write)?;
+                write_list(items, "resources/list", &mut out, ItemList::write)?;
             }
             "prompts/list" => {
                 let items = self.with_pages(scope, |pages| ItemList::prompts(pages, &selector()));
-                self.write_list(items, "prompts/list", &mut out, ItemList::write)?;
+                write_list(items, "prompts/list", &mut out, ItemList::write)?;
             }
             "resources/read" => self.read_resource(scope, params, &mut out).await?,
             _ if self.with_pages(scope, |_| ()).is_none() => {
@@ -153,34 +160,6 @@ impl CompatService {
             _ => return Err(RpcError::UnknownMethod),
         }
         Ok(json_rpc::finish_response(out))
-    }
-
-    /// Parses and encodes the tools of a list.
-    async fn prepare_list(&self, scope: &RequestScope, list: &ToolList) -> Result<(), RpcError> {
-        let tools = list.tools();
-        let prepared =
-            self.hub
-                .prepare_tools(scope.realm(), tools, Tool::is_parsed, list.encoder());
-        let failed = |error: WorkError| RpcError::InvalidRequest(CallFailure::from(error).code);
-        prepared.await.map_err(failed)
-    }
-
-    fn write_list<T>(
-        &self,
-        list: Option<Option<T>>,
-        method: &str,
-        out: &mut Vec<u8>,
-        write: impl FnOnce(&T, &mut Vec<u8>),
-    ) -> Result<(), RpcError> {
-        match list {
-            Some(Some(list)) => write(&list, out),
-            Some(None) => return Err(RpcError::NoSuchSession),
-            None => {
-                let empty = lists::empty_list(method).unwrap_or_default();
-                out.extend_from_slice(empty.as_bytes());
-            }
-        }
-        Ok(())
     }
 
     async fn call_tool(
@@ -307,4 +286,22 @@ impl CompatService {
         }
         Ok(())
     }
+}
+
+/// Writes the result of a list method. There is no list while no page is connected.
+fn write_list<T>(
+    list: Option<Option<T>>,
+    method: &str,
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&T, &mut Vec<u8>),
+) -> Result<(), RpcError> {
+    match list {
+        Some(Some(list)) => write(&list, out),
+        Some(None) => return Err(RpcError::NoSuchSession),
+        None => {
+            let empty = lists::empty_list(method).unwrap_or_default();
+            out.extend_from_slice(empty.as_bytes());
+        }
+    }
+    Ok(())
 }

@@ -25,7 +25,7 @@ use tower::ServiceExt;
 use super::page_socket;
 use crate::calls::builtin_tools;
 use crate::calls::{self, Arguments, CallRequest, DeliveryLimits, RoundOutcome, SilentClient};
-use crate::cpu_pool::{INLINE_DEFINITION_BYTES, INLINE_LIMIT, WorkOrder};
+use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService};
 use crate::results::encoded_size;
@@ -228,14 +228,9 @@ async fn tool_list_response(
         let tools: Vec<_> = builtin.iter().chain(pages).collect();
         json!({ "tools": tools }).to_string()
     };
-    let body = if bytes <= INLINE_DEFINITION_BYTES {
-        encode()
-    } else {
-        let order = WorkOrder::for_definitions(realm, bytes);
-        let encoded = hub.cpu_pool.run(order, encode).await;
-        encoded.map_err(|error| Problem::from(CallFailure::from(error)))?
-    };
-    let body = EncodedBody::from(body.into_bytes());
+    let order = WorkOrder::for_definitions(realm, bytes);
+    let encoded = hub.cpu_pool.run_unless_small(order, encode).await;
+    let body = EncodedBody::from(encoded.map_err(CallFailure::from)?.into_bytes());
     let lease = hub.lease_answer(realm, body.len())?;
     Ok(json_body(axum::body::Body::new(AnswerBody::new(
         body, lease,

@@ -7,7 +7,7 @@ use bridge_auth::RealmId;
 use bridge_realm::definition::Tool;
 
 use super::Hub;
-use crate::cpu_pool::{INLINE_DEFINITION_BYTES, WorkError, WorkOrder};
+use crate::cpu_pool::{WorkError, WorkOrder};
 
 impl Hub {
     /// Parses a tool of a realm, unless it is parsed or short.
@@ -20,36 +20,30 @@ impl Hub {
         realm: RealmId,
         tool: &Arc<Tool>,
     ) -> Result<(), WorkError> {
-        if tool.is_parsed() || tool.bytes() <= INLINE_DEFINITION_BYTES {
-            return Ok(());
-        }
-        self.prepare_tools(realm, [tool], Tool::is_parsed, Tool::parse_now)
-            .await
+        let order = match WorkOrder::for_definitions(realm, tool.bytes()) {
+            Some(order) if !tool.is_parsed() => order,
+            _ => return Ok(()),
+        };
+        let tool = Arc::clone(tool);
+        self.cpu_pool.run(order, move || tool.parse_now()).await
     }
+}
 
-    /// Calls `prepare` with each tool for which `is_prepared` is false, unless they are few and
-    /// short.
-    ///
-    /// # Errors
-    ///
-    /// Too much work of the realm waits.
-    pub(crate) async fn prepare_tools<'a>(
-        &self,
-        realm: RealmId,
-        tools: impl IntoIterator<Item = &'a Arc<Tool>>,
-        is_prepared: impl Fn(&Tool) -> bool,
-        prepare: impl Fn(&Tool) + Send + 'static,
-    ) -> Result<(), WorkError> {
-        let unprepared = tools.into_iter().filter(|tool| !is_prepared(tool));
-        let tools: Vec<_> = unprepared.map(Arc::clone).collect();
-        let bytes = tools.iter().map(|tool| tool.bytes()).sum();
-        if bytes <= INLINE_DEFINITION_BYTES {
-            return Ok(());
+/// Returns the work of building a list of tools, of which those are encoded first that are not;
+/// `None` if that is little.
+pub(crate) fn tool_list_work<'a>(
+    realm: RealmId,
+    tools: impl IntoIterator<Item = &'a Arc<Tool>>,
+    is_encoded: impl Fn(&Tool) -> bool,
+) -> Option<WorkOrder> {
+    let (mut bytes, mut unencoded_bytes) = (0, 0);
+    for tool in tools {
+        bytes += tool.bytes();
+        if !is_encoded(tool) {
+            unencoded_bytes += tool.bytes();
         }
-        let order = WorkOrder::for_definitions(realm, bytes);
-        let work = move || tools.iter().for_each(|tool| prepare(tool));
-        self.cpu_pool.run(order, work).await
     }
+    WorkOrder::for_list(realm, bytes, unencoded_bytes)
 }
 
 #[cfg(test)]
@@ -88,11 +82,23 @@ mod tests {
         assert_eq!(hub.parse_tool(b, &long).await, Ok(()));
         assert!(long.is_parsed() && !short.is_parsed());
         assert_eq!(hub.parse_tool(a, &long).now_or_never(), Some(Ok(())));
-        let many = vec![unparsed_tool(1_000); 20];
-        let parse = || hub.prepare_tools(a, &many, Tool::is_parsed, Tool::parse_now);
-        assert_eq!(parse().now_or_never(), None);
         drop(occupied);
-        assert_eq!(parse().await, Ok(()));
-        assert!(many.iter().all(|tool| tool.is_parsed()));
+        assert_eq!(hub.parse_tool(a, &unparsed_tool(20_000)).await, Ok(()));
+    }
+
+    #[test]
+    fn only_long_lists_of_tools_are_built_in_the_pool() {
+        let realm = RealmId::from_token("a");
+        let length = |bytes: usize, count: usize, is_encoded: bool| {
+            let tools = vec![unparsed_tool(bytes); count];
+            tool_list_work(realm, &tools, |_| is_encoded).map(|order| order.length)
+        };
+        assert_eq!(length(1_000, 5, false), None);
+        assert_eq!(length(1_000, 20, false), Some(WorkLength::Short));
+        assert_eq!(length(1_000, 200, false), Some(WorkLength::Long));
+        // Entries that are encoded are only copied.
+        assert_eq!(length(1_000, 200, true), None);
+        assert_eq!(length(1_000, 500, true), Some(WorkLength::Short));
+        assert_eq!(length(1_000, 2_000, true), Some(WorkLength::Long));
     }
 }

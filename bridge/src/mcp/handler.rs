@@ -161,17 +161,15 @@ impl Handler {
             let models = definitions.map(|definition| convert::to_model(&definition));
             models.filter_map(Result::ok).collect()
         };
-        let pages = if bytes <= INLINE_DEFINITION_BYTES {
-            convert()
-        } else {
-            let failed =
-                |failure| convert::to_error_data(calls::CallError::Failed(failure), modern);
-            let lease = self.hub.lease_answer(principal.realm, bytes);
-            LargeBodyHint::set(context, lease.map_err(failed)?);
-            let order = WorkOrder::for_definitions(principal.realm, bytes);
-            let converted = self.hub.cpu_pool.run(order, convert).await;
-            converted.map_err(|error| failed(error.into()))?
-        };
+        let failed = |failure| convert::to_error_data(calls::CallError::Failed(failure), modern);
+        let lease = self.hub.lease_answer(principal.realm, bytes);
+        let lease = lease.map_err(failed)?;
+        if lease.is_some() {
+            LargeBodyHint::set(context, lease);
+        }
+        let order = WorkOrder::for_definitions(principal.realm, bytes);
+        let converted = self.hub.cpu_pool.run_unless_small(order, convert).await;
+        let pages = converted.map_err(|error| failed(error.into()))?;
         let builtin = builtin.iter().map(convert::to_model);
         Ok(builtin.filter_map(Result::ok).chain(pages).collect())
     }

@@ -194,6 +194,12 @@ impl Tool {
         &self.parsed().compat_listings
     }
 
+    /// Whether the list entry for such a client of mcp-web 0.1 is in memory.
+    pub fn has_compat_listing(&self, several_pages: bool) -> bool {
+        let parsed = self.parsed.get();
+        parsed.is_some_and(|parsed| parsed.compat_listings.is_encoded(several_pages))
+    }
+
     /// The size of the definition as registered, in bytes.
     pub fn bytes(&self) -> usize {
         self.raw.len()

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
+use bridge_auth::RealmId;
 use bridge_protocol::PageToBridge;
 use bridge_realm::page_messages::{PageEvent, definition_bytes};
 
-use bridge_auth::RealmId;
-
 use super::codec::InboundMessage;
 use super::page_session::PageSession;
-use crate::cpu_pool::{INLINE_DEFINITION_BYTES, WorkOrder};
+use crate::cpu_pool::WorkOrder;
 
 /// The work to parse the definitions in a message; `None` if there are few or none.
 pub(super) fn work_order(realm: RealmId, message: &PageToBridge) -> Option<WorkOrder> {
-    let bytes = definition_bytes(message);
-    (bytes > INLINE_DEFINITION_BYTES).then(|| WorkOrder::for_definitions(realm, bytes))
+    WorkOrder::for_definitions(realm, definition_bytes(message))
 }
 
 /// Parses the definitions in a message of this page, on any thread.

@@ -4,11 +4,13 @@ use std::sync::LazyLock;
 
 use axum::response::Response;
 use bridge_protocol::Kind;
-use bridge_realm::definition::{Definition, Tool};
+use bridge_realm::definition::Definition;
 use bridge_realm::realm::CallFailure;
 use http::StatusCode;
+use serde_json::value::RawValue;
 
 use crate::calls::{CallError, builtin_tools};
+use crate::hub::tool_list_work;
 use crate::mcp::convert;
 use crate::mcp::fast_path::call_stream::EncodedResponse;
 use crate::mcp::fast_path::eligibility::FastPathRequest;
@@ -31,7 +33,7 @@ pub(super) async fn serve(request: &FastPathRequest<'_>) -> Option<Response> {
         .session
         .as_ref()
         .map(|session| session.begin_activity());
-    let response = match encode_answer(request).await {
+    let response = match encode_response(request).await {
         Ok(response) => response,
         Err(failure) => {
             encode_call_error(request.id, CallError::Failed(failure), request.is_modern())
@@ -40,8 +42,8 @@ pub(super) async fn serve(request: &FastPathRequest<'_>) -> Option<Response> {
     Some(single_response(response, request.events_only))
 }
 
-/// Encodes the response with the list. Long entries are encoded in the CPU pool.
-async fn encode_answer(request: &FastPathRequest<'_>) -> Result<EncodedResponse, CallFailure> {
+/// Encodes the response with the list. A long list is built in the CPU pool.
+async fn encode_response(request: &FastPathRequest<'_>) -> Result<EncodedResponse, CallFailure> {
     let (hub, realm) = (&request.mcp.state.hub, request.principal.realm);
     let published = hub.with_realm(realm, |realm| realm.published(Kind::Tool));
     let published = published.unwrap_or_default();
@@ -50,12 +52,15 @@ async fn encode_answer(request: &FastPathRequest<'_>) -> Result<EncodedResponse,
         Definition::Tool(tool) => Some(tool),
         _ => None,
     });
-    let has_entry = |tool: &Tool| tool.has_list_entry(is_modern);
-    let encode = move |tool: &Tool| {
-        tool.list_entry(is_modern, convert::to_list_entry);
+    let order = tool_list_work(realm, tools, |tool| tool.has_list_entry(is_modern));
+    let answer = match order {
+        None => encode_list(request.id, is_modern, &published),
+        Some(order) => {
+            let id = request.id.to_owned();
+            let work = move || encode_list(&id, is_modern, &published);
+            hub.cpu_pool.run(order, work).await?
+        }
     };
-    hub.prepare_tools(realm, tools, has_entry, encode).await?;
-    let answer = encode_list(request, &published);
     Ok(EncodedResponse {
         status: StatusCode::OK,
         lease: hub.lease_answer(realm, answer.len())?,
@@ -63,8 +68,7 @@ async fn encode_answer(request: &FastPathRequest<'_>) -> Result<EncodedResponse,
     })
 }
 
-fn encode_list(request: &FastPathRequest<'_>, published: &[Definition]) -> Vec<u8> {
-    let is_modern = request.is_modern();
+fn encode_list(id: &RawValue, is_modern: bool, published: &[Definition]) -> Vec<u8> {
     let pages = published.iter().filter_map(|definition| match definition {
         Definition::Tool(tool) => tool.list_entry(is_modern, convert::to_list_entry),
         _ => None,
@@ -75,7 +79,7 @@ fn encode_list(request: &FastPathRequest<'_>, published: &[Definition]) -> Vec<u
         .chain(pages)
         .collect();
     let capacity = tools.iter().map(|tool| tool.len() + 1).sum();
-    let mut out = begin_response(request.id, capacity);
+    let mut out = begin_response(id, capacity);
     out.extend_from_slice(b",\"result\":{");
     if is_modern {
         // As rmcp sets them. A page can change its tools at any time, so the result must not be
