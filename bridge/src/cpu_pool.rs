@@ -37,7 +37,7 @@ const MAX_SHORT_DEFINITION_BYTES: usize = 128 * 1024;
 const MAX_WAITING: usize = 256;
 
 /// The maximum size of the JSON of one token that waits in short work, and in long work, in bytes.
-const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 
 /// How long a piece of work may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,15 +109,38 @@ impl WorkOrder {
 /// Why work was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum WorkError {
-    /// Too much work of the token waits.
+    /// Too much work waits: of the token, of its address or of all tokens.
     #[error(
-        "the bridge has too much to validate and to convert for this token: wait until other calls \
+        "the bridge has too much to validate and to convert: wait until other calls with this token \
          have ended, and retry"
     )]
     QueueFull,
     /// The work panicked.
     #[error("the bridge failed while it read the data: report this, and retry with less")]
     Panicked,
+}
+
+impl WorkError {
+    /// The failure of a call whose page has answered, when the answer was not read.
+    pub(crate) fn after_call(self) -> CallFailure {
+        let (code, reason) = match self {
+            // The call itself was not refused.
+            WorkError::QueueFull => (
+                ErrorCode::ResultTooLarge,
+                "the answer of the page was not read, because the bridge has too much to validate \
+                 and to convert",
+            ),
+            WorkError::Panicked => (
+                ErrorCode::InternalError,
+                "the bridge failed while it read the answer of the page: report this",
+            ),
+        };
+        let message = format!(
+            "{reason}. The call has run nevertheless: unless its tool only reads, look what has \
+             changed before you call it again"
+        );
+        CallFailure::new(code, message)
+    }
 }
 
 impl From<WorkError> for CallFailure {
@@ -176,22 +199,6 @@ impl CpuPool {
             queue.try_push(order.realm, order.bytes, grant)
         });
         run_when_granted(queued.map_err(|QueueFull| WorkError::QueueFull)?, work).await
-    }
-
-    /// Runs work like [`Self::run`], or on this thread if it is so little that it has no order.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Self::run`].
-    pub(crate) async fn run_unless_small<T: Send + 'static>(
-        &self,
-        order: Option<WorkOrder>,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, WorkError> {
-        match order {
-            None => Ok(work()),
-            Some(order) => self.run(order, work).await,
-        }
     }
 
     /// Runs work of which a token has a limited number of pieces anyway, such as one for each of

@@ -13,6 +13,7 @@ pub(crate) mod limits;
 mod outbox;
 mod page_party;
 mod pending_pages;
+mod pool_work;
 mod realm_admission;
 mod realm_slots;
 mod session_id_leases;
@@ -66,6 +67,8 @@ pub(crate) struct Hub {
     /// The memory of requests and messages.
     pub(crate) memory: ByteBudget,
     unread_answers: UnreadAnswers,
+    /// The bytes of the work that waits for the CPU pool.
+    waiting_work: ByteBudget,
     /// The threads for work that would block those that serve sockets.
     pub(crate) cpu_pool: CpuPool,
     /// The entries are boxed because the tables have spare capacity and move their entries as they
@@ -120,6 +123,7 @@ impl Hub {
             memory,
             result_store: ResultStore::new(&config.results),
             unread_answers: UnreadAnswers::new(config.results.max_unread_bytes),
+            waiting_work: ByteBudget::new(pool_work::MAX_WAITING_BYTES_OF_ALL),
             cpu_pool: CpuPool::new(),
             realms: DashMap::default(),
             page_limits: limits::page_message_limits(&config),

@@ -61,7 +61,7 @@ async fn read_stored_result(
     let result_uri = uri.to_owned();
     let order = encoded_size::work_on_result(caller.realm, &result);
     let work = move || contents_object(result.to_resource_contents(&result_uri));
-    let contents = hub.cpu_pool.run(order, work).await;
+    let contents = hub.run_work(order, work).await;
     let contents = contents.map_err(|error| CallError::Failed(error.into()))?;
     let client = (caller.realm, caller.limits);
     calls::enforce_contents_limit(hub, client, uri, contents, Some(handle.clone())).await

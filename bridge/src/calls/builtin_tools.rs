@@ -136,7 +136,7 @@ async fn tool_list(hub: &Hub, realm: RealmId, tools: Vec<Definition>) -> ToolRes
         ToolResult::from_value(Some(json!({ "tools": tools })))
     };
     let order = WorkOrder::for_definitions(realm, bytes);
-    let built = hub.cpu_pool.run_unless_small(order, build).await;
+    let built = hub.run_work_unless_small(order, build).await;
     built.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))
 }
 

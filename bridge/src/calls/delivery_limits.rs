@@ -100,8 +100,8 @@ pub(crate) async fn enforce_limit(
     if is_small {
         return work();
     }
-    let truncated = hub.cpu_pool.run(order, work).await;
-    truncated.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))
+    let truncated = hub.run_work(order, work).await;
+    truncated.unwrap_or_else(|error| ToolResult::from_failure(&error.after_call()))
 }
 
 /// Truncates a result that is already stored to the limits of the client.
@@ -120,7 +120,7 @@ pub(super) async fn enforce_limit_on_stored(
             None => result,
         }
     };
-    let truncated = hub.cpu_pool.run(order, work).await;
+    let truncated = hub.run_work(order, work).await;
     truncated.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))
 }
 
@@ -137,7 +137,7 @@ pub(super) async fn parse_object(
     let order = WorkOrder::for_json(realm, answer.bytes());
     let what = what.to_owned();
     let work = move || parse_object_blocking(&what, answer);
-    let parsed = hub.cpu_pool.run(order, work).await;
+    let parsed = hub.run_work(order, work).await;
     parsed.unwrap_or_else(|error| Err(CallError::Failed(error.into())))
 }
 
@@ -189,7 +189,7 @@ async fn measure(
         let bytes = encoded_size::encoded_len(&result);
         (result, bytes)
     };
-    let measured = hub.cpu_pool.run(order, work).await;
+    let measured = hub.run_work(order, work).await;
     let (result, bytes) = measured.map_err(|error| CallError::Failed(error.into()))?;
     let too_large = (bytes > max_bytes).then_some(TooLarge { bytes, limit });
     Ok((result, too_large))

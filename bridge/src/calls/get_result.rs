@@ -91,7 +91,7 @@ pub(crate) async fn get_result(
     let offset = arguments.offset.unwrap_or(0);
     let order = encoded_size::work_on_result(caller.realm, &result);
     let work = move || text_part(&result, &handle, offset, arguments.length, limit);
-    let part = hub.cpu_pool.run(order, work).await;
+    let part = hub.run_work(order, work).await;
     part.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))
 }
 

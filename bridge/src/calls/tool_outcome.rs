@@ -10,7 +10,7 @@ use bridge_realm::realm::{Answer, CallFailure, CallOutcome};
 use bridge_schema::ValidationFailure;
 
 use super::validation::{self, ValidationError};
-use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
+use crate::cpu_pool::{INLINE_LIMIT, WorkError, WorkOrder};
 use crate::hub::Hub;
 use crate::results::tool_result::{ToolResult, parse_error_message};
 
@@ -43,7 +43,8 @@ async fn validated_result(
         let order = WorkOrder::for_json(realm, answer.bytes());
         let tool = Arc::clone(tool);
         let work = move || build_result(&tool, answer);
-        hub.cpu_pool.run(order, work).await??
+        let built = hub.run_work(order, work).await;
+        built.map_err(WorkError::after_call)??
     };
     let validated = validation::validate(hub, realm, tool, Tool::output_validator, result).await;
     validated.map_err(|error| match error {
@@ -51,7 +52,7 @@ async fn validated_result(
             unusable_result(tool, &parse_error_message(&error))
         }
         ValidationError::Invalid(violation) => output_schema_violation(tool, &violation),
-        ValidationError::Work(error) => error.into(),
+        ValidationError::Work(error) => error.after_call(),
     })
 }
 

@@ -96,7 +96,7 @@ pub(super) async fn validate<T: Validate>(
             let outcome = schema(&tool).and_then(|validator| value.try_validate(validator, effort));
             (value, outcome)
         };
-        let done = hub.cpu_pool.run(WorkOrder { length, ..order }, work).await;
+        let done = hub.run_work(WorkOrder { length, ..order }, work).await;
         let (validated, outcome) = done.map_err(ValidationError::Work)?;
         match outcome {
             Some(outcome) => {

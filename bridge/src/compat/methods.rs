@@ -140,7 +140,7 @@ impl CompatService {
                 let write = move || {
                     write_list(tools, "tools/list", &mut out, ToolList::write).map(|()| out)
                 };
-                let written = self.hub.cpu_pool.run_unless_small(order, write).await;
+                let written = self.hub.run_work_unless_small(order, write).await;
                 let failed =
                     |error: WorkError| RpcError::InvalidRequest(CallFailure::from(error).code);
                 out = written.map_err(failed)??;
@@ -251,9 +251,9 @@ impl CompatService {
             results.write_outcome(outcome, &mut body);
             body
         };
-        match self.hub.cpu_pool.run(order, work).await {
+        match self.hub.run_work(order, work).await {
             Ok(body) => *out = body,
-            Err(error) => results.write_outcome(CallOutcome::Failed(error.into()), out),
+            Err(error) => results.write_outcome(CallOutcome::Failed(error.after_call()), out),
         }
     }
 

@@ -161,8 +161,8 @@ async fn json_response(state: &AppState, realm: RealmId, result: ToolResult) -> 
         encode(&result)
     } else {
         let order = encoded_size::work_on_result(realm, &result);
-        let encoded = state.hub.cpu_pool.run(order, move || encode(&result)).await;
-        encoded.unwrap_or_else(|error| encode(&ToolResult::from_failure(&error.into())))
+        let encoded = state.hub.run_work(order, move || encode(&result)).await;
+        encoded.unwrap_or_else(|error| encode(&ToolResult::from_failure(&error.after_call())))
     };
     let body = match state.hub.lease_answer(realm, body.len()) {
         Ok(lease) => AnswerBody::new(body, lease),
@@ -229,7 +229,7 @@ async fn tool_list_response(
         json!({ "tools": tools }).to_string()
     };
     let order = WorkOrder::for_definitions(realm, bytes);
-    let encoded = hub.cpu_pool.run_unless_small(order, encode).await;
+    let encoded = hub.run_work_unless_small(order, encode).await;
     let body = EncodedBody::from(encoded.map_err(CallFailure::from)?.into_bytes());
     let lease = hub.lease_answer(realm, body.len())?;
     Ok(json_body(axum::body::Body::new(AnswerBody::new(

@@ -25,7 +25,7 @@ impl Hub {
             _ => return Ok(()),
         };
         let tool = Arc::clone(tool);
-        self.cpu_pool.run(order, move || tool.parse_now()).await
+        self.run_work(order, move || tool.parse_now()).await
     }
 }
 

@@ -119,9 +119,9 @@ impl Handler {
         }
         let order = encoded_size::work_on_result(realm, &result);
         let measure = move || (encoded_size::result_len(&result), result);
-        let (bytes, result) = match self.hub.cpu_pool.run(order, measure).await {
+        let (bytes, result) = match self.hub.run_work(order, measure).await {
             Ok(measured) => measured,
-            Err(error) => return Ok(ToolResult::from_failure(&error.into()).into()),
+            Err(error) => return Ok(ToolResult::from_failure(&error.after_call()).into()),
         };
         Ok(match self.hub.lease_answer(realm, bytes) {
             Ok(lease) => {
@@ -168,7 +168,7 @@ impl Handler {
             LargeBodyHint::set(context, lease);
         }
         let order = WorkOrder::for_definitions(principal.realm, bytes);
-        let converted = self.hub.cpu_pool.run_unless_small(order, convert).await;
+        let converted = self.hub.run_work_unless_small(order, convert).await;
         let pages = converted.map_err(|error| failed(error.into()))?;
         let builtin = builtin.iter().map(convert::to_model);
         Ok(builtin.filter_map(Result::ok).chain(pages).collect())

@@ -155,9 +155,11 @@ mod tests {
         let _same_address = unread.acquire(party(1, "b"), 2_000).unwrap();
         let failure = unread.acquire(party(1, "a"), 100).unwrap_err();
         for part in [
+            "100 bytes",
             "5000 bytes",
             "7000 of answers to 192.0.2.1",
             "max_unread_bytes",
+            "has run",
         ] {
             assert!(failure.message.contains(part), "{}", failure.message);
         }

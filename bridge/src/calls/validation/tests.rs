@@ -92,7 +92,7 @@ async fn validations_over_the_limit_of_a_token_are_refused_with_a_code() {
     let answer = Answer::Value(Some(RawJson::Owned(raw(&numbers(50_000)))));
     let realm = RealmId::from_token("a");
     let result = finish_result(&hub, realm, &tool(), CallOutcome::Answered(answer)).await;
-    assert!(result.has_error_code(ErrorCode::CallLimitExceeded));
+    assert!(result.has_error_code(ErrorCode::ResultTooLarge));
 
     validate_numbers(&hub, "a", 1_000).await.unwrap();
     validate_numbers(&hub, "b", 50_000).await.unwrap();

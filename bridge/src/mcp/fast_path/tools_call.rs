@@ -147,9 +147,13 @@ async fn encode_outcome(
             let order = encoded_size::work_on_result(realm, &result);
             let own_id = id.to_owned();
             let work = move || encode_result(&own_id, &result, is_modern);
-            let encoded = hub.cpu_pool.run(order, work).await;
+            let encoded = hub.run_work(order, work).await;
             encoded.unwrap_or_else(|error| {
-                encode_result(id, &ToolResult::from_failure(&error.into()), is_modern)
+                encode_result(
+                    id,
+                    &ToolResult::from_failure(&error.after_call()),
+                    is_modern,
+                )
             })
         }
         // Cannot happen: a client that declares no capability receives no requests.

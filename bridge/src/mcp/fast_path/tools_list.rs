@@ -58,7 +58,7 @@ async fn encode_response(request: &FastPathRequest<'_>) -> Result<EncodedRespons
         Some(order) => {
             let id = request.id.to_owned();
             let work = move || encode_list(&id, is_modern, &published);
-            hub.cpu_pool.run(order, work).await?
+            hub.run_work(order, work).await?
         }
     };
     Ok(EncodedResponse {
