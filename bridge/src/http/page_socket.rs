@@ -7,6 +7,7 @@ mod compat;
 mod connection_end;
 mod connection_loop;
 mod context;
+mod definition_memory;
 mod early_frames;
 mod handshake;
 mod long_registration;

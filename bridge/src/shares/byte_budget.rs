@@ -127,6 +127,11 @@ impl ByteLease {
         }
     }
 
+    /// Whether the lease has no bytes.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
     fn grow_to(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {
         let added = bytes - self.bytes;
         let mut holdings = self.budget.lock();

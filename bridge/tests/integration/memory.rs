@@ -1,7 +1,7 @@
 //! The memory that requests and messages may use together.
 
 use bridge::{Config, Memory, ServerHandle};
-use bridge_protocol::{ErrorCode, ToolCall, parts};
+use bridge_protocol::{BridgeToPage, ErrorCode, ToolCall, parts};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -182,4 +182,47 @@ async fn messages_in_parts_draw_from_the_memory_of_their_token() {
     assert_eq!(code, 1013, "{reason}");
     assert!(reason.contains("memory"), "{reason}");
     first.register(&[echo_tool()]).await;
+}
+
+#[tokio::test]
+async fn definitions_of_open_pages_draw_from_the_memory_of_their_token() {
+    let bridge = start_small_bridge().await;
+    let tools = |text: &str| {
+        let tool = json!({ "name": "large", "description": text.repeat(900_000) });
+        [tool, echo_tool()]
+    };
+    let mut pages = Vec::new();
+    for number in 0..17 {
+        let mut page = Page::connect(&bridge, &number.to_string(), TOKEN).await;
+        page.register(&tools("x")).await;
+        if number < 10 {
+            // A registration that replaces another needs no memory of its own afterwards.
+            page.register(&tools("y")).await;
+        }
+        pages.push(page);
+    }
+    let mut refused = Page::connect(&bridge, "refused", TOKEN).await;
+    let items = tools("x").map(|tool| json!({ "kind": "tool", "definition": tool }));
+    let register = json!({ "type": "register", "registrationId": "r", "items": items });
+    refused.send_json(register).await;
+    let (code, reason) = refused.recv_close().await;
+    assert_eq!(code, 1013, "{reason}");
+    assert!(reason.contains("definitions"), "{reason}");
+
+    // The pages that are there go on, and one that has fewer makes room.
+    let request = http_client()
+        .post(format!("{}/tool-call", bridge.url()))
+        .bearer_auth(TOKEN)
+        .json(&json!({ "toolName": "echo", "sessionId": "0", "toolInput": { "text": "short" } }));
+    let response = tokio::spawn(mock_agent::send_for_json(request));
+    pages[0].echo_call().await;
+    let (status, body) = with_deadline("response", response).await.unwrap();
+    assert_eq!(status, 200, "{body}");
+    let item = json!({ "kind": "tool", "name": "large" });
+    let unregister = json!({ "type": "unregister", "registrationId": "u", "items": [item] });
+    pages[1].send_json(unregister).await;
+    let unregistered = |message| matches!(message, BridgeToPage::Unregistered(_)).then_some(());
+    pages[1].recv_matching(unregistered).await;
+    let mut page = Page::connect(&bridge, "again", TOKEN).await;
+    page.register(&tools("x")).await;
 }

@@ -12,6 +12,7 @@ use futures_util::future::BoxFuture;
 
 use super::codec::{CompatCodec, Decoding, InboundMessage, PageCodec, V2Codec};
 use super::connection_end::{ConnectionEnd, disconnect_for_code};
+use super::definition_memory::DefinitionMemory;
 use super::long_registration::{parser, work_order};
 use super::message_memory::MessageMemory;
 use super::page_session::PageSession;
@@ -40,6 +41,7 @@ pub(super) struct PageConnection {
     /// The length of that message.
     decoding_bytes: usize,
     memory: MessageMemory,
+    definitions: DefinitionMemory,
     renewals: Option<Box<TokenRenewals>>,
     probe: Probe,
     unknown_type_logged: bool,
@@ -77,6 +79,7 @@ impl PageConnection {
             decoding: None,
             decoding_bytes: 0,
             memory: MessageMemory::default(),
+            definitions: DefinitionMemory::default(),
             renewals: None,
             probe: Probe::default(),
             unknown_type_logged: false,
@@ -91,6 +94,7 @@ impl PageConnection {
         self.decoding = None;
         self.decoding_bytes = 0;
         self.memory = MessageMemory::default();
+        self.definitions = DefinitionMemory::default();
         self.renewals = None;
         self.probe = Probe::default();
         self.unknown_type_logged = false;
@@ -102,6 +106,8 @@ impl PageConnection {
             loop {
                 let event = ready!(self.poll_event(cx));
                 if let Err(end) = self.on_event(event) {
+                    // Closing takes a while, and the last message is not needed any more.
+                    let _ = self.hold_memory();
                     return Poll::Ready(end);
                 }
             }
@@ -267,14 +273,31 @@ impl PageConnection {
             InboundMessage::Known(PageToBridge::Renew(renewal)) => {
                 self.page.renew(&mut self.renewals, renewal);
             }
-            InboundMessage::Known(message) => match work_order(self.page.realm, &message) {
-                None => return self.page.on_message(message).map_err(ConnectionEnd::Close),
-                Some(order) => {
+            InboundMessage::Known(message) => {
+                let reserved = self.definitions.reserve(&self.page, &message);
+                reserved.map_err(|close_frame| {
+                    ConnectionEnd::Close(self.codec.close_frame(close_frame))
+                })?;
+                if let Some(order) = work_order(self.page.realm, &message) {
                     let parse = parser(&self.page, message);
                     self.decode_in_pool(order, parse);
+                    return Ok(());
                 }
-            },
-            InboundMessage::Event(event) => self.page.apply(event),
+                let changes_definitions = matches!(
+                    message,
+                    PageToBridge::Register(_) | PageToBridge::Unregister(_)
+                );
+                self.page
+                    .on_message(message)
+                    .map_err(ConnectionEnd::Close)?;
+                if changes_definitions {
+                    self.definitions.settle(&self.page);
+                }
+            }
+            InboundMessage::Event(event) => {
+                self.page.apply(event);
+                self.definitions.settle(&self.page);
+            }
             InboundMessage::LongResponse(call, value) => self.page.on_long_response(call, value),
             InboundMessage::Activity(at_ms) => self.page.on_activity(at_ms),
             InboundMessage::ResourceResponse(call, content) => {

@@ -39,7 +39,7 @@ impl Session {
     }
 
     /// The size of all definitions in bytes.
-    pub(in crate::realm) fn definition_bytes(&self) -> usize {
+    pub fn definition_bytes(&self) -> usize {
         self.items.iter().map(|item| item.definition.bytes()).sum()
     }
 
