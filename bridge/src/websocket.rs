@@ -322,9 +322,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         std::future::poll_fn(|cx| poll_scratch(io, cx, READ_BUFFER_BYTES, |_| ())).await
     }
 
-    /// Receives the next frame.
+    /// Receives the next frame. Meanwhile, the replies to pings are sent.
     pub(crate) async fn next(&mut self) -> Result<Frame, SocketError> {
-        std::future::poll_fn(|cx| self.poll_next(cx)).await
+        std::future::poll_fn(|cx| {
+            let next = self.poll_next(cx);
+            // A broken connection is noticed by reading it.
+            let _ = self.poll_flush(cx);
+            next
+        })
+        .await
     }
 
     /// Sends as much as the peer takes at once.

@@ -215,6 +215,21 @@ async fn an_authenticate_message_may_have_64_kib() {
 }
 
 #[tokio::test]
+async fn a_ping_before_authentication_is_answered() {
+    // The close frame after this time must not carry the answer with it.
+    let bridge = start_bridge_with(Config {
+        authenticate_within: Duration::from_secs(600),
+        ..test_config()
+    })
+    .await;
+    let address = bridge.local_addr().to_string();
+    let mut socket = RawSocket::open(&address, "/ws?session=s", None).await;
+    assert!(socket.try_send(&frame(PING, "7")).await);
+    const PONG: u8 = FINAL | 0x0a;
+    assert_eq!(socket.recv_exact(3).await, [PONG, 1, b'7']);
+}
+
+#[tokio::test]
 async fn more_than_eight_pings_before_authentication_close_with_1008() {
     let bridge = start_bridge().await;
     for pings in [8, 9] {

@@ -76,6 +76,14 @@ impl RawSocket {
             .is_ok()
     }
 
+    /// Receives exactly this many bytes.
+    pub(crate) async fn recv_exact(&mut self, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        let received = with_deadline("bytes of the bridge", self.tcp.read_exact(&mut bytes));
+        received.await.unwrap();
+        bytes
+    }
+
     /// Receives everything up to the end of the connection.
     pub(crate) async fn recv_to_end(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
