@@ -6,7 +6,8 @@
 //! between the rounds of a call; `request_digest` is what binds it to one request. `session_manager` binds each MCP session to the realm that opened
 //! it, and ends idle sessions. `event_log` stores events for streams that are resumed, and
 //! `raw_event` converts the events of the fast path. `notifier` sends notifications of changes.
-//! `requesting_client` describes the client of a request.
+//! `requesting_client` describes the client of a request, and `rmcp_rejection` gives the errors of
+//! rmcp a JSON body.
 //!
 //! Most `tools/call` and `tools/list` requests take the `fast_path`, without rmcp.
 
@@ -30,6 +31,7 @@ mod request_digest;
 mod request_kind;
 mod request_scope;
 mod requesting_client;
+mod rmcp_rejection;
 mod service;
 mod session;
 mod session_choice;

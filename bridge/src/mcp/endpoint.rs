@@ -34,6 +34,7 @@ use crate::mcp::fast_path::Message;
 use crate::mcp::headers::{LAST_EVENT_ID, session_id_header};
 use crate::mcp::large_body::{BlockingBody, LargeBodyHint};
 use crate::mcp::request_kind::RequestKind;
+use crate::mcp::rmcp_rejection::with_json_body;
 use crate::mcp::session_manager::PRIMING_EVENT_ID;
 use crate::shares::Party;
 use crate::web::body::read_to_end_in_session;
@@ -113,7 +114,7 @@ async fn serve_with_rmcp(
     match RmcpRequest::plan(mcp, &kind, &parts, &principal, address).await {
         Ok(mut plan) => {
             let response = plan.serve(mcp, parts, body, principal).await;
-            plan.wrap(mcp, response)
+            with_json_body(plan.wrap(mcp, response)).await
         }
         Err(rejection) => rejection,
     }

@@ -249,6 +249,12 @@ async fn malformed_json_is_a_parse_error_and_a_batch_an_invalid_request() {
             -32600,
         ),
         ("7", -32600),
+        ("{}", -32600),
+        ("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", -32600),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":[],\"method\":\"ping\"}",
+            -32600,
+        ),
     ];
     for (body, code) in cases {
         for path in ["/mcp", "/"] {
@@ -264,6 +270,27 @@ async fn malformed_json_is_a_parse_error_and_a_batch_an_invalid_request() {
                 "{body:?}"
             );
         }
+    }
+    assert_still_works(&bridge).await;
+}
+
+#[tokio::test]
+async fn every_rejection_of_an_mcp_request_is_json() {
+    let bridge = start_bridge().await;
+    let url = format!("{}/mcp", bridge.url());
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "resources/list" });
+    let unknown = ("mcp-session-id", "unknown");
+    let cases = [
+        (http_client().get(&url), ("accept", "text/html"), 406),
+        (http_client().get(&url), unknown, 404),
+        (http_client().post(&url).json(&list), unknown, 404),
+        (http_client().patch(&url), unknown, 405),
+    ];
+    for (request, (name, value), expected) in cases {
+        let request = request.bearer_auth(TOKEN).header(name, value);
+        let (status, body) = status_and_json(request.send().await.unwrap()).await;
+        assert_eq!(status, expected, "{body}");
+        assert!(body["error"]["message"].is_string(), "{status}: {body}");
     }
     assert_still_works(&bridge).await;
 }

@@ -27,6 +27,7 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/mcp/fast_path/sse_response.rs",
             "bridge/src/mcp/fast_path/tools_call.rs",
             "bridge/src/mcp/fast_path/tools_list.rs",
+            "bridge/src/mcp/rmcp_rejection.rs",
             "bridge/src/web",
             "bridge/src/websocket/handshake.rs",
             "demo-app/src/agent_host.rs",

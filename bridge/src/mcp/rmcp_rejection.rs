@@ -1,0 +1,38 @@
+//! The errors with which rmcp rejects a request before it is a message.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use serde_json::json;
+
+/// The longest text of an error, in bytes. rmcp quotes nothing longer than the name of a header.
+const MAX_TEXT_BYTES: usize = 16 * 1024;
+
+/// The code for a body that is JSON and not a message (JSON-RPC 2.0 section 5.1).
+const INVALID_REQUEST: i32 = -32600;
+
+/// Gives an error the body of a JSON-RPC error without an id. rmcp explains it in plain text, and
+/// without a content type.
+///
+/// The status stays, except that of a JSON body that is not a message: rmcp responds with 415, but
+/// clients cannot send another media type.
+pub(super) async fn with_json_body(response: Response) -> Response {
+    if !response.status().is_client_error() || response.headers().contains_key(CONTENT_TYPE) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    if parts.status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        parts.status = StatusCode::BAD_REQUEST;
+    }
+    let text = axum::body::to_bytes(body, MAX_TEXT_BYTES).await;
+    let text = text.unwrap_or_default();
+    let message = match String::from_utf8_lossy(&text) {
+        text if text.is_empty() => parts.status.to_string().into(),
+        text => text,
+    };
+    let error = json!({ "code": INVALID_REQUEST, "message": message });
+    let json = Json(json!({ "jsonrpc": "2.0", "id": null, "error": error }));
+    parts.headers.remove(http::header::CONTENT_LENGTH);
+    (parts.status, parts.headers, json).into_response()
+}
