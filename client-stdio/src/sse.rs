@@ -47,6 +47,8 @@ enum ParseState {
 pub(crate) struct SseDecoder {
     /// The most bytes of data that an event may have.
     limit: usize,
+    /// Whether the first field name has ended. Before it, there may be a byte order mark.
+    has_begun: bool,
     state: ParseState,
     /// Whether the last byte was a carriage return. A line feed after it is part of the same line
     /// end.
@@ -64,6 +66,7 @@ impl SseDecoder {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
+            has_begun: false,
             state: ParseState::default(),
             after_carriage_return: false,
             name: Vec::new(),
@@ -138,10 +141,10 @@ impl SseDecoder {
     }
 
     fn on_delimiter(&mut self, delimiter: u8) {
+        if !std::mem::replace(&mut self.has_begun, true) && self.name.starts_with(BYTE_ORDER_MARK) {
+            self.name.drain(..BYTE_ORDER_MARK.len());
+        }
         if delimiter == b':' {
-            if let Some(name) = self.name.strip_prefix(BYTE_ORDER_MARK) {
-                self.name = name.to_vec();
-            }
             self.state = ParseState::Colon;
             return;
         }
@@ -163,7 +166,9 @@ impl SseDecoder {
         let value = || String::from_utf8_lossy(&self.value).into_owned();
         match self.name.as_slice() {
             b"id" if !self.value.contains(&0) => self.event.id = Some(value()),
-            b"retry" => self.event.retry = value().parse().ok(),
+            b"retry" if self.value.iter().all(u8::is_ascii_digit) => {
+                self.event.retry = value().parse().ok().or(self.event.retry);
+            }
             _ => {}
         }
     }
@@ -220,6 +225,9 @@ mod tests {
                 vec![text("1")],
             ),
             ("data: never ended\n", vec![]),
+            // A byte order mark may only begin the stream.
+            ("\u{feff}data\n\n", vec![text("")]),
+            ("\n\u{feff}data: x\n\n", vec![]),
         ] {
             assert_eq!(events(stream.as_bytes(), 100), expected, "{stream:?}");
         }
@@ -229,6 +237,11 @@ mod tests {
             retry: Some(3000),
         };
         assert_eq!(events(b"id: 7/1\nretry: 3000\n\n", 100), [with_id]);
+        let delay = |stream: &[u8]| events(stream, 100)[0].retry;
+        assert_eq!(
+            delay(b"retry: 3000\nretry: +5\nretry\ndata\n\n"),
+            Some(3000)
+        );
         let invalid = events(b"data: \xff\n\n", 100);
         assert_eq!(invalid[0].data, Some(Data::InvalidUtf8));
     }

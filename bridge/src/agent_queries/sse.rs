@@ -10,37 +10,41 @@ use memchr::memchr2;
 /// The maximum size of a line and of an event.
 const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// A complete event.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Event {
+pub(crate) struct Event {
     /// The event type, which may be empty.
-    pub(super) name: String,
-    pub(super) data: String,
+    pub(crate) name: String,
+    pub(crate) data: String,
 }
 
 /// The error for an event of more than [`MAX_EVENT_BYTES`].
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct EventTooLong;
+pub(crate) struct EventTooLong;
 
 impl EventTooLong {
-    pub(super) fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         format!("The agent sent an event of more than {MAX_EVENT_BYTES} bytes")
     }
 }
 
 /// A decoder for a stream that arrives in chunks (HTML, "Interpreting an event stream").
 #[derive(Debug, Default)]
-pub(super) struct SseDecoder {
+pub(crate) struct SseDecoder {
     line: Vec<u8>,
     event: Event,
     has_data: bool,
+    /// Whether the first line has ended. Before it, there may be a byte order mark.
+    has_begun: bool,
     /// Whether the last byte was a carriage return: a line feed after it does not end another line.
     after_cr: bool,
 }
 
 impl SseDecoder {
     /// Decodes a chunk, and calls `on_event` for each event that it completes.
-    pub(super) fn decode(
+    pub(crate) fn decode(
         &mut self,
         mut bytes: &[u8],
         mut on_event: impl FnMut(Event),
@@ -74,7 +78,10 @@ impl SseDecoder {
     }
 
     /// Interprets a line. An empty line ends the event.
-    fn end_line(&mut self, line: &[u8]) -> Option<Event> {
+    fn end_line(&mut self, mut line: &[u8]) -> Option<Event> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        }
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
             return std::mem::take(&mut self.has_data).then_some(event);
@@ -82,7 +89,7 @@ impl SseDecoder {
         let line = String::from_utf8_lossy(line);
         let (field, value) = line.split_once(':').unwrap_or((&line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
-        match field.trim_start_matches('\u{feff}') {
+        match field {
             "event" => value.clone_into(&mut self.event.name),
             "data" => {
                 if std::mem::replace(&mut self.has_data, true) {
@@ -145,6 +152,9 @@ mod tests {
                 "data: two",
                 "",
                 "event: nothing",
+                "",
+                // A byte order mark may only begin the stream.
+                "\u{feff}data: no field",
                 "",
                 "event:b",
                 "data",
