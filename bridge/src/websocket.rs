@@ -176,7 +176,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
                 Ok(number) => Frame::Pong(u64::from_be_bytes(number)),
                 Err(_) => Frame::PingPong,
             },
-            Message::Ping(_) => Frame::PingPong,
+            Message::Ping(_) => {
+                // As above: after a single ping, nothing else may come for long.
+                let _ = self.protocol.flush(&mut self.buffer);
+                Frame::PingPong
+            }
             Message::Binary(_) | Message::Frame(_) => Frame::Binary,
         }
     }

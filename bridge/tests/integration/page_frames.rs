@@ -215,18 +215,25 @@ async fn an_authenticate_message_may_have_64_kib() {
 }
 
 #[tokio::test]
-async fn a_ping_before_authentication_is_answered() {
-    // The close frame after this time must not carry the answer with it.
+async fn a_ping_is_answered_at_once_before_and_after_authentication() {
+    // Nothing that the bridge sends of its own accord may carry the answer with it.
+    let long = Duration::from_secs(600);
     let bridge = start_bridge_with(Config {
-        authenticate_within: Duration::from_secs(600),
+        authenticate_within: long,
+        heartbeat: long,
         ..test_config()
     })
     .await;
     let address = bridge.local_addr().to_string();
     let mut socket = RawSocket::open(&address, "/ws?session=s", None).await;
-    assert!(socket.try_send(&frame(PING, "7")).await);
     const PONG: u8 = FINAL | 0x0a;
+    assert!(socket.try_send(&frame(PING, "7")).await);
     assert_eq!(socket.recv_exact(3).await, [PONG, 1, b'7']);
+
+    let mut page = Page::connect(&bridge, "t", TOKEN).await;
+    page.register(&[echo_tool()]).await;
+    page.send_frame(Message::Ping("8".into())).await.unwrap();
+    page.recv_pong("8").await;
 }
 
 #[tokio::test]

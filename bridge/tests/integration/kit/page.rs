@@ -263,6 +263,17 @@ impl Page {
         next_frame(&mut self.socket).await
     }
 
+    /// Reads up to the answer to a ping.
+    pub(crate) async fn recv_pong(&mut self, payload: &str) {
+        loop {
+            match with_deadline("pong", self.socket.next()).await {
+                Some(Ok(Message::Pong(answer))) if answer == payload.as_bytes() => return,
+                Some(Ok(_)) => {}
+                other => panic!("no pong, but {other:?}"),
+            }
+        }
+    }
+
     /// Reads up to the close frame, and returns its code and reason.
     pub(crate) async fn recv_close(&mut self) -> (u16, String) {
         loop {
