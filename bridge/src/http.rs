@@ -56,7 +56,9 @@ fn router(state: &AppState, mcp: &McpService, app: App) -> Router {
         .route("/mcp", any(mcp::endpoint).with_state(mcp.clone()))
         .route("/", any(root));
     let cors = guard::cors(Arc::clone(&state.policy));
-    let routes = common_routes(own).fallback(rest::not_found);
+    let routes = common_routes(own)
+        .method_not_allowed_fallback(rest::method_not_allowed)
+        .fallback(rest::not_found);
     let routes = routes.with_state(state.clone()).merge(app.routes);
     with_guard(routes.layer(cors), state.clone())
 }

@@ -15,7 +15,7 @@ use bridge_realm::definition::Definition;
 use bridge_realm::realm::{CallFailure, Realm};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderValue, Method, Uri};
+use http::{HeaderValue, Method, StatusCode, Uri};
 use http_body::Body;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -248,6 +248,13 @@ pub(super) async fn not_found(uri: Uri) -> Problem {
         ErrorCode::UnknownMethod,
         format!("there is no {}", uri.path()),
     )
+}
+
+/// Returns the response to a method that the route does not have. axum adds `Allow`.
+pub(super) async fn method_not_allowed(method: Method, uri: Uri) -> Response {
+    let message = format!("{} does not accept {method}", uri.path());
+    let problem = Problem::new(ErrorCode::UnknownMethod, message);
+    (StatusCode::METHOD_NOT_ALLOWED, problem).into_response()
 }
 
 /// Serves `/`: the socket of pages of mcp-web 0.1, the app's home page for browsers, the

@@ -296,6 +296,25 @@ async fn every_rejection_of_an_mcp_request_is_json() {
 }
 
 #[tokio::test]
+async fn a_method_that_a_route_does_not_have_is_405() {
+    let bridge = start_bridge().await;
+    for (path, allowed) in [
+        ("/tool-call", "POST"),
+        ("/sessions", "GET,HEAD"),
+        ("/sdk/mcp-web.js", "GET,HEAD"),
+        ("/query/q/cancel", "PUT"),
+    ] {
+        let url = format!("{}{path}", bridge.url());
+        let response = http_client().patch(url).send().await.unwrap();
+        assert_eq!(response.headers()["allow"], allowed, "{path}");
+        let (status, body) = status_and_json(response).await;
+        assert_eq!(status, 405, "{path}");
+        assert_message(&body, "PATCH");
+    }
+    assert_still_works(&bridge).await;
+}
+
+#[tokio::test]
 async fn an_unknown_tool_is_invalid_params() {
     let bridge = start_bridge().await;
     let _page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
