@@ -13,9 +13,6 @@ const SAMPLE_BYTES: usize = 4096;
 /// Strings up to this length are scanned byte by byte.
 const SHORT_STRING_BYTES: usize = 16;
 
-/// The number of bytes whose brackets are counted together. It is smaller than the maximum depth.
-const BRACKET_CHUNK_BYTES: usize = 64;
-
 /// What one pass over a text finds. The text must be valid JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JsonTraits {
@@ -43,7 +40,7 @@ impl JsonTraits {
                     && !["_meta", "dataUrl"]
                         .iter()
                         .any(|name| contains(bytes, name))
-                    && is_shallow(bytes));
+                    && has_few_brackets(bytes));
         if is_as_sampled {
             sample
         } else {
@@ -112,22 +109,13 @@ fn contains(json: &[u8], name: &str) -> bool {
     memmem::find(json, name.as_bytes()).is_some()
 }
 
-/// Whether the nesting never exceeds [`MAX_JSON_DEPTH`]. Brackets in strings are counted too.
-fn is_shallow(json: &[u8]) -> bool {
-    let mut depth = 0_usize;
-    for bytes in json.chunks(BRACKET_CHUNK_BYTES) {
-        // `[` and `{` differ in one bit, and so do `]` and `}`.
-        let count = |bracket: u8| -> usize {
-            let found = bytes.iter().map(|byte| u8::from(byte | 0x20 == bracket));
-            usize::from(found.sum::<u8>())
-        };
-        let (open, closed) = (count(b'{'), count(b'}'));
-        if depth + open > MAX_JSON_DEPTH {
-            return false;
-        }
-        depth = (depth + open).saturating_sub(closed);
-    }
-    true
+/// Whether there are so few opening brackets that the nesting cannot exceed [`MAX_JSON_DEPTH`].
+/// Those in strings are counted too. Closing brackets are not subtracted, because those in strings
+/// close nothing.
+fn has_few_brackets(json: &[u8]) -> bool {
+    // `[` and `{` differ in one bit.
+    let opening = json.iter().filter(|byte| **byte | 0x20 == b'{');
+    opening.count() <= MAX_JSON_DEPTH
 }
 
 /// Whether an escape is the one that `JSON.stringify` writes for its character.
@@ -199,7 +187,10 @@ mod tests {
         assert!(JsonTraits::scan(&rows(r#"{"id": 1}"#)).needs_compacting);
         let deep = with(&format!(r#""a":{}{}"#, "[".repeat(200), "]".repeat(200)));
         assert!(JsonTraits::scan(&deep).too_deep);
-        // Brackets in strings may cause a scan of the whole text, but no trait.
+        // Brackets in strings close nothing.
+        let closing = r#"["]","#.repeat(MAX_JSON_DEPTH) + "1" + &"]".repeat(MAX_JSON_DEPTH);
+        assert!(JsonTraits::scan(&with(&format!(r#""a":{closing}"#))).too_deep);
+        // They may cause a scan of the whole text, but no trait.
         let bracket = rows(r#"{"text":"[[[[{{{{ ]"}"#);
         assert_eq!(JsonTraits::scan(&bracket), JsonTraits::default());
         let text = format!("\"{}\"", "a\\n_meta \\\"[".repeat(2_000));
