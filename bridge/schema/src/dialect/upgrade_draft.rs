@@ -164,7 +164,9 @@ fn upgrade_exclusive_bound(fields: &mut Map<String, Value>, exclusive: &str, bou
 
 fn upgrade_recursion(fields: &mut Map<String, Value>, anchored: bool) {
     if fields.get("$recursiveRef") == Some(&json!("#")) {
-        let keyword = if anchored { "$dynamicRef" } else { "$ref" };
+        // Without anchors, both keywords refer to the root.
+        let is_ref_free = !anchored && !fields.contains_key("$ref");
+        let keyword = if is_ref_free { "$ref" } else { "$dynamicRef" };
         if !fields.contains_key(keyword) {
             rename_keyword(fields, "$recursiveRef", keyword);
             if anchored {
@@ -277,6 +279,10 @@ mod tests {
             (
                 json!({"type": "object", "properties": {"next": {"$recursiveRef": "#"}}}),
                 json!({"type": "object", "properties": {"next": {"$ref": "#"}}}),
+            ),
+            (
+                json!({"type": "object", "properties": {"next": {"$ref": "#/$defs/a", "$recursiveRef": "#"}}, "$defs": {"a": {}}}),
+                json!({"type": "object", "properties": {"next": {"$ref": "#/$defs/a", "$dynamicRef": "#"}}, "$defs": {"a": {}}}),
             ),
             (
                 json!({"$recursiveAnchor": true, "type": "object", "properties": {"next": {"$recursiveRef": "#"}}}),
