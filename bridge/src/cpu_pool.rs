@@ -39,6 +39,9 @@ const MAX_WAITING: usize = 256;
 /// The maximum size of the JSON of one token that waits in short work, and in long work, in bytes.
 pub(crate) const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 
+/// The maximum size of the JSON that waits in the work of all tokens, in bytes.
+pub(crate) const MAX_WAITING_BYTES_OF_ALL: usize = 256 * 1024 * 1024;
+
 /// How long a piece of work may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum WorkLength {

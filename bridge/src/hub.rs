@@ -37,7 +37,7 @@ use bridge_realm::{PageMessageLimits, page_messages};
 use dashmap::DashMap;
 
 use crate::config::Config;
-use crate::cpu_pool::CpuPool;
+use crate::cpu_pool::{CpuPool, MAX_WAITING_BYTES_OF_ALL};
 use crate::results::store::ResultStore;
 use crate::results::unread::{AnswerLease, UnreadAnswers};
 use crate::shares::{ByteBudget, Party};
@@ -123,7 +123,7 @@ impl Hub {
             memory,
             result_store: ResultStore::new(&config.results),
             unread_answers: UnreadAnswers::new(config.results.max_unread_bytes),
-            waiting_work: ByteBudget::new(pool_work::MAX_WAITING_BYTES_OF_ALL),
+            waiting_work: ByteBudget::new(MAX_WAITING_BYTES_OF_ALL),
             cpu_pool: CpuPool::new(),
             realms: DashMap::default(),
             page_limits: limits::page_message_limits(&config),

@@ -3,9 +3,6 @@
 use super::Hub;
 use crate::cpu_pool::{WorkError, WorkOrder};
 
-/// The maximum size of the JSON that waits in the work of all tokens, in bytes.
-pub(super) const MAX_WAITING_BYTES_OF_ALL: usize = 256 * 1024 * 1024;
-
 impl Hub {
     /// Runs work in the CPU pool when it is the token's turn. Dropping the future removes work that
     /// has not begun.
