@@ -1,5 +1,5 @@
 //! Checks that `docs/configuration.md` states the settings and limits of the source, and that every
-//! limit names an existing test.
+//! limit there and every promise in `docs/security.md` names existing tests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -159,15 +159,37 @@ fn every_limit_names_an_existing_test() {
     for limit in limits() {
         assert!(!limit.tests.is_empty(), "{}", limit.key);
         for test in limit.tests {
-            let (file, name) = test.split_once("::").unwrap();
-            let function = format!("fn {name}()");
-            let found = sources(file).iter().any(|text| {
-                let before = text.split(&function).next().unwrap();
-                before.len() < text.len() && is_test(before)
-            });
-            assert!(found, "{}: there is no test {test}", limit.key);
+            assert!(exists(test), "{}: there is no test {test}", limit.key);
         }
     }
+}
+
+#[test]
+fn every_promise_names_existing_tests() {
+    let document = include_str!("../../../docs/security.md");
+    let promised = document.split_once("\n## What is promised\n").unwrap().1;
+    let promised = promised
+        .split("\n## What is not promised\n")
+        .next()
+        .unwrap();
+    let tables = promised.split("\n### ").skip(1);
+    let promises: Vec<_> = tables.flat_map(rows).collect();
+    assert!(promises.len() >= 20, "{promises:?}");
+    for promise in promises {
+        for test in promise[2].split(", ").map(strip_backticks) {
+            assert!(exists(test), "{}: there is no test {test}", promise[0]);
+        }
+    }
+}
+
+/// Whether there is a test `file.rs::name`.
+fn exists(test: &str) -> bool {
+    let (file, name) = test.split_once("::").unwrap();
+    let function = format!("fn {name}()");
+    sources(file).iter().any(|text| {
+        let before = text.split(&function).next().unwrap();
+        before.len() < text.len() && is_test(before)
+    })
 }
 
 /// Whether the text before a function ends with the attribute of a test.
