@@ -23,3 +23,5 @@ pub(crate) use credential::{fill_in_credential, warn_of_exposed_credential};
 pub(crate) use query_lifetime::QueryLifetime;
 pub(crate) use registry::AgentQueries;
 pub(crate) use report::AgentReport;
+#[cfg(feature = "fuzz")]
+pub(crate) use sse::SseDecoder;

@@ -17,6 +17,9 @@ mod calls;
 mod compat;
 mod config;
 mod cpu_pool;
+#[cfg(feature = "fuzz")]
+#[doc(hidden)]
+pub mod fuzz;
 mod http;
 mod hub;
 mod mcp;

@@ -30,6 +30,9 @@ mod connect_error;
 mod connection;
 mod event_stream;
 mod exchange;
+#[cfg(feature = "fuzz")]
+#[doc(hidden)]
+pub mod fuzz;
 mod handshake;
 mod headers;
 mod in_flight;

@@ -1,4 +1,5 @@
-//! The project's commands: `cargo xtask demo`, `test`, `clients`, `bench`, `sdk` and `lint`.
+//! The project's commands: `cargo xtask demo`, `test`, `clients`, `bench`, `fuzz`, `sdk` and
+//! `lint`.
 //!
 //! Each command is a list of steps. A step prints what it does and how long it took, does nothing
 //! if its inputs have not changed since its last run, and fails with one sentence that describes
@@ -8,12 +9,13 @@
 //!
 //! Reading order: [`sdk`] (with [`wasm_toolchain`], which finds or builds a compiler for it),
 //! [`demo`], [`lint`], [`test`](mod@test) (with `node`, `python` and `chromium`, which install what
-//! it needs), [`clients`] (with `client_table`) and [`bench`](mod@bench). All of them use `step`,
+//! it needs), [`clients`] (with `client_table`), [`bench`](mod@bench) and [`fuzz`]. All of them use `step`,
 //! `process`, `install`, `fingerprint`, `lock` and `folder`.
 
 pub mod bench;
 pub mod clients;
 pub mod demo;
+pub mod fuzz;
 pub mod lint;
 pub mod sdk;
 pub mod test;

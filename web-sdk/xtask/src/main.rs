@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{Workspace, bench, clients, demo, lint, sdk, test};
+use xtask::{Workspace, bench, clients, demo, fuzz, lint, sdk, test};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's commands")]
@@ -25,6 +25,8 @@ enum Task {
     Clients(clients::Options),
     /// Measure the cost of calls and pages and write it into docs/benchmarks.md
     Bench(bench::Options),
+    /// Search for inputs that break the targets in e2e/fuzz, and add new ones to their corpora
+    Fuzz(fuzz::Options),
     /// Build the web SDK into target/sdk
     Sdk,
     /// Check formatting, run clippy, and check which file imports which
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Task::Test(options) => return exit_code(test::run(&workspace, &options)),
         Task::Clients(options) => return exit_code(clients::run(&workspace, &options)),
         Task::Bench(options) => bench::run(&workspace, &options),
+        Task::Fuzz(options) => fuzz::start(&workspace, &options),
         Task::Sdk => sdk::ensure(&workspace),
         Task::Lint(options) => lint::check_selected(&workspace, &options),
     };

@@ -90,6 +90,7 @@ mod tests {
         assert_eq!(suite("e2e", "clients"), Suite::Clients);
         assert_eq!(suite("e2e", "journeys"), Suite::Journeys);
         assert_eq!(suite("bridge", "clients"), Suite::Rust);
+        assert_eq!(suite("e2e/fuzz", "fuzz"), Suite::Rust);
     }
 
     #[test]

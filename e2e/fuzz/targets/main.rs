@@ -1,0 +1,26 @@
+//! Fuzz targets for everything that strangers send: JSON, frames of pages, requests over HTTP,
+//! definitions, event streams and settings.
+//!
+//! Each target is a test that replays its corpus, the files in `__fuzz__/TARGET/corpus` and
+//! `__fuzz__/TARGET/crashes`. `cargo xtask fuzz TARGET` runs it with libFuzzer, which searches for
+//! inputs that reach more code, and adds the smallest set of them to the corpus. An input that
+//! breaks a target is written to `crashes`, and stays there after the fix.
+//!
+//! The input of `json_text`, `event_streams` and `settings` is text. The other targets read their
+//! input as a list of decisions ([`choices`]), by which they build messages from the examples of
+//! the protocol and change some of their values ([`mutation`]).
+
+#![allow(clippy::unwrap_used)]
+
+mod choices;
+mod corpus;
+mod definitions;
+mod event_streams;
+mod http_requests;
+mod json_text;
+mod mutation;
+mod page_frames;
+mod page_socket;
+mod server;
+mod settings;
+mod templates;
