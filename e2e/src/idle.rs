@@ -27,7 +27,7 @@ pub(crate) use caller::Caller;
 pub(crate) use definitions::registration_message;
 pub(crate) use idle_pages::IdlePages;
 pub(crate) use latency::measure_latency;
-pub(crate) use page::Page;
+pub(crate) use page::{Page, heartbeat_ack, push_frame, push_frame_head, tool_call_id};
 pub(crate) use server::Server;
 
 /// Returns the average of a total over `n` items.

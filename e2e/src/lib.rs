@@ -14,6 +14,7 @@
 
 mod adapter;
 mod agent_service;
+pub mod attacks;
 mod auth_proxy;
 mod browser;
 mod clients;
@@ -36,6 +37,7 @@ mod sdk_page;
 pub mod simulation;
 mod site;
 pub mod socket_faults;
+mod source_address;
 mod test_bed;
 mod tls_proxy;
 mod token_issuer;

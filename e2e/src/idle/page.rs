@@ -1,10 +1,14 @@
 //! A page that costs its process a few hundred bytes: a socket without buffers of its own.
 
 use std::cell::RefCell;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use anyhow::{Context, Result, ensure};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
+
+use crate::source_address::connect_from;
 
 /// The size of the buffer into which all pages of a thread read, so that an idle page owns none.
 const READ_BYTES: usize = 64 * 1024;
@@ -23,47 +27,85 @@ pub(crate) struct Page {
 impl Page {
     /// Opens the socket and authenticates.
     pub(crate) async fn open(address: &str, token: &str, session: &str) -> Self {
-        let mut page = Self::connect(address, &format!("session={session}")).await;
-        let authenticate = format!(
-            r#"{{"type":"authenticate","protocol":2,"authToken":"{token}","sessionId":"{session}","documentId":"d-{session}","origin":"http://localhost:5173","pageTitle":"Board","app":{{"name":"board"}}}}"#
-        );
-        page.send(&authenticate).await;
-        let answer = page.recv().await.expect("an answer to `authenticate`");
-        assert!(answer.contains(r#""type":"authenticated""#), "{answer}");
-        page
+        let (source, address) = (Ipv4Addr::LOCALHOST.into(), address.parse().unwrap());
+        Self::open_from(source, address, token, session)
+            .await
+            .unwrap()
+    }
+
+    /// Opens the socket from this address of the client and authenticates.
+    pub(crate) async fn open_from(
+        source: IpAddr,
+        address: SocketAddr,
+        token: &str,
+        session: &str,
+    ) -> Result<Self> {
+        let query = format!("session={session}");
+        let mut page = Self::connect_from(source, address, &query, "").await?;
+        page.authenticate(token, session, "board").await?;
+        Ok(page)
     }
 
     /// Opens a socket at a floor, which has no handshake. With the query `idle`, it is never
     /// called.
     pub(crate) async fn open_at_floor(address: &str, query: &str) -> Self {
-        Self::connect(address, query).await
+        let (source, address) = (Ipv4Addr::LOCALHOST.into(), address.parse().unwrap());
+        Self::connect_from(source, address, query, "")
+            .await
+            .unwrap()
     }
 
-    async fn connect(address: &str, query: &str) -> Self {
-        let socket = TcpStream::connect(address).await.unwrap();
-        socket.set_nodelay(true).unwrap();
+    /// Opens the socket from this address of the client. `headers` are further lines of the
+    /// request, each with its line break.
+    pub(crate) async fn connect_from(
+        source: IpAddr,
+        address: SocketAddr,
+        query: &str,
+        headers: &str,
+    ) -> Result<Self> {
         let mut page = Self {
-            socket,
+            socket: connect_from(source, address).await?,
             partial_frame: Vec::new(),
         };
         let request = format!(
             "GET /ws?{query} HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\n\
-             Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+             Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n{headers}\
              Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
         );
-        page.socket.write_all(request.as_bytes()).await.unwrap();
-        page.read_upgrade_response().await;
-        page
+        page.socket.write_all(request.as_bytes()).await?;
+        page.read_upgrade_response().await?;
+        Ok(page)
+    }
+
+    /// Authenticates as a page of this app.
+    pub(crate) async fn authenticate(
+        &mut self,
+        token: &str,
+        session: &str,
+        app: &str,
+    ) -> Result<()> {
+        let authenticate = format!(
+            r#"{{"type":"authenticate","protocol":2,"authToken":"{token}","sessionId":"{session}","documentId":"d-{session}","origin":"http://localhost:5173","pageTitle":"Board","app":{{"name":"{app}"}}}}"#
+        );
+        self.send(&authenticate).await;
+        let answer = self.recv().await.context("no answer to `authenticate`")?;
+        ensure!(answer.contains(r#""type":"authenticated""#), "{answer}");
+        Ok(())
     }
 
     /// Registers tools and waits until the bridge has accepted them.
     pub(crate) async fn register(&mut self, registration: &str) {
+        self.try_register(registration).await.unwrap();
+    }
+
+    /// Registers tools and waits until the bridge has accepted or refused them.
+    pub(crate) async fn try_register(&mut self, registration: &str) -> Result<()> {
         self.send(registration).await;
         loop {
-            let answer = self.recv().await.expect("an answer to `register`");
+            let answer = self.recv().await.context("no answer to `register`")?;
             if answer.contains(r#""type":"registered""#) {
-                assert!(answer.contains(r#""errors":[]"#), "{answer}");
-                return;
+                ensure!(answer.contains(r#""errors":[]"#), "{answer}");
+                return Ok(());
             }
         }
     }
@@ -71,12 +113,9 @@ impl Page {
     /// Answers heartbeats and calls until the bridge closes the socket. Each call returns `result`.
     pub(crate) async fn serve(mut self, result: &str) {
         while let Some(message) = self.recv().await {
-            if message.contains(r#""type":"heartbeat""#) {
-                let sequence = number_after(&message, r#""sequence":"#);
-                let ack = format!(r#"{{"type":"heartbeat-ack","sequence":{sequence}}}"#);
+            if let Some(ack) = heartbeat_ack(&message) {
                 self.send(&ack).await;
-            } else if message.contains(r#""type":"tool-call""#) {
-                let id = text_after(&message, r#""requestId":""#).to_owned();
+            } else if let Some(id) = tool_call_id(&message) {
                 let mut frames = Vec::new();
                 push_frame(
                     &mut frames,
@@ -96,20 +135,26 @@ impl Page {
         }
     }
 
-    async fn read_upgrade_response(&mut self) {
+    /// Leaves like a tab that the user closes.
+    pub(crate) async fn close(mut self) {
+        self.send_frame(8, &1001_u16.to_be_bytes()).await;
+        while self.recv().await.is_some() {}
+    }
+
+    async fn read_upgrade_response(&mut self) -> Result<()> {
         loop {
             if let Some(end) = find(&self.partial_frame, b"\r\n\r\n") {
                 let head = String::from_utf8_lossy(&self.partial_frame[..end]).into_owned();
-                assert!(head.starts_with("HTTP/1.1 101"), "{head}");
+                ensure!(head.starts_with("HTTP/1.1 101"), "{head}");
                 self.partial_frame.drain(..end + 4);
-                return;
+                return Ok(());
             }
-            assert!(self.read_socket().await, "the bridge closed the socket");
+            ensure!(self.read_socket().await, "the bridge closed the socket");
         }
     }
 
     /// Receives the next message, or returns `None` at the end of the connection.
-    async fn recv(&mut self) -> Option<String> {
+    pub(crate) async fn recv(&mut self) -> Option<String> {
         loop {
             while let Some((opcode, payload)) = self.parse_frame() {
                 match opcode {
@@ -167,8 +212,13 @@ impl Page {
         }
     }
 
-    async fn send(&mut self, text: &str) {
+    pub(crate) async fn send(&mut self, text: &str) {
         self.send_frame(1, text.as_bytes()).await;
+    }
+
+    /// Sends bytes that are frames, or a part of one.
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.socket.write_all(bytes).await
     }
 
     async fn send_frame(&mut self, opcode: u8, payload: &[u8]) {
@@ -180,21 +230,41 @@ impl Page {
 }
 
 /// Appends a masked frame. The mask is zero, so that it costs nothing.
-fn push_frame(bytes: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
-    bytes.push(0x80 | opcode);
-    match payload.len() {
-        length @ 0..=125 => bytes.push(0x80 | length as u8),
-        length @ 126..=0xffff => {
+pub(crate) fn push_frame(bytes: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
+    push_frame_head(bytes, 0x80 | opcode, payload.len());
+    bytes.extend_from_slice(payload);
+}
+
+/// Appends the head of a masked frame. `first` is its first byte: the opcode, and 0x80 if the
+/// message ends with this frame.
+pub(crate) fn push_frame_head(bytes: &mut Vec<u8>, first: u8, length: usize) {
+    bytes.push(first);
+    match length {
+        0..=125 => bytes.push(0x80 | length as u8),
+        126..=0xffff => {
             bytes.push(0x80 | 126);
             bytes.extend_from_slice(&(length as u16).to_be_bytes());
         }
-        length => {
+        _ => {
             bytes.push(0x80 | 127);
             bytes.extend_from_slice(&(length as u64).to_be_bytes());
         }
     }
     bytes.extend_from_slice(&[0; 4]);
-    bytes.extend_from_slice(payload);
+}
+
+/// Returns the answer to a heartbeat, or `None` if the message is none.
+pub(crate) fn heartbeat_ack(message: &str) -> Option<String> {
+    message.contains(r#""type":"heartbeat""#).then(|| {
+        let sequence = number_after(message, r#""sequence":"#);
+        format!(r#"{{"type":"heartbeat-ack","sequence":{sequence}}}"#)
+    })
+}
+
+/// Returns the id of a call, or `None` if the message is none.
+pub(crate) fn tool_call_id(message: &str) -> Option<String> {
+    let is_call = message.contains(r#""type":"tool-call""#);
+    is_call.then(|| text_after(message, r#""requestId":""#).to_owned())
 }
 
 /// Parses `ID BYTES`, the format of a floor; messages of a bridge are JSON objects.

@@ -1,11 +1,13 @@
 //! A minimal HTTP/1.1 client: one persistent connection, one request at a time.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use anyhow::{Context, Result, bail, ensure};
 use memchr::memmem;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+
+use crate::source_address::connect_from;
 
 /// The minimum room in the buffer before each read, in bytes.
 const READ_BYTES: usize = 16 * 1024;
@@ -44,11 +46,22 @@ impl Connection {
         let socket = TcpStream::connect(address).await;
         let socket = socket.with_context(|| format!("nothing listens on {address}"))?;
         socket.set_nodelay(true)?;
-        Ok(Self {
+        Ok(Self::new(socket))
+    }
+
+    /// Connects from this address of the client.
+    pub(crate) async fn open_from(source: IpAddr, address: SocketAddr) -> Result<Self> {
+        let socket = connect_from(source, address).await;
+        let socket = socket.with_context(|| format!("{address} does not accept {source}"))?;
+        Ok(Self::new(socket))
+    }
+
+    fn new(socket: TcpStream) -> Self {
+        Self {
             socket,
             received: Vec::with_capacity(READ_BYTES),
             body: Vec::new(),
-        })
+        }
     }
 
     /// Sends a request and reads the response to its end.

@@ -1,0 +1,214 @@
+//! What a victim gets alone and during an attack, and what the attack does to the memory of the
+//! bridge.
+//!
+//! The victim lives in this process, on its main thread. The attacker is a process of its own that
+//! runs only while bridge and victim leave a core idle (`SCHED_IDLE`), like an attacker whose
+//! machine is another one: it does not take processor time from the bridge, and yet keeps it busy,
+//! because all time that the bridge does not need is the attacker's.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
+
+use super::{Attack, Victim, VictimFigures};
+use crate::meter::Meter;
+use crate::program_paths;
+
+/// How long the victim calls before anything is measured.
+const WARM_UP: Duration = Duration::from_secs(1);
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// How long everything takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// How long the victim is measured alone, and during the attack.
+    pub duration: Duration,
+    /// The time between the end of the attack and the last measurement of memory.
+    pub rest: Duration,
+}
+
+/// What an attack does to others.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Comparison {
+    /// The name of the attack.
+    #[serde(serialize_with = "serialize_name")]
+    pub attack: Attack,
+    /// What the attacker does, for a table.
+    pub description: &'static str,
+    /// How often the attacker did what it does.
+    pub actions: u64,
+    /// What is counted.
+    pub unit: &'static str,
+    /// The duration of the attack, in seconds.
+    pub seconds: f64,
+    /// What the victim got before the attack.
+    pub alone: VictimFigures,
+    /// What the victim got during the attack.
+    pub during: VictimFigures,
+    /// Resident memory of the bridge before the attack, in MiB.
+    pub before_mib: f64,
+    /// The peak of its resident memory until the end of the attack, in MiB.
+    pub peak_mib: f64,
+    /// Its resident memory after the rest, in MiB.
+    pub after_mib: f64,
+}
+
+fn serialize_name<S: serde::Serializer>(attack: &Attack, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&attack.name())
+}
+
+/// Carries out one attack after the other, each on a bridge of its own. While a bridge rests, the
+/// next one is attacked.
+pub async fn measure(attacks: &[Attack], plan: Plan, mut on_result: impl FnMut(Comparison)) {
+    let mut resting = Vec::new();
+    for &attack in attacks {
+        let (bridge, figures) = attack_bridge(attack, plan.duration).await;
+        resting.push(tokio::spawn(async move {
+            tokio::time::sleep(plan.rest).await; // sleep: it is what is measured
+            let after_mib = bridge.memory_mib();
+            Comparison {
+                after_mib,
+                ..figures
+            }
+        }));
+    }
+    for figures in resting {
+        on_result(figures.await.unwrap());
+    }
+}
+
+/// Returns the bridge when the attack is over, and all figures but the last.
+async fn attack_bridge(attack: Attack, duration: Duration) -> (Bridge, Comparison) {
+    let mut bridge = Bridge::start(attack).await;
+    let victim = Victim::connect(bridge.address).await;
+    victim.measure(WARM_UP).await;
+    let alone = victim.measure(duration).await;
+    let before_mib = bridge.memory_mib();
+
+    let mut attacker = AttackerProcess::start(attack, bridge.address, duration).await;
+    let during = victim.measure(duration).await;
+    let actions = attacker.finish().await;
+    bridge.victim = Some(victim);
+    let figures = Comparison {
+        attack,
+        description: attack.description(),
+        actions,
+        unit: attack.unit(),
+        seconds: duration.as_secs_f64(),
+        alone,
+        during,
+        before_mib,
+        peak_mib: bridge.meter.peak_memory().unwrap() as f64 / MIB,
+        after_mib: 0.0,
+    };
+    (bridge, figures)
+}
+
+/// A bridge with the default limits.
+struct Bridge {
+    meter: Meter,
+    address: SocketAddr,
+    victim: Option<Victim>,
+    _process: Child,
+    _output: BufReader<ChildStdout>,
+}
+
+impl Bridge {
+    async fn start(attack: Attack) -> Self {
+        let mut command = Command::new(program_paths::built("mcp-web-bridge"));
+        command.args(["--bind", "127.0.0.1:0"]);
+        command.args(attack.bridge_arguments());
+        let (process, mut output) = spawn(command);
+        let line = read_line(&mut output).await;
+        let (_, address) = line.split_once("http://").unwrap();
+        Self {
+            meter: Meter::new(process.id().unwrap()),
+            address: address.trim().parse().unwrap(),
+            victim: None,
+            _process: process,
+            _output: output,
+        }
+    }
+
+    fn memory_mib(&self) -> f64 {
+        self.meter.exact_memory().unwrap() as f64 / MIB
+    }
+}
+
+/// This program as an attacker.
+struct AttackerProcess {
+    process: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl AttackerProcess {
+    /// Starts the attacker, and waits until it attacks.
+    async fn start(attack: Attack, address: SocketAddr, duration: Duration) -> Self {
+        let mut command = Command::new("chrt");
+        command.args(["--idle", "0"]);
+        command.arg(std::env::current_exe().unwrap());
+        command.args(["attacker", &address.to_string(), &attack.name()]);
+        command.args(["--seconds", &duration.as_secs_f64().to_string()]);
+        let (process, mut output) = spawn(command);
+        assert_eq!(read_line(&mut output).await.trim(), "attacking");
+        Self { process, output }
+    }
+
+    /// Waits for the end of the attack, and returns how often the attacker did what it does.
+    async fn finish(&mut self) -> u64 {
+        let actions = read_line(&mut self.output).await;
+        self.process.wait().await.unwrap();
+        actions.trim().parse().unwrap()
+    }
+}
+
+/// Starts a process that ends when it is dropped. What it logs is discarded.
+fn spawn(mut command: Command) -> (Child, BufReader<ChildStdout>) {
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    command.stderr(Stdio::null()).kill_on_drop(true);
+    let mut process = command
+        .spawn()
+        .unwrap_or_else(|error| panic!("{:?} does not start: {error}", command.as_std()));
+    let output = BufReader::new(process.stdout.take().unwrap());
+    (process, output)
+}
+
+async fn read_line(output: &mut BufReader<ChildStdout>) -> String {
+    let mut line = String::new();
+    output.read_line(&mut line).await.unwrap();
+    assert!(!line.is_empty(), "the program ended");
+    line
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { alone, during, .. } = self;
+        write!(
+            f,
+            "{:24} {:8} {}; p99 {:.0} -> {:.0} µs ({:.1}×, slowest {:.0}), calls {} -> {} of {}, \
+             healthz {:.0} µs, new pages {} of {}; {:.1} -> {:.1} -> {:.1} MiB",
+            self.attack.name(),
+            self.actions,
+            self.unit,
+            alone.p99_us,
+            during.p99_us,
+            during.p99_us / alone.p99_us,
+            during.slowest_us,
+            alone.calls,
+            during.calls,
+            during.calls_due,
+            during.health_p99_us,
+            during.newcomers_admitted,
+            during.newcomers,
+            self.before_mib,
+            self.peak_mib,
+            self.after_mib
+        )
+    }
+}
