@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 
 use super::{Attack, Victim, VictimFigures};
-use crate::meter::Meter;
+use crate::meter::{Meter, cpu_time_of_machine};
 use crate::program_paths;
 
 /// How long the victim calls before anything is measured.
@@ -34,7 +34,7 @@ pub struct Plan {
 }
 
 /// What an attack does to others.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// The name of the attack.
     #[serde(serialize_with = "serialize_name")]
@@ -51,6 +51,10 @@ pub struct Comparison {
     pub alone: VictimFigures,
     /// What the victim got during the attack.
     pub during: VictimFigures,
+    /// Processor time of the bridge during the attack, in cores.
+    pub bridge_cores: f64,
+    /// Processor time during the attack of everything but bridge, victim and attacker, in cores.
+    pub other_cores: f64,
     /// Resident memory of the bridge before the attack, in MiB.
     pub before_mib: f64,
     /// The peak of its resident memory until the end of the attack, in MiB.
@@ -92,7 +96,19 @@ async fn attack_bridge(attack: Attack, duration: Duration) -> (Bridge, Compariso
     let before_mib = bridge.memory_mib();
 
     let mut attacker = AttackerProcess::start(attack, bridge.address, duration).await;
+    let meters = [
+        Meter::new(std::process::id()),
+        attacker.meter(),
+        bridge.meter,
+    ];
+    let used = || meters.map(|meter| meter.cpu_time().unwrap());
+    let (used_before, machine_before) = (used(), cpu_time_of_machine());
     let during = victim.measure(duration).await;
+    let (used_after, machine) = (used(), cpu_time_of_machine().saturating_sub(machine_before));
+    let cores = |time: Duration| time.as_secs_f64() / duration.as_secs_f64();
+    let bridge_cores = cores(used_after[2].saturating_sub(used_before[2]));
+    let own = used_after.iter().sum::<Duration>() - used_before.iter().sum::<Duration>();
+    let other_cores = cores(machine.saturating_sub(own));
     let actions = attacker.finish().await;
     bridge.victim = Some(victim);
     let figures = Comparison {
@@ -103,6 +119,8 @@ async fn attack_bridge(attack: Attack, duration: Duration) -> (Bridge, Compariso
         seconds: duration.as_secs_f64(),
         alone,
         during,
+        bridge_cores,
+        other_cores,
         before_mib,
         peak_mib: bridge.meter.peak_memory().unwrap() as f64 / MIB,
         after_mib: 0.0,
@@ -160,6 +178,10 @@ impl AttackerProcess {
         Self { process, output }
     }
 
+    fn meter(&self) -> Meter {
+        Meter::new(self.process.id().unwrap())
+    }
+
     /// Waits for the end of the attack, and returns how often the attacker did what it does.
     async fn finish(&mut self) -> u64 {
         let actions = read_line(&mut self.output).await;
@@ -192,7 +214,8 @@ impl fmt::Display for Comparison {
         write!(
             f,
             "{:24} {:8} {}; p99 {:.0} -> {:.0} µs ({:.1}×, slowest {:.0}), calls {} -> {} of {}, \
-             healthz {:.0} µs, new pages {} of {}; {:.1} -> {:.1} -> {:.1} MiB",
+             healthz {:.0} µs, new pages {} of {}; {:.1} -> {:.1} -> {:.1} MiB; {:.2} cores, others \
+             {:.2}; {}",
             self.attack.name(),
             self.actions,
             self.unit,
@@ -208,7 +231,10 @@ impl fmt::Display for Comparison {
             during.newcomers,
             self.before_mib,
             self.peak_mib,
-            self.after_mib
+            self.after_mib,
+            self.bridge_cores,
+            self.other_cores,
+            during.failure.as_deref().unwrap_or_default(),
         )
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Attacker;
 use super::client::TOKEN;
-use super::stranger_frames::{PING, TEXT, continuation_frames, frames};
+use super::stranger_frames::{FRAMES_PER_WRITE, PING, TEXT, continuation_frames, frames};
 
 /// The number of pages: as many as a small machine has cores.
 const PAGES: usize = 2;
@@ -31,7 +31,7 @@ async fn flood(attacker: &Attacker, pages: usize, frames: Vec<u8>) {
         let frames = frames.clone();
         async move {
             let mut page = attacker.open_page(TOKEN, &format!("page-{peer}")).await?;
-            attacker.flood(&mut page, &frames, 2_000).await
+            attacker.flood(&mut page, &frames, FRAMES_PER_WRITE).await
         }
     };
     attacker.repeat(pages, part).await;

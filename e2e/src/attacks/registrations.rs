@@ -66,7 +66,7 @@ fn reference_tool() -> Value {
     let definition = |number: usize| {
         let properties = (0..PROPERTIES).map(|property| {
             let to = (number + property) % DEFINITIONS;
-            let name = format!("a_property_with_a_name_that_is_long_enough_{property:02}");
+            let name = format!("a_property_with_a_name_that_makes_the_schema_29_kb_{property:02}");
             (name, json!({ "$ref": format!("#/$defs/definition{to}") }))
         });
         let properties: Map<String, Value> = properties.collect();

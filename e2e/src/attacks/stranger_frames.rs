@@ -1,6 +1,6 @@
 //! Frames of pages that have not authenticated.
 
-use anyhow::Result;
+use std::sync::Arc;
 
 use super::Attacker;
 use crate::idle::{push_frame, push_frame_head};
@@ -15,7 +15,7 @@ const LONG_FRAME_SOCKETS: usize = 64;
 const LONG_FRAME_BYTES: usize = 16 * 1024 * 1024;
 
 /// How many frames are written at once.
-const FRAMES_PER_WRITE: usize = 2_000;
+pub(super) const FRAMES_PER_WRITE: usize = 2_000;
 
 pub(super) const TEXT: u8 = 1;
 pub(super) const PING: u8 = 9;
@@ -45,7 +45,7 @@ pub(super) async fn refused_origin(attacker: &Attacker) {
     flood(attacker, SOCKETS, REFUSED_ORIGIN, frames).await;
 }
 
-/// Sends frames of 16 MiB.
+/// Sends frames of 16 MiB. One counts when it begins, because the bridge reads only its head.
 pub(super) async fn long_frames(attacker: &Attacker) {
     let length = if attacker.is_trial() {
         LONG_FRAME_BYTES / 64
@@ -54,9 +54,15 @@ pub(super) async fn long_frames(attacker: &Attacker) {
     };
     let mut frame = Vec::new();
     push_frame(&mut frame, TEXT, &vec![b' '; length]);
+    let frame = Arc::new(frame);
     let part = move |attacker: Attacker, peer| {
-        let frame = frame.clone();
-        async move { send(&attacker, peer, "", &frame, 1).await }
+        let frame = Arc::clone(&frame);
+        async move {
+            let session = format!("stranger-{peer}");
+            let mut page = attacker.open_page_socket(&session, "").await?;
+            attacker.count(1);
+            Ok(page.send_bytes(&frame).await?)
+        }
     };
     attacker.repeat(LONG_FRAME_SOCKETS, part).await;
 }
@@ -83,20 +89,11 @@ pub(super) fn continuation_frames() -> Vec<u8> {
 async fn flood(attacker: &Attacker, sockets: usize, headers: &'static str, frames: Vec<u8>) {
     let part = move |attacker: Attacker, peer| {
         let frames = frames.clone();
-        async move { send(&attacker, peer, headers, &frames, FRAMES_PER_WRITE).await }
+        async move {
+            let session = format!("stranger-{peer}");
+            let mut page = attacker.open_page_socket(&session, headers).await?;
+            attacker.flood(&mut page, &frames, FRAMES_PER_WRITE).await
+        }
     };
     attacker.repeat(sockets, part).await;
-}
-
-/// Sends bytes until the bridge closes the socket.
-async fn send(
-    attacker: &Attacker,
-    peer: usize,
-    headers: &str,
-    bytes: &[u8],
-    actions: usize,
-) -> Result<()> {
-    let session = format!("stranger-{peer}");
-    let mut page = attacker.open_page_socket(&session, headers).await?;
-    attacker.flood(&mut page, bytes, actions).await
 }

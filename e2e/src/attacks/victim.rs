@@ -36,6 +36,10 @@ const NEWCOMER_INTERVAL: Duration = Duration::from_millis(500);
 
 const TOOL: &str = "update_card_0";
 
+/// The text that each call returns.
+const RESULT: &str = "the card has moved";
+const RESULT_JSON: &str = r#""the card has moved""#;
+
 /// A client at 127.0.0.3 whose page is connected.
 pub struct Victim {
     address: SocketAddr,
@@ -43,7 +47,7 @@ pub struct Victim {
 }
 
 /// What the victim got from the bridge.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct VictimFigures {
     /// The number of calls that were due.
     pub calls_due: usize,
@@ -60,6 +64,8 @@ pub struct VictimFigures {
     pub newcomers: usize,
     /// The number of pages that could authenticate.
     pub newcomers_admitted: usize,
+    /// Why the first request failed that did, of any of these kinds.
+    pub failure: Option<String>,
 }
 
 /// Requests at a constant rate.
@@ -67,6 +73,7 @@ struct Paced {
     due: usize,
     succeeded: usize,
     latencies: Latencies,
+    failure: Option<String>,
 }
 
 impl Victim {
@@ -77,7 +84,7 @@ impl Victim {
         page.register(&registration_message(DefinitionSets::Identical, 0, 10))
             .await;
         let mut task = JoinSet::new();
-        task.spawn(page.serve(r#"{"ok":true}"#));
+        task.spawn(page.serve(RESULT_JSON));
         Self {
             address,
             _page: task,
@@ -95,7 +102,7 @@ impl Victim {
                 if number % CALLS_PER_CONNECTION == 0 {
                     caller.connection = None;
                 }
-                caller.request(address, r#"{"ok":true}"#).await
+                caller.request(address, RESULT).await
             }),
             Paced::run(HEALTH_INTERVAL, end, async |_| {
                 health.request(address, "").await
@@ -115,6 +122,7 @@ impl Victim {
             health_p99_us: health.latencies.permille_us(990),
             newcomers: newcomers.due,
             newcomers_admitted: newcomers.succeeded,
+            failure: calls.failure.or(health.failure).or(newcomers.failure),
         }
     }
 
@@ -126,7 +134,7 @@ impl Victim {
     pub async fn call(&self, times: usize) -> Result<()> {
         let mut caller = Client::new(self.call_request());
         for _ in 0..times {
-            caller.request(self.address, r#"{"ok":true}"#).await?;
+            caller.request(self.address, RESULT).await?;
         }
         Ok(())
     }
@@ -179,7 +187,7 @@ impl Paced {
         mut request: impl AsyncFnMut(usize) -> Result<()>,
     ) -> Self {
         let begin = Instant::now();
-        let (mut succeeded, mut latencies) = (0, Vec::new());
+        let (mut succeeded, mut latencies, mut failure) = (0, Vec::new(), None);
         let mut due = begin;
         for number in 0.. {
             if due >= end {
@@ -192,8 +200,11 @@ impl Paced {
                 due
             };
             if started < end {
-                let answer = timeout_at(end, request(number)).await;
-                succeeded += usize::from(matches!(answer, Ok(Ok(()))));
+                match timeout_at(end, request(number)).await {
+                    Ok(Ok(())) => succeeded += 1,
+                    Ok(Err(error)) => failure = failure.or(Some(format!("{error:#}"))),
+                    Err(_) => {}
+                }
             }
             latencies.push(started.elapsed());
             due += interval;
@@ -202,6 +213,7 @@ impl Paced {
             due: latencies.len(),
             succeeded,
             latencies: Latencies::new(latencies),
+            failure,
         }
     }
 }

@@ -2,6 +2,8 @@
 //! tests do not measure performance; `cargo xtask bench` does.
 #![allow(clippy::unwrap_used)]
 
+mod attacks;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
