@@ -23,7 +23,7 @@ const VICTIM_TOKEN: &str = "the-token-of-the-victim-0123456789abcdef";
 const NEWCOMER_TOKEN: &str = "the-token-of-the-newcomer-0123456789abcdef";
 
 /// The time between two calls: so long that a call does not wait for the one before.
-const CALL_INTERVAL: Duration = Duration::from_millis(5);
+const CALL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Each call after so many others has a connection of its own.
 const CALLS_PER_CONNECTION: usize = 10;

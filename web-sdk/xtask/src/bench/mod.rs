@@ -3,11 +3,12 @@
 //! Bridge, agent, the two floors (servers that do the least possible) and the load generators are
 //! built once. Then each section of docs/benchmarks.md is measured: calls row by row (`plan`),
 //! several times (`measure`), with a server that is pinned to one core together with the load
-//! generator (`server`); idle pages and queries by programs of their own (`idle` and `ask`, with
-//! `json_lines`). The results are printed (`tables`, with the `machine`) and written into the
+//! generator (`server`); idle pages, queries and attacks by programs of their own (`idle`, `ask` and
+//! `attacks`, with `json_lines`). The results are printed (`tables`, with the `machine`) and written into the
 //! document.
 
 mod ask;
+mod attacks;
 mod idle;
 mod json_lines;
 mod machine;
@@ -67,6 +68,8 @@ pub(crate) enum Section {
     Registering,
     /// Queries from pages to an agent
     Ask,
+    /// What a client notices of attacks from another address
+    Attacks,
 }
 
 impl Section {
@@ -166,6 +169,10 @@ impl Bench {
                 let text = ask::ask(programs, &plan.ask)?;
                 Ok(format!("{machine}.\n\n{text}"))
             }
+            Section::Attacks => {
+                let text = attacks::attacks(programs, &plan.attacks)?;
+                Ok(format!("{machine}. {text}"))
+            }
         }
     }
 
@@ -206,6 +213,7 @@ fn build(workspace: &Workspace, profile: &str) -> Result<()> {
             "load",
             "idle",
             "ask",
+            "attack",
         ] {
             build.args(["--bin", program]);
         }

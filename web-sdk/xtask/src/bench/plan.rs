@@ -21,6 +21,16 @@ pub(super) struct Plan {
     pub(super) large_routes: &'static [Route],
     pub(super) idle: Idle,
     pub(super) ask: Ask,
+    pub(super) attacks: Attacks,
+}
+
+/// How attacks are measured.
+#[derive(Debug)]
+pub(super) struct Attacks {
+    /// How long a victim is measured alone, and during each attack, in seconds.
+    pub(super) seconds: f64,
+    /// The time until the last measurement of memory, in seconds.
+    pub(super) rest: f64,
 }
 
 /// How queries are measured.
@@ -80,6 +90,10 @@ impl Plan {
                 queries: 500,
                 at_once: 500,
             },
+            attacks: Attacks {
+                seconds: 10.0,
+                rest: 60.0,
+            },
         }
     }
 
@@ -102,6 +116,10 @@ impl Plan {
             ask: Ask {
                 queries: 50,
                 at_once: 500,
+            },
+            attacks: Attacks {
+                seconds: 2.0,
+                rest: 5.0,
             },
         }
     }

@@ -71,6 +71,7 @@ pub(super) const RULES: &[Rule] = &[
             "client-stdio/src/config.rs",
             "demo-app/src/agent_settings.rs",
             "demo-app/src/main.rs",
+            "e2e/src/attacks.rs",
             "e2e/src/bin",
             "e2e/src/idle/definitions.rs",
             "e2e/src/load/dialect.rs",
