@@ -37,9 +37,13 @@ const READ_BUFFER_BYTES: usize = 128 * 1024;
 /// The size of tungstenite's own read buffer, which is also how much it reads at once.
 const PROTOCOL_BUFFER_BYTES: usize = 256;
 
-/// A read of more than this is several messages or a part of a long one. tungstenite then gets a buffer
-/// of the size of the read.
+/// A read of more than this is several messages or a part of a long one. tungstenite then reads more
+/// at once.
 const LONG_READ_BYTES: usize = 4 * 1024;
+
+/// How much tungstenite then reads at once. It fills as many bytes with zeros for each frame, and
+/// 20,000 frames may come in one read.
+const LONG_READ_BUFFER_BYTES: usize = 8 * 1024;
 
 /// The maximum size of the reason in a close frame (RFC 6455 section 5.5).
 const MAX_CLOSE_REASON_BYTES: usize = 123;
@@ -147,11 +151,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
                     self.shrink_if_idle();
                     let is_at_rest = self.is_idle();
                     ready!(self.poll_read(cx))?;
-                    let received = self.buffer.inbound.len();
-                    if is_at_rest && received > LONG_READ_BYTES {
-                        // Not larger than this: tungstenite fills the buffer with zeros before it
-                        // reads.
-                        self.reset_protocol(received);
+                    if is_at_rest && self.buffer.inbound.len() > LONG_READ_BYTES {
+                        self.reset_protocol(LONG_READ_BUFFER_BYTES);
                         self.buffer_grown = true;
                     }
                 }

@@ -94,6 +94,19 @@ async fn the_buffer_shrinks_only_between_messages() {
 }
 
 #[tokio::test]
+async fn a_tiny_frame_costs_no_large_buffer_however_many_come_at_once() {
+    let flood = client_frame(0x81, b"x").repeat(10_000);
+    let (near, mut far) = duplex(flood.len());
+    let mut socket = new_socket(near);
+    far.write_all(&flood).await.unwrap();
+    assert_eq!(socket.next().await, Ok(text_frame("x")));
+    assert!(socket.buffer.inbound.len() > 50_000);
+    // As many bytes are filled with zeros for each frame.
+    let zeros = socket.protocol.get_config().read_buffer_size;
+    assert!(zeros <= LONG_READ_BUFFER_BYTES, "{zeros}");
+}
+
+#[tokio::test]
 async fn a_frame_sent_byte_by_byte_is_received() {
     let (near, mut far) = duplex(64 * 1024);
     let mut socket = new_socket(near);
