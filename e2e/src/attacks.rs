@@ -26,7 +26,7 @@ mod validation;
 use clap::ValueEnum;
 
 pub use attacker::{Attacker, Schedule};
-pub use comparison::{Comparison, Plan, measure};
+pub use comparison::{Comparison, Plan, Priorities, measure};
 pub use victim::{Victim, VictimFigures};
 
 /// The tokens that a bridge lists during [`Attack::TokenGuesses`]: those at the victim's address.

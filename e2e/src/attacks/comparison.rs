@@ -5,9 +5,13 @@
 //! runs only while bridge and victim leave a core idle (`SCHED_IDLE`), like an attacker whose
 //! machine is another one: it does not take processor time from the bridge, and yet keeps it busy,
 //! because all time that the bridge does not need is the attacker's.
+//!
+//! On a machine with other work, that work would take the time of both. [`Priorities::Realtime`]
+//! puts it behind them.
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -31,6 +35,42 @@ pub struct Plan {
     pub duration: Duration,
     /// The time between the end of the attack and the last measurement of memory.
     pub rest: Duration,
+    /// Who gets the processors first.
+    pub priorities: Priorities,
+}
+
+/// Who gets the processors first. The victim has the priority of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priorities {
+    /// The bridge has the usual priority, and the attacker gets only what nobody else wants.
+    Idle,
+    /// The bridge has a real-time priority, and the attacker the highest of those that are not.
+    /// The kernel stops a bridge that uses all processors for up to 50 ms in a second.
+    Realtime,
+}
+
+impl Priorities {
+    /// Returns a command that runs the bridge.
+    fn bridge(self, program: &Path) -> Command {
+        match self {
+            Self::Idle => Command::new(program),
+            Self::Realtime => command_with(&["chrt", "--rr", "1"], program),
+        }
+    }
+
+    /// Returns a command that runs the attacker.
+    fn attacker(self, program: &Path) -> Command {
+        match self {
+            Self::Idle => command_with(&["chrt", "--idle", "0"], program),
+            Self::Realtime => command_with(&["nice", "-n", "-20"], program),
+        }
+    }
+}
+
+fn command_with(wrapper: &[&str], program: &Path) -> Command {
+    let mut command = Command::new(wrapper[0]);
+    command.args(&wrapper[1..]).arg(program);
+    command
 }
 
 /// What an attack does to others.
@@ -72,7 +112,7 @@ fn serialize_name<S: serde::Serializer>(attack: &Attack, serializer: S) -> Resul
 pub async fn measure(attacks: &[Attack], plan: Plan, mut on_result: impl FnMut(Comparison)) {
     let mut resting = Vec::new();
     for &attack in attacks {
-        let (bridge, figures) = attack_bridge(attack, plan.duration).await;
+        let (bridge, figures) = attack_bridge(attack, plan).await;
         resting.push(tokio::spawn(async move {
             tokio::time::sleep(plan.rest).await; // sleep: it is what is measured
             let after_mib = bridge.memory_mib();
@@ -88,14 +128,19 @@ pub async fn measure(attacks: &[Attack], plan: Plan, mut on_result: impl FnMut(C
 }
 
 /// Returns the bridge when the attack is over, and all figures but the last.
-async fn attack_bridge(attack: Attack, duration: Duration) -> (Bridge, Comparison) {
-    let mut bridge = Bridge::start(attack).await;
+async fn attack_bridge(attack: Attack, plan: Plan) -> (Bridge, Comparison) {
+    let Plan {
+        duration,
+        priorities,
+        ..
+    } = plan;
+    let mut bridge = Bridge::start(attack, priorities).await;
     let victim = Victim::connect(bridge.address).await;
     victim.measure(WARM_UP).await;
     let alone = victim.measure(duration).await;
     let before_mib = bridge.memory_mib();
 
-    let mut attacker = AttackerProcess::start(attack, bridge.address, duration).await;
+    let mut attacker = AttackerProcess::start(attack, bridge.address, plan).await;
     let meters = [
         Meter::new(std::process::id()),
         attacker.meter(),
@@ -138,8 +183,8 @@ struct Bridge {
 }
 
 impl Bridge {
-    async fn start(attack: Attack) -> Self {
-        let mut command = Command::new(program_paths::built("mcp-web-bridge"));
+    async fn start(attack: Attack, priorities: Priorities) -> Self {
+        let mut command = priorities.bridge(&program_paths::built("mcp-web-bridge"));
         command.args(["--bind", "127.0.0.1:0"]);
         command.args(attack.bridge_arguments());
         let (process, mut output) = spawn(command);
@@ -167,12 +212,11 @@ struct AttackerProcess {
 
 impl AttackerProcess {
     /// Starts the attacker, and waits until it attacks.
-    async fn start(attack: Attack, address: SocketAddr, duration: Duration) -> Self {
-        let mut command = Command::new("chrt");
-        command.args(["--idle", "0"]);
-        command.arg(std::env::current_exe().unwrap());
+    async fn start(attack: Attack, address: SocketAddr, plan: Plan) -> Self {
+        let own = std::env::current_exe().unwrap();
+        let mut command = plan.priorities.attacker(&own);
         command.args(["attacker", &address.to_string(), &attack.name()]);
-        command.args(["--seconds", &duration.as_secs_f64().to_string()]);
+        command.args(["--seconds", &plan.duration.as_secs_f64().to_string()]);
         let (process, mut output) = spawn(command);
         assert_eq!(read_line(&mut output).await.trim(), "attacking");
         Self { process, output }

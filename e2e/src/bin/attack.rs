@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use e2e::attacks::{Attack, Attacker, Comparison, Plan, Schedule, measure};
+use e2e::attacks::{Attack, Attacker, Comparison, Plan, Priorities, Schedule, measure};
 use e2e::idle::raise_open_file_limit;
 use tokio::time::Instant;
 
@@ -36,6 +36,10 @@ enum Command {
         #[arg(long, default_value_t = 60.0)]
         rest: f64,
 
+        /// Give the bridge a real-time priority, below that of this program
+        #[arg(long)]
+        realtime: bool,
+
         /// Print lines of JSON
         #[arg(long)]
         json: bool,
@@ -63,12 +67,18 @@ impl Command {
                 only,
                 seconds,
                 rest,
+                realtime,
                 json,
             } => {
                 let attacks = if only.is_empty() { Attack::all() } else { only };
                 let plan = Plan {
                     duration: Duration::from_secs_f64(*seconds),
                     rest: Duration::from_secs_f64(*rest),
+                    priorities: if *realtime {
+                        Priorities::Realtime
+                    } else {
+                        Priorities::Idle
+                    },
                 };
                 // The priority of this thread is that of the victim: others have their own.
                 let mut runtime = tokio::runtime::Builder::new_current_thread();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde_json::Value;
 
 use super::json_lines::{self, as_number};
@@ -27,24 +27,45 @@ const MAX_HEALTH_US: f64 = 50_000.0;
 /// The other work on the machine, in cores, from which on the table mentions it.
 const MIN_OTHER_CORES: f64 = 0.1;
 
-/// Measures all attacks, and returns the table of what others notice.
-pub(super) fn attacks(programs: &Path, plan: &Attacks) -> Result<String> {
-    let is_realtime = try_capture(Command::new("chrt").args(["--rr", "1", "true"])).is_some();
-    let mut command = if is_realtime {
+/// The scheduling of the victim: before everything else on the machine.
+const REALTIME: [&str; 3] = ["--reset-on-fork", "--rr", "2"];
+
+/// Measures all attacks, and returns the table of what others notice. With `is_busy`, the machine
+/// has other work, and bridge and attacker have priority over it.
+pub(super) fn attacks(programs: &Path, plan: &Attacks, is_busy: bool) -> Result<String> {
+    let has_priority = try_capture(Command::new("chrt").args(REALTIME).arg("true")).is_some();
+    ensure!(
+        has_priority || !is_busy,
+        "`chrt --rr` is not allowed: run as root, or without --busy"
+    );
+    let program = programs.join("attack");
+    let mut command = if has_priority {
         let mut command = Command::new("chrt");
-        command.args(["--reset-on-fork", "--rr", "1"]);
-        command.arg(programs.join("attack"));
+        command.args(REALTIME).arg(program);
         command
     } else {
-        Command::new(programs.join("attack"))
+        Command::new(program)
     };
     command.arg("measure");
     command.args(["--seconds", &plan.seconds.to_string()]);
     command.args(["--rest", &plan.rest.to_string()]);
+    if is_busy {
+        command.arg("--realtime");
+    }
     let lines = json_lines::run("measuring attacks", command)?;
     let mut text = conditions(&lines, plan);
-    if !is_realtime {
-        text.push_str(" The victim had no priority (`chrt --rr 1` is not allowed), and waits for processors, too.");
+    if is_busy {
+        text.push_str(
+            " The bridge had real-time priority as well, and the attacker the highest after it, \
+             because of that other work. The kernel stops a bridge that uses all cores for up to \
+             50 ms a second then.",
+        );
+    }
+    if !has_priority {
+        text.push_str(
+            " The victim had no priority, because `chrt --rr` is not allowed: its times are also \
+             those in which it waits for a core.",
+        );
     }
     text.push_str("\n\n");
     text.push_str(&table(&lines, plan));

@@ -51,6 +51,9 @@ pub struct Options {
     /// How long idle pages are watched, in seconds (60, or 3 with --quick)
     #[arg(long)]
     rest: Option<u64>,
+    /// The machine has other work: attacks are measured with priority over it (as root)
+    #[arg(long)]
+    busy: bool,
 }
 
 /// A section of docs/benchmarks.md.
@@ -87,6 +90,8 @@ struct Bench {
     programs: PathBuf,
     core: usize,
     profile: String,
+    /// Whether the machine has other work.
+    is_busy: bool,
     plan: Plan,
 }
 
@@ -109,6 +114,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         programs: workspace.path("target").join(&options.profile),
         core: options.core.unwrap_or_else(machine::last_core),
         profile: options.profile.clone(),
+        is_busy: options.busy,
         plan,
     };
     for &section in Section::value_variants() {
@@ -170,7 +176,7 @@ impl Bench {
                 Ok(format!("{machine}.\n\n{text}"))
             }
             Section::Attacks => {
-                let text = attacks::attacks(programs, &plan.attacks)?;
+                let text = attacks::attacks(programs, &plan.attacks, self.is_busy)?;
                 Ok(format!("{machine}. {text}"))
             }
         }
