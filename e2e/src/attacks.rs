@@ -10,6 +10,7 @@
 mod attacker;
 mod client;
 mod comparison;
+mod execution;
 mod victim;
 
 mod body_flood;
@@ -27,6 +28,7 @@ use clap::ValueEnum;
 
 pub use attacker::{Attacker, Schedule};
 pub use comparison::{Comparison, Plan, Priorities, measure};
+pub use execution::run;
 pub use victim::{Victim, VictimFigures};
 
 /// The tokens that a bridge lists during [`Attack::TokenGuesses`]: those at the victim's address.

@@ -12,10 +12,6 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::{
-    Attack, body_flood, calls, closed_apps, connections, page_frames, pools, registrations,
-    stranger_frames, unread_answers, validation,
-};
 use crate::idle::Page;
 use crate::load::connection::Connection;
 use crate::source_address::connect_from;
@@ -57,39 +53,8 @@ impl Attacker {
         }
     }
 
-    /// Carries out an attack, and returns how often the attacker did what it does.
-    pub async fn run(&self, attack: Attack) -> u64 {
-        match attack {
-            Attack::Activity => stranger_frames::activity(self, 2).await,
-            Attack::ManyStrangers => stranger_frames::activity(self, 500).await,
-            Attack::Continuations => stranger_frames::continuations(self).await,
-            Attack::Pings => stranger_frames::pings(self).await,
-            Attack::RefusedOrigin => stranger_frames::refused_origin(self).await,
-            Attack::LongFirstFrames => stranger_frames::long_frames(self).await,
-            Attack::PagePings => page_frames::pings(self).await,
-            Attack::PageContinuations => page_frames::continuations(self).await,
-            Attack::PageMessages => page_frames::messages(self).await,
-            Attack::OpenBodies => body_flood::open_without_token(self).await,
-            Attack::OpenMcpBodies => body_flood::open_with_token(self).await,
-            Attack::OpenCompatBodies => body_flood::open_compat(self).await,
-            Attack::LongBodies => body_flood::long_bodies(self).await,
-            Attack::ReferenceRegistrations => registrations::references(self).await,
-            Attack::LargestRegistrations => registrations::largest(self).await,
-            Attack::RecursiveRegistrations => registrations::recursive(self).await,
-            Attack::Validation => validation::validation(self).await,
-            Attack::Tokens => pools::tokens(self).await,
-            Attack::McpSessions => pools::mcp_sessions(self).await,
-            Attack::SilentSockets => pools::silent_sockets(self).await,
-            Attack::KeptResults => unread_answers::kept_results(self).await,
-            Attack::ClosedApps => closed_apps::closed_apps(self).await,
-            Attack::UnreadAnswers => unread_answers::unread_answers(self).await,
-            Attack::UnreadStreams => unread_answers::unread_streams(self).await,
-            Attack::TokenGuesses => connections::token_guesses(self).await,
-            Attack::Connections => connections::connections(self).await,
-            Attack::AbandonedCalls => calls::abandoned(self).await,
-            Attack::UnansweredCalls => calls::unanswered(self).await,
-            Attack::Calls => calls::flood(self).await,
-        }
+    /// How often the attacker did what it does.
+    pub(super) fn actions(&self) -> u64 {
         self.actions.load(Ordering::Relaxed)
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use e2e::attacks::{Attack, Attacker, Comparison, Plan, Priorities, Schedule, measure};
+use e2e::attacks::{Attack, Attacker, Comparison, Plan, Priorities, Schedule, measure, run};
 use e2e::idle::raise_open_file_limit;
 use tokio::time::Instant;
 
@@ -95,7 +95,7 @@ impl Command {
                     let end = Instant::now() + Duration::from_secs_f64(*seconds);
                     println!("attacking");
                     let attacker = Attacker::new(*address, Schedule::Until(end));
-                    attacker.run(*attack).await
+                    run(&attacker, *attack).await
                 });
                 println!("{actions}");
                 // Nothing is waited for: an attacker leaves without a word.

@@ -2,7 +2,7 @@
 //! well.
 
 use e2e::TestBed;
-use e2e::attacks::{Attack, Attacker, Schedule, Victim};
+use e2e::attacks::{Attack, Attacker, Schedule, Victim, run};
 
 #[tokio::test]
 async fn calls_are_answered_during_each_attack() {
@@ -10,7 +10,7 @@ async fn calls_are_answered_during_each_attack() {
         let bed = TestBed::bridge_with(attack.bridge_arguments()).await;
         let victim = Victim::connect(bed.address()).await;
         let attacker = Attacker::new(bed.address(), Schedule::Trial);
-        let (actions, calls) = tokio::join!(attacker.run(attack), victim.call(5));
+        let (actions, calls) = tokio::join!(run(&attacker, attack), victim.call(5));
         assert!(actions > 0, "{attack:?} does nothing");
         calls.unwrap_or_else(|error| panic!("{attack:?}: {error:#}"));
         victim.call(5).await.unwrap();
