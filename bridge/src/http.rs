@@ -1,6 +1,7 @@
 //! The routes of the bridge, and the checks that every request passes.
 
 mod compat;
+mod health;
 mod hot_routes;
 mod page_socket;
 mod queries;
@@ -91,7 +92,8 @@ fn common_routes(routes: Router<AppState>) -> Router<AppState> {
         .route("/query/{uuid}/cancel", queries::cancel())
         .route("/sessions", get(rest::sessions))
         .route("/tools", get(rest::tools))
-        .route("/healthz", get(rest::health))
+        .route("/healthz", get(health::health))
+        .route("/readyz", get(health::readiness))
         .route(METADATA_PATH, get(well_known::metadata))
         .route(MCP_METADATA_PATH, get(well_known::metadata))
         .nest("/sdk", sdk::routes())

@@ -16,7 +16,8 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// MCP server whose tools live in web pages.
 ///
 /// Pages connect to ws://ADDR/ws with the SDK at /sdk/mcp-web.js, AI clients to http://ADDR/mcp
-/// with the page's token as bearer. Plain HTTP: POST /tool-call, GET /sessions, /tools, /healthz.
+/// with the page's token as bearer. Plain HTTP: POST /tool-call, GET /sessions, /tools, /healthz,
+/// /readyz.
 #[derive(Parser)]
 #[command(name = "mcp-web-bridge", version)]
 struct Arguments {

@@ -237,11 +237,6 @@ async fn tool_list_response(
     ))))
 }
 
-/// Serves `GET /healthz`: responds while the process runs.
-pub(super) async fn health() -> &'static str {
-    "ok"
-}
-
 /// Returns the response to a path without a route.
 pub(super) async fn not_found(uri: Uri) -> Problem {
     Problem::new(

@@ -14,6 +14,7 @@ mod definitions;
 mod documentation;
 mod fair_shares;
 mod fast_path;
+mod health;
 mod hostile_peers;
 mod identity;
 mod input_required;

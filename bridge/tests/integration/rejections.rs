@@ -36,6 +36,7 @@ async fn a_foreign_host_is_403() {
         "/sessions",
         "/tools",
         "/healthz",
+        "/readyz",
         "/sdk/mcp-web.js",
         "/ws?session=s",
     ] {
@@ -97,7 +98,7 @@ async fn several_host_headers_are_400() {
 async fn a_foreign_origin_on_http_is_403_without_cors() {
     let bridge = start_bridge().await;
     for origin in ["https://evil.example", "null"] {
-        for path in ["/mcp", "/", "/sessions", "/tools", "/healthz"] {
+        for path in ["/mcp", "/", "/sessions", "/tools", "/healthz", "/readyz"] {
             let request = http_client()
                 .get(format!("{}{path}", bridge.url()))
                 .bearer_auth(TOKEN)
