@@ -18,6 +18,7 @@ mod background;
 pub(crate) mod builtin_resources;
 pub(crate) mod builtin_tools;
 mod call_options;
+mod call_record;
 mod call_request;
 mod client_channel;
 mod completion;

@@ -8,6 +8,7 @@ mod http_timeouts;
 mod identity;
 mod machine_memory;
 mod memory;
+mod monitoring;
 mod parsers;
 mod print;
 mod profiles;
@@ -33,6 +34,7 @@ pub use http_timeouts::HttpTimeouts;
 pub use identity::Identity;
 pub use memory::Memory;
 use memory::StoredLimits;
+pub use monitoring::Monitoring;
 use parsers::{parse_icon, parse_result_bytes};
 pub(crate) use print::{profiles, to_toml};
 pub use profiles::{ClientProfile, Profile, Profiles};
@@ -253,6 +255,10 @@ pub struct Config {
     #[command(flatten)]
     pub agent: Agent,
 
+    /// What operators see of the bridge.
+    #[command(flatten)]
+    pub monitoring: Monitoring,
+
     /// What each AI client can take.
     #[arg(skip)]
     pub profiles: Profiles,
@@ -303,6 +309,7 @@ impl Default for Config {
             results: Results::default(),
             agent: Agent::default(),
             memory: Memory::default(),
+            monitoring: Monitoring::default(),
             profiles: Profiles::default(),
         }
     }

@@ -3,6 +3,7 @@
 mod compat;
 mod health;
 mod hot_routes;
+mod metrics;
 mod page_socket;
 mod queries;
 mod rest;
@@ -40,6 +41,11 @@ pub(crate) fn request_handler(
     compat: Option<Arc<CompatService>>,
     app: App,
 ) -> RequestHandler {
+    let metrics = metrics::routes(&state, &mcp, compat.as_ref());
+    let app = App {
+        routes: app.routes.merge(metrics),
+        ..app
+    };
     let router = match &compat {
         Some(compat) => compat_router(&state, compat, app),
         None => router(&state, &mcp, app),

@@ -19,6 +19,7 @@ mod realm_slots;
 mod session_id_leases;
 mod timer;
 mod tool_parsing;
+mod usage;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ use bridge_realm::{PageMessageLimits, page_messages};
 use dashmap::DashMap;
 
 use crate::config::Config;
+use crate::counters::Counters;
 use crate::cpu_pool::{CpuPool, MAX_WAITING_BYTES_OF_ALL};
 use crate::results::store::ResultStore;
 use crate::results::unread::{AnswerLease, UnreadAnswers};
@@ -66,6 +68,7 @@ pub(crate) struct Hub {
     pub(crate) result_store: Arc<ResultStore>,
     /// The memory of requests and messages.
     pub(crate) memory: ByteBudget,
+    pub(crate) counters: Counters,
     unread_answers: UnreadAnswers,
     /// The bytes of the work that waits for the CPU pool.
     waiting_work: ByteBudget,
@@ -119,6 +122,7 @@ impl Hub {
             catalogue_bytes: CatalogueBytes::new(config.tabs.max_catalogue_bytes),
             pending_pages: PendingPages::new(config.tabs.max_pending_pages),
             session_id_leases: Arc::default(),
+            counters: Counters::default(),
             definitions,
             memory,
             result_store: ResultStore::new(&config.results),
@@ -296,7 +300,12 @@ impl TimerHandler for Hub {
         self.remove_if_empty(id);
     }
 
+    fn on_wakeup(&self, lateness: Duration) {
+        self.counters.event_loop.set_lateness(lateness);
+    }
+
     fn on_stall(&self, stall: Duration) {
+        self.counters.event_loop.count_stall();
         tracing::warn!(
             stall_ms = stall.as_millis(),
             "the bridge did not run: the timeouts of running calls are extended"

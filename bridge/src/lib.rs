@@ -16,6 +16,7 @@ mod agent_queries;
 mod calls;
 mod compat;
 mod config;
+mod counters;
 mod cpu_pool;
 #[cfg(feature = "fuzz")]
 #[doc(hidden)]
@@ -36,8 +37,8 @@ mod websocket;
 pub use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 pub use bridge_service::{Secret, TrustedProxy};
 pub use config::{
-    Agent, AgentUrl, ClientProfile, Compat, Config, HttpTimeouts, Identity, Memory, Profile,
-    Profiles, Results, Tabs,
+    Agent, AgentUrl, ClientProfile, Compat, Config, HttpTimeouts, Identity, Memory, Monitoring,
+    Profile, Profiles, Results, Tabs,
 };
 pub use http::App;
 pub use program::{ProgramSettings, parse_arguments, run};

@@ -235,6 +235,20 @@ impl Realm {
         self.queries.len()
     }
 
+    /// The number of calls that are running.
+    pub fn call_count(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// The number of sessions whose page is connected.
+    pub fn connected_session_count(&self) -> usize {
+        let connections = self
+            .sessions
+            .values()
+            .filter_map(|it| it.phase.connection());
+        connections.count()
+    }
+
     /// The number of sessions, including those that wait for their page to reconnect.
     pub fn session_count(&self) -> usize {
         self.sessions.len()

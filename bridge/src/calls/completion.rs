@@ -6,9 +6,11 @@ use bridge_protocol::{Argument, ErrorCode, Item};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::call_record::CallRecord;
 use super::error::route_error;
 use super::{CallError, CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::parse_object;
+use crate::counters::{CallEnd, CallKind};
 use crate::hub::Hub;
 use bridge_realm::realm::{CallOutcome, PageRequest, RouteError};
 
@@ -48,6 +50,16 @@ pub(crate) async fn complete(
     hub: &Hub,
     request: CompletionRequest<'_>,
 ) -> Result<CompletionValues, CallError> {
+    let record = CallRecord::begin(hub, CallKind::Completion);
+    let outcome = run(hub, request).await;
+    record.end(match &outcome {
+        Ok(_) => CallEnd::Completed,
+        Err(error) => CallEnd::Failed(Some(error.code())),
+    });
+    outcome
+}
+
+async fn run(hub: &Hub, request: CompletionRequest<'_>) -> Result<CompletionValues, CallError> {
     let mut caller = request.caller;
     let kind = request.reference.kind;
     let found = hub.with_realm(caller.realm, |realm| {

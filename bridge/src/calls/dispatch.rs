@@ -7,16 +7,28 @@ use bridge_realm::definition::reserved::is_builtin_tool;
 use bridge_realm::realm::{Realm, RouteError, Target};
 
 use super::builtin_tools::{self, LEGACY_LIST_SESSIONS};
+use super::call_record::CallRecord;
 use super::call_request::CallRequest;
 use super::error::CallError;
 use super::outcome::RoundOutcome;
 use super::page_tools::{Invocation, call_page_tool};
 use super::query_scope;
+use crate::counters::{CallEnd, CallKind};
 use crate::hub::Hub;
 use crate::results::tool_result::ToolResult;
 
 /// Calls a tool of the bridge itself or of a page.
 pub(crate) async fn call_tool(
+    hub: &Arc<Hub>,
+    request: CallRequest<'_>,
+) -> Result<RoundOutcome<ToolResult>, CallError> {
+    let record = CallRecord::begin(hub, CallKind::Tool);
+    let outcome = dispatch(hub, request).await;
+    record.end(CallEnd::from_tool_round(&outcome));
+    outcome
+}
+
+async fn dispatch(
     hub: &Arc<Hub>,
     request: CallRequest<'_>,
 ) -> Result<RoundOutcome<ToolResult>, CallError> {

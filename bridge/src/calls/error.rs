@@ -30,6 +30,21 @@ pub(crate) enum CallError {
 }
 
 impl CallError {
+    /// The code of the error.
+    pub(super) fn code(&self) -> ErrorCode {
+        match self {
+            Self::ItemNotFound { kind, .. } => match kind {
+                Kind::Tool => ErrorCode::ToolNotFound,
+                Kind::Prompt => ErrorCode::PromptNotFound,
+                Kind::Resource | Kind::ResourceTemplate => ErrorCode::ResourceNotFound,
+            },
+            Self::ResourceNotFound { .. } => ErrorCode::ResourceNotFound,
+            Self::InvalidArguments(_) => ErrorCode::InvalidArguments,
+            Self::NothingToResume => ErrorCode::RequestStateInvalid,
+            Self::Failed(failure) => failure.code,
+        }
+    }
+
     /// Creates the error for a failed call.
     pub(super) fn failed(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::Failed(CallFailure::new(code, message.into()))

@@ -4,9 +4,11 @@ use bridge_protocol::Kind;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
+use super::call_record::CallRecord;
 use super::error::route_error;
 use super::{CallError, CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::{enforce_object_limit, parse_object_with};
+use crate::counters::{CallEnd, CallKind};
 use crate::hub::Hub;
 use bridge_realm::definition::Definition;
 use bridge_realm::realm::{CallOutcome, PageRequest, RouteError};
@@ -20,6 +22,16 @@ pub(crate) struct PromptRequest<'a> {
 
 /// Requests a prompt from a page, and returns the page's MCP `GetPromptResult`.
 pub(crate) async fn get_prompt(
+    hub: &Hub,
+    request: PromptRequest<'_>,
+) -> Result<RoundOutcome<Map<String, Value>>, CallError> {
+    let record = CallRecord::begin(hub, CallKind::Prompt);
+    let outcome = run(hub, request).await;
+    record.end(CallEnd::from_round(&outcome));
+    outcome
+}
+
+async fn run(
     hub: &Hub,
     request: PromptRequest<'_>,
 ) -> Result<RoundOutcome<Map<String, Value>>, CallError> {

@@ -6,8 +6,10 @@ use bridge_auth::RealmId;
 use bridge_protocol::SessionId;
 use serde_json::value::RawValue;
 
+use super::call_record::CallRecord;
 use super::{Arguments, CallOptions, RoundOutcome, in_flight};
 use crate::calls::page_tools::validate_input;
+use crate::counters::{CallEnd, CallKind};
 use crate::hub::Hub;
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{CallFailure, CallOutcome, PageRequest};
@@ -19,11 +21,20 @@ pub(crate) async fn call_raw(
     session: &SessionId,
     request: PageRequest,
 ) -> CallOutcome {
-    match in_flight::run(hub, &mut caller, session, request).await {
+    let kind = match &request {
+        PageRequest::Tool { .. } => CallKind::Tool,
+        PageRequest::Prompt { .. } => CallKind::Prompt,
+        PageRequest::Resource { .. } => CallKind::Resource,
+        PageRequest::Completion { .. } => CallKind::Completion,
+    };
+    let record = CallRecord::begin(hub, kind);
+    let outcome = match in_flight::run(hub, &mut caller, session, request).await {
         RoundOutcome::Complete(outcome) => outcome,
         // The transports that use this function have no clients that use `InputRequired`.
         RoundOutcome::InputRequired { .. } => CallOutcome::Failed(CallFailure::page_gone()),
-    }
+    };
+    record.end(CallEnd::from_outcome(&outcome));
+    outcome
 }
 
 /// Validates arguments against the tool's input schema, and returns them.

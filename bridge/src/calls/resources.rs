@@ -3,15 +3,28 @@
 use bridge_protocol::{ErrorCode, Kind};
 use serde_json::{Map, Value};
 
+use super::call_record::CallRecord;
 use super::error::{hint, route_error};
 use super::{CallError, CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::{enforce_contents_limit, parse_object_with};
+use crate::counters::{CallEnd, CallKind};
 use crate::hub::Hub;
 use bridge_realm::realm::{CallOutcome, PageRequest, ResourceMatch, RouteError};
 
 /// Requests the contents of a resource from a page, and returns the page's MCP
 /// `ReadResourceResult`.
 pub(crate) async fn read_resource(
+    hub: &Hub,
+    caller: CallOptions<'_>,
+    uri: String,
+) -> Result<RoundOutcome<Map<String, Value>>, CallError> {
+    let record = CallRecord::begin(hub, CallKind::Resource);
+    let outcome = run(hub, caller, uri).await;
+    record.end(CallEnd::from_round(&outcome));
+    outcome
+}
+
+async fn run(
     hub: &Hub,
     mut caller: CallOptions<'_>,
     uri: String,

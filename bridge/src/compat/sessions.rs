@@ -157,6 +157,11 @@ impl CompatSessions {
         }
     }
 
+    /// The number of sessions.
+    pub(crate) fn count(&self) -> usize {
+        self.slots.count()
+    }
+
     /// Opens a session for a client with this address and returns its id. At the limit of the token,
     /// its session that has been idle for the longest time is ended, and at the limit of all
     /// sessions one of those who have the most. The session ends when `ended` is cancelled.

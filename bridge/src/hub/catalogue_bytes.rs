@@ -56,6 +56,11 @@ impl CatalogueBytes {
         Some(largest.member)
     }
 
+    /// The bytes of all catalogues.
+    pub(super) fn total(&self) -> usize {
+        self.lock().holdings.total()
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

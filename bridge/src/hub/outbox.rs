@@ -231,6 +231,11 @@ impl State {
 }
 
 impl OutboxSender {
+    /// The payload that waits for the page, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.0.state().bytes
+    }
+
     /// Queues a command. If it does not fit, or the peer is gone, the connection is aborted.
     pub(super) fn try_send(&self, outgoing: SocketCommand) -> Result<(), OutboxFull> {
         let payload = outgoing.payload_bytes();

@@ -55,6 +55,11 @@ impl PendingPages {
             self.0.evict(party, silent_since)?.evicted.cancel();
         }
     }
+
+    /// The number of pages.
+    pub(super) fn count(&self) -> usize {
+        self.0.count()
+    }
 }
 
 impl PendingPagePermit {

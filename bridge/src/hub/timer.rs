@@ -27,6 +27,9 @@ pub(super) trait TimerHandler: Send + Sync + 'static {
     /// threads were busy. It is reported before the deadlines that have passed meanwhile.
     fn on_stall(&self, stall: Duration);
 
+    /// The timer has run this much later than planned.
+    fn on_wakeup(&self, lateness: Duration);
+
     /// A deadline of this realm has passed.
     fn on_deadline(&self, realm: RealmId);
 
@@ -91,14 +94,15 @@ async fn run(queue: Arc<DeadlineQueue>, handler: Weak<impl TimerHandler>) {
             }
         }
         let now = tokio::time::Instant::now().into_std();
-        if let Some(late) = wakeup.and_then(|at| now.checked_duration_since(at))
-            && late >= MIN_STALL
-        {
+        if let Some(late) = wakeup.and_then(|at| now.checked_duration_since(at)) {
             let Some(handler) = handler.upgrade() else {
                 return;
             };
-            // The stall may have begun right after the timer went to sleep.
-            handler.on_stall(late + STALL_CHECK_INTERVAL);
+            handler.on_wakeup(late);
+            if late >= MIN_STALL {
+                // The stall may have begun right after the timer went to sleep.
+                handler.on_stall(late + STALL_CHECK_INTERVAL);
+            }
         }
         if now < next_wakeup {
             continue;
@@ -142,21 +146,29 @@ mod tests {
 
     impl TimerHandler for NoHandler {
         fn on_stall(&self, _: Duration) {}
+        fn on_wakeup(&self, _: Duration) {}
         fn on_deadline(&self, _: RealmId) {}
         fn on_housekeeping(&self) {}
     }
 
     /// Records what the timer reports.
     #[derive(Default)]
-    struct Reports(Mutex<Vec<String>>);
+    struct Reports {
+        reports: Mutex<Vec<String>>,
+        last_lateness: Mutex<Duration>,
+    }
 
     impl TimerHandler for Reports {
         fn on_stall(&self, stall: Duration) {
-            lock(&self.0).push(format!("stall of {stall:?}"));
+            lock(&self.reports).push(format!("stall of {stall:?}"));
+        }
+
+        fn on_wakeup(&self, lateness: Duration) {
+            *lock(&self.last_lateness) = lateness;
         }
 
         fn on_deadline(&self, _: RealmId) {
-            lock(&self.0).push("deadline".to_owned());
+            lock(&self.reports).push("deadline".to_owned());
         }
 
         fn on_housekeeping(&self) {}
@@ -174,15 +186,18 @@ mod tests {
         tokio::time::sleep(STALL_CHECK_INTERVAL / 2).await;
         tokio::time::advance(Duration::from_secs(6)).await;
         tokio::time::sleep(Duration::from_millis(1)).await;
-        let reports = lock(&handler.0).clone();
+        let reports = lock(&handler.reports).clone();
         assert_eq!(reports.len(), 2, "{reports:?}");
         assert_eq!(reports[1], "deadline");
         let stall = Duration::from_secs(6) - STALL_CHECK_INTERVAL / 2 + STALL_CHECK_INTERVAL;
         assert_eq!(reports[0], format!("stall of {stall:?}"));
+        let lateness = *lock(&handler.last_lateness);
+        assert_eq!(lateness, stall - STALL_CHECK_INTERVAL);
         // A timer that wakes in time reports no stall.
         timer.schedule((start + Duration::from_secs(60)).into_std(), realm);
         tokio::time::sleep_until(start + Duration::from_secs(61)).await;
-        assert_eq!(lock(&handler.0)[2..], ["deadline"]);
+        assert_eq!(lock(&handler.reports)[2..], ["deadline"]);
+        assert!(*lock(&handler.last_lateness) < Duration::from_millis(2));
     }
 
     #[tokio::test(start_paused = true)]

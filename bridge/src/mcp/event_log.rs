@@ -86,6 +86,11 @@ impl EventLog {
         }
     }
 
+    /// The bytes of all logs.
+    pub(super) fn bytes(&self) -> usize {
+        self.lock().bytes
+    }
+
     /// Adds a session, whose streams count for this party.
     pub(super) fn add_session(&self, session: &SessionId, party: Party<RealmId>) {
         self.lock().parties.insert(Arc::clone(session), party);

@@ -60,6 +60,16 @@ impl McpService {
         }
     }
 
+    /// The number of MCP sessions.
+    pub(crate) fn session_count(&self) -> usize {
+        self.sessions.count()
+    }
+
+    /// The bytes of the events that are kept for replay.
+    pub(crate) fn replay_bytes(&self) -> usize {
+        self.sessions.event_log().bytes()
+    }
+
     /// Ends a session that was opened with the token of a query when the query ends, because the
     /// agent can then no longer end it.
     pub(super) fn close_session_with_query(&self, lifetime: QueryLifetime, session: &str) {

@@ -101,6 +101,11 @@ impl RealmSessionManager {
         (session.realm == realm).then(|| Arc::clone(&session))
     }
 
+    /// The number of sessions.
+    pub(super) fn count(&self) -> usize {
+        self.sessions.len()
+    }
+
     pub(super) fn event_log(&self) -> &EventLog {
         &self.event_log
     }

@@ -70,10 +70,14 @@ impl BuiltResult {
         }
     }
 
-    /// Whether the result is a failure with this code.
-    pub(super) fn has_error_code(&self, code: ErrorCode) -> bool {
-        let error = self.meta.as_ref().and_then(|meta| meta.get(ERROR_META));
-        self.is_error && error.is_some_and(|error| error["code"] == code.as_str())
+    /// The code of a failure. `None` for other results, and for a failure without a code.
+    pub(super) fn error_code(&self) -> Option<ErrorCode> {
+        let error = self
+            .meta
+            .as_ref()
+            .filter(|_| self.is_error)?
+            .get(ERROR_META)?;
+        error.get("code")?.as_str()?.parse().ok()
     }
 
     /// The text of all text blocks, joined by line feeds. Without any text block: the structured

@@ -202,6 +202,11 @@ impl ResultStore {
         self.update(|retention, now| retention.find(realm, handle, now).cloned())
     }
 
+    /// The bytes of all results.
+    pub(crate) fn bytes(&self) -> usize {
+        self.lock().bytes()
+    }
+
     /// Spawns the task of a call in the background. It must end when the bridge stops.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(task);

@@ -195,7 +195,16 @@ impl ToolResult {
 
     /// Whether the result is a failure with this code.
     pub(crate) fn has_error_code(&self, code: ErrorCode) -> bool {
-        matches!(self, Self::Built(built) if built.has_error_code(code))
+        self.error_code() == Some(code)
+    }
+
+    /// The code of a failure. `None` for other results, and for a failure without a code, which a
+    /// handler has returned as its result.
+    pub(crate) fn error_code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Passthrough(_) => None,
+            Self::Built(built) => built.error_code(),
+        }
     }
 
     /// The structured content.

@@ -37,6 +37,11 @@ impl UnreadAnswers {
         Self(ByteBudget::new(max_bytes))
     }
 
+    /// The bytes of all answers that are counted.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.used_bytes()
+    }
+
     /// Whether answers of this size are counted.
     pub(crate) fn counts(bytes: usize) -> bool {
         bytes >= MIN_COUNTED_BYTES

@@ -126,6 +126,11 @@ impl<M: Clone + Ord + Hash, T: Clone> SharedPool<M, T> {
         state.remove(&party, number)
     }
 
+    /// The number of entries.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().holdings.total()
+    }
+
     /// Returns how much of the pool a party uses.
     pub(crate) fn used_by(&self, party: &Party<M>) -> PoolUse {
         let state = self.lock();

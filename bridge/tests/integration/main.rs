@@ -24,6 +24,7 @@ mod limits;
 mod mcp;
 mod memory;
 mod message_parts;
+mod metrics;
 mod open_files;
 mod page_frames;
 mod page_socket;

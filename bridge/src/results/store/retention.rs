@@ -201,6 +201,11 @@ impl<Owner: Copy + Ord + Hash, T> RetentionState<Owner, T> {
         Some(&entry.value)
     }
 
+    /// The bytes of all results.
+    pub(super) fn bytes(&self) -> usize {
+        self.holdings.total()
+    }
+
     /// When the next result expires.
     pub(super) fn next_expiry(&self) -> Option<Instant> {
         let (owner, handle) = self.completed.values().next()?;

@@ -173,7 +173,7 @@ fn required_structured_content_is_whole_or_an_error() {
     };
     let huge = ToolResult::from_value(Some(json!({ "text": "x".repeat(20_000) })));
     let (failure, kept) = truncated(huge.clone(), promised);
-    assert!(failure.has_error_code(ErrorCode::ResultTooLarge));
+    assert!(failure.error_code() == Some(ErrorCode::ResultTooLarge));
     assert_eq!(kept.as_deref(), Some(&huge));
     let data = &failure.meta.as_ref().unwrap()["mcp-web/error"]["data"];
     assert_eq!(data["limit"], 10_000);

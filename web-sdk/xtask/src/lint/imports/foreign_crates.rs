@@ -63,6 +63,7 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/config/http_timeouts.rs",
             "bridge/src/config/identity.rs",
             "bridge/src/config/memory.rs",
+            "bridge/src/config/monitoring.rs",
             "bridge/src/config/results.rs",
             "bridge/src/config/tabs.rs",
             "bridge/src/fuzz.rs",
@@ -115,6 +116,11 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/auth/src/verification_key.rs",
             "e2e/src/token_issuer.rs",
         ],
+    },
+    Rule {
+        crates: &["prometheus_client"],
+        reason: "Only the format of metrics is theirs: what is counted does not depend on who reads it.",
+        importers: &["bridge/src/http/metrics/exposition.rs"],
     },
     Rule {
         crates: &["reqwest"],

@@ -1,0 +1,67 @@
+//! The route `/metrics`: what the bridge counts, for a Prometheus server.
+
+mod exposition;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use bridge_auth::{TokenHash, bearer_token};
+use bridge_protocol::ErrorCode;
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+
+use crate::compat::CompatService;
+use crate::mcp::McpService;
+use crate::web::{AppState, Problem};
+use exposition::Exposition;
+
+/// The state of the route.
+struct Metrics {
+    /// The hash of `metrics_token`. A comparison of hashes takes no time that depends on how much of
+    /// a token is right.
+    token: TokenHash,
+    exposition: Exposition,
+}
+
+/// Returns the route, or no routes if `metrics_token` is not set.
+pub(super) fn routes(
+    state: &AppState,
+    mcp: &McpService,
+    compat: Option<&Arc<CompatService>>,
+) -> Router {
+    let Some(token) = &state.hub.config.monitoring.metrics_token else {
+        return Router::new();
+    };
+    let metrics = Metrics {
+        token: TokenHash::from_token(token.expose()),
+        exposition: Exposition::new(state.clone(), mcp.clone(), compat.cloned()),
+    };
+    Router::new()
+        .route("/metrics", get(metrics_text))
+        .with_state(Arc::new(metrics))
+}
+
+/// Serves `GET /metrics` in the text format of OpenMetrics.
+async fn metrics_text(
+    State(metrics): State<Arc<Metrics>>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let token = bearer_token(&headers, None, false);
+    match token.as_deref().map(TokenHash::from_token) {
+        Some(token) if token == metrics.token => {
+            let content_type = [(CONTENT_TYPE, exposition::CONTENT_TYPE)];
+            Ok((content_type, metrics.exposition.encode()).into_response())
+        }
+        Some(_) => Err(Problem::new(
+            ErrorCode::InvalidAuthentication,
+            "this is not `metrics_token`, with which alone metrics may be read",
+        )),
+        None => Err(Problem::new(
+            ErrorCode::MissingAuthentication,
+            "metrics need `metrics_token` as bearer token",
+        )),
+    }
+}

@@ -1,0 +1,237 @@
+//! The metrics of a bridge in the text format of OpenMetrics 1.0, which Prometheus reads.
+//!
+//! No label has a value that a page or a client can choose: the number of time series is bounded.
+
+use std::fmt;
+use std::sync::Arc;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::compat::CompatService;
+use crate::counters::{CallEnd, CallKind, DURATION_BOUNDS};
+use crate::mcp::McpService;
+use crate::web::AppState;
+
+/// The media type of the text.
+pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The prefix of the name of each metric.
+const PREFIX: &str = "mcp_web";
+
+/// The metrics of one bridge.
+pub(super) struct Exposition(Registry);
+
+/// Reads the counters and computes the gauges of a bridge at each scrape.
+struct BridgeCollector {
+    state: AppState,
+    mcp: McpService,
+    compat: Option<Arc<CompatService>>,
+}
+
+/// The labels of one time series.
+type Labels<'a> = &'a [(&'static str, &'a str)];
+
+impl Exposition {
+    pub(super) fn new(
+        state: AppState,
+        mcp: McpService,
+        compat: Option<Arc<CompatService>>,
+    ) -> Self {
+        let mut registry = Registry::with_prefix(PREFIX);
+        registry.register_collector(Box::new(BridgeCollector { state, mcp, compat }));
+        Self(registry)
+    }
+
+    /// The current values.
+    pub(super) fn encode(&self) -> String {
+        let mut text = String::new();
+        // Writing into a string cannot fail.
+        let _ = encode(&mut text, &self.0);
+        text
+    }
+}
+
+impl fmt::Debug for BridgeCollector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BridgeCollector")
+    }
+}
+
+impl Collector for BridgeCollector {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut metrics = MetricWriter(encoder);
+        self.write_calls(&mut metrics)?;
+        self.write_event_loop(&mut metrics)?;
+        self.write_usage(&mut metrics)
+    }
+}
+
+impl BridgeCollector {
+    fn write_calls(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
+        let calls = &self.state.hub.counters.calls;
+        let mut totals = metrics.counters(
+            "calls",
+            "Rounds of calls that have ended, by what was called, outcome and error code",
+        )?;
+        for kind in CallKind::ALL {
+            for end in CallEnd::ALL {
+                let labels = |code| {
+                    [
+                        ("kind", kind.as_str()),
+                        ("outcome", end.as_str()),
+                        ("code", code),
+                    ]
+                };
+                if let CallEnd::Failed(_) = end {
+                    for (code, count) in calls.failures(kind) {
+                        let code = code.map_or("", |code| code.as_str());
+                        totals.write_counter(&labels(code), count)?;
+                    }
+                } else {
+                    let count = calls.durations(kind, end).count();
+                    totals.write_counter(&labels(""), count)?;
+                }
+            }
+        }
+        let help = "Durations of the rounds of calls, from the request to the result";
+        let mut durations = metrics.describe(
+            "call_duration",
+            help,
+            Some(&Unit::Seconds),
+            MetricType::Histogram,
+        )?;
+        for kind in CallKind::ALL {
+            for end in CallEnd::ALL {
+                let measured = calls.durations(kind, end);
+                let bounds = DURATION_BOUNDS.iter().map(|bound| bound.as_secs_f64());
+                let bounds = bounds.chain([f64::INFINITY]);
+                let buckets: Vec<_> = bounds.zip(measured.buckets).collect();
+                let labels: Labels<'_> = &[("kind", kind.as_str()), ("outcome", end.as_str())];
+                if measured.count() > 0 {
+                    durations
+                        .encode_family(&labels)?
+                        .encode_histogram::<NoLabelSet>(
+                            measured.sum.as_secs_f64(),
+                            measured.count(),
+                            &buckets,
+                            None,
+                        )?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_event_loop(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
+        let event_loop = &self.state.hub.counters.event_loop;
+        metrics
+            .counters("stalls", "Times in which the bridge itself did not run")?
+            .encode_counter::<NoLabelSet, u64, f64>(&event_loop.stalls(), None)?;
+        let help = "How late the timer of the bridge has woken up the last time";
+        metrics
+            .describe(
+                "timer_lateness",
+                help,
+                Some(&Unit::Seconds),
+                MetricType::Gauge,
+            )?
+            .encode_gauge(&event_loop.lateness().as_secs_f64())
+    }
+
+    fn write_usage(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
+        let usage = self.state.hub.usage();
+        metrics.gauge(
+            "realms",
+            "Tokens with pages, clients or listed apps",
+            usage.realms,
+        )?;
+        let mut sessions = metrics.gauges("sessions", "Sessions of pages, by state")?;
+        sessions.write_gauge(&[("state", "connected")], usage.connected_sessions)?;
+        sessions.write_gauge(&[("state", "away")], usage.away_sessions)?;
+        let mut sockets = metrics.gauges("page_sockets", "Open sockets of pages, by state")?;
+        sockets.write_gauge(&[("state", "authenticated")], usage.authenticated_sockets)?;
+        sockets.write_gauge(&[("state", "pending")], usage.pending_sockets)?;
+        let compat = self.compat.as_ref();
+        let compat_sessions = compat.map_or(0, |compat| compat.sessions.count());
+        let mcp_sessions = self.mcp.session_count() + compat_sessions;
+        metrics.gauge("mcp_sessions", "Open MCP sessions", mcp_sessions)?;
+        metrics.gauge("running_calls", "Calls that run in pages", usage.calls)?;
+        metrics.gauge(
+            "running_queries",
+            "Queries of pages that are running",
+            usage.queries,
+        )?;
+        let help = "Bytes that are kept, by what they are kept for";
+        let mut pools = metrics.describe("pool", help, Some(&Unit::Bytes), MetricType::Gauge)?;
+        for (pool, bytes) in [
+            ("kept_results", usage.kept_result_bytes),
+            ("replay", self.mcp.replay_bytes()),
+            ("unread_answers", usage.unread_answer_bytes),
+            ("catalogues", usage.catalogue_bytes),
+            ("outboxes", usage.outbox_bytes),
+        ] {
+            pools.write_gauge(&[("pool", pool)], bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes metrics one after another.
+struct MetricWriter<'a>(DescriptorEncoder<'a>);
+
+impl MetricWriter<'_> {
+    fn describe<'s>(
+        &'s mut self,
+        name: &'s str,
+        help: &str,
+        unit: Option<&'s Unit>,
+        kind: MetricType,
+    ) -> Result<MetricEncoder<'s>, fmt::Error> {
+        self.0.encode_descriptor(name, help, unit, kind)
+    }
+
+    fn counters<'s>(
+        &'s mut self,
+        name: &'s str,
+        help: &str,
+    ) -> Result<MetricEncoder<'s>, fmt::Error> {
+        self.describe(name, help, None, MetricType::Counter)
+    }
+
+    fn gauges<'s>(
+        &'s mut self,
+        name: &'s str,
+        help: &str,
+    ) -> Result<MetricEncoder<'s>, fmt::Error> {
+        self.describe(name, help, None, MetricType::Gauge)
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: usize) -> fmt::Result {
+        self.gauges(name, help)?.encode_gauge(&to_u64(value))
+    }
+}
+
+/// Writes the time series of one metric.
+trait WriteSeries {
+    fn write_counter(&mut self, labels: Labels<'_>, value: u64) -> fmt::Result;
+    fn write_gauge(&mut self, labels: Labels<'_>, value: usize) -> fmt::Result;
+}
+
+impl WriteSeries for MetricEncoder<'_> {
+    fn write_counter(&mut self, labels: Labels<'_>, value: u64) -> fmt::Result {
+        self.encode_family(&labels)?
+            .encode_counter::<NoLabelSet, u64, f64>(&value, None)
+    }
+
+    fn write_gauge(&mut self, labels: Labels<'_>, value: usize) -> fmt::Result {
+        self.encode_family(&labels)?.encode_gauge(&to_u64(value))
+    }
+}
+
+fn to_u64(value: usize) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}

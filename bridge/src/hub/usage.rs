@@ -1,0 +1,56 @@
+//! What a bridge has now, for `GET /metrics`.
+
+use super::Hub;
+
+/// How much of each thing there is, and how many bytes the pools contain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HubUsage {
+    pub(crate) realms: usize,
+    /// Sessions whose page is connected.
+    pub(crate) connected_sessions: usize,
+    /// Sessions that wait for their page to reconnect.
+    pub(crate) away_sessions: usize,
+    /// Sockets of pages that have authenticated.
+    pub(crate) authenticated_sockets: usize,
+    /// Sockets of pages that have not authenticated yet.
+    pub(crate) pending_sockets: usize,
+    /// Calls that are running in pages.
+    pub(crate) calls: usize,
+    /// Queries that are running.
+    pub(crate) queries: usize,
+    pub(crate) outbox_bytes: usize,
+    pub(crate) kept_result_bytes: usize,
+    pub(crate) unread_answer_bytes: usize,
+    pub(crate) catalogue_bytes: usize,
+}
+
+impl Hub {
+    /// Counts what there is now. Realms are locked one after another, so that calls do not wait for
+    /// all of them.
+    pub(crate) fn usage(&self) -> HubUsage {
+        let mut usage = HubUsage {
+            pending_sockets: self.pending_pages.count(),
+            kept_result_bytes: self.result_store.bytes(),
+            unread_answer_bytes: self.unread_answers.bytes(),
+            catalogue_bytes: self.catalogue_bytes.total(),
+            ..HubUsage::default()
+        };
+        let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
+        for id in realms {
+            let Some(entry) = self.realms.get(&id) else {
+                continue;
+            };
+            let realm = &entry.realm;
+            let connected = realm.connected_session_count();
+            usage.realms += 1;
+            usage.connected_sessions += connected;
+            usage.away_sessions += realm.session_count() - connected;
+            usage.authenticated_sockets += entry.outboxes.len();
+            usage.calls += realm.call_count();
+            usage.queries += realm.query_count();
+            let outboxes = entry.outboxes.values();
+            usage.outbox_bytes += outboxes.map(|outbox| outbox.bytes()).sum::<usize>();
+        }
+        usage
+    }
+}

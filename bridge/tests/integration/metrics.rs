@@ -1,0 +1,171 @@
+//! `GET /metrics`: who may read it, what it exports, and that the guide lists exactly that.
+
+use std::collections::BTreeMap;
+
+use bridge::{Config, Secret, ServerHandle};
+use reqwest::Response;
+use serde_json::json;
+
+use crate::kit::{
+    Page, TOKEN, assert_echo, connect_page_and_client, echo_tool, error_code, http_client,
+    post_tool_call, start_bridge, start_bridge_with, test_config, with_deadline,
+};
+
+const METRICS_TOKEN: &str = "metrics-token-of-the-operator-0123456789";
+
+const GUIDE: &str = include_str!("../../../docs/operating.md");
+
+fn config_with_metrics() -> Config {
+    let mut config = test_config();
+    config.monitoring.metrics_token = Some(Secret::from_trusted(METRICS_TOKEN.to_owned()));
+    config
+}
+
+async fn get_metrics(bridge: &ServerHandle, token: Option<&str>) -> Response {
+    let request = http_client().get(format!("{}/metrics", bridge.url()));
+    let request = match token {
+        Some(token) => request.bearer_auth(token),
+        None => request,
+    };
+    with_deadline("metrics", request.send()).await.unwrap()
+}
+
+/// The values of all time series, by name and labels.
+async fn scrape(bridge: &ServerHandle) -> BTreeMap<String, f64> {
+    let response = get_metrics(bridge, Some(METRICS_TOKEN)).await;
+    assert_eq!(response.status(), 200);
+    let text = response.text().await.unwrap();
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    let series = text.lines().filter(|line| !line.starts_with('#'));
+    let series = series.map(|line| {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        (name.to_owned(), value.parse().unwrap())
+    });
+    series.collect()
+}
+
+#[tokio::test]
+async fn metrics_need_their_own_token_and_are_404_without_one() {
+    let bridge = start_bridge().await;
+    let response = get_metrics(&bridge, Some(METRICS_TOKEN)).await;
+    assert_eq!(response.status(), 404);
+
+    let bridge = start_bridge_with(config_with_metrics()).await;
+    for (token, code) in [
+        (None, "MissingAuthentication"),
+        (Some(TOKEN), "InvalidAuthentication"),
+        (Some(&METRICS_TOKEN[1..]), "InvalidAuthentication"),
+    ] {
+        let response = get_metrics(&bridge, token).await;
+        assert_eq!(response.status(), 401);
+        let body: serde_json::Value = response.json().await.unwrap();
+        assert_eq!(body["error"], code, "{body}");
+    }
+    let response = get_metrics(&bridge, Some(METRICS_TOKEN)).await;
+    assert_eq!(response.status(), 200);
+    let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    assert_eq!(response.headers()["content-type"], content_type);
+
+    let request = http_client().get(format!("{}/metrics", bridge.url()));
+    let request = request.header("host", "evil.example");
+    let response = request.bearer_auth(METRICS_TOKEN).send().await.unwrap();
+    assert_eq!(response.status(), 403);
+}
+
+#[tokio::test]
+async fn the_guide_lists_exactly_the_exported_metrics() {
+    let section = GUIDE.split_once("\n## Metrics\n").unwrap().1;
+    let section = section.split("\n## ").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let documented: Vec<_> = rows
+        .map(|row| {
+            let mut cells = row.trim_matches('|').split('|').map(str::trim);
+            let name = cells.next().unwrap().trim_matches('`');
+            (name.to_owned(), cells.next().unwrap().to_owned())
+        })
+        .collect();
+
+    let bridge = start_bridge_with(config_with_metrics()).await;
+    let text = get_metrics(&bridge, Some(METRICS_TOKEN)).await;
+    let text = text.text().await.unwrap();
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    let exported: Vec<_> = types
+        .map(|line| {
+            let (name, kind) = line.split_once(' ').unwrap();
+            let suffix = if kind == "counter" { "_total" } else { "" };
+            (format!("{name}{suffix}"), kind.to_owned())
+        })
+        .collect();
+    assert_eq!(documented, exported);
+}
+
+#[tokio::test]
+async fn calls_are_counted_by_outcome_and_code() {
+    let bridge = start_bridge_with(config_with_metrics()).await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    assert_echo(&bridge, &mut page).await;
+    let (_, failed) = post_tool_call(&bridge, "echo", json!({ "n": "one" })).await;
+    assert_eq!(error_code(&failed), Some("InvalidArguments"));
+    let (status, _) = post_tool_call(&bridge, "a-name-of-the-client", json!({})).await;
+    assert_eq!(status, 404);
+
+    let series = scrape(&bridge).await;
+    let calls = |outcome: &str, code: &str| {
+        let labels = format!("kind=\"tool\",outcome=\"{outcome}\",code=\"{code}\"");
+        series
+            .get(&format!("mcp_web_calls_total{{{labels}}}"))
+            .copied()
+    };
+    assert_eq!(calls("ok", ""), Some(1.0));
+    assert_eq!(calls("failed", "InvalidArguments"), Some(1.0));
+    assert_eq!(calls("failed", "ToolNotFound"), Some(1.0));
+    assert_eq!(calls("failed", "CallTimeout"), None);
+    let durations = |name: &str| {
+        let labels = "kind=\"tool\",outcome=\"failed\"";
+        series[&format!("mcp_web_call_duration_seconds_{name}{{{labels}}}")]
+    };
+    assert_eq!(durations("count"), 2.0);
+    assert!(durations("sum") > 0.0);
+    let names: String = series.into_keys().collect();
+    assert!(!names.contains("a-name-of-the-client"), "{names}");
+}
+
+#[tokio::test]
+async fn gauges_show_what_there_is_at_the_time_of_the_scrape() {
+    let bridge = start_bridge_with(config_with_metrics()).await;
+    let gauges = [
+        "mcp_web_realms",
+        "mcp_web_sessions{state=\"connected\"}",
+        "mcp_web_sessions{state=\"away\"}",
+        "mcp_web_page_sockets{state=\"authenticated\"}",
+        "mcp_web_page_sockets{state=\"pending\"}",
+        "mcp_web_mcp_sessions",
+        "mcp_web_running_calls",
+    ];
+    let values = async || {
+        let series = scrape(&bridge).await;
+        gauges.map(|name| series[name])
+    };
+    assert_eq!(values().await, [0.0; 7]);
+    let (mut page, client) = connect_page_and_client(&bridge).await;
+    let call = client.call("echo", json!({ "n": 1 }));
+    let during = async {
+        let call = page.recv_call().await;
+        let values = values().await;
+        page.respond(&call, json!({ "n": 1 })).await;
+        values
+    };
+    let (_, during) = tokio::join!(call, during);
+    assert_eq!(during, [1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0]);
+    drop(page);
+    let away = async {
+        loop {
+            let values = values().await;
+            if values[1] == 0.0 {
+                return values;
+            }
+        }
+    };
+    let away = with_deadline("session without connection", away).await;
+    assert_eq!(away, [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0]);
+}
