@@ -19,7 +19,9 @@ use axum::routing::{get, put};
 use axum::{Json, Router, middleware};
 use bridge_protocol::{ErrorCode, QueryId};
 use bridge_service::HostOriginPolicy;
-use bridge_service::connections::{self, ConnectionLimits, ConnectionTimeouts, WhenFull};
+use bridge_service::connections::{
+    self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, WhenFull,
+};
 use http::{HeaderMap, StatusCode};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -66,13 +68,14 @@ pub(crate) async fn serve(
 ) {
     let router = router(state);
     let limits = ConnectionLimits {
-        max_connections,
+        slots: ConnectionSlots::new(max_connections, Vec::new()),
         timeouts: ConnectionTimeouts {
             head: HEAD_TIMEOUT,
             body_progress: BODY_PROGRESS_TIMEOUT,
             body: BODY_TIMEOUT,
             response_progress: RESPONSE_PROGRESS_TIMEOUT,
         },
+        observer: None,
         when_full: WhenFull::Wait,
     };
     let respond = move |request: http::Request<_>, _| {

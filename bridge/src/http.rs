@@ -7,6 +7,7 @@ mod metrics;
 mod page_socket;
 mod queries;
 mod rest;
+mod route_name;
 mod sdk;
 mod well_known;
 
@@ -16,6 +17,8 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, any, get, post};
+
+use bridge_service::connections::ConnectionSlots;
 
 use crate::compat::CompatService;
 use crate::mcp::{self, McpService};
@@ -39,9 +42,10 @@ pub(crate) fn request_handler(
     state: AppState,
     mcp: McpService,
     compat: Option<Arc<CompatService>>,
+    connections: &ConnectionSlots,
     app: App,
 ) -> RequestHandler {
-    let metrics = metrics::routes(&state, &mcp, compat.as_ref());
+    let metrics = metrics::routes(&state, &mcp, compat.as_ref(), connections);
     let app = App {
         routes: app.routes.merge(metrics),
         ..app

@@ -12,6 +12,7 @@ mod clients;
 pub(crate) mod limits;
 mod outbox;
 mod page_party;
+mod page_refusals;
 mod pending_pages;
 mod pool_work;
 mod realm_admission;
@@ -40,6 +41,7 @@ use dashmap::DashMap;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::cpu_pool::{CpuPool, MAX_WAITING_BYTES_OF_ALL};
+use crate::refusals::{RefusalKind, RefusalLog};
 use crate::results::store::ResultStore;
 use crate::results::unread::{AnswerLease, UnreadAnswers};
 use crate::shares::{ByteBudget, Party};
@@ -69,6 +71,7 @@ pub(crate) struct Hub {
     /// The memory of requests and messages.
     pub(crate) memory: ByteBudget,
     pub(crate) counters: Counters,
+    pub(crate) refusals: Arc<RefusalLog>,
     unread_answers: UnreadAnswers,
     /// The bytes of the work that waits for the CPU pool.
     waiting_work: ByteBudget,
@@ -123,6 +126,7 @@ impl Hub {
             pending_pages: PendingPages::new(config.tabs.max_pending_pages),
             session_id_leases: Arc::default(),
             counters: Counters::default(),
+            refusals: Arc::default(),
             definitions,
             memory,
             result_store: ResultStore::new(&config.results),
@@ -219,8 +223,13 @@ impl Hub {
         if !UnreadAnswers::counts(bytes) {
             return Ok(None);
         }
-        let lease = self.unread_answers.acquire(self.party(realm), bytes);
-        lease.map(Some)
+        let party = self.party(realm);
+        let address = party.address;
+        let lease = self.unread_answers.acquire(party, bytes);
+        lease.map(Some).inspect_err(|failure| {
+            let (kind, reason) = (RefusalKind::MaxUnreadBytes, &failure.message);
+            self.refusals.record(kind, address, "answer", reason);
+        })
     }
 
     /// Calls `f` with a realm. Returns `None` when the realm does not exist.
@@ -253,6 +262,10 @@ impl Hub {
     /// Performs effects, and schedules the realm's next deadline.
     fn apply_effects(&self, id: RealmId, entry: &mut RealmEntry, effects: Effects) {
         for effect in effects {
+            if let Effect::Send { message, .. } = &effect {
+                let address = || entry.permit.party().address;
+                page_refusals::record(&self.refusals, message, address);
+            }
             entry.perform(id, effect, &*self.agent);
         }
         self.record_catalogue(id, entry);

@@ -25,6 +25,7 @@ mod http;
 mod hub;
 mod mcp;
 mod program;
+mod refusals;
 mod results;
 mod server;
 mod shares;

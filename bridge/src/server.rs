@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_realm::definition::DefinitionRegistry;
-use bridge_service::connections::{self, ConnectionLimits, ConnectionTimeouts, WhenFull};
+use bridge_service::connections::{
+    self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, WhenFull,
+};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -91,28 +93,14 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
         hub: Arc::clone(&hub),
         agent_queries: Arc::clone(&agent_queries),
     };
+    let limits = connection_limits(&hub);
     let sockets = state.page_sockets.clone();
     let mcp = McpService::new(state.clone());
-    let handler = http::request_handler(state, mcp, compat, app);
+    let handler = http::request_handler(state, mcp, compat, &limits.slots, app);
     let handler = Arc::new(handler);
     let respond = move |request, peer| {
         let handler = Arc::clone(&handler);
         async move { handler.handle(request, PeerAddress(peer)).await }
-    };
-    let timeouts = hub.config.http_timeouts;
-    let limits = ConnectionLimits {
-        max_connections: hub.config.max_connections,
-        timeouts: ConnectionTimeouts {
-            head: timeouts.request_head_within,
-            body_progress: timeouts.request_body_progress_within,
-            body: timeouts.request_body_within,
-            response_progress: timeouts.response_progress_within,
-        },
-        when_full: WhenFull::Reject {
-            limit_reached: TOO_MANY_CONNECTIONS,
-            address_share: TOO_MANY_OF_ADDRESS,
-            trusted_proxies: hub.config.trusted_proxies.clone(),
-        },
     };
     let server = tokio::spawn(connections::serve(
         listener,
@@ -128,6 +116,25 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
         sockets,
         server,
     })
+}
+
+fn connection_limits(hub: &Hub) -> ConnectionLimits {
+    let config = &hub.config;
+    let timeouts = config.http_timeouts;
+    ConnectionLimits {
+        slots: ConnectionSlots::new(config.max_connections, config.trusted_proxies.clone()),
+        timeouts: ConnectionTimeouts {
+            head: timeouts.request_head_within,
+            body_progress: timeouts.request_body_progress_within,
+            body: timeouts.request_body_within,
+            response_progress: timeouts.response_progress_within,
+        },
+        when_full: WhenFull::Reject {
+            limit_reached: TOO_MANY_CONNECTIONS,
+            address_share: TOO_MANY_OF_ADDRESS,
+        },
+        observer: Some(Arc::clone(&hub.refusals) as _),
+    }
 }
 
 /// A running bridge. Dropping the handle does not stop the bridge, which then runs until the

@@ -12,9 +12,10 @@ use crate::client_address::{ClientAddress, TrustedProxy};
 /// three quarters, and something is always left for an address that has none.
 const FREE_FACTOR: usize = 3;
 
-/// The connections that are free.
-#[derive(Debug)]
-pub(crate) struct ConnectionSlots {
+/// The connections that are open, and those that are free. Clones share them.
+#[derive(Clone, Debug)]
+pub struct ConnectionSlots {
+    max_connections: usize,
     permits: Arc<Semaphore>,
     by_address: Arc<ConnectionCounts>,
     trusted_proxies: Vec<TrustedProxy>,
@@ -50,12 +51,19 @@ pub(crate) enum ConnectionRefused {
 impl ConnectionSlots {
     /// Creates the slots. The connections of trusted proxies, which have many clients, do not count
     /// for an address.
-    pub(crate) fn new(max_connections: usize, trusted_proxies: Vec<TrustedProxy>) -> Self {
+    pub fn new(max_connections: usize, trusted_proxies: Vec<TrustedProxy>) -> Self {
         Self {
+            max_connections,
             permits: Arc::new(Semaphore::new(max_connections)),
             by_address: Arc::default(),
             trusted_proxies,
         }
+    }
+
+    /// The number of open connections.
+    pub fn open_count(&self) -> usize {
+        let free = self.permits.available_permits();
+        self.max_connections.saturating_sub(free)
     }
 
     /// Waits for a permit that counts for no address.

@@ -5,9 +5,11 @@ mod socket;
 
 use std::convert::Infallible;
 use std::error::Error;
+use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
@@ -19,11 +21,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::client_address::TrustedProxy;
-use crate::connection_slots::{ConnectionPermit, ConnectionRefused, ConnectionSlots};
+use crate::connection_slots::{ConnectionPermit, ConnectionRefused};
 use crate::progress_timeout::ProgressLimits;
 use crate::request_body::RequestBody;
 use socket::{Socket, Upgraded};
+
+pub use crate::connection_slots::ConnectionSlots;
 
 /// The maximum size of the head of a request in bytes, and of the buffer in which a body is read.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -39,10 +42,12 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// The limits of a server for its connections.
 #[derive(Clone, Debug)]
 pub struct ConnectionLimits {
-    /// The maximum number of open connections, including upgraded ones.
-    pub max_connections: usize,
+    /// The limit on open connections, including upgraded ones.
+    pub slots: ConnectionSlots,
     /// The time limits of each connection.
     pub timeouts: ConnectionTimeouts,
+    /// Is told of each connection that is closed because of a limit.
+    pub observer: Option<Arc<dyn ConnectionObserver>>,
     /// What happens to a connection that exceeds the limit.
     pub when_full: WhenFull,
 }
@@ -75,9 +80,50 @@ pub enum WhenFull {
         limit_reached: &'static [u8],
         /// The response when the address has as many connections as it may have.
         address_share: &'static [u8],
-        /// Proxies whose connections do not count for an address.
-        trusted_proxies: Vec<TrustedProxy>,
     },
+}
+
+/// Is told of connections that are closed because of a limit.
+pub trait ConnectionObserver: fmt::Debug + Send + Sync {
+    /// A connection from this address is closed.
+    fn on_refused(&self, peer: IpAddr, refusal: ConnectionRefusal);
+}
+
+/// The limit because of which a connection is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionRefusal {
+    /// The limit of all connections is reached.
+    LimitReached,
+    /// The address has as many connections as it may have.
+    AddressShare,
+    /// The head of a request has too many bytes or fields. The response has status 431.
+    HeadTooLarge,
+    /// The peer did not take a response in time.
+    ResponseTooSlow,
+}
+
+impl ConnectionRefusal {
+    /// The limit that has ended a connection with this error. `None` for other errors.
+    fn from_error(error: &hyper::Error) -> Option<Self> {
+        let timed_out = |cause: &io::Error| cause.kind() == io::ErrorKind::TimedOut;
+        if error.is_parse_too_large() {
+            Some(Self::HeadTooLarge)
+        } else {
+            let cause = error.source()?.downcast_ref::<io::Error>();
+            cause
+                .is_some_and(timed_out)
+                .then_some(Self::ResponseTooSlow)
+        }
+    }
+}
+
+impl From<ConnectionRefused> for ConnectionRefusal {
+    fn from(refused: ConnectionRefused) -> Self {
+        match refused {
+            ConnectionRefused::LimitReached => Self::LimitReached,
+            ConnectionRefused::AddressShare => Self::AddressShare,
+        }
+    }
 }
 
 /// Accepts connections and answers their requests until `stopping` is cancelled, and then waits for
@@ -95,27 +141,30 @@ pub async fn serve<S, F, B>(
     B::Data: Send,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let trusted_proxies = match &limits.when_full {
-        WhenFull::Wait => Vec::new(),
-        WhenFull::Reject {
-            trusted_proxies, ..
-        } => trusted_proxies.clone(),
-    };
-    let slots = ConnectionSlots::new(limits.max_connections, trusted_proxies);
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
             biased;
             () = stopping.cancelled() => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => continue,
-            accepted = accept(&listener, &slots, &limits.when_full) => accepted,
+            accepted = accept(&listener, &limits) => accepted,
         };
         match accepted {
             Ok(Some((stream, peer, permit))) => {
                 let (respond, stopping) = (respond.clone(), stopping.clone());
                 let serving =
                     serve_connection(stream, peer, permit, respond, limits.timeouts, stopping);
-                connections.spawn(serving);
+                let observer = limits.observer.clone();
+                connections.spawn(async move {
+                    let Err(error) = serving.await else {
+                        return;
+                    };
+                    if let (Some(observer), Some(refusal)) =
+                        (observer, ConnectionRefusal::from_error(&error))
+                    {
+                        observer.on_refused(peer, refusal);
+                    }
+                });
             }
             Ok(None) => {}
             Err(error) => pause_after_accept_error(&error).await,
@@ -128,9 +177,11 @@ pub async fn serve<S, F, B>(
 /// Accepts the next connection; returns `None` if it was rejected.
 async fn accept(
     listener: &TcpListener,
-    slots: &ConnectionSlots,
-    when_full: &WhenFull,
+    limits: &ConnectionLimits,
 ) -> io::Result<Option<(TcpStream, IpAddr, ConnectionPermit)>> {
+    let ConnectionLimits {
+        slots, when_full, ..
+    } = limits;
     let acquired = match when_full {
         WhenFull::Wait => slots.acquire().await,
         WhenFull::Reject { .. } => None,
@@ -144,11 +195,13 @@ async fn accept(
             WhenFull::Reject {
                 limit_reached,
                 address_share,
-                ..
             },
         ) => match slots.try_acquire(peer.ip()) {
             Ok(permit) => permit,
             Err(refused) => {
+                if let Some(observer) = &limits.observer {
+                    observer.on_refused(peer.ip(), refused.into());
+                }
                 // A peer that does not read the response at once does not receive it.
                 let _ = stream.try_write(match refused {
                     ConnectionRefused::LimitReached => limit_reached,
@@ -178,6 +231,8 @@ async fn pause_after_accept_error(error: &io::Error) {
     tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
 }
 
+/// Serves a connection until it ends. The code that used the connection reports how it ended, except
+/// for the errors of [`ConnectionRefusal`].
 async fn serve_connection<S, F, B>(
     stream: TcpStream,
     peer: IpAddr,
@@ -185,7 +240,8 @@ async fn serve_connection<S, F, B>(
     respond: S,
     timeouts: ConnectionTimeouts,
     stopping: CancellationToken,
-) where
+) -> hyper::Result<()>
+where
     S: Fn(Request<RequestBody>, IpAddr) -> F + Clone + Send + 'static,
     F: Future<Output = Response<B>> + Send + 'static,
     B: Body + Send + 'static,
@@ -220,13 +276,12 @@ async fn serve_connection<S, F, B>(
         .serve_connection(socket, service)
         .with_upgrades();
     let mut serving = pin!(serving);
-    // The code that used the connection reports how it ended.
     tokio::select! {
         biased;
-        _ = serving.as_mut() => {}
+        ended = serving.as_mut() => ended,
         () = stopping.cancelled() => {
             serving.as_mut().graceful_shutdown();
-            let _ = serving.await;
+            serving.await
         }
     }
 }
@@ -234,6 +289,7 @@ async fn serve_connection<S, F, B>(
 #[cfg(test)]
 mod tests {
     use std::net::SocketAddr;
+    use std::sync::Mutex;
 
     use bytes::Bytes;
     use futures_util::{StreamExt, stream};
@@ -254,6 +310,16 @@ mod tests {
         start_server_with(|| Full::new(Bytes::from_static(b"here"))).await
     }
 
+    /// The refusals of a server.
+    #[derive(Debug, Default)]
+    struct Refusals(Mutex<Vec<ConnectionRefusal>>);
+
+    impl ConnectionObserver for Refusals {
+        fn on_refused(&self, _: IpAddr, refusal: ConnectionRefusal) {
+            self.0.lock().unwrap().push(refusal);
+        }
+    }
+
     /// Starts a server that serves one connection at a time, with this response.
     async fn start_server_with<B>(
         body: impl Fn() -> B + Clone + Send + Sync + 'static,
@@ -261,16 +327,27 @@ mod tests {
     where
         B: Body<Data = Bytes, Error = Infallible> + Send + 'static,
     {
+        start_observed_server(body, Arc::default()).await
+    }
+
+    async fn start_observed_server<B>(
+        body: impl Fn() -> B + Clone + Send + Sync + 'static,
+        refusals: Arc<Refusals>,
+    ) -> (SocketAddr, JoinSet<()>)
+    where
+        B: Body<Data = Bytes, Error = Infallible> + Send + 'static,
+    {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let limits = ConnectionLimits {
-            max_connections: 1,
+            slots: ConnectionSlots::new(1, Vec::new()),
             timeouts: ConnectionTimeouts {
                 head: HEAD_TIMEOUT,
                 body_progress: HEAD_TIMEOUT,
                 body: HEAD_TIMEOUT,
                 response_progress: RESPONSE_TIMEOUT,
             },
+            observer: Some(refusals),
             when_full: WhenFull::Wait,
         };
         let respond = move |_, _| std::future::ready(Response::new(body()));
@@ -322,7 +399,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_reads_a_byte_a_minute_is_disconnected() {
         let large = Bytes::from(vec![0; 32 * 1024 * 1024]);
-        let (address, _server) = start_server_with(move || Full::new(large.clone())).await;
+        let refusals = Arc::new(Refusals::default());
+        let body = move || Full::new(large.clone());
+        let (address, _server) = start_observed_server(body, Arc::clone(&refusals)).await;
         let started = Instant::now();
         let mut slow = request_with_small_buffer(address).await;
         let reading = async {
@@ -340,6 +419,8 @@ mod tests {
             served = next.readable() => served.unwrap(),
         }
         assert_eq!(started.elapsed().as_secs(), RESPONSE_TIMEOUT.as_secs());
+        let refusals = refusals.0.lock().unwrap().clone();
+        assert_eq!(refusals, [ConnectionRefusal::ResponseTooSlow]);
     }
 
     #[cfg(target_os = "linux")]
@@ -377,7 +458,9 @@ mod tests {
 
     /// The status of the response to a request with this target and these headers besides two.
     async fn status_for(target: &str, headers: &str) -> String {
-        let (address, _server) = start_server().await;
+        let refusals = Arc::new(Refusals::default());
+        let body = || Full::new(Bytes::from_static(b"here"));
+        let (address, _server) = start_observed_server(body, Arc::clone(&refusals)).await;
         let mut stream = TcpStream::connect(address).await.unwrap();
         let request =
             format!("GET {target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n{headers}\r\n");
@@ -385,11 +468,15 @@ mod tests {
         let _ = stream.write_all(request.as_bytes()).await;
         let mut response = Vec::new();
         let _ = stream.read_to_end(&mut response).await;
-        String::from_utf8_lossy(&response)
+        let status: String = String::from_utf8_lossy(&response)
             .chars()
             .skip(9)
             .take(3)
-            .collect()
+            .collect();
+        let refusals = refusals.0.lock().unwrap().clone();
+        let too_large = (status == "431").then_some(ConnectionRefusal::HeadTooLarge);
+        assert_eq!(refusals, Vec::from_iter(too_large), "{status}");
+        status
     }
 
     #[tokio::test]

@@ -17,6 +17,9 @@ pub(crate) enum Reply {
         body: Bytes,
         mcp_session: Option<String>,
     },
+    /// Status 200 with the JSON-RPC error of a message that is invalid, or that its sender is not
+    /// allowed to send.
+    Rejected { body: Bytes, code: ErrorCode },
     /// Status 202 with an empty body.
     Accepted,
     /// Status 404: the MCP session does not exist.
@@ -206,10 +209,13 @@ impl RpcError {
             (_, Some(id)) => format!("\"id\":{},", id.get()),
             (_, None) => String::new(),
         };
-        let body = format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{error}}}");
-        Reply::Message {
-            body: body.into(),
-            mcp_session: None,
+        let body = format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{error}}}").into();
+        match self {
+            RpcError::InvalidRequest(code) => Reply::Rejected { body, code },
+            _ => Reply::Message {
+                body,
+                mcp_session: None,
+            },
         }
     }
 }

@@ -10,6 +10,7 @@ use axum::middleware::{Next, from_fn, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use bridge_auth::Scope;
+use bridge_protocol::ErrorCode;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::header::{
@@ -25,6 +26,7 @@ use tower::ServiceExt;
 use super::{page_socket, rest};
 use crate::compat;
 use crate::compat::{CompatRequest, CompatService, CompatSession, Reply};
+use crate::refusals::{RefusalKind, RefusalRecord};
 use crate::shares::Party;
 use crate::web::body::{read_to_end_in_session, read_unauthenticated};
 use crate::web::{AppState, PeerAddress, guard};
@@ -122,6 +124,7 @@ where
     };
     match service.answer(request).await {
         Reply::Message { body, mcp_session } => message_response(body, mcp_session),
+        Reply::Rejected { body, code } => rejected_response(body, code, caller.is_ok()),
         Reply::Accepted => StatusCode::ACCEPTED.into_response(),
         Reply::NoSuchMcpSession => session_not_found(),
     }
@@ -133,6 +136,25 @@ fn message_response(body: Bytes, mcp_session: Option<String>) -> Response {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(id) = mcp_session.and_then(|id| HeaderValue::try_from(id).ok()) {
         headers.insert(SESSION_ID_HEADER, id);
+    }
+    response
+}
+
+fn rejected_response(body: Bytes, code: ErrorCode, is_token_valid: bool) -> Response {
+    let mut response = message_response(body, None);
+    let kind = match code {
+        ErrorCode::InvalidAuthentication if is_token_valid => Some(RefusalKind::InsufficientScope),
+        // The token was logged when it was checked.
+        ErrorCode::InvalidAuthentication => None,
+        // Clients open MCP sessions, not those of pages.
+        ErrorCode::SessionLimitExceeded => Some(RefusalKind::MaxMcpSessions),
+        code => RefusalKind::from_code(code),
+    };
+    if let Some(kind) = kind {
+        let reason = code.as_str().to_owned();
+        response
+            .extensions_mut()
+            .insert(RefusalRecord { kind, reason });
     }
     response
 }

@@ -16,9 +16,11 @@ use http::{Method, Request};
 use http_body::Body as HttpBody;
 use tower::ServiceExt;
 
+use super::route_name::route_name;
 use super::{compat, rest};
 use crate::compat::CompatService;
 use crate::mcp::{self, McpService};
+use crate::refusals::RefusalRecord;
 use crate::web::{AppState, PeerAddress, guard};
 
 /// Serves all requests: those on a hot route directly, the others with the router.
@@ -59,11 +61,19 @@ impl RequestHandler {
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
-        match self.fast_route(&request) {
+        let address = self.state.client_address(peer, request.headers());
+        let route = route_name(request.uri().path());
+        let mut response = match self.fast_route(&request) {
             Some(route) => self.handle_fast(route, request, peer).await,
             // Boxed, because otherwise the future of each call would be as large as this one.
             None => Box::pin(self.handle_with_router(request.map(Body::new), peer)).await,
+        };
+        if let Some(refusal) = response.extensions_mut().remove::<RefusalRecord>() {
+            let RefusalRecord { kind, reason } = refusal;
+            let refusals = &self.state.hub.refusals;
+            refusals.record(kind, address, route, &reason);
         }
+        response
     }
 
     async fn handle_with_router(&self, mut request: Request<Body>, peer: PeerAddress) -> Response {

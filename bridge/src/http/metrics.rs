@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bridge_auth::{TokenHash, bearer_token};
 use bridge_protocol::ErrorCode;
+use bridge_service::connections::ConnectionSlots;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
@@ -31,13 +32,19 @@ pub(super) fn routes(
     state: &AppState,
     mcp: &McpService,
     compat: Option<&Arc<CompatService>>,
+    connections: &ConnectionSlots,
 ) -> Router {
     let Some(token) = &state.hub.config.monitoring.metrics_token else {
         return Router::new();
     };
     let metrics = Metrics {
         token: TokenHash::from_token(token.expose()),
-        exposition: Exposition::new(state.clone(), mcp.clone(), compat.cloned()),
+        exposition: Exposition::new(
+            state.clone(),
+            mcp.clone(),
+            compat.cloned(),
+            connections.clone(),
+        ),
     };
     Router::new()
         .route("/metrics", get(metrics_text))

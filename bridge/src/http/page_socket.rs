@@ -29,6 +29,7 @@ use serde::Deserialize;
 
 use crate::compat::page_codec;
 use crate::hub::{OutboxReceiver, page_party};
+use crate::refusals::RefusalRecord;
 use crate::web::{AppState, PeerAddress, Problem};
 use crate::websocket::{UpgradedIo, WebSocket, WebSocketUpgrade};
 use connection_end::{ConnectionEnd, disconnect_for_close};
@@ -141,7 +142,7 @@ async fn on_connection_end(
             compat::queue_pending(socket, outbox);
             match accepted {
                 Ok(accepted) => return Some(accepted),
-                Err(error) => reject(socket, error).await,
+                Err(error) => reject(context, socket, error).await,
             }
         }
     }
@@ -160,9 +161,9 @@ async fn open_connection(
         Some(permit) => tokio::select! {
             biased;
             accepted = accept(context, &mut socket, &permit) => accepted,
-            () = permit.evicted() => Err(HandshakeError::Rejected(silent_page_evicted(), None)),
+            () = permit.evicted() => Err(HandshakeError::too_many_pending(silent_page_evicted())),
         },
-        None => Err(HandshakeError::Rejected(too_many_pending_pages(), None)),
+        None => Err(HandshakeError::too_many_pending(too_many_pending_pages())),
     };
     match accepted {
         Ok((page, outbox)) => {
@@ -170,21 +171,27 @@ async fn open_connection(
             Some(Box::new(PageConnection::new(socket, page, outbox)))
         }
         Err(error) => {
-            reject(&mut socket, error).await;
+            reject(context, &mut socket, error).await;
             None
         }
     }
 }
 
 /// Sends the reason of a failed handshake to the page, and closes its socket.
-async fn reject(socket: &mut PageSocket, error: HandshakeError) {
-    let HandshakeError::Rejected(close_frame, failure) = error else {
+async fn reject(context: &HandshakeContext, socket: &mut PageSocket, error: HandshakeError) {
+    let HandshakeError::Rejected(rejection) = error else {
         return;
     };
-    if let Some(failure) = failure {
+    if let Some(refusal) = &rejection.refusal {
+        let address = context.party.address;
+        let RefusalRecord { kind, reason } = refusal;
+        let refusals = &context.state.hub.refusals;
+        refusals.record(*kind, address, "/ws", reason);
+    }
+    if let Some(failure) = rejection.message {
         // This message is the same in both protocols.
         let message = BridgeToPage::AuthenticationFailed(failure);
         socket.queue_text(message.encode());
     }
-    close(socket, close_frame).await;
+    close(socket, rejection.close_frame).await;
 }

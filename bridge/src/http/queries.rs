@@ -25,6 +25,7 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::agent_queries::AgentReport;
+use crate::refusals::RefusalKind;
 use crate::shares::Party;
 use crate::web::AppState;
 use crate::web::Problem;
@@ -201,7 +202,9 @@ impl AppState {
                 let verified = self.authenticator.verify(Some(token)).await;
                 if let Err(error) = &verified {
                     let address = self.client_address_of(parts);
-                    self.auth_failures.record(address, "/query", error);
+                    self.auth_failures.record(address, error);
+                    let (kind, reason) = (RefusalKind::InvalidToken, &error.message);
+                    self.hub.refusals.record(kind, address, "/query", reason);
                 }
                 verified.is_ok_and(|principal| principal.realm == realm)
             }

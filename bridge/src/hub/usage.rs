@@ -21,6 +21,10 @@ pub(crate) struct HubUsage {
     pub(crate) outbox_bytes: usize,
     pub(crate) kept_result_bytes: usize,
     pub(crate) unread_answer_bytes: usize,
+    /// The memory of requests, messages and definitions.
+    pub(crate) memory_bytes: usize,
+    /// The JSON in the work that waits for the CPU pool.
+    pub(crate) waiting_work_bytes: usize,
     pub(crate) catalogue_bytes: usize,
 }
 
@@ -32,6 +36,8 @@ impl Hub {
             pending_sockets: self.pending_pages.count(),
             kept_result_bytes: self.result_store.bytes(),
             unread_answer_bytes: self.unread_answers.bytes(),
+            memory_bytes: self.memory.used_bytes(),
+            waiting_work_bytes: self.waiting_work.used_bytes(),
             catalogue_bytes: self.catalogue_bytes.total(),
             ..HubUsage::default()
         };

@@ -36,6 +36,7 @@ use crate::mcp::large_body::{BlockingBody, LargeBodyHint};
 use crate::mcp::request_kind::RequestKind;
 use crate::mcp::rmcp_rejection::with_json_body;
 use crate::mcp::session_manager::PRIMING_EVENT_ID;
+use crate::refusals::RefusalKind;
 use crate::shares::Party;
 use crate::web::body::read_to_end_in_session;
 use crate::web::{PeerAddress, Problem};
@@ -369,7 +370,8 @@ async fn create_session(
     party: &Party<RealmId>,
 ) -> Result<Arc<McpSession>, Problem> {
     let hub = &mcp.state.hub;
-    let too_many = |message| Problem::new(ErrorCode::SessionLimitExceeded, message);
+    let too_many =
+        |kind, message| Problem::new(ErrorCode::SessionLimitExceeded, message).refusing(kind);
     for _ in 0..MAX_EVICTIONS {
         let clients = hub.with_realm(party.member, |realm| realm.client_count());
         let clients = clients.unwrap_or(0);
@@ -377,10 +379,11 @@ async fn create_session(
             if mcp.sessions.evict_idle(party.member).await {
                 continue;
             }
-            return Err(too_many(format!(
+            let message = format!(
                 "{clients} clients are connected with this token, which is the limit, and none of \
                  them is idle: close some, or raise `max_clients`"
-            )));
+            );
+            return Err(too_many(RefusalKind::MaxClients, message));
         }
         if let Some(session) = mcp.sessions.try_create(party) {
             return Ok(session);
@@ -390,10 +393,11 @@ async fn create_session(
         }
     }
     let used = mcp.sessions.used_by(party);
-    Err(too_many(format!(
+    let message = format!(
         "{} MCP sessions are open, which is the limit, {} of them from {} and {} with this token; \
          none of those is idle, and nobody has many more: close some clients, or raise \
          `max_mcp_sessions`",
         used.capacity, used.by_address, party.address, used.by_party
-    )))
+    );
+    Err(too_many(RefusalKind::MaxMcpSessions, message))
 }

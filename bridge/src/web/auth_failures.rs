@@ -1,4 +1,4 @@
-//! Limits the requests with refused tokens from one address, and logs them.
+//! Limits the requests with refused tokens from one address.
 //!
 //! A valid token is accepted whatever other requests come from its address: many users may share
 //! one. A refused token is answered with 429 once its address has sent too many.
@@ -19,9 +19,6 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// starts again.
 const MAX_ADDRESSES: usize = 4096;
 
-/// The minimum time between two lines in the log.
-const LOG_INTERVAL: Duration = Duration::from_secs(1);
-
 /// The numbers of refused tokens per address, in bounded memory.
 #[derive(Debug)]
 pub(crate) struct AuthFailures {
@@ -34,9 +31,6 @@ pub(crate) struct AuthFailures {
 struct Counts {
     by_address: HashMap<ClientAddress, usize>,
     window_end: Option<Instant>,
-    next_log: Option<Instant>,
-    /// The number of failures since the last line in the log.
-    unlogged: u32,
 }
 
 impl AuthFailures {
@@ -48,26 +42,15 @@ impl AuthFailures {
         }
     }
 
-    /// Counts a refused token, and logs it. Returns how long the client should wait if its address
-    /// has sent too many. A missing or expired token is no guess, and is not counted.
-    pub(crate) fn record(
-        &self,
-        address: ClientAddress,
-        route: &str,
-        error: &AuthError,
-    ) -> Option<Duration> {
+    /// Counts a refused token. Returns how long the client should wait if its address has sent too
+    /// many. A missing or expired token is no guess, and is not counted.
+    pub(crate) fn record(&self, address: ClientAddress, error: &AuthError) -> Option<Duration> {
         if error.code != ErrorCode::InvalidAuthentication {
             return None;
         }
         let now = Instant::now();
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let (failures, window_end) = counts.increment(address, now);
-        let unlogged = counts.take_unlogged(now);
-        drop(counts);
-        if let Some(in_all) = unlogged {
-            let reason = &error.message;
-            tracing::warn!(%address, route, reason, failures, in_all, "refused a token");
-        }
         (failures > self.max_failures).then(|| window_end.saturating_duration_since(now))
     }
 }
@@ -86,16 +69,6 @@ impl Counts {
         *failures = failures.saturating_add(1);
         (*failures, self.window_end.unwrap_or(now))
     }
-
-    /// Returns the number of failures since the last line, if another line may be written.
-    fn take_unlogged(&mut self, now: Instant) -> Option<u32> {
-        self.unlogged = self.unlogged.saturating_add(1);
-        if self.next_log.is_some_and(|next| now < next) {
-            return None;
-        }
-        self.next_log = Some(now + LOG_INTERVAL);
-        Some(std::mem::take(&mut self.unlogged))
-    }
 }
 
 #[cfg(test)]
@@ -109,7 +82,7 @@ mod tests {
             code: ErrorCode::InvalidAuthentication,
             message: "wrong".to_owned(),
         };
-        failures.record(address, "/mcp", &error)
+        failures.record(address, &error)
     }
 
     fn v4(number: u32) -> ClientAddress {
@@ -136,16 +109,5 @@ mod tests {
             fail(&failures, v4(number));
             assert!(failures.counts.lock().unwrap().by_address.len() <= MAX_ADDRESSES);
         }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn at_most_one_line_is_logged_per_second_and_it_has_the_number_of_failures() {
-        let mut counts = Counts::default();
-        assert_eq!(counts.take_unlogged(Instant::now()), Some(1));
-        for _ in 0..99 {
-            assert_eq!(counts.take_unlogged(Instant::now()), None);
-        }
-        tokio::time::advance(LOG_INTERVAL).await;
-        assert_eq!(counts.take_unlogged(Instant::now()), Some(100));
     }
 }

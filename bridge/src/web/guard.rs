@@ -16,6 +16,7 @@ use http::{HeaderMap, HeaderValue, Method, Uri};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use super::{AppState, PeerAddress, Problem};
+use crate::refusals::RefusalKind;
 
 /// Rejects foreign hosts and foreign origins, and passes the origin to the routes.
 pub(crate) async fn check(
@@ -52,12 +53,13 @@ pub(crate) fn check_host(state: &AppState, uri: &Uri, headers: &HeaderMap) -> Re
             let message = format!(
                 "the host {host:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)"
             );
-            Err(Problem::new(ErrorCode::OriginNotAllowed, message))
+            let problem = Problem::new(ErrorCode::OriginNotAllowed, message);
+            Err(problem.refusing(RefusalKind::ForeignHost))
         }
-        HostCheck::Repeated => Err(Problem::new(
-            ErrorCode::ProtocolViolation,
-            HostCheck::REPEATED,
-        )),
+        HostCheck::Repeated => {
+            let problem = Problem::new(ErrorCode::ProtocolViolation, HostCheck::REPEATED);
+            Err(problem.refusing(RefusalKind::ForeignHost))
+        }
     }
 }
 
@@ -91,8 +93,7 @@ impl AppState {
                 let verified = self.authenticator.verify(token.as_deref()).await;
                 verified.map_err(|error| {
                     let address = self.client_address(peer, &parts.headers);
-                    let route = parts.uri.path();
-                    match self.auth_failures.record(address, route, &error) {
+                    match self.auth_failures.record(address, &error) {
                         Some(retry_after) => Problem::too_many_refused_tokens(retry_after),
                         None => error.into(),
                     }

@@ -12,6 +12,8 @@ use serde_json::json;
 use bridge_auth::{AuthError, InsufficientScope, Scope};
 use bridge_realm::realm::CallFailure;
 
+use crate::refusals::{RefusalKind, RefusalRecord};
+
 /// The start of each challenge (RFC 6750 section 3).
 pub(super) const CHALLENGE_PREFIX: &str = "Bearer realm=\"mcp-web\"";
 
@@ -25,6 +27,8 @@ pub(crate) struct Problem {
     pub(crate) scope: Option<String>,
     /// How long the client should wait before it sends the request again.
     retry_after: Option<Duration>,
+    /// What the problem refuses, if it refuses something.
+    refusal: Option<RefusalKind>,
 }
 
 impl Problem {
@@ -35,6 +39,7 @@ impl Problem {
             message: message.into(),
             scope: None,
             retry_after: None,
+            refusal: RefusalKind::from_code(code),
         }
     }
 
@@ -48,7 +53,16 @@ impl Problem {
         Self {
             status: StatusCode::TOO_MANY_REQUESTS,
             retry_after: Some(retry_after),
+            refusal: Some(RefusalKind::MaxRefusedTokens),
             ..Self::new(ErrorCode::InvalidAuthentication, message)
+        }
+    }
+
+    /// Sets what the problem refuses, where the code does not say it.
+    pub(crate) fn refusing(self, kind: RefusalKind) -> Self {
+        Self {
+            refusal: Some(kind),
+            ..self
         }
     }
 
@@ -148,6 +162,12 @@ impl IntoResponse for Problem {
         if let Some(retry_after) = self.retry_after {
             let seconds = HeaderValue::from(whole_seconds(retry_after));
             headers.insert(RETRY_AFTER, seconds);
+        }
+        if let Some(kind) = self.refusal {
+            let reason = self.message;
+            response
+                .extensions_mut()
+                .insert(RefusalRecord { kind, reason });
         }
         response
     }

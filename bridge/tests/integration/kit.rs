@@ -1,5 +1,6 @@
 //! Shared helpers of all tests: a bridge on a free port, and the peers that connect to it.
 
+mod log;
 mod mcp_client;
 pub(crate) mod mock_agent;
 mod page;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use bridge::{App, ClientProfile, Config, Profile, Profiles, Results, ServerHandle, StartError};
 use serde_json::{Value, json};
 
+pub(crate) use log::capture_log;
 pub(crate) use mcp_client::{
     EventStream, McpClient, event_field, initialize_request, rpc_request, rpc_response,
 };

@@ -29,6 +29,7 @@ mod open_files;
 mod page_frames;
 mod page_socket;
 mod prompts_and_resources;
+mod refusals;
 mod rejections;
 mod rest;
 mod sdk_files;

@@ -15,7 +15,7 @@ const METRICS_TOKEN: &str = "metrics-token-of-the-operator-0123456789";
 
 const GUIDE: &str = include_str!("../../../docs/operating.md");
 
-fn config_with_metrics() -> Config {
+pub(crate) fn config_with_metrics() -> Config {
     let mut config = test_config();
     config.monitoring.metrics_token = Some(Secret::from_trusted(METRICS_TOKEN.to_owned()));
     config
@@ -31,7 +31,7 @@ async fn get_metrics(bridge: &ServerHandle, token: Option<&str>) -> Response {
 }
 
 /// The values of all time series, by name and labels.
-async fn scrape(bridge: &ServerHandle) -> BTreeMap<String, f64> {
+pub(crate) async fn scrape(bridge: &ServerHandle) -> BTreeMap<String, f64> {
     let response = get_metrics(bridge, Some(METRICS_TOKEN)).await;
     assert_eq!(response.status(), 200);
     let text = response.text().await.unwrap();

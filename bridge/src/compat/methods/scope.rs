@@ -8,6 +8,7 @@ use crate::calls::{self, CallOptions, DeliveryLimits, SilentClient};
 use crate::compat::json_rpc::{Message, RpcError};
 use crate::compat::service::{Caller, CompatRequest, CompatService};
 use crate::compat::visible_pages::VisiblePages;
+use crate::refusals::RefusalKind;
 use bridge_auth::{Principal, RealmId, Scope};
 use bridge_realm::realm::{Realm, ReportRejected};
 use bridge_service::ClientAddress;
@@ -61,7 +62,8 @@ pub(crate) fn authorize(caller: &Caller, scope: Option<Scope>) -> Result<&Princi
 }
 
 impl CompatService {
-    /// The principal of a token. A refused token is counted for the address.
+    /// The principal of a token. A refused token is logged, and counted for the address: the
+    /// request may be answered all the same.
     pub(crate) async fn authenticate(&self, token: Option<&str>, address: ClientAddress) -> Caller {
         let query_principal = token.and_then(|token| self.agent_queries.principal_for_token(token));
         let principal = match query_principal {
@@ -69,7 +71,11 @@ impl CompatService {
             None => {
                 let verified = self.authenticator.verify(token).await;
                 if let Err(error) = &verified {
-                    self.auth_failures.record(address, "compat", error);
+                    self.auth_failures.record(address, error);
+                    if error.code != ErrorCode::MissingAuthentication {
+                        let (kind, reason) = (RefusalKind::InvalidToken, &error.message);
+                        self.hub.refusals.record(kind, address, "compat", reason);
+                    }
                 }
                 verified
             }

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bridge_service::connections::ConnectionSlots;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
@@ -14,6 +15,7 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::compat::CompatService;
 use crate::counters::{CallEnd, CallKind, DURATION_BOUNDS};
 use crate::mcp::McpService;
+use crate::refusals::RefusalKind;
 use crate::web::AppState;
 
 /// The media type of the text.
@@ -30,6 +32,7 @@ struct BridgeCollector {
     state: AppState,
     mcp: McpService,
     compat: Option<Arc<CompatService>>,
+    connections: ConnectionSlots,
 }
 
 /// The labels of one time series.
@@ -40,9 +43,15 @@ impl Exposition {
         state: AppState,
         mcp: McpService,
         compat: Option<Arc<CompatService>>,
+        connections: ConnectionSlots,
     ) -> Self {
         let mut registry = Registry::with_prefix(PREFIX);
-        registry.register_collector(Box::new(BridgeCollector { state, mcp, compat }));
+        registry.register_collector(Box::new(BridgeCollector {
+            state,
+            mcp,
+            compat,
+            connections,
+        }));
         Self(registry)
     }
 
@@ -65,6 +74,7 @@ impl Collector for BridgeCollector {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut metrics = MetricWriter(encoder);
         self.write_calls(&mut metrics)?;
+        self.write_refusals(&mut metrics)?;
         self.write_event_loop(&mut metrics)?;
         self.write_usage(&mut metrics)
     }
@@ -126,6 +136,16 @@ impl BridgeCollector {
         Ok(())
     }
 
+    fn write_refusals(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
+        let help = "Requests, pages and connections that were refused, by kind";
+        let mut refusals = metrics.counters("refusals", help)?;
+        for kind in RefusalKind::ALL {
+            let count = self.state.hub.refusals.count(kind);
+            refusals.write_counter(&[("kind", kind.as_str())], count)?;
+        }
+        Ok(())
+    }
+
     fn write_event_loop(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
         let event_loop = &self.state.hub.counters.event_loop;
         metrics
@@ -158,6 +178,11 @@ impl BridgeCollector {
         let compat = self.compat.as_ref();
         let compat_sessions = compat.map_or(0, |compat| compat.sessions.count());
         let mcp_sessions = self.mcp.session_count() + compat_sessions;
+        metrics.gauge(
+            "connections",
+            "Open connections, including those of pages",
+            self.connections.open_count(),
+        )?;
         metrics.gauge("mcp_sessions", "Open MCP sessions", mcp_sessions)?;
         metrics.gauge("running_calls", "Calls that run in pages", usage.calls)?;
         metrics.gauge(
@@ -171,6 +196,8 @@ impl BridgeCollector {
             ("kept_results", usage.kept_result_bytes),
             ("replay", self.mcp.replay_bytes()),
             ("unread_answers", usage.unread_answer_bytes),
+            ("memory", usage.memory_bytes),
+            ("waiting_work", usage.waiting_work_bytes),
             ("catalogues", usage.catalogue_bytes),
             ("outboxes", usage.outbox_bytes),
         ] {

@@ -105,9 +105,13 @@ impl PageConnection {
         std::future::poll_fn(|cx| {
             loop {
                 let event = ready!(self.poll_event(cx));
+                let is_of_page = !matches!(event, Event::Outgoing(_));
                 if let Err(end) = self.on_event(event) {
                     // Closing takes a while, and the last message is not needed any more.
                     let _ = self.hold_memory();
+                    if let (true, ConnectionEnd::Close(close_frame)) = (is_of_page, &end) {
+                        self.page.on_refused_message(close_frame.code);
+                    }
                     return Poll::Ready(end);
                 }
             }

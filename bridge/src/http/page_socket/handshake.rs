@@ -19,22 +19,70 @@ use super::page_session::PageSession;
 use super::socket::{PageSocket, binary_unsupported};
 use crate::compat::page_codec;
 use crate::hub::{OutboxReceiver, PendingPagePermit};
-use crate::web::AppState;
-use crate::web::guard;
+use crate::refusals::{RefusalKind, RefusalRecord};
+use crate::web::{AppState, guard};
 use crate::websocket::{Frame, SocketError};
 
 /// Why a handshake has failed.
 pub(super) enum HandshakeError {
     /// The peer disconnected first.
     PeerLeft,
-    /// The bridge rejects the page: the close frame, and the message before it.
-    Rejected(CloseFrame, Option<AuthenticationFailed>),
+    /// The bridge rejects the page.
+    Rejected(Rejection),
+}
+
+/// How a page is rejected.
+pub(super) struct Rejection {
+    pub(super) close_frame: CloseFrame,
+    /// The message before the close frame.
+    pub(super) message: Option<AuthenticationFailed>,
+    /// What is logged, if the page has not merely sent something wrong.
+    pub(super) refusal: Option<RefusalRecord>,
 }
 
 impl HandshakeError {
     fn new(code: ErrorCode, error: String) -> Self {
         let reason = CloseFrame::new(CloseCode::PolicyViolation, code.as_str());
-        HandshakeError::Rejected(reason, Some(AuthenticationFailed { error, code }))
+        HandshakeError::Rejected(Rejection {
+            close_frame: reason,
+            refusal: refusal(code, &error),
+            message: Some(AuthenticationFailed { error, code }),
+        })
+    }
+
+    /// A rejection with a close frame only.
+    pub(super) fn close(close_frame: CloseFrame) -> Self {
+        HandshakeError::Rejected(Rejection {
+            close_frame,
+            message: None,
+            refusal: None,
+        })
+    }
+
+    /// A rejection of something else than an `authenticate` message in time.
+    fn violation(close_frame: CloseFrame) -> Self {
+        let refusal = RefusalRecord {
+            kind: RefusalKind::PageHandshake,
+            reason: close_frame.reason.to_string(),
+        };
+        HandshakeError::Rejected(Rejection {
+            close_frame,
+            message: None,
+            refusal: Some(refusal),
+        })
+    }
+
+    /// A rejection because too many other pages have not authenticated yet.
+    pub(super) fn too_many_pending(close_frame: CloseFrame) -> Self {
+        let refusal = RefusalRecord {
+            kind: RefusalKind::MaxPendingPages,
+            reason: close_frame.reason.to_string(),
+        };
+        HandshakeError::Rejected(Rejection {
+            close_frame,
+            message: None,
+            refusal: Some(refusal),
+        })
     }
 
     /// A rejection in the page's protocol. `name` is the session name that the page asked for.
@@ -47,9 +95,23 @@ impl HandshakeError {
         if protocol == PageProtocol::V2 {
             return HandshakeError::new(code, error);
         }
+        let refusal = refusal(code, &error);
         let (failure, close_frame) = page_codec::rejection(code, error, name);
-        HandshakeError::Rejected(close_frame, Some(failure))
+        HandshakeError::Rejected(Rejection {
+            close_frame,
+            message: Some(failure),
+            refusal,
+        })
     }
+}
+
+fn refusal(code: ErrorCode, error: &str) -> Option<RefusalRecord> {
+    let kind = match code {
+        ErrorCode::ProtocolViolation => RefusalKind::PageHandshake,
+        code => RefusalKind::from_code(code)?,
+    };
+    let reason = error.to_owned();
+    Some(RefusalRecord { kind, reason })
 }
 
 /// Authenticates a page by its first frame.
@@ -93,7 +155,7 @@ pub(super) async fn authenticate(
     let principal = tokio::select! {
         principal = verify_page_token(&state.authenticator, hello.auth_token.as_deref()) => principal
             .map_err(|error| {
-                state.auth_failures.record(party.address, "/ws", &error);
+                state.auth_failures.record(party.address, &error);
                 reject(error.code, error.message)
             })?,
         () = state.stopping.cancelled() => return Err(bridge_stopping(protocol)),
@@ -132,10 +194,8 @@ pub(super) async fn authenticate(
                 // Not final, because the page's clock may only have been set back, and memory
                 // becomes free: it retries.
                 ErrorCode::SessionSuperseded | ErrorCode::MemoryLimitExceeded => {
-                    HandshakeError::Rejected(
-                        CloseFrame::new(CloseCode::TryAgainLater, refusal.message),
-                        None,
-                    )
+                    let close_frame = CloseFrame::new(CloseCode::TryAgainLater, refusal.message);
+                    HandshakeError::close(close_frame)
                 }
                 code => reject(code, refusal.message),
             })?;
@@ -200,7 +260,7 @@ fn bridge_stopping(protocol: PageProtocol) -> HandshakeError {
         PageProtocol::V2 => close_frame,
         PageProtocol::V1 => page_codec::close_frame(close_frame, None),
     };
-    HandshakeError::Rejected(close_frame, None)
+    HandshakeError::close(close_frame)
 }
 
 /// Waits for the `authenticate` message, which few other frames may precede.
@@ -209,9 +269,8 @@ async fn recv_authenticate(
     socket: &mut PageSocket,
 ) -> Result<Authenticate, HandshakeError> {
     let auth_timeout = state.hub.config.authenticate_within;
-    let violation = |reason| {
-        HandshakeError::Rejected(CloseFrame::new(CloseCode::PolicyViolation, reason), None)
-    };
+    let violation =
+        |reason| HandshakeError::violation(CloseFrame::new(CloseCode::PolicyViolation, reason));
     let mut early = EarlyFrames::default();
     let first = async {
         loop {
@@ -226,7 +285,7 @@ async fn recv_authenticate(
         first = timeout(auth_timeout, first) => match first {
             Err(_) => return Err(violation("no `authenticate` in time")),
             Ok(Ok(Frame::Text(text))) => text,
-            Ok(Ok(Frame::Binary)) => return Err(HandshakeError::Rejected(binary_unsupported(), None)),
+            Ok(Ok(Frame::Binary)) => return Err(HandshakeError::violation(binary_unsupported())),
             Ok(Ok(Frame::PingPong | Frame::Pong(_))) => return Err(violation("too many pings before `authenticate`")),
             Ok(Err(SocketError::MessageTooLarge)) => return Err(authenticate_too_long()),
             Ok(_) => return Err(HandshakeError::PeerLeft),
@@ -238,7 +297,7 @@ async fn recv_authenticate(
             Ok(hello)
         }
         // The page has not named its protocol: pages of both understand this reason.
-        Err(DecodeError::NotAMessage(_)) => Err(HandshakeError::Rejected(invalid_json(), None)),
+        Err(DecodeError::NotAMessage(_)) => Err(HandshakeError::violation(invalid_json())),
         _ => Err(violation("the first message must be `authenticate`")),
     }
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use bridge_auth::{Authenticator, RealmId};
 use bridge_json::RawJson;
-use bridge_protocol::{CallId, PageToBridge, SessionId};
+use bridge_protocol::{CallId, CloseCode, PageToBridge, SessionId};
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
 use bridge_realm::realm::{ConnectionId, Disconnect, PageProtocol, ProbeAnswer};
 
 use crate::hub::{Hub, SessionIdLease};
+use crate::refusals::RefusalKind;
 
 /// One connection of an authenticated page.
 pub(super) struct PageSession {
@@ -26,6 +27,24 @@ impl PageSession {
     pub(super) fn on_disconnect(&self, disconnect: Disconnect) {
         self.hub
             .connection_ended(self.realm, &self.session, self.connection, disconnect);
+    }
+
+    /// Records that a message of the page was refused, and its connection closed with this code. The
+    /// reason of the close frame may quote the message, and is not logged.
+    pub(super) fn on_refused_message(&self, code: CloseCode) {
+        let kind = match code {
+            CloseCode::TryAgainLater => RefusalKind::MaxMemoryBytes,
+            _ => RefusalKind::PageMessage,
+        };
+        let reason = match code {
+            CloseCode::TryAgainLater => "there is no memory for a message",
+            CloseCode::UnsupportedData => "a message is binary or no JSON",
+            CloseCode::MessageTooBig => "a message is too large, or too many are unfinished",
+            _ => "the protocol does not allow a message",
+        };
+        let address = self.hub.party(self.realm).address;
+        let refusals = &self.hub.refusals;
+        refusals.record(kind, address, "/ws", reason);
     }
 
     /// Records that a part of a message has arrived.

@@ -4,7 +4,6 @@ use bridge::{Compat, Config, ServerHandle};
 use bridge_protocol::BridgeToPage;
 use serde_json::json;
 
-use super::redaction::capture_log;
 use crate::kit::*;
 
 /// The default of `max_refused_tokens`.
@@ -50,9 +49,13 @@ async fn refused_tokens_over_the_limit_are_429_and_valid_tokens_are_served() {
     let logged = log.text();
     let lines: Vec<_> = logged
         .lines()
-        .filter(|line| line.contains("refused a token"))
+        .filter(|line| line.contains("refused kind=\"invalid_token\""))
         .collect();
     assert!((1..10).contains(&lines.len()), "{lines:?}");
+    assert!(
+        logged.contains("refused kind=\"max_refused_tokens\""),
+        "{logged}"
+    );
     for part in ["127.0.0.1", "/tools", "not on this bridge's list"] {
         assert!(lines[0].contains(part), "{lines:?}");
     }

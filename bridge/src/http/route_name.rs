@@ -1,0 +1,45 @@
+//! The names of the routes in the log. A path may contain what is a credential elsewhere, such as
+//! the id of a query, so paths are not logged as they are.
+
+/// Returns the name of the route of a path, in which all paths that the bridge does not know have
+/// one name.
+pub(super) fn route_name(path: &str) -> &'static str {
+    const ROUTES: [&str; 9] = [
+        "/mcp",
+        "/tool-call",
+        "/",
+        "/ws",
+        "/sessions",
+        "/tools",
+        "/healthz",
+        "/readyz",
+        "/metrics",
+    ];
+    let route = ROUTES.into_iter().find(|route| *route == path);
+    route.unwrap_or_else(|| match path.split('/').nth(1) {
+        Some("query") => "/query/…",
+        Some("sdk") => "/sdk/…",
+        Some(".well-known") => "/.well-known/…",
+        _ => "another",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_routes_contain_nothing_that_a_client_chooses() {
+        for (path, name) in [
+            ("/mcp", "/mcp"),
+            ("/", "/"),
+            ("/query/0123-4567/progress", "/query/…"),
+            ("/sdk/mcp-web.js", "/sdk/…"),
+            ("/a-token-in-the-wrong-place", "another"),
+            ("*", "another"),
+            ("", "another"),
+        ] {
+            assert_eq!(route_name(path), name, "{path}");
+        }
+    }
+}

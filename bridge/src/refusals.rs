@@ -1,0 +1,205 @@
+//! The log of what the bridge refuses, and how often.
+//!
+//! A peer that nobody has authenticated can cause a refusal, so each kind of refusal has at most one
+//! line in [`LINE_INTERVAL`]. A line says how many refusals of its kind had none before it.
+
+mod kind;
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bridge_service::ClientAddress;
+use bridge_service::connections::{ConnectionObserver, ConnectionRefusal};
+use tokio::time::Instant;
+
+pub(crate) use kind::RefusalKind;
+
+/// The time in which at most one refusal of a kind is logged.
+const LINE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The maximum length of a reason in the log. Reasons may quote a header of the request.
+const MAX_REASON_CHARS: usize = 256;
+
+/// The refusal that a response tells its client of. It is an extension of the response, so that one
+/// place logs the refusals of all routes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RefusalRecord {
+    pub(crate) kind: RefusalKind,
+    /// The message for the client, which contains no token.
+    pub(crate) reason: String,
+}
+
+/// Logs and counts refusals.
+#[derive(Debug, Default)]
+pub(crate) struct RefusalLog([KindLog; RefusalKind::ALL.len()]);
+
+/// The refusals of one kind.
+#[derive(Debug, Default)]
+struct KindLog {
+    count: AtomicU64,
+    lines: Mutex<Lines>,
+}
+
+#[derive(Debug, Default)]
+struct Lines {
+    last: Option<Instant>,
+    /// The refusals since the last line.
+    suppressed: u64,
+}
+
+impl RefusalLog {
+    /// Counts a refusal and logs it, unless another one of its kind was logged recently. `reason` is
+    /// a message for the client, which contains no token.
+    pub(crate) fn record(
+        &self,
+        kind: RefusalKind,
+        address: ClientAddress,
+        route: &'static str,
+        reason: &str,
+    ) {
+        let log = &self.0[kind as usize];
+        log.count.fetch_add(1, Ordering::Relaxed);
+        if let Some(suppressed) = log.next_line(Instant::now()) {
+            let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
+            let kind = kind.as_str();
+            tracing::warn!(kind, %address, route, reason, suppressed, "refused");
+        }
+    }
+
+    /// The number of refusals of a kind.
+    pub(crate) fn count(&self, kind: RefusalKind) -> u64 {
+        self.0[kind as usize].count.load(Ordering::Relaxed)
+    }
+}
+
+impl ConnectionObserver for RefusalLog {
+    fn on_refused(&self, peer: IpAddr, refusal: ConnectionRefusal) {
+        let (kind, reason) = match refusal {
+            ConnectionRefusal::LimitReached => (
+                RefusalKind::MaxConnections,
+                "the bridge has as many connections as it may: raise `max_connections`",
+            ),
+            ConnectionRefusal::AddressShare => (
+                RefusalKind::MaxConnections,
+                "this address has as many connections as one address may have of \
+                 `max_connections`: raise it, or name the proxy in `trusted_proxies`",
+            ),
+            ConnectionRefusal::HeadTooLarge => (
+                RefusalKind::HeadTooLarge,
+                "the head of a request has more than 64 KiB or 100 fields",
+            ),
+            ConnectionRefusal::ResponseTooSlow => (
+                RefusalKind::ResponseTooSlow,
+                "the response was read too slowly: `response_progress_within` is the limit",
+            ),
+        };
+        self.record(kind, ClientAddress::from(peer), "connection", reason);
+    }
+}
+
+impl KindLog {
+    /// Returns the number of refusals without a line before this one, or `None` if this one has no
+    /// line either.
+    fn next_line(&self, now: Instant) -> Option<u64> {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_recent = |last: Instant| now.duration_since(last) < LINE_INTERVAL;
+        if lines.last.is_some_and(is_recent) {
+            lines.suppressed += 1;
+            return None;
+        }
+        lines.last = Some(now);
+        Some(std::mem::take(&mut lines.suppressed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+
+    use tracing_subscriber::fmt::MakeWriter;
+
+    use super::*;
+
+    /// Stores what is logged.
+    #[derive(Clone, Default)]
+    struct Output(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Output {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl<'a> MakeWriter<'a> for Output {
+        type Writer = Self;
+
+        fn make_writer(&'a self) -> Self {
+            self.clone()
+        }
+    }
+
+    impl Output {
+        /// The lines since the last call, without their time.
+        fn take_lines(&self) -> Vec<String> {
+            let bytes = std::mem::take(&mut *self.0.lock().unwrap());
+            let text = String::from_utf8(bytes).unwrap();
+            text.lines().map(str::to_owned).collect()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_kind_has_one_line_a_second_with_the_number_of_suppressed_ones() {
+        let output = Output::default();
+        let subscriber = tracing_subscriber::fmt()
+            .with_writer(output.clone())
+            .with_ansi(false)
+            .without_time()
+            .finish();
+        let _guard = tracing::subscriber::set_default(subscriber);
+        let log = RefusalLog::default();
+        let address = ClientAddress::from(IpAddr::from([192, 0, 2, 1]));
+        let record = |kind, reason: &str| log.record(kind, address, "/mcp", reason);
+        let record_host = || {
+            record(
+                RefusalKind::ForeignHost,
+                "the host \"evil\"\n is not served",
+            )
+        };
+        for _ in 0..5 {
+            record_host();
+        }
+        let lines = output.take_lines();
+        assert_eq!(
+            lines,
+            [
+                " WARN bridge::refusals: refused kind=\"foreign_host\" address=192.0.2.1 \
+                 route=\"/mcp\" reason=\"the host \\\"evil\\\"\\n is not served\" suppressed=0"
+            ]
+        );
+        // Another kind has a line of its own.
+        record(RefusalKind::MissingToken, &"é".repeat(1000));
+        let lines = output.take_lines();
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert_eq!(lines[0].matches('é').count(), MAX_REASON_CHARS);
+
+        tokio::time::advance(LINE_INTERVAL - Duration::from_millis(1)).await;
+        record_host();
+        assert!(output.take_lines().is_empty());
+        tokio::time::advance(Duration::from_millis(1)).await;
+        record_host();
+        let lines = output.take_lines();
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].ends_with("suppressed=5"), "{lines:?}");
+        assert_eq!(log.count(RefusalKind::ForeignHost), 7);
+        assert_eq!(log.count(RefusalKind::MissingToken), 1);
+        assert_eq!(log.count(RefusalKind::InvalidToken), 0);
+    }
+}
