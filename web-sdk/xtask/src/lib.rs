@@ -9,8 +9,8 @@
 //!
 //! Reading order: [`sdk`] (with [`wasm_toolchain`], which finds or builds a compiler for it),
 //! [`demo`], [`lint`], [`test`](mod@test) (with `node`, `python` and `chromium`, which install what
-//! it needs), [`clients`] (with `client_table`), [`bench`](mod@bench) and [`fuzz`]. All of them use `step`,
-//! `process`, `install`, `fingerprint`, `lock` and `folder`.
+//! it needs), [`clients`] (with `client_table`), [`bench`](mod@bench) and [`fuzz`]. All of them use
+//! `step`, `process`, `install`, `fingerprint`, `lock` and `folder`.
 
 pub mod bench;
 pub mod clients;
