@@ -18,6 +18,7 @@
 pub mod cost;
 pub mod dialect;
 mod effort;
+mod external_references;
 #[cfg(test)]
 mod hostile;
 pub mod keyword_cost;

@@ -35,7 +35,7 @@ const MEMBER_APPLICATORS: [&str; 2] = ["patternProperties", "unevaluatedProperti
 const REFERENCE_KEYWORDS: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// The meta-schemas that the validator includes.
-const META_SCHEMA_PREFIX: &str = "https://json-schema.org/draft/";
+pub(crate) const META_SCHEMA_PREFIX: &str = "https://json-schema.org/draft/";
 
 /// The subschemas that validation can reach. The root is the first.
 #[derive(Debug)]

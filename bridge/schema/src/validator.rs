@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::cost::{Cost, CostModel, MAX_COST};
 use crate::effort::{Effort, EffortLimits};
+use crate::external_references;
 use crate::patterns;
 use crate::value_count::{self, MAX_VALUES};
 
@@ -55,9 +56,11 @@ impl Validator {
     pub fn new(schema: Value) -> Result<Self, String> {
         let mut enforced = schema.clone();
         let pattern_states = patterns::retain_linear(&mut enforced)?;
+        let cost_model = CostModel::new(&enforced)?;
+        external_references::refuse(&enforced)?;
         Ok(Self {
             pattern_states,
-            cost_model: CostModel::new(&enforced)?,
+            cost_model,
             accepts_any_object: accepts_any_object(&schema),
             enforced: (enforced != schema).then_some(enforced),
             schema,
