@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
@@ -109,13 +110,13 @@ fn router(state: AppState) -> Router {
 
 async fn put_query(
     State(state): State<AppState>,
-    uuid: Option<Path<String>>,
+    uuid: Result<Option<Path<String>>, PathRejection>,
     parts: Parts,
     body: Body,
 ) -> Result<Response, Problem> {
     let caller = RequestCaller::authorize_query(&parts.headers, state.credential)?;
     let body = body::read(body, state.max_body_bytes).await?;
-    let uuid = uuid.map(|Path(uuid)| QueryId::from(uuid));
+    let uuid = uuid?.map(|Path(uuid)| QueryId::from(uuid));
     let QueryRequest { query, session_id } = QueryRequest::parse(&body, uuid)?;
     let id = query.uuid.clone();
     let permit = state.queries.acquire(&id, caller.owner())?;
@@ -147,10 +148,11 @@ async fn put_query(
 
 async fn delete_query(
     State(state): State<AppState>,
-    Path(uuid): Path<String>,
+    uuid: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let owner = RequestCaller::authorize_cancel(&headers, state.credential)?;
+    let Path(uuid) = uuid?;
     state.queries.cancel(&uuid.into(), owner).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -3,6 +3,7 @@
 
 mod auth_failures;
 pub(crate) mod body;
+mod extract;
 pub(crate) mod guard;
 mod peer_address;
 pub(crate) mod problem;
@@ -11,6 +12,7 @@ pub(crate) mod sessions_by_realm;
 mod state;
 
 pub(crate) use auth_failures::AuthFailures;
+pub(crate) use extract::{Parameters, PathSegment};
 pub(crate) use peer_address::PeerAddress;
 pub(crate) use problem::Problem;
 pub(crate) use protected_resource::{MCP_METADATA_PATH, METADATA_PATH, ProtectedResource};

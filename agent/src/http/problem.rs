@@ -1,6 +1,7 @@
 //! Error responses: the one table from error codes to HTTP statuses.
 
 use axum::Json;
+use axum::extract::rejection::PathRejection;
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::ErrorCode;
 use bytes::Bytes;
@@ -40,6 +41,12 @@ impl Problem {
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         Self::Failure(failure)
+    }
+}
+
+impl From<PathRejection> for Problem {
+    fn from(rejection: PathRejection) -> Self {
+        Self::new(ErrorCode::ProtocolViolation, rejection.body_text())
     }
 }
 

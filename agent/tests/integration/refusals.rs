@@ -118,6 +118,21 @@ async fn a_body_that_is_too_large_or_not_a_query_is_refused() {
 }
 
 #[tokio::test]
+async fn a_uuid_that_is_not_utf_8_is_refused() {
+    let bed = TestBed::start().await;
+    for method in [Method::PUT, Method::DELETE] {
+        let url = format!("{}/%ff", bed.agent.url());
+        let request = http_client().request(method, url).json(&prompt("hello"));
+        let (status, refused) = status_and_body(as_bridge(request)).await;
+        assert_eq!(
+            (status, &refused["error"]),
+            (400, &json!("ProtocolViolation")),
+            "{refused}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_request_head_over_the_limits_is_431() {
     let agent = agent::bind(settings()).await.unwrap();
     let agent = agent.serve("http://127.0.0.1:9").unwrap();

@@ -19,7 +19,7 @@ mod socket;
 mod token_renewal;
 
 use axum::Extension;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{BridgeToPage, ErrorCode, SessionId, limits};
 use bridge_realm::realm::{Disconnect, PageProtocol};
@@ -30,7 +30,7 @@ use serde::Deserialize;
 use crate::compat::page_codec;
 use crate::hub::{OutboxReceiver, page_party};
 use crate::refusals::RefusalRecord;
-use crate::web::{AppState, PeerAddress, Problem};
+use crate::web::{AppState, Parameters, PeerAddress, Problem};
 use crate::websocket::{UpgradedIo, WebSocket, WebSocketUpgrade};
 use connection_end::{ConnectionEnd, disconnect_for_close};
 use connection_loop::PageConnection;
@@ -54,7 +54,7 @@ pub(super) async fn upgrade(
     Extension(peer): Extension<PeerAddress>,
     uri: Uri,
     headers: HeaderMap,
-    Query(query): Query<SocketQuery>,
+    Parameters(query): Parameters<SocketQuery>,
     socket: Result<WebSocketUpgrade, &'static str>,
 ) -> Response {
     let socket = match socket {

@@ -10,7 +10,7 @@ mod open;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
@@ -27,9 +27,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::agent_queries::AgentReport;
 use crate::refusals::RefusalKind;
 use crate::shares::Party;
-use crate::web::AppState;
-use crate::web::Problem;
 use crate::web::body::read_to_end_limited;
+use crate::web::{AppState, PathSegment, Problem};
 
 pub(super) use open::open;
 
@@ -72,9 +71,10 @@ pub(super) fn cancel() -> MethodRouter<AppState> {
 fn report(method: MethodFilter, parse: fn(&[u8]) -> Option<AgentReport>) -> MethodRouter<AppState> {
     on(
         method,
-        move |State(state): State<AppState>, Path(uuid): Path<String>, parts: Parts, body: Body| async move {
-            state.handle_report(&uuid, &parts, body, parse).await
-        },
+        move |State(state): State<AppState>,
+              PathSegment(uuid): PathSegment,
+              parts: Parts,
+              body: Body| async move { state.handle_report(&uuid, &parts, body, parse).await },
     )
 }
 

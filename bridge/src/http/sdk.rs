@@ -2,7 +2,6 @@
 //! built.
 
 use axum::Router;
-use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bridge_protocol::ErrorCode;
@@ -12,8 +11,7 @@ use http::header::{
 use http::{HeaderMap, StatusCode};
 use tower_http::compression::CompressionLayer;
 
-use crate::web::AppState;
-use crate::web::Problem;
+use crate::web::{AppState, PathSegment, Problem};
 
 include!(concat!(env!("OUT_DIR"), "/sdk_files.rs"));
 
@@ -31,7 +29,7 @@ pub(super) fn routes() -> Router<AppState> {
         .layer(CompressionLayer::new())
 }
 
-async fn serve_file(Path(name): Path<String>, headers: HeaderMap) -> Response {
+async fn serve_file(PathSegment(name): PathSegment, headers: HeaderMap) -> Response {
     let Some(file) = SDK_FILES.iter().find(|file| file.name == name) else {
         return file_not_found(&name).into_response();
     };

@@ -297,6 +297,34 @@ async fn every_rejection_of_an_mcp_request_is_json() {
 }
 
 #[tokio::test]
+async fn a_url_that_cannot_be_decoded_is_400() {
+    let bridge = start_bridge().await;
+    let opening = |path: &str| {
+        http_client()
+            .get(format!("{}{path}", bridge.url()))
+            .header("connection", "upgrade")
+            .header("upgrade", "websocket")
+            .header("sec-websocket-version", "13")
+            .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+    };
+    let put = |path: &str| http_client().put(format!("{}{path}", bridge.url()));
+    for request in [
+        put("/query/%ff"),
+        put("/query/%ff/cancel"),
+        http_client().get(format!("{}/sdk/%ff", bridge.url())),
+        opening("/ws?session=a&session=b"),
+    ] {
+        let (status, body) = status_and_json(request.send().await.unwrap()).await;
+        assert_eq!(
+            (status, &body["error"]),
+            (400, &json!("ProtocolViolation")),
+            "{body}"
+        );
+    }
+    assert_still_works(&bridge).await;
+}
+
+#[tokio::test]
 async fn a_method_that_a_route_does_not_have_is_405() {
     let bridge = start_bridge().await;
     for (path, allowed) in [

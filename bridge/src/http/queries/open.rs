@@ -3,7 +3,7 @@
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::request::Parts;
 use axum::routing::{MethodRouter, put};
 use bridge_auth::Scope;
@@ -14,9 +14,8 @@ use serde_json::{Value, json};
 
 use super::parse_object;
 use crate::shares::Party;
-use crate::web::AppState;
-use crate::web::Problem;
 use crate::web::body::read_to_end_limited;
+use crate::web::{AppState, PathSegment, Problem};
 
 /// The fields of a query that the bridge needs. The agent does not send the others.
 #[derive(Deserialize)]
@@ -48,9 +47,10 @@ impl OpenQueryRequest {
 /// Serves `PUT /query/{uuid}`.
 pub(in crate::http) fn open() -> MethodRouter<AppState> {
     put(
-        |State(state): State<AppState>, Path(uuid): Path<String>, parts: Parts, body: Body| async move {
-            state.open_query(&uuid, &parts, body).await
-        },
+        |State(state): State<AppState>,
+         PathSegment(uuid): PathSegment,
+         parts: Parts,
+         body: Body| async move { state.open_query(&uuid, &parts, body).await },
     )
 }
 
