@@ -5,6 +5,9 @@
 //! that the others wait for a single piece of it at most. Short and long work have threads of their
 //! own: however much long work there is, short work waits for short work only. What waits is the
 //! text of the work and not a parsed value, which takes many times the memory.
+//!
+//! A long request is scanned once by the thread that has received it, so that it can be routed. For
+//! that it needs a [`ScanTurn`], so that some of these threads always serve the other sockets.
 
 mod fair_queue;
 
@@ -161,6 +164,13 @@ impl From<WorkError> for CallFailure {
 pub(crate) struct CpuPool {
     short: Arc<WorkQueue>,
     long: Arc<WorkQueue>,
+    scans: Arc<WorkQueue>,
+}
+
+/// The permit to scan a long text on a thread that serves sockets. It is not held over an await.
+#[must_use]
+pub(crate) struct ScanTurn {
+    _permit: QueuedWork,
 }
 
 /// A job is the sender that grants its work a thread.
@@ -173,16 +183,20 @@ impl CpuPool {
     }
 
     fn with_processors(processors: usize) -> Self {
-        let limits = QueueLimits {
-            workers: processors + 1,
-            share: processors,
-            waiting: MAX_WAITING,
-            waiting_bytes: MAX_WAITING_BYTES,
+        let queue = |workers: usize, share: usize| {
+            Arc::new(Mutex::new(FairQueue::new(QueueLimits {
+                workers,
+                share,
+                waiting: MAX_WAITING,
+                waiting_bytes: MAX_WAITING_BYTES,
+            })))
         };
-        let queue = || Arc::new(Mutex::new(FairQueue::new(limits)));
+        // Half of the threads that serve sockets.
+        let scans = (processors / 2).max(1);
         Self {
-            short: queue(),
-            long: queue(),
+            short: queue(processors + 1, processors),
+            long: queue(processors + 1, processors),
+            scans: queue(scans, scans),
         }
     }
 
@@ -198,10 +212,33 @@ impl CpuPool {
         order: WorkOrder,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
-        let queued = self.enqueue(order, |queue, grant| {
+        let queued = enqueue(self.queue(order.length), order.realm, |queue, grant| {
             queue.try_push(order.realm, order.bytes, grant)
         });
         run_when_granted(queued.map_err(|QueueFull| WorkError::QueueFull)?, work).await
+    }
+
+    /// Waits until a text may be scanned on this thread. Returns `None` for a short text, which needs
+    /// no turn.
+    ///
+    /// # Errors
+    ///
+    /// Too many texts of the token wait.
+    pub(crate) async fn scan_turn(
+        &self,
+        realm: RealmId,
+        bytes: usize,
+    ) -> Result<Option<ScanTurn>, WorkError> {
+        if bytes <= INLINE_LIMIT {
+            return Ok(None);
+        }
+        let queued = enqueue(&self.scans, realm, |queue, grant| {
+            queue.try_push(realm, bytes, grant)
+        });
+        let permit = queued.map_err(|QueueFull| WorkError::QueueFull)?;
+        Ok(Some(ScanTurn {
+            _permit: permit.wait().await,
+        }))
     }
 
     /// Runs work of which a token has a limited number of pieces anyway, such as one for each of
@@ -215,38 +252,42 @@ impl CpuPool {
         order: WorkOrder,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
-        let queued = self.enqueue(order, |queue, grant| {
+        let queued = enqueue(self.queue(order.length), order.realm, |queue, grant| {
             Ok(queue.push(order.realm, order.bytes, grant))
         });
         run_when_granted(queued.map_err(|QueueFull| WorkError::QueueFull)?, work).await
     }
 
-    /// Adds work to the queue of its length.
-    fn enqueue(
-        &self,
-        order: WorkOrder,
-        push: impl FnOnce(
-            &mut FairQueue<RealmId, oneshot::Sender<()>>,
-            oneshot::Sender<()>,
-        ) -> Result<Ticket, QueueFull>,
-    ) -> Result<QueuedWork, QueueFull> {
-        let queue = match order.length {
+    /// The queue for work of this length.
+    fn queue(&self, length: WorkLength) -> &Arc<WorkQueue> {
+        match length {
             WorkLength::Short => &self.short,
             WorkLength::Long => &self.long,
-        };
-        let (grant, granted) = oneshot::channel();
-        let mut locked = lock(queue);
-        let ticket = push(&mut locked, grant)?;
-        start_all(&mut locked);
-        drop(locked);
-        Ok(QueuedWork {
-            queue: Arc::clone(queue),
-            realm: order.realm,
-            ticket,
-            granted,
-            is_permit: false,
-        })
+        }
     }
+}
+
+/// Adds work of a token to a queue.
+fn enqueue(
+    queue: &Arc<WorkQueue>,
+    realm: RealmId,
+    push: impl FnOnce(
+        &mut FairQueue<RealmId, oneshot::Sender<()>>,
+        oneshot::Sender<()>,
+    ) -> Result<Ticket, QueueFull>,
+) -> Result<QueuedWork, QueueFull> {
+    let (grant, granted) = oneshot::channel();
+    let mut locked = lock(queue);
+    let ticket = push(&mut locked, grant)?;
+    start_all(&mut locked);
+    drop(locked);
+    Ok(QueuedWork {
+        queue: Arc::clone(queue),
+        realm,
+        ticket,
+        granted,
+        is_permit: false,
+    })
 }
 
 impl fmt::Debug for CpuPool {
@@ -270,15 +311,13 @@ fn start_all(queue: &mut FairQueue<RealmId, oneshot::Sender<()>>) {
 }
 
 async fn run_when_granted<T: Send + 'static>(
-    mut queued: QueuedWork,
+    queued: QueuedWork,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, WorkError> {
-    // The sender is dropped only with the queue, which `queued` holds.
-    let _ = (&mut queued.granted).await;
-    queued.is_permit = true;
+    let permit = queued.wait().await;
     let task = tokio::task::spawn_blocking(move || {
         // The permit ends with the work, even if the caller no longer waits for it.
-        let _permit = queued;
+        let _permit = permit;
         work()
     });
     task.await.map_err(|_| WorkError::Panicked)
@@ -292,6 +331,16 @@ struct QueuedWork {
     granted: oneshot::Receiver<()>,
     /// Whether the grant was received.
     is_permit: bool,
+}
+
+impl QueuedWork {
+    /// Waits for the permit.
+    async fn wait(mut self) -> Self {
+        // The sender is dropped only with the queue, which this holds.
+        let _ = (&mut self.granted).await;
+        self.is_permit = true;
+        self
+    }
 }
 
 impl Drop for QueuedWork {

@@ -53,6 +53,14 @@ impl Arguments {
         Self::Text(text)
     }
 
+    /// The length of the text that is scanned to read an argument, in bytes.
+    pub(super) fn scan_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.get().len(),
+            Self::Parsed(_) => 0,
+        }
+    }
+
     /// Returns the argument `session_id`, if there is one.
     pub(super) fn session_argument(&self) -> Option<SessionArgument> {
         let session = match self {

@@ -36,7 +36,16 @@ pub(crate) async fn call(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
 ) -> Result<RoundOutcome<ToolResult>, CallError> {
-    let arguments = match std::mem::take(&mut request.arguments).into_builtin() {
+    let arguments = std::mem::take(&mut request.arguments);
+    let realm = request.caller.realm;
+    let scan_turn = hub.cpu_pool.scan_turn(realm, arguments.scan_bytes());
+    let scan_turn = match scan_turn.await {
+        Ok(scan_turn) => scan_turn,
+        Err(error) => return Ok(ToolResult::from_failure(&error.into()).into()),
+    };
+    let arguments = arguments.into_builtin();
+    drop(scan_turn);
+    let arguments = match arguments {
         Ok(arguments) => arguments,
         Err(message) => {
             let failure = CallFailure::new(ErrorCode::InvalidArguments, message);

@@ -240,7 +240,13 @@ async fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, 
         Ok(destination)
     };
     let default_target = request.caller.target();
-    let by_argument = match request.arguments.session_argument() {
+    let realm = request.caller.realm;
+    let scan_bytes = request.arguments.scan_bytes();
+    let scan_turn = async || hub.cpu_pool.scan_turn(realm, scan_bytes).await;
+    let turn = scan_turn().await.map_err(RouteFailure::Work)?;
+    let session = request.arguments.session_argument();
+    drop(turn);
+    let by_argument = match session {
         None => return find_parsed(&default_target).await,
         Some(SessionArgument::NotString) => find_parsed(&default_target).await,
         Some(SessionArgument::Session(session)) => find_parsed(&Target::Session(session)).await,
@@ -248,7 +254,9 @@ async fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, 
     let has_own_argument = |destination: &Destination| destination.tool.has_own_session_argument();
     match by_argument {
         Ok(destination) if !has_own_argument(&destination) => {
+            let turn = scan_turn().await.map_err(RouteFailure::Work)?;
             request.arguments.remove_session_argument();
+            drop(turn);
             Ok(destination)
         }
         // If the argument belongs to the tool itself, it does not select a session.

@@ -21,7 +21,7 @@ use crate::compat::json_rpc::{Message, Params, Reply, RpcError};
 use crate::compat::lists::{CallRejection, ItemList, ToolList};
 use crate::compat::service::{CompatRequest, CompatService};
 use crate::compat::visible_pages::PageSelector;
-use crate::cpu_pool::{INLINE_LIMIT, WorkError, WorkOrder};
+use crate::cpu_pool::{INLINE_LIMIT, ScanTurn, WorkError, WorkOrder};
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{CallFailure, CallOutcome, PageProtocol, PageRequest};
 use routing::{CallTarget, builtin_resource, route_call, route_resource};
@@ -30,7 +30,18 @@ use scope::RequestScope;
 impl CompatService {
     /// Answers a JSON-RPC message.
     pub(crate) async fn answer(&self, request: CompatRequest<'_>) -> Reply {
-        let Some(message) = Message::parse(request.body) else {
+        let scan_turn = match request.caller {
+            Ok(caller) => self.scan_turn(caller.realm, request.body.len()).await,
+            // Without a valid token, only a short body is read.
+            Err(_) => Ok(None),
+        };
+        let scan_turn = match scan_turn {
+            Ok(scan_turn) => scan_turn,
+            Err(error) => return error.into_reply(None),
+        };
+        let message = Message::parse(request.body);
+        drop(scan_turn);
+        let Some(message) = message else {
             return RpcError::InvalidBody.into_reply(None);
         };
         let id = message.id;
@@ -69,6 +80,12 @@ impl CompatService {
             Err(error) => Err(error),
         };
         reply.unwrap_or_else(|error| error.into_reply(id))
+    }
+
+    /// Waits until a part of a request may be scanned on this thread.
+    async fn scan_turn(&self, realm: RealmId, bytes: usize) -> Result<Option<ScanTurn>, RpcError> {
+        let turn = self.hub.cpu_pool.scan_turn(realm, bytes).await;
+        turn.map_err(work_failed)
     }
 
     /// Acquires a lease on the bytes of a large reply until the client has read it.
@@ -141,9 +158,7 @@ impl CompatService {
                     write_list(tools, "tools/list", &mut out, ToolList::write).map(|()| out)
                 };
                 let written = self.hub.run_work_unless_small(order, write).await;
-                let failed =
-                    |error: WorkError| RpcError::InvalidRequest(CallFailure::from(error).code);
-                out = written.map_err(failed)??;
+                out = written.map_err(work_failed)??;
             }
             "resources/list" => {
                 let items = self.with_pages(scope, |pages| ItemList::resources(pages, &selector()));
@@ -170,7 +185,12 @@ impl CompatService {
     ) -> Result<(), RpcError> {
         let results = ResultWriter::new(self.hub.config.max_result_bytes);
         let name = params.name();
+        let bytes = params
+            .arguments
+            .map_or(0, |arguments| arguments.get().len());
+        let scan_turn = self.scan_turn(scope.realm(), bytes).await?;
         let arguments = Arguments::parse(params.arguments);
+        drop(scan_turn);
         let selector = match &arguments {
             Ok(arguments) => arguments.selector.clone(),
             Err(_) => PageSelector::Any,
@@ -286,6 +306,10 @@ impl CompatService {
         }
         Ok(())
     }
+}
+
+fn work_failed(error: WorkError) -> RpcError {
+    RpcError::InvalidRequest(CallFailure::from(error).code)
 }
 
 /// Writes the result of a list method. There is no list while no page is connected.

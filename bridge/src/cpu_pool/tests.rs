@@ -174,3 +174,34 @@ async fn work_that_was_granted_a_thread_but_not_begun_gives_it_back() {
     drop(granted);
     assert_eq!(pool.run(short, || "next").await, Ok("next"));
 }
+
+#[tokio::test]
+async fn long_texts_are_scanned_one_at_a_time_and_tokens_take_turns() {
+    let pool = pool();
+    let scan = |token: &str| {
+        let (pool, realm) = (pool.clone(), RealmId::from_token(token));
+        let mut turn = async move { pool.scan_turn(realm, INLINE_LIMIT + 1).await }.boxed();
+        let is_granted = (&mut turn).now_or_never();
+        (is_granted, turn)
+    };
+    let (granted, _) = scan("a");
+    let first = granted.unwrap().unwrap();
+    let waiting: Vec<_> = (0..20).map(|_| scan("a").1).collect();
+    let (granted, other) = scan("b");
+    assert!(first.is_some() && granted.is_none());
+    // Short texts need no turn.
+    let short = pool.scan_turn(RealmId::from_token("a"), INLINE_LIMIT).await;
+    assert!(matches!(short, Ok(None)));
+    drop(first);
+    // The other token waits for one text of the first, and the next one for one of the other.
+    let second = other.now_or_never().unwrap().unwrap();
+    let mut waiting = waiting.into_iter();
+    let mut next = waiting.next().unwrap();
+    assert!((&mut next).now_or_never().is_none());
+    drop(second);
+    let third = next.now_or_never().unwrap().unwrap();
+    // Texts that nobody waits for any more leave the queue.
+    drop(waiting);
+    drop(third);
+    assert!(scan("a").0.unwrap().unwrap().is_some());
+}

@@ -4,6 +4,8 @@
 
 use std::cell::Cell;
 use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 
 use axum::body::{Body, HttpBody};
@@ -11,6 +13,8 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bridge_auth::{Principal, RealmId};
 use bridge_protocol::ErrorCode;
+use bridge_realm::realm::CallFailure;
+use bridge_schema::value_count::{self, MAX_VALUES};
 use bridge_service::ClientAddress;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -29,10 +33,11 @@ use super::request_scope::{OPENING_SESSION, REALM};
 use super::service::McpService;
 use super::session::McpSession;
 use crate::agent_queries::QueryLifetime;
+use crate::cpu_pool::ScanTurn;
 use crate::hub::NO_MEMORY_FOR_NEWCOMERS;
 use crate::mcp::fast_path::Message;
 use crate::mcp::headers::{LAST_EVENT_ID, session_id_header};
-use crate::mcp::large_body::{BlockingBody, LargeBodyHint};
+use crate::mcp::large_body::{BlockingBody, LargeBodyHint, block_in_place};
 use crate::mcp::request_kind::RequestKind;
 use crate::mcp::rmcp_rejection::with_json_body;
 use crate::mcp::session_manager::PRIMING_EVENT_ID;
@@ -40,6 +45,9 @@ use crate::refusals::RefusalKind;
 use crate::shares::Party;
 use crate::web::body::read_to_end_in_session;
 use crate::web::{PeerAddress, Problem};
+
+const TOO_MANY_VALUES: &str =
+    "the message has more than 1,000,000 values, which is the limit: send less at once";
 
 /// How many sessions may be evicted for one. Several are needed only if others take their places.
 const MAX_EVICTIONS: usize = 8;
@@ -74,6 +82,22 @@ where
     }
 }
 
+/// Polls a future for the first time in this turn: rmcp then parses the whole request. Another
+/// thread serves the other sockets meanwhile.
+async fn begin_in_turn<F: Future>(mut scan_turn: Option<ScanTurn>, future: F) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|context| match scan_turn.take() {
+        Some(_turn) => block_in_place(|| future.as_mut().poll(context)),
+        None => future.as_mut().poll(context),
+    })
+    .await
+}
+
+/// Whether parsing a message would take too much memory.
+fn has_too_many_values(body: &[u8]) -> bool {
+    std::str::from_utf8(body).is_ok_and(|json| value_count::exceeds(json, MAX_VALUES))
+}
+
 /// Serves an authenticated request on the fast path, or else with rmcp.
 async fn route(
     mcp: &McpService,
@@ -83,24 +107,42 @@ async fn route(
     peer: PeerAddress,
 ) -> Response {
     let kind = match parts.method {
-        Method::POST => match Message::parse(&body) {
-            Some(message) => {
-                if let Some(response) = fast_path::serve(mcp, &parts, &message, &principal).await {
-                    return response;
+        Method::POST => {
+            let scan_turn = match scan_turn(mcp, &principal, &body).await {
+                Ok(scan_turn) => scan_turn,
+                Err(problem) => return problem.into_response(),
+            };
+            let message = Message::parse(&body).ok_or_else(|| peek_method(&body));
+            drop(scan_turn);
+            match message {
+                Ok(message) => {
+                    let served = fast_path::serve(mcp, &parts, &message, &principal).await;
+                    if let Some(response) = served {
+                        return response;
+                    }
+                    RequestKind::Message(message.method.unwrap_or_default().into_owned())
                 }
-                RequestKind::Message(message.method.unwrap_or_default().into_owned())
+                Err(Ok(method)) => RequestKind::Message(method),
+                Err(Err(invalid)) => return invalid.into_response(),
             }
-            None => match peek_method(&body) {
-                Ok(method) => RequestKind::Message(method),
-                Err(invalid) => return invalid.into_response(),
-            },
-        },
+        }
         Method::GET => RequestKind::Stream,
         _ => RequestKind::Other,
     };
     // rmcp's future is large, so it is boxed and created only where it is needed.
     let address = mcp.state.client_address(peer, &parts.headers);
     Box::pin(serve_with_rmcp(mcp, kind, parts, body, principal, address)).await
+}
+
+/// Waits until the body of a request may be scanned on this thread.
+async fn scan_turn(
+    mcp: &McpService,
+    principal: &Principal,
+    body: &Bytes,
+) -> Result<Option<ScanTurn>, Problem> {
+    let cpu_pool = &mcp.state.hub.cpu_pool;
+    let turn = cpu_pool.scan_turn(principal.realm, body.len()).await;
+    turn.map_err(|error| CallFailure::from(error).into())
 }
 
 async fn serve_with_rmcp(
@@ -114,7 +156,15 @@ async fn serve_with_rmcp(
     parts.extensions.insert(address);
     match RmcpRequest::plan(mcp, &kind, &parts, &principal, address).await {
         Ok(mut plan) => {
-            let response = plan.serve(mcp, parts, body, principal).await;
+            let scan_turn = match scan_turn(mcp, &principal, &body).await {
+                Ok(Some(_)) if has_too_many_values(&body) => {
+                    return InvalidMessage::InvalidRequest(TOO_MANY_VALUES).into_response();
+                }
+                Ok(scan_turn) => scan_turn,
+                Err(problem) => return problem.into_response(),
+            };
+            let response = plan.serve(mcp, parts, body, principal);
+            let response = begin_in_turn(scan_turn, response).await;
             with_json_body(plan.wrap(mcp, response)).await
         }
         Err(rejection) => rejection,

@@ -172,3 +172,22 @@ async fn validations_of_others_do_not_wait_for_those_of_a_token() {
     page.register(&[echo_tool()]).await;
     assert_echo(&bridge, &mut page).await;
 }
+
+#[tokio::test]
+async fn a_request_with_too_many_values_is_not_parsed() {
+    let bridge = start_bridge().await;
+    let send = async |values: usize| {
+        let values = "1,".repeat(values - 1);
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{{"v":[{values}1]}}}}"#
+        );
+        let request = http_client().post(format!("{}/mcp", bridge.url()));
+        let request = request.bearer_auth(TOKEN).body(body);
+        let response = with_deadline("prompts/get", request.send()).await.unwrap();
+        response.text().await.unwrap()
+    };
+    let refused = send(1_000_000).await;
+    assert!(refused.contains("more than 1,000,000 values"), "{refused}");
+    let parsed = send(900_000).await;
+    assert!(!parsed.contains("values"), "{parsed}");
+}
