@@ -14,6 +14,7 @@
 //!    result with the tool [`get_result`].
 
 mod arguments;
+mod audit;
 mod background;
 pub(crate) mod builtin_resources;
 pub(crate) mod builtin_tools;

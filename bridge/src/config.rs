@@ -34,7 +34,7 @@ pub use http_timeouts::HttpTimeouts;
 pub use identity::Identity;
 pub use memory::Memory;
 use memory::StoredLimits;
-pub use monitoring::Monitoring;
+pub use monitoring::{Audit, Monitoring};
 use parsers::{parse_icon, parse_result_bytes};
 pub(crate) use print::{profiles, to_toml};
 pub use profiles::{ClientProfile, Profile, Profiles};

@@ -38,8 +38,8 @@ mod websocket;
 pub use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 pub use bridge_service::{Secret, TrustedProxy};
 pub use config::{
-    Agent, AgentUrl, ClientProfile, Compat, Config, HttpTimeouts, Identity, Memory, Monitoring,
-    Profile, Profiles, Results, Tabs,
+    Agent, AgentUrl, Audit, ClientProfile, Compat, Config, HttpTimeouts, Identity, Memory,
+    Monitoring, Profile, Profiles, Results, Tabs,
 };
 pub use http::App;
 pub use program::{ProgramSettings, parse_arguments, run};

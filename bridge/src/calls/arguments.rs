@@ -109,6 +109,14 @@ impl Arguments {
         }
     }
 
+    /// The JSON text for the audit log.
+    pub(super) fn to_json(&self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text.get().to_owned()),
+            Self::Parsed(members) => serde_json::to_string(members).ok(),
+        }
+    }
+
     /// Returns the JSON text. It is the client's own text if nothing was changed.
     pub(super) fn into_raw(self) -> Result<Box<RawValue>, String> {
         match self {

@@ -7,9 +7,11 @@ use bridge_protocol::CallContext;
 use serde_json::{Map, json};
 
 use super::{CallOptions, DeliveryLimits, RoundOutcome, in_flight};
+use crate::calls::call_record::CallRecord;
 use crate::calls::in_flight::InFlightCall;
 use crate::calls::silent_client::DETACHED_CLIENT;
 use crate::calls::tool_outcome::finish_result;
+use crate::counters::CallEnd;
 use crate::hub::Hub;
 use crate::results::built_result::BuiltResult;
 use crate::results::encoded_size;
@@ -43,29 +45,34 @@ pub(super) async fn detach_after(
 /// Drives a call after its caller has detached, and stores the result.
 pub(super) fn continue_in_background(
     hub: &Arc<Hub>,
-    realm: RealmId,
+    caller: &CallOptions<'_>,
     tool: Arc<Tool>,
     call: InFlightCall,
     pending_result: PendingResult,
 ) {
     let task_hub = Arc::clone(hub);
+    let realm = caller.realm;
+    let caller = CallOptions {
+        query_lifetime: None,
+        realm: caller.realm,
+        address: caller.address,
+        session: None,
+        call_context: CallContext::default(),
+        client: &DETACHED_CLIENT,
+        limits: DeliveryLimits::default(),
+        client_responses: Vec::new(),
+        resume_token: None,
+        audit: caller.audit.clone(),
+    };
     hub.result_store.spawn(async move {
-        let caller = CallOptions {
-            query_lifetime: None,
-            realm,
-            session: None,
-            call_context: CallContext::default(),
-            client: &DETACHED_CLIENT,
-            limits: DeliveryLimits::default(),
-            client_responses: Vec::new(),
-            resume_token: None,
-        };
+        let record = CallRecord::begin_in_background(&task_hub, call.started(), &caller);
         let outcome = match in_flight::drive(&task_hub, &caller, call).await {
             RoundOutcome::Complete(outcome) => outcome,
             // `DETACHED_CLIENT` does not use `InputRequired`.
             RoundOutcome::InputRequired { .. } => CallOutcome::Failed(CallFailure::page_gone()),
         };
         let result = finish_result(&task_hub, realm, &tool, outcome).await;
+        record.end(CallEnd::from_result(&result));
         store_result(&task_hub, realm, pending_result, result).await;
     });
 }
@@ -102,6 +109,7 @@ pub(super) fn handle_result(
     ToolResult::from(BuiltResult {
         is_error: requires_structured_content,
         meta: Some(meta),
+        is_handle: true,
         ..BuiltResult::text(text)
     })
 }

@@ -1,11 +1,14 @@
 //! The caller of a request, and the limits of its client.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_auth::RealmId;
 use bridge_protocol::{CallContext, ClientResponse, SessionId};
 use bridge_realm::realm::Target;
+use bridge_service::ClientAddress;
 
+use super::audit::AuditEntry;
 use super::client_channel::ClientChannel;
 use super::outcome::ResumeToken;
 use crate::agent_queries::QueryLifetime;
@@ -16,6 +19,8 @@ pub(crate) struct CallOptions<'a> {
     /// The lifetime of the query whose agent sends the request.
     pub(crate) query_lifetime: Option<QueryLifetime>,
     pub(crate) realm: RealmId,
+    /// The address of the client.
+    pub(crate) address: ClientAddress,
     /// The session that the request names, or else the one that its client is pinned to.
     pub(crate) session: Option<SessionId>,
     /// The information about the caller that the page's handler receives.
@@ -27,6 +32,8 @@ pub(crate) struct CallOptions<'a> {
     pub(crate) client_responses: Vec<ClientResponse>,
     /// The call that these responses resume.
     pub(crate) resume_token: Option<ResumeToken>,
+    /// The entry of the call in the audit log. It is created when the call begins.
+    pub(crate) audit: Option<Arc<AuditEntry>>,
 }
 
 impl CallOptions<'_> {

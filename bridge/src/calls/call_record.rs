@@ -1,11 +1,19 @@
-//! The record of one round of a call: it is counted when it ends.
+//! The record of one round of a call: when it ends, it is counted, and logged if the audit log is
+//! on.
 
+use std::sync::Arc;
+
+use bridge_protocol::{CallerTransport, ErrorCode};
+use bridge_service::ClientAddress;
 use tokio::time::Instant;
 
+use super::CallOptions;
+use super::audit::AuditEntry;
 use super::error::CallError;
 use super::outcome::RoundOutcome;
 use crate::counters::{CallEnd, CallKind};
 use crate::hub::Hub;
+use crate::refusals::RefusalKind;
 use crate::results::tool_result::ToolResult;
 use bridge_realm::realm::CallOutcome;
 
@@ -16,16 +24,51 @@ pub(crate) struct CallRecord<'a> {
     kind: CallKind,
     started: Instant,
     end: CallEnd,
+    address: ClientAddress,
+    route: &'static str,
+    audit: Option<Arc<AuditEntry>>,
 }
 
 impl<'a> CallRecord<'a> {
-    /// Begins the record of a call.
-    pub(super) fn begin(hub: &'a Hub, kind: CallKind) -> Self {
+    /// Begins the record of a call of what has this name or URI. `arguments` returns the JSON text
+    /// of its arguments for the audit log, which contains them only where this is configured.
+    pub(super) fn begin(
+        hub: &'a Hub,
+        kind: CallKind,
+        caller: &mut CallOptions<'_>,
+        name: &str,
+        arguments: impl FnOnce() -> Option<String>,
+    ) -> Self {
+        caller.audit = AuditEntry::begin(hub.config.monitoring.audit, caller, name, arguments);
+        let route = match caller.call_context.caller.as_ref().map(|caller| caller.via) {
+            None | Some(CallerTransport::Mcp) => "/mcp",
+            Some(CallerTransport::Http) => "/tool-call",
+        };
         Self {
             hub,
             kind,
             started: Instant::now(),
             end: CallEnd::Cancelled,
+            address: caller.address,
+            route,
+            audit: caller.audit.clone(),
+        }
+    }
+
+    /// Begins the record of the rest of a call, for whose result its client has got a handle.
+    pub(super) fn begin_in_background(
+        hub: &'a Hub,
+        started: Instant,
+        caller: &CallOptions<'_>,
+    ) -> Self {
+        Self {
+            hub,
+            kind: CallKind::Background,
+            started,
+            end: CallEnd::Cancelled,
+            address: caller.address,
+            route: "background",
+            audit: caller.audit.clone(),
         }
     }
 
@@ -39,6 +82,14 @@ impl Drop for CallRecord<'_> {
     fn drop(&mut self) {
         let duration = self.started.elapsed();
         self.hub.counters.calls.count(self.kind, self.end, duration);
+        if let Some(audit) = &self.audit {
+            audit.log(self.kind, self.end, duration);
+        }
+        if self.end == CallEnd::Failed(Some(ErrorCode::CallLimitExceeded)) {
+            let reason = "as many calls of the token are in flight as may be: raise `max_calls`";
+            let (refusals, kind) = (&self.hub.refusals, RefusalKind::MaxCalls);
+            refusals.record(kind, self.address, self.route, reason);
+        }
     }
 }
 
@@ -55,10 +106,19 @@ impl CallEnd {
     /// The end of a round of a tool call, whose result may be a failure.
     pub(super) fn from_tool_round(outcome: &Result<RoundOutcome<ToolResult>, CallError>) -> Self {
         match outcome {
-            Ok(RoundOutcome::Complete(result)) if result.is_error() => {
-                Self::Failed(result.error_code())
-            }
+            Ok(RoundOutcome::Complete(result)) => Self::from_result(result),
             other => Self::from_round(other),
+        }
+    }
+
+    /// The end of a tool call with this result.
+    pub(super) fn from_result(result: &ToolResult) -> Self {
+        if result.is_handle() {
+            Self::Background
+        } else if result.is_error() {
+            Self::Failed(result.error_code())
+        } else {
+            Self::Completed
         }
     }
 

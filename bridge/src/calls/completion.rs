@@ -48,9 +48,17 @@ impl CompletionValues {
 /// Requests the completion of an argument from a page.
 pub(crate) async fn complete(
     hub: &Hub,
-    request: CompletionRequest<'_>,
+    mut request: CompletionRequest<'_>,
 ) -> Result<CompletionValues, CallError> {
-    let record = CallRecord::begin(hub, CallKind::Completion);
+    let CompletionRequest {
+        caller,
+        reference,
+        argument,
+        ..
+    } = &mut request;
+    let argument = || serde_json::to_string(argument).ok();
+    let name = &reference.name;
+    let record = CallRecord::begin(hub, CallKind::Completion, caller, name, argument);
     let outcome = run(hub, request).await;
     record.end(match &outcome {
         Ok(_) => CallEnd::Completed,

@@ -20,9 +20,14 @@ use crate::results::tool_result::ToolResult;
 /// Calls a tool of the bridge itself or of a page.
 pub(crate) async fn call_tool(
     hub: &Arc<Hub>,
-    request: CallRequest<'_>,
+    mut request: CallRequest<'_>,
 ) -> Result<RoundOutcome<ToolResult>, CallError> {
-    let record = CallRecord::begin(hub, CallKind::Tool);
+    let CallRequest {
+        caller,
+        tool,
+        arguments,
+    } = &mut request;
+    let record = CallRecord::begin(hub, CallKind::Tool, caller, tool, || arguments.to_json());
     let outcome = dispatch(hub, request).await;
     record.end(CallEnd::from_tool_round(&outcome));
     outcome

@@ -47,6 +47,11 @@ pub(super) struct InFlightCall {
 }
 
 impl InFlightCall {
+    /// When the call began, or was resumed.
+    pub(super) fn started(&self) -> Instant {
+        self.started
+    }
+
     /// Returns what the result store remembers of the call when it continues in the background.
     pub(super) fn background_call(&self) -> BackgroundCall {
         BackgroundCall {
@@ -88,6 +93,9 @@ pub(super) fn begin(
     let call = hub.new_call_id();
     let name = request.name().to_owned();
     let timeout = effective_timeout(hub, &request);
+    if let Some(audit) = &caller.audit {
+        audit.set_called(session, &name);
+    }
     let mut context = std::mem::take(&mut caller.call_context);
     // These two fields are read again while the call runs.
     caller.call_context.progress = context.progress;

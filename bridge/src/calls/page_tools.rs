@@ -55,7 +55,7 @@ pub(crate) async fn call_page_tool(
         DriveResult::Detached(in_flight, pending_result) => {
             let handle = pending_result.handle();
             let result = handle_result(tool.name(), handle, requires_structured_content);
-            continue_in_background(hub, caller.realm, tool, in_flight, pending_result);
+            continue_in_background(hub, caller, tool, in_flight, pending_result);
             return Ok(result.into());
         }
     };

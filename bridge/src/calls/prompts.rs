@@ -23,9 +23,15 @@ pub(crate) struct PromptRequest<'a> {
 /// Requests a prompt from a page, and returns the page's MCP `GetPromptResult`.
 pub(crate) async fn get_prompt(
     hub: &Hub,
-    request: PromptRequest<'_>,
+    mut request: PromptRequest<'_>,
 ) -> Result<RoundOutcome<Map<String, Value>>, CallError> {
-    let record = CallRecord::begin(hub, CallKind::Prompt);
+    let PromptRequest {
+        caller,
+        name,
+        arguments,
+    } = &mut request;
+    let arguments = || serde_json::to_string(arguments).ok();
+    let record = CallRecord::begin(hub, CallKind::Prompt, caller, name, arguments);
     let outcome = run(hub, request).await;
     record.end(CallEnd::from_round(&outcome));
     outcome

@@ -27,7 +27,11 @@ pub(crate) async fn call_raw(
         PageRequest::Resource { .. } => CallKind::Resource,
         PageRequest::Completion { .. } => CallKind::Completion,
     };
-    let record = CallRecord::begin(hub, kind);
+    let arguments = || match &request {
+        PageRequest::Tool { input, .. } => Some(input.get().to_owned()),
+        _ => None,
+    };
+    let record = CallRecord::begin(hub, kind, &mut caller, request.name(), arguments);
     let outcome = match in_flight::run(hub, &mut caller, session, request).await {
         RoundOutcome::Complete(outcome) => outcome,
         // The transports that use this function have no clients that use `InputRequired`.

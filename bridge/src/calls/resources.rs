@@ -15,10 +15,10 @@ use bridge_realm::realm::{CallOutcome, PageRequest, ResourceMatch, RouteError};
 /// `ReadResourceResult`.
 pub(crate) async fn read_resource(
     hub: &Hub,
-    caller: CallOptions<'_>,
+    mut caller: CallOptions<'_>,
     uri: String,
 ) -> Result<RoundOutcome<Map<String, Value>>, CallError> {
-    let record = CallRecord::begin(hub, CallKind::Resource);
+    let record = CallRecord::begin(hub, CallKind::Resource, &mut caller, &uri, || None);
     let outcome = run(hub, caller, uri).await;
     record.end(CallEnd::from_round(&outcome));
     outcome

@@ -1,7 +1,7 @@
-//! The settings of what operators see of a bridge: metrics.
+//! The settings of what operators see of a bridge: metrics, and the audit log.
 
 use bridge_service::Secret;
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// Settings of what operators see of a bridge.
 #[derive(Clone, Debug, Default, Args)]
@@ -16,4 +16,26 @@ pub struct Monitoring {
         hide_env_values = true
     )]
     pub metrics_token: Option<Secret>,
+
+    /// Whether each call is logged when it ends, with who made it, what was called and how it ended.
+    #[arg(
+        long,
+        env = "MCP_WEB_AUDIT",
+        value_enum,
+        value_name = "WHAT",
+        default_value = "off"
+    )]
+    pub audit: Audit,
+}
+
+/// What the log has of each call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Audit {
+    /// Nothing.
+    #[default]
+    Off,
+    /// A line without the arguments of the call.
+    Calls,
+    /// A line with the arguments of the call.
+    CallsWithArguments,
 }

@@ -35,11 +35,19 @@ pub(crate) enum CallKind {
     Prompt,
     Resource,
     Completion,
+    /// The rest of a tool call, for whose result the client has got a handle.
+    Background,
 }
 
 impl CallKind {
     /// All kinds.
-    pub(crate) const ALL: [Self; 4] = [Self::Tool, Self::Prompt, Self::Resource, Self::Completion];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Tool,
+        Self::Prompt,
+        Self::Resource,
+        Self::Completion,
+        Self::Background,
+    ];
 
     /// The name of the kind in metrics and logs.
     pub(crate) const fn as_str(self) -> &'static str {
@@ -48,6 +56,7 @@ impl CallKind {
             Self::Prompt => "prompt",
             Self::Resource => "resource",
             Self::Completion => "completion",
+            Self::Background => "background",
         }
     }
 }
@@ -55,8 +64,10 @@ impl CallKind {
 /// How a round of a call has ended for its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallEnd {
-    /// The client gets a result, or the handle of a call that continues in the background.
+    /// The client gets a result.
     Completed,
+    /// The client gets a handle: the call continues in the background.
+    Background,
     /// The client must answer requests of the page, and then repeats the call.
     InputRequired,
     /// The client has cancelled the call, or has disconnected.
@@ -66,11 +77,12 @@ pub(crate) enum CallEnd {
 }
 
 impl CallEnd {
-    const OUTCOMES: usize = 4;
+    const OUTCOMES: usize = 5;
 
     /// All outcomes, those that have a code without it.
     pub(crate) const ALL: [Self; Self::OUTCOMES] = [
         Self::Completed,
+        Self::Background,
         Self::InputRequired,
         Self::Cancelled,
         Self::Failed(None),
@@ -80,6 +92,7 @@ impl CallEnd {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "ok",
+            Self::Background => "background",
             Self::InputRequired => "input_required",
             Self::Cancelled => "cancelled",
             Self::Failed(_) => "failed",
@@ -89,9 +102,10 @@ impl CallEnd {
     const fn index(self) -> usize {
         match self {
             Self::Completed => 0,
-            Self::InputRequired => 1,
-            Self::Cancelled => 2,
-            Self::Failed(_) => 3,
+            Self::Background => 1,
+            Self::InputRequired => 2,
+            Self::Cancelled => 3,
+            Self::Failed(_) => 4,
         }
     }
 }

@@ -120,6 +120,7 @@ where
         caller: calls::CallOptions {
             query_lifetime: state.agent_queries.lifetime_for(&principal),
             realm: principal.realm,
+            address: state.client_address(peer, &parts.headers),
             session: body.session_id,
             call_context: CallContext {
                 client: client.map(Arc::new),
@@ -131,6 +132,7 @@ where
             limits: DeliveryLimits::default(),
             client_responses: Vec::new(),
             resume_token: None,
+            audit: None,
         },
         tool: body.tool_name,
         arguments,

@@ -106,6 +106,7 @@ async fn route(
     principal: Principal,
     peer: PeerAddress,
 ) -> Response {
+    let address = mcp.state.client_address(peer, &parts.headers);
     let kind = match parts.method {
         Method::POST => {
             let scan_turn = match scan_turn(mcp, &principal, &body).await {
@@ -116,7 +117,7 @@ async fn route(
             drop(scan_turn);
             match message {
                 Ok(message) => {
-                    let served = fast_path::serve(mcp, &parts, &message, &principal).await;
+                    let served = fast_path::serve(mcp, &parts, &message, &principal, address).await;
                     if let Some(response) = served {
                         return response;
                     }
@@ -130,7 +131,6 @@ async fn route(
         _ => RequestKind::Other,
     };
     // rmcp's future is large, so it is boxed and created only where it is needed.
-    let address = mcp.state.client_address(peer, &parts.headers);
     Box::pin(serve_with_rmcp(mcp, kind, parts, body, principal, address)).await
 }
 

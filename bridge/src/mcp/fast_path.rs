@@ -23,6 +23,7 @@ mod tools_list;
 
 use axum::response::Response;
 use bridge_auth::Principal;
+use bridge_service::ClientAddress;
 use http::request::Parts;
 
 use super::service::McpService;
@@ -37,13 +38,20 @@ pub(super) async fn serve(
     parts: &Parts,
     message: &Message<'_>,
     principal: &Principal,
+    address: ClientAddress,
 ) -> Option<Response> {
     match message.method.as_deref()? {
         "tools/call" => {
-            tools_call::serve(FastPathRequest::try_new(mcp, parts, message, principal)?).await
+            tools_call::serve(FastPathRequest::try_new(
+                mcp, parts, message, principal, address,
+            )?)
+            .await
         }
         "tools/list" => {
-            tools_list::serve(&FastPathRequest::try_new(mcp, parts, message, principal)?).await
+            tools_list::serve(&FastPathRequest::try_new(
+                mcp, parts, message, principal, address,
+            )?)
+            .await
         }
         _ => None,
     }

@@ -189,6 +189,7 @@ impl Handler {
         let principal = principal_of(context)?;
         let headers = &http_parts(&context.extensions)?.headers;
         let options = RequestOptions {
+            address: address_of(context)?,
             max_event_bytes: max_event_bytes(headers),
             session: chosen_session(&self.hub, principal.realm, context)?,
             query_lifetime: self.agent_queries.lifetime_for(principal),

@@ -7,6 +7,7 @@ use bridge_auth::Principal;
 use bridge_protocol::{
     CallContext, CallerTransport, CallingClient, ClientLimits, LogLevel, SessionId,
 };
+use bridge_service::ClientAddress;
 use http::HeaderMap;
 use http::header::USER_AGENT;
 use rmcp::model::{ClientCapabilities, Implementation, ProtocolVersion};
@@ -46,6 +47,8 @@ pub(super) fn max_event_bytes(headers: &HeaderMap) -> Option<usize> {
 
 /// The options of one request.
 pub(super) struct RequestOptions {
+    /// The address of the client.
+    pub(super) address: ClientAddress,
     /// The query whose agent sends the request.
     pub(super) query_lifetime: Option<QueryLifetime>,
     /// The session that the request, or the client's header, selects.
@@ -148,6 +151,7 @@ impl RequestingClient {
     ) -> CallOptions<'a> {
         CallOptions {
             realm: principal.realm,
+            address: options.address,
             query_lifetime: options.query_lifetime,
             session: options.session,
             call_context: CallContext {
@@ -175,6 +179,7 @@ impl RequestingClient {
             },
             client_responses: Vec::new(),
             resume_token: None,
+            audit: None,
         }
     }
 }

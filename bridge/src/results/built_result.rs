@@ -25,6 +25,8 @@ pub(crate) struct BuiltResult {
     pub(crate) text_mirrors_structured: bool,
     pub(crate) is_error: bool,
     pub(crate) meta: Option<Map<String, Value>>,
+    /// Whether the result is the handle of a call that is still running.
+    pub(crate) is_handle: bool,
 }
 
 impl BuiltResult {

@@ -198,6 +198,11 @@ impl ToolResult {
         self.error_code() == Some(code)
     }
 
+    /// Whether the result is the handle of a call that is still running.
+    pub(crate) fn is_handle(&self) -> bool {
+        matches!(self, Self::Built(built) if built.is_handle)
+    }
+
     /// The code of a failure. `None` for other results, and for a failure without a code, which a
     /// handler has returned as its result.
     pub(crate) fn error_code(&self) -> Option<ErrorCode> {

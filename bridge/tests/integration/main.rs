@@ -3,6 +3,7 @@
 
 mod agent_queries;
 mod any_definition;
+mod audit;
 mod background_calls;
 mod client_quirks;
 mod client_requests;

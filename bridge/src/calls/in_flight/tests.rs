@@ -1,6 +1,7 @@
 //! Tests of long calls on a paused clock, which advances only while no task can run.
 
 use bridge_realm::realm;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use bridge_protocol::{
@@ -164,6 +165,7 @@ async fn call_with_progress(
     let caller = CallOptions {
         query_lifetime: None,
         realm: RealmId::from_token("token"),
+        address: IpAddr::from([127, 0, 0, 1]).into(),
         session: None,
         call_context: CallContext {
             progress: true,
@@ -176,6 +178,7 @@ async fn call_with_progress(
         },
         client_responses: Vec::new(),
         resume_token: None,
+        audit: None,
     };
     let request = CallRequest {
         caller,

@@ -22,6 +22,7 @@ static SILENT_CLIENT: SilentClient =
 #[derive(Debug)]
 pub(super) struct RequestScope {
     realm: RealmId,
+    address: ClientAddress,
     /// The query of the request, and the only page that it can see.
     query: Option<(QueryId, SessionId)>,
     query_lifetime: Option<QueryLifetime>,
@@ -38,6 +39,7 @@ impl RequestScope {
         CallOptions {
             query_lifetime: self.query_lifetime.clone(),
             realm: self.realm,
+            address: self.address,
             session: None,
             call_context: CallContext {
                 caller: self.identity.clone(),
@@ -48,6 +50,7 @@ impl RequestScope {
             limits: DeliveryLimits::default(),
             client_responses: Vec::new(),
             resume_token: None,
+            audit: None,
         }
     }
 }
@@ -141,11 +144,15 @@ impl CompatService {
         if let Some(lifetime) = self.agent_queries.lifetime_for(&principal) {
             calls::wait_for_query_page(&self.hub, &principal, &lifetime).await;
         }
-        self.scope_for(principal)
+        self.scope_for(principal, request.address)
     }
 
     /// The scope of a principal: all pages of a token, or the page of a query.
-    fn scope_for(&self, principal: Principal) -> Result<RequestScope, RpcError> {
+    fn scope_for(
+        &self,
+        principal: Principal,
+        address: ClientAddress,
+    ) -> Result<RequestScope, RpcError> {
         let caller = Some(principal.caller(CallerTransport::Mcp));
         let page = |id: &QueryId| {
             let read = |realm: &Realm| realm.query_session(id).cloned();
@@ -160,6 +167,7 @@ impl CompatService {
         };
         Ok(RequestScope {
             realm: principal.realm,
+            address,
             query,
             query_lifetime,
             identity: caller,

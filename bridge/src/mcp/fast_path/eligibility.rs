@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bridge_auth::{Principal, Scope};
 use bridge_protocol::{LogLevel, SessionId};
+use bridge_service::ClientAddress;
 use http::header::{ACCEPT, AsHeaderName};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
@@ -33,6 +34,8 @@ const MODERN_VERSION: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 pub(super) struct FastPathRequest<'a> {
     pub(super) mcp: &'a McpService,
     pub(super) principal: &'a Principal,
+    /// The address of the client.
+    address: ClientAddress,
     pub(super) id: &'a RawValue,
     pub(super) params: &'a Params<'a>,
     pub(super) client: Arc<RequestingClient>,
@@ -53,6 +56,7 @@ impl<'a> FastPathRequest<'a> {
         parts: &'a Parts,
         message: &'a Message<'a>,
         principal: &'a Principal,
+        address: ClientAddress,
     ) -> Option<Self> {
         let (id, method) = (message.id?, message.method.as_deref()?);
         let (params, headers) = (&message.params, &parts.headers);
@@ -106,6 +110,7 @@ impl<'a> FastPathRequest<'a> {
             log_level,
             page_session,
             max_event_bytes: max_event_bytes(headers),
+            address,
         })
     }
 
@@ -116,6 +121,7 @@ impl<'a> FastPathRequest<'a> {
 
     pub(super) fn options(&self) -> RequestOptions {
         RequestOptions {
+            address: self.address,
             query_lifetime: self.mcp.state.agent_queries.lifetime_for(self.principal),
             session: self.page_session.clone(),
             wants_progress: self.params.meta.progress_token.is_some(),

@@ -1,5 +1,6 @@
 //! Tokens and secrets appear neither in the log nor in responses.
 
+use bridge::Audit;
 use serde_json::json;
 
 use super::mock_issuer::*;
@@ -14,6 +15,7 @@ async fn tokens_are_never_logged_or_echoed() {
     config.identity.jwt_secret = Some(SECRET.parse().unwrap());
     config.tokens = vec!["listed-token-0123456789".to_owned()];
     assert!(!format!("{config:?}").contains(SECRET));
+    config.monitoring.audit = Audit::CallsWithArguments;
     let bridge = start_bridge_with(config).await;
 
     let valid = key.token("ada");
@@ -47,6 +49,11 @@ async fn tokens_are_never_logged_or_echoed() {
         assert!(!response.contains(token), "{response}");
     }
     let mut page = Page::connect(&bridge, "s", &valid).await;
+    let call = http_client().post(format!("{}/tool-call", bridge.url()));
+    let call = call
+        .bearer_auth(&valid)
+        .json(&json!({ "toolName": "none" }));
+    with_deadline("response", call.send()).await.unwrap();
     for token in &tokens {
         let _ = page.renew(token).await;
     }
@@ -56,6 +63,8 @@ async fn tokens_are_never_logged_or_echoed() {
 
     let logged = log.text();
     assert!(logged.contains("page connected"), "the log was captured");
+    assert!(logged.contains(" audit: call realm="), "{logged}");
+    assert!(logged.contains(" subject=\"ada\""), "{logged}");
     for secret in tokens.iter().map(String::as_str).chain([SECRET]) {
         let line = logged.lines().find(|line| line.contains(secret));
         assert_eq!(line, None);
