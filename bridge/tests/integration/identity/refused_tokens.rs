@@ -63,6 +63,18 @@ async fn refused_tokens_over_the_limit_are_429_and_valid_tokens_are_served() {
 }
 
 #[tokio::test]
+async fn tokens_refused_by_plain_http_are_counted_for_their_address() {
+    let bridge = start_listed_bridge(None).await;
+    for _ in 0..MAX_REFUSED_TOKENS {
+        let request = http_client().post(format!("{}/tool-call", bridge.url()));
+        let request = request.bearer_auth("guessed-token-0123").json(&json!({}));
+        assert_eq!(request.send().await.unwrap().status(), 401);
+    }
+    let refused = list_tools(&bridge, "guessed-token-0123").await;
+    assert_eq!(refused.status(), 429);
+}
+
+#[tokio::test]
 async fn tokens_refused_by_the_page_socket_and_by_compat_are_counted() {
     for compat in [None, Some(Compat::McpWeb)] {
         let bridge = start_listed_bridge(compat).await;
