@@ -6,10 +6,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bridge_auth::RealmId;
-use bridge_protocol::{CallerTransport, SessionId};
+use bridge_protocol::{CallContext, CallerTransport, SessionId};
 use bridge_service::ClientAddress;
 
-use super::CallOptions;
 use crate::config::Audit;
 use crate::counters::{CallEnd, CallKind};
 
@@ -39,14 +38,15 @@ impl AuditEntry {
     /// arguments.
     pub(super) fn begin(
         audit: Audit,
-        options: &CallOptions<'_>,
+        realm: RealmId,
+        address: ClientAddress,
+        context: &CallContext,
         requested: &str,
         arguments: impl FnOnce() -> Option<String>,
     ) -> Option<Arc<Self>> {
         if audit == Audit::Off {
             return None;
         }
-        let context = &options.call_context;
         let caller = context.caller.as_ref();
         let arguments = match audit {
             Audit::CallsWithArguments => arguments(),
@@ -54,14 +54,14 @@ impl AuditEntry {
         };
         let client = context.client.as_ref();
         Some(Arc::new(Self {
-            realm: options.realm,
+            realm,
             subject: caller.and_then(|caller| Some(shorten_name(caller.sub.as_ref()?))),
             client: client.map(|client| shorten_name(&client.info.name)),
             transport: match caller.map(|caller| caller.via) {
                 None | Some(CallerTransport::Mcp) => "mcp",
                 Some(CallerTransport::Http) => "http",
             },
-            address: options.address,
+            address,
             requested: shorten_name(requested),
             arguments: arguments.map(shorten_arguments),
             called: OnceLock::new(),

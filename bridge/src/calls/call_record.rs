@@ -39,7 +39,14 @@ impl<'a> CallRecord<'a> {
         name: &str,
         arguments: impl FnOnce() -> Option<String>,
     ) -> Self {
-        caller.audit = AuditEntry::begin(hub.config.monitoring.audit, caller, name, arguments);
+        caller.audit = AuditEntry::begin(
+            hub.config.monitoring.audit,
+            caller.realm,
+            caller.address,
+            &caller.call_context,
+            name,
+            arguments,
+        );
         let route = match caller.call_context.caller.as_ref().map(|caller| caller.via) {
             None | Some(CallerTransport::Mcp) => "/mcp",
             Some(CallerTransport::Http) => "/tool-call",
