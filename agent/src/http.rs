@@ -77,6 +77,7 @@ pub(crate) async fn serve(
             response_progress: RESPONSE_PROGRESS_TIMEOUT,
         },
         observer: None,
+        traffic: Arc::default(),
         when_full: WhenFull::Wait,
     };
     let respond = move |request: http::Request<_>, _| {

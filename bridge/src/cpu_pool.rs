@@ -258,6 +258,12 @@ impl CpuPool {
         run_when_granted(queued.map_err(|QueueFull| WorkError::QueueFull)?, work).await
     }
 
+    /// The number of pieces of work that wait for their turn.
+    pub(crate) fn waiting_count(&self) -> usize {
+        let queues = [&self.short, &self.long, &self.scans];
+        queues.map(|queue| lock(queue).waiting_count()).iter().sum()
+    }
+
     /// The queue for work of this length.
     fn queue(&self, length: WorkLength) -> &Arc<WorkQueue> {
         match length {

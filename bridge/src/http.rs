@@ -18,7 +18,7 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, any, get, post};
 
-use bridge_service::connections::ConnectionSlots;
+use bridge_service::connections::ConnectionLimits;
 
 use crate::compat::CompatService;
 use crate::mcp::{self, McpService};
@@ -42,7 +42,7 @@ pub(crate) fn request_handler(
     state: AppState,
     mcp: McpService,
     compat: Option<Arc<CompatService>>,
-    connections: &ConnectionSlots,
+    connections: &ConnectionLimits,
     app: App,
 ) -> RequestHandler {
     let metrics = metrics::routes(&state, &mcp, compat.as_ref(), connections);

@@ -96,7 +96,7 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
     let limits = connection_limits(&hub);
     let sockets = state.page_sockets.clone();
     let mcp = McpService::new(state.clone());
-    let handler = http::request_handler(state, mcp, compat, &limits.slots, app);
+    let handler = http::request_handler(state, mcp, compat, &limits, app);
     let handler = Arc::new(handler);
     let respond = move |request, peer| {
         let handler = Arc::clone(&handler);
@@ -134,6 +134,7 @@ fn connection_limits(hub: &Hub) -> ConnectionLimits {
             address_share: TOO_MANY_OF_ADDRESS,
         },
         observer: Some(Arc::clone(&hub.refusals) as _),
+        traffic: Arc::default(),
     }
 }
 

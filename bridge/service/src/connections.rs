@@ -1,11 +1,12 @@
 //! The accept loop of a server: it limits the number of connections and serves each one in its own
 //! task.
 
+mod observer;
 mod socket;
+mod traffic;
 
 use std::convert::Infallible;
 use std::error::Error;
-use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::pin::pin;
@@ -25,8 +26,11 @@ use crate::connection_slots::{ConnectionPermit, ConnectionRefused};
 use crate::progress_timeout::ProgressLimits;
 use crate::request_body::RequestBody;
 use socket::{Socket, Upgraded};
+use traffic::CountedStream;
 
 pub use crate::connection_slots::ConnectionSlots;
+pub use observer::{ConnectionObserver, ConnectionRefusal};
+pub use traffic::Traffic;
 
 /// The maximum size of the head of a request in bytes, and of the buffer in which a body is read.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -48,6 +52,8 @@ pub struct ConnectionLimits {
     pub timeouts: ConnectionTimeouts,
     /// Is told of each connection that is closed because of a limit.
     pub observer: Option<Arc<dyn ConnectionObserver>>,
+    /// Counts the bytes of all connections.
+    pub traffic: Arc<Traffic>,
     /// What happens to a connection that exceeds the limit.
     pub when_full: WhenFull,
 }
@@ -83,49 +89,6 @@ pub enum WhenFull {
     },
 }
 
-/// Is told of connections that are closed because of a limit.
-pub trait ConnectionObserver: fmt::Debug + Send + Sync {
-    /// A connection from this address is closed.
-    fn on_refused(&self, peer: IpAddr, refusal: ConnectionRefusal);
-}
-
-/// The limit because of which a connection is closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectionRefusal {
-    /// The limit of all connections is reached.
-    LimitReached,
-    /// The address has as many connections as it may have.
-    AddressShare,
-    /// The head of a request has too many bytes or fields. The response has status 431.
-    HeadTooLarge,
-    /// The peer did not take a response in time.
-    ResponseTooSlow,
-}
-
-impl ConnectionRefusal {
-    /// The limit that has ended a connection with this error. `None` for other errors.
-    fn from_error(error: &hyper::Error) -> Option<Self> {
-        let timed_out = |cause: &io::Error| cause.kind() == io::ErrorKind::TimedOut;
-        if error.is_parse_too_large() {
-            Some(Self::HeadTooLarge)
-        } else {
-            let cause = error.source()?.downcast_ref::<io::Error>();
-            cause
-                .is_some_and(timed_out)
-                .then_some(Self::ResponseTooSlow)
-        }
-    }
-}
-
-impl From<ConnectionRefused> for ConnectionRefusal {
-    fn from(refused: ConnectionRefused) -> Self {
-        match refused {
-            ConnectionRefused::LimitReached => Self::LimitReached,
-            ConnectionRefused::AddressShare => Self::AddressShare,
-        }
-    }
-}
-
 /// Accepts connections and answers their requests until `stopping` is cancelled, and then waits for
 /// the requests in progress. `respond` is given each request with the address of its connection.
 /// When the future is dropped, all connections end at once.
@@ -152,6 +115,7 @@ pub async fn serve<S, F, B>(
         match accepted {
             Ok(Some((stream, peer, permit))) => {
                 let (respond, stopping) = (respond.clone(), stopping.clone());
+                let stream = CountedStream::new(stream, Arc::clone(&limits.traffic));
                 let serving =
                     serve_connection(stream, peer, permit, respond, limits.timeouts, stopping);
                 let observer = limits.observer.clone();
@@ -234,7 +198,7 @@ async fn pause_after_accept_error(error: &io::Error) {
 /// Serves a connection until it ends. The code that used the connection reports how it ended, except
 /// for the errors of [`ConnectionRefusal`].
 async fn serve_connection<S, F, B>(
-    stream: TcpStream,
+    stream: CountedStream,
     peer: IpAddr,
     permit: ConnectionPermit,
     respond: S,
@@ -348,6 +312,7 @@ mod tests {
                 response_progress: RESPONSE_TIMEOUT,
             },
             observer: Some(refusals),
+            traffic: Arc::default(),
             when_full: WhenFull::Wait,
         };
         let respond = move |_, _| std::future::ready(Response::new(body()));

@@ -93,7 +93,8 @@ impl Drop for CallRecord<'_> {
             audit.log(self.kind, self.end, duration);
         }
         if self.end == CallEnd::Failed(Some(ErrorCode::CallLimitExceeded)) {
-            let reason = "as many calls of the token are in flight as may be: raise `max_calls`";
+            let reason = "as many calls of the token are in flight as may be (`max_calls`), or too \
+                          much of their work waits";
             let (refusals, kind) = (&self.hub.refusals, RefusalKind::MaxCalls);
             refusals.record(kind, self.address, self.route, reason);
         }

@@ -129,6 +129,11 @@ impl<K: Copy + Eq + Hash, J> FairQueue<K, J> {
         None
     }
 
+    /// The number of jobs that wait.
+    pub(super) fn waiting_count(&self) -> usize {
+        self.tokens.values().map(|queue| queue.waiting.len()).sum()
+    }
+
     /// Ends a job that was started.
     pub(super) fn finish(&mut self, token: K) {
         self.running -= 1;

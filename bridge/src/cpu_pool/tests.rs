@@ -144,8 +144,12 @@ async fn the_bytes_of_waiting_work_of_a_token_are_limited() {
     let half = WorkOrder::for_json(RealmId::from_token("a"), MAX_WAITING_BYTES / 2);
     assert_eq!(half.length, WorkLength::Long);
     let (gate, running) = queue_gated(&pool, half);
-    let _waiting: Vec<_> = (0..2).map(|_| queue(&pool, half, "waited")).collect();
+    assert_eq!(pool.waiting_count(), 0);
+    let waiting: Vec<_> = (0..2).map(|_| queue(&pool, half, "waited")).collect();
+    assert_eq!(pool.waiting_count(), 2);
     assert_eq!(pool.run(half, || ()).await, Err(WorkError::QueueFull));
+    drop(waiting);
+    assert_eq!(pool.waiting_count(), 0);
     drop(gate);
     assert_eq!(running.await, Ok("gated"));
 }

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bridge_auth::{TokenHash, bearer_token};
 use bridge_protocol::ErrorCode;
-use bridge_service::connections::ConnectionSlots;
+use bridge_service::connections::ConnectionLimits;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
@@ -32,7 +32,7 @@ pub(super) fn routes(
     state: &AppState,
     mcp: &McpService,
     compat: Option<&Arc<CompatService>>,
-    connections: &ConnectionSlots,
+    connections: &ConnectionLimits,
 ) -> Router {
     let Some(token) = &state.hub.config.monitoring.metrics_token else {
         return Router::new();

@@ -231,9 +231,10 @@ impl State {
 }
 
 impl OutboxSender {
-    /// The payload that waits for the page, in bytes.
-    pub(super) fn bytes(&self) -> usize {
-        self.0.state().bytes
+    /// The number of messages that wait for the page, and their payload in bytes.
+    pub(super) fn size(&self) -> (usize, usize) {
+        let state = self.0.state();
+        (state.queue.len(), state.bytes)
     }
 
     /// Queues a command. If it does not fit, or the peer is gone, the connection is aborted.

@@ -18,6 +18,10 @@ pub(crate) struct HubUsage {
     pub(crate) calls: usize,
     /// Queries that are running.
     pub(crate) queries: usize,
+    /// Pieces of work that wait for the CPU pool.
+    pub(crate) waiting_work: usize,
+    /// Messages that wait for pages to read them.
+    pub(crate) outbox_messages: usize,
     pub(crate) outbox_bytes: usize,
     pub(crate) kept_result_bytes: usize,
     pub(crate) unread_answer_bytes: usize,
@@ -34,6 +38,7 @@ impl Hub {
     pub(crate) fn usage(&self) -> HubUsage {
         let mut usage = HubUsage {
             pending_sockets: self.pending_pages.count(),
+            waiting_work: self.cpu_pool.waiting_count(),
             kept_result_bytes: self.result_store.bytes(),
             unread_answer_bytes: self.unread_answers.bytes(),
             memory_bytes: self.memory.used_bytes(),
@@ -54,8 +59,11 @@ impl Hub {
             usage.authenticated_sockets += entry.outboxes.len();
             usage.calls += realm.call_count();
             usage.queries += realm.query_count();
-            let outboxes = entry.outboxes.values();
-            usage.outbox_bytes += outboxes.map(|outbox| outbox.bytes()).sum::<usize>();
+            for outbox in entry.outboxes.values() {
+                let (messages, bytes) = outbox.size();
+                usage.outbox_messages += messages;
+                usage.outbox_bytes += bytes;
+            }
         }
         usage
     }

@@ -98,6 +98,11 @@ impl ByteBudget {
         self.lock().total()
     }
 
+    /// The bytes that all leases may have together.
+    pub(crate) fn max_bytes(&self) -> usize {
+        self.max_bytes
+    }
+
     /// Whether so little is free that there is nothing for another party.
     pub(crate) fn is_scarce(&self) -> bool {
         self.max_bytes.saturating_sub(self.used_bytes()) < self.max_bytes / SCARCE_DIVISOR

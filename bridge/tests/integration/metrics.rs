@@ -169,3 +169,23 @@ async fn gauges_show_what_there_is_at_the_time_of_the_scrape() {
     let away = with_deadline("session without connection", away).await;
     assert_eq!(away, [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0]);
 }
+
+#[tokio::test]
+async fn limits_queues_and_traffic_are_exported() {
+    let bridge = start_bridge_with(config_with_metrics()).await;
+    let before = scrape(&bridge).await;
+    assert_eq!(before["mcp_web_limit{setting=\"max_realms\"}"], 1000.0);
+    assert_eq!(before["mcp_web_queue_length{queue=\"outboxes\"}"], 0.0);
+    assert!(before.contains_key("mcp_web_queue_length{queue=\"cpu_pool\"}"));
+    let (_, missing) = post_tool_call(&bridge, "x", json!({ "long": "x".repeat(100_000) })).await;
+    assert_eq!(error_code(&missing), Some("NoSessionsFound"));
+    let after = scrape(&bridge).await;
+    let bytes = |direction| {
+        let name = format!("mcp_web_traffic_bytes_total{{direction=\"{direction}\"}}");
+        after[&name] - before[&name]
+    };
+    let received = bytes("received");
+    assert!((100_000.0..110_000.0).contains(&received), "{received}");
+    let sent = bytes("sent");
+    assert!((1_000.0..100_000.0).contains(&sent), "{sent}");
+}

@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
+#[cfg(target_os = "linux")]
 use tokio::net::TcpStream;
 
+use super::traffic::CountedStream;
 use crate::connection_slots::ConnectionPermit;
 use crate::progress_timeout::{ProgressLimits, ProgressTimeout};
 
@@ -26,7 +28,7 @@ const MAX_SEND_QUEUE_BYTES: u32 = 512 * 1024;
 /// Writing fails when the peer takes less of what is waiting than the limit demands. A socket with
 /// nothing to send has no limit.
 pub(super) struct Socket {
-    stream: TokioIo<TcpStream>,
+    stream: TokioIo<CountedStream>,
     /// The limit for responses, as long as the connection speaks HTTP.
     limit: Option<ResponseLimit>,
     _permit: ConnectionPermit,
@@ -56,13 +58,13 @@ impl Upgraded {
 impl Socket {
     /// Creates the socket of a connection that speaks HTTP until `upgraded` is set.
     pub(super) fn new(
-        stream: TcpStream,
+        stream: CountedStream,
         permit: ConnectionPermit,
         progress_timeout: Duration,
         upgraded: Upgraded,
     ) -> Self {
         #[cfg(target_os = "linux")]
-        limit_send_queue(&stream, MAX_SEND_QUEUE_BYTES);
+        limit_send_queue(stream.stream(), MAX_SEND_QUEUE_BYTES);
         Self {
             stream: TokioIo::new(stream),
             limit: Some(ResponseLimit {
@@ -74,18 +76,18 @@ impl Socket {
         }
     }
 
-    fn stream(self: Pin<&mut Self>) -> Pin<&mut TokioIo<TcpStream>> {
+    fn stream(self: Pin<&mut Self>) -> Pin<&mut TokioIo<CountedStream>> {
         Pin::new(&mut self.get_mut().stream)
     }
 
     /// Returns the stream to write to. Lifts the limit if the connection was upgraded.
-    fn stream_to_write(&mut self) -> Pin<&mut TokioIo<TcpStream>> {
+    fn stream_to_write(&mut self) -> Pin<&mut TokioIo<CountedStream>> {
         let limit = self.limit.as_ref();
         if limit.is_some_and(|limit| limit.upgraded.is_set()) {
             self.limit = None;
             // The default of the system.
             #[cfg(target_os = "linux")]
-            limit_send_queue(self.stream.inner(), 0);
+            limit_send_queue(self.stream.inner().stream(), 0);
         }
         Pin::new(&mut self.stream)
     }

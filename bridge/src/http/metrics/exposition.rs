@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bridge_service::connections::ConnectionSlots;
+use bridge_service::connections::ConnectionLimits;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
@@ -32,7 +32,7 @@ struct BridgeCollector {
     state: AppState,
     mcp: McpService,
     compat: Option<Arc<CompatService>>,
-    connections: ConnectionSlots,
+    connections: ConnectionLimits,
 }
 
 /// The labels of one time series.
@@ -43,7 +43,7 @@ impl Exposition {
         state: AppState,
         mcp: McpService,
         compat: Option<Arc<CompatService>>,
-        connections: ConnectionSlots,
+        connections: ConnectionLimits,
     ) -> Self {
         let mut registry = Registry::with_prefix(PREFIX);
         registry.register_collector(Box::new(BridgeCollector {
@@ -75,8 +75,10 @@ impl Collector for BridgeCollector {
         let mut metrics = MetricWriter(encoder);
         self.write_calls(&mut metrics)?;
         self.write_refusals(&mut metrics)?;
+        self.write_traffic(&mut metrics)?;
         self.write_event_loop(&mut metrics)?;
-        self.write_usage(&mut metrics)
+        self.write_usage(&mut metrics)?;
+        self.write_limits(&mut metrics)
     }
 }
 
@@ -146,6 +148,15 @@ impl BridgeCollector {
         Ok(())
     }
 
+    fn write_traffic(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
+        let help = "Bytes of all connections, by direction";
+        let (unit, kind) = (Some(&Unit::Bytes), MetricType::Counter);
+        let mut traffic = metrics.describe("traffic", help, unit, kind)?;
+        let bytes = &self.connections.traffic;
+        traffic.write_counter(&[("direction", "received")], bytes.received_bytes())?;
+        traffic.write_counter(&[("direction", "sent")], bytes.sent_bytes())
+    }
+
     fn write_event_loop(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
         let event_loop = &self.state.hub.counters.event_loop;
         metrics
@@ -181,7 +192,7 @@ impl BridgeCollector {
         metrics.gauge(
             "connections",
             "Open connections, including those of pages",
-            self.connections.open_count(),
+            self.connections.slots.open_count(),
         )?;
         metrics.gauge("mcp_sessions", "Open MCP sessions", mcp_sessions)?;
         metrics.gauge("running_calls", "Calls that run in pages", usage.calls)?;
@@ -202,6 +213,29 @@ impl BridgeCollector {
             ("outboxes", usage.outbox_bytes),
         ] {
             pools.write_gauge(&[("pool", pool)], bytes)?;
+        }
+        let mut queues = metrics.gauges("queue_length", "What waits, by queue")?;
+        queues.write_gauge(&[("queue", "outboxes")], usage.outbox_messages)?;
+        queues.write_gauge(&[("queue", "cpu_pool")], usage.waiting_work)
+    }
+
+    fn write_limits(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
+        let config = &self.state.hub.config;
+        let (tabs, results) = (&config.tabs, &config.results);
+        let help = "The limits that all clients share, by setting";
+        let mut limits = metrics.gauges("limit", help)?;
+        for (setting, limit) in [
+            ("max_realms", config.max_realms),
+            ("max_pending_pages", tabs.max_pending_pages),
+            ("max_connections", config.max_connections),
+            ("max_mcp_sessions", config.max_mcp_sessions),
+            ("max_kept_bytes", results.max_kept_bytes),
+            ("max_replay_bytes", config.max_replay_bytes),
+            ("max_unread_bytes", results.max_unread_bytes),
+            ("max_catalogue_bytes", tabs.max_catalogue_bytes),
+            ("max_memory_bytes", self.state.hub.memory.max_bytes()),
+        ] {
+            limits.write_gauge(&[("setting", setting)], limit)?;
         }
         Ok(())
     }
