@@ -156,7 +156,9 @@ async fn check_response(
         assert!(is_json(&body), "{description}: {status} {body:?}");
     }
     let is_error = status.is_client_error() || status.is_server_error();
-    if is_error && !is_head {
+    // hyper refuses long headers itself, without a body.
+    let is_from_hyper = status == StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+    if is_error && !is_head && !is_from_hyper {
         check_error(status, &body, description);
     }
 }
