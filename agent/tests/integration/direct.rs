@@ -1,6 +1,7 @@
 //! Queries that a frontend sends to the agent directly, with the token of its session.
 
 use serde_json::{Value, json};
+use tokio::net::TcpSocket;
 
 use crate::kit::*;
 
@@ -82,9 +83,10 @@ async fn a_frontend_must_read_events() {
 
 #[tokio::test]
 async fn a_frontend_gets_an_error_when_the_bridge_is_unreachable() {
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    // A bound socket that does not listen refuses connections, and nobody else gets its port.
+    let closed = TcpSocket::new_v4().unwrap();
+    closed.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let address = closed.local_addr().unwrap();
-    drop(closed);
     let agent = agent::bind(settings()).await.unwrap();
     let agent = agent.serve(&format!("http://{address}")).unwrap();
     let request = streaming(put(&agent, UUID, &prompt("hello"))).bearer_auth(TOKEN);

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use bridge_protocol::{ErrorCode, QueryContent};
 use bridge_service::Secret;
 use serde_json::json;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
@@ -134,9 +134,10 @@ async fn a_foreign_token_and_an_unreachable_bridge_have_different_messages() {
     assert_eq!(refused.code, ErrorCode::BridgeUnavailable);
     assert!(refused.message.contains("refuses the token"), "{refused}");
 
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    // A bound socket that does not listen refuses connections, and nobody else gets its port.
+    let closed = TcpSocket::new_v4().unwrap();
+    closed.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let url = format!("http://{}", closed.local_addr().unwrap());
-    drop(closed);
     let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
     let missing = BridgeTools::connect(&bridge, &foreign, &UUID.into())
         .await

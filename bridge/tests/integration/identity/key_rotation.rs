@@ -84,9 +84,10 @@ async fn withdrawn_keys_expire_with_the_next_refresh() {
 #[tokio::test]
 async fn keys_are_fetched_later_when_the_issuer_is_down_at_startup() {
     let key = Signer::es256(Some("key"));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    // A bound socket that does not listen refuses connections, and nobody else gets its port.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let address = socket.local_addr().unwrap();
     let config = trusting_config(bridge::Identity {
         jwks_url: Some(format!("http://{address}/jwks.json")),
         ..bridge::Identity::default()
@@ -94,7 +95,7 @@ async fn keys_are_fetched_later_when_the_issuer_is_down_at_startup() {
     let bridge = start_bridge_with(config).await;
     let token = key.token("ada");
     assert_eq!(get_tools(&bridge.url(), &token).await.0, 401);
-    let listener = tokio::net::TcpListener::bind(address).await.unwrap();
+    let listener = socket.listen(16).unwrap();
     let issuer = KeyServer::on(listener, KeyResponse::Keys(jwk_set(&[key.jwk()])));
     with_deadline("acceptance", async {
         while get_tools(&bridge.url(), &token).await.0 != 200 {}
