@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridge_service::HostOriginPolicy;
+use bridge_service::{HostOriginPolicy, connections};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -100,7 +100,7 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
         address: config.bind,
         error,
     };
-    let listener = TcpListener::bind(config.bind).await.map_err(bind_error)?;
+    let listener = connections::listen(config.bind).map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
     Ok(BoundServer {
         credential: TokenHash::new(&credential),

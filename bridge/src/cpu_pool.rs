@@ -3,8 +3,9 @@
 //!
 //! Tokens take turns, and the work of one token never occupies every thread ([`fair_queue`]), so
 //! that the others wait for a single piece of it at most. Short and long work have threads of their
-//! own: however much long work there is, short work waits for short work only. What waits is the
-//! text of the work and not a parsed value, which takes many times the memory.
+//! own: however much long work there is, short work waits for short work only. On Linux, all of them
+//! make way for the threads that serve sockets. What waits is the text of the work and not a parsed
+//! value, which takes many times the memory.
 //!
 //! A long request is scanned once by the thread that has received it, so that it can be routed. For
 //! that it needs a [`ScanTurn`], so that some of these threads always serve the other sockets.
@@ -18,7 +19,10 @@ use std::thread;
 use bridge_auth::RealmId;
 use bridge_protocol::ErrorCode;
 use bridge_realm::realm::CallFailure;
+use bridge_service::lower_thread_priority;
+use tokio::runtime::{self, Handle, Runtime, RuntimeFlavor};
 use tokio::sync::oneshot;
+use tokio::task;
 
 use fair_queue::{FairQueue, QueueFull, QueueLimits, Ticket};
 
@@ -165,6 +169,7 @@ pub(crate) struct CpuPool {
     short: Arc<WorkQueue>,
     long: Arc<WorkQueue>,
     scans: Arc<WorkQueue>,
+    threads: Arc<WorkThreads>,
 }
 
 /// The permit to scan a long text on a thread that serves sockets. It is not held over an await.
@@ -197,6 +202,7 @@ impl CpuPool {
             short: queue(processors + 1, processors),
             long: queue(processors + 1, processors),
             scans: queue(scans, scans),
+            threads: Arc::new(WorkThreads::new(2 * (processors + 1))),
         }
     }
 
@@ -215,7 +221,8 @@ impl CpuPool {
         let queued = enqueue(self.queue(order.length), order.realm, |queue, grant| {
             queue.try_push(order.realm, order.bytes, grant)
         });
-        run_when_granted(queued.map_err(|QueueFull| WorkError::QueueFull)?, work).await
+        let queued = queued.map_err(|QueueFull| WorkError::QueueFull)?;
+        self.threads.run(queued.wait().await, work).await
     }
 
     /// Waits until a text may be scanned on this thread. Returns `None` for a short text, which needs
@@ -255,7 +262,8 @@ impl CpuPool {
         let queued = enqueue(self.queue(order.length), order.realm, |queue, grant| {
             Ok(queue.push(order.realm, order.bytes, grant))
         });
-        run_when_granted(queued.map_err(|QueueFull| WorkError::QueueFull)?, work).await
+        let queued = queued.map_err(|QueueFull| WorkError::QueueFull)?;
+        self.threads.run(queued.wait().await, work).await
     }
 
     /// The number of pieces of work that wait for their turn.
@@ -316,17 +324,58 @@ fn start_all(queue: &mut FairQueue<RealmId, oneshot::Sender<()>>) {
     }
 }
 
-async fn run_when_granted<T: Send + 'static>(
-    queued: QueuedWork,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, WorkError> {
-    let permit = queued.wait().await;
-    let task = tokio::task::spawn_blocking(move || {
-        // The permit ends with the work, even if the caller no longer waits for it.
-        let _permit = permit;
-        work()
-    });
-    task.await.map_err(|_| WorkError::Panicked)
+/// Threads that start with the first work, and end when there was none for a while.
+///
+/// They are the threads for blocking work of a runtime that has no other use. Those of a server's own
+/// runtime may have to serve its sockets if it has several threads, and a thread keeps its low
+/// priority.
+struct WorkThreads {
+    /// `None` if the threads could not be prepared: then the server's own runtime does the work.
+    runtime: Option<Runtime>,
+}
+
+impl WorkThreads {
+    fn new(threads: usize) -> Self {
+        let runtime = runtime::Builder::new_current_thread()
+            .max_blocking_threads(threads)
+            .thread_name("work")
+            .on_thread_start(lower_thread_priority)
+            .build();
+        Self {
+            runtime: runtime.ok(),
+        }
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        permit: QueuedWork,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, WorkError> {
+        let work = move || {
+            // The permit ends with the work, even if the caller no longer waits for it.
+            let _permit = permit;
+            work()
+        };
+        let task = match &self.runtime {
+            Some(runtime) if is_multi_threaded() => runtime.spawn_blocking(work),
+            _ => task::spawn_blocking(work),
+        };
+        task.await.map_err(|_| WorkError::Panicked)
+    }
+}
+
+/// Whether the current runtime serves sockets with several threads.
+pub(crate) fn is_multi_threaded() -> bool {
+    let runtime = Handle::try_current();
+    runtime.is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
+}
+
+impl Drop for WorkThreads {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 /// Work that waits for a thread or, once it is granted, the permit to use one.

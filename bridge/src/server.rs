@@ -10,7 +10,6 @@ use bridge_realm::definition::DefinitionRegistry;
 use bridge_service::connections::{
     self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, WhenFull,
 };
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -63,7 +62,7 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
         address: config.bind,
         error,
     };
-    let listener = TcpListener::bind(config.bind).await.map_err(bind_error)?;
+    let listener = connections::listen(config.bind).map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
 
     checked.authenticator.start();

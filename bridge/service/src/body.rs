@@ -11,6 +11,10 @@ use tokio::time::timeout;
 
 use crate::request_body::BodyTimeout;
 
+/// When the buffer of a body is full, it grows to the length of the body, if that is known, and by
+/// at most so many times what has arrived: a peer that only announces much gets little.
+const GROWTH_FACTOR: usize = 3;
+
 /// How much of a body that is too large is read and discarded, as a multiple of the limit. If the
 /// connection were closed at once, a peer that is still sending could lose the response (RFC 9112
 /// section 9.6).
@@ -96,6 +100,10 @@ where
         } else {
             if rest.is_empty() {
                 rest.extend_from_slice(&std::mem::take(&mut first));
+            }
+            if rest.capacity() - rest.len() < data.len() {
+                let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+                rest.reserve(data.len() + expected.min(GROWTH_FACTOR * arrived));
             }
             rest.extend_from_slice(&data);
         }

@@ -8,7 +8,7 @@ mod traffic;
 use std::convert::Infallible;
 use std::error::Error;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,13 +18,13 @@ use http_body::Body;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::connection_slots::{ConnectionPermit, ConnectionRefused};
 use crate::progress_timeout::ProgressLimits;
-use crate::request_body::RequestBody;
+use crate::request_body::{BodyTurns, RequestBody};
 use socket::{Socket, Upgraded};
 use traffic::CountedStream;
 
@@ -39,6 +39,11 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// allocate memory for each request.
 #[cfg(test)]
 const MAX_HEADERS: usize = 100;
+
+/// The maximum number of connections that wait to be accepted. Linux allows at most
+/// `net.core.somaxconn`, which is 4,096 by default. A connection that finds no room is tried again
+/// by its system after a second.
+const LISTEN_BACKLOG: u32 = 4_096;
 
 /// The pause after a connection could not be accepted, for example because too many files are open.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
@@ -89,6 +94,23 @@ pub enum WhenFull {
     },
 }
 
+/// Listens at an address, with room for many connections that wait to be accepted.
+///
+/// # Errors
+///
+/// Returns an error if the address cannot be used.
+pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // On Windows, the option would let another program use the same address.
+    #[cfg(not(windows))]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(LISTEN_BACKLOG)
+}
+
 /// Accepts connections and answers their requests until `stopping` is cancelled, and then waits for
 /// the requests in progress. `respond` is given each request with the address of its connection.
 /// When the future is dropped, all connections end at once.
@@ -105,6 +127,7 @@ pub async fn serve<S, F, B>(
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let mut connections = JoinSet::new();
+    let body_turns = BodyTurns::new();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -116,8 +139,9 @@ pub async fn serve<S, F, B>(
             Ok(Some((stream, peer, permit))) => {
                 let (respond, stopping) = (respond.clone(), stopping.clone());
                 let stream = CountedStream::new(stream, Arc::clone(&limits.traffic));
+                let (timeouts, turns) = (limits.timeouts, body_turns.clone());
                 let serving =
-                    serve_connection(stream, peer, permit, respond, limits.timeouts, stopping);
+                    serve_connection(stream, peer, permit, respond, timeouts, turns, stopping);
                 let observer = limits.observer.clone();
                 connections.spawn(async move {
                     let Err(error) = serving.await else {
@@ -203,6 +227,7 @@ async fn serve_connection<S, F, B>(
     permit: ConnectionPermit,
     respond: S,
     timeouts: ConnectionTimeouts,
+    body_turns: BodyTurns,
     stopping: CancellationToken,
 ) -> hyper::Result<()>
 where
@@ -220,7 +245,7 @@ where
         total: timeouts.body,
     };
     let service = service_fn(move |request: Request<_>| {
-        let request = request.map(|body| RequestBody::new(body, body_limits));
+        let request = request.map(|body| RequestBody::new(body, body_limits, &body_turns));
         let response = respond(request, peer);
         let upgraded = upgraded.clone();
         async move {
@@ -282,6 +307,28 @@ mod tests {
         fn on_refused(&self, _: IpAddr, refusal: ConnectionRefusal) {
             self.0.lock().unwrap().push(refusal);
         }
+    }
+
+    #[tokio::test]
+    #[cfg(target_os = "linux")]
+    async fn a_burst_of_connections_waits_to_be_accepted() {
+        crate::raise_open_file_limit();
+        let allowed = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+        let burst = allowed.trim().parse::<usize>().unwrap().min(1_500);
+        let listener = listen(([127, 0, 0, 1], 0).into()).unwrap();
+        let address = listener.local_addr().unwrap();
+        let connect = async {
+            let mut connections = Vec::new();
+            for _ in 0..burst {
+                connections.push(TcpStream::connect(address).await.unwrap());
+            }
+            connections
+        };
+        // Over the backlog, each connection would take a second or more.
+        let connections = tokio::time::timeout(Duration::from_secs(60), connect)
+            .await
+            .unwrap();
+        assert_eq!(connections.len(), burst);
     }
 
     /// Starts a server that serves one connection at a time, with this response.

@@ -9,7 +9,7 @@
 //! - [`settings`] loads the settings of a program from flags, the environment and a file, and
 //!   prints them; [`values`] parses their values. [`shared_credential`] stores the secret that a
 //!   bridge and an agent of one user share. [`raise_open_file_limit`] prepares the process for many
-//!   connections.
+//!   connections, and [`lower_thread_priority`] a thread for long computations.
 //! - [`shutdown_signal`](mod@shutdown_signal) waits until the process is requested to stop.
 //!
 //! This crate depends on hyper and reqwest, but not on axum or MCP.
@@ -26,10 +26,12 @@ pub mod request_body;
 pub mod settings;
 pub mod shared_credential;
 pub mod shutdown_signal;
+mod thread_priority;
 pub mod values;
 
 pub use client_address::{ClientAddress, TrustedProxy};
 pub use host_origin::{HostCheck, HostOriginPolicy, LOOPBACK, OriginCheck};
 pub use open_files::raise_open_file_limit;
 pub use shutdown_signal::{shutdown_signal, stdin_closed};
+pub use thread_priority::lower_thread_priority;
 pub use values::Secret;

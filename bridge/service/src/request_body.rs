@@ -1,15 +1,25 @@
-//! The body of a request, which must arrive in time.
+//! The body of a request, which must arrive in time, and whose reader lets others run.
 
 use std::error::Error;
 use std::fmt;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::thread;
 
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use tokio::sync::Semaphore;
+use tokio::task::coop::consume_budget;
+use tokio_util::sync::PollSemaphore;
 
 use crate::progress_timeout::{ProgressLimits, ProgressTimeout};
+
+/// This many bytes of a body use up one unit of its task's budget. tokio lets other tasks run after
+/// 128 units, so a task reads 128 KiB at a time. Without this, it reads as much as has arrived,
+/// which is several megabytes.
+const BYTES_PER_BUDGET_UNIT: usize = 1024;
 
 /// The error of a body that did not arrive in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +40,20 @@ impl fmt::Display for BodyTimeout {
 
 impl Error for BodyTimeout {}
 
+/// The turns in which the bodies of all requests to a server are read. A body waits for a turn before
+/// each of its pieces but the first, so that few of the tasks that are ready to run are those of
+/// bodies, however many bodies arrive at once. Other tasks do not wait for turns.
+#[derive(Clone, Debug)]
+pub(crate) struct BodyTurns(Arc<Semaphore>);
+
+impl BodyTurns {
+    /// Creates as many turns as there are processors.
+    pub(crate) fn new() -> Self {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        Self(Arc::new(Semaphore::new(processors)))
+    }
+}
+
 /// The body of a request to a server. It fails with [`BodyTimeout`] when its reader waits for the
 /// peer for longer than the server allows.
 #[derive(Debug)]
@@ -37,15 +61,33 @@ pub struct RequestBody<B = Incoming> {
     body: B,
     limits: ProgressLimits,
     timeout: ProgressTimeout,
+    /// What the bytes that were read last still have to use up of the budget.
+    budget_units: usize,
+    turns: PollSemaphore,
+    /// Whether the first piece was read.
+    has_begun: bool,
 }
 
 impl<B> RequestBody<B> {
-    pub(crate) fn new(body: B, limits: ProgressLimits) -> Self {
+    pub(crate) fn new(body: B, limits: ProgressLimits, turns: &BodyTurns) -> Self {
         Self {
             body,
             limits,
             timeout: ProgressTimeout::default(),
+            budget_units: 0,
+            turns: PollSemaphore::new(Arc::clone(&turns.0)),
+            has_begun: false,
         }
+    }
+
+    /// Uses up the budget for the bytes that were read last. Is pending until the task has let
+    /// others run, if that is more than the rest of its budget.
+    fn poll_budget(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while self.budget_units > 0 {
+            ready!(pin!(consume_budget()).poll(context));
+            self.budget_units -= 1;
+        }
+        Poll::Ready(())
     }
 }
 
@@ -62,10 +104,19 @@ where
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let this = self.get_mut();
+        ready!(this.poll_budget(context));
+        // A turn that is waited for is given to one body after the other, and ends with this poll.
+        let _turn = if this.has_begun {
+            ready!(this.turns.poll_acquire(context))
+        } else {
+            None
+        };
         match Pin::new(&mut this.body).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
-                this.timeout
-                    .advance(frame.data_ref().map_or(0, Buf::remaining));
+                let bytes = frame.data_ref().map_or(0, Buf::remaining);
+                this.timeout.advance(bytes);
+                this.budget_units = bytes / BYTES_PER_BUDGET_UNIT;
+                this.has_begun = true;
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(end) => Poll::Ready(end.map(|error| error.map_err(Into::into))),
@@ -89,9 +140,11 @@ where
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
-    use futures_util::{StreamExt, stream};
+    use futures_util::{StreamExt, poll, stream};
     use http_body_util::{BodyExt, StreamBody};
     use tokio::time::{Instant, sleep};
 
@@ -114,7 +167,11 @@ mod tests {
     /// Reads a body of which this many bytes arrive each second. Returns after how many seconds it
     /// fails.
     async fn seconds_until_timeout(bytes_per_second: usize) -> u64 {
-        let mut body = RequestBody::new(arriving_each_second(bytes_per_second), LIMITS);
+        let mut body = RequestBody::new(
+            arriving_each_second(bytes_per_second),
+            LIMITS,
+            &BodyTurns::new(),
+        );
         let started = Instant::now();
         let error = loop {
             if let Err(error) = body.frame().await.unwrap() {
@@ -134,11 +191,49 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_pauses_of_the_reader_do_not_count() {
-        let mut body = RequestBody::new(arriving_each_second(1), LIMITS);
+        let mut body = RequestBody::new(arriving_each_second(1), LIMITS, &BodyTurns::new());
         for _ in 0..10 {
             body.frame().await.unwrap().unwrap();
             sleep(Duration::from_secs(600)).await;
         }
+    }
+
+    #[tokio::test]
+    async fn a_long_body_that_has_arrived_is_read_in_turn_with_other_tasks() {
+        const FRAMES: usize = 100;
+        const FRAME_BYTES: usize = 64 * 1024;
+        let frame = || Ok::<_, Infallible>(Frame::data(Bytes::from(vec![0; FRAME_BYTES])));
+        let frames = stream::iter((0..FRAMES).map(move |_| frame()));
+        let body = RequestBody::new(StreamBody::new(frames), LIMITS, &BodyTurns::new());
+        let turns = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&turns);
+        let other = tokio::spawn(async move {
+            loop {
+                counted.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+            }
+        });
+        let read = body.collect().await.unwrap().to_bytes();
+        other.abort();
+        assert_eq!(read.len(), FRAMES * FRAME_BYTES);
+        let expected = read.len() / (128 * BYTES_PER_BUDGET_UNIT);
+        assert!(turns.load(Ordering::Relaxed) >= expected - 1, "{turns:?}");
+    }
+
+    #[tokio::test]
+    async fn a_body_waits_for_its_turn_after_its_first_piece() {
+        let turns = BodyTurns(Arc::new(Semaphore::new(1)));
+        let pieces =
+            ["first", "second"].map(|piece| Ok::<_, Infallible>(Frame::data(piece.into())));
+        let body = StreamBody::new(stream::iter(pieces));
+        let mut body = RequestBody::new(body, LIMITS, &turns);
+        let turn_of_another = turns.0.acquire().await.unwrap();
+        let mut next = async || body.frame().await.unwrap().unwrap().into_data().unwrap();
+        assert_eq!(next().await, "first");
+        assert!(poll!(pin!(next())).is_pending());
+        drop(turn_of_another);
+        assert_eq!(next().await, "second");
+        assert_eq!(turns.0.available_permits(), 1);
     }
 
     #[test]

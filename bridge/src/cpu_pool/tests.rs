@@ -209,3 +209,20 @@ async fn long_texts_are_scanned_one_at_a_time_and_tokens_take_turns() {
     drop(third);
     assert!(scan("a").0.unwrap().unwrap().is_some());
 }
+
+/// The nice value of this thread (proc_pid_stat(5), field 19).
+#[cfg(target_os = "linux")]
+fn nice_value() -> i32 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    fields.split_whitespace().nth(16).unwrap().parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn work_makes_way_for_the_threads_of_the_server() {
+    let pool = pool();
+    let work = pool.run(order("token", WorkLength::Long), nice_value);
+    let server = tokio::spawn(async { nice_value() });
+    assert!(work.await.unwrap() > server.await.unwrap());
+}

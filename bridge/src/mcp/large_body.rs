@@ -12,9 +12,9 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::BoxBody;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
-use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::session::ActivityGuard;
+use crate::cpu_pool::is_multi_threaded;
 use crate::results::unread::AnswerLease;
 
 /// Marks a request whose response is large.
@@ -22,6 +22,11 @@ use crate::results::unread::AnswerLease;
 pub(super) struct LargeBodyHint(Arc<OnceLock<Option<AnswerLease>>>);
 
 impl LargeBodyHint {
+    /// Marks the response to a request as large from the start.
+    pub(super) fn with_lease(lease: AnswerLease) -> Self {
+        Self(Arc::new(OnceLock::from(Some(lease))))
+    }
+
     /// Marks the response to this request as large. `lease` is the lease on its bytes.
     pub(super) fn set(context: &RequestContext<RoleServer>, lease: Option<AnswerLease>) {
         let parts = context.extensions.get::<Parts>();
@@ -88,9 +93,4 @@ pub(super) fn block_in_place<T>(work: impl FnOnce() -> T) -> T {
     } else {
         work()
     }
-}
-
-fn is_multi_threaded() -> bool {
-    let runtime = Handle::try_current();
-    runtime.is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
 }

@@ -9,11 +9,12 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::frame_rate::FrameRate;
 
-/// The number of frames in a turn. One read of the socket can contain 20,000 of them.
-pub(super) const MAX_FRAMES_PER_TURN: u32 = 64;
+/// The number of frames in a turn. One read of the socket can contain 20,000 of them. With so few,
+/// a call waits about a millisecond for the turns of 64 busy pages.
+pub(super) const MAX_FRAMES_PER_TURN: u32 = 16;
 
 /// The number of bytes in a turn, which may all belong to one long frame.
-pub(super) const MAX_BYTES_PER_TURN: usize = 256 * 1024;
+pub(super) const MAX_BYTES_PER_TURN: usize = 64 * 1024;
 
 /// The turns of one socket. A turn ends after [`MAX_FRAMES_PER_TURN`] or [`MAX_BYTES_PER_TURN`].
 #[derive(Debug)]

@@ -84,7 +84,7 @@ async fn a_page_may_take_longer_than_a_client() {
     let text = "x".repeat(3_000_000);
     let calls = join_all((0..2).map(|_| post_tool_call(&bridge, "echo", json!({ "text": text }))));
     let page_reads_late = async {
-        tokio::time::sleep(Duration::from_secs(3)).await;
+        tokio::time::sleep(Duration::from_secs(3)).await; // sleep: of paused time
         page.echo_call().await;
         page.echo_call().await;
     };

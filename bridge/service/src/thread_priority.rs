@@ -1,0 +1,35 @@
+//! The priority of threads that compute for long, below that of the threads that serve sockets.
+
+/// The nice value of such threads. With it, a thread gets a tenth of a processor that other threads
+/// need as well, and makes way at once when one of them wakes up.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+
+/// Lowers the priority of this thread. It cannot be raised again. Does nothing on other systems than
+/// Linux, where a thread has no nice value of its own.
+pub fn lower_thread_priority() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+        tracing::debug!(%error, "the priority of a thread cannot be lowered");
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::thread;
+
+    use rustix::process::getpriority_process;
+
+    use super::*;
+
+    #[test]
+    fn only_the_thread_itself_has_a_lower_priority() {
+        let before = getpriority_process(None).unwrap();
+        let thread = thread::spawn(|| {
+            lower_thread_priority();
+            getpriority_process(None).unwrap()
+        });
+        assert_eq!(thread.join().unwrap(), NICE.max(before));
+        assert_eq!(getpriority_process(None).unwrap(), before);
+    }
+}
