@@ -40,8 +40,8 @@ use crate::mcp::headers::{LAST_EVENT_ID, session_id_header};
 use crate::mcp::large_body::{BlockingBody, LargeBodyHint, block_in_place};
 use crate::mcp::request_kind::RequestKind;
 use crate::mcp::rmcp_rejection::with_json_body;
-use crate::mcp::session_manager::PRIMING_EVENT_ID;
 use crate::refusals::RefusalKind;
+use crate::results::unread::AnswerLease;
 use crate::shares::Party;
 use crate::web::body::read_to_end_in_session;
 use crate::web::{PeerAddress, Problem};
@@ -185,6 +185,8 @@ struct RmcpRequest {
     query: Option<(QueryLifetime, TaskTrackerToken)>,
     /// When the response ends, if it is a stream that may outlive the access token.
     expires_at: Option<Instant>,
+    /// The lease on the bytes that a resumed stream starts with, if they are many.
+    replay: Option<AnswerLease>,
 }
 
 impl RmcpRequest {
@@ -224,6 +226,8 @@ impl RmcpRequest {
         if let Some(rejection) = reject_lost_stream(mcp, parts, session.as_deref()) {
             return Err(rejection);
         }
+        let replay = lease_replay(mcp, parts, session.as_deref());
+        let replay = replay.map_err(IntoResponse::into_response)?;
         let has_message = matches!(kind, RequestKind::Message(_));
         let is_initialize = matches!(kind, RequestKind::Message(method) if method == "initialize");
         let opening = if is_initialize && session_id.is_none() {
@@ -245,6 +249,7 @@ impl RmcpRequest {
             opening,
             query,
             expires_at: principal.expires_at().filter(|_| kind.is_long_lived()),
+            replay,
         })
     }
 
@@ -263,7 +268,10 @@ impl RmcpRequest {
             parts.headers.insert(CONTENT_TYPE, json);
         }
         parts.extensions.insert(principal);
-        let large_body = LargeBodyHint::default();
+        let large_body = self
+            .replay
+            .take()
+            .map_or_else(LargeBodyHint::default, LargeBodyHint::with_lease);
         parts.extensions.insert(large_body.clone());
         let opening = self.opening.take();
         if let Some(session) = &opening {
@@ -306,6 +314,29 @@ impl RmcpRequest {
     }
 }
 
+/// Acquires a lease on what a resumed stream starts with. Otherwise a client could resume one stream
+/// on many connections, and read none of them.
+fn lease_replay(
+    mcp: &McpService,
+    parts: &Parts,
+    session: Option<&McpSession>,
+) -> Result<Option<AnswerLease>, Problem> {
+    let last_event_id = parts.headers.get(LAST_EVENT_ID);
+    let last_event_id = last_event_id.filter(|_| parts.method == Method::GET);
+    let last_event_id = last_event_id.and_then(|id| id.to_str().ok());
+    let (Some(last_event_id), Some(session)) = (last_event_id, session) else {
+        return Ok(None);
+    };
+    let events = mcp.sessions.event_log();
+    let is_own = |id| events.belongs_to(id, last_event_id);
+    if !session.id().is_some_and(is_own) {
+        return Ok(None);
+    }
+    let bytes = events.bytes_after(last_event_id);
+    let lease = mcp.state.hub.lease_answer(session.realm, bytes);
+    lease.map_err(Problem::from)
+}
+
 /// Rejects a request to resume a stream whose events are gone: its call was cancelled, or they were
 /// evicted. Clients interpret 405 as a server without such a stream, and do not retry. An open
 /// stream without events would last as long as their session.
@@ -316,11 +347,7 @@ fn reject_lost_stream(
 ) -> Option<Response> {
     let last_event_id = parts.headers.get(LAST_EVENT_ID)?.to_str().ok()?;
     let id = session?.id()?;
-    let events = mcp.sessions.event_log();
-    if parts.method != Method::GET
-        || last_event_id == PRIMING_EVENT_ID
-        || events.belongs_to(id, last_event_id)
-    {
+    if parts.method != Method::GET || mcp.sessions.can_resume(id, last_event_id) {
         return None;
     }
     let message = "nothing follows this event: its call was cancelled, or what was kept had to go";

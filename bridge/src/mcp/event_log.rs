@@ -8,7 +8,9 @@
 //! the token with the most. So a busy client does not evict the logs of others. A log is not evicted
 //! while an event is appended to it, because its stream may have just dropped.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+mod stream_log;
+
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -20,6 +22,7 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use tokio::sync::Notify;
 
+use self::stream_log::{LogEntry, StreamLog};
 use super::request_scope::REALM;
 use crate::cpu_pool::{CpuPool, INLINE_LIMIT};
 use crate::mcp::raw_event::{StoredEvent, to_sse_message};
@@ -29,8 +32,14 @@ use crate::shares::{Holdings, Party};
 /// The approximate memory of an event without its message, in bytes.
 const EVENT_OVERHEAD_BYTES: usize = 256;
 
+/// The memory of a message of rmcp without what it points to, in bytes.
+const MODEL_BYTES: usize = size_of::<ServerJsonRpcMessage>();
+
 /// A stream may use this fraction of the maximum size. Its newest event is always stored.
 const STREAM_LOG_DIVISOR: usize = 8;
+
+/// How rmcp names the stream that a client opens with GET, after the id of its session.
+const STANDALONE_SUFFIX: &str = ":common";
 
 /// The event logs of all streams. Clones share them.
 #[derive(Clone)]
@@ -61,22 +70,6 @@ struct SessionLogs {
     party: Option<Party<RealmId>>,
 }
 
-/// The events of one stream.
-struct StreamLog {
-    first_number: u64,
-    events: VecDeque<LogEntry>,
-    bytes: usize,
-    session: Option<SessionId>,
-    party: Option<Party<RealmId>>,
-    changed: Arc<Notify>,
-}
-
-struct LogEntry {
-    number: u64,
-    bytes: usize,
-    event: StoredEvent,
-}
-
 impl EventLog {
     pub(super) fn new(max_bytes: usize, cpu_pool: CpuPool) -> Self {
         Self {
@@ -84,6 +77,28 @@ impl EventLog {
             max_bytes,
             cpu_pool,
         }
+    }
+
+    /// The id of an event after which everything follows that will be stored of the stream that a
+    /// client of this session opens with GET.
+    pub(super) fn standalone_start(&self, session: &SessionId) -> EventId {
+        let number = self.lock().last_number;
+        format!("{session}{STANDALONE_SUFFIX}/{number}")
+    }
+
+    /// The bytes that a client receives at once when it resumes a stream after this event.
+    pub(super) fn bytes_after(&self, event_id: &str) -> usize {
+        let state = self.lock();
+        let Some((stream, after)) = parse_event_id(event_id) else {
+            return 0;
+        };
+        let events = state
+            .logs
+            .get(stream)
+            .into_iter()
+            .flat_map(|log| &log.events);
+        let later = events.filter(|event| event.number > after);
+        later.map(|event| event.bytes).sum()
     }
 
     /// The bytes of all logs.
@@ -185,28 +200,18 @@ impl EventLogState {
                 let stream: Arc<str> = stream.into();
                 let unbound = self.by_session.entry(None).or_default();
                 unbound.logs.insert(number, Arc::clone(&stream));
-                self.logs.entry(stream).or_insert_with(|| StreamLog {
-                    first_number: number,
-                    events: VecDeque::new(),
-                    bytes: 0,
-                    session: None,
-                    party: None,
-                    changed: Arc::default(),
-                })
+                let new = self.logs.entry(stream);
+                new.or_insert_with(|| StreamLog::new(number))
             }
         };
-        log.events.push_back(LogEntry {
+        let entry = LogEntry {
             number,
             bytes,
             event,
-        });
-        log.changed.notify_waiters();
-        let mut dropped = 0;
-        while log.bytes + bytes - dropped > max_bytes && log.events.len() > 1 {
-            dropped += log.events.pop_front().map_or(0, |oldest| oldest.bytes);
-        }
+        };
+        let dropped = log.append(entry, max_bytes);
         let session_logs = self.by_session.entry(log.session.clone()).or_default();
-        for total in [&mut log.bytes, &mut session_logs.bytes, &mut self.bytes] {
+        for total in [&mut session_logs.bytes, &mut self.bytes] {
             *total = *total + bytes - dropped;
         }
         if let Some(party) = &log.party {
@@ -303,6 +308,12 @@ impl EventLogState {
     }
 }
 
+/// Whether an event is one of the stream that a client of this session opens with GET.
+pub(super) fn is_in_standalone_stream(session: &SessionId, event_id: &str) -> bool {
+    let stream = parse_event_id(event_id).map(|(stream, _)| stream);
+    stream.and_then(|stream| stream.strip_suffix(STANDALONE_SUFFIX)) == Some(&**session)
+}
+
 fn parse_event_id(event_id: &str) -> Option<(&str, u64)> {
     let (stream, number) = event_id.rsplit_once('/')?;
     Some((stream, number.parse().ok()?))
@@ -324,6 +335,10 @@ impl EventStore for EventLog {
             bytes,
             self.max_bytes / STREAM_LOG_DIVISOR,
         );
+        // Nobody may be reading it, and a client that resumes it must find what it has missed.
+        if let Some(session) = stream_id.strip_suffix(STANDALONE_SUFFIX) {
+            state.bind_session(stream_id, &session.into());
+        }
         state.evict_down_to(self.max_bytes, stream_id);
         Ok(id)
     }
@@ -381,7 +396,8 @@ fn event_cost(event: &ServerSseMessage) -> usize {
         return EVENT_OVERHEAD_BYTES;
     };
     let bytes = large_result_bytes(message);
-    EVENT_OVERHEAD_BYTES + bytes.unwrap_or_else(|| encoded_size::encoded_len(&**message))
+    let bytes = bytes.unwrap_or_else(|| encoded_size::encoded_len(&**message));
+    EVENT_OVERHEAD_BYTES + MODEL_BYTES + bytes
 }
 
 /// The approximate size of a large tool result, whose exact size would take long to compute. Other

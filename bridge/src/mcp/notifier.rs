@@ -55,11 +55,13 @@ impl ClientNotifier {
         let queue = Arc::clone(&self.queue);
         let task = tokio::spawn(async move {
             loop {
-                let pending = queue.recv().await;
-                if let Ok(false) =
-                    tokio::time::timeout(NOTIFY_TIMEOUT, send_notifications(&peer, pending)).await
-                {
-                    return;
+                let mut pending = queue.recv().await;
+                let sending = send_notifications(&peer, &mut pending);
+                match tokio::time::timeout(NOTIFY_TIMEOUT, sending).await {
+                    Ok(true) => {}
+                    Ok(false) => return,
+                    // The client does not read.
+                    Err(_) => queue.restore(pending),
                 }
             }
         });
@@ -100,21 +102,26 @@ impl ClientNotifier {
     }
 }
 
-/// Sends the pending notifications. Returns false when the client has disconnected.
-async fn send_notifications(peer: &Peer<RoleServer>, pending: PendingNotifications) -> bool {
+/// Sends the pending notifications, and removes each that is sent. Returns false when the client has
+/// disconnected.
+async fn send_notifications(peer: &Peer<RoleServer>, pending: &mut PendingNotifications) -> bool {
     let mut all_sent = true;
     if pending.tools_changed {
         all_sent &= peer.notify_tool_list_changed().await.is_ok();
+        pending.tools_changed = false;
     }
     if pending.prompts_changed {
         all_sent &= peer.notify_prompt_list_changed().await.is_ok();
+        pending.prompts_changed = false;
     }
     if pending.resources_changed {
         all_sent &= peer.notify_resource_list_changed().await.is_ok();
+        pending.resources_changed = false;
     }
-    for uri in pending.updated_uris {
-        let updated = ResourceUpdatedNotificationParam::new(uri);
+    while let Some(uri) = pending.updated_uris.first() {
+        let updated = ResourceUpdatedNotificationParam::new(uri.clone());
         all_sent &= peer.notify_resource_updated(updated).await.is_ok();
+        pending.updated_uris.shift_remove_index(0);
     }
     all_sent
 }

@@ -21,13 +21,10 @@ use super::request_scope::{OPENING_SESSION, REALM};
 use super::session::{McpSession, request_key};
 use crate::config::Config;
 use crate::cpu_pool::CpuPool;
-use crate::mcp::event_log::EventLog;
+use crate::mcp::event_log::{EventLog, is_in_standalone_stream};
 use crate::mcp::raw_event::RETRY_DELAY;
 use crate::shares::{Party, PoolUse, SharedPool};
 use crate::web::sessions_by_realm::IdsByRealm;
-
-/// The id of the event without data with which a standalone stream starts.
-pub(super) const PRIMING_EVENT_ID: &str = "0";
 
 /// Idle sessions are ended at most this fraction of the idle timeout too late. This limits how
 /// often they are checked, however many sessions there are.
@@ -226,6 +223,11 @@ impl RealmSessionManager {
             .filter(move |event| std::future::ready(sends_priming_event || event.message.is_some()))
     }
 
+    /// Whether a client of a session can resume a stream after this event.
+    pub(super) fn can_resume(&self, id: &SessionId, last_event_id: &str) -> bool {
+        self.event_log.belongs_to(id, last_event_id) || is_in_standalone_stream(id, last_event_id)
+    }
+
     /// Whether the streams of a session start with an event without data.
     fn sends_priming_event(&self, id: &SessionId) -> bool {
         let session = self.sessions.get(id);
@@ -240,10 +242,13 @@ impl RealmSessionManager {
         impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
         LocalSessionManagerError,
     > {
+        // With the id of the priming event, a client resumes the stream also if it breaks before
+        // the first notification.
+        let start = self.event_log.standalone_start(id);
         let stream = self.inner.create_standalone_stream(id).await?;
         let priming = self
             .sends_priming_event(id)
-            .then(|| ServerSseMessage::priming(PRIMING_EVENT_ID, RETRY_DELAY));
+            .then(|| ServerSseMessage::priming(start, RETRY_DELAY));
         Ok(futures_util::stream::iter(priming).chain(self.bind_stream(id, stream)))
     }
 }
@@ -332,11 +337,12 @@ impl SessionManager for RealmSessionManager {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        if last_event_id == PRIMING_EVENT_ID {
-            return Ok(self.open_standalone_stream(id).await?.left_stream());
-        }
-        // An event of another session is treated as unknown.
         if !self.event_log.belongs_to(id, &last_event_id) {
+            // Nothing has followed the priming event.
+            if is_in_standalone_stream(id, &last_event_id) {
+                return Ok(self.open_standalone_stream(id).await?.left_stream());
+            }
+            // An event of another session is treated as unknown.
             return Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id)));
         }
         let stream = self.inner.resume(id, last_event_id).await?;

@@ -66,6 +66,50 @@ async fn a_stream_cannot_be_resumed_by_another_session() {
 }
 
 #[tokio::test]
+async fn a_stream_that_broke_before_its_first_notification_is_resumed() {
+    let bridge = start_bridge().await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
+    let mut stream = client.listen().await;
+    let priming = stream.first_event_id().await;
+    drop(stream);
+    // Without a change, the client hears of the next one.
+    let mut stream = client.resume(&priming).await;
+    assert_ne!(stream.first_event_id().await, "");
+    drop(stream);
+    let late = json!({ "name": "late", "inputSchema": { "type": "object" } });
+    page.register(&[late]).await;
+    let mut stream = client.resume(&priming).await;
+    stream.find_method("notifications/tools/list_changed").await;
+}
+
+#[tokio::test]
+async fn streams_that_are_resumed_and_not_read_count_for_max_unread_bytes() {
+    let mut config = test_config();
+    config.results.max_unread_bytes = 1024 * 1024;
+    let bridge = start_bridge_with(config).await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
+    let (id, last) = call_with_broken_stream(&mut page, &client).await;
+    page.respond_to(&id.as_str().into(), json!("x".repeat(400_000)))
+        .await;
+    resume_to_result(&client, &last).await;
+    let mut unread = Vec::new();
+    let refused = loop {
+        let response = client.get_after(&last).await;
+        if response.status() != 200 {
+            break response;
+        }
+        unread.push(response);
+        assert!(unread.len() < 100, "nothing is refused");
+    };
+    let problem: Value = refused.json().await.unwrap();
+    assert!(
+        problem.to_string().contains("max_unread_bytes"),
+        "{problem}"
+    );
+    drop(unread);
+}
+
+#[tokio::test]
 async fn max_replay_bytes_evicts_the_oldest_events() {
     let config = Config {
         max_replay_bytes: 1_000,

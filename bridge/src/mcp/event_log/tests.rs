@@ -63,6 +63,66 @@ async fn a_stream_that_never_ends_keeps_its_newest_events() {
 }
 
 #[tokio::test]
+async fn notifications_of_the_same_change_are_stored_once() {
+    use rmcp::model::{
+        ResourceUpdatedNotification, ResourceUpdatedNotificationParam, ToolListChangedNotification,
+    };
+    let events = EventLog::new(8 * 1024 * 1024, CpuPool::new());
+    let session: SessionId = "session".into();
+    let notify = async |notification: ServerNotification| {
+        let message = ServerJsonRpcMessage::notification(notification);
+        let event = ServerSseMessage::from_message(message);
+        events.store_event("stream", &event).await.unwrap()
+    };
+    let first = events.append_for_session(&session, "stream", 100).await;
+    let mut last = first.clone();
+    for number in 0..1_000 {
+        let tools = ToolListChangedNotification::default();
+        last = notify(ServerNotification::ToolListChangedNotification(tools)).await;
+        let param = ResourceUpdatedNotificationParam::new(format!("test:{}", number % 2));
+        let resource = ResourceUpdatedNotification::new(param);
+        notify(ServerNotification::ResourceUpdatedNotification(resource)).await;
+    }
+    events.assert_consistent();
+    // The first event, and the newest of the list of tools and of either resource.
+    let numbers = |state: &EventLogState| -> Vec<u64> {
+        let log = &state.logs["stream"];
+        log.events.iter().map(|event| event.number).collect()
+    };
+    let newest = parse_event_id(&last).unwrap().1;
+    assert_eq!(numbers(&events.lock()), [1, newest - 1, newest, newest + 1]);
+    // A client that saw a notification which has been replaced receives the newer ones.
+    let realm = RealmId::from_token("token");
+    let replayed = REALM.scope(realm, events.replay_events_after("stream/2"));
+    let rest: Vec<_> = replayed.await.unwrap().take(3).collect().await;
+    assert_eq!(rest[1].event_id.as_ref(), Some(&last));
+}
+
+#[tokio::test]
+async fn an_event_that_nobody_reads_belongs_to_the_session_of_its_stream() {
+    let events = EventLog::new(8 * 1024 * 1024, CpuPool::new());
+    let session: SessionId = "session".into();
+    let start = events.standalone_start(&session);
+    assert!(is_in_standalone_stream(&session, &start));
+    assert!(!is_in_standalone_stream(&"other".into(), &start));
+    events
+        .store_event("session:common", &event(10))
+        .await
+        .unwrap();
+    assert!(events.belongs_to(&session, &start));
+    events.remove_session(&session);
+    events.assert_consistent();
+    assert_eq!(events.bytes(), 0);
+}
+
+#[tokio::test]
+async fn an_event_counts_with_the_memory_of_its_message() {
+    let events = EventLog::new(8 * 1024 * 1024, CpuPool::new());
+    events.store_event("stream", &event(0)).await.unwrap();
+    assert!(events.bytes() > EVENT_OVERHEAD_BYTES + size_of::<ServerJsonRpcMessage>());
+}
+
+#[tokio::test]
 async fn the_session_with_most_bytes_is_evicted_first() {
     let events = EventLog::new(80_000, CpuPool::new());
     let (busy, calm): (SessionId, SessionId) = ("busy".into(), "calm".into());
