@@ -15,6 +15,7 @@ mod profiles;
 mod results;
 mod tabs;
 mod text_limit;
+mod token_file;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -173,7 +174,7 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_MAX_SUBSCRIPTIONS", value_name = "N", default_value_t = 256, value_parser = values::parse_count)]
     pub max_subscriptions: usize,
 
-    /// MCP sessions in all. Each costs about 50 KiB.
+    /// MCP sessions in all. Each costs about 100 KiB.
     #[arg(long, env = "MCP_WEB_MAX_MCP_SESSIONS", value_name = "N", default_value_t = 1_000, value_parser = values::parse_count)]
     pub max_mcp_sessions: usize,
 
@@ -384,13 +385,7 @@ impl Config {
     pub(crate) fn load_tokens(&self) -> std::io::Result<Vec<String>> {
         let mut tokens = self.tokens.clone();
         if let Some(path) = &self.token_file {
-            let text = std::fs::read_to_string(path)?;
-            let lines = text.lines().map(str::trim);
-            tokens.extend(
-                lines
-                    .filter(|line| !line.is_empty() && !line.starts_with('#'))
-                    .map(str::to_owned),
-            );
+            tokens.extend(token_file::read(path)?);
         }
         Ok(tokens)
     }

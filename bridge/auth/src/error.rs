@@ -11,7 +11,7 @@ pub struct AuthError {
 
 impl AuthError {
     /// Creates an error with the code `InvalidAuthentication`.
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+    pub fn invalid(message: impl Into<String>) -> Self {
         Self {
             code: ErrorCode::InvalidAuthentication,
             message: message.into(),

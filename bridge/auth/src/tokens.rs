@@ -7,6 +7,7 @@ use crate::jwt::SignedTokens;
 use crate::opaque::OpaqueTokens;
 use crate::principal::Principal;
 use crate::query_token::is_query_token;
+use crate::realm_id::RealmId;
 use crate::settings::JwtSettings;
 
 /// Verifies the tokens of requests, both opaque and signed ones.
@@ -16,6 +17,8 @@ pub struct Authenticator {
     signed: Option<SignedTokens>,
     /// The minimum length of a token in characters.
     min_token_chars: usize,
+    /// The realm id of `metrics_token`, which is no token of pages and clients.
+    reserved: Option<RealmId>,
 }
 
 impl Authenticator {
@@ -35,6 +38,7 @@ impl Authenticator {
             opaque,
             signed,
             min_token_chars: limits::MIN_TOKEN_CHARS,
+            reserved: None,
         })
     }
 
@@ -42,6 +46,14 @@ impl Authenticator {
     pub fn allow_short_tokens(self) -> Self {
         Self {
             min_token_chars: 1,
+            ..self
+        }
+    }
+
+    /// Refuses `metrics_token`, which would otherwise be valid where any token is.
+    pub fn reserve_metrics_token(self, token: &str) -> Self {
+        Self {
+            reserved: Some(RealmId::from_token(token)),
             ..self
         }
     }
@@ -73,6 +85,11 @@ impl Authenticator {
             ));
         }
         if let Some(principal) = self.opaque.principal(token) {
+            if self.reserved == Some(principal.realm) {
+                return Err(AuthError::invalid(
+                    "`metrics_token` is valid for metrics only: use the token of the page",
+                ));
+            }
             return Ok(principal);
         }
         match &self.signed {
@@ -100,7 +117,7 @@ impl Authenticator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{RealmId, Scopes};
+    use crate::Scopes;
 
     async fn realm(authenticator: &Authenticator, token: &str) -> Result<RealmId, ErrorCode> {
         let verified = authenticator.verify(Some(token)).await;
@@ -121,6 +138,19 @@ mod tests {
             .unwrap();
         assert_eq!(principal.scopes, Scopes::all());
         assert!(!format!("{principal:?}").contains("0123456789abcdef"));
+    }
+
+    #[tokio::test]
+    async fn the_metrics_token_is_no_token_of_a_page() {
+        let authenticator = Authenticator::new(&[], &JwtSettings::default()).unwrap();
+        let authenticator = authenticator.reserve_metrics_token("metrics-token-0123456789");
+        let refused = realm(&authenticator, "metrics-token-0123456789").await;
+        assert_eq!(refused, Err(ErrorCode::InvalidAuthentication));
+        assert!(
+            realm(&authenticator, "other-token-0123456789")
+                .await
+                .is_ok()
+        );
     }
 
     #[tokio::test]

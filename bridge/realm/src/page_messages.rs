@@ -238,9 +238,33 @@ fn response_event(response: CallResponse, max_bytes: usize) -> PageEvent {
     PageEvent::Answered(response.request_id, answer)
 }
 
+/// The codes of failures that a page can know. The others are those of the bridge, such as
+/// `PageSuspended`, which says that a call has not run.
+const PAGE_ERROR_CODES: [ErrorCode; 13] = [
+    ErrorCode::CallCancelled,
+    ErrorCode::ClientCapabilityMissing,
+    ErrorCode::ClientRequestFailed,
+    ErrorCode::HandlerFailed,
+    ErrorCode::InternalError,
+    ErrorCode::InvalidArguments,
+    ErrorCode::InvalidResult,
+    ErrorCode::PromptNotFound,
+    ErrorCode::RequestTooLarge,
+    ErrorCode::ResourceNotFound,
+    ErrorCode::ResultTooLarge,
+    ErrorCode::ToolNotAllowed,
+    ErrorCode::ToolNotFound,
+];
+
+/// A failure whose code a page cannot know is a failure of its handler.
 fn error_event(error: CallError, max_bytes: usize) -> PageEvent {
+    let is_known = PAGE_ERROR_CODES.contains(&error.code);
     let failure = CallFailure {
-        code: error.code,
+        code: if is_known {
+            error.code
+        } else {
+            ErrorCode::HandlerFailed
+        },
         message: error.message,
         data: error.data,
         content: error.content,

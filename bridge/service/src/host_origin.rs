@@ -101,6 +101,12 @@ impl HostOriginPolicy {
         if headers.get_all(HOST).iter().nth(1).is_some() {
             return HostCheck::Repeated;
         }
+        // The authority of an absolute URI overrides `Host` (RFC 9112 section 3.2.2).
+        if let Some(authority) = uri.authority()
+            && !self.is_authority_allowed(authority)
+        {
+            return HostCheck::Foreign(authority.to_string());
+        }
         if self.is_host_allowed(uri, headers) {
             return HostCheck::Allowed;
         }
@@ -122,11 +128,12 @@ impl HostOriginPolicy {
         {
             return true;
         }
-        request_host(uri, headers).is_some_and(|host| {
-            self.hosts
-                .iter()
-                .any(|pattern| pattern.matches(host.host(), host.port_u16()))
-        })
+        request_host(uri, headers).is_some_and(|host| self.is_authority_allowed(&host))
+    }
+
+    fn is_authority_allowed(&self, authority: &Authority) -> bool {
+        let mut patterns = self.hosts.iter();
+        patterns.any(|pattern| pattern.matches(authority.host(), authority.port_u16()))
     }
 
     /// Checks the `Origin` of a request. A page of the request's own host is allowed, except after
@@ -136,6 +143,10 @@ impl HostOriginPolicy {
             return OriginCheck::Absent;
         };
         let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        // A browser sends one.
+        if headers.get_all(ORIGIN).iter().nth(1).is_some() {
+            return OriginCheck::Foreign(text);
+        }
         let Some((scheme, authority)) = split_origin(&text) else {
             return OriginCheck::Foreign(text);
         };
@@ -312,6 +323,29 @@ mod tests {
         let foreign = HostCheck::Foreign("evil.example".to_owned());
         let evil = headers("evil.example", None);
         assert_eq!(policy.check_host(&uri, &evil), foreign);
+    }
+
+    #[test]
+    fn the_authority_of_an_absolute_uri_must_be_allowed_too() {
+        let policy = policy(&[LOOPBACK], &[]);
+        let check = |uri: &'static str| {
+            policy.check_host(&Uri::from_static(uri), &headers("localhost", None))
+        };
+        assert_eq!(check("http://localhost/mcp"), HostCheck::Allowed);
+        let foreign = HostCheck::Foreign("evil.example".to_owned());
+        assert_eq!(check("http://evil.example/mcp"), foreign);
+    }
+
+    #[test]
+    fn several_origins_are_refused_even_if_each_is_allowed() {
+        let policy = policy(&[LOOPBACK], &[LOOPBACK]);
+        let mut several = headers("localhost", Some("http://localhost"));
+        let uri = Uri::from_static("/");
+        let allowed = OriginCheck::Allowed("http://localhost".to_owned());
+        assert_eq!(policy.check_origin(&uri, &several), allowed);
+        several.append(ORIGIN, HeaderValue::from_static("http://localhost"));
+        let refused = OriginCheck::Foreign("http://localhost".to_owned());
+        assert_eq!(policy.check_origin(&uri, &several), refused);
     }
 
     #[test]

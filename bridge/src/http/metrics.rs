@@ -5,22 +5,22 @@ mod exposition;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use bridge_auth::{TokenHash, bearer_token};
+use bridge_auth::{AuthError, TokenHash, bearer_token};
 use bridge_protocol::ErrorCode;
 use bridge_service::connections::ConnectionLimits;
-use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
 use crate::compat::CompatService;
 use crate::mcp::McpService;
-use crate::web::{AppState, Problem};
+use crate::web::{AppState, PeerAddress, Problem};
 use exposition::Exposition;
 
 /// The state of the route.
 struct Metrics {
+    state: AppState,
     /// The hash of `metrics_token`. A comparison of hashes takes no time that depends on how much of
     /// a token is right.
     token: TokenHash,
@@ -38,6 +38,7 @@ pub(super) fn routes(
         return Router::new();
     };
     let metrics = Metrics {
+        state: state.clone(),
         token: TokenHash::from_token(token.expose()),
         exposition: Exposition::new(
             state.clone(),
@@ -54,18 +55,23 @@ pub(super) fn routes(
 /// Serves `GET /metrics` in the text format of OpenMetrics.
 async fn metrics_text(
     State(metrics): State<Arc<Metrics>>,
-    headers: HeaderMap,
+    request: Request,
 ) -> Result<Response, Problem> {
-    let token = bearer_token(&headers, None, false);
+    let headers = request.headers();
+    let token = bearer_token(headers, None, false);
     match token.as_deref().map(TokenHash::from_token) {
         Some(token) if token == metrics.token => {
             let content_type = [(CONTENT_TYPE, exposition::CONTENT_TYPE)];
             Ok((content_type, metrics.exposition.encode()).into_response())
         }
-        Some(_) => Err(Problem::new(
-            ErrorCode::InvalidAuthentication,
-            "this is not `metrics_token`, with which alone metrics may be read",
-        )),
+        Some(_) => {
+            let peer = PeerAddress::from_extensions(request.extensions());
+            let address = metrics.state.client_address(peer, headers);
+            let refused = AuthError::invalid(
+                "this is not `metrics_token`, with which alone metrics may be read",
+            );
+            Err(metrics.state.token_refused(address, refused))
+        }
         None => Err(Problem::new(
             ErrorCode::MissingAuthentication,
             "metrics need `metrics_token` as bearer token",

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use bridge_auth::Authenticator;
 use bridge_protocol::limits;
-use bridge_service::HostOriginPolicy;
+use bridge_service::{HostOriginPolicy, Secret};
 
 use crate::agent_queries::agent_program;
 use crate::config::Config;
@@ -23,7 +23,7 @@ pub enum StartError {
     )]
     Unauthenticated(SocketAddr),
     /// The token file cannot be read.
-    #[error("`token_file` cannot be read: {0}")]
+    #[error("`token_file` cannot be used: {0}")]
     TokenFile(io::Error),
     /// The token file contains no tokens, which could mean that nobody or that everybody may
     /// connect.
@@ -32,6 +32,9 @@ pub enum StartError {
     /// A configured token is too short.
     #[error("a configured token has fewer than {0} characters: make it longer")]
     ShortToken(usize),
+    /// The token for metrics is also one of pages and clients.
+    #[error("`metrics_token` is also in `tokens` or `token_file`: choose another one for metrics")]
+    MetricsTokenListed,
     /// The settings of signed tokens or of authorization servers are wrong or incomplete.
     #[error("{0}")]
     Identity(String),
@@ -80,6 +83,14 @@ impl CheckedConfig {
         }
         let tokens = Authenticator::new(&listed, &config.identity.jwt_settings())
             .map_err(StartError::Identity)?;
+        let metrics_token = config.monitoring.metrics_token.as_ref();
+        let tokens = match metrics_token.map(Secret::expose) {
+            Some(token) if listed.iter().any(|listed| listed == token) => {
+                return Err(StartError::MetricsTokenListed);
+            }
+            Some(token) => tokens.reserve_metrics_token(token),
+            None => tokens,
+        };
         let tokens = if config.allows_compat_anonymous_access() {
             tokens.allow_short_tokens()
         } else {

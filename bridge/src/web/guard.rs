@@ -8,9 +8,9 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use bridge_auth::{Principal, Scope, bearer_token};
+use bridge_auth::{AuthError, Principal, Scope, bearer_token};
 use bridge_protocol::ErrorCode;
-use bridge_service::{HostCheck, HostOriginPolicy, OriginCheck};
+use bridge_service::{ClientAddress, HostCheck, HostOriginPolicy, OriginCheck};
 use http::header::{HeaderName, UPGRADE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
@@ -92,13 +92,17 @@ impl AppState {
             None => {
                 let verified = self.authenticator.verify(token.as_deref()).await;
                 verified.map_err(|error| {
-                    let address = self.client_address(peer, &parts.headers);
-                    match self.auth_failures.record(address, &error) {
-                        Some(retry_after) => Problem::too_many_refused_tokens(retry_after),
-                        None => error.into(),
-                    }
+                    self.token_refused(self.client_address(peer, &parts.headers), error)
                 })
             }
+        }
+    }
+
+    /// Counts a refused token for the address of its client, and returns the response.
+    pub(crate) fn token_refused(&self, address: ClientAddress, error: AuthError) -> Problem {
+        match self.auth_failures.record(address, &error) {
+            Some(retry_after) => Problem::too_many_refused_tokens(retry_after),
+            None => error.into(),
         }
     }
 

@@ -203,7 +203,7 @@ async fn check_config_reports_the_same_errors_as_startup() {
         ("allowed_hosts = []".to_owned(), "`allowed_hosts` is empty"),
         (
             format!("token_file = {:?}", absent.display().to_string()),
-            "`token_file` cannot be read",
+            "`token_file` cannot be used",
         ),
         ("max_calls = 0".to_owned(), "bridge.toml:1: `max_calls`"),
         (

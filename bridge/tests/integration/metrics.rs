@@ -73,6 +73,38 @@ async fn metrics_need_their_own_token_and_are_404_without_one() {
 }
 
 #[tokio::test]
+async fn guesses_of_the_metrics_token_are_limited_like_those_of_other_tokens() {
+    let mut config = config_with_metrics();
+    config.identity.max_refused_tokens = 3;
+    let bridge = start_bridge_with(config).await;
+    let wrong = Some(&METRICS_TOKEN[1..]);
+    for _ in 0..3 {
+        assert_eq!(get_metrics(&bridge, wrong).await.status(), 401);
+    }
+    assert_eq!(get_metrics(&bridge, wrong).await.status(), 429);
+    let valid = get_metrics(&bridge, Some(METRICS_TOKEN)).await;
+    assert_eq!(valid.status(), 200);
+}
+
+#[tokio::test]
+async fn the_metrics_token_is_valid_for_nothing_else() {
+    let bridge = start_bridge_with(config_with_metrics()).await;
+    let request = http_client().get(format!("{}/sessions", bridge.url()));
+    let response = request.bearer_auth(METRICS_TOKEN).send().await.unwrap();
+    assert_eq!(response.status(), 401);
+
+    let mut config = config_with_metrics();
+    config.tokens = vec![METRICS_TOKEN.to_owned()];
+    let Err(error) = bridge::serve(config, bridge::App::default()).await else {
+        panic!("the bridge starts");
+    };
+    assert!(
+        error.to_string().contains("`metrics_token` is also in"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
 async fn the_guide_lists_exactly_the_exported_metrics() {
     let section = GUIDE.split_once("\n## Metrics\n").unwrap().1;
     let section = section.split("\n## ").next().unwrap();

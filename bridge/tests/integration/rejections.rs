@@ -378,21 +378,30 @@ async fn invalid_arguments_are_an_error_and_do_not_reach_the_page() {
 async fn a_handler_error_is_returned_with_its_message() {
     let bridge = start_bridge().await;
     let (mut page, client) = connect_page_and_client(&bridge).await;
-    let fail = async {
-        let call = page.recv_call().await;
-        let error = CallError {
-            request_id: call.request_id,
-            code: ErrorCode::HandlerFailed,
-            message: "no such card: 7".to_owned(),
-            data: None,
-            content: None,
+    // Only the bridge knows that a call was not taken, so a page cannot say so.
+    for (claimed, expected) in [
+        (ErrorCode::HandlerFailed, "HandlerFailed"),
+        (ErrorCode::InvalidArguments, "InvalidArguments"),
+        (ErrorCode::PageBusy, "HandlerFailed"),
+        (ErrorCode::PageSuspended, "HandlerFailed"),
+        (ErrorCode::InvalidAuthentication, "HandlerFailed"),
+    ] {
+        let fail = async {
+            let call = page.recv_call().await;
+            let error = CallError {
+                request_id: call.request_id,
+                code: claimed,
+                message: "no such card: 7".to_owned(),
+                data: None,
+                content: None,
+            };
+            page.send(PageToBridge::CallError(error)).await;
         };
-        page.send(PageToBridge::CallError(error)).await;
-    };
-    let (answer, ()) = tokio::join!(client.call("echo", json!({})), fail);
-    assert_eq!(answer["result"]["isError"], true, "{answer}");
-    assert_eq!(result_text(&answer["result"]), "no such card: 7");
-    assert_eq!(error_code(&answer["result"]), Some("HandlerFailed"));
+        let (answer, ()) = tokio::join!(client.call("echo", json!({})), fail);
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        assert_eq!(result_text(&answer["result"]), "no such card: 7");
+        assert_eq!(error_code(&answer["result"]), Some(expected));
+    }
 }
 
 #[tokio::test]
