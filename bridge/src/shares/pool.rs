@@ -154,13 +154,20 @@ impl<M: Clone + Ord + Hash, T: Clone> PoolState<M, T> {
         newcomer: &Party<M>,
         idle_since: impl Fn(&T) -> Option<Instant>,
     ) -> Option<(Party<M>, u64)> {
-        self.find_idle(newcomer, idle_since)
-            .or_else(|| self.find_in_use(newcomer))
+        let in_use = self.find_in_use(newcomer);
+        // Where somebody else fills the pool, a party does not lose what it has just used.
+        let min_own_idle = match &in_use {
+            Some((party, _)) if party.address != newcomer.address => LONG_IDLE,
+            _ => Duration::ZERO,
+        };
+        self.find_idle(newcomer, min_own_idle, idle_since)
+            .or(in_use)
     }
 
     fn find_idle(
         &self,
         newcomer: &Party<M>,
+        min_own_idle: Duration,
         idle_since: impl Fn(&T) -> Option<Instant>,
     ) -> Option<(Party<M>, u64)> {
         let now = Instant::now();
@@ -170,7 +177,7 @@ impl<M: Clone + Ord + Hash, T: Clone> PoolState<M, T> {
             .take_while(|party| self.holdings.of_address(party.address) >= own)
             .find_map(|party| {
                 let min_idle = match self.surplus(&party, newcomer) {
-                    _ if party == *newcomer => Duration::ZERO,
+                    _ if party == *newcomer => min_own_idle,
                     0 => return None,
                     1 => LONG_IDLE,
                     _ => Duration::ZERO,
@@ -300,6 +307,21 @@ mod tests {
         assert_eq!(evicted(&pool, &party(4, 'a')), None);
         tokio::time::advance(Duration::from_millis(1)).await;
         assert_eq!(evicted(&pool, &party(4, 'a')), Some(idle));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_party_has_just_used_stays_where_somebody_else_fills_the_pool() {
+        let pool = Pool::new(40);
+        let idle = Some(Instant::now());
+        let _own = pool.try_acquire(&party(1, 'a'), idle);
+        let _others = fill(&pool, &party(2, 'a'), None);
+        assert_eq!(
+            evicted(&pool, &party(1, 'a')),
+            Some(None),
+            "the other's newest"
+        );
+        tokio::time::advance(LONG_IDLE).await;
+        assert_eq!(evicted(&pool, &party(1, 'a')), Some(idle), "its own");
     }
 
     #[tokio::test(start_paused = true)]
