@@ -11,6 +11,7 @@ mod attacker;
 mod client;
 mod comparison;
 mod execution;
+mod stored;
 mod victim;
 
 mod body_flood;
@@ -29,6 +30,7 @@ use clap::ValueEnum;
 pub use attacker::{Attacker, Schedule};
 pub use comparison::{Comparison, Plan, Priorities, measure};
 pub use execution::run;
+pub use stored::Stored;
 pub use victim::{Victim, VictimFigures};
 
 /// The tokens that a bridge lists during [`Attack::TokenGuesses`]: those at the victim's address.

@@ -19,7 +19,8 @@ use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 
-use super::{Attack, Victim, VictimFigures};
+use super::stored::METRICS_TOKEN;
+use super::{Attack, Stored, Victim, VictimFigures};
 use crate::meter::{Meter, cpu_time_of_machine};
 use crate::program_paths;
 
@@ -101,6 +102,8 @@ pub struct Comparison {
     pub peak_mib: f64,
     /// Its resident memory after the rest, in MiB.
     pub after_mib: f64,
+    /// What it stores for later after the rest, which is part of that memory.
+    pub stored: Stored,
 }
 
 fn serialize_name<S: serde::Serializer>(attack: &Attack, serializer: S) -> Result<S::Ok, S::Error> {
@@ -118,6 +121,7 @@ pub async fn measure(attacks: &[Attack], plan: Plan, mut on_result: impl FnMut(C
             let after_mib = bridge.memory_mib();
             Comparison {
                 after_mib,
+                stored: Stored::fetch(bridge.address).await.unwrap(),
                 ..figures
             }
         }));
@@ -169,6 +173,7 @@ async fn attack_bridge(attack: Attack, plan: Plan) -> (Bridge, Comparison) {
         before_mib,
         peak_mib: bridge.meter.peak_memory().unwrap() as f64 / MIB,
         after_mib: 0.0,
+        stored: Stored::default(),
     };
     (bridge, figures)
 }
@@ -187,6 +192,7 @@ impl Bridge {
         let mut command = priorities.bridge(&program_paths::built("mcp-web-bridge"));
         command.args(["--bind", "127.0.0.1:0"]);
         command.args(attack.bridge_arguments());
+        command.env("MCP_WEB_METRICS_TOKEN", METRICS_TOKEN);
         let (process, mut output) = spawn(command);
         let line = read_line(&mut output).await;
         let (_, address) = line.split_once("http://").unwrap();
@@ -258,8 +264,8 @@ impl fmt::Display for Comparison {
         write!(
             f,
             "{:24} {:8} {}; p99 {:.0} -> {:.0} µs ({:.1}×, slowest {:.0}), calls {} -> {} of {}, \
-             healthz {:.0} µs, new pages {} of {}; {:.1} -> {:.1} -> {:.1} MiB; {:.2} cores, others \
-             {:.2}; {}",
+             healthz {:.0} µs, new pages {} of {}; {:.1} -> {:.1} -> {:.1} MiB ({:.1} \
+             stored, {} MCP sessions); {:.2} cores, others {:.2}; {}",
             self.attack.name(),
             self.actions,
             self.unit,
@@ -276,6 +282,8 @@ impl fmt::Display for Comparison {
             self.before_mib,
             self.peak_mib,
             self.after_mib,
+            self.stored.pools_mib,
+            self.stored.mcp_sessions,
             self.bridge_cores,
             self.other_cores,
             during.failure.as_deref().unwrap_or_default(),

@@ -220,7 +220,7 @@ impl Paced {
 
 #[cfg(test)]
 mod tests {
-    use tokio::time::sleep;
+    use tokio::time::sleep; // sleep: of paused time
 
     use super::*;
 

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -57,6 +58,23 @@ enum Command {
         #[arg(long, default_value_t = 8.0)]
         seconds: f64,
     },
+    /// Attacks a bridge in every way, one after the other and again, with pauses between them
+    Rotation {
+        /// The address of the bridge
+        address: SocketAddr,
+
+        /// For how long in all
+        #[arg(long)]
+        duration: humantime::Duration,
+
+        /// How long each attack lasts
+        #[arg(long, default_value = "10s")]
+        attack: humantime::Duration,
+
+        /// The time between two attacks
+        #[arg(long, default_value = "10s")]
+        pause: humantime::Duration,
+    },
 }
 
 impl Command {
@@ -90,20 +108,41 @@ impl Command {
                 attack,
                 seconds,
             } => {
-                let runtime = tokio::runtime::Runtime::new()?;
-                let actions = runtime.block_on(async {
-                    let end = Instant::now() + Duration::from_secs_f64(*seconds);
-                    println!("attacking");
-                    let attacker = Attacker::new(*address, Schedule::Until(end));
-                    run(&attacker, *attack).await
-                });
+                println!("attacking");
+                let actions = attack_for(*address, *attack, Duration::from_secs_f64(*seconds))?;
                 println!("{actions}");
-                // Nothing is waited for: an attacker leaves without a word.
-                runtime.shutdown_background();
+            }
+            Self::Rotation {
+                address,
+                duration,
+                attack: attack_duration,
+                pause,
+            } => {
+                let end = Instant::now() + **duration;
+                for attack in Attack::all().iter().cycle() {
+                    if Instant::now() >= end {
+                        break;
+                    }
+                    let actions = attack_for(*address, *attack, **attack_duration)?;
+                    println!("{}: {actions}", attack.name());
+                    thread::sleep(**pause); // sleep: attackers come and go
+                }
             }
         }
         Ok(())
     }
+}
+
+/// Attacks a bridge, and returns how often the attacker did what the attack is.
+fn attack_for(address: SocketAddr, attack: Attack, duration: Duration) -> Result<u64> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    let actions = runtime.block_on(async {
+        let attacker = Attacker::new(address, Schedule::Until(Instant::now() + duration));
+        run(&attacker, attack).await
+    });
+    // Nothing is waited for: an attacker leaves without a word.
+    runtime.shutdown_background();
+    Ok(actions)
 }
 
 fn print(figures: &Comparison, json: bool) {

@@ -37,6 +37,22 @@ impl PlainHttp {
             .await
     }
 
+    /// Calls a tool as soon as its page has registered it, which it does after it has connected.
+    pub async fn call_when_registered(&self, tool: &str, input: Value) -> Value {
+        let called = async {
+            loop {
+                let answer = self.call(tool, input.clone()).await.unwrap();
+                let is_missing = ["ToolNotFound", "SessionNotFound", "NoSessionsFound"]
+                    .iter()
+                    .any(|code| answer["error"] == **code);
+                if !is_missing {
+                    return answer;
+                }
+            }
+        };
+        with_deadline("the tool to be registered", called).await
+    }
+
     /// Sends `POST /tool-call` with the id of a session.
     pub(crate) async fn call_in_session(
         &self,
