@@ -1,7 +1,7 @@
 //! The bridge stops and starts again on its port: without any action at page or client, the next
 //! call works.
 
-use e2e::{Era, McpClient, PlainHttp, StaticSite, TestBed, Transport, with_deadline};
+use e2e::{Era, McpClient, StaticSite, TestBed, Transport, with_deadline};
 use serde_json::json;
 
 use crate::{has, open_app};
@@ -93,14 +93,13 @@ async fn check_call_in_flight(
     };
     assert!(is_error, "the call failed");
     bed.restart().await;
-    browser
-        .wait_for("journey.mcpWeb.status.state === 'connected'")
-        .await;
     browser.wait_for("journey.aborted === 1").await;
 
-    let script = PlainHttp::new(&bed);
-    let answer = with_deadline("the answer", script.call("echo", json!({ "id": 5 }))).await;
-    assert_eq!(answer.unwrap()["structuredContent"], json!({ "id": 5 }));
+    let mut client = McpClient::connect(&bed, Transport::Http, Era::Initialize).await;
+    client
+        .wait_for_tools("`echo` is back", |tools| has(tools, "echo"))
+        .await;
+    assert_echo(&client, 5).await;
     let started = browser.eval("return journey.started", json!(null)).await;
     assert_eq!(started, 1, "the handler ran once");
 }

@@ -10,14 +10,10 @@ async fn the_demo_in_light_dark_and_on_a_phone() {
     let mut bed = TestBed::demo().await;
     let browser = open_demo(&mut bed).await;
     let script = PlainHttp::new(&bed);
-    script.call("list_cards", json!({})).await.unwrap();
-    script
-        .call(
-            "add_card",
-            json!({ "title": "Take a picture of this board" }),
-        )
-        .await
-        .unwrap();
+    script.call_when_registered("list_cards", json!({})).await;
+    let card = json!({ "title": "Take a picture of this board" });
+    let added = script.call_when_registered("add_card", card).await;
+    assert!(added.get("error").is_none(), "{added}");
     browser
         .wait_for("document.body.innerText.includes('Take a picture of this board')")
         .await;
