@@ -20,7 +20,7 @@ use crate::config::Config;
 use crate::http::{self, App};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService};
-use crate::web::{AppState, AuthFailures, PeerAddress};
+use crate::web::{AppState, AuthFailures};
 
 pub(crate) use preflight::CheckedConfig;
 pub use preflight::StartError;
@@ -99,7 +99,7 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
     let handler = Arc::new(handler);
     let respond = move |request, peer| {
         let handler = Arc::clone(&handler);
-        async move { handler.handle(request, PeerAddress(peer)).await }
+        async move { handler.handle(request, peer).await }
     };
     let server = tokio::spawn(connections::serve(
         listener,

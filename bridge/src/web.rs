@@ -3,17 +3,17 @@
 
 mod auth_failures;
 pub(crate) mod body;
+mod client_address;
 mod extract;
 pub(crate) mod guard;
-mod peer_address;
 pub(crate) mod problem;
 mod protected_resource;
 pub(crate) mod sessions_by_realm;
 mod state;
 
 pub(crate) use auth_failures::AuthFailures;
+pub(crate) use client_address::client_address;
 pub(crate) use extract::{Parameters, PathSegment};
-pub(crate) use peer_address::PeerAddress;
 pub(crate) use problem::Problem;
 pub(crate) use protected_resource::{MCP_METADATA_PATH, METADATA_PATH, ProtectedResource};
 pub(crate) use state::AppState;

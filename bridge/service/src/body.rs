@@ -70,13 +70,16 @@ where
 {
     let mut body = pin!(body);
     if body.size_hint().lower() > max_bytes as u64 {
-        drain(body, max_bytes).await;
+        Box::pin(drain(body, max_bytes)).await;
         return Err(BodyError::TooLarge);
     }
     // Most bodies arrive in one piece, which is returned without a copy.
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
-    while let Some(frame) = body.frame().await {
+    // A body of known length has ended with its last piece, before its peer says so.
+    while !body.is_end_stream()
+        && let Some(frame) = body.frame().await
+    {
         let frame = frame.map_err(|error| unreadable(&*error.into()))?;
         // Trailers have no data.
         let Ok(data) = frame.into_data() else {
@@ -92,7 +95,7 @@ where
         };
         if let Some(refused) = refused {
             drop((first, rest));
-            drain(body, max_bytes).await;
+            Box::pin(drain(body, max_bytes)).await;
             return Err(refused);
         }
         if first.is_empty() && rest.is_empty() {

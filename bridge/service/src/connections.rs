@@ -246,7 +246,8 @@ where
     };
     let service = service_fn(move |request: Request<_>| {
         let request = request.map(|body| RequestBody::new(body, body_limits, &body_turns));
-        let response = respond(request, peer);
+        // Boxed, because otherwise hyper would move the whole future several times.
+        let response = Box::pin(respond(request, peer));
         let upgraded = upgraded.clone();
         async move {
             let response = response.await;

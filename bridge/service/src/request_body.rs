@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::thread;
@@ -10,16 +10,14 @@ use std::thread;
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
-use tokio::sync::Semaphore;
-use tokio::task::coop::consume_budget;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::PollSemaphore;
 
 use crate::progress_timeout::{ProgressLimits, ProgressTimeout};
 
-/// This many bytes of a body use up one unit of its task's budget. tokio lets other tasks run after
-/// 128 units, so a task reads 128 KiB at a time. Without this, it reads as much as has arrived,
-/// which is several megabytes.
-const BYTES_PER_BUDGET_UNIT: usize = 1024;
+/// How much of a body is read before it waits for its turn. Without turns, a task reads as much as
+/// has arrived, which is several megabytes.
+const BYTES_PER_TURN: usize = 64 * 1024;
 
 /// The error of a body that did not arrive in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +38,9 @@ impl fmt::Display for BodyTimeout {
 
 impl Error for BodyTimeout {}
 
-/// The turns in which the bodies of all requests to a server are read. A body waits for a turn before
-/// each of its pieces but the first, so that few of the tasks that are ready to run are those of
-/// bodies, however many bodies arrive at once. Other tasks do not wait for turns.
+/// The turns in which the bodies of all requests to a server are read: as many at a time as there are
+/// processors. The others do not wait in the queue of the tasks that are ready to run, so that a task
+/// which only has a little to do waits for few of them, however many bodies arrive at once.
 #[derive(Clone, Debug)]
 pub(crate) struct BodyTurns(Arc<Semaphore>);
 
@@ -61,11 +59,12 @@ pub struct RequestBody<B = Incoming> {
     body: B,
     limits: ProgressLimits,
     timeout: ProgressTimeout,
-    /// What the bytes that were read last still have to use up of the budget.
-    budget_units: usize,
-    turns: PollSemaphore,
-    /// Whether the first piece was read.
-    has_begun: bool,
+    turns: BodyTurns,
+    /// The bytes that were read since the last turn.
+    bytes_since_turn: usize,
+    /// Waits for turns. Most bodies are too short to need one.
+    waiting: Option<PollSemaphore>,
+    turn: Option<OwnedSemaphorePermit>,
 }
 
 impl<B> RequestBody<B> {
@@ -74,20 +73,30 @@ impl<B> RequestBody<B> {
             body,
             limits,
             timeout: ProgressTimeout::default(),
-            budget_units: 0,
-            turns: PollSemaphore::new(Arc::clone(&turns.0)),
-            has_begun: false,
+            turns: turns.clone(),
+            bytes_since_turn: 0,
+            waiting: None,
+            turn: None,
         }
     }
 
-    /// Uses up the budget for the bytes that were read last. Is pending until the task has let
-    /// others run, if that is more than the rest of its budget.
-    fn poll_budget(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        while self.budget_units > 0 {
-            ready!(pin!(consume_budget()).poll(context));
-            self.budget_units -= 1;
+    /// Waits for a turn if enough was read without one. A body that gets it lets all tasks run which
+    /// are ready, and reads then.
+    fn poll_turn(&mut self, context: &mut Context<'_>) -> Poll<Option<OwnedSemaphorePermit>> {
+        if self.bytes_since_turn < BYTES_PER_TURN {
+            return Poll::Ready(None);
         }
-        Poll::Ready(())
+        if self.turn.is_none() {
+            let turns = &self.turns.0;
+            let waiting = self
+                .waiting
+                .get_or_insert_with(|| PollSemaphore::new(turns.clone()));
+            self.turn = ready!(waiting.poll_acquire(context));
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.bytes_since_turn = 0;
+        Poll::Ready(self.turn.take())
     }
 }
 
@@ -104,19 +113,13 @@ where
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let this = self.get_mut();
-        ready!(this.poll_budget(context));
-        // A turn that is waited for is given to one body after the other, and ends with this poll.
-        let _turn = if this.has_begun {
-            ready!(this.turns.poll_acquire(context))
-        } else {
-            None
-        };
+        // The turn ends with this poll.
+        let _turn = ready!(this.poll_turn(context));
         match Pin::new(&mut this.body).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 let bytes = frame.data_ref().map_or(0, Buf::remaining);
                 this.timeout.advance(bytes);
-                this.budget_units = bytes / BYTES_PER_BUDGET_UNIT;
-                this.has_begun = true;
+                this.bytes_since_turn += bytes;
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(end) => Poll::Ready(end.map(|error| error.map_err(Into::into))),
@@ -140,7 +143,7 @@ where
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
-    use std::sync::Arc;
+    use std::pin::pin;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
@@ -200,11 +203,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_long_body_that_has_arrived_is_read_in_turn_with_other_tasks() {
-        const FRAMES: usize = 100;
-        const FRAME_BYTES: usize = 64 * 1024;
-        let frame = || Ok::<_, Infallible>(Frame::data(Bytes::from(vec![0; FRAME_BYTES])));
-        let frames = stream::iter((0..FRAMES).map(move |_| frame()));
-        let body = RequestBody::new(StreamBody::new(frames), LIMITS, &BodyTurns::new());
+        const PIECES: usize = 100;
+        let piece = || Ok::<_, Infallible>(Frame::data(Bytes::from(vec![0; BYTES_PER_TURN])));
+        let pieces = stream::iter((0..PIECES).map(move |_| piece()));
+        let body = RequestBody::new(StreamBody::new(pieces), LIMITS, &BodyTurns::new());
         let turns = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&turns);
         let other = tokio::spawn(async move {
@@ -215,24 +217,27 @@ mod tests {
         });
         let read = body.collect().await.unwrap().to_bytes();
         other.abort();
-        assert_eq!(read.len(), FRAMES * FRAME_BYTES);
-        let expected = read.len() / (128 * BYTES_PER_BUDGET_UNIT);
-        assert!(turns.load(Ordering::Relaxed) >= expected - 1, "{turns:?}");
+        assert_eq!(read.len(), PIECES * BYTES_PER_TURN);
+        assert!(turns.load(Ordering::Relaxed) >= PIECES - 1, "{turns:?}");
     }
 
     #[tokio::test]
-    async fn a_body_waits_for_its_turn_after_its_first_piece() {
+    async fn a_long_body_waits_for_the_turn_of_another() {
         let turns = BodyTurns(Arc::new(Semaphore::new(1)));
+        let lengths = [BYTES_PER_TURN - 1, 1, 2, 3];
         let pieces =
-            ["first", "second"].map(|piece| Ok::<_, Infallible>(Frame::data(piece.into())));
+            lengths.map(|bytes| Ok::<_, Infallible>(Frame::data(Bytes::from(vec![0; bytes]))));
         let body = StreamBody::new(stream::iter(pieces));
         let mut body = RequestBody::new(body, LIMITS, &turns);
         let turn_of_another = turns.0.acquire().await.unwrap();
-        let mut next = async || body.frame().await.unwrap().unwrap().into_data().unwrap();
-        assert_eq!(next().await, "first");
+        let mut next = async || {
+            let frame = body.frame().await.unwrap().unwrap();
+            frame.into_data().unwrap().len()
+        };
+        assert_eq!((next().await, next().await), (BYTES_PER_TURN - 1, 1));
         assert!(poll!(pin!(next())).is_pending());
         drop(turn_of_another);
-        assert_eq!(next().await, "second");
+        assert_eq!((next().await, next().await), (2, 3));
         assert_eq!(turns.0.available_permits(), 1);
     }
 

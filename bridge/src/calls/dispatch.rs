@@ -40,7 +40,7 @@ async fn dispatch(
     if request.caller.call_context.query_id.is_some() {
         // An agent may use the tools of its page, and read the results of its own calls.
         return if query_scope::is_get_result_call(hub, &request) {
-            builtin_tools::call(hub, request).await
+            Box::pin(builtin_tools::call(hub, request)).await
         } else {
             call_page_tool(hub, request, Invocation::Direct).await
         };

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use bridge_auth::Scope;
 use bridge_protocol::ErrorCode;
+use bridge_service::ClientAddress;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::header::{
@@ -29,7 +30,7 @@ use crate::compat::{CompatRequest, CompatService, CompatSession, Reply};
 use crate::refusals::{RefusalKind, RefusalRecord};
 use crate::shares::Party;
 use crate::web::body::{read_to_end_in_session, read_unauthenticated};
-use crate::web::{AppState, PeerAddress, guard};
+use crate::web::{AppState, client_address, guard};
 
 const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -42,13 +43,13 @@ pub(super) async fn serve_post<B>(
     service: &CompatService,
     parts: &Parts,
     body: B,
-    peer: PeerAddress,
+    address: ClientAddress,
 ) -> Response
 where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let mut response = handle_message(state, service, parts, body, peer).await;
+    let mut response = handle_message(state, service, parts, body, address).await;
     allow_all_origins(response.headers_mut());
     response
 }
@@ -63,9 +64,9 @@ pub(super) async fn endpoint(
         return page_socket::upgrade.call(request, state).await;
     }
     let (parts, body) = request.into_parts();
-    let peer = PeerAddress::from_extensions(&parts.extensions);
+    let address = client_address(&parts.extensions);
     match parts.method {
-        Method::POST => handle_message(&state, &service, &parts, body, peer).await,
+        Method::POST => handle_message(&state, &service, &parts, body, address).await,
         Method::GET if accepts(&parts.headers, "text/event-stream") => {
             serve_events(&state, &service, &parts).await
         }
@@ -94,14 +95,13 @@ async fn handle_message<B>(
     service: &CompatService,
     parts: &Parts,
     body: B,
-    peer: PeerAddress,
+    address: ClientAddress,
 ) -> Response
 where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
     let token = state.request_token(&parts.headers, parts.uri.query());
-    let address = state.client_address(peer, &parts.headers);
     let caller = service.authenticate(token.as_deref(), address).await;
     let body = match &caller {
         Ok(principal) => {
@@ -176,7 +176,7 @@ async fn find_session(
     if token.is_none() && state.hub.config.allows_compat_anonymous_access() {
         return service.sessions.get(None, id);
     }
-    let address = state.client_address_of(parts);
+    let address = client_address(&parts.extensions);
     let principal = service.authenticate(token.as_deref(), address).await;
     let principal = principal.ok()?;
     principal.require_scope(Scope::ToolsRead).ok()?;

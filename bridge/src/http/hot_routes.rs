@@ -5,11 +5,13 @@
 //! functions: `Host`, token and size. A request with an `Origin` goes through the router, where the
 //! response gets the headers that browsers require.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
+use bridge_service::ClientAddress;
 use bytes::Bytes;
 use http::header::ORIGIN;
 use http::{Method, Request};
@@ -21,7 +23,7 @@ use super::{compat, rest};
 use crate::compat::CompatService;
 use crate::mcp::{self, McpService};
 use crate::refusals::RefusalRecord;
-use crate::web::{AppState, PeerAddress, guard};
+use crate::web::{AppState, guard};
 
 /// Serves all requests: those on a hot route directly, the others with the router.
 pub(crate) struct RequestHandler {
@@ -56,17 +58,18 @@ impl RequestHandler {
     }
 
     /// Responds to a request from this address.
-    pub(crate) async fn handle<B>(&self, request: Request<B>, peer: PeerAddress) -> Response
+    pub(crate) async fn handle<B>(&self, request: Request<B>, peer: IpAddr) -> Response
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
-        let address = self.state.client_address(peer, request.headers());
+        let trusted_proxies = &self.state.hub.config.trusted_proxies;
+        let address = ClientAddress::from_request(peer, request.headers(), trusted_proxies);
         let route = route_name(request.uri().path());
         let mut response = match self.fast_route(&request) {
-            Some(route) => self.handle_fast(route, request, peer).await,
+            Some(route) => self.handle_fast(route, request, address).await,
             // Boxed, because otherwise the future of each call would be as large as this one.
-            None => Box::pin(self.handle_with_router(request.map(Body::new), peer)).await,
+            None => Box::pin(self.handle_with_router(request.map(Body::new), address)).await,
         };
         if let Some(refusal) = response.extensions_mut().remove::<RefusalRecord>() {
             let RefusalRecord { kind, reason } = refusal;
@@ -76,8 +79,12 @@ impl RequestHandler {
         response
     }
 
-    async fn handle_with_router(&self, mut request: Request<Body>, peer: PeerAddress) -> Response {
-        request.extensions_mut().insert(peer);
+    async fn handle_with_router(
+        &self,
+        mut request: Request<Body>,
+        address: ClientAddress,
+    ) -> Response {
+        request.extensions_mut().insert(address);
         let routed = self.router.clone().oneshot(request).await;
         routed.unwrap_or_else(|never| match never {})
     }
@@ -86,7 +93,7 @@ impl RequestHandler {
         &self,
         route: FastRoute,
         request: Request<B>,
-        peer: PeerAddress,
+        address: ClientAddress,
     ) -> Response
     where
         B: HttpBody<Data = Bytes>,
@@ -106,10 +113,10 @@ impl RequestHandler {
             .as_ref()
             .map(|resource| (resource, resource.base_url(&parts.uri, &parts.headers)));
         let mut response = match route {
-            FastRoute::ToolCall => rest::serve_tool_call(state, &parts, body, peer).await,
-            FastRoute::Mcp => mcp::serve(&self.mcp, parts, body, peer).await,
+            FastRoute::ToolCall => rest::serve_tool_call(state, &parts, body, address).await,
+            FastRoute::Mcp => mcp::serve(&self.mcp, parts, body, address).await,
             FastRoute::Compat(service) => {
-                Box::pin(compat::serve_post(state, &service, &parts, body, peer)).await
+                Box::pin(compat::serve_post(state, &service, &parts, body, address)).await
             }
         };
         if let Some((resource, base)) = resource {

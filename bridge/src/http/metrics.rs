@@ -15,7 +15,7 @@ use http::header::CONTENT_TYPE;
 
 use crate::compat::CompatService;
 use crate::mcp::McpService;
-use crate::web::{AppState, PeerAddress, Problem};
+use crate::web::{AppState, Problem, client_address};
 use exposition::Exposition;
 
 /// The state of the route.
@@ -65,8 +65,7 @@ async fn metrics_text(
             Ok((content_type, metrics.exposition.encode()).into_response())
         }
         Some(_) => {
-            let peer = PeerAddress::from_extensions(request.extensions());
-            let address = metrics.state.client_address(peer, headers);
+            let address = client_address(request.extensions());
             let refused = AuthError::invalid(
                 "this is not `metrics_token`, with which alone metrics may be read",
             );

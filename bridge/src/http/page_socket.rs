@@ -23,14 +23,14 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{BridgeToPage, ErrorCode, SessionId, limits};
 use bridge_realm::realm::{Disconnect, PageProtocol};
-use bridge_service::OriginCheck;
-use http::{HeaderMap, Uri};
+use bridge_service::{ClientAddress, OriginCheck};
+use http::Uri;
 use serde::Deserialize;
 
 use crate::compat::page_codec;
 use crate::hub::{OutboxReceiver, page_party};
 use crate::refusals::RefusalRecord;
-use crate::web::{AppState, Parameters, PeerAddress, Problem};
+use crate::web::{AppState, Parameters, Problem};
 use crate::websocket::{UpgradedIo, WebSocket, WebSocketUpgrade};
 use connection_end::{ConnectionEnd, disconnect_for_close};
 use connection_loop::PageConnection;
@@ -51,9 +51,8 @@ pub(super) struct SocketQuery {
 pub(super) async fn upgrade(
     State(state): State<AppState>,
     Extension(origin): Extension<OriginCheck>,
-    Extension(peer): Extension<PeerAddress>,
+    Extension(address): Extension<ClientAddress>,
     uri: Uri,
-    headers: HeaderMap,
     Parameters(query): Parameters<SocketQuery>,
     socket: Result<WebSocketUpgrade, &'static str>,
 ) -> Response {
@@ -79,7 +78,7 @@ pub(super) async fn upgrade(
     };
     let (response, connection) = socket.accept();
     let sockets = state.page_sockets.clone();
-    let party = page_party(state.client_address(peer, &headers), &origin);
+    let party = page_party(address, &origin);
     let context = Box::new(HandshakeContext {
         state,
         origin,

@@ -28,7 +28,7 @@ use crate::agent_queries::AgentReport;
 use crate::refusals::RefusalKind;
 use crate::shares::Party;
 use crate::web::body::read_to_end_limited;
-use crate::web::{AppState, PathSegment, Problem};
+use crate::web::{AppState, PathSegment, Problem, client_address};
 
 pub(super) use open::open;
 
@@ -161,7 +161,7 @@ impl AppState {
     ) -> Result<(), ReportError> {
         let id = QueryId::from(uuid);
         let realm = self.authorize_reporter(&id, parts).await?;
-        let reporter = Party::new(self.client_address_of(parts), realm);
+        let reporter = Party::new(client_address(&parts.extensions), realm);
         let body = read_to_end_limited(self, body, reporter).await;
         let body = body.map_err(ReportError::Problem)?;
         let report = read(&body).ok_or(ReportError::InvalidBody)?;
@@ -201,7 +201,7 @@ impl AppState {
             Some(token) => {
                 let verified = self.authenticator.verify(Some(token)).await;
                 if let Err(error) = &verified {
-                    let address = self.client_address_of(parts);
+                    let address = client_address(&parts.extensions);
                     self.auth_failures.record(address, error);
                     let (kind, reason) = (RefusalKind::InvalidToken, &error.message);
                     self.hub.refusals.record(kind, address, "/query", reason);

@@ -13,6 +13,7 @@ use bridge_protocol::{
 };
 use bridge_realm::definition::Definition;
 use bridge_realm::realm::{CallFailure, Realm};
+use bridge_service::ClientAddress;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method, StatusCode, Uri};
@@ -34,7 +35,7 @@ use crate::results::tool_result::ToolResult;
 use crate::results::unread::AnswerBody;
 use crate::shares::Party;
 use crate::web::body::read_to_end_limited;
-use crate::web::{AppState, PeerAddress, Problem, guard};
+use crate::web::{AppState, Problem, client_address, guard};
 
 /// The body of `POST /tool-call`.
 #[derive(Deserialize)]
@@ -54,8 +55,8 @@ static SILENT_CLIENT: SilentClient =
 /// Serves `POST /tool-call`: responds with the MCP result object.
 pub(super) async fn tool_call(State(state): State<AppState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let peer = PeerAddress::from_extensions(&parts.extensions);
-    serve_tool_call(&state, &parts, body, peer).await
+    let address = client_address(&parts.extensions);
+    serve_tool_call(&state, &parts, body, address).await
 }
 
 /// Serves `POST /tool-call` with or without the router.
@@ -63,13 +64,13 @@ pub(super) async fn serve_tool_call<B>(
     state: &AppState,
     parts: &Parts,
     body: B,
-    peer: PeerAddress,
+    address: ClientAddress,
 ) -> Response
 where
     B: Body<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let result = handle_tool_call(state, parts, body, peer).await;
+    let result = handle_tool_call(state, parts, body, address).await;
     result.unwrap_or_else(Problem::into_response)
 }
 
@@ -77,15 +78,15 @@ async fn handle_tool_call<B>(
     state: &AppState,
     parts: &Parts,
     body: B,
-    peer: PeerAddress,
+    address: ClientAddress,
 ) -> Result<Response, Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let principal = state.authenticate(parts, peer).await?;
+    let principal = state.authenticate(parts, address).await?;
     principal.require_scope(Scope::ToolsCall)?;
-    let caller = Party::new(state.client_address(peer, &parts.headers), principal.realm);
+    let caller = Party::new(address, principal.realm);
     let body = read_to_end_limited(state, body, caller).await?;
     // serde would read the fields of an array by their order.
     if body.trim_ascii_start().first() == Some(&b'[') {
@@ -120,7 +121,7 @@ where
         caller: calls::CallOptions {
             query_lifetime: state.agent_queries.lifetime_for(&principal),
             realm: principal.realm,
-            address: state.client_address(peer, &parts.headers),
+            address,
             session: body.session_id,
             call_context: CallContext {
                 client: client.map(Arc::new),

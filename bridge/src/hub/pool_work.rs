@@ -23,7 +23,8 @@ impl Hub {
             drop(permit);
             work()
         };
-        self.cpu_pool.run(order, work).await
+        // Boxed, because the futures of all calls contain this one, and few calls need it.
+        Box::pin(self.cpu_pool.run(order, work)).await
     }
 
     /// Runs work like [`Self::run_work`], or on this thread if it is so little that it has no order.

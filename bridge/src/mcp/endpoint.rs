@@ -44,7 +44,7 @@ use crate::refusals::RefusalKind;
 use crate::results::unread::AnswerLease;
 use crate::shares::Party;
 use crate::web::body::read_to_end_in_session;
-use crate::web::{PeerAddress, Problem};
+use crate::web::{Problem, client_address};
 
 const TOO_MANY_VALUES: &str =
     "the message has more than 1,000,000 values, which is the limit: send less at once";
@@ -55,17 +55,22 @@ const MAX_EVICTIONS: usize = 8;
 /// Serves MCP behind the router.
 pub(crate) async fn endpoint(State(mcp): State<McpService>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let peer = PeerAddress::from_extensions(&parts.extensions);
-    serve(&mcp, parts, body, peer).await
+    let address = client_address(&parts.extensions);
+    serve(&mcp, parts, body, address).await
 }
 
 /// Serves MCP with or without the router, for a request from this address.
-pub(crate) async fn serve<B>(mcp: &McpService, parts: Parts, body: B, peer: PeerAddress) -> Response
+pub(crate) async fn serve<B>(
+    mcp: &McpService,
+    parts: Parts,
+    body: B,
+    address: ClientAddress,
+) -> Response
 where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let principal = match mcp.state.authenticate(&parts, peer).await {
+    let principal = match mcp.state.authenticate(&parts, address).await {
         Ok(principal) => principal,
         Err(problem) => return problem.into_response(),
     };
@@ -74,10 +79,9 @@ where
         let session = mcp.sessions.get(principal.realm, session)?;
         Some(session.begin_activity())
     };
-    let address = mcp.state.client_address(peer, &parts.headers);
     let caller = Party::new(address, principal.realm);
     match read_to_end_in_session(&mcp.state, body, caller, begin_activity).await {
-        Ok(body) => route(mcp, parts, body, principal, peer).await,
+        Ok(body) => route(mcp, parts, body, principal, address).await,
         Err(problem) => problem.into_response(),
     }
 }
@@ -104,9 +108,8 @@ async fn route(
     parts: Parts,
     body: Bytes,
     principal: Principal,
-    peer: PeerAddress,
+    address: ClientAddress,
 ) -> Response {
-    let address = mcp.state.client_address(peer, &parts.headers);
     let kind = match parts.method {
         Method::POST => {
             let scan_turn = match scan_turn(mcp, &principal, &body).await {

@@ -15,7 +15,7 @@ use http::header::{HeaderName, UPGRADE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use super::{AppState, PeerAddress, Problem};
+use super::{AppState, Problem, client_address};
 use crate::refusals::RefusalKind;
 
 /// Rejects foreign hosts and foreign origins, and passes the origin to the routes.
@@ -76,11 +76,11 @@ impl AppState {
     }
 
     /// Returns the principal of a request's token. A refused token is counted for the address of
-    /// the client. `parts` of a request that has not passed the router do not contain its peer.
+    /// the client.
     pub(crate) async fn authenticate(
         &self,
         parts: &Parts,
-        peer: PeerAddress,
+        address: ClientAddress,
     ) -> Result<Principal, Problem> {
         let token = self.request_token(&parts.headers, parts.uri.query());
         let of_query = token
@@ -91,9 +91,7 @@ impl AppState {
             Some(principal) => Ok(principal?),
             None => {
                 let verified = self.authenticator.verify(token.as_deref()).await;
-                verified.map_err(|error| {
-                    self.token_refused(self.client_address(peer, &parts.headers), error)
-                })
+                verified.map_err(|error| self.token_refused(address, error))
             }
         }
     }
@@ -112,8 +110,8 @@ impl AppState {
         parts: &Parts,
         scope: Scope,
     ) -> Result<Principal, Problem> {
-        let peer = PeerAddress::from_extensions(&parts.extensions);
-        let principal = self.authenticate(parts, peer).await?;
+        let address = client_address(&parts.extensions);
+        let principal = self.authenticate(parts, address).await?;
         principal.require_scope(scope)?;
         Ok(principal)
     }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::parse_object;
 use crate::shares::Party;
 use crate::web::body::read_to_end_limited;
-use crate::web::{AppState, PathSegment, Problem};
+use crate::web::{AppState, PathSegment, Problem, client_address};
 
 /// The fields of a query that the bridge needs. The agent does not send the others.
 #[derive(Deserialize)]
@@ -62,7 +62,7 @@ impl AppState {
         body: Body,
     ) -> Result<Json<Value>, Problem> {
         let principal = self.authorize(parts, Scope::Query).await?;
-        let caller = Party::new(self.client_address_of(parts), principal.realm);
+        let caller = Party::new(client_address(&parts.extensions), principal.realm);
         let body = read_to_end_limited(self, body, caller).await?;
         let opening: OpenQueryRequest = parse_object(&body).ok_or_else(malformed_body)?;
         if uuid.len() > limits::MAX_QUERY_ID_BYTES {
