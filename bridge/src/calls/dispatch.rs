@@ -33,6 +33,7 @@ pub(crate) async fn call_tool(
     outcome
 }
 
+/// Boxes the futures of both kinds of calls, so that the callers do not move their state.
 async fn dispatch(
     hub: &Arc<Hub>,
     request: CallRequest<'_>,
@@ -42,14 +43,14 @@ async fn dispatch(
         return if query_scope::is_get_result_call(hub, &request) {
             Box::pin(builtin_tools::call(hub, request)).await
         } else {
-            call_page_tool(hub, request, Invocation::Direct).await
+            Box::pin(call_page_tool(hub, request, Invocation::Direct)).await
         };
     }
     let is_builtin = is_builtin_tool(&request.tool) && request.caller.resume_token.is_none();
     if is_builtin || is_legacy_alias(hub, &request) {
         return Box::pin(builtin_tools::call(hub, request)).await;
     }
-    call_page_tool(hub, request, Invocation::Direct).await
+    Box::pin(call_page_tool(hub, request, Invocation::Direct)).await
 }
 
 /// Whether a request names a tool of the bridge as the bridge of mcp-web 0.1 did, and no page has a

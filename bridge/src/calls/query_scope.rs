@@ -43,8 +43,8 @@ pub(super) async fn wait_for_page(
     }
 }
 
-/// Routes the call of an agent to the page that sent the query. Calls of other clients are not
-/// changed.
+/// Routes the call of an agent to the page that sent the query, and refuses one that names another
+/// page. Calls of other clients are not changed.
 pub(super) fn pin_to_asking_page(
     hub: &Hub,
     request: &mut CallRequest<'_>,
@@ -66,8 +66,17 @@ pub(super) fn pin_to_asking_page(
         Ok(session.clone())
     });
     let session = pinned.unwrap_or_else(|| Err(query_failure_result(ReportRejected::NotFound)))?;
-    caller.session = Some(session);
-    Ok(())
+    match &caller.session {
+        Some(named) if *named != session => {
+            let message = "a query may call the tools of its own page only";
+            let failure = CallFailure::new(ErrorCode::ToolNotAllowed, message.to_owned());
+            Err(Box::new(ToolResult::from_failure(&failure)))
+        }
+        _ => {
+            caller.session = Some(session);
+            Ok(())
+        }
+    }
 }
 
 /// Whether the agent of an active query calls `get_result`. It may do so whatever tools the query

@@ -138,8 +138,7 @@ where
         tool: body.tool_name,
         arguments,
     };
-    // Boxed, so that the layers of the server do not move the state of the call.
-    match Box::pin(calls::call_tool(&state.hub, request)).await {
+    match calls::call_tool(&state.hub, request).await {
         Ok(RoundOutcome::Complete(result)) => {
             Ok(json_response(state, principal.realm, result).await)
         }

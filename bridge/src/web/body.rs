@@ -43,7 +43,7 @@ where
     let max_bytes = state.hub.config.max_request_bytes;
     let mut lease = state.hub.memory.lease(caller);
     let mut exceeded = None;
-    let read = body::read_to_end_with_room(body, max_bytes, |bytes| {
+    let read = body::read_to_end_with_room(pin!(body), max_bytes, |bytes| {
         exceeded = lease.resize_counted(bytes).err();
         exceeded.is_none()
     })
@@ -96,6 +96,8 @@ where
     let mut begin_activity = Some(begin_activity);
     let mut activity = None;
     let mut is_first_poll = true;
+    // Pinned here, because each of the futures that read it would otherwise be larger by the body.
+    let body = pin!(body);
     let mut reading = pin!(read_to_end_limited(state, body, caller));
     poll_fn(|context| {
         let polled = reading.as_mut().poll(context);

@@ -210,6 +210,12 @@ async fn an_unrestricted_query_token_sees_only_its_own_page() {
     }
     let answer = client.call("echo", json!({ "session_id": "other" })).await;
     assert!(answer["result"]["isError"] == true || answer["error"].is_object());
+    let body = json!({ "toolName": "echo", "sessionId": "other" });
+    let named = http_client().post(format!("{}/tool-call", bridge.url()));
+    let named = named.bearer_auth(query.token.as_deref().unwrap());
+    let (_, refused) = send_for_json(named.json(&body)).await;
+    let text: Value = serde_json::from_str(result_text(&refused)).unwrap();
+    assert_eq!(text["error"], "ToolNotAllowed", "{text}");
 }
 
 #[tokio::test]
