@@ -136,6 +136,9 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
         tool,
         dialect,
     } = destination;
+    if let Err(failure) = query_scope::check_destination(hub, request, &session, &tool) {
+        return Ok(CallStart::from(&failure));
+    }
     let arguments = std::mem::take(&mut request.arguments);
     let input = match dialect {
         // Pages of mcp-web 0.1 parse their arguments themselves, and accept some that their

@@ -1,7 +1,7 @@
 //! Restricts the calls of the agent of a query to the page that sent the query, and to the tools
 //! that the query allows.
 
-use bridge_protocol::{ErrorCode, Kind, QueryId};
+use bridge_protocol::{ErrorCode, Kind, QueryId, SessionId};
 use serde_json::{Map, json};
 
 use super::CallRequest;
@@ -11,6 +11,7 @@ use crate::hub::Hub;
 use crate::results::tool_result::ToolResult;
 use bridge_auth::{Principal, RealmId};
 use bridge_realm::definition::Definition;
+use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{CallFailure, Realm, ReportRejected, RouteError, Target, ToolNotAllowed};
 
 /// Waits until the page of an agent's query is attached, or the query has ended. While the page is
@@ -43,8 +44,8 @@ pub(super) async fn wait_for_page(
     }
 }
 
-/// Routes the call of an agent to the page that sent the query, and refuses one that names another
-/// page. Calls of other clients are not changed.
+/// Routes the call of an agent to the page that sent the query, unless it names a page itself. Calls
+/// of other clients are not changed.
 pub(super) fn pin_to_asking_page(
     hub: &Hub,
     request: &mut CallRequest<'_>,
@@ -66,17 +67,25 @@ pub(super) fn pin_to_asking_page(
         Ok(session.clone())
     });
     let session = pinned.unwrap_or_else(|| Err(query_failure_result(ReportRejected::NotFound)))?;
-    match &caller.session {
-        Some(named) if *named != session => {
-            let message = "a query may call the tools of its own page only";
-            let failure = CallFailure::new(ErrorCode::ToolNotAllowed, message.to_owned());
-            Err(Box::new(ToolResult::from_failure(&failure)))
-        }
-        _ => {
-            caller.session = Some(session);
-            Ok(())
-        }
-    }
+    caller.session.get_or_insert(session);
+    Ok(())
+}
+
+/// Refuses the call of an agent that was routed to another page than its own. This is checked before
+/// the arguments are: the error of arguments contains the schema.
+pub(super) fn check_destination(
+    hub: &Hub,
+    request: &CallRequest<'_>,
+    session: &SessionId,
+    tool: &Tool,
+) -> Result<(), CallFailure> {
+    let caller = &request.caller;
+    let Some(query) = &caller.call_context.query_id else {
+        return Ok(());
+    };
+    let check = |realm: &Realm| realm.check_query_call(query, session, tool.name());
+    let checked = hub.with_realm(caller.realm, check);
+    checked.unwrap_or_else(|| Err(ReportRejected::NotFound.into()))
 }
 
 /// Whether the agent of an active query calls `get_result`. It may do so whatever tools the query

@@ -201,22 +201,26 @@ async fn errors_for_a_restricted_query_name_neither_other_pages_nor_forbidden_to
 #[tokio::test]
 async fn an_unrestricted_query_token_sees_only_its_own_page() {
     let (bridge, _agent, _page, query) = start_query(json!({})).await;
-    let _other_page = Page::with_tools(&bridge, "other", &[tool("elsewhere")]).await;
+    let mut own_schema = tool("echo");
+    own_schema["inputSchema"] =
+        json!({ "type": "object", "required": ["only_the_other_page_knows_this"] });
+    let _other_page = Page::with_tools(&bridge, "other", &[tool("elsewhere"), own_schema]).await;
     let client = McpClient::connect(&bridge, query.token.as_deref().unwrap()).await;
     assert_eq!(client.tool_names().await, ["echo", "other"]);
     for unknown in ["elsewhere", "list_active_sessions"] {
         let answer = client.call(unknown, json!({})).await;
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
-    let answer = client.call("echo", json!({ "session_id": "other" })).await;
-    assert!(answer["result"]["isError"] == true || answer["error"].is_object());
+    let by_argument = client.call("echo", json!({ "session_id": "other" })).await;
     let body = json!({ "toolName": "echo", "sessionId": "other" });
-    let named = http_client().post(format!("{}/tool-call", bridge.url()));
-    let named = named.bearer_auth(query.token.as_deref().unwrap());
-    let (_, refused) = send_for_json(named.json(&body)).await;
-    assert_eq!(refused["isError"], true, "{refused}");
-    let text = result_text(&refused);
-    assert!(text.contains("the tools of its own page only"), "{text}");
+    let by_member = http_client().post(format!("{}/tool-call", bridge.url()));
+    let by_member = by_member.bearer_auth(query.token.as_deref().unwrap());
+    let (_, by_member) = send_for_json(by_member.json(&body)).await;
+    for refused in [&by_argument["result"], &by_member] {
+        assert_eq!(refused["isError"], true, "{refused}");
+        let text = result_text(refused);
+        assert!(text.contains("the tools of its own page only"), "{text}");
+    }
 }
 
 #[tokio::test]

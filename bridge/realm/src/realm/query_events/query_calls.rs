@@ -58,7 +58,7 @@ impl Realm {
 
     /// Checks that the query of a call may make it: the query is running, its page is present, and
     /// the tool is allowed.
-    pub(in crate::realm) fn check_query_call(
+    pub fn check_query_call(
         &self,
         id: &QueryId,
         session: &SessionId,
