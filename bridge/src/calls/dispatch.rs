@@ -38,19 +38,22 @@ async fn dispatch(
     hub: &Arc<Hub>,
     request: CallRequest<'_>,
 ) -> Result<RoundOutcome<ToolResult>, CallError> {
-    if request.caller.call_context.query_id.is_some() {
+    if is_builtin_call(hub, &request) {
+        Box::pin(builtin_tools::call(hub, request)).await
+    } else {
+        Box::pin(call_page_tool(hub, request, Invocation::Direct)).await
+    }
+}
+
+/// Whether a request calls a tool of the bridge itself.
+fn is_builtin_call(hub: &Hub, request: &CallRequest<'_>) -> bool {
+    let caller = &request.caller;
+    if caller.call_context.query_id.is_some() {
         // An agent may use the tools of its page, and read the results of its own calls.
-        return if query_scope::is_get_result_call(hub, &request) {
-            Box::pin(builtin_tools::call(hub, request)).await
-        } else {
-            Box::pin(call_page_tool(hub, request, Invocation::Direct)).await
-        };
+        return query_scope::is_get_result_call(hub, request);
     }
-    let is_builtin = is_builtin_tool(&request.tool) && request.caller.resume_token.is_none();
-    if is_builtin || is_legacy_alias(hub, &request) {
-        return Box::pin(builtin_tools::call(hub, request)).await;
-    }
-    Box::pin(call_page_tool(hub, request, Invocation::Direct)).await
+    let is_builtin = is_builtin_tool(&request.tool) && caller.resume_token.is_none();
+    is_builtin || is_legacy_alias(hub, request)
 }
 
 /// Whether a request names a tool of the bridge as the bridge of mcp-web 0.1 did, and no page has a
