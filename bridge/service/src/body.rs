@@ -76,7 +76,7 @@ where
     // Most bodies arrive in one piece, which is returned without a copy.
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
-    // A body of known length has ended with its last piece, before its peer says so.
+    // A body of known length has ended with its last piece, so it needs no further read.
     while !body.is_end_stream()
         && let Some(frame) = body.frame().await
     {

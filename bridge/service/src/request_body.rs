@@ -59,11 +59,9 @@ pub struct RequestBody<B = Incoming> {
     body: B,
     limits: ProgressLimits,
     timeout: ProgressTimeout,
-    turns: BodyTurns,
     /// The bytes that were read since the last turn.
     bytes_since_turn: usize,
-    /// Waits for turns. Most bodies are too short to need one.
-    waiting: Option<PollSemaphore>,
+    turns: PollSemaphore,
     turn: Option<OwnedSemaphorePermit>,
 }
 
@@ -73,9 +71,8 @@ impl<B> RequestBody<B> {
             body,
             limits,
             timeout: ProgressTimeout::default(),
-            turns: turns.clone(),
             bytes_since_turn: 0,
-            waiting: None,
+            turns: PollSemaphore::new(Arc::clone(&turns.0)),
             turn: None,
         }
     }
@@ -87,11 +84,7 @@ impl<B> RequestBody<B> {
             return Poll::Ready(None);
         }
         if self.turn.is_none() {
-            let turns = &self.turns.0;
-            let waiting = self
-                .waiting
-                .get_or_insert_with(|| PollSemaphore::new(turns.clone()));
-            self.turn = ready!(waiting.poll_acquire(context));
+            self.turn = ready!(self.turns.poll_acquire(context));
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
