@@ -1,7 +1,8 @@
 //! MCP: rmcp's Streamable HTTP service in front of the realms.
 //!
 //! Only this module knows rmcp. `endpoint` authenticates a request, and adapts it where rmcp is
-//! strict; `handler` implements the methods. `peer_client` sends progress, logs and requests to the
+//! strict; `handler` implements the methods, with what `request_context` finds in the context of a
+//! request. `peer_client` sends progress, logs and requests to the
 //! client of a call, and `input_required` seals the state that a client of 2026-07-28 carries
 //! between the rounds of a call; `request_digest` is what binds it to one request. `session_manager` binds each MCP session to the realm that opened
 //! it, and ends idle sessions. `event_log` stores events for streams that are resumed, and
@@ -27,6 +28,7 @@ mod large_body;
 mod notifier;
 mod peer_client;
 mod raw_event;
+mod request_context;
 mod request_digest;
 mod request_kind;
 mod request_scope;

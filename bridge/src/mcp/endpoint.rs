@@ -226,11 +226,8 @@ impl RmcpRequest {
             let message = "there is no such MCP session: it has ended, or belongs to another token";
             return Err(Problem::new(ErrorCode::SessionNotFound, message).into_response());
         }
-        if let Some(rejection) = reject_lost_stream(mcp, parts, session.as_deref()) {
-            return Err(rejection);
-        }
-        let replay = lease_replay(mcp, parts, session.as_deref());
-        let replay = replay.map_err(IntoResponse::into_response)?;
+        let replay =
+            lease_replay(mcp, parts, session.as_deref()).map_err(|rejection| *rejection)?;
         let has_message = matches!(kind, RequestKind::Message(_));
         let is_initialize = matches!(kind, RequestKind::Message(method) if method == "initialize");
         let opening = if is_initialize && session_id.is_none() {
@@ -317,45 +314,36 @@ impl RmcpRequest {
     }
 }
 
-/// Acquires a lease on what a resumed stream starts with. Otherwise a client could resume one stream
-/// on many connections, and read none of them.
+/// Acquires a lease on what a resumed stream starts with, if it is much. Otherwise a client could
+/// resume one stream on many connections, and read none of them.
+///
+/// A stream whose events are gone is rejected: its call was cancelled, or they were evicted. Clients
+/// interpret 405 as a server without such a stream, and do not retry. An open stream without events
+/// would last as long as its session.
 fn lease_replay(
     mcp: &McpService,
     parts: &Parts,
     session: Option<&McpSession>,
-) -> Result<Option<AnswerLease>, Problem> {
-    let last_event_id = parts.headers.get(LAST_EVENT_ID);
-    let last_event_id = last_event_id.filter(|_| parts.method == Method::GET);
-    let last_event_id = last_event_id.and_then(|id| id.to_str().ok());
+) -> Result<Option<AnswerLease>, Box<Response>> {
+    let header = parts.headers.get(LAST_EVENT_ID);
+    let resumed = header.filter(|_| parts.method == Method::GET);
+    let last_event_id = resumed.and_then(|id| id.to_str().ok());
     let (Some(last_event_id), Some(session)) = (last_event_id, session) else {
         return Ok(None);
     };
-    let events = mcp.sessions.event_log();
-    let is_own = |id| events.belongs_to(id, last_event_id);
-    if !session.id().is_some_and(is_own) {
+    let Some(id) = session.id() else {
         return Ok(None);
+    };
+    if !mcp.sessions.can_resume(id, last_event_id) {
+        let message =
+            "nothing follows this event: its call was cancelled, or what was kept had to go";
+        let problem = Problem::new(ErrorCode::HandleNotFound, message);
+        let rejection = (StatusCode::METHOD_NOT_ALLOWED, problem).into_response();
+        return Err(Box::new(rejection));
     }
-    let bytes = events.bytes_after(last_event_id);
+    let bytes = mcp.sessions.event_log().bytes_after(last_event_id);
     let lease = mcp.state.hub.lease_answer(session.realm, bytes);
-    lease.map_err(Problem::from)
-}
-
-/// Rejects a request to resume a stream whose events are gone: its call was cancelled, or they were
-/// evicted. Clients interpret 405 as a server without such a stream, and do not retry. An open
-/// stream without events would last as long as their session.
-fn reject_lost_stream(
-    mcp: &McpService,
-    parts: &Parts,
-    session: Option<&McpSession>,
-) -> Option<Response> {
-    let last_event_id = parts.headers.get(LAST_EVENT_ID)?.to_str().ok()?;
-    let id = session?.id()?;
-    if parts.method != Method::GET || mcp.sessions.can_resume(id, last_event_id) {
-        return None;
-    }
-    let message = "nothing follows this event: its call was cancelled, or what was kept had to go";
-    let problem = Problem::new(ErrorCode::HandleNotFound, message);
-    Some((StatusCode::METHOD_NOT_ALLOWED, problem).into_response())
+    lease.map_err(|failure| Box::new(Problem::from(failure).into_response()))
 }
 
 /// Returns the rejection of a request that the token of a query does not allow. An agent gets

@@ -96,8 +96,8 @@ impl EventLog {
             .logs
             .get(stream)
             .into_iter()
-            .flat_map(|log| &log.events);
-        let later = events.filter(|event| event.number > after);
+            .flat_map(|log| log.events.iter().rev());
+        let later = events.take_while(|event| event.number > after);
         later.map(|event| event.bytes).sum()
     }
 

@@ -2,16 +2,15 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use bridge_auth::{Principal, RealmId};
-use bridge_protocol::{ConnectedClient, Kind, SessionId};
+use bridge_auth::RealmId;
+use bridge_protocol::{ConnectedClient, Kind};
 use bridge_realm::definition;
 use bridge_realm::definition::Definition;
 use bridge_realm::definition::tool::RESULT_SIZE_KEY;
 use bridge_realm::realm::Refusal;
 use bridge_service::ClientAddress;
-use http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Extensions,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
     GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult,
     InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
@@ -24,11 +23,12 @@ use serde::de::DeserializeOwned;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
+use super::request_context::{
+    address_of, chosen_session, client_capabilities, http_parts, opening_session, principal_of,
+    realm_of,
+};
 use super::request_scope::REALM;
 use super::session::{ActivityGuard, McpSession};
-use super::session_choice::{
-    BARE_SESSION_KEY, SESSION_KEY, SESSION_NOT_STRING_MESSAGE, SessionChoice,
-};
 use super::{capabilities, convert};
 use crate::agent_queries::AgentQueries;
 use crate::calls::{
@@ -46,12 +46,6 @@ use crate::mcp::requesting_client::{RequestOptions, RequestingClient, max_event_
 use crate::mcp::session_manager::RealmSessionManager;
 use crate::results::encoded_size;
 use crate::results::tool_result::ToolResult;
-
-/// The header with which a client pins itself to a page.
-pub(super) const SESSION_PIN_HEADER: &str = "mcp-web-session";
-
-/// The key of a request's `_meta` with the client's capabilities (MCP 2026-07-28, "Lifecycle").
-const CLIENT_CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// The handler of one MCP session, or of one request where there are no sessions.
 pub(super) struct Handler {
@@ -240,12 +234,7 @@ impl Handler {
     }
 
     fn requesting_client(&self, context: &RequestContext<RoleServer>) -> RequestingClient {
-        let capabilities = match context.meta.0.get(CLIENT_CAPABILITIES_KEY) {
-            Some(capabilities) => to_raw_value(capabilities).ok(),
-            None => context
-                .client_capabilities()
-                .and_then(|capabilities| to_raw_value(&capabilities).ok()),
-        };
+        let capabilities = client_capabilities(context);
         // Without a session, rmcp returns a placeholder for the client's info. In `_meta` the info
         // is optional.
         let info = match self.session.get() {
@@ -284,60 +273,6 @@ async fn run_until_cancelled<T>(
 
 fn refusal_to_error(refusal: Refusal) -> ErrorData {
     ErrorData::internal_error(refusal.message, None)
-}
-
-fn http_parts(extensions: &Extensions) -> Result<&Parts, ErrorData> {
-    let parts = extensions.get::<Parts>();
-    parts.ok_or_else(|| ErrorData::internal_error("the request came without its HTTP head", None))
-}
-
-fn principal_of(context: &RequestContext<RoleServer>) -> Result<&Principal, ErrorData> {
-    let principal = http_parts(&context.extensions)?
-        .extensions
-        .get::<Principal>();
-    principal.ok_or_else(|| ErrorData::internal_error("the request came without its token", None))
-}
-
-fn realm_of(context: &RequestContext<RoleServer>) -> Result<RealmId, ErrorData> {
-    Ok(principal_of(context)?.realm)
-}
-
-/// Returns the address of the client, which the endpoint puts into the request.
-fn address_of(context: &RequestContext<RoleServer>) -> Result<ClientAddress, ErrorData> {
-    let address = http_parts(&context.extensions)?.extensions.get();
-    let missing = || ErrorData::internal_error("the request came without its address", None);
-    address.copied().ok_or_else(missing)
-}
-
-/// Returns the MCP session that the request opens.
-fn opening_session(context: &RequestContext<RoleServer>) -> Option<Arc<McpSession>> {
-    let parts = context.extensions.get::<Parts>()?;
-    parts.extensions.get::<Arc<McpSession>>().cloned()
-}
-
-/// Returns the page that a request selects.
-fn chosen_session(
-    hub: &Hub,
-    realm: RealmId,
-    context: &RequestContext<RoleServer>,
-) -> Result<Option<SessionId>, ErrorData> {
-    let meta = &context.meta.0;
-    let prefixed = match meta.get(SESSION_KEY) {
-        Some(prefixed) => {
-            let not_string = || ErrorData::invalid_params(SESSION_NOT_STRING_MESSAGE, None);
-            Some(prefixed.as_str().ok_or_else(not_string)?)
-        }
-        None => None,
-    };
-    let headers = &http_parts(&context.extensions)?.headers;
-    let choice = SessionChoice {
-        prefixed,
-        bare: meta.get(BARE_SESSION_KEY).and_then(Value::as_str),
-        pinned: headers
-            .get(SESSION_PIN_HEADER)
-            .and_then(|pin| pin.to_str().ok()),
-    };
-    Ok(choice.resolve(hub, realm))
 }
 
 impl ServerHandler for Handler {

@@ -16,6 +16,9 @@ pub(super) const BARE_SESSION_KEY: &str = "sessionId";
 pub(super) const SESSION_NOT_STRING_MESSAGE: &str =
     "`_meta[\"mcp-web/sessionId\"]` must be the id or the name of a session, as a string";
 
+/// The header with which a client pins itself to a page.
+pub(super) const SESSION_PIN_HEADER: &str = "mcp-web-session";
+
 /// The values of a request that select its page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SessionChoice<'a> {
@@ -23,7 +26,7 @@ pub(super) struct SessionChoice<'a> {
     pub(super) prefixed: Option<&'a str>,
     /// The value of [`BARE_SESSION_KEY`].
     pub(super) bare: Option<&'a str>,
-    /// The value of the header of a client that is pinned to a page.
+    /// The value of [`SESSION_PIN_HEADER`].
     pub(super) pinned: Option<&'a str>,
 }
 

@@ -17,12 +17,11 @@ use serde_json::value::RawValue;
 
 use super::message::{Message, Meta, Params};
 use crate::mcp::convert;
-use crate::mcp::handler::SESSION_PIN_HEADER;
 use crate::mcp::headers::session_id_header;
 use crate::mcp::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
 use crate::mcp::service::McpService;
 use crate::mcp::session::McpSession;
-use crate::mcp::session_choice::SessionChoice;
+use crate::mcp::session_choice::{SESSION_PIN_HEADER, SessionChoice};
 
 const PROTOCOL_VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
