@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bridge_protocol::limits::MIN_TOKEN_CHARS;
-use bridge_service::Secret;
 use bridge_service::shared_credential::{self, SharedCredentialError, parse_long_credential};
+use bridge_service::{Secret, warning_if_open_to_all};
 use sha2::{Digest, Sha256};
 
 /// The SHA-256 hash of a token. Tokens are compared by their hashes, so that the duration of a
@@ -60,6 +60,9 @@ pub(crate) fn load(
         (None, Some(path)) => {
             let text = std::fs::read_to_string(path)
                 .map_err(|error| CredentialError::Unreadable(path.to_owned(), error))?;
+            if let Some(warning) = warning_if_open_to_all(path) {
+                tracing::warn!("{warning}");
+            }
             parse_long_credential(text.trim())
                 .ok_or_else(|| CredentialError::Malformed(path.display().to_string()))
         }

@@ -8,7 +8,7 @@
 //! - [`http_client`] builds the client for requests that a service makes itself.
 //! - [`settings`] loads the settings of a program from flags, the environment and a file, and
 //!   prints them; [`values`] parses their values. [`shared_credential`] stores the secret that a
-//!   bridge and an agent of one user share. [`raise_open_file_limit`] prepares the process for many
+//!   bridge and an agent of one user share, [`warning_if_open_to_all`] is for other files with tokens. [`raise_open_file_limit`] prepares the process for many
 //!   connections, and [`lower_thread_priority`] a thread for long computations.
 //! - [`shutdown_signal`](mod@shutdown_signal) waits until the process is requested to stop.
 //!
@@ -18,6 +18,7 @@ pub mod body;
 pub mod client_address;
 mod connection_slots;
 pub mod connections;
+mod file_permissions;
 pub mod host_origin;
 pub mod http_client;
 mod open_files;
@@ -30,6 +31,7 @@ mod thread_priority;
 pub mod values;
 
 pub use client_address::{ClientAddress, TrustedProxy};
+pub use file_permissions::warning_if_open_to_all;
 pub use host_origin::{HostCheck, HostOriginPolicy, LOOPBACK, OriginCheck};
 pub use open_files::raise_open_file_limit;
 pub use shutdown_signal::{shutdown_signal, stdin_closed};

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use bridge_protocol::limits::MIN_TOKEN_CHARS;
 use uuid::Uuid;
 
+use crate::file_permissions::has_mode_bits;
 use crate::values::{Secret, parse_credential};
 
 /// The name of the file, in the user's configuration directory.
@@ -145,19 +146,6 @@ fn private_file(path: &Path) -> io::Result<File> {
 #[cfg(not(unix))]
 fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
-}
-
-/// Whether a file or folder has any of these permissions.
-#[cfg(unix)]
-fn has_mode_bits(path: &Path, bits: u32) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata()
-        .is_ok_and(|metadata| metadata.permissions().mode() & bits != 0)
-}
-
-#[cfg(not(unix))]
-fn has_mode_bits(_: &Path, _: u32) -> bool {
-    false
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use bridge_auth::Authenticator;
 use bridge_protocol::limits;
-use bridge_service::{HostOriginPolicy, Secret};
+use bridge_service::{HostOriginPolicy, Secret, warning_if_open_to_all};
 
 use crate::agent_queries::agent_program;
 use crate::config::Config;
@@ -22,7 +22,7 @@ pub enum StartError {
          (`jwt_secret`, `jwt_keys`, `jwks_url`), or bind to 127.0.0.1"
     )]
     Unauthenticated(SocketAddr),
-    /// The token file cannot be read.
+    /// The token file cannot be read, or a line of it is not a token.
     #[error("`token_file` cannot be used: {0}")]
     TokenFile(io::Error),
     /// The token file contains no tokens, which could mean that nobody or that everybody may
@@ -74,6 +74,10 @@ impl CheckedConfig {
     /// Runs all checks and loads the configured tokens and keys.
     pub(crate) fn new(config: &Config) -> Result<Self, StartError> {
         let listed = config.load_tokens().map_err(StartError::TokenFile)?;
+        let token_file = config.token_file.as_deref();
+        if let Some(warning) = token_file.and_then(warning_if_open_to_all) {
+            tracing::warn!("{warning}");
+        }
         let shortest = limits::MIN_TOKEN_CHARS;
         if listed.iter().any(|token| token.chars().count() < shortest) {
             return Err(StartError::ShortToken(shortest));
