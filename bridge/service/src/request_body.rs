@@ -40,7 +40,8 @@ impl Error for BodyTimeout {}
 
 /// The turns in which the bodies of all requests to a server are read: as many at a time as there are
 /// processors. The others do not wait in the queue of the tasks that are ready to run, so that a task
-/// which only has a little to do waits for few of them, however many bodies arrive at once.
+/// which only has a little to do waits for few of them, however many bodies arrive at once. Turns are
+/// given in the order in which they are asked for: a long body waits for one turn of each other.
 #[derive(Clone, Debug)]
 pub(crate) struct BodyTurns(Arc<Semaphore>);
 
