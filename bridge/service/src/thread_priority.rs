@@ -1,7 +1,7 @@
 //! The priority of threads that compute for long, below that of the threads that serve sockets.
 
 /// The nice value of such threads. With it, a thread gets a tenth of a processor that other threads
-/// need as well, and makes way at once when one of them wakes up.
+/// need as well. Linux may let it run for some milliseconds more when one of them wakes up.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
