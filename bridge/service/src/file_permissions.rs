@@ -10,7 +10,10 @@ const READ_OR_WRITE_BY_ALL: u32 = 0o006;
 pub fn warning_if_open_to_all(path: &Path) -> Option<String> {
     has_mode_bits(path, READ_OR_WRITE_BY_ALL).then(|| {
         let path = path.display();
-        format!("every user of this machine can use the tokens in {path}: forbid it with `chmod o= {path}`")
+        format!(
+            "every user of this machine can read or write {path}, which has tokens: forbid it with \
+             `chmod o= {path}`"
+        )
     })
 }
 

@@ -228,3 +228,29 @@ async fn a_credential_over_http_to_an_agent_on_another_machine_is_a_warning() {
         assert!(!log.contains("a-credential"), "{log}");
     }
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_token_file_that_every_user_can_read_is_a_warning() {
+    use std::fs::{Permissions, set_permissions, write};
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens");
+    write(&path, "a-token-of-many-letters\n").unwrap();
+    for (mode, warns) in [(0o644, true), (0o640, false)] {
+        set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        let mut child = bridge_program()
+            .args(["--bind", "127.0.0.1:0", "--token-file"])
+            .arg(&path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        listening_url(&mut child).await;
+        child.start_kill().unwrap();
+        let output = with_deadline("end of the program", child.wait_with_output()).await;
+        let log = String::from_utf8(output.unwrap().stderr).unwrap();
+        assert_eq!(log.contains("chmod o="), warns, "{mode:o}: {log}");
+        assert!(!log.contains("a-token"), "{log}");
+    }
+}

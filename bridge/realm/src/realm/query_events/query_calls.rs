@@ -56,8 +56,8 @@ impl Realm {
         }
     }
 
-    /// Checks that the query of a call may make it: the query is running, its page is present, and
-    /// the tool is allowed.
+    /// Checks that the query of a call may make it: the query is running, the session is that of its
+    /// own page, and the tool is allowed.
     pub fn check_query_call(
         &self,
         id: &QueryId,
