@@ -3,26 +3,17 @@
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-const FILES: [&str; 15] = [
-    "mcp-web.js",
-    "mcp-web-advice.js",
-    "mcp-web-diagnose.js",
-    "mcp-web-dialog.js",
-    "mcp-web-images.js",
-    "mcp-web-query.js",
-    "mcp_web_core.js",
-    "mcp_web_core_bg.wasm",
-    "mcp-web.d.ts",
-    "mcp-web.calls.d.ts",
-    "mcp-web.content.d.ts",
-    "mcp-web.definitions.d.ts",
-    "mcp-web.handles.d.ts",
-    "mcp-web.query.d.ts",
-    "mcp-web.status.d.ts",
-];
+/// The files without which the SDK does not work: nothing is embedded if one of them is missing.
+const REQUIRED: [&str; 3] = ["mcp-web.js", "mcp_web_core.js", "mcp_web_core_bg.wasm"];
+
+/// The best level of brotli: files are compressed once and served often.
+const BROTLI_QUALITY: u32 = 11;
+/// A window of 4 MiB, which is larger than every file.
+const BROTLI_WINDOW: u32 = 22;
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-env-changed=MCP_WEB_SDK_DIR");
@@ -33,24 +24,47 @@ fn main() -> io::Result<()> {
     fs::create_dir_all(&folder)?;
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut code = String::from("static SDK_FILES: &[SdkFile] = &[\n");
-    if FILES.iter().all(|name| folder.join(name).is_file()) {
-        for name in FILES {
-            embed(&mut code, name, &folder.join(name).canonicalize()?)?;
+    let out = PathBuf::from(env::var("OUT_DIR").map_err(io::Error::other)?);
+    if REQUIRED.iter().all(|name| folder.join(name).is_file()) {
+        for name in file_names(&folder)? {
+            embed(&mut code, &name, &folder.join(&name).canonicalize()?, &out)?;
         }
     }
     code.push_str("];\n");
-    let out = PathBuf::from(env::var("OUT_DIR").map_err(io::Error::other)?);
     fs::write(out.join("sdk_files.rs"), code)
 }
 
-fn embed(code: &mut String, name: &str, path: &Path) -> io::Result<()> {
+/// Returns the names of the scripts and of the wasm.
+fn file_names(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".js") || name.ends_with(".wasm") {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn embed(code: &mut String, name: &str, path: &Path, out: &Path) -> io::Result<()> {
     println!("cargo::rerun-if-changed={}", path.display());
+    let content = fs::read(path)?;
     let mut hasher = DefaultHasher::new();
-    fs::read(path)?.hash(&mut hasher);
+    content.hash(&mut hasher);
     let etag = format!("\"{:016x}\"", hasher.finish());
+    let compressed = out.join(format!("{name}.br"));
+    fs::write(&compressed, compress(&content)?)?;
     writeln!(
         code,
-        "SdkFile {{ name: {name:?}, etag: {etag:?}, body: include_bytes!({path:?}) }},"
+        "SdkFile {{ name: {name:?}, etag: {etag:?}, body: include_bytes!({path:?}), \
+         brotli: include_bytes!({compressed:?}) }},"
     )
     .map_err(io::Error::other)
+}
+
+fn compress(content: &[u8]) -> io::Result<Vec<u8>> {
+    let mut writer = brotli::CompressorWriter::new(Vec::new(), 4096, BROTLI_QUALITY, BROTLI_WINDOW);
+    writer.write_all(content)?;
+    Ok(writer.into_inner())
 }

@@ -6,7 +6,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bridge_protocol::ErrorCode;
 use http::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH,
+    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE,
+    ETAG, HeaderName, IF_NONE_MATCH, VARY,
 };
 use http::{HeaderMap, StatusCode};
 use tower_http::compression::CompressionLayer;
@@ -20,9 +21,14 @@ struct SdkFile {
     name: &'static str,
     etag: &'static str,
     body: &'static [u8],
+    /// The body, compressed with brotli at the best level.
+    brotli: &'static [u8],
 }
 
 /// Returns the routes of the embedded files.
+///
+/// Files are stored compressed with brotli. For clients that do not accept it, they are compressed
+/// with gzip when they are requested.
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/{file}", get(serve_file))
@@ -51,12 +57,26 @@ async fn serve_file(PathSegment(name): PathSegment, headers: HeaderMap) -> Respo
     }) {
         return (StatusCode::NOT_MODIFIED, cross_origin).into_response();
     }
-    (
-        cross_origin,
-        [(CONTENT_TYPE, content_type(file.name))],
-        file.body,
-    )
-        .into_response()
+    let common = (cross_origin, [(CONTENT_TYPE, content_type(file.name))]);
+    if accepts_brotli(&headers) {
+        let encoding = [(CONTENT_ENCODING, "br"), (VARY, "accept-encoding")];
+        return (common, encoding, file.brotli).into_response();
+    }
+    (common, file.body).into_response()
+}
+
+/// Returns whether `Accept-Encoding` names brotli, and not with a weight of zero (RFC 9110,
+/// section 12.5.3).
+fn accepts_brotli(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(ACCEPT_ENCODING).iter();
+    let mut codings = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    codings.any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let weight = weight.trim().strip_prefix("q=").unwrap_or("1");
+        name.trim().eq_ignore_ascii_case("br") && weight.parse().is_ok_and(|q: f32| q > 0.0)
+    })
 }
 
 fn file_not_found(name: &str) -> Problem {
@@ -79,5 +99,39 @@ fn content_type(name: &str) -> &'static str {
         Some("js") => "text/javascript; charset=utf-8",
         Some("wasm") => "application/wasm",
         _ => "text/plain; charset=utf-8",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brotli_is_accepted_unless_its_weight_is_zero() {
+        let accepts = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_ENCODING, value.parse().unwrap());
+            accepts_brotli(&headers)
+        };
+        for value in [
+            "br",
+            "gzip, deflate, br, zstd",
+            "gzip;q=0.5, BR;q=0.1",
+            "br; q=1",
+        ] {
+            assert!(accepts(value), "{value}");
+        }
+        for value in [
+            "",
+            "gzip",
+            "br;q=0",
+            "br;q=0.0, gzip",
+            "brotli",
+            "*;q=0",
+            "br;q=x",
+        ] {
+            assert!(!accepts(value), "{value}");
+        }
+        assert!(!accepts_brotli(&HeaderMap::new()));
     }
 }

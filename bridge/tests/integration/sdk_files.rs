@@ -19,20 +19,13 @@ async fn sdk_files_are_public_and_typed_or_explain_how_to_build_them() {
     let bridge = start_bridge().await;
     for (name, media_type) in [
         ("mcp-web.js", "text/javascript"),
-        ("mcp-web-advice.js", "text/javascript"),
+        ("mcp-web-dev-warnings.js", "text/javascript"),
         ("mcp-web-diagnose.js", "text/javascript"),
         ("mcp-web-dialog.js", "text/javascript"),
         ("mcp-web-images.js", "text/javascript"),
         ("mcp-web-query.js", "text/javascript"),
         ("mcp_web_core.js", "text/javascript"),
         ("mcp_web_core_bg.wasm", "application/wasm"),
-        ("mcp-web.d.ts", "text/plain"),
-        ("mcp-web.calls.d.ts", "text/plain"),
-        ("mcp-web.content.d.ts", "text/plain"),
-        ("mcp-web.definitions.d.ts", "text/plain"),
-        ("mcp-web.handles.d.ts", "text/plain"),
-        ("mcp-web.query.d.ts", "text/plain"),
-        ("mcp-web.status.d.ts", "text/plain"),
     ] {
         let url = format!("{}/sdk/{name}", bridge.url());
         let get = || {
@@ -70,6 +63,18 @@ async fn sdk_files_are_public_and_typed_or_explain_how_to_build_them() {
         assert_eq!(headers["access-control-allow-origin"], "*");
         assert_eq!(headers["cross-origin-resource-policy"], "cross-origin");
         assert_eq!(headers["content-encoding"], "gzip", "{name}");
+        let best = get()
+            .header("accept-encoding", "gzip, br")
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(best.headers()["content-encoding"], "br", "{name}");
+        assert_eq!(best.headers()["vary"], "accept-encoding", "{name}");
+        assert_eq!(best.headers()["etag"], headers["etag"], "{name}");
+        assert!(
+            best.bytes().await.unwrap().len() < response.bytes().await.unwrap().len(),
+            "{name}"
+        );
         let again = get()
             .header("if-none-match", &headers["etag"])
             .send()
