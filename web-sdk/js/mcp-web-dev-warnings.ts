@@ -3,26 +3,43 @@
  * what it refuses; this says it before, where the definition is written.
  */
 
-import { adviceOnSchema } from "./advice/schema.js";
+import { type SchemaObject, schemaWarnings } from "./dev-warnings/schema.ts";
 
-export { adviseOne } from "./advice/one-per-page.js";
+export { warnIfDuplicate } from "./dev-warnings/one-per-page.ts";
 
-/** Some AI clients put a prefix before a tool's name and cap the whole at 60 characters. */
-const ADVISED_NAME_CHARS = 40;
+/** Some AI clients put a prefix before a tool's name and limit both together to 60 characters. */
+const RECOMMENDED_NAME_CHARS = 40;
 
-/** A list of sentences; empty when all is well. `definition`: the MCP object. */
-export function adviceOn(kind, definition) {
-  return ADVICE[kind](definition).map((advice) => `${kind} "${definition.uriTemplate ?? definition.uri ?? definition.name}": ${advice}`);
+/** A definition as it is registered: the MCP object. */
+interface Definition {
+  name: string;
+  title?: string;
+  description?: string;
+  inputSchema?: SchemaObject;
+  outputSchema?: SchemaObject;
+  annotations?: { readOnlyHint?: boolean; destructiveHint?: boolean };
+  arguments?: { name: string }[];
+  uri?: string;
+  uriTemplate?: string;
+  mimeType?: string;
 }
 
-const ADVICE = {
-  tool(tool) {
+type Kind = keyof typeof WARNINGS;
+
+/** Returns a list of sentences, which is empty if there is nothing to warn about. */
+export function warningsFor(kind: Kind, definition: Definition): string[] {
+  const id = definition.uriTemplate ?? definition.uri ?? definition.name;
+  return WARNINGS[kind](definition).map((warning) => `${kind} "${id}": ${warning}`);
+}
+
+const WARNINGS = {
+  tool(tool: Definition): string[] {
     const { description, inputSchema, outputSchema, annotations } = tool;
     return [
-      ...adviceOnName(tool),
+      ...nameWarnings(tool),
       ...when(!description?.trim(), "it has no description: models choose tools by it"),
-      ...(inputSchema ? adviceOnSchema("inputSchema", inputSchema) : []),
-      ...(outputSchema ? adviceOnSchema("outputSchema", outputSchema) : []),
+      ...(inputSchema ? schemaWarnings("inputSchema", inputSchema) : []),
+      ...(outputSchema ? schemaWarnings("outputSchema", outputSchema) : []),
       ...when(
         annotations?.readOnlyHint && annotations.destructiveHint,
         "destructiveHint says nothing about a tool with readOnlyHint: drop one of the two",
@@ -30,39 +47,39 @@ const ADVICE = {
     ];
   },
 
-  prompt(prompt) {
+  prompt(prompt: Definition): string[] {
     const names = (prompt.arguments ?? []).map(({ name }) => name);
     return [
-      ...adviceOnName(prompt),
+      ...nameWarnings(prompt),
       ...when(!prompt.description && !prompt.title, "it has neither title nor description: people choose prompts by them"),
-      ...twice(names).map((name) => `it has two arguments "${name}"`),
+      ...duplicates(names).map((name) => `it has two arguments "${name}"`),
     ];
   },
 
-  resource: ({ uri, mimeType }) => [
+  resource: ({ uri = "", mimeType }: Definition): string[] => [
     ...when(/^https?:/.test(uri), "clients may fetch an http(s) URI themselves: use a scheme of your own, such as board://"),
-    ...adviceOnType(mimeType),
+    ...typeWarnings(mimeType),
   ],
 
-  "resource-template": ({ uriTemplate, mimeType }) => [
+  "resource-template": ({ uriTemplate = "", mimeType }: Definition): string[] => [
     ...when(/[{][^}]*([{]|$)/.test(uriTemplate), "a brace of uriTemplate is not closed"),
-    ...twice([...uriTemplate.matchAll(/[{][+#./;?&]?([^}]*)[}]/g)].flatMap(([, names]) => names.split(","))).map(
+    ...duplicates([...uriTemplate.matchAll(/[{][+#./;?&]?([^}]*)[}]/g)].flatMap(([, names = ""]) => names.split(","))).map(
       (name) => `the variable "${name}" stands in it twice`,
     ),
-    ...adviceOnType(mimeType),
+    ...typeWarnings(mimeType),
   ],
 };
 
-function adviceOnName({ name }) {
+function nameWarnings({ name }: Definition): string[] {
   return [
-    ...when(name.length > ADVISED_NAME_CHARS, `its name has over ${ADVISED_NAME_CHARS} characters: some AI clients cut or refuse it`),
+    ...when(name.length > RECOMMENDED_NAME_CHARS, `its name has over ${RECOMMENDED_NAME_CHARS} characters: some AI clients cut or refuse it`),
     ...when(!/^[\w-]+$/.test(name), "its name has characters other than a-z A-Z 0-9 _ -: AI clients will see it changed"),
   ];
 }
 
-function adviceOnType(mimeType) {
+function typeWarnings(mimeType: string | undefined): string[] {
   return when(mimeType !== undefined && !/^[\w.+-]+\/[\w.+*-]+/.test(mimeType), `"${mimeType}" is no media type, such as text/plain`);
 }
 
-const when = (wrong, advice) => (wrong ? [advice] : []);
-const twice = (names) => [...new Set(names.filter((name, index) => names.indexOf(name) < index))];
+const when = (isWrong: unknown, warning: string) => (isWrong ? [warning] : []);
+const duplicates = (names: string[]) => [...new Set(names.filter((name, index) => names.indexOf(name) < index))];

@@ -5,31 +5,40 @@
  * Content-Security-Policy touch it.
  */
 
-import { element } from "./dialog/element.js";
-import { fieldsOf } from "./dialog/fields.js";
-import { styles } from "./dialog/styles.js";
+import type { ElicitAnswer } from "./types/calls.ts";
+import { createElement } from "./dialog/element.ts";
+import { createFields } from "./dialog/fields.ts";
+import type { DialogRequest } from "./dialog/request.ts";
+import type { FormSchema } from "./dialog/schema.ts";
+import { ENGLISH, type Strings } from "./dialog/strings.ts";
+import { styles } from "./dialog/styles.ts";
 
-/** Dialogs come one after the other. */
-let former = Promise.resolve();
+type Answer = ElicitAnswer<object> | { action: "accept" };
 
-/**
- * Resolves to the MCP elicitation result; rejected with the signal's reason when that fires.
- * `request`: `{ message, schema | url, asker, appName }`.
- */
-export function elicit(request, signal) {
-  const answer = former.then(() => ask(request, signal));
+/** Ends the dialog with an answer. */
+type Done = (answer: Answer) => void;
+
+/** Dialogs are shown one after the other. */
+let former: Promise<unknown> = Promise.resolve();
+
+/** Returns the MCP elicitation result. Rejected with the signal's reason when that fires. */
+export function elicit(request: DialogRequest, signal: AbortSignal): Promise<ElicitAnswer<object>> {
+  const answer = former.then(() => showDialog(request, signal));
   former = answer.catch(() => {});
-  return answer;
+  return answer as Promise<ElicitAnswer<object>>;
 }
 
-function ask(request, signal) {
+function showDialog(request: DialogRequest, signal: AbortSignal): Promise<Answer> {
   signal.throwIfAborted();
-  const focused = document.activeElement;
-  const host = element("div", { "data-mcp-web": "elicitation" });
+  const focused = document.activeElement as HTMLElement | null;
+  const host = createElement("div", { "data-mcp-web": "elicitation" });
+  // A page that has no colour scheme of its own gets the one that the person prefers.
+  const scheme = getComputedStyle(document.documentElement).colorScheme;
+  host.style.colorScheme = !scheme || scheme === "normal" ? "light dark" : scheme;
   const root = host.attachShadow({ mode: "open" });
   root.adoptedStyleSheets = [styles()];
   return new Promise((resolve, reject) => {
-    const finish = (settle, value) => {
+    const finish = <Value>(settle: (value: Value) => void, value: Value) => {
       signal.removeEventListener("abort", cancelled);
       dialog.close();
       host.remove();
@@ -37,7 +46,7 @@ function ask(request, signal) {
       settle(value);
     };
     const cancelled = () => finish(reject, signal.reason);
-    const dialog = dialogFor(request, (result) => finish(resolve, result));
+    const dialog = createDialog(request, (result) => finish(resolve, result));
     signal.addEventListener("abort", cancelled);
     root.append(dialog);
     document.body.append(host);
@@ -45,16 +54,17 @@ function ask(request, signal) {
   });
 }
 
-function dialogFor({ message, schema, url, asker, appName }, done) {
-  const part = url ? visit(url, done) : form(schema, done);
-  const dialog = element("dialog", { "aria-labelledby": "title", "aria-describedby": "message" }, [
-    element("header", {}, [
-      element("h2", { id: "title" }, [`${asker} asks`]),
-      button("×", { class: "close", "aria-label": "Cancel" }, () => done({ action: "cancel" })),
+function createDialog({ message, schema, url, asker, appName, strings: given }: DialogRequest, done: Done): HTMLDialogElement {
+  const strings = { ...ENGLISH, ...given };
+  const part = url ? createVisit(String(url), strings, done) : createForm(schema as FormSchema, strings, done);
+  const dialog = createElement("dialog", { "aria-labelledby": "title", "aria-describedby": "message" }, [
+    createElement("header", {}, [
+      createElement("h2", { id: "title" }, [strings.title(asker)]),
+      createButton("×", { class: "close", "aria-label": strings.cancel }, () => done({ action: "cancel" })),
     ]),
-    element("p", { id: "message" }, [message]),
+    createElement("p", { id: "message" }, [message]),
     part,
-    element("footer", {}, [`Your answer goes to ${asker} through ${appName}.`]),
+    createElement("footer", {}, [strings.recipient(asker, appName)]),
   ]);
   dialog.addEventListener("cancel", (event) => {
     event.preventDefault();
@@ -63,17 +73,18 @@ function dialogFor({ message, schema, url, asker, appName }, done) {
   return dialog;
 }
 
-function form(schema, done) {
-  const fields = fieldsOf(schema);
-  fields[0]?.focused?.setAttribute("autofocus", "");
-  const form = element("form", { novalidate: "" }, [
-    element("div", { class: "fields" }, fields.map((field) => field.element)),
-    buttons("Send", done),
+function createForm(schema: FormSchema, strings: Strings, done: Done): HTMLFormElement {
+  const fields = createFields(schema, strings);
+  fields[0]?.control?.setAttribute("autofocus", "");
+  const form = createElement("form", { novalidate: "" }, [
+    createElement("div", { class: "fields" }, fields.map((field) => field.element)),
+    createButtons(strings.send, strings, done),
   ]);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const wrong = fields.filter((field) => field.check());
-    if (wrong.length) return wrong[0].focused?.focus();
+    // All fields show what is wrong with them.
+    const [invalid] = fields.filter((field) => field.check());
+    if (invalid) return invalid.control?.focus();
     const values = fields.map(({ name, value }) => [name, value()]).filter(([, value]) => value !== undefined);
     done({ action: "accept", content: Object.fromEntries(values) });
   });
@@ -81,10 +92,10 @@ function form(schema, done) {
 }
 
 /** The whole address is shown: the person decides by it. */
-function visit(url, done) {
-  const form = element("form", {}, [
-    element("p", { class: "url" }, [url]),
-    buttons(`Open ${new URL(url).host || "it"}`, done),
+function createVisit(url: string, strings: Strings, done: Done): HTMLFormElement {
+  const form = createElement("form", {}, [
+    createElement("p", { class: "url" }, [url]),
+    createButtons(strings.open(new URL(url).host || "it"), strings, done),
   ]);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -94,15 +105,15 @@ function visit(url, done) {
   return form;
 }
 
-function buttons(accept, done) {
-  return element("div", { class: "buttons" }, [
-    button("Decline", {}, () => done({ action: "decline" })),
-    element("button", { type: "submit", class: "accept" }, [accept]),
+function createButtons(accept: string, strings: Strings, done: Done): HTMLElement {
+  return createElement("div", { class: "buttons" }, [
+    createButton(strings.decline, {}, () => done({ action: "decline" })),
+    createElement("button", { type: "submit", class: "accept" }, [accept]),
   ]);
 }
 
-function button(text, attributes, clicked) {
-  const made = element("button", { type: "button", ...attributes }, [text]);
-  made.addEventListener("click", clicked);
-  return made;
+function createButton(text: string, attributes: object, onClick: () => void): HTMLButtonElement {
+  const button = createElement("button", { type: "button", ...attributes }, [text]);
+  button.addEventListener("click", onClick);
+  return button;
 }

@@ -1,78 +1,95 @@
-/** Making pictures smaller. Loaded when a client can take only small ones. */
+/** Makes images smaller. Loaded when a client can take only small ones. */
 
-/** How well JPEG and WebP are kept: text in a screenshot stays readable. */
+import type { EncodedBytes, MaybePromise } from "./mcp-web/content.ts";
+import type { ContentBlock, ImageContent } from "./types/content.ts";
+
+/** The function `encodeBase64`, which belongs to another module. */
+type Encode = (source: unknown, mimeType?: string) => MaybePromise<EncodedBytes>;
+
+/** The quality of JPEG and WebP, with which text in a screenshot stays readable. */
 const QUALITY = 0.9;
 
-/** The blocks, pictures among them made smaller if their longer edge has more than `maxEdge` pixels. */
-export function blocks(blocks, maxEdge, base64Of, isScalable) {
+/** Returns the blocks, with images scaled down whose longer edge has more than `maxEdge` pixels. */
+export function scaleBlocks(
+  blocks: ContentBlock[],
+  maxEdge: number,
+  encode: Encode,
+  isScalable: (block: ContentBlock) => block is ImageContent,
+): Promise<ContentBlock[]> {
   return Promise.all(
-    blocks.map(async (block) => (isScalable(block) ? { ...block, ...(await smaller(block, maxEdge, base64Of)) } : block)),
+    blocks.map(async (block) => (isScalable(block) ? { ...block, ...(await scaleImage(block, maxEdge, encode)) } : block)),
   );
 }
 
-/** The same for a data URL, or an object that has one in `dataUrl`. */
-export async function value(value, maxEdge, base64Of) {
-  const url = value.dataUrl ?? value;
-  const picture = await smaller(url, maxEdge, base64Of);
-  if (!picture) return value;
-  const dataUrl = `data:${picture.mimeType};base64,${picture.data}`;
-  return url === value ? dataUrl : { ...value, dataUrl };
+/** Scales the image of a data URL, or of an object that has one in `dataUrl`. */
+export async function scaleValue(value: unknown, maxEdge: number, encode: Encode): Promise<unknown> {
+  const url = (value as { dataUrl?: unknown }).dataUrl ?? value;
+  const image = await scaleImage(url, maxEdge, encode);
+  if (!image) return value;
+  const dataUrl = `data:${image.mimeType};base64,${image.data}`;
+  return url === value ? dataUrl : { ...(value as object), dataUrl };
 }
 
-/** Nothing if it is small enough, or cannot be made smaller: it is sent as it is then. */
-async function smaller(source, maxEdge, base64Of) {
+/** Returns nothing if the image is small enough, or cannot be scaled: it is sent as it is then. */
+async function scaleImage(source: unknown, maxEdge: number, encode: Encode): Promise<Required<EncodedBytes> | undefined> {
   try {
-    const { data, mimeType } = base64Of(source);
-    return await scaledDown(data, mimeType, maxEdge);
+    const { data, mimeType } = await encode(source);
+    return await scaleDown(data, mimeType, maxEdge);
   } catch {
     return undefined;
   }
 }
 
 /**
- * The picture with its longer edge at `maxEdge` pixels, as `{ data, mimeType }`: of the same type where the browser can
- * write that, else PNG. Nothing for a picture that is small enough.
+ * Returns the image with its longer edge at `maxEdge` pixels: of the same type where the browser can write that, else PNG.
+ * Returns nothing for an image that is small enough.
  *
- * Rejects when the browser cannot read the picture, or has no canvas here.
+ * Rejects when the browser cannot read the image, or has no canvas here.
  */
-async function scaledDown(data, mimeType, maxEdge) {
-  const bitmap = await createImageBitmap(new Blob([bytesOf(data)], { type: mimeType }));
+async function scaleDown(data: string, mimeType: string | undefined, maxEdge: number) {
+  const bitmap = await createImageBitmap(new Blob([decodeBase64(data)], { type: mimeType ?? "" }));
   try {
     const { width, height } = bitmap;
     const scale = maxEdge / Math.max(width, height);
     if (scale >= 1) return undefined;
-    const [smallWidth, smallHeight] = [width, height].map((edge) => Math.max(1, Math.round(edge * scale)));
-    const canvas = canvasOf(smallWidth, smallHeight);
-    const context = canvas.getContext("2d");
+    const scaled = (edge: number) => Math.max(1, Math.round(edge * scale));
+    const [smallWidth, smallHeight] = [scaled(width), scaled(height)];
+    const canvas = createCanvas(smallWidth, smallHeight);
+    const context = canvas.getContext("2d") as CanvasRenderingContext2D;
     context.imageSmoothingQuality = "high";
     context.drawImage(bitmap, 0, 0, smallWidth, smallHeight);
-    const blob = await written(canvas, mimeType);
-    return { data: await encoded(blob), mimeType: blob.type };
+    const blob = await toBlob(canvas, mimeType);
+    return { data: await encodeBlob(blob), mimeType: blob.type };
   } finally {
     bitmap.close();
   }
 }
 
-function canvasOf(width, height) {
+function createCanvas(width: number, height: number): HTMLCanvasElement | OffscreenCanvas {
   if (typeof OffscreenCanvas === "function") return new OffscreenCanvas(width, height);
   return Object.assign(document.createElement("canvas"), { width, height });
 }
 
-/** Of a type that it cannot write, a canvas makes PNG. */
-function written(canvas, type) {
-  if (canvas.convertToBlob) return canvas.convertToBlob({ type, quality: QUALITY });
-  const made = (resolve, reject) => (blob) => (blob ? resolve(blob) : reject(new Error("the canvas cannot be written")));
-  return new Promise((resolve, reject) => canvas.toBlob(made(resolve, reject), type, QUALITY));
+/** A canvas makes PNG where it cannot write the type. */
+function toBlob(canvas: HTMLCanvasElement | OffscreenCanvas, type: string | undefined): Promise<Blob> {
+  if ("convertToBlob" in canvas) return canvas.convertToBlob({ ...(type && { type }), quality: QUALITY });
+  return new Promise((resolve, reject) => {
+    const finish = (blob: Blob | null) => (blob ? resolve(blob) : reject(new Error("the canvas cannot be written")));
+    canvas.toBlob(finish, type, QUALITY);
+  });
 }
 
-function bytesOf(base64) {
+function decodeBase64(base64: string) {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
-function encoded(blob) {
+function encodeBlob(blob: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
-    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
+    reader.onload = () => {
+      const url = reader.result as string;
+      resolve(url.slice(url.indexOf(",") + 1));
+    };
     reader.onerror = () => reject(reader.error);
     reader.readAsDataURL(blob);
   });

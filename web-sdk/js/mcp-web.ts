@@ -1,159 +1,332 @@
 /**
- * MCP-Web: lets AI clients use this page through the tools, prompts and resources that it registers.
+ * Lets AI clients use this page through the tools, prompts and resources that it registers.
  *
- * This module is what an app imports. It holds the public surface, and loads the protocol itself
- * (`mcp_web_core`) as wasm when a browser makes the first `McpWeb`. The types and their documentation are
- * in `mcp-web.d.ts`.
+ * ```js
+ * import { McpWeb } from "http://localhost:3001/sdk/mcp-web.js"; // or from "mcp-web-sdk"
+ *
+ * const mcpWeb = new McpWeb({ name: "My board", description: "A kanban board" });
+ *
+ * mcpWeb.addTool({
+ *   name: "add_card",
+ *   description: "Adds a card to a column of the board",
+ *   inputSchema: {
+ *     type: "object",
+ *     properties: { title: { type: "string" }, column: { enum: ["todo", "doing", "done"] } },
+ *     required: ["title"],
+ *   },
+ *   handler: async ({ title, column = "todo" }) => board.add(title, column),
+ * });
+ * ```
+ *
+ * Importing the module and making a `McpWeb` is harmless on a server: nothing is loaded, the status
+ * stays `idle`, and what is added is remembered and never registered.
+ *
+ * @packageDocumentation
  */
 
-import { advise } from "./mcp-web/advice.js";
-import { toolAnswer } from "./mcp-web/answers.js";
-import { AppHandle, appParts } from "./mcp-web/app.js";
-import { Calls } from "./mcp-web/calls.js";
-import { checked } from "./mcp-web/checks.js";
-import { httpConfig, stdioConfig } from "./mcp-web/configuration.js";
-import { content } from "./mcp-web/content.js";
-import { Definitions } from "./mcp-web/definitions.js";
-import { inBrowser, randomHex } from "./mcp-web/environment.js";
-import { McpWebError } from "./mcp-web/error.js";
-import { jsonOf } from "./mcp-web/json.js";
-import { askInPage, loaded } from "./mcp-web/later.js";
-import { notify, subscribe } from "./mcp-web/listeners.js";
-import { loadCore } from "./mcp-web/load.js";
-import { bridgeUrl, checkedOptions } from "./mcp-web/options.js";
-import { Query, uuidOf } from "./mcp-web/query.js";
-import { TabSession } from "./mcp-web/session.js";
-import { keptToken } from "./mcp-web/token.js";
-import { Walls } from "./mcp-web/walls.js";
+import type { QueriesPort } from "./query/messages.ts";
+import type { Queries } from "./mcp-web-query.ts";
+import type { CallEvent } from "./types/calls.ts";
+import type {
+  AppDefinition,
+  PromptDefinition,
+  ResourceDefinition,
+  ResourceTemplateDefinition,
+  ToolDefinition,
+} from "./types/definitions.ts";
+import type { AddOptions, AppHandle, PromptHandle, ResourceHandle, ResourceTemplateHandle, ToolHandle } from "./types/handles.ts";
+import type { HttpMcpConfig, McpWebOptions, StdioMcpConfig, Unsubscribe } from "./types/options.ts";
+import type { Query, QueryOptions, QuerySignal } from "./types/query.ts";
+import type { ConnectedClient, Diagnosis, Status } from "./types/status.ts";
+import { AppHandle as AppParts, appParts } from "./mcp-web/app.ts";
+import { type CoreStatus, RestrictionMonitor } from "./mcp-web/browser-restrictions.ts";
+import { Calls } from "./mcp-web/calls.ts";
+import { httpConfig, stdioConfig } from "./mcp-web/client-config.ts";
+import { content } from "./mcp-web/content.ts";
+import type { CoreConnection, PageInfo } from "./mcp-web/core.ts";
+import { Definitions } from "./mcp-web/definitions.ts";
+import { withWarnings } from "./mcp-web/dev-warnings.ts";
+import { inBrowser, randomHex } from "./mcp-web/environment.ts";
+import { McpWebError } from "./mcp-web/error.ts";
+import { toJson } from "./mcp-web/json.ts";
+import { elicitInPage, loadModule } from "./mcp-web/lazy.ts";
+import { type Subscription, notify, subscribe } from "./mcp-web/listeners.ts";
+import { loadCore } from "./mcp-web/load.ts";
+import { resolveBridgeUrl, validateOptions } from "./mcp-web/options.ts";
+import { PageQuery, uuidFromHex } from "./mcp-web/query.ts";
+import { toolResult } from "./mcp-web/results.ts";
+import { TabSession } from "./mcp-web/tab-session.ts";
+import { storedToken } from "./mcp-web/token.ts";
+import { validateDefinition } from "./mcp-web/validation.ts";
+import { wasmSource } from "./mcp-web/wasm-source.ts";
 
+export type * from "./types/calls.ts";
+export type * from "./types/content.ts";
+export type * from "./types/definitions.ts";
+export type * from "./types/dialog.ts";
+export type * from "./types/error-codes.ts";
+export type * from "./types/handles.ts";
+export type * from "./types/options.ts";
+export type * from "./types/query.ts";
+export type * from "./types/status.ts";
 export { McpWebError, content };
 
-/** The bridge tells pages and AI clients the same about a token; a page has it from its own option. */
-const inWordsOfThePage = (code, message) =>
+/** The bridge gives pages and AI clients the same message about a token; a page gets it from its own option. */
+const addOptionName = (code: string, message: string) =>
   /^(InvalidAuthentication|TokenExpired)$/.test(code) ? `${message} (authToken of new McpWeb())` : message;
 
-const importGlue = () => import("./mcp_web_core.js");
-const importAdvice = () => import("./mcp-web-advice.js");
-const importImages = () => import("./mcp-web-images.js");
-const importDialog = () => import("./mcp-web-dialog.js");
-const importDiagnosis = () => import("./mcp-web-diagnose.js");
+const importWarnings = () => import("./mcp-web-dev-warnings.ts");
+const importImages = () => import("./mcp-web-images.ts");
+const importDialog = () => import("./mcp-web-dialog.ts");
+const importDiagnosis = () => import("./mcp-web-diagnose.ts");
 
+/**
+ * A page's connection to a bridge, and what it offers.
+ *
+ * Works at once: what is asked before the wasm is loaded is done as soon as it is. Connections that
+ * break come back by themselves, with growing waits (at most 15 s), and at once when the tab becomes
+ * visible or the network is back; all that was added is registered again.
+ *
+ * A page needs one. Where modules are replaced while the page runs, keep it:
+ * `import.meta.hot?.data.mcpWeb ?? new McpWeb({ … })`, see the README.
+ */
 export class McpWeb {
-  #options;
-  #bridgeUrl;
-  /** Which session this tab is; nothing on a server. */
-  #session;
-  #sessionName;
-  #token;
-  #status = Object.freeze({ state: "idle" });
-  #clients = Object.freeze([]);
-  #statusListeners = new Set();
-  #clientsListeners = new Set();
-  #definitions;
-  #calls;
-  /** What this page asks agents, once it has asked. */
-  #queries;
+  readonly #options: McpWebOptions;
+  readonly #bridgeUrl: string;
+  /** The session of this tab; `undefined` on a server. */
+  readonly #session: TabSession | undefined;
+  #sessionName: string | undefined;
+  #token: string | undefined;
+  #status: Status = Object.freeze({ state: "idle" });
+  #clients: readonly ConnectedClient[] = Object.freeze([]);
+  readonly #statusListeners = new Set<Subscription<Status>>();
+  readonly #clientsListeners = new Set<Subscription<readonly ConnectedClient[]>>();
+  readonly #definitions: Definitions;
+  readonly #calls: Calls;
+  /** The queries of this page, once it has sent one. */
+  #queries: Queries | undefined;
   /** The largest message that the bridge takes. */
-  #maxMessageBytes;
+  #maxMessageBytes: number | undefined;
   /** The wasm connection, once it is loaded. */
-  #connection;
-  #loading;
-  /** Those who wait for `connect()`. */
-  #waiting = [];
-  /** What the connection says goes through here to the status. */
-  #walls;
+  #connection: CoreConnection | undefined;
+  #loading: Promise<void> | undefined;
+  /** The promises of `connect()`. */
+  #waiting: { resolve: () => void; reject: (reason: unknown) => void }[] = [];
+  /** Each status of the connection passes through it to the app; `undefined` on a server. */
+  readonly #restrictions: RestrictionMonitor | undefined;
 
-  constructor(options) {
-    this.#options = checkedOptions(options);
-    this.#bridgeUrl = bridgeUrl(options.bridgeUrl, import.meta.url);
+  /**
+   * @throws TypeError when an option has the wrong type, or `bridgeUrl` is no URL.
+   */
+  constructor(options: McpWebOptions) {
+    this.#options = validateOptions(options);
+    this.#bridgeUrl = resolveBridgeUrl(options.bridgeUrl, import.meta.url);
     this.#sessionName = options.sessionName;
     this.#definitions = new Definitions({
-      importAdvice,
+      importWarnings,
       resourceUpdated: (uri) => this.notifyResourceUpdated(uri),
       failure: () => (this.#status.state === "failed" ? this.#status.error : undefined),
     });
-    this.#calls = new Calls((key) => this.#definitions.get(key), this.#port());
+    this.#calls = new Calls((key) => this.#definitions.get(key)!, this.#callPort());
     if (!inBrowser) return;
     this.#session = new TabSession(options, this.#bridgeUrl);
-    this.#walls = new Walls(importDiagnosis, {
+    this.#restrictions = new RestrictionMonitor(importDiagnosis, {
       bridgeUrl: this.#bridgeUrl,
       error: (code, message) => new McpWebError(code, message),
       show: (status) => this.#setStatus(status),
-      stop: () => this.#connection.disconnect(),
+      stop: () => this.#connection?.disconnect(),
       retry: () => this.#start(),
     });
     if (typeof options.authToken !== "function") {
-      this.#token = options.authToken ?? keptToken(this.#bridgeUrl, options.storage);
+      this.#token = options.authToken ?? storedToken(this.#bridgeUrl, options.storage);
     }
     if (options.autoConnect !== false) this.#start();
   }
 
-  get status() {
+  /** The state of the connection. A new frozen object for each change. */
+  get status(): Status {
     return this.#status;
   }
 
-  get clients() {
+  /** The AI clients that are connected for this token, in order of connection; empty while not connected. */
+  get clients(): readonly ConnectedClient[] {
     return this.#clients;
   }
 
-  get sessionId() {
+  /** The session of this tab; `undefined` on a server unless given. Changes when another tab took the session over. */
+  get sessionId(): string | undefined {
     return this.#session?.id ?? this.#options.sessionId;
   }
 
-  get sessionName() {
+  /** The name of this tab's session: as given, and once connected as the bridge gave it. */
+  get sessionName(): string | undefined {
     return this.#sessionName;
   }
 
-  get authToken() {
+  /**
+   * The token in use: there from the start when given as a string or made here; with a function,
+   * `undefined` until it returned one for the first time (which a change of status follows). Always
+   * `undefined` on a server unless given as a string.
+   */
+  get authToken(): string | undefined {
     return this.#token;
   }
 
-  get bridgeUrl() {
+  /** The bridge's address, without a trailing slash. */
+  get bridgeUrl(): string {
     return this.#bridgeUrl;
   }
 
-  get mcpConfig() {
-    return this.#token && stdioConfig(this.#options.name, this.#bridgeUrl, this.#token);
+  /**
+   * What to paste into the configuration of a client that starts servers as processes, such as Claude
+   * Desktop. `undefined` as long as {@link McpWeb.authToken} is. It contains the token.
+   *
+   * @example
+   * ```js
+   * element.textContent = JSON.stringify(mcpWeb.mcpConfig, null, 2);
+   * ```
+   */
+  get mcpConfig(): StdioMcpConfig | undefined {
+    return this.#token === undefined ? undefined : stdioConfig(this.#options.name, this.#bridgeUrl, this.#token);
   }
 
-  get remoteMcpConfig() {
-    return this.#token && httpConfig(this.#options.name, this.#bridgeUrl, this.#token);
+  /**
+   * What to paste into the configuration of a client that speaks Streamable HTTP. `undefined` as long as
+   * {@link McpWeb.authToken} is. It contains the token.
+   */
+  get remoteMcpConfig(): HttpMcpConfig | undefined {
+    return this.#token === undefined ? undefined : httpConfig(this.#options.name, this.#bridgeUrl, this.#token);
   }
 
-  onStatusChange(listener) {
+  /**
+   * Hears every change of {@link McpWeb.status}.
+   *
+   * @returns A function that ends the subscription.
+   */
+  onStatusChange(listener: (status: Status) => void): Unsubscribe {
     return subscribe(this.#statusListeners, listener, "onStatusChange");
   }
 
-  onClientsChange(listener) {
+  /**
+   * Hears every change of {@link McpWeb.clients}.
+   *
+   * @returns A function that ends the subscription.
+   */
+  onClientsChange(listener: (clients: readonly ConnectedClient[]) => void): Unsubscribe {
     return subscribe(this.#clientsListeners, listener, "onClientsChange");
   }
 
-  onCall(listener) {
+  /**
+   * Hears of every call: once when it starts, once when it ends.
+   *
+   * @returns A function that ends the subscription.
+   */
+  onCall(listener: (event: CallEvent) => void): Unsubscribe {
     return this.#calls.subscribe(listener);
   }
 
-  addTool(definition, options) {
+  /**
+   * Offers a tool to AI clients. The same name again replaces the tool in its place; the former handle
+   * then does nothing. Fields other than `handler` are passed on as they are.
+   *
+   * What is added in one task is registered together.
+   *
+   * @example
+   * ```js
+   * const tool = mcpWeb.addTool({ name: "count_cards", handler: () => ({ count: board.size }) });
+   * await tool.registered;
+   * await tool.remove();
+   * ```
+   * @throws TypeError when the definition cannot be a tool: no name, no handler, a schema that is not a
+   * plain object, something that is not JSON. What only the bridge can know (a reserved name, a limit)
+   * rejects {@link Handle.registered}.
+   */
+  addTool<Input extends object = any>(definition: ToolDefinition<Input>, options?: AddOptions): ToolHandle {
     return this.#definitions.add("tool", definition, options);
   }
 
-  addResource(definition, options) {
+  /**
+   * Offers a resource: something that clients can read, and be told of when it changes. The same `uri` again
+   * replaces it in its place. Fields other than functions are passed on as they are.
+   *
+   * @example
+   * ```js
+   * const cards = mcpWeb.addResource({
+   *   uri: "board://cards",
+   *   name: "cards",
+   *   mimeType: "application/json",
+   *   read: () => board.cards,
+   * });
+   * board.onChange(() => cards.notifyUpdated());
+   * ```
+   * @throws TypeError when the definition cannot be a resource: no absolute `uri`, no `name`, no `read`.
+   */
+  addResource(definition: ResourceDefinition, options?: AddOptions): ResourceHandle {
     return this.#definitions.add("resource", definition, options);
   }
 
-  addResourceTemplate(definition, options) {
+  /**
+   * Offers all resources whose URIs fit a template (RFC 6570: `{x}`, `{+x}`, `{/x}`, `{?a,b}`). Resources that were
+   * added with a URI of their own come first.
+   *
+   * @example
+   * ```js
+   * mcpWeb.addResourceTemplate({
+   *   uriTemplate: "board://cards/{id}",
+   *   name: "card",
+   *   read: (uri, { id }) => board.card(id),
+   *   complete: { id: (value) => board.ids().filter((id) => id.startsWith(value)) },
+   * });
+   * ```
+   * @throws TypeError when the definition cannot be a template: no variable in `uriTemplate`, no `name`, no `read`.
+   */
+  addResourceTemplate<Variable extends string = string>(
+    definition: ResourceTemplateDefinition<Variable>,
+    options?: AddOptions,
+  ): ResourceTemplateHandle {
     return this.#definitions.add("resource-template", definition, options);
   }
 
-  addPrompt(definition, options) {
+  /**
+   * Offers a prompt: messages that a person chooses to send, with arguments filled in. The same name again replaces
+   * it in its place.
+   *
+   * @example
+   * ```js
+   * mcpWeb.addPrompt({
+   *   name: "review",
+   *   arguments: [{ name: "card", required: true, complete: (value) => board.titles(value) }],
+   *   get: ({ card }) => `Review the card "${card}" and say what is missing.`,
+   * });
+   * ```
+   * @throws TypeError when the definition cannot be a prompt: no name, no `get`, arguments without names.
+   */
+  addPrompt<Argument extends string = string>(definition: PromptDefinition<Argument>, options?: AddOptions): PromptHandle {
     return this.#definitions.add("prompt", definition, options);
   }
 
-  addApp(definition, options) {
+  /**
+   * Offers an MCP App (extension `io.modelcontextprotocol/ui`, SEP-1865): a tool, and a page that a host shows with its
+   * result. The page is a resource `ui://<app>/<tool>`, which the tool's `_meta.ui.resourceUri` names.
+   *
+   * @example
+   * ```js
+   * mcpWeb.addApp({
+   *   name: "burndown",
+   *   description: "Shows the burndown chart",
+   *   url: "/burndown.html",
+   *   handler: () => ({ structuredContent: board.burndown(), content: [] }),
+   * });
+   * ```
+   * @throws TypeError when the definition cannot be an app: neither or both of `html` and `url`, a `url` of another
+   * origin, or what {@link McpWeb.addTool} refuses.
+   */
+  addApp<Input extends object = any>(definition: AppDefinition<Input>, options?: AddOptions): AppHandle {
     const { name } = this.#options;
     const { tool, resource } = appParts(definition, name);
-    checked("tool", tool);
+    validateDefinition("tool", tool);
     const ui = this.#definitions.add("resource", resource, options);
-    return new AppHandle(this.#definitions.add("tool", tool, options), ui, (changes) => {
+    return new AppParts(this.#definitions.add("tool", tool, options), ui, (changes) => {
       const changed = { ...definition, ...changes };
       const parts = appParts(changed, name);
       definition = changed;
@@ -161,43 +334,85 @@ export class McpWeb {
     });
   }
 
-  query(options, { signal } = {}) {
-    const uuid = uuidOf(randomHex(16));
-    return new Query(uuid, this.#asking(options), (queries, json) => queries.ask(uuid, options, json, signal));
+  /**
+   * Asks the bridge's agent, which uses this page's tools to answer.
+   *
+   * Never throws: what is wrong with the options rejects {@link Query.result}, like any other failure. A query waits for
+   * the connection, and outlives it when it breaks. One that was asked with `autoConnect: false` waits for
+   * {@link McpWeb.connect}. Loads `mcp-web-query.js` when it is called for the first time.
+   *
+   * @example
+   * ```js
+   * const { text } = await mcpWeb.query({ prompt: "Summarise the board" }).result;
+   * ```
+   * @example A call of one of the page's tools instead of words
+   * ```js
+   * const controller = new AbortController();
+   * const query = mcpWeb.query(
+   *   { prompt: "Plan my day", context: [listCards], responseTool: orderCards, timeout: 60_000 },
+   *   { signal: controller.signal },
+   * );
+   * const { response } = await query.result; // orderCards has run: { arguments, result }
+   * ```
+   */
+  query<Arguments extends object = any>(options: QueryOptions, { signal }: QuerySignal = {}): Query<Arguments> {
+    const uuid = uuidFromHex(randomHex(16));
+    return new PageQuery(uuid, this.#prepareQuery(options), (queries, json) => queries.start(uuid, options, json!, signal));
   }
 
-  attachQuery(uuid, { signal } = {}) {
-    return new Query(uuid, this.#asking(), (queries) => queries.attach(uuid, signal));
+  /**
+   * Takes up a query that another document of this tab has asked, before a reload: it tells the progress that the bridge
+   * has kept (at most 256 KiB), and goes on. What this document has asked itself is found, too. The bridge waits for that
+   * (30 s by default) before it cancels the query; one that it does not know any more fails with `QueryNotFound`.
+   *
+   * Add the page's tools first: what the agent has called meanwhile is waiting for them.
+   *
+   * @example
+   * ```js
+   * for (const uuid of mcpWeb.openQueries) show(mcpWeb.attachQuery(uuid));
+   * ```
+   */
+  attachQuery<Arguments extends object = any>(uuid: string, { signal }: QuerySignal = {}): Query<Arguments> {
+    return new PageQuery(uuid, this.#prepareQuery(), (queries, _json) => queries.attach(uuid, signal));
   }
 
-  get openQueries() {
+  /**
+   * The queries of this tab that have been asked and, as far as it knows, have not ended: also those of the document
+   * before a reload. A tab that was duplicated, or opened from this one, has none of them.
+   */
+  get openQueries(): string[] {
     return [...(this.#session?.queries ?? [])];
   }
 
-  /** What a query needs to begin. The app may go on changing what it has passed: it is asked as it is now. */
-  async #asking(asked) {
-    const wrong = (message) => new McpWebError("QueryInvalid", message);
-    const json = jsonOf(asked, "the query", wrong, (_, value) => value ?? null);
+  /** Returns what a query needs. The app may change what it has passed: the query is sent as the options are now. */
+  async #prepareQuery(options?: QueryOptions): Promise<[Queries, string | undefined]> {
+    const createError = (message: string) => new McpWebError("QueryInvalid", message);
+    const json = toJson(options, "the query", createError, (_, value) => value ?? null);
     if (!inBrowser) throw new McpWebError("NotInBrowser", "a query needs a browser: this code runs on a server");
     if (!this.#queries) {
-      const { Queries } = await loaded(import("./mcp-web-query.js"), "query", "Query");
-      this.#queries ??= new Queries(this, this.#session, {
-        ...this.#port(),
-        McpWebError,
-        toolAnswer,
-        tools: () => this.#definitions.all,
-        send: (json) => this.#connection.query(json),
-        maxBytes: () => this.#maxMessageBytes,
-      });
+      const { Queries } = await loadModule(import("./mcp-web-query.ts"), "query", "Query");
+      this.#queries ??= new Queries(this, this.#session!, this.#queriesPort());
     }
     return [this.#queries, json];
   }
 
-  notifyResourceUpdated(uri) {
+  /**
+   * Tells subscribed clients that the content of a resource changed: one that was added, or one that fits a template.
+   * Several changes in one task are told once. While the connection is broken, the latest 256 changes are remembered.
+   */
+  notifyResourceUpdated(uri: string | URL): void {
     this.#connection?.resourceUpdated(String(uri));
   }
 
-  connect() {
+  /**
+   * Connects, also after {@link McpWeb.disconnect} and after a final failure; during a wait, the next
+   * attempt starts now.
+   *
+   * @returns A promise that is fulfilled once connected. It waits as long as the status is
+   * `reconnecting`, and is rejected with a {@link McpWebError} when the status becomes `failed` or
+   * `disconnected`.
+   */
+  connect(): Promise<void> {
     if (!inBrowser) {
       return Promise.reject(new McpWebError("NotInBrowser", "connect() needs a browser: this code runs on a server"));
     }
@@ -208,17 +423,27 @@ export class McpWeb {
     });
   }
 
-  disconnect() {
-    this.#walls?.forget();
-    this.#queries?.leave();
+  /** Disconnects, and cancels running calls. What was added stays, and is registered again by `connect()`. */
+  disconnect(): Promise<void> {
+    this.#restrictions?.reset();
+    this.#queries?.disconnect();
     if (this.#connection) this.#connection.disconnect();
     else if (inBrowser) this.#setStatus({ state: "disconnected" });
     return Promise.resolve();
   }
 
-  /** What stands between this page and its bridge. */
-  async diagnose() {
-    const { diagnose } = await loaded(importDiagnosis(), "diagnose", "Diagnosis");
+  /**
+   * Finds out what stands between this page and its bridge: for a developer, or a report to one. The token is in none
+   * of it. Loads `mcp-web-diagnose.js`; rejected with `DiagnosisUnavailable` when that is not there.
+   *
+   * @example
+   * ```js
+   * const { ok, summary } = await mcpWeb.diagnose();
+   * if (!ok) console.log(summary);
+   * ```
+   */
+  async diagnose(): Promise<Diagnosis> {
+    const { diagnose } = await loadModule(importDiagnosis(), "diagnose", "Diagnosis");
     const { storage = "local" } = this.#options;
     return diagnose({
       bridgeUrl: this.#bridgeUrl,
@@ -227,52 +452,52 @@ export class McpWeb {
       sessionName: this.#sessionName,
       storage,
       token: this.#token,
-      tokenIsFetched: this.#renewable,
+      tokenIsFetched: this.#isRenewable,
       definitions: this.#definitions.all,
     });
   }
 
-  #start() {
-    this.#adviseOne();
-    this.#walls.forget();
+  #start(): void {
+    this.#warnIfDuplicate();
+    this.#restrictions?.reset();
     if (this.#connection) return this.#connection.connect();
     this.#setStatus({ state: "loading" });
     this.#loading ??= this.#load();
   }
 
   /** An app that names its sessions wants several. */
-  #adviseOne() {
+  #warnIfDuplicate(): void {
     const { name, sessionId, sessionName } = this.#options;
     if (sessionId || sessionName) return;
     const app = JSON.stringify([name, this.#bridgeUrl, this.#token]);
-    advise(importAdvice, ({ adviseOne }) => adviseOne(this, name, app));
+    withWarnings(importWarnings, ({ warnIfDuplicate }) => warnIfDuplicate(this, name, app));
   }
 
-  async #load() {
+  async #load(): Promise<void> {
     try {
-      const { Connection } = await loadCore(importGlue, new URL("./mcp_web_core_bg.wasm", import.meta.url));
-      this.#connection = new Connection(this.#host(), this.#facts());
+      const { Connection } = await loadCore(wasmSource, this.#options.wasm);
+      this.#connection = new Connection(this.#hostBindings(), this.#pageInfo());
     } catch (error) {
-      // Before anyone hears of it: they may connect() again at once.
+      // This comes before the status changes: listeners may call connect() again at once.
       this.#loading = undefined;
-      this.#definitions.unavailable(error);
-      if (this.#status.state === "loading") this.#setStatus({ state: "failed", error });
+      this.#definitions.onUnavailable(error);
+      if (this.#status.state === "loading") this.#setStatus({ state: "failed", error: error as McpWebError });
       return;
     }
     this.#definitions.connectThrough(this.#connection);
-    // The app may have changed its mind while the wasm was on its way.
+    // The app may have called disconnect() while the wasm was loaded.
     if (this.#status.state === "loading") this.#connection.connect();
   }
 
-  #facts() {
+  #pageInfo(): PageInfo {
     const { name, description, version, icon, sessionName } = this.#options;
     const { document, location, navigator } = globalThis;
     return {
       bridgeUrl: this.#bridgeUrl,
       socketUrl: this.#socketUrl(),
-      sessionId: this.sessionId,
+      sessionId: this.sessionId!,
       sessionName,
-      renewable: this.#renewable,
+      renewable: this.#isRenewable,
       app: JSON.stringify({ name, description, version, icon }),
       origin: location?.origin,
       documentId: randomHex(8),
@@ -281,81 +506,95 @@ export class McpWeb {
     };
   }
 
-  #socketUrl() {
+  #socketUrl(): string {
     const socket = new URL(`${this.#bridgeUrl}/ws`);
     socket.protocol = socket.protocol.replace("http", "ws");
-    socket.searchParams.set("session", this.sessionId);
+    socket.searchParams.set("session", this.sessionId!);
     return socket.href;
   }
 
-  /** Whether a fresh token can be had. */
-  get #renewable() {
+  /** Whether a fresh token can be fetched. */
+  get #isRenewable(): boolean {
     return typeof this.#options.authToken === "function";
   }
 
-  /** Another tab is this session now, such as a copy of this one: this tab goes on as a session of its own. */
-  #becomeAnother(error) {
+  /** Another tab has taken the session over, such as a copy of this one: this tab continues with a session of its own. */
+  #renewSessionId(error: McpWebError): void {
     this.#setStatus({ state: "reconnecting", error });
-    this.#connection.setSession(this.#session.renew(), this.#socketUrl());
-    this.#connection.connect();
+    this.#connection!.setSession(this.#session!.renew(), this.#socketUrl());
+    this.#connection!.connect();
   }
 
-  /** What the wasm tells this module. */
-  #host() {
+  /** What the wasm reports to this module. The crate's `bindings.rs` has the same names. */
+  #hostBindings() {
     return {
       token: () => this.#freshToken(),
-      status: (state, code, message, retryInMs) => {
-        const status = { state };
-        if (code) status.error = new McpWebError(code, inWordsOfThePage(code, message));
+      status: (state: Status["state"], code?: string, message = "", retryInMs?: number) => {
+        const status: CoreStatus = { state };
+        if (code) status.error = new McpWebError(code, addOptionName(code, message));
         if (retryInMs !== undefined) status.retryInMs = retryInMs;
-        if (state === "failed" && code === "SessionSuperseded" && !this.#session.given) this.#becomeAnother(status.error);
-        else this.#walls.heard(status);
+        if (state === "failed" && code === "SessionSuperseded" && !this.#session!.given) this.#renewSessionId(status.error!);
+        else this.#restrictions!.onStatus(status);
       },
-      welcomed: (sessionName, maxMessageBytes) => {
+      welcomed: (sessionName: string | undefined, maxMessageBytes: number) => {
         this.#sessionName = sessionName;
         this.#maxMessageBytes = maxMessageBytes;
       },
-      query: (message) => this.#queries?.heard(message),
-      clients: (clients) => {
+      query: (message: Parameters<Queries["onMessage"]>[0]) => this.#queries?.onMessage(message),
+      clients: (clients?: ConnectedClient[]) => {
         this.#clients = Object.freeze(clients ?? []);
         notify(this.#clientsListeners, this.#clients);
       },
-      ...this.#definitions.host,
-      ...this.#calls.host,
-      warn: (message) => console.warn(`mcp-web: ${message}`),
+      ...this.#definitions.hostBindings,
+      ...this.#calls.hostBindings,
+      warn: (message: string) => console.warn(`mcp-web: ${message}`),
     };
   }
 
-  async #freshToken() {
-    if (!this.#renewable) return this.#token;
-    const token = await this.#options.authToken();
+  async #freshToken(): Promise<string | undefined> {
+    const { authToken } = this.#options;
+    if (typeof authToken !== "function") return this.#token;
+    const token = await authToken();
     if (typeof token !== "string" || !token) throw new TypeError("it must return a non-empty string");
     return (this.#token = token);
   }
 
-  #setStatus(status) {
+  #setStatus(status: Status): void {
     this.#status = Object.freeze(status);
-    const { state, error } = status;
+    const { state, error } = status as CoreStatus;
     if (state === "connected" || state === "failed" || state === "disconnected") {
       const waiting = this.#waiting;
       this.#waiting = [];
       const reason = error ?? new McpWebError("Disconnected", "disconnect() was called");
       for (const { resolve, reject } of waiting) state === "connected" ? resolve() : reject(reason);
-      if (state === "failed" && !waiting.length) console.error(`mcp-web: ${error.message}`);
+      if (state === "failed" && !waiting.length) console.error(`mcp-web: ${reason.message}`);
     }
     notify(this.#statusListeners, this.#status);
   }
 
   /** What calls may use of this page. */
-  #port() {
-    const { name, elicitInPage } = this.#options;
+  #callPort() {
+    const { name, elicitInPage: mode, dialogStrings } = this.#options;
     return {
-      progress: (...report) => this.#connection.progress(...report),
-      log: (...entry) => this.#connection.log(...entry),
-      ask: (...request) => this.#connection.ask(...request),
-      elicitInPage,
+      progress: (...report: Parameters<CoreConnection["progress"]>) => this.#connection!.progress(...report),
+      log: (...entry: Parameters<CoreConnection["log"]>) => this.#connection!.log(...entry),
+      ask: (...request: Parameters<CoreConnection["ask"]>) => this.#connection!.ask(...request),
+      elicitInPage: mode,
       importImages,
-      dialog: (request, signal) => askInPage(importDialog, { ...request, appName: name }, signal),
+      dialog: (request: Omit<Parameters<typeof elicitInPage>[1], "appName" | "strings">, signal: AbortSignal) =>
+        elicitInPage(importDialog, { ...request, appName: name, ...(dialogStrings && { strings: dialogStrings }) }, signal),
+    };
+  }
+
+  /** What queries may use of this page. */
+  #queriesPort(): QueriesPort {
+    return {
+      ...this.#callPort(),
+      McpWebError,
+      toolResult,
+      tools: () => this.#definitions.all,
+      send: (json) => this.#connection!.query(json),
+      maxBytes: () => this.#maxMessageBytes,
     };
   }
 }

@@ -10,14 +10,29 @@ use crate::{has, vite, vite_preview, vite_url};
 
 #[tokio::test]
 async fn works_under_vite_dev() {
-    let project = vite_project().await;
+    let project = vite_project(&["--install-links"]).await;
     let mut server = vite(&project, &["--port", "0", "--host", "127.0.0.1"]);
     check_client_changes_page(&vite_url(&mut server).await).await;
 }
 
 #[tokio::test]
 async fn works_after_vite_build() {
-    let project = vite_project().await;
+    let project = vite_project(&["--install-links"]).await;
+    let mut server = vite_preview(&project).await;
+    check_client_changes_page(&vite_url(&mut server).await).await;
+}
+
+/// As the README says. The development server does not serve the wasm of a linked folder.
+#[tokio::test]
+async fn works_under_vite_dev_as_a_linked_folder() {
+    let project = vite_project(&[]).await;
+    let mut server = vite(&project, &["--port", "0", "--host", "127.0.0.1"]);
+    check_client_changes_page(&vite_url(&mut server).await).await;
+}
+
+#[tokio::test]
+async fn works_after_vite_build_as_a_linked_folder() {
+    let project = vite_project(&[]).await;
     let mut server = vite_preview(&project).await;
     check_client_changes_page(&vite_url(&mut server).await).await;
 }
@@ -45,23 +60,18 @@ async fn check_client_changes_page(site: &str) {
         .await;
 }
 
-/// Creates a project with the SDK, which npm installs like a published package: packed and copied.
-async fn vite_project() -> NodeProject {
+/// Creates a project with the SDK. npm links the folder, or with `--install-links` installs it like
+/// a published package: packed and copied.
+async fn vite_project(options: &[&str]) -> NodeProject {
     let project = NodeProject::copy_of("vite-app");
     let sdk = format!(
         "mcp-web-sdk@file:{}",
         program_paths::sdk_package().display()
     );
-    let install = [
-        "install",
-        "--install-links",
-        "--offline",
-        "--no-audit",
-        "--no-fund",
-        &sdk,
-    ];
+    let install = ["install", "--offline", "--no-audit", "--no-fund", &sdk];
     let mut npm = Command::new("npm");
     npm.args(install)
+        .args(options)
         .current_dir(project.path())
         .stdin(Stdio::null())
         .kill_on_drop(true);

@@ -1,17 +1,38 @@
 /** Where a page and its bridge are, as browsers see it. */
 
 /** Of this machine (RFC 6761 for the names). */
-export function isLoopback(hostname) {
+export function isLoopback(hostname: string): boolean {
   return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 /** Of a local network: private and link-local addresses, and names of mDNS. */
-export function isLocal(hostname) {
+export function isLocal(hostname: string): boolean {
   return /^(10(\.\d+){3}|192\.168(\.\d+){2}|172\.(1[6-9]|2\d|3[01])(\.\d+){2}|169\.254(\.\d+){2}|\[f[cd].*|\[fe[89ab].*|.*\.local)$/.test(hostname);
 }
 
-/** The facts about a page that the checks go by. In a frame of `srcdoc`, `location` says nothing. */
-export function pageFacts() {
+/** Facts about a page. */
+export interface PageFacts {
+  origin: string;
+  secure: boolean;
+  https: boolean;
+  hostname: string;
+  protocol: string | undefined;
+  framed: boolean;
+}
+
+/** Facts about a bridge's address. */
+export interface BridgeFacts {
+  url: string;
+  origin: string;
+  hostname: string;
+  port: string;
+  https: boolean;
+  loopback: boolean;
+  local: boolean;
+}
+
+/** Returns the facts about this page that the checks use. In a frame of `srcdoc`, `location` says nothing. */
+export function pageFacts(): PageFacts {
   const { origin = "null", isSecureContext = false, location, top, self } = globalThis;
   const url = /^https?:/.test(origin) ? new URL(origin) : undefined;
   return {
@@ -24,8 +45,8 @@ export function pageFacts() {
   };
 }
 
-/** The facts about a bridge's address. */
-export function bridgeFacts(bridgeUrl) {
+/** Returns the facts about a bridge's address. */
+export function bridgeFacts(bridgeUrl: string): BridgeFacts {
   const { protocol, hostname, port, origin } = new URL(bridgeUrl);
   return { url: bridgeUrl, origin, hostname, port, https: protocol === "https:", loopback: isLoopback(hostname), local: isLocal(hostname) };
 }

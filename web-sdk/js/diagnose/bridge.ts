@@ -1,17 +1,20 @@
 /** Whether a bridge is there, which one, and whether it takes this page. */
 
-import { failed, failedBy, passed, unknown } from "./check.js";
-import { probeFetch, probeSocket } from "./probe.js";
-import { walls } from "./walls.js";
+import { failed, failedBy, passed, unknown } from "./check.ts";
+import type { DiagnosisCheck } from "../types/status.ts";
+import type { BridgeFacts, PageFacts } from "./addresses.ts";
+import { type FetchResult, type PolicyViolation, type SocketResult, probeFetch, probeSocket } from "./probe.ts";
+import type { DiagnosisFacts } from "./facts.ts";
+import { restrictions } from "./browser-restrictions.ts";
 
 /** Public on every bridge. */
 const PUBLIC = "/sdk/mcp-web.js";
 
-export async function bridgeChecks(page, bridge, { status }) {
+export async function bridgeChecks(page: PageFacts, bridge: BridgeFacts, { status }: DiagnosisFacts): Promise<DiagnosisCheck[]> {
   const [file, health, socket] = await Promise.all([
     probeFetch(bridge.url + PUBLIC),
     probeFetch(`${bridge.url}/healthz`),
-    status.state === "connected" ? { outcome: "opened" } : probeSocket(bridge),
+    status.state === "connected" ? ({ outcome: "opened" } as SocketResult) : probeSocket(bridge),
   ]);
   const violation = socket.violation ?? health.violation ?? file.violation;
   return [
@@ -23,15 +26,15 @@ export async function bridgeChecks(page, bridge, { status }) {
   ];
 }
 
-function policy(bridge, violation, { outcome }) {
+function policy(bridge: BridgeFacts, violation: PolicyViolation | undefined, { outcome }: SocketResult) {
   const name = "content security policy";
   if (!violation) return passed(name, "nothing was blocked");
   // A policy may let the socket through and no more: that is all a page needs.
   if (outcome === "opened") return passed(name, "lets the WebSocket through, not the requests of this diagnosis");
-  return failedBy(name, walls.csp(bridge, violation));
+  return failedBy(name, restrictions.csp(bridge, violation));
 }
 
-function reachable({ url }, { status, violation }, { outcome }) {
+function reachable({ url }: BridgeFacts, { status, violation }: FetchResult, { outcome }: SocketResult) {
   const name = "bridge";
   if (status === 200) return passed(name, `answers at ${url}`);
   if (outcome === "opened") return passed(name, `a WebSocket opens at ${url}`);
@@ -43,7 +46,7 @@ function reachable({ url }, { status, violation }, { outcome }) {
 }
 
 /** A bridge hides its answer from the pages of foreign origins; its SDK is public. */
-function originAllowed({ origin }, { url }, file, health) {
+function originAllowed({ origin }: PageFacts, { url }: BridgeFacts, file: FetchResult, health: FetchResult) {
   const name = "origin at the bridge";
   if (health.status === 200) return passed(name, `${url} takes pages of ${origin}`);
   if (file.status !== 200) return unknown(name, "the bridge cannot be asked");
@@ -54,14 +57,14 @@ function originAllowed({ origin }, { url }, file, health) {
   );
 }
 
-async function version({ url }, health) {
+async function version({ url }: BridgeFacts, health: FetchResult) {
   const name = "bridge's version";
-  const { response } = health.status === 200 ? await probeFetch(`${url}/`) : {};
+  const { response }: FetchResult = health.status === 200 ? await probeFetch(`${url}/`) : {};
   const about = await response?.json().catch(() => undefined);
   return about?.version ? passed(name, `${about.name} ${about.version}`) : unknown(name, "not told");
 }
 
-function opens({ url }, { outcome, error, violation }) {
+function opens({ url }: BridgeFacts, { outcome, error, violation }: SocketResult) {
   const name = "websocket";
   const remedy = "see the checks above";
   switch (outcome) {
@@ -70,7 +73,7 @@ function opens({ url }, { outcome, error, violation }) {
     case "pending":
       return failed(name, `neither opens nor fails at ${url}`, "look for a prompt of the browser, or a firewall");
     case "thrown":
-      return failed(name, `the browser refuses to try: ${error.message}`, remedy);
+      return failed(name, `the browser refuses to try: ${(error as Error).message}`, remedy);
     default:
       return failed(name, violation ? "the page's policy blocks it" : `fails at ${url}`, remedy);
   }

@@ -1,99 +1,117 @@
-/** Looks for the wall behind failures, and gives the app its name in place of the connection's own words. */
+/** Looks for the browser restriction behind a failure, and reports it in place of the connection's own error. */
 
-import { explain, pending } from "./explain.js";
+import type { McpWebError } from "../mcp-web/error.ts";
+import type { McpWebErrorCode } from "../types/error-codes.ts";
+import type { Status } from "../types/status.ts";
+import type { BrowserRestriction } from "./browser-restrictions.ts";
+import { explain, pendingPermission } from "./explain.ts";
 
-export class Lookout {
-  #page;
-  #unclear;
-  #slowMs;
-  /** The latest status as the connection told it. */
-  #latest;
-  #slow;
-  /** Changes when a connection is wanted, made or ended: what is found out late was of an earlier one. */
-  #streak = {};
-  /** Whether the reason was looked for in this streak. */
-  #asked = false;
+/** What the watchdog uses of the page. */
+export interface WatchdogPage {
+  readonly bridgeUrl: string;
+  error(code: McpWebErrorCode, message: string): McpWebError;
+  /** Shows the status to the app. */
+  show(status: Status): void;
+  /** Ends the attempts to connect. */
+  stop(): void;
+  /** Begins the attempts again. */
+  retry(): void;
+}
+
+/** A status with all fields that a state may have. */
+type AnyStatus = { state: Status["state"]; error?: McpWebError; retryInMs?: number };
+
+export class ConnectionWatchdog {
+  readonly #page: WatchdogPage;
+  readonly #unclear: readonly unknown[];
+  readonly #slowMs: number;
+  /** The latest status as the connection reported it. */
+  #latest: AnyStatus | undefined;
+  #slowTimer: ReturnType<typeof setTimeout> | undefined;
+  /** Replaced when a connection is wanted, made or ended: an explanation that comes late belongs to an earlier one. */
+  #attempts = {};
+  /** Whether the reason was looked for during these attempts. */
+  #isExplained = false;
   /** The error to show in place of the connection's own. */
-  #found;
+  #restrictionError: McpWebError | undefined;
   /** Whether the connection was ended because of it. */
-  #final = false;
+  #isFinal = false;
 
-  /**
-   * `page`: `show(status)` tells the app, `stop()` ends the attempts, `retry()` begins them again, `error(code, message)`
-   * makes an error, `bridgeUrl`. `unclear`: the codes behind which there may be a wall.
-   */
-  constructor(page, unclear, slowMs) {
+  /** `unclear`: the codes of failures that a restriction may have caused. */
+  constructor(page: WatchdogPage, unclear: readonly unknown[], slowMs: number) {
     this.#page = page;
     this.#unclear = unclear;
     this.#slowMs = slowMs;
   }
 
-  /** The app wants something new: what stood in the way may be gone. */
-  forget() {
-    this.#streak = {};
-    this.#asked = this.#final = false;
-    this.#found = undefined;
+  /** The app connects or disconnects: what stood in the way may be gone. */
+  reset(): void {
+    this.#attempts = {};
+    this.#isExplained = this.#isFinal = false;
+    this.#restrictionError = undefined;
   }
 
-  /** With a status that was shown, unless it is a failure of unclear reason. */
-  begin(status) {
+  /** Starts with a status that was shown, unless it is a failure of unclear reason. */
+  start(status: AnyStatus): void {
     this.#latest = status;
     if (this.#isUnclear(status)) this.#explain(status);
-    else if (isUnderWay(status)) this.#explainSlowness(status);
+    else if (isInProgress(status)) this.#explainSlowness(status);
   }
 
-  heard(status) {
-    clearTimeout(this.#slow);
+  onStatus(status: AnyStatus): void {
+    clearTimeout(this.#slowTimer);
     this.#latest = status;
     const { state } = status;
-    if (state === "disconnected" && this.#final) return this.#page.show({ state: "failed", error: this.#found });
-    if (state === "connected" || state === "disconnected") this.forget();
+    if (state === "disconnected" && this.#isFinal) return this.#page.show({ state: "failed", error: this.#restrictionError! });
+    if (state === "connected" || state === "disconnected") this.reset();
     if (this.#isUnclear(status)) {
-      if (!this.#asked) this.#explain(status);
+      if (!this.#isExplained) this.#explain(status);
       if (state === "failed") return;
-    } else if (isUnderWay(status)) {
-      this.#slow = setTimeout(() => this.#explainSlowness(status), this.#slowMs);
+    } else if (isInProgress(status)) {
+      this.#slowTimer = setTimeout(() => this.#explainSlowness(status), this.#slowMs);
     }
     this.#show(status);
   }
 
-  /** Of an attempt that has ended; one that is under way still has the error of the former. */
-  #isUnclear({ state, error, retryInMs }) {
+  /** An attempt that is in progress still has the error of the former: only one that has ended counts. */
+  #isUnclear({ state, error, retryInMs }: AnyStatus): boolean {
     return this.#unclear.includes(error?.code) && (state === "failed" || retryInMs !== undefined);
   }
 
-  #show(status) {
-    this.#page.show(this.#found && status.error ? { ...status, error: this.#found } : status);
+  #show(status: AnyStatus): void {
+    const shown = this.#restrictionError && status.error ? { ...status, error: this.#restrictionError } : status;
+    this.#page.show(shown as Status);
   }
 
-  async #explain({ state, error }) {
-    this.#asked = true;
-    const streak = this.#streak;
-    const wall = await explain(this.#page.bridgeUrl, error.code).catch(() => undefined);
-    if (streak !== this.#streak) return;
-    if (wall) this.#found = this.#failure(wall);
-    if (state === "failed") return this.#page.show({ state, error: this.#found ?? error });
-    if (wall?.final) {
-      this.#final = true;
+  async #explain({ state, error }: AnyStatus): Promise<void> {
+    this.#isExplained = true;
+    const attempts = this.#attempts;
+    const explanation = await explain(this.#page.bridgeUrl, error!.code).catch(() => undefined);
+    if (attempts !== this.#attempts) return;
+    if (explanation) this.#restrictionError = this.#toError(explanation);
+    const shown = this.#restrictionError ?? error!;
+    if (state === "failed") return this.#page.show({ state, error: shown });
+    if (explanation?.isFinal) {
+      this.#isFinal = true;
       this.#page.stop();
-      wall.changed?.(() => streak === this.#streak && this.#page.retry());
+      explanation.onChange?.(() => attempts === this.#attempts && this.#page.retry());
     } else {
-      console.warn(`mcp-web: ${(this.#found ?? error).message}`);
-      if (wall) this.#show(this.#latest);
+      console.warn(`mcp-web: ${shown.message}`);
+      if (explanation) this.#show(this.#latest!);
     }
   }
 
-  async #explainSlowness(status) {
-    const wall = await pending(this.#page.bridgeUrl);
-    if (!wall || status !== this.#latest) return;
-    // The user's answer is worth another look.
-    this.#asked = false;
-    this.#page.show({ ...status, error: this.#failure(wall) });
+  async #explainSlowness(status: AnyStatus): Promise<void> {
+    const restriction = await pendingPermission(this.#page.bridgeUrl);
+    if (!restriction || status !== this.#latest) return;
+    // After the user's answer, the reason is looked for again.
+    this.#isExplained = false;
+    this.#page.show({ ...status, error: this.#toError(restriction) } as Status);
   }
 
-  #failure({ code, message, remedy }) {
+  #toError({ code, message, remedy }: BrowserRestriction): McpWebError {
     return Object.assign(this.#page.error(code, message), { remedy });
   }
 }
 
-const isUnderWay = ({ state, retryInMs }) => /connecting/.test(state) && retryInMs === undefined;
+const isInProgress = ({ state, retryInMs }: AnyStatus) => /connecting/.test(state) && retryInMs === undefined;

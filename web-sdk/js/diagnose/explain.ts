@@ -1,53 +1,59 @@
 /** Why there is no connection. */
 
-import { bridgeFacts, isLoopback, pageFacts } from "./addresses.js";
-import { allowedByPolicy, permissionFor } from "./permission.js";
-import { probeFetch, probeSocket } from "./probe.js";
-import { walls } from "./walls.js";
+import { type BridgeFacts, type PageFacts, bridgeFacts, isLoopback, pageFacts } from "./addresses.ts";
+import { allowedByPolicy, permissionFor } from "./permission.ts";
+import { probeFetch, probeSocket } from "./probe.ts";
+import { type BrowserRestriction, restrictions } from "./browser-restrictions.ts";
 
-/**
- * The wall behind a failure with `code`, `{ code, message, remedy, final, changed? }`, or nothing when there is none. `final`:
- * trying again does not help. `changed`: a function that calls back when it may help after all.
- */
-export async function explain(bridgeUrl, code) {
-  const [page, bridge] = [pageFacts(), bridgeFacts(bridgeUrl)];
-  if (code === "OriginNotAllowed") return final(ofOrigin(page));
-  if (code === "BridgeUrlRefused") return page.https && !bridge.https ? final(walls.mixedContent(bridge)) : undefined;
-  const { outcome, violation } = await probeSocket(bridge);
-  if (violation) return final(walls.csp(bridge, violation));
-  if (outcome === "thrown" && page.https && !bridge.https) return final(walls.mixedContent(bridge));
-  if (outcome === "opened") return undefined;
-  return (await ofLocalNetwork(page, bridge)) ?? elsewhere(bridge);
+/** A restriction that was found behind a failure. */
+export interface Explanation extends BrowserRestriction {
+  /** Whether trying again does not help. */
+  isFinal: boolean;
+  /** Calls the listener when trying again may help after all. */
+  onChange?: (listener: () => void) => void;
 }
 
-/** The wall, if the browser may be asking its user whether this page may connect. */
-export async function pending(bridgeUrl) {
+/** Returns the restriction behind a failure with `code`, if there is one. */
+export async function explain(bridgeUrl: string, code: string): Promise<Explanation | undefined> {
+  const [page, bridge] = [pageFacts(), bridgeFacts(bridgeUrl)];
+  if (code === "OriginNotAllowed") return final(originRestriction(page));
+  if (code === "BridgeUrlRefused") return page.https && !bridge.https ? final(restrictions.mixedContent(bridge)) : undefined;
+  const { outcome, violation } = await probeSocket(bridge);
+  if (violation) return final(restrictions.csp(bridge, violation));
+  if (outcome === "thrown" && page.https && !bridge.https) return final(restrictions.mixedContent(bridge));
+  if (outcome === "opened") return undefined;
+  return (await localNetworkRestriction(page, bridge)) ?? otherServer(bridge);
+}
+
+/** Returns the restriction if the browser may be asking its user whether this page may connect. */
+export async function pendingPermission(bridgeUrl: string): Promise<BrowserRestriction | undefined> {
   const [page, bridge] = [pageFacts(), bridgeFacts(bridgeUrl)];
   const permission = isLoopback(page.hostname) ? undefined : await permissionFor(bridge);
-  return permission?.state === "prompt" ? walls.localNetworkPending(bridge) : undefined;
+  return permission?.state === "prompt" ? restrictions.localNetworkPending(bridge) : undefined;
 }
 
-function ofOrigin({ origin, framed, protocol }) {
+function originRestriction({ origin, framed, protocol }: PageFacts): BrowserRestriction | undefined {
   if (origin !== "null") return undefined;
-  return framed ? walls.frameSandbox() : walls.noOrigin(protocol);
+  return framed ? restrictions.frameSandbox() : restrictions.noOrigin(protocol);
 }
 
 /** Pages of this machine may connect to it, whatever was decided for others; a user can forbid it to them all the same. */
-export async function ofLocalNetwork(page, bridge) {
+export async function localNetworkRestriction(page: PageFacts, bridge: BridgeFacts): Promise<Explanation | undefined> {
   const permission = await permissionFor(bridge);
   if (permission?.state !== "denied") return undefined;
-  if (!page.secure) return final(walls.localNetworkRefused(bridge, page));
+  if (!page.secure) return final(restrictions.localNetworkRefused(bridge, page));
   if (page.framed && allowedByPolicy(permission.name) === false) {
-    return isLoopback(page.hostname) ? undefined : final(walls.framePolicy(bridge, permission.name));
+    return isLoopback(page.hostname) ? undefined : final(restrictions.framePolicy(bridge, permission.name));
   }
-  const changed = (listener) => permission.status.addEventListener("change", listener, { once: true });
-  return { ...walls.localNetworkDenied(bridge), final: true, changed };
+  const onChange = (listener: () => void) => permission.status.addEventListener("change", listener, { once: true });
+  return { ...restrictions.localNetworkDenied(bridge), isFinal: true, onChange };
 }
 
-/** A web server without a bridge behind it. */
-async function elsewhere(bridge) {
+/** Returns the restriction if a web server answers that has no bridge behind it. */
+async function otherServer(bridge: BridgeFacts): Promise<Explanation | undefined> {
   const { status } = await probeFetch(`${bridge.url}/sdk/mcp-web.js`);
-  return status === undefined ? undefined : { ...walls.notABridge(bridge), final: false };
+  return status === undefined ? undefined : { ...restrictions.notABridge(bridge), isFinal: false };
 }
 
-const final = (wall) => wall && { ...wall, final: true };
+const final = (restriction: BrowserRestriction | undefined): Explanation | undefined =>
+  restriction && { ...restriction, isFinal: true };

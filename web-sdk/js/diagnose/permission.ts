@@ -1,30 +1,46 @@
 /** Local Network Access: from a public page, browsers ask the user before they connect to this machine or its network. */
 
-/** Older versions of Chromium have one permission for both. */
-const OLDER = "local-network-access";
+import type { BridgeFacts } from "./addresses.ts";
 
-/**
- * The permission that a connection to the bridge needs, `{ name, state, status }`. Nothing where the browser knows no
- * such permission, or needs none for this address.
- */
-export async function permissionFor(bridge) {
-  const name = bridge.loopback ? "loopback-network" : bridge.local ? "local-network" : undefined;
-  if (!name) return undefined;
-  return (await asked(name)) ?? (await asked(OLDER));
+/** A permission of the browser. */
+export interface Permission {
+  name: string;
+  state: PermissionState;
+  status: PermissionStatus;
 }
 
-async function asked(name) {
+/** Older versions of Chromium have one permission for both. */
+const OLDER_NAME = "local-network-access";
+
+/**
+ * Returns the permission that a connection to the bridge needs. There is none where the browser knows no such permission,
+ * or needs none for this address.
+ */
+export async function permissionFor(bridge: BridgeFacts): Promise<Permission | undefined> {
+  const name = bridge.loopback ? "loopback-network" : bridge.local ? "local-network" : undefined;
+  if (!name) return undefined;
+  return (await queryPermission(name)) ?? (await queryPermission(OLDER_NAME));
+}
+
+async function queryPermission(name: string): Promise<Permission | undefined> {
   try {
-    const status = await navigator.permissions.query({ name });
+    const status = await navigator.permissions.query({ name: name as PermissionName });
     return { name, status, state: status.state };
   } catch {
     return undefined;
   }
 }
 
-/** Whether the document's permissions policy lets it use the permission; nothing where the browser does not say. */
-export function allowedByPolicy(name) {
-  const policy = globalThis.document?.permissionsPolicy ?? globalThis.document?.featurePolicy;
+/** The permissions policy of a document, which has an older name, too. TypeScript knows neither. */
+interface PermissionsPolicy {
+  features(): string[];
+  allowsFeature(name: string): boolean;
+}
+
+/** Returns whether the document's permissions policy lets it use the permission, where the browser says so. */
+export function allowedByPolicy(name: string): boolean | undefined {
+  const { document } = globalThis as { document?: { permissionsPolicy?: PermissionsPolicy; featurePolicy?: PermissionsPolicy } };
+  const policy = document?.permissionsPolicy ?? document?.featurePolicy;
   if (!policy?.features().includes(name)) return undefined;
   return policy.allowsFeature(name);
 }

@@ -1,26 +1,49 @@
-/** Trying it: a socket and a request of one's own, to see what the browser makes of them. */
+/** Tries a socket and a request, to see how the browser treats them. */
+
+import type { BridgeFacts } from "./addresses.ts";
+
+/** What the page's Content-Security-Policy has blocked. */
+export interface PolicyViolation {
+  directive: string;
+  policy: string;
+}
+
+/** How a socket to the bridge ended. */
+export interface SocketResult {
+  outcome: "opened" | "failed" | "pending" | "thrown";
+  error?: unknown;
+  violation?: PolicyViolation;
+}
+
+/** How a request ended. */
+export interface FetchResult {
+  status?: number;
+  response?: Response;
+  error?: unknown;
+  violation?: PolicyViolation;
+}
 
 /** Longer than any bridge needs to answer, and than a user wants to wait. */
-const PROBE_WITHIN_MS = 3_000;
+const PROBE_TIMEOUT_MS = 3_000;
 
-/** A document is told of what its policy blocked in a task of its own, after the failure. */
-const VIOLATION_WITHIN_MS = 200;
+/** The event about what the policy blocked comes in a task of its own, after the failure. */
+const VIOLATION_TIMEOUT_MS = 200;
 
 /**
- * How a socket to the bridge ends: `{ outcome: "opened" | "failed" | "pending" | "thrown", error?, violation? }`. It is
- * closed as soon as it opens, before it is a page to the bridge.
+ * Opens a socket to the bridge, and returns how it ended. It is closed as soon as it opens, before it is a page to the
+ * bridge.
  */
-export async function probeSocket(bridge) {
+export async function probeSocket(bridge: BridgeFacts): Promise<SocketResult> {
   const url = new URL(`${bridge.url}/ws?session=diagnosis`);
   url.protocol = url.protocol.replace("http", "ws");
   return withViolations(() => socketOutcome(url.href), url);
 }
 
-/** What a request to `url` comes to: `{ status }`, or `{ error, violation? }`. */
-export async function probeFetch(url) {
-  return withViolations(async () => {
+/** Requests `url`, and returns how that ended. */
+export async function probeFetch(url: string): Promise<FetchResult> {
+  return withViolations(async (): Promise<FetchResult> => {
     try {
-      const response = await fetch(url, { cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(PROBE_WITHIN_MS) });
+      const response = await fetch(url, { cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
       return { status: response.status, response };
     } catch (error) {
       return { error };
@@ -28,47 +51,48 @@ export async function probeFetch(url) {
   }, new URL(url));
 }
 
-function socketOutcome(url) {
+function socketOutcome(url: string): Promise<SocketResult> {
   return new Promise((resolve) => {
-    let socket;
+    let socket: WebSocket;
     try {
       socket = new WebSocket(url);
     } catch (error) {
       return resolve({ outcome: "thrown", error });
     }
-    const done = (outcome) => {
+    const done = (outcome: SocketResult["outcome"]) => {
       clearTimeout(timer);
       socket.onopen = socket.onerror = socket.onclose = null;
       socket.close();
       resolve({ outcome });
     };
-    const timer = setTimeout(done, PROBE_WITHIN_MS, "pending");
+    const timer = setTimeout(done, PROBE_TIMEOUT_MS, "pending");
     socket.onopen = () => done("opened");
     // A blocked socket may fire no `close`.
     socket.onerror = socket.onclose = () => done("failed");
   });
 }
 
-/** Runs a probe of `target` and adds what the page's policy said to it. */
-async function withViolations(probe, target) {
-  let heard;
-  const told = new Promise((resolve) => (heard = resolve));
-  const listener = ({ disposition, effectiveDirective, blockedURI, originalPolicy }) => {
-    if (disposition !== "report" && sameHost(blockedURI, target)) heard({ directive: effectiveDirective, policy: originalPolicy });
+/** Runs a probe of `target`, and adds the violation of the page's policy that it caused. */
+async function withViolations<Result extends SocketResult | FetchResult>(probe: () => Promise<Result>, target: URL): Promise<Result> {
+  let onViolation: (violation: PolicyViolation) => void;
+  const firstViolation = new Promise<PolicyViolation>((resolve) => (onViolation = resolve));
+  const listener = ({ disposition, effectiveDirective, blockedURI, originalPolicy }: SecurityPolicyViolationEvent) => {
+    if (disposition === "report" || !isSameHost(blockedURI, target)) return;
+    onViolation({ directive: effectiveDirective, policy: originalPolicy });
   };
-  globalThis.addEventListener?.("securitypolicyviolation", listener);
+  globalThis.addEventListener?.("securitypolicyviolation" as "error", listener as unknown as (event: ErrorEvent) => void);
   try {
     const result = await probe();
-    if (!("error" in result) && result.outcome !== "failed") return result;
-    const nothing = new Promise((resolve) => setTimeout(resolve, VIOLATION_WITHIN_MS));
-    const violation = await Promise.race([told, nothing]);
+    if (!("error" in result) && (result as SocketResult).outcome !== "failed") return result;
+    const nothing = new Promise<undefined>((resolve) => setTimeout(resolve, VIOLATION_TIMEOUT_MS));
+    const violation = await Promise.race([firstViolation, nothing]);
     return { ...result, ...(violation && { violation }) };
   } finally {
-    globalThis.removeEventListener?.("securitypolicyviolation", listener);
+    globalThis.removeEventListener?.("securitypolicyviolation" as "error", listener as unknown as (event: ErrorEvent) => void);
   }
 }
 
-function sameHost(blocked, target) {
+function isSameHost(blocked: string, target: URL): boolean {
   try {
     return new URL(blocked).host === target.host;
   } catch {

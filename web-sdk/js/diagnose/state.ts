@@ -1,21 +1,24 @@
 /** How the SDK itself is doing. */
 
-import { failed, passed, unknown, warning } from "./check.js";
+import type { DiagnosisFacts } from "./facts.ts";
+import { failed, passed, unknown, warning } from "./check.ts";
 
-export function connectionCheck({ status: { state, error } }) {
+export function connectionCheck({ status }: DiagnosisFacts) {
+  const { state } = status;
+  const error = "error" in status ? status.error : undefined;
   const name = "connection";
   if (state === "connected") return passed(name, "connected");
   const what = error ? `${state}, ${error.code}: ${error.message}` : state;
   return state === "failed" ? failed(name, what) : warning(name, what);
 }
 
-export function definitionsCheck({ definitions, status }) {
+export function definitionsCheck({ definitions, status }: DiagnosisFacts) {
   const name = "registration";
-  const refused = definitions.filter(({ refusal }) => refusal);
+  const refused = definitions.filter(({ refusal }) => refusal !== undefined);
   const registered = definitions.filter(({ publishedName }) => publishedName !== undefined);
   const counted = `${registered.length} of ${definitions.length} registered`;
   if (refused.length) {
-    const each = refused.map(({ kind, id, refusal }) => `${kind} "${id}" (${refusal.code}: ${refusal.message})`);
+    const each = refused.map(({ kind, id, refusal }) => `${kind} "${id}" (${refusal!.code}: ${refusal!.message})`);
     return failed(name, `${counted}; refused: ${each.join("; ")}`, "change what was refused");
   }
   if (status.state !== "connected") return unknown(name, `${counted}, while there is no connection`);
@@ -27,7 +30,7 @@ export function lifecycleCheck() {
   const name = "page";
   const { document } = globalThis;
   if (!document) return passed(name, "a worker, which is never shown");
-  const before = document.wasDiscarded ? "; the browser had discarded it before" : "";
+  const before = (document as { wasDiscarded?: boolean }).wasDiscarded ? "; the browser had discarded it before" : "";
   if (!document.hidden) return passed(name, `visible${before}`);
   return warning(name, `hidden${before}`, "bring the tab to the front if calls fail with PageSuspended: browsers freeze hidden pages");
 }

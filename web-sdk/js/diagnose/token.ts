@@ -1,15 +1,16 @@
-/** What can be said of a token without saying the token. */
+/** What a diagnosis says about a token without showing it. */
 
-import { failed, passed, unknown, warning } from "./check.js";
+import type { DiagnosisFacts } from "./facts.ts";
+import { failed, passed, unknown, warning } from "./check.ts";
 
 /** Of `bridge-protocol`: bridges take no shorter tokens that pages made up. */
 const MIN_LENGTH = 16;
 
-export function tokenCheck({ token, tokenIsFetched }) {
+export function tokenCheck({ token, tokenIsFetched }: DiagnosisFacts) {
   const name = "token";
   const from = tokenIsFetched ? "from the authToken function" : "fixed";
   if (!token) return unknown(name, tokenIsFetched ? "the authToken function has returned none yet" : "there is none");
-  const claims = claimsOf(token);
+  const claims = parseClaims(token);
   if (!claims) {
     const what = `opaque, ${token.length} characters, ${from}`;
     return token.length < MIN_LENGTH ? failed(name, what, `use at least ${MIN_LENGTH} characters`) : passed(name, what);
@@ -25,14 +26,14 @@ export function tokenCheck({ token, tokenIsFetched }) {
     : failed(name, `TokenExpired: ${expired}`, "make authToken a function that fetches a fresh one");
 }
 
-/** The claims of a JWT (RFC 7519), unverified; nothing if it is none. */
-function claimsOf(token) {
+/** Returns the claims of a JWT (RFC 7519), unverified, if the token is one. */
+function parseClaims(token: string): { exp?: unknown } | undefined {
   const [header, payload, signature, ...more] = token.split(".");
-  if (signature === undefined || more.length) return undefined;
-  return decoded(header)?.alg ? decoded(payload) : undefined;
+  if (!header || !payload || signature === undefined || more.length) return undefined;
+  return decodePart(header)?.alg ? decodePart(payload) : undefined;
 }
 
-function decoded(part) {
+function decodePart(part: string): { alg?: unknown; exp?: unknown } | undefined {
   try {
     const bytes = Uint8Array.from(atob(part.replace(/-/g, "+").replace(/_/g, "/")), (character) => character.charCodeAt(0));
     return JSON.parse(new TextDecoder().decode(bytes));

@@ -1,9 +1,18 @@
-/** Makes an element. Text stays text: nothing that a client or app says is read as HTML. */
-export function element(name, attributes = {}, children = []) {
-  const made = document.createElement(name);
+/** Making elements. */
+
+/** What may be inside of an element; what is missing is left out. */
+type Child = Node | string | undefined;
+
+/** Makes an element. Text stays text: nothing that a client or app passes is parsed as HTML. */
+export function createElement<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: { [attribute: string]: unknown } = {},
+  children: Child[] = [],
+): HTMLElementTagNameMap[Name] {
+  const element = document.createElement(name);
   for (const [attribute, value] of Object.entries(attributes)) {
-    if (value !== undefined) made.setAttribute(attribute, value);
+    if (value !== undefined) element.setAttribute(attribute, String(value));
   }
-  made.append(...children.filter((child) => child !== undefined));
-  return made;
+  element.append(...children.filter((child) => child !== undefined));
+  return element;
 }

@@ -1,48 +1,52 @@
 /** What is wrong with a value, in words for the person who typed it. */
 
-const EXAMPLES = {
+import type { FieldSchema } from "./schema.ts";
+import type { Strings } from "./strings.ts";
+
+const EXAMPLES: { [format: string]: [RegExp, string] } = {
   email: [/^[^\s@]+@[^\s@]+$/, "name@example.com"],
   uri: [/^[a-z][a-z0-9+.-]*:\S+$/i, "https://example.com"],
   date: [/^\d{4}-\d\d-\d\d$/, "2026-12-31"],
 };
 
-export function fault(schema, value, required) {
-  if (Array.isArray(value)) return faultOfChoices(schema, value);
-  if (value === undefined) return required ? missing(schema) : undefined;
-  if (schema.type === "number" || schema.type === "integer") return faultOfNumber(schema, value);
-  if (Number.isNaN(value)) return "Please complete this.";
-  if (typeof value === "string" && !schema.enum && !schema.oneOf) return faultOfText(schema, value);
+/** Returns what is wrong with the value, if anything is. What the browser cannot read is `NaN`. */
+export function validateField(schema: FieldSchema, value: unknown, isRequired: boolean, strings: Strings): string | undefined {
+  if (Array.isArray(value)) return validateChoices(schema, value, strings);
+  if (value === undefined) return isRequired ? missingText(schema, strings) : undefined;
+  if (schema.type === "number" || schema.type === "integer") return validateNumber(schema, value as number, strings);
+  if (Number.isNaN(value)) return strings.incomplete;
+  if (typeof value === "string" && !schema.enum && !schema.oneOf) return validateText(schema, value, strings);
   return undefined;
 }
 
-function missing({ enum: values, oneOf }) {
-  return values || oneOf ? "Please choose one." : "Please fill this in.";
+function missingText({ enum: values, oneOf }: FieldSchema, strings: Strings): string {
+  return values || oneOf ? strings.missingChoice : strings.missing;
 }
 
-function faultOfChoices({ minItems = 0, maxItems = Infinity }, { length }) {
-  if (length < minItems) return `Please choose at least ${minItems}.`;
-  return length > maxItems ? `Please choose at most ${maxItems}.` : undefined;
+function validateChoices({ minItems = 0, maxItems = Infinity }: FieldSchema, { length }: unknown[], strings: Strings) {
+  if (length < minItems) return strings.tooFewChoices(minItems);
+  return length > maxItems ? strings.tooManyChoices(maxItems) : undefined;
 }
 
-function faultOfNumber({ type, minimum = -Infinity, maximum = Infinity }, value) {
-  if (Number.isNaN(value)) return "Please enter a number.";
-  if (type === "integer" && !Number.isInteger(value)) return "Please enter a whole number.";
-  if (value < minimum) return `Please enter ${minimum} or more.`;
-  return value > maximum ? `Please enter ${maximum} or less.` : undefined;
+function validateNumber({ type, minimum = -Infinity, maximum = Infinity }: FieldSchema, value: number, strings: Strings) {
+  if (Number.isNaN(value)) return strings.notANumber;
+  if (type === "integer" && !Number.isInteger(value)) return strings.notAnInteger;
+  if (value < minimum) return strings.tooSmall(minimum);
+  return value > maximum ? strings.tooLarge(maximum) : undefined;
 }
 
-function faultOfText({ minLength = 0, maxLength = Infinity, pattern, format }, text) {
+function validateText({ minLength = 0, maxLength = Infinity, pattern, format = "" }: FieldSchema, text: string, strings: Strings) {
   // JSON Schema counts characters, not UTF-16 units.
   const { length } = [...text];
-  if (length < minLength) return `Please enter at least ${minLength} characters.`;
-  if (length > maxLength) return `Please enter at most ${maxLength} characters: these are ${length}.`;
+  if (length < minLength) return strings.tooShort(minLength);
+  if (length > maxLength) return strings.tooLong(maxLength, length);
   const [form, example] = EXAMPLES[format] ?? [];
-  if (form && !form.test(text)) return `Please enter something like ${example}.`;
-  if (pattern && !matches(pattern, text)) return "Please enter it in the form that is asked for.";
+  if (form && !form.test(text)) return strings.wrongFormat(example!);
+  if (pattern && !matches(pattern, text)) return strings.wrongPattern;
   return undefined;
 }
 
-function matches(pattern, text) {
+function matches(pattern: string, text: string): boolean {
   try {
     return new RegExp(pattern, "u").test(text);
   } catch {

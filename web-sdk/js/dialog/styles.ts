@@ -1,25 +1,27 @@
-/** System colours, so that the dialog is light or dark as the person wants, and readable with forced colours. */
+/**
+ * The dialog's styles. The custom properties `--mcp-web-…` of the page replace colours, font and corners. The colour scheme
+ * is inherited from the host element.
+ */
 
 const CSS = `
 dialog {
-  color-scheme: light dark;
-  --accent: light-dark(#1f5fbf, #8ab4f8);
-  --line: light-dark(#8a9099, #80868f);
-  --quiet: light-dark(#575d66, #a9b0ba);
-  --bad: light-dark(#b3261e, #ff8f86);
+  --accent: var(--mcp-web-accent, light-dark(#1f5fbf, #8ab4f8));
+  --line: var(--mcp-web-border, light-dark(#8a9099, #80868f));
+  --quiet: var(--mcp-web-muted, light-dark(#575d66, #a9b0ba));
+  --bad: var(--mcp-web-error, light-dark(#b3261e, #ff8f86));
   box-sizing: border-box;
   width: min(30rem, calc(100vw - 2rem));
   max-height: min(44rem, calc(100vh - 2rem));
   padding: 1.25rem 1.5rem;
   border: 1px solid light-dark(#d5d9df, #454b54);
-  border-radius: 12px;
+  border-radius: var(--mcp-web-radius, 12px);
   background: var(--paper);
-  color: light-dark(#1b1e23, #eceff3);
-  font: 400 15px/1.45 system-ui, sans-serif;
+  color: var(--mcp-web-text, light-dark(#1b1e23, #eceff3));
+  font: var(--mcp-web-font, 400 15px/1.45 system-ui, sans-serif);
   text-align: start;
   box-shadow: 0 12px 40px rgb(0 0 0 / 0.3);
 }
-dialog { --paper: light-dark(#fff, #23262b); --shade: light-dark(rgb(0 0 0 / 0.18), rgb(0 0 0 / 0.6)); }
+dialog { --paper: var(--mcp-web-background, light-dark(#fff, #23262b)); --shade: light-dark(rgb(0 0 0 / 0.18), rgb(0 0 0 / 0.6)); }
 dialog[open] { display: flex; flex-direction: column; }
 dialog::backdrop { background: rgb(0 0 0 / 0.45); }
 header { display: flex; align-items: center; gap: 1rem; }
@@ -75,16 +77,17 @@ button {
   cursor: pointer;
 }
 button:hover { background: light-dark(#f1f3f6, #30343a); }
-.accept { border-color: var(--accent); background: var(--accent); color: light-dark(#fff, #10131a); }
-.accept:hover { background: light-dark(#174a96, #a8c7fa); }
+.accept { border-color: var(--accent); background: var(--accent); color: var(--mcp-web-accent-text, light-dark(#fff, #10131a)); }
+.accept:hover { background: color-mix(in oklab, var(--accent) 82%, light-dark(#000, #fff)); }
 .close { min-height: 2rem; min-width: 2rem; padding: 0; border-color: transparent; font-size: 1.3rem; font-weight: 400; line-height: 1; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 footer { margin-top: 1rem; color: var(--quiet); font-size: 0.8125rem; }
 `;
 
-let sheet;
+let sheet: CSSStyleSheet | undefined;
 
-export function styles() {
+/** Returns the style sheet, which all dialogs share. */
+export function styles(): CSSStyleSheet {
   if (!sheet) {
     sheet = new CSSStyleSheet();
     sheet.replaceSync(CSS);

@@ -1,20 +1,27 @@
 /** MCP Apps (SEP-1865, revision 2026-01-26): a tool, and the page that shows its result. */
 
-import { isObject } from "./objects.js";
+import { type AnyDefinition, type HandleOf, dispose } from "./registration.ts";
+import { isObject } from "./type-guards.ts";
 
 const MIME_TYPE = "text/html;profile=mcp-app";
 
-/** The definitions of the tool and of its `ui://` resource. */
-export function appParts(definition, appName) {
+/** The definitions that make up an app. */
+export interface AppParts {
+  tool: AnyDefinition;
+  resource: AnyDefinition;
+}
+
+/** Returns the definitions of the tool and of its `ui://` resource. */
+export function appParts(definition: unknown, appName: string): AppParts {
   if (!isObject(definition)) throw new TypeError("addApp() needs an object: { name, description, html | url, handler }");
-  const { html, url, csp, permissions, prefersBorder, domain, ...tool } = definition;
-  const wrong = (what) => new TypeError(`addApp(): ${what}`);
-  if (typeof tool.name !== "string" || !tool.name) throw wrong("name must be a non-empty string");
-  if ((html === undefined) === (url === undefined)) throw wrong(`app "${tool.name}" needs either html or url`);
+  const { html, url, csp, permissions, prefersBorder, domain, ...tool }: AnyDefinition = definition;
+  const createError = (what: string) => new TypeError(`addApp(): ${what}`);
+  if (typeof tool.name !== "string" || !tool.name) throw createError("name must be a non-empty string");
+  if ((html === undefined) === (url === undefined)) throw createError(`app "${tool.name}" needs either html or url`);
   if (html !== undefined && typeof html !== "string" && typeof html !== "function") {
-    throw wrong(`html of app "${tool.name}" must be a string, or a function that returns one`);
+    throw createError(`html of app "${tool.name}" must be a string, or a function that returns one`);
   }
-  const page = url === undefined ? undefined : sameOrigin(url, tool.name, wrong);
+  const page = url === undefined ? undefined : sameOrigin(url, tool.name, createError);
   const uri = `ui://${slug(appName)}/${encodeURIComponent(tool.name)}`;
   const ui = { csp, permissions, prefersBorder, domain };
   const { name, title, description, _meta } = tool;
@@ -27,7 +34,7 @@ export function appParts(definition, appName) {
       description,
       mimeType: MIME_TYPE,
       async read() {
-        const text = page ? await fetched(page) : typeof html === "function" ? await html() : html;
+        const text = page ? await fetchText(page) : typeof html === "function" ? await html() : html;
         if (typeof text !== "string") throw new TypeError(`html() of app "${name}" must return a string`);
         const _meta = Object.values(ui).some((value) => value !== undefined) ? { ui } : undefined;
         return { text, mimeType: MIME_TYPE, _meta };
@@ -36,13 +43,16 @@ export function appParts(definition, appName) {
   };
 }
 
-/** The tool's handle, with the resource along. */
+/** The handle of an app: that of the tool, and that of the resource. */
 export class AppHandle {
-  #tool;
-  #resource;
-  #change;
+  readonly name: string;
+  readonly resourceUri: string;
+  readonly #tool: HandleOf<"tool">;
+  readonly #resource: HandleOf<"resource">;
+  readonly #change: (changes: object) => AppParts;
 
-  constructor(tool, resource, change) {
+  /** `change` returns the definitions with changed fields. */
+  constructor(tool: HandleOf<"tool">, resource: HandleOf<"resource">, change: (changes: object) => AppParts) {
     this.#tool = tool;
     this.#resource = resource;
     this.#change = change;
@@ -50,48 +60,48 @@ export class AppHandle {
     this.resourceUri = resource.uri;
   }
 
-  get publishedName() {
+  get publishedName(): string | undefined {
     return this.#tool.publishedName;
   }
 
-  get registered() {
+  get registered(): Promise<void> {
     return both(this.#tool.registered, this.#resource.registered);
   }
 
-  update(changes) {
+  update(changes: object): Promise<void> {
     const { tool, resource } = this.#change(changes);
     return both(this.#tool.update(tool), this.#resource.update(resource));
   }
 
-  remove() {
+  remove(): Promise<void> {
     return both(this.#tool.remove(), this.#resource.remove());
   }
 
-  [Symbol.dispose ?? Symbol.for("Symbol.dispose")]() {
+  [dispose](): void {
     this.remove();
   }
 }
 
-function both(...promises) {
+function both(...promises: Promise<void>[]): Promise<void> {
   const all = Promise.all(promises).then(() => {});
   all.catch(() => {});
   return all;
 }
 
-function sameOrigin(url, name, wrong) {
+function sameOrigin(url: string | URL, name: string, createError: (what: string) => TypeError): string {
   const here = globalThis.location?.href;
-  if (!here) return url;
+  if (!here) return String(url);
   const { href, origin } = new URL(url, here);
-  if (origin !== globalThis.location.origin) throw wrong(`url of app "${name}" must be of this page's origin: ${href} is not`);
+  if (origin !== globalThis.location.origin) throw createError(`url of app "${name}" must be of this page's origin: ${href} is not`);
   return href;
 }
 
-async function fetched(url) {
+async function fetchText(url: string): Promise<string> {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`${url} answered HTTP ${response.status}`);
   return response.text();
 }
 
-function slug(name) {
+function slug(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "") || "app";
 }

@@ -1,60 +1,74 @@
 /** Between the connection and the status that the app sees: a failure may have a reason that the browser hides. */
 
-/** Failures behind which there may be a wall. */
-const UNCLEAR = ["BridgeUnreachable", "BridgeUrlRefused", "OriginNotAllowed"];
+import type { Status } from "../types/status.ts";
+import type { WatchdogPage } from "../diagnose/connection-watchdog.ts";
+import type { McpWebError } from "./error.ts";
+
+/** Failures that a restriction of the browser may have caused. */
+const UNCLEAR: unknown[] = ["BridgeUnreachable", "BridgeUrlRefused", "OriginNotAllowed"];
 
 /** A socket that has not opened by then may wait for the browser's user. */
 const SLOW_MS = 2_000;
 
-/** As long as all is well, nothing but this is loaded; from the first failure on, `mcp-web-diagnose.js` looks on. */
-export class Walls {
-  #load;
-  #page;
-  #latest = {};
-  #slow;
-  #loading;
-  /** A page that was connected knows of no wall: its bridge is away, and needs no questions when it comes back. */
-  #connected = false;
-  /** Its `Lookout`, once it is loaded. */
-  #lookout;
+/** A status of the wasm. What a state has besides its name is there or not. */
+export type CoreStatus = { state: Status["state"]; error?: McpWebError; retryInMs?: number };
 
-  /** `page`: `show(status)` tells the app, `stop()` ends the attempts, `retry()` begins them again. */
-  constructor(importDiagnosis, page) {
-    this.#load = importDiagnosis;
+/** The `ConnectionWatchdog`, as far as it is used here. */
+interface Watchdog {
+  onStatus(status: CoreStatus): void;
+  reset(): void;
+}
+
+/** While there is no failure, only this is loaded; from the first failure on, `mcp-web-diagnose.js` judges each status. */
+export class RestrictionMonitor {
+  readonly #importDiagnosis: () => Promise<typeof import("../mcp-web-diagnose.ts")>;
+  readonly #page: WatchdogPage;
+  #latest: CoreStatus = { state: "idle" };
+  #slowTimer: ReturnType<typeof setTimeout> | undefined;
+  #loading: Promise<void> | undefined;
+  /** No restriction keeps a page from its bridge that was connected: the bridge is away, and nobody asks why. */
+  #wasConnected = false;
+  #watchdog: Watchdog | undefined;
+
+  constructor(importDiagnosis: () => Promise<typeof import("../mcp-web-diagnose.ts")>, page: WatchdogPage) {
+    this.#importDiagnosis = importDiagnosis;
     this.#page = page;
   }
 
-  /** The app wants something new: what stood in the way may be gone. */
-  forget() {
-    this.#connected = false;
-    this.#lookout?.forget();
+  /** The app connects or disconnects: what stood in the way may be gone. */
+  reset(): void {
+    this.#wasConnected = false;
+    this.#watchdog?.reset();
   }
 
-  heard(status) {
-    clearTimeout(this.#slow);
+  onStatus(status: CoreStatus): void {
+    clearTimeout(this.#slowTimer);
     const former = this.#latest;
     this.#latest = status;
     const { state, error, retryInMs } = status;
-    if (state === "connected") this.#connected = true;
-    if (this.#connected && error?.code === "BridgeUnreachable") return this.#page.show(status);
-    if (this.#lookout) return this.#lookout.heard(status);
-    const unclear = UNCLEAR.includes(error?.code);
-    if (!unclear && state === "reconnecting" && former.state === "connecting") console.warn(`mcp-web: ${error.message}`);
-    if (unclear) this.#look();
-    else if (retryInMs === undefined && /connecting/.test(state)) this.#slow = setTimeout(() => this.#look(), SLOW_MS);
-    if (!unclear || state !== "failed") this.#page.show(status);
+    if (state === "connected") this.#wasConnected = true;
+    if (this.#wasConnected && error?.code === "BridgeUnreachable") return this.#page.show(status as Status);
+    if (this.#watchdog) return this.#watchdog.onStatus(status);
+    const isUnclear = UNCLEAR.includes(error?.code);
+    if (!isUnclear && error && state === "reconnecting" && former.state === "connecting") {
+      console.warn(`mcp-web: ${error.message}`);
+    }
+    if (isUnclear) this.#watch();
+    else if (retryInMs === undefined && /connecting/.test(state)) this.#slowTimer = setTimeout(() => this.#watch(), SLOW_MS);
+    if (!isUnclear || state !== "failed") this.#page.show(status as Status);
   }
 
-  #look() {
-    this.#loading ??= this.#load().then(
-      ({ Lookout }) => {
-        this.#lookout = new Lookout(this.#page, UNCLEAR, SLOW_MS);
-        this.#lookout.begin(this.#latest);
+  #watch(): void {
+    this.#loading ??= this.#importDiagnosis().then(
+      ({ ConnectionWatchdog }) => {
+        const watchdog = new ConnectionWatchdog(this.#page, UNCLEAR, SLOW_MS);
+        this.#watchdog = watchdog;
+        watchdog.start(this.#latest);
       },
       () => {
-        // The connection's own words have to do.
-        this.#lookout = { heard: this.#page.show, forget() {} };
-        if (this.#latest.state === "failed") this.#page.show(this.#latest);
+        // Without the module, the app sees the connection's own errors.
+        this.#watchdog = { onStatus: (status) => this.#page.show(status as Status), reset() {} };
+        if (this.#latest.state === "failed") this.#page.show(this.#latest as Status);
       },
     );
   }

@@ -1,63 +1,67 @@
-/** The calls under way. */
+/** The calls that are running. */
 
-import { thrown } from "./answers.js";
-import { Call } from "./context.js";
-import { McpWebError } from "./error.js";
-import { notify, subscribe } from "./listeners.js";
-import { factsOf, run } from "./run.js";
+import type { CallEvent } from "../types/calls.ts";
+import { CallContext, type CallContextMessage, type CallPort } from "./call-context.ts";
+import type { ClientResponse } from "./client-requests.ts";
+import type { HandlerOutcome } from "./core.ts";
+import { McpWebError } from "./error.ts";
+import { type Subscription, notify, subscribe } from "./listeners.ts";
+import type { Registration } from "./registration.ts";
+import { errorResult } from "./results.ts";
+import { type CallMessage, describeCall, runHandler } from "./run.ts";
 
 export class Calls {
-  /** Call id → Call. */
-  #calls = new Map();
-  #listeners = new Set();
-  #entryOf;
-  #port;
+  readonly #running = new Map<string, CallContext>();
+  readonly #listeners = new Set<Subscription<CallEvent>>();
+  readonly #registrationOf: (key: number) => Registration;
+  readonly #port: CallPort;
 
-  /** `entryOf(key)`: what is called; `port`: what calls may use of the page. */
-  constructor(entryOf, port) {
-    this.#entryOf = entryOf;
+  /** `registrationOf` returns what is called; `port` is what calls may use of the page. */
+  constructor(registrationOf: (key: number) => Registration, port: CallPort) {
+    this.#registrationOf = registrationOf;
     this.#port = port;
   }
 
-  subscribe(listener) {
+  subscribe(listener: (event: CallEvent) => void): () => void {
     return subscribe(this.#listeners, listener, "onCall");
   }
 
   /** Runs a handler; the promise is never rejected. */
-  async #call(callId, entry, message) {
+  async #run(callId: string, registration: Registration, message: CallMessage): Promise<HandlerOutcome> {
     try {
-      const call = new Call(callId, message.context ?? {}, this.#port);
+      const call = new CallContext(callId, (message.context ?? {}) as CallContextMessage, this.#port);
       const { client, caller } = call;
-      call.event = { callId, ...factsOf(message, entry), ...(client && { client }), caller };
-      this.#calls.set(callId, call);
-      notify(this.#listeners, Object.freeze({ phase: "started", ...call.event }));
-      const { value, answer } = await run(entry, message, call);
+      call.event = { callId, ...describeCall(message, registration), ...(client && { client }), caller };
+      this.#running.set(callId, call);
+      notify(this.#listeners, Object.freeze({ phase: "started", ...call.event }) as CallEvent);
+      const { value, outcome } = await runHandler(registration, message, call);
       call.result = value;
-      return answer;
+      return outcome;
     } catch (error) {
-      return thrown(error);
+      return errorResult(error);
     }
   }
 
-  #ended(callId, phase, error) {
-    const call = this.#calls.get(callId);
+  #end(callId: string, phase: string, error?: McpWebError): void {
+    const call = this.#running.get(callId);
     if (!call) return;
-    this.#calls.delete(callId);
+    this.#running.delete(callId);
     const durationMs = performance.now() - call.startedAt;
     const ending = error ? { phase, error } : { phase, result: call.result };
-    notify(this.#listeners, Object.freeze({ ...call.event, ...ending, durationMs }));
-    call.ended(phase === "cancelled" ? error : undefined);
+    notify(this.#listeners, Object.freeze({ ...call.event, ...ending, durationMs }) as CallEvent);
+    call.end(phase === "cancelled" ? error : undefined);
   }
 
-  /** What the wasm tells of calls. */
-  get host() {
+  /** What the wasm reports about calls. */
+  get hostBindings() {
     return {
-      call: (callId, key, message) => this.#call(callId, this.#entryOf(key), message),
-      callEnded: (callId, phase, code, message) =>
-        this.#ended(callId, phase, code === undefined ? undefined : new McpWebError(code, message)),
-      clientAnswered: (callId, key, answer) => this.#calls.get(callId)?.answered(key, answer),
-      clientRefused: (callId, key, code, message) =>
-        this.#calls.get(callId)?.refused(key, new McpWebError(code, message)),
+      call: (callId: string, key: number, message: CallMessage) => this.#run(callId, this.#registrationOf(key), message),
+      callEnded: (callId: string, phase: string, code?: string, message = "") =>
+        this.#end(callId, phase, code === undefined ? undefined : new McpWebError(code, message)),
+      clientAnswered: (callId: string, key: string, response: ClientResponse) =>
+        this.#running.get(callId)?.onAnswer(key, response),
+      clientRefused: (callId: string, key: string, code: string, message: string) =>
+        this.#running.get(callId)?.onFailure(key, new McpWebError(code, message)),
     };
   }
 }

@@ -1,63 +1,79 @@
 /** What one handler asks the client behind its call. */
 
-import { McpWebError } from "./error.js";
+import type { McpWebErrorCode } from "../types/error-codes.ts";
+import { McpWebError } from "./error.ts";
 
 /** The most requests of one call that may wait for an answer at a time. */
 const MAX_OPEN = 16;
 
-export class ClientRequests {
-  #send;
-  /** Those without an answer: key → how to settle them. */
-  #open = new Map();
-  /** Every key of this call: the client's answers are matched by them. */
-  #used = new Set();
-  #counts = {};
-  #over;
+/** An answer of the client: the result of the request, or a JSON-RPC error. */
+export interface ClientResponse {
+  result?: unknown;
+  error?: { code: McpWebErrorCode; message: string; data?: unknown };
+}
 
-  constructor(send) {
+/** How to settle the promise of a request. */
+interface OpenRequest {
+  resolve(result: unknown): void;
+  reject(reason: unknown): void;
+}
+
+export class ClientRequests {
+  readonly #send: (key: string, method: string, params: string) => void;
+  /** The requests without an answer, by their keys. */
+  readonly #open = new Map<string, OpenRequest>();
+  /** Every key of this call: the client's answers are matched by them. */
+  readonly #usedKeys = new Set<string>();
+  readonly #counts: { [kind: string]: number } = {};
+  /** Why nothing can be asked any more, once the call has ended. */
+  #endReason: unknown;
+
+  constructor(send: (key: string, method: string, params: string) => void) {
     this.#send = send;
   }
 
-  /** `what` names the key unless the app does: the same handler run again asks the same under the same key. */
-  ask(what, key, method, params) {
-    const number = (this.#counts[what] = (this.#counts[what] ?? 0) + 1);
-    key ??= `${what}-${number}`;
-    if (typeof key !== "string" || !key) throw new TypeError("key must be a non-empty string");
-    if (this.#over) throw this.#over;
-    if (this.#used.has(key)) throw new TypeError(`the call has asked under the key "${key}" already: keys are unique`);
+  /** `kind` begins the key unless the app gives one: the same handler run again asks the same under the same key. */
+  request(kind: string, key: string | undefined, method: string, params: object): Promise<unknown> {
+    const number = (this.#counts[kind] = (this.#counts[kind] ?? 0) + 1);
+    const requestKey = key ?? `${kind}-${number}`;
+    if (typeof requestKey !== "string" || !requestKey) throw new TypeError("key must be a non-empty string");
+    if (this.#endReason) throw this.#endReason;
+    if (this.#usedKeys.has(requestKey)) {
+      throw new TypeError(`the call has asked under the key "${requestKey}" already: keys are unique`);
+    }
     if (this.#open.size >= MAX_OPEN) {
       throw new McpWebError("ClientRequestFailed", `${MAX_OPEN} requests of this call wait for the client: await some of them`);
     }
     const json = JSON.stringify(params);
-    this.#used.add(key);
+    this.#usedKeys.add(requestKey);
     return new Promise((resolve, reject) => {
-      this.#open.set(key, { resolve, reject });
-      this.#send(key, method, json);
+      this.#open.set(requestKey, { resolve, reject });
+      this.#send(requestKey, method, json);
     });
   }
 
-  answered(key, { result, error }) {
-    if (error) return this.refused(key, failure(error));
+  onAnswer(key: string, { result, error }: ClientResponse): void {
+    if (error) return this.onFailure(key, toError(error));
     this.#take(key)?.resolve(result ?? {});
   }
 
-  refused(key, error) {
+  onFailure(key: string, error: unknown): void {
     this.#take(key)?.reject(error);
   }
 
-  ended(reason) {
-    this.#over = reason ?? new McpWebError("ClientRequestFailed", "the call is over: nobody is there to ask");
-    for (const key of [...this.#open.keys()]) this.refused(key, this.#over);
+  end(reason: unknown): void {
+    this.#endReason = reason ?? new McpWebError("ClientRequestFailed", "the call is over: nobody is there to ask");
+    for (const key of [...this.#open.keys()]) this.onFailure(key, this.#endReason);
   }
 
-  #take(key) {
+  #take(key: string): OpenRequest | undefined {
     const open = this.#open.get(key);
     this.#open.delete(key);
     return open;
   }
 }
 
-function failure({ code, message, data }) {
+function toError({ code, message, data }: NonNullable<ClientResponse["error"]>): McpWebError {
   const error = new McpWebError(code, message);
   if (data !== undefined && data !== null) error.data = data;
   return error;

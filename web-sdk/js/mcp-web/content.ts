@@ -5,88 +5,118 @@
  * what needs no waiting travels in the same task.
  */
 
-import { isObject } from "./objects.js";
+import type { Binary, ContentBlock, ContentFactory, ImageContent } from "../types/content.ts";
+import { isObject } from "./type-guards.ts";
 
-const BLOCK_TYPES = ["text", "image", "audio", "resource", "resource_link"];
+const BLOCK_TYPES: unknown[] = ["text", "image", "audio", "resource", "resource_link"];
 
-/** Blocks that were made here: they mean what they look like, wherever they are returned. */
-const made = new WeakSet();
+/** Blocks that were made here. They are content wherever they are returned. */
+const createdBlocks = new WeakSet<object>();
 
 /** Pictures that the app wants sent as large as they are. */
-const keptSize = new WeakSet();
+const fullSizeBlocks = new WeakSet<object>();
 
-function make(block) {
-  made.add(block);
+/** Bytes as base64, and their type if it is known. */
+export interface EncodedBytes {
+  data: string;
+  mimeType?: string | undefined;
+}
+
+/** A value, or a promise of it where the browser needs time. */
+export type MaybePromise<Value> = Value | Promise<Value>;
+
+function create<Block extends ContentBlock>(block: Block): Block {
+  createdBlocks.add(block);
   return block;
 }
 
 /** Makes content blocks. Pictures, sounds and bytes are converted when the block is sent. */
-export const content = Object.freeze({
-  text: (text, annotations) => make({ type: "text", text: String(text), ...(annotations && { annotations }) }),
+export const content: ContentFactory = Object.freeze<ContentFactory>({
+  text: (text, annotations) => create({ type: "text", text: String(text), ...(annotations && { annotations }) }),
   image(source, mimeType, { keepSize } = {}) {
-    const block = make({ type: "image", data: source, ...(mimeType && { mimeType }) });
-    if (keepSize) keptSize.add(block);
+    const block = create<ImageContent>({ type: "image", data: source, ...(mimeType && { mimeType }) });
+    if (keepSize) fullSizeBlocks.add(block);
     return block;
   },
-  audio: (source, mimeType) => make({ type: "audio", data: source, ...(mimeType && { mimeType }) }),
-  resource: (resource) => make({ type: "resource", resource }),
-  link: (link) => make({ type: "resource_link", ...link }),
+  audio: (source, mimeType) => create({ type: "audio", data: source, ...(mimeType && { mimeType }) }),
+  resource: (resource) => create({ type: "resource", resource }),
+  link: (link) => create({ type: "resource_link", ...link }),
 });
 
-export function isBlock(value) {
+/** Returns whether the value looks like a content block. */
+export function isBlock(value: unknown): value is ContentBlock {
   return isObject(value) && BLOCK_TYPES.includes(value.type);
 }
 
-/** Whether the value can only mean content: bytes, a picture, or a block that was made here. */
-export function isContent(value) {
-  return isObject(value) && (made.has(value) || isBinary(value) || (isBlock(value) && isBinary(value.data)));
+/** Returns whether the value can only mean content: bytes, a picture, or a block that was made here. */
+export function isContent(value: unknown): value is ContentBlock | Binary {
+  return isObject(value) && (createdBlocks.has(value) || isBinary(value) || (isBlock(value) && isBinary((value as { data?: unknown }).data)));
 }
 
-/** Whether the block is a picture that may be made smaller. */
-export const isScalable = (block) => block.type === "image" && !keptSize.has(block);
+/** Returns whether the block is a picture that may be made smaller. */
+export const isScalable = (block: ContentBlock): block is ImageContent =>
+  block.type === "image" && !fullSizeBlocks.has(block);
 
-export function isBinary(value) {
+/** Returns whether the value is bytes or a picture, as browsers hold them. */
+export function isBinary(value: unknown): value is Binary {
   return value instanceof ArrayBuffer || ArrayBuffer.isView(value) || isBlob(value) || isPicture(value);
 }
 
-const is = (value, ...classes) => classes.some((name) => typeof globalThis[name] === "function" && value instanceof globalThis[name]);
-const isBlob = (value) => is(value, "Blob");
-const isPicture = (value) => is(value, "ImageData", "HTMLCanvasElement", "OffscreenCanvas", "ImageBitmap");
+type Picture = ImageData | HTMLCanvasElement | OffscreenCanvas | ImageBitmap;
 
-/** `next(value)`, at once if the value is there. */
-export const maybeLater = (value, next) => (value instanceof Promise ? value.then(next) : next(value));
+/** Returns whether the value is of one of these classes of the browser, of which some may be missing. */
+const isInstance = (value: unknown, ...classes: string[]): boolean =>
+  classes.some((name) => {
+    const type = (globalThis as unknown as { [name: string]: new () => unknown })[name];
+    return typeof type === "function" && value instanceof type;
+  });
+const isBlob = (value: unknown): value is Blob => isInstance(value, "Blob");
+const isCanvas = (value: unknown): value is HTMLCanvasElement | OffscreenCanvas =>
+  isInstance(value, "HTMLCanvasElement", "OffscreenCanvas");
+const isPicture = (value: unknown): value is Picture => isCanvas(value) || isInstance(value, "ImageData", "ImageBitmap");
 
-/** The list, at once if all of it is there. */
-export const allOf = (list) => (list.some((value) => value instanceof Promise) ? Promise.all(list) : list);
+/** Calls `next` with the value, at once if it is no promise. */
+export const mapMaybePromise = <Value, Result>(
+  value: MaybePromise<Value>,
+  next: (value: Value) => MaybePromise<Result>,
+): MaybePromise<Result> => (value instanceof Promise ? value.then(next) : next(value));
 
-/** Anything as a block that can be sent: a block, text, bytes, a picture; other values as JSON text. */
-export function blockOf(value, index = 0) {
+/** Returns the list, at once if it contains no promise. */
+export const allMaybePromises = <Value>(list: MaybePromise<Value>[]): MaybePromise<Value[]> =>
+  list.some((value) => value instanceof Promise) ? Promise.all(list) : (list as Value[]);
+
+/** Converts anything to a block that can be sent: a block, text, bytes, a picture; other values become JSON text. */
+export function toBlock(value: unknown, index = 0): MaybePromise<ContentBlock> {
   if (typeof value === "string") return { type: "text", text: value };
-  if (isBinary(value)) return maybeLater(base64Of(value), (encoded) => blockOfBytes(encoded, value, index));
-  if (isBlock(value)) return sendable(value);
+  if (isBinary(value)) return mapMaybePromise(encodeBase64(value), (encoded) => blockOfBytes(encoded, value as { name?: string }, index));
+  if (isBlock(value)) return encodeBlock(value);
   return { type: "text", text: JSON.stringify(value) ?? String(value) };
 }
 
-function blockOfBytes({ data, mimeType = "application/octet-stream" }, { name }, index) {
+function blockOfBytes(
+  { data, mimeType = "application/octet-stream" }: EncodedBytes,
+  { name }: { name?: string },
+  index: number,
+): ContentBlock {
   const [type] = mimeType.split("/");
   if (type === "image" || type === "audio") return { type, data, mimeType };
   const uri = `result://${encodeURIComponent(name ?? index + 1)}`;
   return { type: "resource", resource: { uri, mimeType, blob: data } };
 }
 
-/** The block with its bytes as base64. */
-function sendable(block) {
-  const { type, data, resource } = block;
-  if (type === "image" || type === "audio") {
-    return maybeLater(base64Of(data, block.mimeType), (encoded) => {
-      const mimeType = encoded.mimeType ?? (type === "image" ? "image/png" : "audio/wav");
+/** Returns the block with its bytes as base64. */
+function encodeBlock(block: ContentBlock): MaybePromise<ContentBlock> {
+  if (block.type === "image" || block.type === "audio") {
+    return mapMaybePromise(encodeBase64(block.data, block.mimeType), (encoded): ContentBlock => {
+      const mimeType = encoded.mimeType ?? (block.type === "image" ? "image/png" : "audio/wav");
       const ready = { ...block, data: encoded.data, mimeType };
-      if (keptSize.has(block)) keptSize.add(ready);
+      if (fullSizeBlocks.has(block)) fullSizeBlocks.add(ready);
       return ready;
     });
   }
-  if (type === "resource" && isObject(resource) && resource.blob !== undefined) {
-    return maybeLater(base64Of(resource.blob, resource.mimeType), ({ data: blob, mimeType }) => ({
+  if (block.type === "resource" && isObject(block.resource) && block.resource.blob !== undefined) {
+    const { resource } = block;
+    return mapMaybePromise(encodeBase64(resource.blob, resource.mimeType), ({ data: blob, mimeType }) => ({
       ...block,
       resource: { ...resource, ...(mimeType && { mimeType }), blob },
     }));
@@ -95,71 +125,81 @@ function sendable(block) {
 }
 
 /**
- * Bytes as base64, `{ data, mimeType? }`: of bytes, a `Blob`, a picture (as PNG), a data URL, `{ data, mimeType }`,
+ * Encodes bytes as base64, `{ data, mimeType? }`: of bytes, a `Blob`, a picture (as PNG), a data URL, `{ data, mimeType }`,
  * or base64 itself.
  */
-export function base64Of(source, mimeType) {
-  if (typeof source === "string") return ofText(source, mimeType);
+export function encodeBase64(source: unknown, mimeType?: string): MaybePromise<EncodedBytes> {
+  if (typeof source === "string") return encodeText(source, mimeType);
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) {
     const data = base64(ArrayBuffer.isView(source) ? source : new Uint8Array(source));
-    return { data, mimeType: mimeType ?? sniffed(data) };
+    return { data, mimeType: mimeType ?? sniffType(data) };
   }
-  if (isBlob(source)) return ofBlob(source, mimeType ?? (source.type || undefined));
-  if (isPicture(source)) return ofPicture(source, mimeType);
-  if (isObject(source) && source.data !== undefined) return base64Of(source.data, mimeType ?? source.mimeType);
+  if (isBlob(source)) return encodeBlob(source, mimeType ?? (source.type || undefined));
+  if (isPicture(source)) return encodePicture(source, mimeType);
+  if (isObject(source) && source.data !== undefined) return encodeBase64(source.data, mimeType ?? (source.mimeType as string | undefined));
   throw new TypeError(
     "a picture, sound or blob must be a data URL, base64, a Blob, an ArrayBuffer, a typed array, a canvas, an ImageBitmap or an ImageData",
   );
 }
 
-function ofText(text, mimeType) {
+function encodeText(text: string, mimeType?: string): EncodedBytes {
   const url = /^data:([^,;]*)[^,]*?(;base64)?,/i.exec(text);
-  if (!url) return { data: text, mimeType: mimeType ?? sniffed(text) };
+  if (!url) return { data: text, mimeType: mimeType ?? sniffType(text) };
   const rest = text.slice(url[0].length);
-  const data = url[2] ? rest.replace(/\s|%[0-9a-f]{2}/gi, (part) => (part[0] === "%" ? decodeURIComponent(part) : "")) : percentDecoded(rest);
+  const data = url[2] ? rest.replace(/\s|%[0-9a-f]{2}/gi, (part) => (part[0] === "%" ? decodeURIComponent(part) : "")) : decodePercent(rest);
   return { data, mimeType: mimeType ?? (url[1] || "text/plain") };
 }
 
-function percentDecoded(text) {
+function decodePercent(text: string): string {
   return base64(new TextEncoder().encode(decodeURIComponent(text)));
 }
 
-async function ofBlob(blob, mimeType) {
-  return base64Of(await blob.arrayBuffer(), mimeType);
+async function encodeBlob(blob: Blob, mimeType?: string): Promise<EncodedBytes> {
+  return encodeBase64(await blob.arrayBuffer(), mimeType);
 }
 
-function ofPicture(picture, mimeType = "image/png") {
-  const canvas = is(picture, "HTMLCanvasElement", "OffscreenCanvas") ? picture : drawn(picture);
-  if (canvas.convertToBlob) return canvas.convertToBlob({ type: mimeType }).then((blob) => ofBlob(blob, blob.type));
-  return ofText(canvas.toDataURL(mimeType));
+function encodePicture(picture: Picture, mimeType = "image/png"): MaybePromise<EncodedBytes> {
+  const canvas = isCanvas(picture) ? picture : drawOnCanvas(picture);
+  if ("convertToBlob" in canvas) {
+    return canvas.convertToBlob({ type: mimeType }).then((blob) => encodeBlob(blob, blob.type));
+  }
+  return encodeText(canvas.toDataURL(mimeType));
 }
 
-function drawn(picture) {
+function drawOnCanvas(picture: ImageData | ImageBitmap): HTMLCanvasElement | OffscreenCanvas {
   const { width, height } = picture;
   const canvas =
     typeof OffscreenCanvas === "function"
       ? new OffscreenCanvas(width, height)
       : Object.assign(document.createElement("canvas"), { width, height });
-  const context = canvas.getContext("2d");
-  is(picture, "ImageData") ? context.putImageData(picture, 0, 0) : context.drawImage(picture, 0, 0);
+  const context = canvas.getContext("2d") as CanvasRenderingContext2D;
+  isInstance(picture, "ImageData")
+    ? context.putImageData(picture as ImageData, 0, 0)
+    : context.drawImage(picture as ImageBitmap, 0, 0);
   return canvas;
 }
 
 /** More arguments than this overflow the stack of some browsers. */
 const CHUNK = 0x8000;
 
-function base64(view) {
+function base64(view: ArrayBufferView): string {
   const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-  if (bytes.toBase64) return bytes.toBase64();
+  // Newer browsers have a method for it.
+  const { toBase64 } = bytes as { toBase64?: () => string };
+  if (toBase64) return toBase64.call(bytes);
   let text = "";
   for (let at = 0; at < bytes.length; at += CHUNK) text += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
   return btoa(text);
 }
 
 /** The first bytes of the formats that pages make. */
-const BEGINNINGS = { "image/png": "iVBORw0KGg", "image/jpeg": "/9j/", "image/gif": "R0lGOD", "audio/mpeg": "SUQz", "audio/ogg": "T2dnUw" };
+const BEGINNINGS: { [mimeType: string]: string } = { "image/png": "iVBORw0KGg", "image/jpeg": "/9j/", "image/gif": "R0lGOD", "audio/mpeg": "SUQz", "audio/ogg": "T2dnUw" };
 
-function sniffed(data) {
-  if (data.startsWith("UklGR")) return { WEBP: "image/webp", WAVE: "audio/wav" }[atob(data.slice(0, 16)).slice(8)];
-  return Object.keys(BEGINNINGS).find((mimeType) => data.startsWith(BEGINNINGS[mimeType]));
+/** Returns the type that the first bytes show. */
+function sniffType(data: string): string | undefined {
+  if (data.startsWith("UklGR")) {
+    const formats: { [format: string]: string } = { WEBP: "image/webp", WAVE: "audio/wav" };
+    return formats[atob(data.slice(0, 16)).slice(8)];
+  }
+  return Object.keys(BEGINNINGS).find((mimeType) => data.startsWith(BEGINNINGS[mimeType]!));
 }

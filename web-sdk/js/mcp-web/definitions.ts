@@ -1,133 +1,156 @@
-/** All that the app offers, and what becomes of it. */
+/** All that the app offers, and what became of it at the bridge. */
 
-import { adviseOnDefinition } from "./advice.js";
-import { checked } from "./checks.js";
-import { Entry, HANDLES } from "./definition.js";
-import { McpWebError } from "./error.js";
-import { tellSubscribed } from "./subscriptions.js";
+import type { AddOptions } from "../types/handles.ts";
+import type { CoreConnection } from "./core.ts";
+import { warnAboutDefinition } from "./dev-warnings.ts";
+import { McpWebError } from "./error.ts";
+import { type AnyDefinition, type DefinitionKind, HANDLES, type HandleOf, type HandlePort, Registration } from "./registration.ts";
+import { notifySubscribed } from "./subscriptions.ts";
+import { validateDefinition } from "./validation.ts";
+
+/** What definitions need of the page. */
+export interface DefinitionsPage {
+  importWarnings(): Promise<typeof import("../mcp-web-dev-warnings.ts")>;
+  resourceUpdated(uri: string | URL): void;
+  /** Returns why there can be no connection, if that is so. */
+  failure(): McpWebError | undefined;
+}
 
 export class Definitions {
-  /** Everything that was added and not removed: key → Entry, in order of adding. */
-  #entries = new Map();
+  /** Everything that was added and not removed, by key, in order of adding. */
+  #registrations = new Map<number, Registration>();
   #nextKey = 1;
   /** The URIs that clients are subscribed to. */
-  #subscribed = new Set();
-  #connection;
-  #page;
+  #subscribed: ReadonlySet<string> = new Set();
+  #connection: CoreConnection | undefined;
+  readonly #page: DefinitionsPage;
+  readonly #handlePort: HandlePort;
 
-  /** `page`: `importAdvice()`, `resourceUpdated(uri)`, and `failure()`, why there is no connection to be had. */
-  constructor(page) {
+  constructor(page: DefinitionsPage) {
     this.#page = page;
+    this.#handlePort = {
+      update: (registration, changes) => this.#update(registration, changes),
+      remove: (registration) => this.#remove(registration),
+      resourceUpdated: page.resourceUpdated,
+    };
   }
 
-  get all() {
-    return [...this.#entries.values()];
+  get all(): Registration[] {
+    return [...this.#registrations.values()];
   }
 
-  get(key) {
-    return this.#entries.get(key);
+  get(key: number): Registration | undefined {
+    return this.#registrations.get(key);
   }
 
-  /** The wasm is there. */
-  connectThrough(connection) {
+  /** Registers everything through the wasm, which has been loaded. */
+  connectThrough(connection: CoreConnection): void {
     this.#connection = connection;
-    for (const entry of this.all) this.#register(entry);
+    for (const registration of this.all) this.#register(registration);
   }
 
-  /** The wasm cannot be had. */
-  unavailable(error) {
-    for (const entry of this.all) entry.unavailable(error);
+  /** The wasm cannot be loaded. */
+  onUnavailable(error: unknown): void {
+    for (const registration of this.all) registration.onUnavailable(error);
   }
 
-  add(kind, definition, { signal } = {}) {
-    const { id, json } = checked(kind, definition);
-    const entry = new Entry(this.#nextKey++, kind, id, definition, json);
-    const handle = new HANDLES[kind](entry, {
-      update: (entry, changes) => this.#update(entry, changes),
-      remove: (entry) => this.#remove(entry),
-      resourceUpdated: this.#page.resourceUpdated,
-    });
+  add<Kind extends DefinitionKind>(kind: Kind, definition: object, { signal }: AddOptions = {}): HandleOf<Kind> {
+    const { id, json } = validateDefinition(kind, definition);
+    const registration = new Registration(this.#nextKey++, kind, id, definition, json);
+    const handle = new HANDLES[kind](registration, this.#handlePort) as HandleOf<Kind>;
     if (signal?.aborted) {
-      entry.dropped();
-      entry.gone();
+      registration.onRejected();
+      registration.onRemoved();
       return handle;
     }
     signal?.addEventListener("abort", () => handle.remove(), { once: true });
-    adviseOnDefinition(this.#page.importAdvice, kind, json);
-    this.#keep(entry);
-    this.#register(entry);
+    warnAboutDefinition(this.#page.importWarnings, kind, json);
+    this.#store(registration);
+    this.#register(registration);
     return handle;
   }
 
-  /** Until the wasm is there, what is known by the same name is replaced here; its place stays the same. */
-  #keep(entry) {
-    const twin = this.all.find(({ kind, id }) => kind === entry.kind && id === entry.id);
-    if (twin && !this.#connection) {
-      twin.dropped();
-      twin.gone();
-      this.#rekey(twin.key, entry);
+  /** Until the wasm is loaded, a definition replaces the one of the same name here, and keeps its position. */
+  #store(registration: Registration): void {
+    const former = this.all.find(({ kind, id }) => kind === registration.kind && id === registration.id);
+    if (former && !this.#connection) {
+      former.onRejected();
+      former.onRemoved();
+      this.#replaceKey(former.key, registration);
     } else {
-      this.#entries.set(entry.key, entry);
+      this.#registrations.set(registration.key, registration);
     }
   }
 
-  /** Puts the entry, under its key, where the other key was. */
-  #rekey(former, entry) {
-    this.#entries = new Map([...this.#entries].map((pair) => (pair[0] === former ? [entry.key, entry] : pair)));
+  /** Puts the registration, under its own key, at the position of another key. */
+  #replaceKey(former: number, registration: Registration): void {
+    this.#registrations = new Map(
+      [...this.#registrations].map((entry) => (entry[0] === former ? [registration.key, registration] : entry)),
+    );
   }
 
-  #register(entry) {
-    if (this.#connection) return this.#connection.add(entry.key, entry.kind, entry.id, entry.json);
+  #register(registration: Registration): void {
+    const { key, kind, id, json } = registration;
+    if (this.#connection) return this.#connection.add(key, kind, id, json);
     const failure = this.#page.failure();
-    if (failure) entry.unavailable(failure);
+    if (failure) registration.onUnavailable(failure);
   }
 
-  /** A changed definition has a key of its own, so that late news about the former cannot be taken for its. */
-  #update(entry, changes) {
-    const definition = { ...entry.definition, ...changes };
-    const { id, json } = checked(entry.kind, definition);
-    if (id !== entry.id) {
-      throw new TypeError(`update() cannot make "${id}" of ${entry.kind} "${entry.id}": remove it, and add the other`);
+  /**
+   * Changes a definition. What the bridge has already is not sent again: then only the functions are replaced.
+   *
+   * A changed definition has a key of its own, so that a late message about the former is not taken for one about it.
+   */
+  #update(registration: Registration, changes: object): Promise<void> {
+    const definition: AnyDefinition = { ...registration.definition, ...changes };
+    const { kind, key: former } = registration;
+    const { id, json } = validateDefinition(kind, definition);
+    if (id !== registration.id) {
+      throw new TypeError(`update() cannot make "${id}" of ${kind} "${registration.id}": remove it, and add the other`);
     }
-    const former = entry.key;
-    if (!this.#entries.has(former)) {
-      return Promise.reject(new McpWebError("Removed", `${entry.kind} "${id}" was removed or replaced`));
+    if (!this.#registrations.has(former)) {
+      return Promise.reject(new McpWebError("Removed", `${kind} "${id}" was removed or replaced`));
     }
-    const registered = entry.changed(this.#nextKey++, definition, json);
-    this.#rekey(former, entry);
-    adviseOnDefinition(this.#page.importAdvice, entry.kind, json);
-    this.#register(entry);
+    if (json === registration.json && !registration.refusal) {
+      registration.definition = definition;
+      return registration.whenRegistered;
+    }
+    const registered = registration.replaceDefinition(this.#nextKey++, definition, json);
+    this.#replaceKey(former, registration);
+    warnAboutDefinition(this.#page.importWarnings, kind, json);
+    this.#register(registration);
     return registered;
   }
 
-  #remove(entry) {
-    if (this.#connection) return this.#connection.remove(entry.key);
-    this.#entries.delete(entry.key);
-    entry.dropped();
-    entry.gone();
+  #remove(registration: Registration): void {
+    if (this.#connection) return this.#connection.remove(registration.key);
+    this.#registrations.delete(registration.key);
+    registration.onRejected();
+    registration.onRemoved();
   }
 
-  /** What the wasm tells of definitions. */
-  get host() {
+  /** What the wasm reports about definitions. */
+  get hostBindings() {
     return {
-      subscriptions: (uris) => {
-        this.#subscribed = new Set(uris ?? []);
-        tellSubscribed(this.#entries.values(), this.#subscribed);
+      subscriptions: (uris?: string[]) => {
+        this.#subscribed = new Set(uris);
+        notifySubscribed(this.#registrations.values(), this.#subscribed);
       },
-      registered: (key, publishedName) => {
-        const entry = this.#entries.get(key);
-        if (!entry) return;
-        entry.registered(publishedName);
-        tellSubscribed([entry], this.#subscribed);
+      registered: (key: number, publishedName?: string) => {
+        const registration = this.#registrations.get(key);
+        if (!registration) return;
+        registration.onRegistered(publishedName);
+        notifySubscribed([registration], this.#subscribed);
       },
-      refused: (key, code, message) => this.#entries.get(key)?.refused(new McpWebError(code, message)),
-      dropped: (key) => this.#entries.get(key)?.dropped(),
-      removed: (key) => {
-        const entry = this.#entries.get(key);
-        this.#entries.delete(key);
-        if (!entry) return;
-        tellSubscribed([entry], new Set());
-        entry.gone();
+      refused: (key: number, code: string, message: string) =>
+        this.#registrations.get(key)?.onRefused(new McpWebError(code, message)),
+      dropped: (key: number) => this.#registrations.get(key)?.onRejected(),
+      removed: (key: number) => {
+        const registration = this.#registrations.get(key);
+        this.#registrations.delete(key);
+        if (!registration) return;
+        notifySubscribed([registration], new Set());
+        registration.onRemoved();
       },
     };
   }

@@ -1,16 +1,21 @@
-/** While an app is developed, it is told what AI clients will make of it. */
+/** Warnings for who develops the app: what AI clients will make of a definition. */
 
-import { inBrowser } from "./environment.js";
+import type { DefinitionKind } from "./registration.ts";
+import { inBrowser } from "./environment.ts";
+
+type WarningsModule = typeof import("../mcp-web-dev-warnings.ts");
+type ImportWarnings = () => Promise<WarningsModule>;
 
 const onThisMachine = () => inBrowser && /^(localhost$|127\.|\[::1\])/.test(globalThis.location?.hostname);
 
-/** Loads the module of advice and lets `say` use it; elsewhere than on this machine, nothing is loaded. */
-export function advise(importAdvice, say) {
-  if (onThisMachine()) importAdvice().then(say, () => {});
+/** Loads the module of warnings and calls `use` with it. On other machines than this one, nothing is loaded. */
+export function withWarnings(importWarnings: ImportWarnings, use: (module: WarningsModule) => void): void {
+  if (onThisMachine()) importWarnings().then(use, () => {});
 }
 
-export function adviseOnDefinition(importAdvice, kind, json) {
-  advise(importAdvice, ({ adviceOn }) => {
-    for (const advice of adviceOn(kind, JSON.parse(json))) console.warn(`mcp-web: ${advice}`);
+/** Writes the warnings about a definition to the console. */
+export function warnAboutDefinition(importWarnings: ImportWarnings, kind: DefinitionKind, json: string): void {
+  withWarnings(importWarnings, ({ warningsFor }) => {
+    for (const warning of warningsFor(kind, JSON.parse(json))) console.warn(`mcp-web: ${warning}`);
   });
 }

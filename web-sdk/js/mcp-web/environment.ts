@@ -3,10 +3,10 @@
 /** Code that runs in Node, Deno or Bun to render pages has no document, and no business with a bridge. */
 export const inBrowser =
   typeof WebSocket === "function" &&
-  (typeof document === "object" || typeof WorkerGlobalScope === "function");
+  (typeof document === "object" || "WorkerGlobalScope" in globalThis);
 
-/** `crypto.randomUUID` is missing on plain http pages; this is not. */
-export function randomHex(bytes) {
+/** Returns random bytes as hexadecimal text. `crypto.randomUUID` is missing on plain http pages; this is not. */
+export function randomHex(bytes: number): string {
   const random = crypto.getRandomValues(new Uint8Array(bytes));
   return Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,11 +1,21 @@
 /** Failures as the app sees them. */
 
+import type { McpWebErrorCode } from "../types/error-codes.ts";
+
+/** A failure with a code for programs and a message that says what to do. */
 export class McpWebError extends Error {
-  constructor(code, message, options) {
+  declare readonly name: "McpWebError";
+  readonly code: McpWebErrorCode;
+  /** What to do, where it is known. The message has it, too. */
+  declare readonly remedy?: string;
+  /** More, for programs. What a handler throws takes it along to the client. */
+  declare data?: unknown;
+
+  constructor(code: McpWebErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
   }
 }
 
-// On the prototype, where the browser looks when it writes the stack: minified, the class has another name.
-McpWebError.prototype.name = "McpWebError";
+// The name is on the prototype, where the browser looks for it when it writes the stack: the minified class has another.
+(McpWebError.prototype as { name: string }).name = "McpWebError";

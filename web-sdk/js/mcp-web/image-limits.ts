@@ -1,21 +1,29 @@
-/** Pictures no larger than the client behind a call can take. */
+/** Images no larger than the client behind a call can take. */
 
-import { base64Of, isScalable } from "./content.js";
+import type { ContentBlock } from "../types/content.ts";
+import { encodeBase64, isScalable } from "./content.ts";
+import { isObject } from "./type-guards.ts";
 
-/**
- * A tool's blocks with small enough pictures. `limit`: `{ maxEdge, load }`, the most pixels of an edge, if there is a
- * most, and what loads the module that makes pictures smaller.
- */
-export const fittingBlocks = (blocks, limit) => (blocks.some(isScalable) ? fitting("blocks", blocks, limit) : blocks);
-
-/** A plain value, which is a picture if it is a data URL, or has one in `dataUrl`. */
-export function fittingValue(value, limit) {
-  const url = value?.dataUrl ?? value;
-  return typeof url === "string" && /^data:image\//i.test(url) ? fitting("value", value, limit) : value;
+/** The most pixels of an edge, if there is a limit, and what loads the module that makes images smaller. */
+export interface ImageLimit {
+  maxEdge: number | undefined;
+  load(): Promise<typeof import("../mcp-web-images.ts")>;
 }
 
-async function fitting(what, result, { maxEdge, load }) {
-  if (!maxEdge) return result;
-  const images = await load().catch(() => undefined);
-  return images ? images[what](result, maxEdge, base64Of, isScalable) : result;
+/** Returns a tool's blocks with images that are small enough. */
+export async function scaleBlocks(blocks: ContentBlock[], limit: ImageLimit): Promise<ContentBlock[]> {
+  const images = blocks.some(isScalable) && (await loadScaler(limit));
+  return images ? images.scaleBlocks(blocks, limit.maxEdge!, encodeBase64, isScalable) : blocks;
+}
+
+/** Scales a plain value, which is an image if it is a data URL, or has one in `dataUrl`. */
+export async function scaleValue(value: unknown, limit: ImageLimit): Promise<unknown> {
+  const url = isObject(value) && "dataUrl" in value ? value.dataUrl : value;
+  const images = typeof url === "string" && /^data:image\//i.test(url) && (await loadScaler(limit));
+  return images ? images.scaleValue(value, limit.maxEdge!, encodeBase64) : value;
+}
+
+/** An image is sent as it is where the module cannot be loaded. */
+async function loadScaler({ maxEdge, load }: ImageLimit) {
+  return maxEdge ? load().catch(() => undefined) : undefined;
 }

@@ -1,10 +1,22 @@
 /** What an app passes in, as JSON. */
 
-/** `wrong(message)` makes the error for what JSON cannot hold; `what` is that, in words. */
-export function jsonOf(value, what, wrong, replacer) {
+/** The second parameter of `JSON.stringify`. */
+type Replacer = (key: string, value: unknown) => unknown;
+
+/**
+ * Returns the JSON text of a value; `undefined` has none.
+ *
+ * `subject` names the value in the error that `createError` makes for what JSON cannot hold.
+ */
+export function toJson(
+  value: unknown,
+  subject: string,
+  createError: (message: string) => Error,
+  replacer?: Replacer,
+): string | undefined {
   try {
     return JSON.stringify(value, replacer);
   } catch (cause) {
-    throw Object.assign(wrong(`${what} is not JSON: ${cause.message}`), { cause });
+    throw Object.assign(createError(`${subject} is not JSON: ${(cause as Error).message}`), { cause });
   }
 }

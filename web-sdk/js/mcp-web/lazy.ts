@@ -1,16 +1,27 @@
 /** Modules that are loaded when a page needs them. */
 
-import { McpWebError } from "./error.js";
+import type { DialogRequest } from "../dialog/request.ts";
+import type { ElicitAnswer } from "../types/calls.ts";
+import type { McpWebErrorCode } from "../types/error-codes.ts";
+import { McpWebError } from "./error.ts";
 
-/** Says which file is missing where a module cannot be loaded. */
-export const loaded = (importing, name, what) =>
+/** The module of the dialog. */
+type DialogModule = typeof import("../mcp-web-dialog.ts");
+
+/** Waits for a module, and says which file is missing where it cannot be loaded. `feature` begins the error's code. */
+export const loadModule = <Module>(importing: Promise<Module>, name: string, feature: string): Promise<Module> =>
   importing.catch((cause) => {
-    throw new McpWebError(`${what}Unavailable`, `mcp-web-${name}.js of the SDK's package could not be loaded`, { cause });
+    const code = `${feature}Unavailable` as McpWebErrorCode;
+    throw new McpWebError(code, `mcp-web-${name}.js of the SDK could not be loaded`, { cause });
   });
 
 /** Asks the user of the page in place of a client. */
-export async function askInPage(importDialog, request, signal) {
+export async function elicitInPage(
+  importDialog: () => Promise<DialogModule>,
+  request: DialogRequest,
+  signal: AbortSignal,
+): Promise<ElicitAnswer<object>> {
   if (typeof document !== "object") throw new McpWebError("DialogUnavailable", "a worker has no document for a dialog");
-  const { elicit } = await loaded(importDialog(), "dialog", "Dialog");
+  const { elicit } = await loadModule(importDialog(), "dialog", "Dialog");
   return elicit(request, signal);
 }

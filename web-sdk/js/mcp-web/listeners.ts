@@ -1,19 +1,34 @@
-/** Telling the app what happens. */
+/** Listeners of the app. */
 
-export function subscribe(listeners, listener, method) {
-  if (typeof listener !== "function") throw new TypeError(`${method}() needs a function`);
-  const subscription = { listener };
-  listeners.add(subscription);
-  return () => void listeners.delete(subscription);
+/** A listener of the app. An object of its own, so that the same function can be added twice. */
+export interface Subscription<Event> {
+  listener: (event: Event) => void;
 }
 
-/** A listener that throws spoils neither the others nor the connection. */
-export function notify(listeners, event) {
-  for (const { listener } of [...listeners]) {
+/** Adds a listener, and returns the function that removes it. `method` names the caller in errors. */
+export function subscribe<Event>(
+  subscriptions: Set<Subscription<Event>>,
+  listener: (event: Event) => void,
+  method: string,
+): () => void {
+  if (typeof listener !== "function") throw new TypeError(`${method}() needs a function`);
+  const subscription = { listener };
+  subscriptions.add(subscription);
+  return () => void subscriptions.delete(subscription);
+}
+
+/** Calls all listeners. One that throws spoils neither the others nor the connection. */
+export function notify<Event>(subscriptions: Set<Subscription<Event>>, event: Event): void {
+  for (const { listener } of [...subscriptions]) {
     try {
       listener(event);
     } catch (error) {
-      globalThis.reportError ? reportError(error) : console.error(error);
+      reportException(error);
     }
   }
+}
+
+/** Reports what a function of the app threw, as the browser reports what nobody caught. */
+export function reportException(error: unknown): void {
+  (globalThis.reportError ?? console.error)(error);
 }

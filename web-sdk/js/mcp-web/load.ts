@@ -1,73 +1,68 @@
-/** Loads the wasm, and says what is wrong when it cannot. */
+/** Loads the wasm. When that fails, `mcp-web-wasm-fallback.js` finds another way, or says what is wrong. */
 
-import { McpWebError } from "./error.js";
+import type { McpWebOptions } from "../types/options.ts";
+import type { CoreGlue } from "./core.ts";
+import { McpWebError } from "./error.ts";
 
-const SERVE_IT = "serve mcp_web_core_bg.wasm of the SDK's package there";
+/** Where the wasm comes from, unless the app says otherwise. */
+export interface WasmSource {
+  /** Loads the JavaScript that belongs to the wasm. */
+  importGlue(): Promise<CoreGlue>;
+  /** Returns the address of the file beside this module. Throws where a bundler has left no address of this module. */
+  url(): URL;
+  importFallback(): Promise<typeof import("../mcp-web-wasm-fallback.ts")>;
+}
 
-let core;
+/** The wasm as an app may pass it. */
+type WasmOption = McpWebOptions["wasm"];
+
+let core: Promise<CoreGlue> | undefined;
 
 /**
- * The exports of the wasm's JavaScript, ready to use. Loaded once per document; a failure is forgotten,
- * so that `connect()` can try again.
+ * Returns the JavaScript of the wasm, ready to use. It is loaded once per document; a failure is forgotten, so that
+ * `connect()` can try again.
  */
-export function loadCore(importGlue, wasmUrl) {
-  core ??= load(importGlue, wasmUrl).catch((error) => {
+export function loadCore(source: WasmSource, wasm: WasmOption): Promise<CoreGlue> {
+  core ??= load(source, wasm).catch((error) => {
     core = undefined;
     throw error;
   });
   return core;
 }
 
-async function load(importGlue, wasmUrl) {
+async function load(source: WasmSource, wasm: WasmOption): Promise<CoreGlue> {
   const [glue, module] = await Promise.all([
-    importGlue().catch((cause) => {
-      throw loadFailed("its script mcp_web_core.js could not be loaded (does script-src allow it?)", cause);
+    source.importGlue().catch((cause) => {
+      throw loadError("mcp_web_core.js could not be loaded (does script-src allow it?)", cause);
     }),
-    compile(unbundled(wasmUrl)),
+    compile(source, wasm),
   ]);
   try {
-    const { exports } = await WebAssembly.instantiate(module, { glue });
+    const { exports } = await WebAssembly.instantiate(module, { glue: glue as unknown as WebAssembly.ModuleImports });
     glue.__wbg_set_wasm(exports);
-    exports.__wbindgen_start();
+    (exports.__wbindgen_start as () => void)();
   } catch (cause) {
-    throw loadFailed(cause.message, cause);
+    throw loadError((cause as Error).message, cause);
   }
   return glue;
 }
 
-/** In development, Vite before version 8 bundles packages elsewhere and leaves the wasm where it is. */
-function unbundled(url) {
-  return url.href.replace("/.vite/deps/", "/mcp-web-sdk/");
-}
-
-async function compile(url) {
-  const bytes = await fetched(url);
+async function compile(source: WasmSource, wasm: WasmOption): Promise<WebAssembly.Module> {
+  let response: Response | undefined;
   try {
-    return await WebAssembly.compile(bytes);
+    const given = (await wasm) ?? source.url();
+    if (given instanceof WebAssembly.Module) return given;
+    if (given instanceof ArrayBuffer || ArrayBuffer.isView(given)) return await WebAssembly.compile(given);
+    response = given instanceof Response ? given : await fetch(given);
+    return await WebAssembly.compile(await response.arrayBuffer());
   } catch (cause) {
-    if (/CSP|Content Security Policy|unsafe-eval/i.test(cause.message)) {
-      throw new McpWebError(
-        "WasmBlocked",
-        "the page's Content-Security-Policy blocks WebAssembly: add 'wasm-unsafe-eval' to its script-src directive",
-        { cause },
-      );
-    }
-    throw loadFailed(`${url} is another file than the SDK's (${cause.message}): ${SERVE_IT}`, cause);
+    const { recover } = await source.importFallback().catch(() => {
+      throw loadError((cause as Error).message, cause);
+    });
+    return recover(cause as Error, response, wasm !== undefined);
   }
 }
 
-async function fetched(url) {
-  let response;
-  try {
-    response = await fetch(url);
-    if (response.ok) return await response.arrayBuffer();
-  } catch (cause) {
-    const advice = "check that its server runs, and that connect-src of the page's Content-Security-Policy allows it";
-    throw loadFailed(`${url} could not be fetched (${cause.message}): ${advice}; connect() tries again`, cause);
-  }
-  throw loadFailed(`${url} is not there (HTTP ${response.status}): ${SERVE_IT}`);
-}
-
-function loadFailed(why, cause) {
-  return new McpWebError("WasmLoadFailed", `MCP-Web could not start: ${why}`, { cause });
+function loadError(reason: string, cause: unknown): McpWebError {
+  return new McpWebError("WasmLoadFailed", `MCP-Web could not start: ${reason}`, { cause });
 }

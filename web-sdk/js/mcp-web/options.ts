@@ -1,42 +1,44 @@
 /** What an app passes to `new McpWeb()`. */
 
-import { isObject } from "./objects.js";
+import type { McpWebOptions } from "../types/options.ts";
+import { isObject } from "./type-guards.ts";
 
 const DEFAULT_BRIDGE = "http://localhost:3001";
 
-/** A bridge takes 64 KiB of a page that it does not know yet, with everything that introduces the page. */
+/** A bridge takes 64 KiB from a page that it does not know yet, with everything that introduces the page. */
 const MAX_ICON_LENGTH = 32_768;
 
-export function checkedOptions(options) {
+/** Returns a copy of the options. Throws a `TypeError` if one of them is of the wrong type. */
+export function validateOptions(options: McpWebOptions): McpWebOptions {
   if (!isObject(options) || typeof options.name !== "string" || !options.name.trim()) {
     throw new TypeError('new McpWeb() needs the name of your app: new McpWeb({ name: "My app" })');
   }
   const { authToken, elicitInPage, storage } = options;
-  const tokenIsFine = authToken === undefined || typeof authToken === "function" || (typeof authToken === "string" && authToken);
-  if (!tokenIsFine) throw new TypeError("authToken must be a non-empty string or a function that returns one");
+  const isValidToken = authToken === undefined || typeof authToken === "function" || (typeof authToken === "string" && authToken);
+  if (!isValidToken) throw new TypeError("authToken must be a non-empty string or a function that returns one");
   if (![undefined, "local", "session", "none"].includes(storage)) {
     throw new TypeError('storage must be "local", "session" or "none"');
   }
   if (![undefined, "never", "fallback", "always"].includes(elicitInPage)) {
     throw new TypeError('elicitInPage must be "never", "fallback" or "always"');
   }
-  for (const field of ["description", "version", "icon", "sessionId", "sessionName"]) {
+  for (const field of ["description", "version", "icon", "sessionId", "sessionName"] as const) {
     const text = options[field];
     if (text !== undefined && typeof text !== "string") throw new TypeError(`${field} must be a string`);
   }
-  const checked = { ...options };
-  if (options.icon?.length > MAX_ICON_LENGTH) {
+  const copy: McpWebOptions = { ...options };
+  if (copy.icon && copy.icon.length > MAX_ICON_LENGTH) {
     console.warn(`mcp-web: icons over ${MAX_ICON_LENGTH} characters are left out`);
-    delete checked.icon;
+    delete copy.icon;
   }
-  return checked;
+  return copy;
 }
 
-/** The bridge's address without a trailing slash, always http or https. */
-export function bridgeUrl(given, moduleUrl) {
+/** Returns the bridge's address without a trailing slash, always http or https. */
+export function resolveBridgeUrl(given: string | undefined, moduleUrl: string | undefined): string {
   let url;
   try {
-    url = new URL(given ?? servedFrom(moduleUrl) ?? DEFAULT_BRIDGE);
+    url = new URL(given ?? servingBridge(moduleUrl) ?? DEFAULT_BRIDGE);
   } catch (cause) {
     throw new TypeError(`bridgeUrl "${given}" is not a URL: give one such as "${DEFAULT_BRIDGE}"`, { cause });
   }
@@ -46,6 +48,6 @@ export function bridgeUrl(given, moduleUrl) {
 }
 
 /** A bridge serves the module under /sdk/: then that bridge is the one to use. */
-function servedFrom(moduleUrl) {
+function servingBridge(moduleUrl = ""): string | undefined {
   return /^(https?:\/\/[^/]+)\/sdk\//.exec(moduleUrl)?.[1];
 }

@@ -1,51 +1,55 @@
-/** A query as the app holds it: at once, while what it does (`mcp-web-query.js`) is still being loaded. */
+/** A query as the app has it: at once, while what runs it (`mcp-web-query.js`) is still being loaded. */
 
-/** A UUID of version 4, also on plain http pages, where `crypto.randomUUID` is missing. */
-export const uuidOf = (hex) => hex.replace(/(.{8})(.{4}).(.{3}).(.{3})(.{12})/, "$1-$2-4$3-a$4-$5");
+import type { QueryRun } from "../query/query-run.ts";
+import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
 
-export class Query {
-  /** A promise of what it does. */
-  #begun;
-  #run;
-  #result;
-  #watched = false;
-  /** The reason, as a list, once the app has cancelled. */
-  #cancelled;
+/** Makes a UUID of version 4, also on plain http pages, where `crypto.randomUUID` is missing. */
+export const uuidFromHex = (hex: string): string =>
+  hex.replace(/(.{8})(.{4}).(.{3}).(.{3})(.{12})/, "$1-$2-4$3-a$4-$5");
 
-  /** `page`: a promise of what `begin` needs, which makes a run of it. */
-  constructor(uuid, page, begin) {
+export class PageQuery<Needs extends unknown[]> implements Query {
+  readonly uuid: string;
+  readonly #starting: Promise<QueryRun>;
+  #run: Pick<QueryRun, "state" | "cancel"> | undefined;
+  readonly #result: Promise<QueryResult>;
+  #isWatched = false;
+  /** The arguments of `cancel()`, once the app has called it. */
+  #cancellation: [reason?: string] | undefined;
+
+  /** `needs`: a promise of what `start` needs, which makes the run. */
+  constructor(uuid: string, needs: Promise<Needs>, start: (...needs: Needs) => QueryRun) {
     this.uuid = uuid;
-    const begun = (needs) => {
-      this.#run = begin(...needs);
-      // Before anything of it goes out.
-      if (this.#cancelled) this.#run.cancel(...this.#cancelled);
-      return this.#run;
-    };
-    this.#begun = page.then(begun);
-    this.#begun.catch(() => (this.#run = { state: "failed", cancel() {} }));
-    this.#result = this.#begun.then((run) => run.result);
-    // A failure that nobody has asked for is not unheard.
+    this.#starting = needs.then((needs) => {
+      const run = start(...needs);
+      this.#run = run;
+      // Nothing of the query has been sent yet.
+      if (this.#cancellation) run.cancel(...this.#cancellation);
+      return run;
+    });
+    this.#starting.catch(() => (this.#run = { state: "failed", cancel() {} }));
+    this.#result = this.#starting.then((run) => run.result);
+    // A failure that nobody has asked for is written to the console.
     this.#result.catch(({ message }) => {
-      if (!this.#watched && this.state === "failed") console.error(`mcp-web: the query failed: ${message}`);
+      if (!this.#isWatched && this.state === "failed") console.error(`mcp-web: the query failed: ${message}`);
     });
   }
 
-  get state() {
-    return this.#run?.state ?? (this.#cancelled ? "cancelled" : "waiting");
+  get state(): Query["state"] {
+    return this.#run?.state ?? (this.#cancellation ? "cancelled" : "waiting");
   }
 
-  get result() {
-    this.#watched = true;
+  get result(): Promise<QueryResult> {
+    this.#isWatched = true;
     return this.#result;
   }
 
-  cancel(reason) {
-    this.#cancelled = [reason];
+  cancel(reason?: string): void {
+    this.#cancellation = [reason];
     this.#run?.cancel(reason);
   }
 
-  async *[Symbol.asyncIterator]() {
-    this.#watched = true;
-    yield* (await this.#begun).events();
+  async *[Symbol.asyncIterator](): AsyncGenerator<QueryEvent, void, undefined> {
+    this.#isWatched = true;
+    yield* (await this.#starting).events();
   }
 }

@@ -1,147 +1,177 @@
-/** What an app offers (a tool, prompt, resource or template), and what becomes of it. */
+/** What an app offers (a tool, prompt, resource or template), and what became of it at the bridge. */
 
-import { McpWebError } from "./error.js";
+import { McpWebError } from "./error.ts";
 
-const dispose = Symbol.dispose ?? Symbol.for("Symbol.dispose");
+/** The kinds of definitions, as the wire names them. */
+export type DefinitionKind = "tool" | "prompt" | "resource" | "resource-template";
 
-/** What became of one added definition. Its promises are made to be ignored without harm. */
-export class Entry {
-  publishedName;
-  /** Why the bridge does not take it. */
-  refusal;
+/** A definition of any kind. `validateDefinition` has checked the fields that the SDK uses. */
+export type AnyDefinition = { [field: string]: any };
+
+/** What a handle needs of the page. */
+export interface HandlePort {
+  update(registration: Registration, changes: object): Promise<void>;
+  remove(registration: Registration): void;
+  resourceUpdated(uri: string | URL): void;
+}
+
+/** The key of the method that `using` calls, also in browsers that do not have it. */
+export const dispose: typeof Symbol.dispose = Symbol.dispose ?? Symbol.for("Symbol.dispose");
+
+/** One added definition. An app may ignore its promises without harm. */
+export class Registration {
+  readonly kind: DefinitionKind;
+  readonly id: string;
+  key: number;
+  definition: AnyDefinition;
+  json: string;
+  publishedName: string | undefined;
+  /** Why the bridge refused it. */
+  refusal: McpWebError | undefined;
   /** Whether a client is subscribed to it; only resources can be. */
   subscribed = false;
-  #registration = settleable();
-  #removal = settleable();
-  #watched = false;
+  #registered = deferred<void>();
+  readonly #removed = deferred<void>();
+  #isWatched = false;
 
-  constructor(key, kind, id, definition, json) {
-    Object.assign(this, { key, kind, id, definition, json });
+  constructor(key: number, kind: DefinitionKind, id: string, definition: AnyDefinition, json: string) {
+    this.key = key;
+    this.kind = kind;
+    this.id = id;
+    this.definition = definition;
+    this.json = json;
   }
 
-  get whenRegistered() {
-    this.#watched = true;
-    return this.#registration.promise;
+  get whenRegistered(): Promise<void> {
+    this.#isWatched = true;
+    return this.#registered.promise;
   }
 
-  get whenRemoved() {
-    return this.#removal.promise;
+  get whenRemoved(): Promise<void> {
+    return this.#removed.promise;
   }
 
-  registered(publishedName) {
+  onRegistered(publishedName: string | undefined): void {
     this.refusal = undefined;
     this.publishedName = publishedName;
-    this.#registration.resolve();
+    this.#registered.resolve();
   }
 
-  refused(error) {
+  onRefused(error: McpWebError): void {
     this.refusal = error;
-    this.#registration.reject(error);
-    if (!this.#watched) console.error(`mcp-web: ${this.kind} "${this.id}" is not registered: ${error.message}`);
+    this.#registered.reject(error);
+    if (!this.#isWatched) console.error(`mcp-web: ${this.kind} "${this.id}" is not registered: ${error.message}`);
   }
 
-  /** Nothing can be registered; the status says why, once for all. */
-  unavailable(error) {
-    this.#registration.reject(error);
+  /** Nothing can be registered. The status says why, once for all. */
+  onUnavailable(error: unknown): void {
+    this.#registered.reject(error);
   }
 
-  dropped() {
+  onRejected(): void {
     this.publishedName = undefined;
-    this.#registration.reject(
+    this.#registered.reject(
       new McpWebError("Removed", `${this.kind} "${this.id}" was removed or replaced before it was registered`),
     );
   }
 
-  gone() {
-    this.#removal.resolve();
+  onRemoved(): void {
+    this.#removed.resolve();
   }
 
-  /** The same with another definition, which is registered anew. */
-  changed(key, definition, json) {
-    const former = this.#registration;
-    this.#registration = settleable();
-    this.#registration.promise.then(former.resolve, former.reject);
-    this.#watched = false;
-    Object.assign(this, { key, definition, json });
-    return this.#registration.promise;
+  /** Replaces the definition, which has to be registered again. */
+  replaceDefinition(key: number, definition: AnyDefinition, json: string): Promise<void> {
+    const former = this.#registered;
+    this.#registered = deferred();
+    this.#registered.promise.then(former.resolve, former.reject);
+    this.#isWatched = false;
+    this.key = key;
+    this.definition = definition;
+    this.json = json;
+    return this.#registered.promise;
   }
 }
 
 /** What the app holds of a definition. */
-export class Handle {
-  #entry;
-  #page;
-  #removed = false;
+class DefinitionHandle {
+  readonly #registration: Registration;
+  readonly #port: HandlePort;
+  #isRemoved = false;
 
-  constructor(entry, page) {
-    this.#entry = entry;
-    this.#page = page;
+  constructor(registration: Registration, port: HandlePort) {
+    this.#registration = registration;
+    this.#port = port;
   }
 
-  get publishedName() {
-    return this.#entry.publishedName;
+  get publishedName(): string | undefined {
+    return this.#registration.publishedName;
   }
 
-  get registered() {
-    return this.#entry.whenRegistered;
+  get registered(): Promise<void> {
+    return this.#registration.whenRegistered;
   }
 
-  update(changes) {
-    return this.#page.update(this.#entry, changes);
+  update(changes: object): Promise<void> {
+    return this.#port.update(this.#registration, changes);
   }
 
-  remove() {
-    if (!this.#removed) this.#page.remove(this.#entry);
-    this.#removed = true;
-    return this.#entry.whenRemoved;
+  remove(): Promise<void> {
+    if (!this.#isRemoved) this.#port.remove(this.#registration);
+    this.#isRemoved = true;
+    return this.#registration.whenRemoved;
   }
 
-  [dispose]() {
+  [dispose](): void {
     this.remove();
   }
 }
 
-class NamedHandle extends Handle {
-  constructor(entry, page) {
-    super(entry, page);
-    this.name = entry.id;
+class NamedHandle extends DefinitionHandle {
+  readonly name: string;
+
+  constructor(registration: Registration, port: HandlePort) {
+    super(registration, port);
+    this.name = registration.id;
   }
 }
 
-class ResourceHandle extends Handle {
-  #entry;
-  #page;
+class ResourceHandle extends DefinitionHandle {
+  readonly uri: string;
+  readonly #registration: Registration;
+  readonly #port: HandlePort;
 
-  constructor(entry, page) {
-    super(entry, page);
-    this.#entry = entry;
-    this.#page = page;
-    this.uri = entry.id;
+  constructor(registration: Registration, port: HandlePort) {
+    super(registration, port);
+    this.#registration = registration;
+    this.#port = port;
+    this.uri = registration.id;
   }
 
-  get subscribed() {
-    return this.#entry.subscribed;
+  get subscribed(): boolean {
+    return this.#registration.subscribed;
   }
 
-  notifyUpdated() {
-    this.#page.resourceUpdated(this.uri);
-  }
-}
-
-class ResourceTemplateHandle extends Handle {
-  #page;
-
-  constructor(entry, page) {
-    super(entry, page);
-    this.#page = page;
-    this.uriTemplate = entry.id;
-  }
-
-  notifyUpdated(uri) {
-    this.#page.resourceUpdated(uri);
+  notifyUpdated(): void {
+    this.#port.resourceUpdated(this.uri);
   }
 }
 
+class ResourceTemplateHandle extends DefinitionHandle {
+  readonly uriTemplate: string;
+  readonly #port: HandlePort;
+
+  constructor(registration: Registration, port: HandlePort) {
+    super(registration, port);
+    this.#port = port;
+    this.uriTemplate = registration.id;
+  }
+
+  notifyUpdated(uri: string | URL): void {
+    this.#port.resourceUpdated(uri);
+  }
+}
+
+/** The handle of each kind. */
 export const HANDLES = {
   tool: NamedHandle,
   prompt: NamedHandle,
@@ -149,10 +179,19 @@ export const HANDLES = {
   "resource-template": ResourceTemplateHandle,
 };
 
-/** A promise that can be settled from outside, and that nobody has to listen to. */
-function settleable() {
-  let settle;
-  const promise = new Promise((resolve, reject) => (settle = { resolve, reject }));
+/** The handles by kind, for the method that adds a definition. */
+export type HandleOf<Kind extends DefinitionKind> = InstanceType<(typeof HANDLES)[Kind]>;
+
+/** A promise that is settled from outside, and whose rejection need not be caught. */
+interface Deferred<Value> {
+  promise: Promise<Value>;
+  resolve: (value: Value | PromiseLike<Value>) => void;
+  reject: (reason?: unknown) => void;
+}
+
+function deferred<Value>(): Deferred<Value> {
+  let settle!: Omit<Deferred<Value>, "promise">;
+  const promise = new Promise<Value>((resolve, reject) => (settle = { resolve, reject }));
   promise.catch(() => {});
   return { promise, ...settle };
 }

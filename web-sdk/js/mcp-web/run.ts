@@ -1,62 +1,75 @@
-/** From a message of the bridge to a handler and its answer. */
+/** From a message of the bridge to a handler and its outcome. */
 
-import { completionAnswer, promptAnswer, resourceAnswer, toolAnswer } from "./answers.js";
-import { McpWebError } from "./error.js";
+import type { CallContext } from "./call-context.ts";
+import type { HandlerOutcome } from "./core.ts";
+import { McpWebError } from "./error.ts";
+import type { AnyDefinition, Registration } from "./registration.ts";
+import { completionResult, promptResult, resourceResult, toolResult } from "./results.ts";
 
-/** Of each message: what the call is of, what the app hears as its input, and how it is run. */
+/** A message of the bridge that calls something of the page. Its fields depend on its type. */
+export type CallMessage = { type: keyof typeof CALLS; context?: object; [field: string]: any };
+
+/** How messages of one type are described to the app, and how their handlers are run. */
+interface CallType {
+  kind(message: CallMessage): string;
+  input(message: CallMessage): unknown;
+  run(definition: AnyDefinition, message: CallMessage, call: CallContext): unknown;
+  outcome(value: unknown, message: CallMessage, definition: AnyDefinition, call: CallContext): Promise<HandlerOutcome>;
+}
+
 const CALLS = {
   "tool-call": {
     kind: () => "tool",
     input: ({ toolInput }) => toolInput,
     run: ({ handler }, { toolInput }, call) => handler(toolInput, call.context),
-    answer: (value, _message, _definition, { pictures }) => toolAnswer(value, pictures),
+    outcome: (value, _message, _definition, { imageLimit }) => toolResult(value, imageLimit),
   },
   "prompt-get": {
     kind: () => "prompt",
     input: (message) => message.arguments,
     run: (prompt, message, call) => prompt.get(message.arguments, call.context),
-    answer: (value) => promptAnswer(value),
+    outcome: (value) => promptResult(value),
   },
   "resource-read": {
     kind: ({ uriTemplate }) => (uriTemplate === undefined ? "resource" : "resource-template"),
     input: ({ uri, variables }) => (variables === undefined ? { uri } : { uri, variables }),
     run(definition, { uri, uriTemplate, variables = {} }, call) {
-      const url = parsed(uri);
+      const url = parseUri(uri);
       return uriTemplate === undefined ? definition.read(url, call.context) : definition.read(url, variables, call.context);
     },
-    answer: (value, { uri }, { mimeType }) => resourceAnswer(value, uri, mimeType),
+    outcome: (value, { uri }, { mimeType }) => resourceResult(value, uri, mimeType),
   },
   completion: {
     kind: () => "completion",
     input: ({ argument, arguments: others = {} }) => ({ argument, arguments: others }),
     run(definition, { argument, arguments: others = {} }, call) {
-      const complete = completer(definition, argument.name);
+      const complete = findCompleter(definition, argument.name);
       return complete?.(argument.value, { ...call.facts, arguments: others });
     },
-    answer: (value) => completionAnswer(value),
+    outcome: (value) => completionResult(value),
   },
-};
+} satisfies { [type: string]: CallType };
 
-/** What the app hears of a call. */
-export function factsOf(message, entry) {
-  const { kind, input } = CALLS[message.type];
-  return { kind: kind(message), name: entry.id, input: input(message) };
+/** Returns what the app's listeners get to know about a call. */
+export function describeCall(message: CallMessage, registration: Registration) {
+  const { kind, input }: CallType = CALLS[message.type];
+  return { kind: kind(message), name: registration.id, input: input(message) };
 }
 
-/** Runs the handler: `{ value, answer }`. */
-export async function run(entry, message, call) {
-  const { run, answer } = CALLS[message.type];
-  const { definition } = entry;
+/** Runs the handler, and returns what it returned and its outcome for the bridge. */
+export async function runHandler({ definition }: Registration, message: CallMessage, call: CallContext) {
+  const { run, outcome }: CallType = CALLS[message.type];
   const value = await run(definition, message, call);
-  return { value, answer: await answer(value, message, definition, call) };
+  return { value, outcome: await outcome(value, message, definition, call) };
 }
 
-function completer({ complete, arguments: list = [] }, name) {
-  const known = list.find((argument) => argument.name === name) ?? { complete: complete?.[name] };
-  return known.complete;
+/** Prompts have completers in their arguments, templates an object of them. */
+function findCompleter({ complete, arguments: list = [] }: AnyDefinition, name: string) {
+  const argument = list.find((argument: AnyDefinition) => argument.name === name) ?? { complete: complete?.[name] };
+  return argument.complete;
 }
 
-function parsed(uri) {
+function parseUri(uri: string): URL {
   try {
     return new URL(uri);
   } catch (cause) {

@@ -1,9 +1,9 @@
 /** The browser's storage, where it may be used. */
 
-/** Merely looking at the storage throws where the user or a sandbox forbids it. */
-export function storageNamed(storage) {
+/** Returns the storage. Merely looking at it throws where the user or a sandbox forbids it. */
+export function openStorage(name: "local" | "session" | "none"): Storage | undefined {
   try {
-    return storage === "none" ? undefined : globalThis[`${storage}Storage`];
+    return name === "none" ? undefined : globalThis[`${name}Storage`];
   } catch {
     return undefined;
   }

@@ -1,15 +1,19 @@
 /** Which resources clients are subscribed to. */
 
-/** Tells each resource in `entries` whose state changed. `uris`: all that clients are subscribed to. */
-export function tellSubscribed(entries, uris) {
-  for (const entry of entries) {
-    if (entry.kind !== "resource" || entry.subscribed === uris.has(entry.id)) continue;
-    entry.subscribed = !entry.subscribed;
-    const { onSubscribe, onUnsubscribe } = entry.definition;
+import { reportException } from "./listeners.ts";
+import type { Registration } from "./registration.ts";
+
+/** Notifies each resource whose state changed. `uris`: all resources that clients are subscribed to. */
+export function notifySubscribed(registrations: Iterable<Registration>, uris: ReadonlySet<string>): void {
+  for (const registration of registrations) {
+    if (registration.kind !== "resource" || registration.subscribed === uris.has(registration.id)) continue;
+    registration.subscribed = !registration.subscribed;
+    const { definition } = registration;
+    const { onSubscribe, onUnsubscribe } = definition;
     try {
-      entry.subscribed ? onSubscribe?.call(entry.definition) : onUnsubscribe?.call(entry.definition);
+      (registration.subscribed ? onSubscribe : onUnsubscribe)?.call(definition);
     } catch (error) {
-      globalThis.reportError ? reportError(error) : console.error(error);
+      reportException(error);
     }
   }
 }

@@ -1,66 +1,69 @@
 /**
- * Which session this tab is, and what it has asked agents: the same after a reload, another in a tab that was duplicated
+ * Which session this tab is, and which queries it has sent: the same after a reload, another in a tab that was duplicated
  * or opened from it.
  */
 
-import { randomHex } from "./environment.js";
-import { storageNamed } from "./storage.js";
+import type { McpWebOptions } from "../types/options.ts";
+import { randomHex } from "./environment.ts";
+import { openStorage } from "./storage.ts";
 
 /** Enough for ids that never meet by chance. */
 const ID_BYTES = 16;
 
 /**
  * The id of this tab's session, and its queries. While the document lives, they are not in the storage, which browsers
- * copy into a tab that is duplicated or opened from this one. They lie there from one document to the next, and while the
- * document may be thrown away: browsers discard frozen tabs without a word.
+ * copy into a tab that is duplicated or opened from this one. They are in the storage from one document to the next, and
+ * while the document may be thrown away: browsers discard frozen tabs without an event.
  */
 export class TabSession {
-  #store;
-  #key;
-  id;
+  /** Whether the app has given the id, which is used as it is. */
+  readonly given: boolean;
+  id: string;
   /** The uuids of queries that have not ended, as far as this tab knows: also those of the document before. */
-  queries;
+  readonly queries: Set<string>;
+  readonly #store: Storage | undefined;
+  readonly #key: string;
 
-  /** `given`: the app's own id, which is used as it is. */
-  constructor({ name, sessionId: given, sessionName, storage }, bridge) {
-    this.given = given !== undefined;
+  constructor({ name, sessionId, sessionName, storage }: McpWebOptions, bridge: string) {
+    this.given = sessionId !== undefined;
     this.#key = `mcp-web:session:${bridge}:${name}${sessionName ? `:${sessionName}` : ""}`;
-    this.#store = storageNamed(storage === "none" ? storage : "session");
-    const [kept, ...queries] = this.#take();
-    this.id = given ?? (kept || randomHex(ID_BYTES));
+    this.#store = openStorage(storage === "none" ? storage : "session");
+    const [stored, ...queries] = this.#take();
+    this.id = sessionId ?? (stored || randomHex(ID_BYTES));
     this.queries = new Set(queries);
     if (!this.#store) return;
-    // Those of the document do not bubble.
-    const on = (event, listener) => addEventListener(event, listener, true);
-    for (const away of ["pagehide", "freeze"]) on(away, () => this.#put());
-    on("resume", () => this.#take());
+    // Events of the document do not bubble.
+    const on = <Type extends keyof WindowEventMap>(event: Type, listener: (event: WindowEventMap[Type]) => void) =>
+      addEventListener(event, listener, true);
+    for (const event of ["pagehide", "freeze"] as const) on(event as "pagehide", () => this.#put());
+    on("resume" as "pageshow", () => this.#take());
     on("pageshow", ({ persisted }) => persisted && this.#take());
   }
 
-  /** Another tab is the session now. */
-  renew() {
+  /** Gives this tab another id, because another tab has taken its session over. */
+  renew(): string {
     this.queries.clear();
     return (this.id = randomHex(ID_BYTES));
   }
 
-  /** What lies there, away with it. */
-  #take() {
+  /** Removes what is in the storage, and returns it. */
+  #take(): string[] {
     try {
-      const kept = this.#store?.getItem(this.#key);
+      const stored = this.#store?.getItem(this.#key);
       this.#store?.removeItem(this.#key);
-      return kept?.split(" ") ?? [];
+      return stored?.split(" ") ?? [];
     } catch {
-      // Storage that throws is storage that is not there.
+      // Storage that throws is treated like storage that is missing.
       return [];
     }
   }
 
-  /** Of several connections with one name in a document, the first is the one that goes on. */
-  #put() {
+  /** Of several connections with one name in a document, the first is the one that continues. */
+  #put(): void {
     try {
       if (this.given && !this.queries.size) return;
-      const kept = [this.given ? "" : this.id, ...this.queries].join(" ");
-      this.#store.getItem(this.#key) ?? this.#store.setItem(this.#key, kept);
+      const stored = [this.given ? "" : this.id, ...this.queries].join(" ");
+      this.#store?.getItem(this.#key) ?? this.#store?.setItem(this.#key, stored);
     } catch {
       // The next document is then another session.
     }

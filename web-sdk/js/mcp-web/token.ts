@@ -1,19 +1,20 @@
 /** The token that the page makes for itself. */
 
-import { randomHex } from "./environment.js";
-import { storageNamed } from "./storage.js";
+import { randomHex } from "./environment.ts";
+import { openStorage } from "./storage.ts";
 
 /** 192 random bits: nobody guesses a token, and a bridge takes none shorter than 16 characters. */
 const TOKEN_BYTES = 24;
 
-export function keptToken(bridge, storage = "local") {
+/** Returns the token in the storage, or a new one that is put there. */
+export function storedToken(bridge: string, storage: "local" | "session" | "none" = "local"): string {
   const key = `mcp-web:token:${bridge}`;
-  const store = storageNamed(storage);
+  const store = openStorage(storage);
   try {
-    const kept = store?.getItem(key);
-    if (kept) return kept;
+    const stored = store?.getItem(key);
+    if (stored) return stored;
   } catch {
-    // Storage that throws is storage that is not there.
+    // Storage that throws is treated like storage that is missing.
   }
   const token = randomHex(TOKEN_BYTES);
   try {

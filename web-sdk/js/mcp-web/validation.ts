@@ -1,11 +1,15 @@
 /** What must be right about a definition before it can be offered at all. */
 
-import { jsonOf } from "./json.js";
-import { isObject, isPlainObject } from "./objects.js";
+import { toJson } from "./json.ts";
+import type { AnyDefinition, DefinitionKind } from "./registration.ts";
+import { isObject, isPlainObject } from "./type-guards.ts";
 
-/** Of each kind: the method that adds it, the field that it is known by, and the function that does the work. */
+/** Makes the error for what is wrong with a definition. */
+type CreateError = (message: string) => TypeError;
+
+/** Of each kind: the method that adds it, the field that identifies it, and the function that does the work. */
 const KINDS = {
-  tool: { method: "addTool", id: "name", work: "handler", example: 'handler(input, ctx)' },
+  tool: { method: "addTool", id: "name", work: "handler", example: "handler(input, ctx)" },
   prompt: { method: "addPrompt", id: "name", work: "get", example: "get(args, ctx)" },
   resource: { method: "addResource", id: "uri", work: "read", example: "read(uri, ctx)" },
   "resource-template": {
@@ -16,84 +20,98 @@ const KINDS = {
   },
 };
 
-/** Returns the name that the definition is known by, and its JSON text. */
-export function checked(kind, definition) {
+/** Returns what identifies the definition, and its JSON text. */
+export function validateDefinition(kind: DefinitionKind, definition: unknown): { id: string; json: string } {
   const { method, id, work, example } = KINDS[kind];
   if (!isObject(definition)) throw new TypeError(`${method}() needs an object: { ${id}, description, …, ${example} }`);
   const name = definition[id];
-  const wrong = (what) => new TypeError(`${method}(): ${what}`);
-  if (typeof name !== "string" || !name) throw wrong(`${id} must be a non-empty string`);
-  const it = `${kind} "${name}"`;
-  if (typeof definition[work] !== "function") throw wrong(`${it} needs a function ${example}`);
+  const createError = (what: string) => new TypeError(`${method}(): ${what}`);
+  if (typeof name !== "string" || !name) throw createError(`${id} must be a non-empty string`);
+  const subject = `${kind} "${name}"`;
+  if (typeof definition[work] !== "function") throw createError(`${subject} needs a function ${example}`);
   for (const field of ["title", "description", "mimeType"]) {
     const text = definition[field];
-    if (text !== undefined && typeof text !== "string") throw wrong(`the ${field} of ${it} must be a string`);
+    if (text !== undefined && typeof text !== "string") throw createError(`the ${field} of ${subject} must be a string`);
   }
   if (id !== "name" && (typeof definition.name !== "string" || !definition.name)) {
-    throw wrong(`${it} needs a name: a non-empty string`);
+    throw createError(`${subject} needs a name: a non-empty string`);
   }
-  SPECIAL[kind](definition, it, wrong);
+  VALIDATORS[kind](definition, subject, createError);
   // Functions have no JSON; an object of them would be left empty.
-  const { complete, ...facts } = definition;
-  if (kind === "tool") placeTimeout(facts);
-  if (complete !== undefined && typeof complete !== "function" && kind !== "resource-template") facts.complete = complete;
-  return { id: name, json: jsonOf(facts, `the definition of ${it}`, wrong) };
+  const { complete, ...fields }: AnyDefinition = definition;
+  if (kind === "tool") moveTimeout(fields);
+  if (complete !== undefined && typeof complete !== "function" && kind !== "resource-template") fields.complete = complete;
+  return { id: name, json: toJson(fields, `the definition of ${subject}`, createError)! };
 }
 
-const SPECIAL = {
-  tool(tool, it, wrong) {
+const VALIDATORS: { [kind in DefinitionKind]: (definition: AnyDefinition, subject: string, createError: CreateError) => void } = {
+  tool(tool, subject, createError) {
     const { timeout } = tool;
     if (timeout !== undefined && !(Number.isSafeInteger(timeout) && timeout > 0)) {
-      throw wrong(`the timeout of ${it} must be a whole number of milliseconds, from 1`);
+      throw createError(`the timeout of ${subject} must be a whole number of milliseconds, from 1`);
     }
     for (const field of ["inputSchema", "outputSchema"]) {
       const schema = tool[field];
-      if (schema !== undefined && !isPlainObject(schema)) {
-        throw wrong(
-          `${field} of ${it} must be a JSON Schema object such as { type: "object", properties: {…} }; ` +
+      if (schema !== undefined && !isJsonSchema(schema)) {
+        throw createError(
+          `${field} of ${subject} must be a JSON Schema object such as { type: "object", properties: {…} }; ` +
             "libraries have a conversion, for example z.toJSONSchema(schema)",
         );
       }
     }
   },
-  prompt({ arguments: list }, it, wrong) {
+  prompt({ arguments: list }, subject, createError) {
     if (list === undefined) return;
-    if (!Array.isArray(list)) throw wrong(`the arguments of ${it} must be an array of { name, description?, required?, complete? }`);
+    if (!Array.isArray(list)) {
+      throw createError(`the arguments of ${subject} must be an array of { name, description?, required?, complete? }`);
+    }
     for (const argument of list) {
-      if (typeof argument?.name !== "string" || !argument.name) throw wrong(`each argument of ${it} needs a name`);
-      checkCompleter(argument.complete, `${argument.name} of ${it}`, wrong);
+      if (typeof argument?.name !== "string" || !argument.name) throw createError(`each argument of ${subject} needs a name`);
+      validateCompleter(argument.complete, `${argument.name} of ${subject}`, createError);
     }
   },
-  resource({ uri, onSubscribe, onUnsubscribe }, it, wrong) {
-    if (!URL.canParse?.(uri) && !parses(uri)) throw wrong(`${it}: its uri must be absolute, such as "board://cards"`);
+  resource({ uri, onSubscribe, onUnsubscribe }, subject, createError) {
+    if (!isUrl(uri)) throw createError(`${subject}: its uri must be absolute, such as "board://cards"`);
     for (const listener of [onSubscribe, onUnsubscribe]) {
       if (listener !== undefined && typeof listener !== "function") {
-        throw wrong(`onSubscribe and onUnsubscribe of ${it} must be functions`);
+        throw createError(`onSubscribe and onUnsubscribe of ${subject} must be functions`);
       }
     }
   },
-  "resource-template"({ uriTemplate, complete = {} }, it, wrong) {
+  "resource-template"({ uriTemplate, complete = {} }, subject, createError) {
     if (!uriTemplate.includes("{")) {
-      throw wrong(`${it} has no variable: write one as {name} (RFC 6570), or use addResource()`);
+      throw createError(`${subject} has no variable: write one as {name} (RFC 6570), or use addResource()`);
     }
-    if (!isObject(complete)) throw wrong(`complete of ${it} must be an object: { variable: (value, ctx) => values }`);
-    for (const [variable, completer] of Object.entries(complete)) checkCompleter(completer, `${variable} of ${it}`, wrong);
+    if (!isObject(complete)) {
+      throw createError(`complete of ${subject} must be an object: { variable: (value, ctx) => values }`);
+    }
+    for (const [variable, completer] of Object.entries(complete)) {
+      validateCompleter(completer, `${variable} of ${subject}`, createError);
+    }
   },
 };
 
+/**
+ * Returns whether the value is a JSON Schema and no schema of a library, such as one of Zod 3, whose fields would pass
+ * for keywords. What Zod converts to JSON Schema has `~standard`, too, as a field that is not enumerable.
+ */
+function isJsonSchema(value: unknown): boolean {
+  return isPlainObject(value) && !Object.keys(value).includes("~standard");
+}
+
 /** MCP's tools have no such field: what is ours goes into `_meta`. */
-function placeTimeout(tool) {
+function moveTimeout(tool: AnyDefinition): void {
   if (tool.timeout !== undefined) tool._meta = { ...tool._meta, "mcp-web/timeout": tool.timeout };
   delete tool.timeout;
 }
 
-function checkCompleter(complete, what, wrong) {
+function validateCompleter(complete: unknown, subject: string, createError: CreateError): void {
   if (complete !== undefined && typeof complete !== "function") {
-    throw wrong(`complete for ${what} must be a function: (value, ctx) => values`);
+    throw createError(`complete for ${subject} must be a function: (value, ctx) => values`);
   }
 }
 
-function parses(uri) {
+function isUrl(uri: string): boolean {
   try {
     return Boolean(new URL(uri));
   } catch {

@@ -1,47 +1,59 @@
-/** What a tool of the page says, for an agent to know before it begins. */
+/** What a tool of the page returns, for an agent to know before it begins. */
 
-/** Runs the tool's handler: nobody else is asked. */
-export async function fromTool({ id, definition }, args, port, signal) {
-  const answer = await run(id, definition, args, port, signal);
-  const { value, isStructured } = valueOf(answer);
+import type { CallContext } from "../types/calls.ts";
+import type { CreateError, PageTool, QueriesPort, ToolOutcome } from "./messages.ts";
+
+/** What this file uses of the page. */
+export type ContextPort = Pick<QueriesPort, "McpWebError" | "toolResult" | "elicitInPage" | "dialog"> & { createError: CreateError };
+
+/** Runs the tool's handler, and returns an item of context. No AI client takes part. */
+export async function contextFromTool({ id, definition }: PageTool, args: object, port: ContextPort, signal: AbortSignal) {
+  const outcome = await runTool(id, definition, args, port, signal);
+  const { value, isStructured } = parseOutcome(outcome);
   const { description, outputSchema } = definition;
-  const called = Object.keys(args).length ? `called with ${JSON.stringify(args)}` : undefined;
+  const call = Object.keys(args).length ? `called with ${JSON.stringify(args)}` : undefined;
   return {
     name: id,
     value,
     ...(isStructured && outputSchema && { schema: outputSchema }),
-    ...((description || called) && { description: [description, called].filter(Boolean).join("; ") }),
+    ...((description || call) && { description: [description, call].filter(Boolean).join("; ") }),
     type: "tool",
   };
 }
 
-async function run(name, definition, args, port, signal) {
-  let answer;
+async function runTool(name: string, definition: PageTool["definition"], args: object, port: ContextPort, signal: AbortSignal) {
+  let outcome;
   try {
-    answer = await port.toolAnswer(await definition.handler(args, contextOf(name, port, signal)), {});
+    const value: unknown = await definition.handler(args, createContext(name, port, signal));
+    outcome = await port.toolResult(value, {} as Parameters<QueriesPort["toolResult"]>[1]);
   } catch (cause) {
-    throw failed(name, cause?.message ?? String(cause), port, { cause });
+    throw toolError(name, (cause as Error | undefined)?.message ?? String(cause), port, { cause });
   }
-  if (answer.message !== undefined) throw failed(name, answer.message, port);
-  return answer;
+  if (outcome.message !== undefined) throw toolError(name, outcome.message, port);
+  return outcome;
 }
 
-function failed(name, why, { wrong }, options) {
-  const remedy = `mend what the tool says, or ask without it`;
-  return wrong("HandlerFailed", `query(): the tool "${name}", which context names, has failed: ${why}`, remedy, options);
+function toolError(name: string, reason: string, { createError }: ContextPort, options?: ErrorOptions) {
+  const remedy = "mend what the tool returns, or ask without it";
+  return createError("HandlerFailed", `query(): the tool "${name}", which context names, has failed: ${reason}`, remedy, options);
 }
 
-/** Pictures and bytes are named only: context is JSON. */
-function valueOf({ result, content, structuredContent }) {
+/** A block of content, as far as it is looked into. */
+type Block = { type: string; text?: string; mimeType?: string; uri?: string; resource?: { text?: string; mimeType?: string } };
+
+/** Context is JSON: images and bytes are only named. */
+function parseOutcome({ result, content, structuredContent }: ToolOutcome): { value: unknown; isStructured: boolean } {
   if (content === undefined) return { value: JSON.parse(result ?? "null"), isStructured: true };
   if (structuredContent !== undefined) return { value: JSON.parse(structuredContent), isStructured: true };
-  const texts = JSON.parse(content).map(({ type, text, mimeType, resource, uri }) => text ?? resource?.text ?? `[${mimeType ?? resource?.mimeType ?? uri ?? type}]`);
+  const texts = (JSON.parse(content) as Block[]).map(
+    ({ type, text, mimeType, resource, uri }) => text ?? resource?.text ?? `[${mimeType ?? resource?.mimeType ?? uri ?? type}]`,
+  );
   return { value: texts.join("\n"), isStructured: false };
 }
 
-/** What handlers get: there is no client behind this call, but the user of the page may be asked. */
-function contextOf(name, port, signal) {
-  const refused = (what) =>
+/** Returns what the handler gets: there is no client behind this call, but the user of the page may be asked. */
+function createContext(name: string, port: ContextPort, signal: AbortSignal): CallContext {
+  const refuse = (what: string) =>
     Promise.reject(new port.McpWebError("ClientCapabilityMissing", `the page itself calls "${name}" for a query: there is no client to ${what}`));
   return {
     callId: `query:${name}`,
@@ -50,8 +62,9 @@ function contextOf(name, port, signal) {
     caller: Object.freeze({ via: "page", roles: [] }),
     progress() {},
     log() {},
-    elicit: (request) => ((port.elicitInPage ?? "never") === "never" ? refused("elicit from") : port.dialog({ asker: "This page", ...request }, signal)),
-    sample: () => refused("sample with"),
-    listRoots: () => refused("list the roots of"),
+    elicit: (request: { message: string }): Promise<any> =>
+      (port.elicitInPage ?? "never") === "never" ? refuse("elicit from") : port.dialog({ asker: "This page", ...request }, signal),
+    sample: () => refuse("sample with"),
+    listRoots: () => refuse("list the roots of"),
   };
 }

@@ -1,12 +1,14 @@
-/** What a query tells of its progress: kept for those who look later, within bounds. */
+/** The progress of a query: stored for those who read it later, within a limit. */
 
-/** As much as a bridge keeps for a page that is away, in characters of JSON. */
-export const KEPT = 256 * 1024;
+import type { QueryEvent } from "../types/query.ts";
 
-const MISSED = Object.freeze({ type: "note", text: "Earlier progress is not kept." });
+/** As much as a bridge stores for a page that is away, in characters of JSON. */
+export const MAX_STORED_CHARS = 256 * 1024;
 
-/** The texts that make an event one of ours. Other agents tell what they like. */
-const OURS = new Map([
+const MISSED: QueryEvent = Object.freeze({ type: "note", text: "Earlier progress is not kept." });
+
+/** The texts that an event of this project has, by its type. Other agents send what they like. */
+const KNOWN_EVENTS = new Map<unknown, string[]>([
   ["text", ["text"]],
   ["thinking", ["text"]],
   ["note", ["text"]],
@@ -14,72 +16,81 @@ const OURS = new Map([
   ["tool-finished", ["id", "tool"]],
 ]);
 
-export function eventOf(content) {
-  const isOurs = OURS.get(content?.type)?.every((field) => typeof content[field] === "string");
-  return Object.freeze(isOurs ? content : { type: "progress", content });
+/** Returns the event for the content of a `query_progress` message. */
+export function parseEvent(content: any): QueryEvent {
+  const isKnown = KNOWN_EVENTS.get(content?.type)?.every((field) => typeof content[field] === "string");
+  return Object.freeze(isKnown ? content : { type: "progress", content });
+}
+
+/** A stored event, and a link to the next one. The first entry has no size, dropped ones have no event. */
+interface Entry {
+  event?: QueryEvent | undefined;
+  size?: number;
+  next?: Entry;
 }
 
 /**
- * A list that each reader goes through at its own pace. What is dropped at its beginning is freed as soon as no reader
- * stands before it.
+ * A linked list that each reader goes through at its own pace. What is dropped at its beginning is freed as soon as no
+ * reader stands before it.
  */
-export class Events {
-  /** Stands before the first event that is kept: an empty place, or the last one that was dropped. */
-  #before = {};
-  #last = this.#before;
+export class QueryEvents {
+  /** Stands before the first event that is stored: an empty entry, or the last one that was dropped. */
+  #before: Entry = {};
+  #last: Entry = this.#before;
   #size = 0;
-  #over;
-  #news = settleable();
+  #end: { error: unknown } | undefined;
+  #changed = signal();
 
-  push(content) {
-    const event = eventOf(content);
+  push(content: unknown): void {
+    const event = parseEvent(content);
     const size = JSON.stringify(event).length;
     this.#last = this.#last.next = { event, size };
     this.#size += size;
-    while (this.#size > KEPT && this.#before.next !== this.#last) this.#drop();
-    this.#wake();
+    while (this.#size > MAX_STORED_CHARS && this.#before.next !== this.#last) this.#drop();
+    this.#notify();
   }
 
-  #drop() {
-    const dropped = this.#before.next;
-    this.#size -= dropped.size;
+  #drop(): void {
+    const dropped = this.#before.next!;
+    this.#size -= dropped.size!;
     dropped.event = undefined;
     this.#before = dropped;
   }
 
-  /** `error`: why, unless all is well. */
-  end(error) {
-    this.#over = { error };
-    this.#wake();
+  /** `error`: why the query failed, if it did. */
+  end(error?: unknown): void {
+    this.#end = { error };
+    this.#notify();
   }
 
-  #wake() {
-    const { resolve } = this.#news;
-    this.#news = settleable();
+  #notify(): void {
+    const { resolve } = this.#changed;
+    this.#changed = signal();
     resolve();
   }
 
-  async *all() {
+  async *all(): AsyncGenerator<QueryEvent, void, undefined> {
     let at = this.#before;
-    let missed = "size" in at;
+    let hasMissed = "size" in at;
     for (;;) {
       for (; at.next; ) {
         at = at.next;
         if (at.event) {
-          if (missed) yield MISSED;
-          missed = false;
+          if (hasMissed) yield MISSED;
+          hasMissed = false;
           yield at.event;
-        } else missed = true;
+        } else hasMissed = true;
       }
-      if (this.#over) break;
-      await this.#news.promise;
+      if (this.#end) break;
+      await this.#changed.promise;
     }
-    if (this.#over.error !== undefined) throw this.#over.error;
+    if (this.#end.error !== undefined) throw this.#end.error;
   }
 }
 
-function settleable() {
-  let resolve;
-  const promise = new Promise((settle) => (resolve = settle));
+/** A promise that is fulfilled from outside. */
+function signal(): { promise: Promise<void>; resolve: () => void } {
+  let resolve!: () => void;
+  const promise = new Promise<void>((settle) => (resolve = settle));
   return { promise, resolve };
 }

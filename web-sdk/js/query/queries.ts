@@ -1,126 +1,142 @@
 /** All queries of a page, over the connections that it has one after the other. */
 
-import { questionOf } from "./question.js";
-import { Run } from "./run.js";
+import type { McpWebError } from "../mcp-web/error.ts";
+import type { McpWebErrorCode } from "../types/error-codes.ts";
+import type { QueryOptions } from "../types/query.ts";
+import type { Status } from "../types/status.ts";
+import type { QueriesPort, QueryMessage } from "./messages.ts";
+import { type RequestPort, buildQueryRequest } from "./query-request.ts";
+import { QueryRun } from "./query-run.ts";
+
+/** The `McpWeb`, as far as queries use it. */
+export interface QueriesPage {
+  readonly status: Status;
+  onStatusChange(listener: (status: Status) => void): void;
+}
+
+/** The session of the tab: its queries are stored for the document after this one. */
+export interface QueriesSession {
+  readonly queries: Set<string>;
+}
 
 export class Queries {
-  #page;
-  #session;
-  #port;
-  /** Those that have not ended, by their uuids. */
-  #runs = new Map();
-  /** Cancellations that no bridge has heard: uuid → text. */
-  #unheard = new Map();
+  readonly #page: QueriesPage;
+  readonly #session: QueriesSession;
+  readonly #port: QueriesPort & RequestPort;
+  /** The queries that have not ended, by their uuids. */
+  readonly #runs = new Map<string, QueryRun>();
+  /** Cancellations that could not be sent yet: uuid → text. */
+  readonly #unsentCancellations = new Map<string, string>();
 
-  /** `page`: the `McpWeb`; `session`: this tab's; `port`: what else queries may use of the page. */
-  constructor(page, session, port) {
+  constructor(page: QueriesPage, session: QueriesSession, port: QueriesPort) {
     this.#page = page;
     this.#session = session;
-    this.#port = { ...port, wrong: (...what) => this.#wrong(...what) };
-    page.onStatusChange((status) => this.#statusChanged(status));
+    this.#port = { ...port, createError: (code, what, remedy, options) => this.#createError(code, what, remedy, options) };
+    page.onStatusChange((status) => this.#onStatusChange(status));
   }
 
   /** `options` as the app has passed them, `json` as they were then. */
-  ask(uuid, options, json, signal) {
-    const run = this.#begin(uuid, signal);
-    if (run.over) return run;
-    questionOf(options, JSON.parse(json), this.#port, run.signal).then(
-      (question) => {
-        run.ready(question);
-        this.#say(run);
+  start(uuid: string, options: QueryOptions, json: string, signal?: AbortSignal): QueryRun {
+    const run = this.#create(uuid, signal);
+    if (run.hasEnded) return run;
+    buildQueryRequest(options as object, JSON.parse(json), this.#port, run.signal).then(
+      (request) => {
+        run.setRequest(request);
+        this.#send(run);
       },
-      (error) => run.failed(error),
+      (error) => run.fail(error),
     );
     return run;
   }
 
-  /** What another document of this tab has asked, or this one. */
-  attach(uuid, signal) {
+  /** Attaches to a query that another document of this tab has sent, or this one. */
+  attach(uuid: string, signal?: AbortSignal): QueryRun {
     const known = this.#runs.get(uuid);
-    known?.endsWith(signal);
+    known?.cancelWith(signal);
     if (known) return known;
-    const run = this.#begin(uuid, signal);
-    run.attaches();
-    this.#say(run);
+    const run = this.#create(uuid, signal);
+    run.attach();
+    this.#send(run);
     return run;
   }
 
-  #begin(uuid, signal) {
-    const run = new Run(uuid, this.#port.McpWebError, {
-      accepted: () => this.#session.queries.add(uuid),
-      cancelled: (reason) => this.#cancel(run, reason),
-      ended: () => {
+  #create(uuid: string, signal?: AbortSignal): QueryRun {
+    const run = new QueryRun(uuid, this.#port.McpWebError, {
+      onAccepted: () => this.#session.queries.add(uuid),
+      onCancelled: (reason) => this.#cancel(run, reason),
+      onEnded: () => {
         this.#runs.delete(uuid);
         this.#session.queries.delete(uuid);
       },
     });
     this.#runs.set(uuid, run);
-    run.endsWith(signal);
-    const { state, error } = this.#page.status;
-    if (state === "failed") run.failed(error);
-    if (state === "disconnected") run.failed(this.#error("Disconnected", "the page is disconnected: connect() first"));
+    run.cancelWith(signal);
+    const { status } = this.#page;
+    if (status.state === "failed") run.fail(status.error);
+    if (status.state === "disconnected") run.fail(this.#error("Disconnected", "the page is disconnected: connect() first"));
     return run;
   }
 
   /** A message of the bridge about a query. */
-  heard(message) {
-    this.#runs.get(message.uuid)?.heard(message);
+  onMessage(message: QueryMessage): void {
+    this.#runs.get(message.uuid)?.onMessage(message);
   }
 
-  /** The app wants to be disconnected. */
-  leave() {
+  /** The app disconnects. */
+  disconnect(): void {
     const error = this.#error("Disconnected", "disconnect() was called");
     for (const run of [...this.#runs.values()]) run.cancel(error.message, error);
   }
 
-  #statusChanged({ state, error }) {
-    if (state === "connected") return this.#connected();
-    const runs = [...this.#runs.values()];
-    // The bridge knows them as those of a session that belongs to another tab now.
-    const isAnother = error?.code === "SessionSuperseded";
-    for (const run of runs) {
-      if (state === "failed" || (isAnother && run.told)) run.failed(error);
-      run.said = false;
+  #onStatusChange(status: Status): void {
+    const { state } = status;
+    if (state === "connected") return this.#onConnected();
+    const error = "error" in status ? status.error : undefined;
+    // The bridge knows the queries as those of a session that belongs to another tab now.
+    const isAnotherSession = error?.code === "SessionSuperseded";
+    for (const run of [...this.#runs.values()]) {
+      if (state === "failed" || (isAnotherSession && run.mayBeKnown)) run.fail(error);
+      run.isSent = false;
     }
   }
 
-  #connected() {
-    for (const [uuid, text] of this.#unheard) if (this.#port.send(text)) this.#unheard.delete(uuid);
-    for (const run of [...this.#runs.values()]) this.#say(run);
+  #onConnected(): void {
+    for (const [uuid, text] of this.#unsentCancellations) if (this.#port.send(text)) this.#unsentCancellations.delete(uuid);
+    for (const run of [...this.#runs.values()]) this.#send(run);
   }
 
-  /** Says what this connection has to hear of the query, once. */
-  #say(run) {
-    const message = this.#page.status.state === "connected" && !run.said && run.message();
+  /** Sends what this connection has to carry of the query, once. */
+  #send(run: QueryRun): void {
+    const message = this.#page.status.state === "connected" && !run.isSent && run.message();
     if (!message) return;
     const json = JSON.stringify(message);
-    const [bytes, most] = [new TextEncoder().encode(json).length, this.#port.maxBytes()];
-    if (most && bytes > most) return run.failed(this.#tooLarge(bytes, most));
-    run.said = this.#port.send(json);
-    if (!run.said) return;
-    run.told = true;
+    const [bytes, maxBytes] = [new TextEncoder().encode(json).length, this.#port.maxBytes()];
+    if (maxBytes && bytes > maxBytes) return run.fail(this.#tooLarge(bytes, maxBytes));
+    run.isSent = this.#port.send(json);
+    if (!run.isSent) return;
+    run.mayBeKnown = true;
     this.#session.queries.add(run.uuid);
   }
 
-  /** The bridge has to hear it, if it has heard of the query. */
-  #cancel(run, reason) {
-    if (!run.told) return;
+  /** The cancellation is sent if a bridge may know the query. */
+  #cancel(run: QueryRun, reason: string | undefined): void {
+    if (!run.mayBeKnown) return;
     const json = JSON.stringify({ type: "query_cancel", uuid: run.uuid, reason });
-    const isHeard = this.#page.status.state === "connected" && this.#port.send(json);
-    if (!isHeard) this.#unheard.set(run.uuid, json);
+    const isSent = this.#page.status.state === "connected" && this.#port.send(json);
+    if (!isSent) this.#unsentCancellations.set(run.uuid, json);
   }
 
-  #tooLarge(bytes, most) {
-    const what = `the query has ${bytes} bytes, and the bridge takes ${most}`;
-    return this.#wrong("QueryTooLarge", what, "send less context, or add a tool that the agent can ask for it");
+  #tooLarge(bytes: number, maxBytes: number): McpWebError {
+    const what = `the query has ${bytes} bytes, and the bridge takes ${maxBytes}`;
+    return this.#createError("QueryTooLarge", what, "send less context, or add a tool that the agent can ask for it");
   }
 
-  #wrong(code, what, remedy, options) {
+  #createError(code: McpWebErrorCode, what: string, remedy: string, options?: ErrorOptions): McpWebError {
     const error = new this.#port.McpWebError(code, `${what}: ${remedy}`, options);
     return Object.assign(error, { remedy });
   }
 
-  #error(code, message) {
+  #error(code: McpWebErrorCode, message: string): McpWebError {
     return new this.#port.McpWebError(code, message);
   }
 }

@@ -1,59 +1,84 @@
 /** From what an app passes to `query()` to what an agent is asked. */
 
-import { fromTool } from "./context.js";
+import { type ContextPort, contextFromTool } from "./context.ts";
+import type { PageTool } from "./messages.ts";
 
 const OPTIONS = ["prompt", "context", "tools", "restrictTools", "responseTool", "timeout"];
 
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+/** An object whose fields are not known yet. */
+type UnknownObject = { [field: string]: any };
+
+/** Makes the error for what is wrong with the options. */
+type CreateInvalid = (what: string, remedy: string) => Error;
+
+/** What this file uses of the page. */
+export type RequestPort = ContextPort & { tools(): PageTool[] };
+
+/** The fields of the `query` message. */
+export interface QueryRequest {
+  prompt: string;
+  tools?: object[];
+  restrictTools?: boolean;
+  responseTool?: { name: string };
+  timeout?: number;
+  context: object[];
+}
+
+const isObject = (value: unknown): value is UnknownObject => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * The fields of the message. `given`: the options as the app has passed them; `asked`: the same as they were then, as
- * JSON has them, with `null` for what is not there. `signal` fires when nobody wants it any more.
+ * Returns the fields of the message. `given`: the options as the app has passed them; `options`: the same as they were
+ * then, as JSON, with `null` for what is missing. `signal` fires when the query has ended.
  */
-export async function questionOf(given, asked, port, signal) {
+export async function buildQueryRequest(
+  given: UnknownObject,
+  options: unknown,
+  port: RequestPort,
+  signal: AbortSignal,
+): Promise<QueryRequest> {
   const tools = new Tools(port);
-  const wrong = (what, remedy) => port.wrong("QueryInvalid", `query(): ${what}`, remedy);
-  if (!isObject(asked)) throw wrong("it needs an object", 'pass one such as { prompt: "Summarise the board" }');
+  const invalid: CreateInvalid = (what, remedy) => port.createError("QueryInvalid", `query(): ${what}`, remedy);
+  if (!isObject(options)) throw invalid("it needs an object", 'pass one such as { prompt: "Summarise the board" }');
   const unknown = Object.keys(given).find((option) => !OPTIONS.includes(option));
-  if (unknown) throw wrong(`there is no option "${unknown}"`, `the options are ${OPTIONS.join(", ")}`);
-  const { prompt, context, restrictTools, responseTool, timeout } = asked;
+  if (unknown) throw invalid(`there is no option "${unknown}"`, `the options are ${OPTIONS.join(", ")}`);
+  const { prompt, context, restrictTools, responseTool, timeout } = options;
   if (typeof prompt !== "string" || !prompt.trim()) {
-    throw wrong("the prompt must be a text that is not empty", "say in it what the agent should do");
+    throw invalid("the prompt must be a text that is not empty", "say in it what the agent should do");
   }
   if (context !== null && context !== undefined && !Array.isArray(context)) {
-    throw wrong("context must be an array", "put what the agent should know into one: context: [{ name, value }]");
+    throw invalid("context must be an array", "put what the agent should know into one: context: [{ name, value }]");
   }
-  if (asked.tools && !Array.isArray(asked.tools)) throw wrong("tools must be an array", "put handles or names into one");
-  if (restrictTools && !asked.tools) throw wrong("restrictTools without tools means nothing", "name the tools it may call");
+  if (options.tools && !Array.isArray(options.tools)) throw invalid("tools must be an array", "put handles or names into one");
+  if (restrictTools && !options.tools) throw invalid("restrictTools without tools means nothing", "name the tools it may call");
   if (timeout && !(Number.isSafeInteger(timeout) && timeout > 0)) {
-    throw wrong("timeout must be a whole number of milliseconds, from 1", "pass one such as 60000, or none");
+    throw invalid("timeout must be a whole number of milliseconds, from 1", "pass one such as 60000, or none");
   }
-  const question = {
+  const request = {
     prompt,
-    ...(asked.tools && { tools: asked.tools.map((tool) => tools.told(tool, "tools")) }),
+    ...(options.tools && { tools: options.tools.map((tool: unknown) => tools.describe(tool, "tools")) }),
     ...(typeof restrictTools === "boolean" && { restrictTools }),
-    ...(responseTool && { responseTool: tools.told(responseTool, "responseTool") }),
+    ...(responseTool && { responseTool: tools.describe(responseTool, "responseTool") }),
     ...(timeout && { timeout }),
   };
-  // No tool runs for a query that is refused.
-  const items = (context ?? []).map((item, index) => itemOf(item, given.context?.[index], tools, wrong));
-  const facts = items.map((item) => (item.entry ? fromTool(item.entry, item.arguments, port, signal) : item));
-  return { ...question, context: await Promise.all(facts) };
+  // All items are checked first: no tool runs for a query that is refused.
+  const items = ((context ?? []) as unknown[]).map((item, index) => parseItem(item, given.context?.[index], tools, invalid));
+  const values = items.map((item) => ("tool" in item ? contextFromTool(item.tool, item.arguments, port, signal) : item));
+  return { ...request, context: await Promise.all(values) };
 }
 
-/** An item of context: something that the app knows, or one of its tools, which says it. */
-function itemOf(item, given, tools, wrong) {
-  const hasValue = (it) => isObject(it) && "value" in it;
-  if (hasValue(item) || hasValue(given)) return ephemeral(item, given?.value, wrong);
-  const { tool = item, arguments: args } = isObject(item) ? item : {};
-  return { entry: tools.named(tool, "context"), arguments: args ?? {} };
+/** An item of context is a value, or a tool of the page that returns one. */
+function parseItem(item: unknown, given: UnknownObject | undefined, tools: Tools, invalid: CreateInvalid) {
+  const hasValue = (it: unknown) => isObject(it) && "value" in it;
+  if (hasValue(item) || hasValue(given)) return valueItem(item as UnknownObject, given?.value, invalid);
+  const { tool = item, arguments: args }: UnknownObject = isObject(item) ? item : {};
+  return { tool: tools.find(tool, "context"), arguments: args ?? {} };
 }
 
-function ephemeral({ name, value, schema, description }, given, wrong) {
-  if (typeof name !== "string" || !name) throw wrong("an item of context needs a name", "pass { name, value }");
-  const kind = notJson(value, given);
-  if (kind) throw wrong(`the value of context "${name}" is ${kind}, which is no JSON`, "pass text, numbers, arrays or plain objects");
-  if (schema && !isObject(schema)) throw wrong(`the schema of context "${name}" must be a JSON Schema object`, "pass one, or none");
+function valueItem({ name, value, schema, description }: UnknownObject, given: unknown, invalid: CreateInvalid) {
+  if (typeof name !== "string" || !name) throw invalid("an item of context needs a name", "pass { name, value }");
+  const kind = describeNonJson(value, given);
+  if (kind) throw invalid(`the value of context "${name}" is ${kind}, which is no JSON`, "pass text, numbers, arrays or plain objects");
+  if (schema && !isObject(schema)) throw invalid(`the schema of context "${name}" must be a JSON Schema object`, "pass one, or none");
   return {
     name,
     value,
@@ -63,37 +88,37 @@ function ephemeral({ name, value, schema, description }, given, wrong) {
   };
 }
 
-/** What cannot be sent, in words: functions, and objects that JSON leaves empty, such as a `Blob` or a `Map`. */
-function notJson(value, given) {
+/** Describes what cannot be sent: functions, and objects that JSON leaves empty, such as a `Blob` or a `Map`. */
+function describeNonJson(value: unknown, given: unknown): string | undefined {
   if (["function", "symbol"].includes(typeof given)) return `a ${typeof given}`;
   const isEmptied = isObject(value) && !Object.keys(value).length;
   const prototype = isEmptied && isObject(given) && Object.getPrototypeOf(given);
-  return prototype && Object.getPrototypeOf(prototype) ? `a ${given.constructor?.name ?? "special object"}` : undefined;
+  return prototype && Object.getPrototypeOf(prototype) ? `a ${(given as object).constructor?.name ?? "special object"}` : undefined;
 }
 
 /** The tools that the page has at this moment. */
 class Tools {
-  #port;
-  #tools;
+  readonly #port: RequestPort;
+  readonly #tools: PageTool[];
 
-  constructor(port) {
+  constructor(port: RequestPort) {
     this.#port = port;
     this.#tools = port.tools().filter(({ kind }) => kind === "tool");
   }
 
-  /** `tool`: its name, or its handle. */
-  named(tool, where) {
+  /** `tool`: its name, or its handle; `option`: where the app names it. */
+  find(tool: any, option: string): PageTool {
     const name = tool?.name ?? tool;
     const known = this.#tools.find(({ id }) => id === name);
     if (known) return known;
     const names = this.#tools.map(({ id }) => id).join(", ");
-    const what = typeof name === "string" && name ? `the page has no tool "${name}", which ${where} names` : `${where} names a tool by its handle or its name`;
-    throw this.#port.wrong("ToolNotFound", `query(): ${what}`, `add it before, or choose one of those it has (${names || "none"})`);
+    const what = typeof name === "string" && name ? `the page has no tool "${name}", which ${option} names` : `${option} names a tool by its handle or its name`;
+    throw this.#port.createError("ToolNotFound", `query(): ${what}`, `add it before, or choose one of those it has (${names || "none"})`);
   }
 
-  /** As the agent is told of it. */
-  told(tool, where) {
-    const { name, description, inputSchema, outputSchema } = JSON.parse(this.named(tool, where).json);
+  /** Returns what the agent is sent about a tool. */
+  describe(tool: unknown, option: string) {
+    const { name, description, inputSchema, outputSchema } = JSON.parse(this.find(tool, option).json);
     return { name, description, inputSchema, outputSchema };
   }
 }

@@ -1,140 +1,159 @@
 /** One query, from what the app asks to its end. */
 
-import { answerOf, failureOf } from "./ending.js";
-import { Events } from "./events.js";
+import type { McpWebError } from "../mcp-web/error.ts";
+import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
+import { QueryEvents } from "./events.ts";
+import type { McpWebErrorConstructor, QueryMessage } from "./messages.ts";
+import type { QueryRequest } from "./query-request.ts";
+import { parseQueryFailure, parseQueryResult } from "./query-result.ts";
 
 /** Browsers fire a timer that is longer at once. */
-const LONGEST_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export class Run {
-  state = "waiting";
+/** What a query reports to the page. */
+export interface QueryRunPage {
+  onAccepted(): void;
+  /** The app or its signal has cancelled the query. */
+  onCancelled(reason: string | undefined): void;
+  /** The query has ended, however it did. */
+  onEnded(): void;
+}
+
+export class QueryRun {
+  readonly uuid: string;
+  state: Query["state"] = "waiting";
   /** Whether this connection has carried the query. */
-  said = false;
-  /** Whether a bridge may have heard of it. */
-  told = false;
-  #page;
-  #Error;
-  #events = new Events();
-  /** Fires when the query is over: nothing is put together for it any more. */
-  #controller = new AbortController();
-  /** What to ask; nothing as long as its context is being put together. */
-  #question;
-  #attaches = false;
-  #deadline;
-  #timer;
+  isSent = false;
+  /** Whether a bridge may know the query. */
+  mayBeKnown = false;
+  readonly result: Promise<QueryResult>;
+  readonly #page: QueryRunPage;
+  readonly #McpWebError: McpWebErrorConstructor;
+  readonly #events = new QueryEvents();
+  /** Fires when the query has ended: its context is not collected any more. */
+  readonly #controller = new AbortController();
+  /** The fields of the message; `undefined` as long as the context is being collected. */
+  #request: QueryRequest | undefined;
+  #isAttached = false;
+  #deadline: number | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   /** The number of the latest progress. */
   #number = 0;
-  #settle;
+  #settle!: { resolve: (result: QueryResult) => void; reject: (reason: unknown) => void };
 
-  /** `page`: `accepted()`, `cancelled(reason)` when the app or its signal ends it, `ended()` however it does. */
-  constructor(uuid, McpWebError, page) {
+  constructor(uuid: string, McpWebError: McpWebErrorConstructor, page: QueryRunPage) {
     this.uuid = uuid;
-    this.#Error = McpWebError;
+    this.#McpWebError = McpWebError;
     this.#page = page;
     this.result = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
     this.result.catch(() => {});
   }
 
-  get over() {
+  get hasEnded(): boolean {
     return this.#controller.signal.aborted;
   }
 
-  get signal() {
+  get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** What it tells of its progress, from the beginning as far as that is kept. Throws what `result` is rejected with. */
-  events() {
+  /** The progress, from the beginning as far as that is stored. Throws what `result` is rejected with. */
+  events(): AsyncGenerator<QueryEvent, void, undefined> {
     return this.#events.all();
   }
 
   // What the page does.
 
-  ready(question) {
-    if (this.over) return;
-    this.#question = question;
-    if (question.timeout === undefined) return;
-    this.#deadline = performance.now() + question.timeout;
-    this.#timer = setTimeout(() => this.#tooLate(), Math.min(question.timeout, LONGEST_MS));
+  setRequest(request: QueryRequest): void {
+    if (this.hasEnded) return;
+    this.#request = request;
+    if (request.timeout === undefined) return;
+    this.#deadline = performance.now() + request.timeout;
+    this.#timer = setTimeout(() => this.#onTimeout(), Math.min(request.timeout, MAX_TIMER_MS));
   }
 
-  /** Another document has asked. */
-  attaches() {
-    this.#attaches = true;
+  /** Another document has sent the query: this one only attaches to it. */
+  attach(): void {
+    this.#isAttached = true;
   }
 
-  /** What a new connection has to hear. A bridge that has taken the query must not be asked twice. */
-  message() {
+  /** Returns what a new connection has to send. A bridge that has accepted the query must not be asked twice. */
+  message(): object | undefined {
     const { uuid } = this;
-    if (this.#attaches) return { type: "query_attach", uuid };
-    if (!this.#question || this.#deadline === undefined) return this.#question && { type: "query", uuid, ...this.#question };
+    if (this.#isAttached) return { type: "query_attach", uuid };
+    if (!this.#request || this.#deadline === undefined) return this.#request && { type: "query", uuid, ...this.#request };
     const timeout = Math.max(1, Math.round(this.#deadline - performance.now()));
-    return { type: "query", uuid, ...this.#question, timeout };
+    return { type: "query", uuid, ...this.#request, timeout };
   }
 
-  endsWith(signal) {
+  cancelWith(signal: AbortSignal | undefined): void {
     if (!signal) return;
-    const abort = () => this.cancel(wordsOf(signal.reason), signal.reason);
+    const abort = () => this.cancel(reasonText(signal.reason), signal.reason);
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true, signal: this.signal });
   }
 
-  cancel(reason, error = new this.#Error("QueryCancelled", wordsOf(reason) ?? "the page has cancelled the query")) {
-    if (this.over) return;
-    this.#page.cancelled(wordsOf(reason));
+  cancel(
+    reason?: unknown,
+    error: unknown = new this.#McpWebError("QueryCancelled", reasonText(reason) ?? "the page has cancelled the query"),
+  ): void {
+    if (this.hasEnded) return;
+    this.#page.onCancelled(reasonText(reason));
     this.#end("cancelled", error);
   }
 
-  failed(error) {
+  fail(error: unknown): void {
     this.#end("failed", error);
   }
 
-  // What the bridge says.
+  // What the bridge sends.
 
-  heard(message) {
+  onMessage(message: QueryMessage): void {
     const { type, content, number, reason } = message;
-    if (type === "query_accepted") this.#accepted();
-    else if (type === "query_progress") this.#progressed(content, number);
-    else if (type === "query_complete") this.#end("complete", undefined, answerOf(message, this.#question));
-    else if (type === "query_failure") this.failed(failureOf(message, this.#Error));
-    else if (type === "query_cancel") this.#end("cancelled", new this.#Error("QueryCancelled", reason ?? "the agent has given the query up"));
+    if (type === "query_accepted") this.#onAccepted();
+    else if (type === "query_progress") this.#onProgress(content, number as number | undefined);
+    else if (type === "query_complete") this.#end("complete", undefined, parseQueryResult(message, this.#request));
+    else if (type === "query_failure") this.fail(parseQueryFailure(message, this.#McpWebError));
+    else if (type === "query_cancel") {
+      this.#end("cancelled", new this.#McpWebError("QueryCancelled", (reason as string | undefined) ?? "the agent has given the query up"));
+    }
   }
 
-  #accepted() {
+  #onAccepted(): void {
     clearTimeout(this.#timer);
     this.state = "running";
-    this.#attaches = true;
-    this.#page.accepted();
+    this.#isAttached = true;
+    this.#page.onAccepted();
   }
 
-  /** What comes back after a broken connection may have been heard before. */
-  #progressed(content, number) {
-    if (number <= this.#number) return;
+  /** What is sent again after a broken connection may have been received before. */
+  #onProgress(content: unknown, number: number | undefined): void {
+    if (number !== undefined && number <= this.#number) return;
     this.#number = number ?? this.#number;
     this.#events.push(content);
   }
 
-  /** Nobody has taken it in its time; once it is taken, the bridge looks after that. */
-  #tooLate() {
-    const { timeout } = this.#question;
+  /** No agent has accepted the query in time. Once it is accepted, the bridge has the timer. */
+  #onTimeout(): void {
+    const timeout = this.#request?.timeout;
     const message = `no agent took the query within ${timeout} ms: see mcpWeb.status, and whether the bridge has an agent`;
-    this.#page.cancelled("it took too long");
-    this.failed(new this.#Error("QueryTimeout", message));
+    this.#page.onCancelled("it took too long");
+    this.fail(new this.#McpWebError("QueryTimeout", message));
   }
 
-  #end(state, error, answer) {
-    if (this.over) return;
+  #end(state: Query["state"], error: unknown, result?: QueryResult): void {
+    if (this.hasEnded) return;
     clearTimeout(this.#timer);
     this.state = state;
     this.#controller.abort(error);
-    this.#page.ended();
+    this.#page.onEnded();
     this.#events.end(error);
-    error === undefined ? this.#settle.resolve(answer) : this.#settle.reject(error);
+    error === undefined ? this.#settle.resolve(result!) : this.#settle.reject(error as McpWebError);
   }
 }
 
-/** A reason as a text for the bridge. */
-function wordsOf(reason) {
+/** Returns a reason as a text for the bridge. */
+function reasonText(reason: unknown): string | undefined {
   if (reason === undefined || reason === null) return undefined;
-  return String(reason.message ?? reason);
+  return String((reason as { message?: unknown }).message ?? reason);
 }

@@ -1,9 +1,9 @@
 /** What a handler gets besides its input, and what an app hears of calls. */
 
-import type { McpWeb, McpWebOptions } from "./mcp-web.js";
-import type { Message } from "./mcp-web.content.js";
-import type { JsonSchema } from "./mcp-web.definitions.js";
-import type { ClientInfo, McpWebError } from "./mcp-web.status.js";
+import type { Message } from "./content.ts";
+import type { JsonSchema } from "./definitions.ts";
+import type { McpWebError } from "../mcp-web/error.ts";
+import type { ClientInfo } from "./status.ts";
 
 /** What is known of a call. */
 export interface CallFacts {
@@ -220,5 +220,3 @@ export interface CallCancelled extends CallEnd {
   readonly phase: "cancelled";
   readonly error: McpWebError;
 }
-
-export {};

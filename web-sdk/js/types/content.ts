@@ -1,7 +1,5 @@
 /** What handlers return, and content blocks. */
 
-import type { ClientLimits } from "./mcp-web.calls.js";
-
 /**
  * What a tool returns:
  *
@@ -78,7 +76,7 @@ export type Binary =
 export type Source = Binary | string | { data: string | Binary; mimeType?: string };
 
 /** Makes content blocks. What has to be converted is converted when the block is sent. */
-export declare const content: {
+export interface ContentFactory {
   /** Text for model and person. */
   text(text: string, annotations?: Annotations): TextContent;
   /**
@@ -94,7 +92,7 @@ export declare const content: {
   resource(resource: { uri: string; mimeType?: string; text?: string; blob?: Source; _meta?: object }): EmbeddedResource;
   /** A link to a resource. */
   link(link: { uri: string; name: string; [field: string]: unknown }): ResourceLink;
-};
+}
 
 /** MCP's `ContentBlock`. */
 export type ContentBlock = TextContent | ImageContent | AudioContent | EmbeddedResource | ResourceLink;
@@ -137,5 +135,3 @@ export interface Annotations {
   lastModified?: string;
   [hint: string]: unknown;
 }
-
-export {};

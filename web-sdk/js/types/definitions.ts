@@ -1,9 +1,7 @@
 /** What an app offers: tools, resources, prompts, apps. */
 
-import type { CallContext, CallFacts } from "./mcp-web.calls.js";
-import type { Annotations, PromptContent, ResourceContent, ToolResult } from "./mcp-web.content.js";
-import type { Handle } from "./mcp-web.handles.js";
-import type { McpWebError } from "./mcp-web.status.js";
+import type { CallContext, CallFacts } from "./calls.ts";
+import type { Annotations, PromptContent, ResourceContent, ToolResult } from "./content.ts";
 
 /** A JSON Schema object. Libraries have a conversion, for example `z.toJSONSchema(schema)`. */
 export type JsonSchema = { [keyword: string]: unknown };
@@ -185,5 +183,3 @@ export interface Icon {
   sizes?: readonly string[];
   [field: string]: unknown;
 }
-
-export {};

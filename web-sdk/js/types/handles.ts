@@ -1,14 +1,14 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 /** What an app holds of what it added. */
 
-import type { McpWeb } from "./mcp-web.js";
 import type {
   AppDefinition,
   PromptDefinition,
   ResourceDefinition,
   ResourceTemplateDefinition,
   ToolDefinition,
-} from "./mcp-web.definitions.js";
-import type { McpWebError } from "./mcp-web.status.js";
+} from "./definitions.ts";
 
 /** Options of {@link McpWeb.addTool} and its like. */
 export interface AddOptions {
@@ -84,5 +84,3 @@ export interface AppHandle extends Handle<AppDefinition> {
   /** The URI of the page, `ui://…`. */
   readonly resourceUri: string;
 }
-
-export {};

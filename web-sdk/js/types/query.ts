@@ -1,9 +1,7 @@
 /** What a page asks an agent: a service that has a model, and that uses the page's own tools to answer. */
 
-import type { McpWeb } from "./mcp-web.js";
-import type { JsonSchema } from "./mcp-web.definitions.js";
-import type { AppHandle, ToolHandle } from "./mcp-web.handles.js";
-import type { McpWebError } from "./mcp-web.status.js";
+import type { JsonSchema } from "./definitions.ts";
+import type { AppHandle, ToolHandle } from "./handles.ts";
 
 /** A tool of this page: its handle, or its name. */
 export type ToolReference = ToolHandle | AppHandle | string;
@@ -145,5 +143,3 @@ export type QueryEvent =
   | { readonly type: "note"; readonly text: string }
   /** What another agent than this project's tells in words or JSON of its own. */
   | { readonly type: "progress"; readonly content: any };
-
-export {};

@@ -16,7 +16,7 @@ fn the_module_reports_that_its_wasm_cannot_be_loaded() {
 
 #[test]
 fn definitions_that_clients_reject_cause_warnings() {
-    run("advice.test.mjs");
+    run("dev-warnings.test.mjs");
 }
 
 #[test]

@@ -1,17 +1,18 @@
-// Runs the tests in `../page` in a real Chromium, against the module's sources and the built wasm.
+// Runs the tests in `../page` in a real Chromium, against the built package.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
+import { stripTypeScriptTypes } from "node:module";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-/** Where the files of a page come from, in this order: the sources, what is built from them, and the tests. */
-const FOLDERS = [here("../../../js"), here("../../../../target/sdk"), here("../page")];
+/** Where the files of a page come from, in this order: the built package, the tests, and the sources. */
+const FOLDERS = [here("../../../../target/sdk"), here("../page"), here("../../../js")];
 
-const TYPES = { ".js": "text/javascript", ".html": "text/html", ".wasm": "application/wasm" };
+const TYPES = { ".js": "text/javascript", ".ts": "text/javascript", ".html": "text/html", ".wasm": "application/wasm" };
 
 const FLAGS = [
   "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
@@ -57,7 +58,7 @@ async function answer(request, response, done) {
     const content = await readFile(join(folder, pathname)).catch(() => undefined);
     if (content) {
       response.setHeader("content-type", TYPES[extname(pathname)] ?? "text/plain");
-      return response.end(content);
+      return response.end(pathname.endsWith(".ts") ? stripTypeScriptTypes(String(content)) : content);
     }
   }
   response.statusCode = 404;

@@ -1,7 +1,7 @@
 // What a developer is told about definitions that AI clients dislike.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adviceOn } from "../../../js/mcp-web-advice.js";
+import { warningsFor } from "../../../js/mcp-web-dev-warnings.ts";
 
 const tool = (inputSchema) => ({ name: "t", description: "T", inputSchema });
 const object = (properties, more) => ({ type: "object", properties, ...more });
@@ -31,7 +31,7 @@ const said = [
 ];
 for (const [kind, definition, advice] of said) {
   test(`${kind}: ${advice.source}`, () => {
-    const [only, ...others] = adviceOn(kind, definition);
+    const [only, ...others] = warningsFor(kind, definition);
     assert.match(only, advice);
     assert.deepEqual(others, []);
   });
@@ -47,8 +47,8 @@ test("what all clients take is passed over in silence", () => {
     },
     { required: ["id"], $defs: { tree: object({ children: { type: "array", items: { $ref: "#/$defs/tree" } } }) } },
   );
-  assert.deepEqual(adviceOn("tool", { name: "t", description: "T", inputSchema: schema, outputSchema: schema }), []);
-  assert.deepEqual(adviceOn("prompt", { name: "p", title: "P", arguments: [{ name: "a" }] }), []);
-  assert.deepEqual(adviceOn("resource", { uri: "ui://a/b", name: "r", mimeType: "text/html;profile=mcp-app" }), []);
-  assert.deepEqual(adviceOn("resource-template", { uriTemplate: "a:{b}{?c,d}", name: "r" }), []);
+  assert.deepEqual(warningsFor("tool", { name: "t", description: "T", inputSchema: schema, outputSchema: schema }), []);
+  assert.deepEqual(warningsFor("prompt", { name: "p", title: "P", arguments: [{ name: "a" }] }), []);
+  assert.deepEqual(warningsFor("resource", { uri: "ui://a/b", name: "r", mimeType: "text/html;profile=mcp-app" }), []);
+  assert.deepEqual(warningsFor("resource-template", { uriTemplate: "a:{b}{?c,d}", name: "r" }), []);
 });

@@ -1,11 +1,11 @@
 // What a query is made of, without a page.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { McpWebError } from "../../../js/mcp-web/error.js";
-import { Query, uuidOf } from "../../../js/mcp-web/query.js";
-import { answerOf, failureOf } from "../../../js/query/ending.js";
-import { Events, KEPT, eventOf } from "../../../js/query/events.js";
-import { questionOf } from "../../../js/query/question.js";
+import { McpWebError } from "../../../js/mcp-web/error.ts";
+import { PageQuery, uuidFromHex } from "../../../js/mcp-web/query.ts";
+import { parseQueryResult, parseQueryFailure } from "../../../js/query/query-result.ts";
+import { MAX_STORED_CHARS, QueryEvents, parseEvent } from "../../../js/query/events.ts";
+import { buildQueryRequest } from "../../../js/query/query-request.ts";
 
 const text = (text) => ({ type: "text", text });
 
@@ -16,20 +16,20 @@ async function read(events, most = Infinity) {
 }
 
 test("a uuid is one of version 4", () => {
-  assert.equal(uuidOf("00112233445566778899aabbccddeeff"), "00112233-4455-4677-a899-aabbccddeeff");
+  assert.equal(uuidFromHex("00112233445566778899aabbccddeeff"), "00112233-4455-4677-a899-aabbccddeeff");
 });
 
 test("events of our agent are told from what others send", () => {
   for (const ours of [text(""), { type: "note", text: "n" }, { type: "tool-started", id: "1", tool: "t", arguments: {} }]) {
-    assert.equal(eventOf(ours), ours);
+    assert.equal(parseEvent(ours), ours);
   }
   for (const other of ["half", 1, null, [], {}, { type: "text" }, { type: "tool-started", id: 1, tool: "t" }, { type: "constructor" }]) {
-    assert.deepEqual(eventOf(other), { type: "progress", content: other });
+    assert.deepEqual(parseEvent(other), { type: "progress", content: other });
   }
 });
 
 test("each reader hears everything from the beginning, in order, and those who come late too", async () => {
-  const events = new Events();
+  const events = new QueryEvents();
   const early = read(events.all());
   events.push(text("a"));
   const first = await read(events.all(), 1);
@@ -41,7 +41,7 @@ test("each reader hears everything from the beginning, in order, and those who c
 });
 
 test("the end of a failed query is thrown, after all that was told", async () => {
-  const events = new Events();
+  const events = new QueryEvents();
   events.push(text("a"));
   const error = new Error("it failed");
   events.end(error);
@@ -51,12 +51,12 @@ test("the end of a failed query is thrown, after all that was told", async () =>
 });
 
 test("what is kept has a bound, and who missed something hears that once", async () => {
-  const events = new Events();
+  const events = new QueryEvents();
   const slow = events.all();
   events.push(text("first"));
   assert.deepEqual((await slow.next()).value, text("first"));
   const piece = "x".repeat(1000);
-  const many = Math.ceil((2 * KEPT) / piece.length);
+  const many = Math.ceil((2 * MAX_STORED_CHARS) / piece.length);
   for (let count = 0; count < many; count++) events.push(text(piece));
   events.push(text("last"));
   events.end();
@@ -66,43 +66,43 @@ test("what is kept has a bound, and who missed something hears that once", async
     assert(kept.every(({ type }) => type === "text"));
     assert.deepEqual(kept.at(-1), text("last"));
     const size = JSON.stringify(kept).length;
-    assert(size > KEPT / 2 && size < KEPT * 1.1, String(size));
+    assert(size > MAX_STORED_CHARS / 2 && size < MAX_STORED_CHARS * 1.1, String(size));
   }
 });
 
 test("one event that is larger than all that is kept is kept", async () => {
-  const events = new Events();
+  const events = new QueryEvents();
   events.push(text("small"));
-  events.push(text("x".repeat(KEPT + 1)));
+  events.push(text("x".repeat(MAX_STORED_CHARS + 1)));
   events.end();
-  assert.deepEqual((await read(events.all())).map((event) => event.text.length), [29, KEPT + 1]);
+  assert.deepEqual((await read(events.all())).map((event) => event.text.length), [29, MAX_STORED_CHARS + 1]);
 });
 
 test("an answer is text, the call of the response tool, or a value of another agent", () => {
   const call = (tool, result) => ({ tool, arguments: { a: 1 }, result });
   const toolCalls = [call("list", 1), call("order", 2), call("order", 3), call("list", 4)];
   const response = { arguments: { a: 1 }, result: 3 };
-  assert.deepEqual(answerOf({ result: "Two", toolCalls }, {}), { text: "Two", toolCalls });
-  assert.deepEqual(answerOf({ result: { n: 1 }, toolCalls }, {}), { value: { n: 1 }, toolCalls });
-  assert.deepEqual(answerOf({ toolCalls }, { responseTool: { name: "order" } }), { response, toolCalls });
-  assert.deepEqual(answerOf({ toolCalls: [] }, { responseTool: { name: "order" } }), { toolCalls: [] });
-  assert.deepEqual(answerOf({ toolCalls }, {}), { toolCalls });
+  assert.deepEqual(parseQueryResult({ result: "Two", toolCalls }, {}), { text: "Two", toolCalls });
+  assert.deepEqual(parseQueryResult({ result: { n: 1 }, toolCalls }, {}), { value: { n: 1 }, toolCalls });
+  assert.deepEqual(parseQueryResult({ toolCalls }, { responseTool: { name: "order" } }), { response, toolCalls });
+  assert.deepEqual(parseQueryResult({ toolCalls: [] }, { responseTool: { name: "order" } }), { toolCalls: [] });
+  assert.deepEqual(parseQueryResult({ toolCalls }, {}), { toolCalls });
   // Asked by another document: its last call has ended it.
-  assert.deepEqual(answerOf({ toolCalls }).response.result, 4);
+  assert.deepEqual(parseQueryResult({ toolCalls }).response.result, 4);
 });
 
 test("a failure says what to do where the bridge does", () => {
-  const told = failureOf({ error: "Missing Agent URL", reason: "set `agent_url`", code: "AgentNotConfigured" }, McpWebError);
+  const told = parseQueryFailure({ error: "Missing Agent URL", reason: "set `agent_url`", code: "AgentNotConfigured" }, McpWebError);
   assert.deepEqual(
     [told.code, told.message, told.remedy, told instanceof McpWebError],
     ["AgentNotConfigured", "Missing Agent URL: set `agent_url`", "set `agent_url`", true],
   );
-  assert.equal(failureOf({ error: "no model", code: "AgentFailed" }, McpWebError).message, "no model");
+  assert.equal(parseQueryFailure({ error: "no model", code: "AgentFailed" }, McpWebError).message, "no model");
 });
 
 test("a query that cannot begin has failed, and each way to hear of it says why", async () => {
   const error = new McpWebError("QueryUnavailable", "not there");
-  const query = new Query("u", Promise.reject(error), () => {});
+  const query = new PageQuery("u", Promise.reject(error), () => {});
   await assert.rejects(query.result, error);
   assert.equal(query.state, "failed");
   query.cancel();
@@ -114,7 +114,7 @@ test("a failure that nobody has asked for is written to the console, and only th
   const written = [];
   console.error = (line) => written.push(line);
   try {
-    const failing = () => new Query("u", Promise.reject(new Error("gone")), () => {});
+    const failing = () => new PageQuery("u", Promise.reject(new Error("gone")), () => {});
     const heard = failing();
     await assert.rejects(heard.result);
     failing();
@@ -129,12 +129,12 @@ const TOOLS = [{ kind: "tool", id: "list", json: '{"name":"list","description":"
 const PORT = {
   McpWebError,
   tools: () => [...TOOLS, { kind: "prompt", id: "review", json: "{}" }],
-  toolAnswer: async (value) => ({ result: JSON.stringify(value) }),
-  wrong: (code, what, remedy) => Object.assign(new McpWebError(code, `${what}: ${remedy}`), { remedy }),
+  toolResult: async (value) => ({ result: JSON.stringify(value) }),
+  createError: (code, what, remedy) => Object.assign(new McpWebError(code, `${what}: ${remedy}`), { remedy }),
 };
 const question = (given) => {
   const json = JSON.stringify(given, (_, value) => value ?? null);
-  return questionOf(given, JSON.parse(json), PORT, new AbortController().signal);
+  return buildQueryRequest(given, JSON.parse(json), PORT, new AbortController().signal);
 };
 
 const wrong = [

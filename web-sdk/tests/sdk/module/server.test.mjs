@@ -1,7 +1,7 @@
 // Where pages are rendered, and nobody can call a tool.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { McpWeb, McpWebError } from "../../../js/mcp-web.js";
+import { McpWeb, McpWebError } from "../../../js/mcp-web.ts";
 
 const handler = () => {};
 
@@ -141,4 +141,12 @@ test("the bridge's address has one form", () => {
     assert.equal(new McpWeb({ name: "Board", bridgeUrl: given }).bridgeUrl, form);
   }
   assert.equal(new McpWeb({ name: "Board" }).bridgeUrl, "http://localhost:3001");
+});
+
+test("a converted schema of a library is a JSON Schema, and the library's own schema is not", () => {
+  const mcpWeb = new McpWeb({ name: "Board" });
+  const converted = Object.defineProperty({ type: "object" }, "~standard", { value: { vendor: "zod" }, enumerable: false });
+  assert.equal(mcpWeb.addTool({ name: "converted", inputSchema: converted, handler }).name, "converted");
+  const library = { type: "object", "~standard": { vendor: "zod" } };
+  assert.throws(() => mcpWeb.addTool({ name: "library", inputSchema: library, handler }), /z\.toJSONSchema\(schema\)/);
 });

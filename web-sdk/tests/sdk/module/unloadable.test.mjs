@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 globalThis.document = {};
-const { McpWeb } = await import("../../../js/mcp-web.js");
-const { loadCore } = await import("../../../js/mcp-web/load.js");
+const { McpWeb } = await import("../../../js/mcp-web.ts");
+const { loadCore } = await import("../../../js/mcp-web/load.ts");
 
 const handler = () => {};
 
@@ -54,17 +54,52 @@ test("a query fails for the same reason, whether it was asked before or after", 
   }));
 
 const answers = [
-  ["that is not there", () => new Response("", { status: 404 }), /HTTP 404.*serve mcp_web_core_bg\.wasm/],
-  ["that is a page", () => new Response("<!doctype html>"), /another file.*serve mcp_web_core_bg\.wasm/],
+  ["that is not there", () => new Response("", { status: 404 }), /HTTP 404.*mcp_web_core_bg\.wasm\?url/],
+  ["that is a page", () => new Response("<!doctype html>"), /another file.*mcp_web_core_bg\.wasm\?url/],
   ["that cannot be fetched", () => Promise.reject(new TypeError("Failed to fetch")), /Failed to fetch.*connect-src.*connect\(\)/],
 ];
-for (const [what, answer, says] of answers) {
+const source = {
+  importGlue: async () => ({}),
+  url: () => new URL("http://localhost:5173/mcp_web_core_bg.wasm"),
+  importFallback: () => import("../../../js/mcp-web-wasm-fallback.ts"),
+};
+for (const [what, answer, message] of answers) {
   test(`a wasm file ${what} is reported with what to do`, () =>
     withServer(answer, () => {
-      const loaded = loadCore(async () => ({}), new URL("http://localhost:5173/mcp_web_core_bg.wasm"));
-      return assert.rejects(loaded, { name: "McpWebError", code: "WasmLoadFailed", message: says });
+      const loaded = loadCore(source, undefined);
+      return assert.rejects(loaded, { name: "McpWebError", code: "WasmLoadFailed", message });
     }));
 }
+
+/** The smallest module, as an SDK whose glue has nothing to do. */
+const WASM = Buffer.from(
+  "0061736d010000000104016000000302010007140110" + "5f5f7762696e6467656e5f7374617274" + "00000a040102000b",
+  "hex",
+);
+const given = [
+  ["an address", () => "http://localhost:5173/copy.wasm"],
+  ["a URL", () => new URL("http://localhost:5173/copy.wasm")],
+  ["a response", () => new Response(WASM)],
+  ["bytes", () => new Uint8Array(WASM)],
+  ["a buffer", () => new Uint8Array(WASM).buffer],
+  ["a module", () => new WebAssembly.Module(WASM)],
+  ["a promise", async () => new Response(WASM)],
+];
+test("an app can pass the wasm itself", () =>
+  withServer(() => new Response(WASM), async () => {
+    for (const [what, wasm] of given) {
+      // Each load is another copy of the module, because the wasm is loaded once per document.
+      const { loadCore } = await import(`../../../js/mcp-web/load.ts?${what}`);
+      const used = [];
+      const glue = { __wbg_set_wasm: (exports) => used.push(...Object.keys(exports)) };
+      const importFallback = () => assert.fail(what);
+      assert.equal(await loadCore({ ...source, importGlue: async () => glue, importFallback }, wasm()), glue, what);
+      assert.deepEqual(used, ["__wbindgen_start"], what);
+    }
+  }));
+
+test("wasm of the app's own that is another file is an error, and is not replaced", () =>
+  assert.rejects(loadCore(source, new Response("<!doctype html>")), { code: "WasmLoadFailed", message: /another file/ }));
 
 test("a tool that is replaced or removed early is told apart from one that failed", () =>
   withPage({}, async (mcpWeb) => {

@@ -51,6 +51,16 @@ export default {
     ]);
   },
 
+  async "an update of nothing but functions is not sent"() {
+    const bridge = new Bridge();
+    const mcpWeb = await bridge.page();
+    const tool = mcpWeb.addTool({ name: "t", description: "same", handler: () => "old" });
+    await bridge.register();
+    await tool.update({ description: "same", handler: () => "new" });
+    assert(!bridge.has("register"), "it was registered again");
+    equal((await bridge.tool("t")).result, "new");
+  },
+
   async "an update keeps the place, and a removal is acknowledged"() {
     const { bridge, mcpWeb } = await withTool(() => 1);
     const tool = mcpWeb.addTool({ name: "u", description: "old", title: "U", handler: () => "old" });

@@ -23,9 +23,9 @@ const CAPABLE = { info: { name: "client", title: "The Client" }, capabilities: {
 const BARE = { info: { name: "client", title: "The Client" }, capabilities: {} };
 
 /** A page whose tool `t` asks. */
-async function asking(elicitInPage, request = { message: "Please complete it.", schema: SCHEMA }) {
+async function asking(elicitInPage, request = { message: "Please complete it.", schema: SCHEMA }, options = {}) {
   const bridge = new Bridge();
-  const mcpWeb = await bridge.page({ elicitInPage });
+  const mcpWeb = await bridge.page({ elicitInPage, ...options });
   mcpWeb.addTool({ name: "t", handler: (_, ctx) => ctx.elicit(request) });
   await bridge.register();
   return bridge;
@@ -56,7 +56,68 @@ function describedBy(control) {
   return ids.map((id) => control.getRootNode().getElementById(id).textContent);
 }
 
+/** The looks of the page while `use` runs. */
+async function withStyle(properties, use) {
+  const { style } = document.documentElement;
+  for (const [name, value] of Object.entries(properties)) style.setProperty(name, value);
+  try {
+    await use();
+  } finally {
+    for (const name of Object.keys(properties)) style.removeProperty(name);
+  }
+}
+
 export default {
+  async "the dialog takes colours, corners, font and colour scheme of the page"() {
+    const looks = {
+      "color-scheme": "dark",
+      "--mcp-web-background": "rgb(1, 2, 3)",
+      "--mcp-web-text": "rgb(200, 201, 202)",
+      "--mcp-web-accent": "rgb(250, 1, 1)",
+      "--mcp-web-accent-text": "rgb(9, 9, 9)",
+      "--mcp-web-radius": "3px",
+      "--mcp-web-font": "20px monospace",
+    };
+    await withStyle(looks, async () => {
+      const bridge = await asking("always");
+      start(bridge, CAPABLE);
+      const shown = await dialog();
+      const { backgroundColor, color, borderRadius, fontSize, fontFamily, colorScheme } = getComputedStyle(shown);
+      equal([backgroundColor, color, borderRadius], ["rgb(1, 2, 3)", "rgb(200, 201, 202)", "3px"]);
+      equal([fontSize, fontFamily, colorScheme], ["20px", "monospace", "dark"]);
+      const accept = getComputedStyle(shown.querySelector(".accept"));
+      equal([accept.backgroundColor, accept.color], ["rgb(250, 1, 1)", "rgb(9, 9, 9)"]);
+      button(shown, "Decline").click();
+      equal(await result(bridge), { action: "decline" });
+    });
+    const bridge = await asking("always");
+    start(bridge, CAPABLE);
+    const shown = await dialog();
+    equal(getComputedStyle(shown).colorScheme, "light dark");
+    button(shown, "Decline").click();
+    await result(bridge);
+  },
+
+  async "the dialog has the words of the app, and English ones for the rest"() {
+    const dialogStrings = {
+      title: (asker) => `${asker} fragt`,
+      decline: "Ablehnen",
+      missing: "Bitte ausfüllen.",
+      tooShort: (count) => `Mindestens ${count} Zeichen.`,
+    };
+    const bridge = await asking("always", undefined, { dialogStrings });
+    start(bridge, CAPABLE);
+    const shown = await dialog();
+    equal(shown.querySelector("h2").textContent, "The Client fragt");
+    const title = named(shown, "Card title");
+    button(shown, "Send").click();
+    equal(describedBy(title).at(-1), "Bitte ausfüllen.");
+    fill(title, "ab");
+    equal(describedBy(title).at(-1), "Mindestens 3 Zeichen.");
+    button(shown, "Ablehnen").click();
+    equal(await result(bridge), { action: "decline" });
+  },
+
   async "a form has a label for everything, and its values have their types"() {
     const bridge = await asking("fallback");
     start(bridge, BARE);

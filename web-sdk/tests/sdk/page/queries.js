@@ -2,7 +2,7 @@
 
 import { assert, equal, rejects } from "./assert.js";
 import { Bridge } from "./bridge.js";
-import { TabSession } from "./mcp-web/session.js";
+import { TabSession } from "./mcp-web/tab-session.ts";
 
 const text = (text) => ({ type: "text", text });
 

@@ -3,7 +3,7 @@
 import { assert, equal } from "./assert.js";
 import { Bridge } from "./bridge.js";
 import { McpWeb } from "./mcp-web.js";
-import { TabSession } from "./mcp-web/session.js";
+import { TabSession } from "./mcp-web/tab-session.ts";
 
 const BRIDGE = "http://bridge.example";
 
@@ -117,9 +117,9 @@ export default {
     const { warn } = console;
     let said = 0;
     console.warn = (text) => (said += text.includes('connected twice as "Twice"'));
-    /** Advice is given by a module of its own: once it is there, what was to be said has been said. */
+    /** Warnings come from a module of its own: once it is there, what was to be said has been said. */
     const told = async () => {
-      await import("./mcp-web-advice.js");
+      await import("./mcp-web-dev-warnings.js");
       await new Promise((resolve) => setTimeout(resolve));
       return said;
     };

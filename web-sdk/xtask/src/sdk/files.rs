@@ -2,23 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
 use crate::folder;
 
-/// The content of each file of the built SDK, by name.
+/// The content of each file of the built SDK, by its name relative to the folder of the package.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
 /// Makes a folder contain these files and no others, without touching those that do not differ.
 pub(super) fn publish(files: &Files, folder: &Path) -> Result<()> {
     let advice = || format!("make {} writable", folder.display());
     folder::create(folder)?;
-    for entry in fs::read_dir(folder).with_context(advice)? {
-        let entry = entry?;
-        if !files.contains_key(entry.file_name().to_string_lossy().as_ref()) {
-            fs::remove_file(entry.path()).with_context(advice)?;
+    for path in list(folder).with_context(advice)? {
+        if !files.contains_key(&relative_name(folder, &path)) {
+            fs::remove_file(path).with_context(advice)?;
         }
     }
     for (name, content) in files {
@@ -26,11 +26,33 @@ pub(super) fn publish(files: &Files, folder: &Path) -> Result<()> {
         if fs::read(&path).is_ok_and(|present| present == *content) {
             continue;
         }
-        let unfinished = folder.join(format!(".{name}"));
+        folder::create(path.parent().unwrap_or(folder))?;
+        let unfinished = path.with_extension("unfinished");
         fs::write(&unfinished, content).with_context(advice)?;
         fs::rename(&unfinished, &path).with_context(advice)?;
     }
     Ok(())
+}
+
+/// Returns the paths of all files below a folder.
+pub(super) fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(list(&path)?);
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+/// Returns the name of a file relative to a folder, with `/` between the parts.
+pub(super) fn relative_name(folder: &Path, path: &Path) -> String {
+    let relative = path.strip_prefix(folder).unwrap_or(path);
+    let parts = relative.iter().map(|part| part.to_string_lossy());
+    parts.collect::<Vec<_>>().join("/")
 }
 
 #[cfg(test)]
@@ -43,6 +65,7 @@ mod tests {
         let mut files = Files::from([
             ("a.js".into(), b"a".to_vec()),
             ("b.js".into(), b"b".to_vec()),
+            ("types/b.d.ts".into(), b"b".to_vec()),
         ]);
         publish(&files, folder.path()).unwrap();
         let modified = |name: &str| {
@@ -54,9 +77,11 @@ mod tests {
         let before = modified("a.js");
         files.insert("c.js".into(), b"c".to_vec());
         files.remove("b.js");
+        files.remove("types/b.d.ts");
         publish(&files, folder.path()).unwrap();
         assert_eq!(before, modified("a.js"));
         assert!(!folder.path().join("b.js").exists());
+        assert!(!folder.path().join("types/b.d.ts").exists());
         assert_eq!(fs::read(folder.path().join("c.js")).unwrap(), b"c");
     }
 }

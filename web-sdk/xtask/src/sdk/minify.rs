@@ -8,18 +8,8 @@ use anyhow::{Context, Result};
 
 use crate::process::capture;
 
-/// Returns a file of the SDK as pages load it: wasm and JavaScript are minified, other files stay
-/// as they are.
-pub(super) fn minify(packages: &Path, path: &Path) -> Result<Vec<u8>> {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("wasm") => optimize_wasm(packages, path),
-        Some("js") => minify_javascript(packages, path),
-        _ => fs::read(path).with_context(|| format!("cannot read {}", path.display())),
-    }
-}
-
 /// Returns the wasm after `wasm-opt -Oz`.
-fn optimize_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
+pub(super) fn optimize_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
     let optimized = wasm.with_extension("small.wasm");
     let mut wasm_opt = Command::new("node");
     wasm_opt
@@ -47,23 +37,46 @@ fn optimize_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
     fs::read(&optimized).with_context(|| format!("cannot read {}", optimized.display()))
 }
 
-/// Returns a module without comments and spaces, bundled with the modules that it imports. The glue
-/// and the lazy modules (`mcp-web-*.js`) stay separate: pages load them when they need them.
-fn minify_javascript(packages: &Path, module: &Path) -> Result<Vec<u8>> {
+/// Returns a module without types, comments and spaces, bundled with the modules that it imports.
+/// The glue and the lazy modules (`mcp-web-*.js`) stay separate: pages load them when they need
+/// them.
+pub(super) fn minify_script(packages: &Path, module: &Path) -> Result<Vec<u8>> {
     let mut esbuild = Command::new("node");
     esbuild
         .arg(packages.join("esbuild/bin/esbuild"))
         .arg(module)
         .args([
             "--bundle",
-            "--external:*/mcp_web_core.js",
-            "--external:./mcp-web-*.js",
+            "--external:./mcp_web_core.js",
+            "--external:../mcp_web_core.js",
+            "--external:./mcp-web-*",
+            "--external:../mcp-web-*",
             "--minify",
             "--format=esm",
             "--target=es2022",
             "--charset=utf8",
         ])
         .args(["--legal-comments=inline", "--log-level=error"]);
-    let advice = "fix the errors in web-sdk/js above";
-    Ok(capture(&mut esbuild, advice)?.into_bytes())
+    let script = capture(&mut esbuild, "fix the errors in web-sdk/js above")?;
+    Ok(link_built_modules(&script).into_bytes())
+}
+
+/// Replaces the sources in the dynamic imports by the built files, which are all in one folder.
+fn link_built_modules(script: &str) -> String {
+    script
+        .replace("import(\"../mcp", "import(\"./mcp")
+        .replace(".ts\")", ".js\")")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::link_built_modules;
+
+    #[test]
+    fn dynamic_imports_name_the_built_files() {
+        assert_eq!(
+            link_built_modules(r#"import("./mcp-web-query.ts"),import("../mcp_web_core.js")"#),
+            r#"import("./mcp-web-query.js"),import("./mcp_web_core.js")"#
+        );
+    }
 }

@@ -2,8 +2,8 @@
 //!
 //! cargo compiles the crate to wasm (`compile`), wasm-bindgen generates the JavaScript glue for it
 //! (`bindgen`, with `strip_panics` and `mangle_names`), and npm's binaryen and esbuild shrink both
-//! (`minify`). The hand-written module around them, its types and its `package.json` are in
-//! `web-sdk/js`. Each run measures what a page downloads ([`size`]), which must not exceed
+//! (`minify`). The module around them is written in TypeScript and is in `web-sdk/js`, with the
+//! `package.json`; the compiler checks it and emits the types (`declarations`). Each run measures what a page downloads ([`size`]), which must not exceed
 //! [`size::MAX_BROTLI_BYTES`].
 //!
 //! Files in `target/sdk` are replaced one by one, and only when they differ (`files`): the bridge
@@ -11,17 +11,19 @@
 
 mod bindgen;
 mod compile;
+mod declarations;
 mod files;
 mod mangle_names;
 mod minify;
 pub mod size;
 mod strip_panics;
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 
 use crate::fingerprint::Fingerprint;
 use crate::lock::Lock;
@@ -29,8 +31,12 @@ use crate::step::{Outcome, step};
 use crate::{Workspace, node, wasm_toolchain};
 use files::Files;
 
-/// The hand-written module that pages import.
-const MAIN_MODULE: &str = "mcp-web.js";
+/// The modules that apps import.
+const ENTRIES: [&str; 1] = ["mcp-web"];
+/// The module that has the wasm in it.
+const INLINE_WASM: &str = "mcp-web-wasm.js";
+/// The files of `web-sdk/js` that the package contains unchanged.
+const PACKAGE_FILES: [&str; 2] = ["README.md", "package.json"];
 
 /// Makes sure that `target/sdk` contains the SDK that the current sources describe.
 ///
@@ -62,38 +68,61 @@ fn build(workspace: &Workspace) -> Result<Files> {
     let wasm = step("compiling web-sdk to wasm", || {
         Ok(Outcome::Done(compile::to_wasm(workspace, &rustc)?))
     })?;
-    let glue_folder = rustc.target_folder(workspace).join("sdk");
-    let glue = step("wasm-bindgen", || {
-        Ok(Outcome::Done(bindgen::generate_glue(&wasm, &glue_folder)?))
+    let output = rustc.target_folder(workspace).join("sdk");
+    let [glue, wasm] = step("wasm-bindgen", || {
+        Ok(Outcome::Done(bindgen::generate_glue(&wasm, &output)?))
     })?;
-    let mut sources = hand_written_files(&workspace.path("web-sdk/js"))?;
-    sources.extend(glue.map(|name| (name.clone(), glue_folder.join(name))));
+    let sources = workspace.path("web-sdk/js");
+    let mut files = step("TypeScript", || {
+        let project = workspace.path("web-sdk/tsconfig.json");
+        let declarations = output.join("declarations");
+        let files = declarations::emit(&packages, &project, &declarations, &ENTRIES)?;
+        Ok(Outcome::Done(files))
+    })?;
     step("wasm-opt and esbuild", || {
-        let files = sources
-            .into_iter()
-            .map(|(name, path)| Ok((name, minify::minify(&packages, &path)?)));
-        Ok(Outcome::Done(files.collect::<Result<_>>()?))
+        let script = |path: &Path| minify::minify_script(&packages, path);
+        for module in top_level_modules(&sources)? {
+            let name = format!("{module}.js");
+            files.insert(name, script(&sources.join(format!("{module}.ts")))?);
+        }
+        files.insert(glue.clone(), script(&output.join(&glue))?);
+        let wasm_bytes = minify::optimize_wasm(&packages, &output.join(&wasm))?;
+        files.insert(INLINE_WASM.into(), inline_module(&wasm_bytes));
+        files.insert(wasm.clone(), wasm_bytes);
+        for name in PACKAGE_FILES {
+            let path = sources.join(name);
+            let content = fs::read(&path).with_context(|| format!("restore {}", path.display()))?;
+            files.insert(name.into(), content);
+        }
+        files.insert("LICENSE".into(), fs::read(workspace.path("LICENSE"))?);
+        Ok(Outcome::Done(files))
     })
 }
 
-/// Returns the files in `web-sdk/js`, all of which go into the package. Its subfolders contain the
-/// modules that esbuild bundles into the hand-written module.
-fn hand_written_files(folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
+/// Returns a module that exports the wasm as base64, for pages that cannot load the file.
+fn inline_module(wasm: &[u8]) -> Vec<u8> {
+    format!("export const wasm=\"{}\"", BASE64_STANDARD.encode(wasm)).into_bytes()
+}
+
+/// Returns the names of the modules that become files of the package. The subfolders of
+/// `web-sdk/js` contain the modules that esbuild bundles into these.
+fn top_level_modules(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| format!("restore {}", folder.display()))?;
-    let mut files = BTreeMap::new();
+    let mut modules = Vec::new();
     for entry in entries {
-        let entry = entry?;
-        if entry.file_type()?.is_file() {
-            files.insert(entry.file_name().to_string_lossy().into(), entry.path());
-        }
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        modules.extend(name.strip_suffix(".ts").map(str::to_owned));
     }
-    if !files.contains_key(MAIN_MODULE) {
+    if !ENTRIES
+        .iter()
+        .all(|entry| modules.iter().any(|module| module == entry))
+    {
         bail!(
-            "restore {}: it is the module that pages import",
-            folder.join(MAIN_MODULE).display()
+            "restore {}: it must contain the modules that pages import",
+            folder.display()
         );
     }
-    Ok(files)
+    Ok(modules)
 }
 
 /// Returns a fingerprint of everything that the SDK is built from.
@@ -109,6 +138,8 @@ fn source_fingerprint(workspace: &Workspace) -> Result<String> {
         "web-sdk/package-lock.json",
         "web-sdk/package.json",
         "web-sdk/src",
+        "web-sdk/tsconfig.json",
+        "LICENSE",
         "web-sdk/xtask/src/sdk",
     ] {
         fingerprint.add_path(&workspace.path(path))?;

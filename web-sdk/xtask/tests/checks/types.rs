@@ -1,4 +1,4 @@
-//! Checks the TypeScript declarations in `mcp-web.d.ts`.
+//! Checks the TypeScript declarations of the built package.
 
 use std::fs;
 use std::process::Command;
@@ -30,7 +30,7 @@ fn the_declarations_accept_and_reject_what_they_should() {
             "module": "esnext",
             "moduleResolution": "bundler",
             "types": [],
-            "paths": { "mcp-web-sdk": [workspace.path("web-sdk/js/mcp-web.d.ts")] },
+            "paths": { "mcp-web-sdk": [workspace.sdk().join("mcp-web.d.ts")] },
         },
         "files": [workspace.path("web-sdk/tests/types.ts")],
     });

@@ -1,0 +1,34 @@
+/** MCP's restricted schema of an elicitation. */
+
+/** The schema of one field. Which keywords there are depends on its type. */
+export interface FieldSchema {
+  type?: string;
+  title?: string;
+  description?: string;
+  default?: any;
+  format?: string;
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  enum?: string[];
+  enumNames?: string[];
+  oneOf?: Choice[];
+  anyOf?: Choice[];
+  items?: FieldSchema;
+}
+
+/** A choice with a name for people. */
+export interface Choice {
+  const: string;
+  title?: string;
+}
+
+/** The schema of the form. */
+export interface FormSchema {
+  properties?: { [name: string]: FieldSchema };
+  required?: string[];
+}

@@ -1,0 +1,30 @@
+/** The English words of the dialog. */
+
+import type { DialogStrings } from "../types/dialog.ts";
+
+/** All words. */
+export type Strings = Required<DialogStrings>;
+
+export const ENGLISH: Strings = {
+  title: (asker) => `${asker} asks`,
+  recipient: (asker, app) => `Your answer goes to ${asker} through ${app}.`,
+  send: "Send",
+  open: (host) => `Open ${host}`,
+  decline: "Decline",
+  cancel: "Cancel",
+  choose: "Choose …",
+  noChoice: "No choice",
+  missing: "Please fill this in.",
+  missingChoice: "Please choose one.",
+  incomplete: "Please complete this.",
+  tooFewChoices: (count) => `Please choose at least ${count}.`,
+  tooManyChoices: (count) => `Please choose at most ${count}.`,
+  notANumber: "Please enter a number.",
+  notAnInteger: "Please enter a whole number.",
+  tooSmall: (minimum) => `Please enter ${minimum} or more.`,
+  tooLarge: (maximum) => `Please enter ${maximum} or less.`,
+  tooShort: (count) => `Please enter at least ${count} characters.`,
+  tooLong: (count, length) => `Please enter at most ${count} characters: these are ${length}.`,
+  wrongFormat: (example) => `Please enter something like ${example}.`,
+  wrongPattern: "Please enter it in the form that is asked for.",
+};

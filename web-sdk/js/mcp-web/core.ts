@@ -1,0 +1,47 @@
+/** The interface of the wasm (`web-sdk/src/js`), as this module uses it. */
+
+/** Facts about the page that the wasm sends to the bridge. The crate's `bindings.rs` has the same names. */
+export interface PageInfo {
+  bridgeUrl: string;
+  socketUrl: string;
+  sessionId: string;
+  sessionName: string | undefined;
+  renewable: boolean;
+  app: string;
+  origin: string | undefined;
+  documentId: string;
+  userAgent: string | undefined;
+  document: Document | undefined;
+}
+
+/** What a handler returned, as JSON texts; or why it failed. The crate's `handler.rs` parses it. */
+export interface HandlerOutcome {
+  result?: string | undefined;
+  content?: string | undefined;
+  structuredContent?: string | undefined;
+  _meta?: string | undefined;
+  message?: string;
+  code?: unknown;
+  data?: string | undefined;
+}
+
+/** The wasm's connection to a bridge. */
+export interface CoreConnection {
+  connect(): void;
+  disconnect(): void;
+  setSession(sessionId: string, socketUrl: string): void;
+  add(key: number, kind: string, id: string, json: string): void;
+  remove(key: number): void;
+  resourceUpdated(uri: string): void;
+  /** Returns whether the message was sent. */
+  query(json: string): boolean;
+  progress(callId: string, progress: string, total?: string, message?: string): void;
+  log(callId: string, level: string, logger: string | undefined, data: string): void;
+  ask(callId: string, key: string, method: string, params: string): void;
+}
+
+/** The JavaScript that wasm-bindgen generates. */
+export interface CoreGlue {
+  Connection: new (host: object, page: PageInfo) => CoreConnection;
+  __wbg_set_wasm(exports: WebAssembly.Exports): void;
+}

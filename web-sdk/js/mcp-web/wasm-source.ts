@@ -1,0 +1,11 @@
+/** Where the wasm of this package is. `mcp-web-sdk/inline` has another source. */
+
+import type { CoreGlue } from "./core.ts";
+import type { WasmSource } from "./load.ts";
+
+export const wasmSource: WasmSource = {
+  // Built from the crate by `cargo xtask sdk`.
+  importGlue: () => import("./mcp_web_core.js" as string) as Promise<CoreGlue>,
+  importFallback: () => import("../mcp-web-wasm-fallback.ts"),
+  url: () => new URL("./mcp_web_core_bg.wasm", import.meta.url),
+};

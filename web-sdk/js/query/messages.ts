@@ -1,0 +1,46 @@
+/** What the files about queries share: the bridge's messages, and what they use of the page. */
+
+import type { McpWebError } from "../mcp-web/error.ts";
+import type { ElicitAnswer } from "../types/calls.ts";
+import type { DialogRequest } from "../dialog/request.ts";
+import type { McpWebErrorCode } from "../types/error-codes.ts";
+import type { McpWebOptions } from "../types/options.ts";
+
+/** A message of the bridge about a query. Its fields depend on its type. */
+export type QueryMessage = { type: string; uuid: string; [field: string]: unknown };
+
+/** The class `McpWebError`, which belongs to another module than the one that is loaded for queries. */
+export type McpWebErrorConstructor = new (code: McpWebErrorCode, message: string, options?: ErrorOptions) => McpWebError;
+
+/** A tool of the page. */
+export interface PageTool {
+  kind: string;
+  id: string;
+  json: string;
+  definition: { [field: string]: any };
+}
+
+/** What a tool's handler returned, as JSON texts. */
+export interface ToolOutcome {
+  result?: string | undefined;
+  content?: string | undefined;
+  structuredContent?: string | undefined;
+  message?: string;
+}
+
+/** What queries use of the page. */
+export interface QueriesPort {
+  McpWebError: McpWebErrorConstructor;
+  toolResult(value: unknown, limit: { maxEdge: undefined; load: never }): Promise<ToolOutcome>;
+  /** Returns everything that the page offers at this moment. */
+  tools(): PageTool[];
+  /** Returns whether the message was sent. */
+  send(json: string): boolean;
+  /** Returns the largest message that the bridge takes, once that is known. */
+  maxBytes(): number | undefined;
+  elicitInPage: McpWebOptions["elicitInPage"];
+  dialog(request: Omit<DialogRequest, "appName" | "strings">, signal: AbortSignal): Promise<ElicitAnswer<object>>;
+}
+
+/** Makes an error with a remedy. */
+export type CreateError = (code: McpWebErrorCode, what: string, remedy: string, options?: ErrorOptions) => McpWebError;
