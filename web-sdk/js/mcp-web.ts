@@ -35,6 +35,7 @@ import type {
   ToolDefinition,
 } from "./types/definitions.ts";
 import type { AddOptions, AppHandle, PromptHandle, ResourceHandle, ResourceTemplateHandle, ToolHandle } from "./types/handles.ts";
+import type { JsonSchema } from "./types/infer.ts";
 import type { HttpMcpConfig, McpWebOptions, StdioMcpConfig, Unsubscribe } from "./types/options.ts";
 import type { Query, QueryOptions, QuerySignal } from "./types/query.ts";
 import type { ConnectedClient, Diagnosis, Status } from "./types/status.ts";
@@ -66,6 +67,7 @@ export type * from "./types/definitions.ts";
 export type * from "./types/dialog.ts";
 export type * from "./types/error-codes.ts";
 export type * from "./types/handles.ts";
+export type * from "./types/infer.ts";
 export type * from "./types/options.ts";
 export type * from "./types/query.ts";
 export type * from "./types/status.ts";
@@ -241,7 +243,14 @@ export class McpWeb {
    * plain object, something that is not JSON. What only the bridge can know (a reserved name, a limit)
    * rejects {@link Handle.registered}.
    */
-  addTool<Input extends object = any>(definition: ToolDefinition<Input>, options?: AddOptions): ToolHandle {
+  addTool<
+    const InputSchema extends JsonSchema | undefined = undefined,
+    const OutputSchema extends JsonSchema | undefined = undefined,
+    Value = unknown,
+  >(
+    definition: ToolDefinition<InputSchema, OutputSchema, Value>,
+    options?: AddOptions,
+  ): ToolHandle<InputSchema, OutputSchema> {
     return this.#definitions.add("tool", definition, options);
   }
 
@@ -280,10 +289,10 @@ export class McpWeb {
    * ```
    * @throws TypeError when the definition cannot be a template: no variable in `uriTemplate`, no `name`, no `read`.
    */
-  addResourceTemplate<Variable extends string = string>(
-    definition: ResourceTemplateDefinition<Variable>,
+  addResourceTemplate<const Template extends string>(
+    definition: ResourceTemplateDefinition<Template>,
     options?: AddOptions,
-  ): ResourceTemplateHandle {
+  ): ResourceTemplateHandle<Template> {
     return this.#definitions.add("resource-template", definition, options);
   }
 
@@ -301,7 +310,10 @@ export class McpWeb {
    * ```
    * @throws TypeError when the definition cannot be a prompt: no name, no `get`, arguments without names.
    */
-  addPrompt<Argument extends string = string>(definition: PromptDefinition<Argument>, options?: AddOptions): PromptHandle {
+  addPrompt<const Argument extends string>(
+    definition: PromptDefinition<Argument>,
+    options?: AddOptions,
+  ): PromptHandle<Argument> {
     return this.#definitions.add("prompt", definition, options);
   }
 
@@ -321,7 +333,14 @@ export class McpWeb {
    * @throws TypeError when the definition cannot be an app: neither or both of `html` and `url`, a `url` of another
    * origin, or what {@link McpWeb.addTool} refuses.
    */
-  addApp<Input extends object = any>(definition: AppDefinition<Input>, options?: AddOptions): AppHandle {
+  addApp<
+    const InputSchema extends JsonSchema | undefined = undefined,
+    const OutputSchema extends JsonSchema | undefined = undefined,
+    Value = unknown,
+  >(
+    definition: AppDefinition<InputSchema, OutputSchema, Value>,
+    options?: AddOptions,
+  ): AppHandle<InputSchema, OutputSchema> {
     const { name } = this.#options;
     const { tool, resource } = appParts(definition, name);
     validateDefinition("tool", tool);

@@ -1,7 +1,7 @@
 /** What the user of the page is asked. */
 
-import type { JsonSchema } from "../types/definitions.ts";
 import type { DialogStrings } from "../types/dialog.ts";
+import type { JsonSchema } from "../types/infer.ts";
 
 /** An elicitation, and who asks it. */
 export interface DialogRequest {

@@ -1,7 +1,7 @@
 /** What a handler gets besides its input, and what an app hears of calls. */
 
 import type { Message } from "./content.ts";
-import type { JsonSchema } from "./definitions.ts";
+import type { InferInput, JsonSchema } from "./infer.ts";
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { ClientInfo } from "./status.ts";
 
@@ -55,9 +55,7 @@ export interface CallContext extends CallFacts {
    * if (answer.action !== "accept" || !answer.content.sure) return "nothing was deleted";
    * ```
    */
-  elicit<Content extends object = { [name: string]: string | number | boolean | string[] }>(
-    request: ElicitForm,
-  ): Promise<ElicitAnswer<Content>>;
+  elicit<const Schema extends JsonSchema>(request: ElicitForm<Schema>): Promise<ElicitAnswer<InferInput<Schema>>>;
   elicit(request: ElicitUrl): Promise<{ action: "accept" | "decline" | "cancel" }>;
   /** Has the client's model answer (MCP sampling). Rejected like {@link CallContext.elicit}. */
   sample(request: SampleRequest): Promise<SampleAnswer>;
@@ -111,14 +109,14 @@ interface ClientRequestFields {
 }
 
 /** A form for the person. */
-export interface ElicitForm extends ClientRequestFields {
+export interface ElicitForm<Schema = JsonSchema> extends ClientRequestFields {
   /** What is wanted, and why. */
   message: string;
   /**
    * MCP's restricted schema: an object with properties of type `string` (with `format`, `enum`, `oneOf` …), `number`,
    * `integer`, `boolean`, or arrays of choices.
    */
-  schema: JsonSchema;
+  schema: Schema;
   url?: never;
 }
 
@@ -131,7 +129,7 @@ export interface ElicitUrl extends ClientRequestFields {
 }
 
 /** What the person did with a form. */
-export type ElicitAnswer<Content extends object> =
+export type ElicitAnswer<Content> =
   | { action: "accept"; content: Content }
   | { action: "decline"; content?: undefined }
   | { action: "cancel"; content?: undefined };

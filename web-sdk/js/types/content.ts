@@ -1,5 +1,7 @@
 /** What handlers return, and content blocks. */
 
+import type { InferInput, JsonSchema, ToolValue } from "./infer.ts";
+
 /**
  * What a tool returns:
  *
@@ -7,8 +9,19 @@
  * - bytes or a picture ({@link Binary}), a block made by {@link content}, or an array with one of these in it: content
  *   blocks. A picture becomes an image, a `Blob` of type `audio/…` audio, other bytes an embedded resource;
  * - {@link McpToolResult}: content blocks, structured content, or both. An object with any other field is a JSON value.
+ *
+ * With an `outputSchema`, what it describes, alone or as `structuredContent`. What JSON cannot carry is an error.
  */
-export type ToolResult = unknown;
+export type ToolResult<OutputSchema = any, Value = any> = 0 extends 1 & OutputSchema
+  ? any
+  : OutputSchema extends JsonSchema
+    ? InferInput<OutputSchema> | StructuredResult<InferInput<OutputSchema>>
+    : ToolValue<Value>;
+
+/** What a tool with an output schema may return besides the structured content alone. */
+export type StructuredResult<Structured> =
+  | (Omit<McpToolResult, "structuredContent"> & { structuredContent: Structured; isError?: false })
+  | (Omit<McpToolResult, "structuredContent"> & { structuredContent?: Structured; isError: boolean });
 
 /** A tool's result in the shape of MCP's `CallToolResult`. */
 export interface McpToolResult {
@@ -91,7 +104,7 @@ export interface ContentFactory {
   /** A resource's content, embedded. */
   resource(resource: { uri: string; mimeType?: string; text?: string; blob?: Source; _meta?: object }): EmbeddedResource;
   /** A link to a resource. */
-  link(link: { uri: string; name: string; [field: string]: unknown }): ResourceLink;
+  link(link: Omit<ResourceLink, "type">): ResourceLink;
 }
 
 /** MCP's `ContentBlock`. */
@@ -123,7 +136,12 @@ export interface ResourceLink extends BlockFields {
   type: "resource_link";
   uri: string;
   name: string;
-  [field: string]: unknown;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  /** The length of the content in bytes, before base64. */
+  size?: number;
+  icons?: readonly Icon[];
 }
 
 /** Hints for clients about a block or resource. */
@@ -133,5 +151,13 @@ export interface Annotations {
   priority?: number;
   /** ISO 8601. */
   lastModified?: string;
-  [hint: string]: unknown;
+}
+
+/** An icon of the MCP specification. */
+export interface Icon {
+  src: string;
+  mimeType?: string;
+  sizes?: readonly string[];
+  /** The colour scheme that the icon is made for. */
+  theme?: "light" | "dark";
 }

@@ -1,12 +1,15 @@
 /** What an app offers: tools, resources, prompts, apps. */
 
 import type { CallContext, CallFacts } from "./calls.ts";
-import type { Annotations, PromptContent, ResourceContent, ToolResult } from "./content.ts";
+import type { Annotations, Icon, PromptContent, ResourceContent, ToolResult } from "./content.ts";
+import type { InferInput, UriTemplateVariables } from "./infer.ts";
 
-/** A JSON Schema object. Libraries have a conversion, for example `z.toJSONSchema(schema)`. */
-export type JsonSchema = { [keyword: string]: unknown };
-
-/** What all definitions have in common. Other fields of the MCP object are passed on as they are, in their order. */
+/**
+ * What all definitions have in common: fields of the MCP object, which are passed on as they are, in their order.
+ *
+ * A field that these types do not have is an error, because it is most likely misspelled. One of a newer MCP is passed on
+ * all the same: `{ ...({ newField: 1 } as object), name, handler }`.
+ */
 export interface DefinitionFields {
   /** A name for people. */
   title?: string;
@@ -16,20 +19,23 @@ export interface DefinitionFields {
   icons?: readonly Icon[];
   /** Whatever a client and this app agree on. */
   _meta?: { [key: string]: unknown };
-  [field: string]: unknown;
 }
 
-/** A tool: an MCP tool object and the function that does the work. */
-export interface ToolDefinition<Input extends object = any> extends DefinitionFields {
+/**
+ * A tool: an MCP tool object and the function that does the work.
+ *
+ * The types of the input and of the result follow from the schemas: see {@link FromJsonSchema}.
+ */
+export interface ToolDefinition<InputSchema = any, OutputSchema = any, Value = any> extends DefinitionFields {
   /**
    * The name that clients call. Best at most 40 characters of `a-z A-Z 0-9 _ -`: a name over 64
    * characters or with others is published changed, see {@link Handle.publishedName}.
    */
   name: string;
   /** What the input must look like, always of type `object`. Calls that do not fit never reach the handler. */
-  inputSchema?: JsonSchema;
+  inputSchema?: InputSchema;
   /** What an object returned by the handler looks like. A result that does not fit is an error. */
-  outputSchema?: JsonSchema;
+  outputSchema?: OutputSchema;
   /** Hints about the tool's behaviour. */
   annotations?: ToolAnnotations;
   /**
@@ -46,7 +52,10 @@ export interface ToolDefinition<Input extends object = any> extends DefinitionFi
    *
    * Each call runs at most once. The `client` and the input come from outside: treat them as such.
    */
-  handler(input: Input, context: CallContext): ToolResult | Promise<ToolResult>;
+  handler: (
+    input: InferInput<InputSchema>,
+    context: CallContext,
+  ) => ToolResult<OutputSchema, Value> | Promise<ToolResult<OutputSchema, Value>>;
 }
 
 /** A resource: an MCP resource object and the function that reads it. */
@@ -70,9 +79,9 @@ export interface ResourceDefinition extends DefinitionFields {
 }
 
 /** A resource template: an MCP template object and the function that reads what fits it. */
-export interface ResourceTemplateDefinition<Variable extends string = string> extends DefinitionFields {
+export interface ResourceTemplateDefinition<Template extends string = any> extends DefinitionFields {
   /** An RFC 6570 template with at least one variable, such as `board://cards/{id}`. */
-  uriTemplate: string;
+  uriTemplate: Template;
   /** A name for programs. */
   name: string;
   /** The type of the contents, if it is the same for all. */
@@ -82,15 +91,15 @@ export interface ResourceTemplateDefinition<Variable extends string = string> ex
   /** Reads one of them. Throw a {@link McpWebError} with code `ResourceNotFound` when it is not there. */
   read(
     uri: URL,
-    variables: { [name in Variable]: string },
+    variables: { [name in UriTemplateVariables<Template>]: string },
     context: CallContext,
   ): ResourceContent | Promise<ResourceContent>;
   /** Completes variables, by their names. */
-  complete?: { [name in Variable]?: Completer };
+  complete?: { [name in UriTemplateVariables<Template>]?: Completer };
 }
 
 /** A prompt: an MCP prompt object and the function that fills it in. */
-export interface PromptDefinition<Argument extends string = string> extends DefinitionFields {
+export interface PromptDefinition<Argument extends string = any> extends DefinitionFields {
   /** The name that clients show; the rules of tool names apply. */
   name: string;
   /** What a person can fill in. */
@@ -110,7 +119,6 @@ export interface PromptArgument<Name extends string = string> {
   required?: boolean;
   /** Proposes values while a person types. */
   complete?: Completer;
-  [field: string]: unknown;
 }
 
 /** Proposes values for an argument: at most 100 are passed on. */
@@ -130,7 +138,11 @@ export interface CompletionContext extends CallFacts {
 }
 
 /** An MCP App: a tool, and the page that shows its result. */
-export type AppDefinition<Input extends object = any> = ToolDefinition<Input> &
+export type AppDefinition<InputSchema = any, OutputSchema = any, Value = any> = ToolDefinition<
+  InputSchema,
+  OutputSchema,
+  Value
+> &
   (
     | {
         /** The page, whole, or a function that makes it each time it is read. */
@@ -173,13 +185,4 @@ export interface ToolAnnotations {
   idempotentHint?: boolean;
   /** The tool deals with things outside the app. */
   openWorldHint?: boolean;
-  [hint: string]: unknown;
-}
-
-/** An icon of the MCP specification. */
-export interface Icon {
-  src: string;
-  mimeType?: string;
-  sizes?: readonly string[];
-  [field: string]: unknown;
 }

@@ -48,13 +48,14 @@ export interface Handle<Definition> extends Disposable {
 export type Changes<Definition> = { [Field in keyof Definition]?: Definition[Field] | undefined };
 
 /** A tool that was added. */
-export interface ToolHandle extends Handle<ToolDefinition> {
+export interface ToolHandle<InputSchema = any, OutputSchema = any>
+  extends Handle<ToolDefinition<InputSchema, OutputSchema>> {
   /** The name as given. */
   readonly name: string;
 }
 
 /** A prompt that was added. */
-export interface PromptHandle extends Handle<PromptDefinition> {
+export interface PromptHandle<Argument extends string = any> extends Handle<PromptDefinition<Argument>> {
   /** The name as given. */
   readonly name: string;
 }
@@ -70,7 +71,8 @@ export interface ResourceHandle extends Handle<ResourceDefinition> {
 }
 
 /** A resource template that was added. */
-export interface ResourceTemplateHandle extends Handle<ResourceTemplateDefinition> {
+export interface ResourceTemplateHandle<Template extends string = any>
+  extends Handle<ResourceTemplateDefinition<Template>> {
   /** The template as given. */
   readonly uriTemplate: string;
   /** Tells subscribed clients that the content of one of its resources changed. */
@@ -78,7 +80,8 @@ export interface ResourceTemplateHandle extends Handle<ResourceTemplateDefinitio
 }
 
 /** An app that was added: the tool and its page. */
-export interface AppHandle extends Handle<AppDefinition> {
+export interface AppHandle<InputSchema = any, OutputSchema = any>
+  extends Handle<AppDefinition<InputSchema, OutputSchema>> {
   /** The tool's name as given. */
   readonly name: string;
   /** The URI of the page, `ui://…`. */

@@ -1,6 +1,6 @@
 /** What a page asks an agent: a service that has a model, and that uses the page's own tools to answer. */
 
-import type { JsonSchema } from "./definitions.ts";
+import type { JsonSchema } from "./infer.ts";
 import type { AppHandle, ToolHandle } from "./handles.ts";
 
 /** A tool of this page: its handle, or its name. */

@@ -1,4 +1,4 @@
-// Compiled, never run: the types say what an app may rely on. Lines that must not compile say so.
+// Compiled, never run: what an app may rely on. `misuse.ts` has what must not compile.
 import {
   McpWeb,
   McpWebError,
@@ -6,6 +6,7 @@ import {
   type AppHandle,
   type CallEvent,
   type Diagnosis,
+  type JsonSchema,
   type McpToolResult,
   type Query,
   type QueryEvent,
@@ -15,10 +16,10 @@ import {
 
 const mcpWeb = new McpWeb({ name: "Board", authToken: async () => "0123456789abcdef", storage: "session", elicitInPage: "fallback" });
 
-const handle: ToolHandle = mcpWeb.addTool<{ title: string }>(
+const handle: ToolHandle = mcpWeb.addTool(
   {
     name: "add_card",
-    inputSchema: { type: "object", properties: { title: { type: "string" } } },
+    inputSchema: { type: "object", properties: { title: { type: "string" } }, required: ["title"] },
     annotations: { readOnlyHint: false },
     handler: async ({ title }, { signal, callId, client }) => {
       signal.throwIfAborted();
@@ -29,8 +30,6 @@ const handle: ToolHandle = mcpWeb.addTool<{ title: string }>(
 );
 
 mcpWeb.addTool({ name: "now", timeout: 300_000, handler: (_, { client }) => client?.limits?.maxImageEdge ?? Date.now() });
-// @ts-expect-error milliseconds, not words
-mcpWeb.addTool({ name: "slow", timeout: "5 min", handler() {} });
 
 const cards = mcpWeb.addResource({
   uri: "board://cards",
@@ -40,14 +39,14 @@ const cards = mcpWeb.addResource({
   onSubscribe() {},
 });
 
-const card = mcpWeb.addResourceTemplate<"id">({
+const card = mcpWeb.addResourceTemplate({
   uriTemplate: "board://cards/{id}",
   name: "card",
   read: (_uri, { id }) => [new Uint8Array([1]), { blob: new Blob([id]) }],
   complete: { id: async (value, { arguments: others }) => [value, others["column"] ?? ""] },
 });
 
-const review = mcpWeb.addPrompt<"card">({
+const review = mcpWeb.addPrompt({
   name: "review",
   arguments: [{ name: "card", required: true, complete: () => ({ values: ["a"], hasMore: true }) }],
   get: ({ card }) => ({ description: "A review", messages: [{ role: "user", content: [card ?? "all", new Blob()] }, "now"] }),
@@ -65,10 +64,14 @@ const app: AppHandle = mcpWeb.addApp({
 
 mcpWeb.addTool({
   name: "ask",
-  async handler(_input: { sure: boolean }, ctx) {
+  inputSchema: { type: "object", properties: { sure: { type: "boolean" } } },
+  async handler(_input: { sure?: boolean }, ctx) {
     ctx.progress(1, 2, "half");
     ctx.log("notice", { a: 1 });
-    const answer = await ctx.elicit<{ sure: boolean }>({ message: "Sure?", schema: { type: "object" } });
+    const answer = await ctx.elicit({
+      message: "Sure?",
+      schema: { type: "object", properties: { sure: { type: "boolean" } }, required: ["sure"] },
+    });
     if (answer.action !== "accept" || !answer.content.sure) return;
     const { action } = await ctx.elicit({ message: "Sign in", url: new URL("https://example.com") });
     const { model } = await ctx.sample({ prompt: "hi", maxTokens: 10 });
@@ -85,6 +88,87 @@ export async function changes() {
   await Promise.all([review.remove(), app.registered, app.update({ html: "<p>2</p>" })]);
   return [cards.subscribed, cards.uri, card.uriTemplate, review.publishedName, app.resourceUri];
 }
+
+/** Whether two types are the same. */
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+/** Compiles only if the type is `true`. */
+function check<_Result extends true>(): void {}
+
+interface Card {
+  title: string;
+  due: Date;
+  note?: string;
+}
+declare const cardList: readonly Card[];
+declare const looseSchema: JsonSchema;
+
+mcpWeb.addTool({
+  name: "inferred",
+  inputSchema: {
+    type: "object",
+    properties: {
+      title: { type: "string", description: "A title" },
+      points: { type: "integer", default: 1 },
+      column: { enum: ["todo", "done"] },
+      tags: { type: "array", items: { type: ["string", "null"] } },
+      place: { anyOf: [{ type: "object", properties: { x: { type: "number" } }, required: ["x"] }, { type: "null" }] },
+      labels: { type: "object", additionalProperties: { type: "string" } },
+      pair: { prefixItems: [{ type: "string" }, { type: "number" }] },
+      parent: { $ref: "#/$defs/node" },
+      kind: { const: "card" },
+    },
+    required: ["title", "column"],
+    $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" }, id: { type: "string" } }, required: ["id"] } },
+  },
+  handler: ({ title, points = 1, column, tags, place, labels, pair, parent, kind }) => {
+    check<Equal<typeof title, string>>();
+    check<Equal<typeof points, number>>();
+    check<Equal<typeof column, "todo" | "done">>();
+    check<Equal<typeof tags, (string | null)[] | undefined>>();
+    check<Equal<typeof place, { x: number } | null | undefined>>();
+    check<Equal<typeof labels, { [name: string]: string } | undefined>>();
+    check<Equal<typeof pair, [string, number] | undefined>>();
+    check<Equal<typeof kind, "card" | undefined>>();
+    const id: string | undefined = parent?.next?.next?.id;
+    return { title, cards: cardList, id, at: new Date() };
+  },
+});
+mcpWeb.addTool({ name: "without a schema", handler: (input) => check<Equal<typeof input, { [name: string]: unknown }>>() });
+mcpWeb.addTool({ name: "loose", inputSchema: looseSchema, handler: (input: { title: string }) => input.title });
+mcpWeb.addTool({ name: "newer", ...({ newField: 1 } as object), handler: () => null });
+mcpWeb.addTool({ name: "bytes", handler: async () => [new Uint8Array(1), content.text("a")] });
+
+const count = mcpWeb.addTool({
+  name: "count",
+  outputSchema: { type: "object", properties: { count: { type: "integer" } }, required: ["count"] },
+  handler: async () => ({ count: 7 }),
+});
+mcpWeb.addTool({
+  name: "count with text",
+  outputSchema: { type: "object", properties: { count: { type: "integer" } }, required: ["count"] },
+  handler: ({ fail }) =>
+    fail ? { content: [content.text("no")], isError: true } : { content: [content.text("7")], structuredContent: { count: 7 } },
+});
+
+mcpWeb.addResourceTemplate({
+  uriTemplate: "board://{board}/cards{/id}{?page,size:3}",
+  name: "variables",
+  read: (_uri, variables) => check<Equal<keyof typeof variables, "board" | "id" | "page" | "size">>(),
+  complete: { board: () => [] },
+});
+mcpWeb.addPrompt({
+  name: "arguments",
+  arguments: [{ name: "card", required: true }, { name: "tone", complete: (value) => [value.trim()] }],
+  get: (args) => {
+    check<Equal<keyof typeof args, "card" | "tone">>();
+    return args.card ?? "";
+  },
+});
+
+export const updates = () => [
+  count.update({ handler: () => ({ count: 8 }) }),
+  handle.update({ description: "changed" }),
+];
 
 export function told(event: QueryEvent): string {
   switch (event.type) {
@@ -120,26 +204,6 @@ export async function asking(signal: AbortSignal | undefined): Promise<string | 
   return text ?? response?.arguments.order.join() ?? toolCalls[0]?.tool ?? value;
 }
 
-// @ts-expect-error a query needs a prompt
-mcpWeb.query({});
-// @ts-expect-error an item of context has a value, or is a tool
-mcpWeb.query({ prompt: "?", context: [{ name: "board" }] });
-// @ts-expect-error the state is the module's to change
-mcpWeb.query({ prompt: "?" }).state = "complete";
-// @ts-expect-error there is no such level
-mcpWeb.addTool({ name: "log", handler: (_, ctx) => ctx.log("loud", 1) });
-// @ts-expect-error an app has one page
-mcpWeb.addApp({ name: "two", html: "", url: "", handler() {} });
-// @ts-expect-error an elicitation needs a schema or an address
-mcpWeb.addTool({ name: "elicit", handler: (_, ctx) => ctx.elicit({ message: "?" }) });
-// @ts-expect-error a resource without a reader
-mcpWeb.addResource({ uri: "a:b", name: "b" });
-// @ts-expect-error a tool without a handler
-mcpWeb.addTool({ name: "idle" });
-// @ts-expect-error an app without a name
-new McpWeb({});
-// @ts-expect-error the status is the module's to change
-mcpWeb.status = { state: "idle" };
 
 export function describe(status: Status): string {
   switch (status.state) {

@@ -1,0 +1,172 @@
+/** Types that follow from schemas and URI templates. */
+
+/**
+ * A JSON Schema object. The bridge validates with JSON Schema 2020-12 and upgrades older drafts.
+ *
+ * Written in place, the schema gives the types of the input: no `as const` is needed.
+ */
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+type IsAny<T> = 0 extends 1 & T ? true : false;
+
+/** Shows an object type with its fields instead of the types that it was made from. */
+type Flatten<T> = T extends object ? { [Key in keyof T]: T[Key] } : T;
+
+/**
+ * The type of the values that a JSON Schema describes, as far as TypeScript can express it: `type`, `properties` and
+ * `required`, `additionalProperties` without `properties`, `items`, `prefixItems`, `enum`, `const`, `anyOf`, `oneOf`,
+ * `allOf`, `nullable`, and `$ref` to `#`, `#/$defs/…` and `#/definitions/…`. Everything else is `unknown`.
+ *
+ * Properties that the schema does not name are left out, also where `additionalProperties` allows them: reading one is
+ * most likely a typing error.
+ */
+export type FromJsonSchema<Schema> = Resolve<Schema, Schema>;
+
+type Resolve<S, Root> = S extends true
+  ? unknown
+  : S extends false
+    ? never
+    : S extends { readonly nullable: true }
+      ? Combine<S, Root> | null
+      : Combine<S, Root>;
+
+/** References and constants stand alone; unions and intersections narrow what the keywords beside them describe. */
+type Combine<S, Root> = S extends { readonly $ref: infer Ref }
+  ? Resolve<Target<Ref, Root>, Root>
+  : S extends { readonly const: infer Value }
+    ? Value
+    : S extends { readonly enum: readonly (infer Value)[] }
+      ? Value
+      : S extends { readonly anyOf: readonly (infer Branch)[] }
+        ? Narrow<S, Root, EachBranch<Branch, Root>>
+        : S extends { readonly oneOf: readonly (infer Branch)[] }
+          ? Narrow<S, Root, EachBranch<Branch, Root>>
+          : S extends { readonly allOf: infer Branches }
+            ? Narrow<S, Root, AllOf<Branches, Root>>
+            : ByType<S, Root>;
+
+type EachBranch<Branch, Root> = Branch extends unknown ? Resolve<Branch, Root> : never;
+
+type AllOf<Branches, Root> = Branches extends readonly [infer First, ...infer Rest]
+  ? Resolve<First, Root> & AllOf<Rest, Root>
+  : unknown;
+
+type Narrow<S, Root, Branches> = S extends { readonly properties: unknown } ? Flatten<ObjectType<S, Root> & Branches> : Flatten<Branches>;
+
+type Target<Ref, Root> = Ref extends "#"
+  ? Root
+  : Ref extends `#/${infer Section extends "$defs" | "definitions"}/${infer Name}`
+    ? Root extends { readonly [section in Section]: { readonly [name in Name]: infer Definition } }
+      ? Definition
+      : true
+    : true;
+
+type ByType<S, Root> = S extends { readonly type: readonly (infer Type)[] }
+  ? OfType<Type, S, Root>
+  : S extends { readonly type: infer Type }
+    ? OfType<Type, S, Root>
+    : S extends { readonly properties: unknown }
+      ? ObjectType<S, Root>
+      : S extends { readonly items: unknown } | { readonly prefixItems: unknown }
+        ? ArrayType<S, Root>
+        : unknown;
+
+type OfType<Type, S, Root> = Type extends "string"
+  ? string
+  : Type extends "number" | "integer"
+    ? number
+    : Type extends "boolean"
+      ? boolean
+      : Type extends "null"
+        ? null
+        : Type extends "array"
+          ? ArrayType<S, Root>
+          : Type extends "object"
+            ? ObjectType<S, Root>
+            : unknown;
+
+type RequiredName<S> = S extends { readonly required: readonly (infer Name)[] } ? Name : never;
+
+type ObjectType<S, Root> = S extends { readonly properties: infer Properties }
+  ? Flatten<
+      {
+        -readonly [Name in keyof Properties as Name extends RequiredName<S> ? Name : never]: Resolve<Properties[Name], Root>;
+      } & {
+        -readonly [Name in keyof Properties as Name extends RequiredName<S> ? never : Name]?: Resolve<Properties[Name], Root>;
+      }
+    >
+  : S extends { readonly additionalProperties: infer Values }
+    ? { [name: string]: Resolve<Values, Root> }
+    : { [name: string]: unknown };
+
+type ArrayType<S, Root> = S extends { readonly prefixItems: infer Items }
+  ? { -readonly [Index in keyof Items]: Resolve<Items[Index], Root> }
+  : S extends { readonly items: infer Item }
+    ? Resolve<Item, Root>[]
+    : unknown[];
+
+/**
+ * What a tool's handler gets: what `inputSchema` describes. Without a schema, an object whose fields are not known; with
+ * a schema that TypeScript knows only as an object, `any`.
+ */
+export type InferInput<Schema> =
+  IsAny<Schema> extends true
+    ? any
+    : Schema extends JsonSchema
+      ? string extends keyof Schema
+        ? any
+        : FromJsonSchema<Schema>
+      : { [name: string]: unknown };
+
+/** The names of the variables of a URI template (RFC 6570). */
+export type UriTemplateVariables<Template extends string> = string extends Template
+  ? string
+  : Template extends `${string}{${infer Expression}}${infer Rest}`
+    ? VariableNames<WithoutOperator<Expression>> | UriTemplateVariables<Rest>
+    : never;
+
+type WithoutOperator<Expression extends string> = Expression extends `${"+" | "#" | "." | "/" | ";" | "?" | "&"}${infer Names}`
+  ? Names
+  : Expression;
+
+type VariableNames<Names extends string> = Names extends `${infer First},${infer Rest}`
+  ? VariableName<First> | VariableNames<Rest>
+  : VariableName<Names>;
+
+type VariableName<Variable extends string> = Variable extends `${infer Name}*` | `${infer Name}:${number}` ? Name : Variable;
+
+/** The message that a compiler shows for a value that has no JSON. */
+export interface NotJson<Message extends string> {
+  readonly "has no JSON": Message;
+}
+
+/**
+ * The value that a handler returns, if JSON can carry it; else a {@link NotJson} in the place of what it cannot carry, so
+ * that the compiler names it.
+ */
+export type ToolValue<T> =
+  IsAny<T> extends true
+    ? T
+    : unknown extends T
+      ? T
+      : T extends string | number | boolean | null | undefined | void
+        ? T
+        : T extends bigint
+          ? NotJson<"a bigint has no JSON: return a number, or String(value)">
+          : T extends symbol
+            ? NotJson<"a symbol has no JSON">
+            : T extends (...args: never) => unknown
+              ? NotJson<"a function has no JSON: call it, and return its result">
+              : T extends Blob | ArrayBuffer | ArrayBufferView | ImageData | ImageBitmap | HTMLCanvasElement | OffscreenCanvas
+                ? T
+                : T extends { toJSON(): unknown }
+                  ? T
+                  : T extends ReadonlyMap<unknown, unknown>
+                    ? NotJson<"a Map has no JSON: return Object.fromEntries(map)">
+                    : T extends ReadonlySet<unknown>
+                      ? NotJson<"a Set has no JSON: return [...set]">
+                      : T extends PromiseLike<unknown>
+                        ? NotJson<"a promise has no JSON: await it">
+                        : T extends RegExp | Error | WeakMap<WeakKey, unknown> | WeakSet<WeakKey>
+                          ? NotJson<"this object has no JSON: return its fields">
+                          : { [Key in keyof T]: ToolValue<T[Key]> };
