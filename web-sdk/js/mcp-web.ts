@@ -35,7 +35,7 @@ import type {
   ToolDefinition,
 } from "./types/definitions.ts";
 import type { AddOptions, AppHandle, PromptHandle, ResourceHandle, ResourceTemplateHandle, ToolHandle } from "./types/handles.ts";
-import type { JsonSchema } from "./types/infer.ts";
+import type { ToolSchema } from "./types/infer.ts";
 import type { HttpMcpConfig, McpWebOptions, StdioMcpConfig, Unsubscribe } from "./types/options.ts";
 import type { Query, QueryOptions, QuerySignal } from "./types/query.ts";
 import type { ConnectedClient, Diagnosis, Status } from "./types/status.ts";
@@ -56,6 +56,7 @@ import { loadCore } from "./mcp-web/load.ts";
 import { resolveBridgeUrl, validateOptions } from "./mcp-web/options.ts";
 import { PageQuery, uuidFromHex } from "./mcp-web/query.ts";
 import { toolResult } from "./mcp-web/results.ts";
+import { parseWith } from "./mcp-web/schemas.ts";
 import { TabSession } from "./mcp-web/tab-session.ts";
 import { storedToken } from "./mcp-web/token.ts";
 import { validateDefinition } from "./mcp-web/validation.ts";
@@ -239,13 +240,13 @@ export class McpWeb {
    * await tool.registered;
    * await tool.remove();
    * ```
-   * @throws TypeError when the definition cannot be a tool: no name, no handler, a schema that is not a
-   * plain object, something that is not JSON. What only the bridge can know (a reserved name, a limit)
+   * @throws TypeError when the definition cannot be a tool: no name, no handler, a schema that
+   * has no JSON Schema, something that is not JSON. What only the bridge can know (a reserved name, a limit)
    * rejects {@link Handle.registered}.
    */
   addTool<
-    const InputSchema extends JsonSchema | undefined = undefined,
-    const OutputSchema extends JsonSchema | undefined = undefined,
+    const InputSchema extends ToolSchema | undefined = undefined,
+    const OutputSchema extends ToolSchema | undefined = undefined,
     Value = unknown,
   >(
     definition: ToolDefinition<InputSchema, OutputSchema, Value>,
@@ -334,8 +335,8 @@ export class McpWeb {
    * origin, or what {@link McpWeb.addTool} refuses.
    */
   addApp<
-    const InputSchema extends JsonSchema | undefined = undefined,
-    const OutputSchema extends JsonSchema | undefined = undefined,
+    const InputSchema extends ToolSchema | undefined = undefined,
+    const OutputSchema extends ToolSchema | undefined = undefined,
     Value = unknown,
   >(
     definition: AppDefinition<InputSchema, OutputSchema, Value>,
@@ -610,6 +611,7 @@ export class McpWeb {
     return {
       ...this.#callPort(),
       McpWebError,
+      parseWith,
       toolResult,
       tools: () => this.#definitions.all,
       send: (json) => this.#connection!.query(json),

@@ -4,7 +4,10 @@ import type { CallContext } from "./call-context.ts";
 import type { HandlerOutcome } from "./core.ts";
 import { McpWebError } from "./error.ts";
 import type { AnyDefinition, Registration } from "./registration.ts";
-import { completionResult, promptResult, resourceResult, toolResult } from "./results.ts";
+import { encodeBase64, isBinary } from "./content.ts";
+import { loadModule } from "./lazy.ts";
+import { resultJson, toMessages, toolResult } from "./results.ts";
+import { parseWith } from "./schemas.ts";
 
 /** A message of the bridge that calls something of the page. Its fields depend on its type. */
 export type CallMessage = { type: keyof typeof CALLS; context?: object; [field: string]: any };
@@ -17,18 +20,31 @@ interface CallType {
   outcome(value: unknown, message: CallMessage, definition: AnyDefinition, call: CallContext): Promise<HandlerOutcome>;
 }
 
+/** What `mcp-web-results.js` uses of this module. */
+const RESULT_TOOLS = { encodeBase64, isBinary, resultJson, toMessages };
+
+/** Returns the conversion of a result with a function of that module. */
+const convertWith =
+  (convert: keyof typeof import("../mcp-web-results.ts")): CallType["outcome"] =>
+  async (value, { uri }, { mimeType }) => {
+    const results = await loadModule(import("../mcp-web-results.ts"), "results", "Result");
+    return results[convert](RESULT_TOOLS, value, uri, mimeType);
+  };
+
 const CALLS = {
   "tool-call": {
     kind: () => "tool",
     input: ({ toolInput }) => toolInput,
-    run: ({ handler }, { toolInput }, call) => handler(toolInput, call.context),
-    outcome: (value, _message, _definition, { imageLimit }) => toolResult(value, imageLimit),
+    run: async ({ handler, inputSchema, name }, { toolInput }, call) =>
+      handler(await parseWith(inputSchema, toolInput, "InvalidArguments", `the arguments of "${name}" are invalid`), call.context),
+    outcome: (value, _message, { outputSchema, name }, { imageLimit }) =>
+      toolResult(value, imageLimit, (value) => parseWith(outputSchema, value, "InvalidResult", `the result of "${name}" is invalid`)),
   },
   "prompt-get": {
     kind: () => "prompt",
     input: (message) => message.arguments,
     run: (prompt, message, call) => prompt.get(message.arguments, call.context),
-    outcome: (value) => promptResult(value),
+    outcome: convertWith("promptResult"),
   },
   "resource-read": {
     kind: ({ uriTemplate }) => (uriTemplate === undefined ? "resource" : "resource-template"),
@@ -37,7 +53,7 @@ const CALLS = {
       const url = parseUri(uri);
       return uriTemplate === undefined ? definition.read(url, call.context) : definition.read(url, variables, call.context);
     },
-    outcome: (value, { uri }, { mimeType }) => resourceResult(value, uri, mimeType),
+    outcome: convertWith("resourceResult"),
   },
   completion: {
     kind: () => "completion",
@@ -46,7 +62,7 @@ const CALLS = {
       const complete = findCompleter(definition, argument.name);
       return complete?.(argument.value, { ...call.facts, arguments: others });
     },
-    outcome: (value) => completionResult(value),
+    outcome: convertWith("completionResult"),
   },
 } satisfies { [type: string]: CallType };
 

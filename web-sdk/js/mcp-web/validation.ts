@@ -2,6 +2,7 @@
 
 import { toJson } from "./json.ts";
 import type { AnyDefinition, DefinitionKind } from "./registration.ts";
+import { toJsonSchema } from "./schemas.ts";
 import { isObject, isPlainObject } from "./type-guards.ts";
 
 /** Makes the error for what is wrong with a definition. */
@@ -39,7 +40,10 @@ export function validateDefinition(kind: DefinitionKind, definition: unknown): {
   VALIDATORS[kind](definition, subject, createError);
   // Functions have no JSON; an object of them would be left empty.
   const { complete, ...fields }: AnyDefinition = definition;
-  if (kind === "tool") moveTimeout(fields);
+  if (kind === "tool") {
+    moveTimeout(fields);
+    for (const side of ["input", "output"] as const) convertSchema(fields, side, subject, createError);
+  }
   if (complete !== undefined && typeof complete !== "function" && kind !== "resource-template") fields.complete = complete;
   return { id: name, json: toJson(fields, `the definition of ${subject}`, createError)! };
 }
@@ -49,15 +53,6 @@ const VALIDATORS: { [kind in DefinitionKind]: (definition: AnyDefinition, subjec
     const { timeout } = tool;
     if (timeout !== undefined && !(Number.isSafeInteger(timeout) && timeout > 0)) {
       throw createError(`the timeout of ${subject} must be a whole number of milliseconds, from 1`);
-    }
-    for (const field of ["inputSchema", "outputSchema"]) {
-      const schema = tool[field];
-      if (schema !== undefined && !isJsonSchema(schema)) {
-        throw createError(
-          `${field} of ${subject} must be a JSON Schema object such as { type: "object", properties: {…} }; ` +
-            "libraries have a conversion, for example z.toJSONSchema(schema)",
-        );
-      }
     }
   },
   prompt({ arguments: list }, subject, createError) {
@@ -91,12 +86,24 @@ const VALIDATORS: { [kind in DefinitionKind]: (definition: AnyDefinition, subjec
   },
 };
 
-/**
- * Returns whether the value is a JSON Schema and no schema of a library, such as one of Zod 3, whose fields would pass
- * for keywords. What Zod converts to JSON Schema has `~standard`, too, as a field that is not enumerable.
- */
-function isJsonSchema(value: unknown): boolean {
-  return isPlainObject(value) && !Object.keys(value).includes("~standard");
+/** Replaces a library's schema by the JSON Schema that is published. */
+function convertSchema(tool: AnyDefinition, side: "input" | "output", subject: string, createError: CreateError): void {
+  const field = `${side}Schema`;
+  if (tool[field] === undefined) return;
+  let problem = "";
+  let schema;
+  try {
+    schema = toJsonSchema(tool[field], side);
+  } catch (cause) {
+    problem = ` (${(cause as Error).message})`;
+  }
+  if (!isPlainObject(schema)) {
+    throw createError(
+      `${field} of ${subject} must be a JSON Schema such as { type: "object", properties: {…} }, or a schema that ` +
+        `converts to one${problem}; libraries have a conversion, for example z.toJSONSchema(schema)`,
+    );
+  }
+  tool[field] = schema;
 }
 
 /** MCP's tools have no such field: what is ours goes into `_meta`. */

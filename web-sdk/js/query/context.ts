@@ -4,10 +4,10 @@ import type { CallContext } from "../types/calls.ts";
 import type { CreateError, PageTool, QueriesPort, ToolOutcome } from "./messages.ts";
 
 /** What this file uses of the page. */
-export type ContextPort = Pick<QueriesPort, "McpWebError" | "toolResult" | "elicitInPage" | "dialog"> & { createError: CreateError };
+export type ContextPort = Pick<QueriesPort, "McpWebError" | "parseWith" | "toolResult" | "elicitInPage" | "dialog"> & { createError: CreateError };
 
 /** Runs the tool's handler, and returns an item of context. No AI client takes part. */
-export async function contextFromTool({ id, definition }: PageTool, args: object, port: ContextPort, signal: AbortSignal) {
+export async function contextFromTool({ id, definition, json }: PageTool, args: object, port: ContextPort, signal: AbortSignal) {
   const outcome = await runTool(id, definition, args, port, signal);
   const { value, isStructured } = parseOutcome(outcome);
   const { description, outputSchema } = definition;
@@ -15,7 +15,7 @@ export async function contextFromTool({ id, definition }: PageTool, args: object
   return {
     name: id,
     value,
-    ...(isStructured && outputSchema && { schema: outputSchema }),
+    ...(isStructured && outputSchema && { schema: JSON.parse(json).outputSchema }),
     ...((description || call) && { description: [description, call].filter(Boolean).join("; ") }),
     type: "tool",
   };
@@ -24,7 +24,8 @@ export async function contextFromTool({ id, definition }: PageTool, args: object
 async function runTool(name: string, definition: PageTool["definition"], args: object, port: ContextPort, signal: AbortSignal) {
   let outcome;
   try {
-    const value: unknown = await definition.handler(args, createContext(name, port, signal));
+    const input = await port.parseWith(definition.inputSchema, args, "InvalidArguments", "its arguments are invalid");
+    const value: unknown = await definition.handler(input, createContext(name, port, signal));
     outcome = await port.toolResult(value, {} as Parameters<QueriesPort["toolResult"]>[1]);
   } catch (cause) {
     throw toolError(name, (cause as Error | undefined)?.message ?? String(cause), port, { cause });

@@ -31,6 +31,8 @@ export interface ToolOutcome {
 /** What queries use of the page. */
 export interface QueriesPort {
   McpWebError: McpWebErrorConstructor;
+  /** Returns what a schema's library makes of a value. */
+  parseWith(schema: unknown, value: unknown, code: McpWebErrorCode, subject: string): Promise<unknown>;
   toolResult(value: unknown, limit: { maxEdge: undefined; load: never }): Promise<ToolOutcome>;
   /** Returns everything that the page offers at this moment. */
   tools(): PageTool[];

@@ -1,6 +1,6 @@
 /** What handlers return, and content blocks. */
 
-import type { InferInput, JsonSchema, ToolValue } from "./infer.ts";
+import type { InferOutput, ToolSchema, ToolValue } from "./infer.ts";
 
 /**
  * What a tool returns:
@@ -14,8 +14,8 @@ import type { InferInput, JsonSchema, ToolValue } from "./infer.ts";
  */
 export type ToolResult<OutputSchema = any, Value = any> = 0 extends 1 & OutputSchema
   ? any
-  : OutputSchema extends JsonSchema
-    ? InferInput<OutputSchema> | StructuredResult<InferInput<OutputSchema>>
+  : OutputSchema extends ToolSchema
+    ? InferOutput<OutputSchema> | StructuredResult<InferOutput<OutputSchema>>
     : ToolValue<Value>;
 
 /** What a tool with an output schema may return besides the structured content alone. */

@@ -32,9 +32,12 @@ export interface ToolDefinition<InputSchema = any, OutputSchema = any, Value = a
    * characters or with others is published changed, see {@link Handle.publishedName}.
    */
   name: string;
-  /** What the input must look like, always of type `object`. Calls that do not fit never reach the handler. */
+  /**
+   * What the input must look like, always of type `object`: JSON Schema, or a schema of a library that converts itself to
+   * it (Standard JSON Schema). Calls that do not fit never reach the handler. The library's defaults and transforms do.
+   */
   inputSchema?: InputSchema;
-  /** What an object returned by the handler looks like. A result that does not fit is an error. */
+  /** What an object returned by the handler looks like, as above. A result that does not fit is an error. */
   outputSchema?: OutputSchema;
   /** Hints about the tool's behaviour. */
   annotations?: ToolAnnotations;

@@ -43,6 +43,8 @@ export type McpWebErrorCode =
   | "DialogUnavailable"
   /** `mcp-web-diagnose.js` could not be loaded. */
   | "DiagnosisUnavailable"
+  /** `mcp-web-results.js` could not be loaded. */
+  | "ResultUnavailable"
   /** `mcp-web-query.js` could not be loaded. */
   | "QueryUnavailable"
   /** What was passed to {@link McpWeb.query} makes no query. */

@@ -7,6 +7,19 @@
  */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
+/**
+ * A schema of a library that implements Standard Schema (https://standardschema.dev), such as Zod, Valibot and ArkType. To
+ * be published, it must convert itself to JSON Schema, too (Standard JSON Schema).
+ */
+export interface StandardSchema<Input = unknown, Output = unknown> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => unknown;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
 type IsAny<T> = 0 extends 1 & T ? true : false;
 
 /** Shows an object type with its fields instead of the types that it was made from. */
@@ -106,17 +119,29 @@ type ArrayType<S, Root> = S extends { readonly prefixItems: infer Items }
     : unknown[];
 
 /**
- * What a tool's handler gets: what `inputSchema` describes. Without a schema, an object whose fields are not known; with
- * a schema that TypeScript knows only as an object, `any`.
+ * What a tool's handler gets: what `inputSchema` describes, after the defaults and transforms of a schema library. Without
+ * a schema, an object whose fields are not known; with a schema that TypeScript knows only as an object, `any`.
  */
-export type InferInput<Schema> =
+export type InferInput<Schema> = Infer<Schema, "output">;
+
+/** What schemas a tool may have: JSON Schema, also as the interfaces of a library such as TypeBox, or Standard Schema. */
+export type ToolSchema = object | JsonSchema | StandardSchema;
+
+/** What a tool's handler returns: what `outputSchema` describes, before the defaults and transforms of a schema library. */
+export type InferOutput<Schema> = Infer<Schema, "input">;
+
+type Infer<Schema, Side extends "input" | "output"> =
   IsAny<Schema> extends true
     ? any
-    : Schema extends JsonSchema
-      ? string extends keyof Schema
-        ? any
-        : FromJsonSchema<Schema>
-      : { [name: string]: unknown };
+    : Schema extends { readonly "~standard": { readonly types?: infer Types } }
+      ? NonNullable<Types> extends { readonly [side in Side]: infer Type }
+        ? Type
+        : any
+      : Schema extends object
+        ? string extends keyof Schema
+          ? any
+          : FromJsonSchema<Schema>
+        : { [name: string]: unknown };
 
 /** The names of the variables of a URI template (RFC 6570). */
 export type UriTemplateVariables<Template extends string> = string extends Template

@@ -20,6 +20,11 @@ fn definitions_that_clients_reject_cause_warnings() {
 }
 
 #[test]
+fn schemas_of_libraries_are_published_and_validate() {
+    run("schemas.test.mjs");
+}
+
+#[test]
 fn queries_work_without_a_browser() {
     run("query.test.mjs");
 }

@@ -38,16 +38,29 @@ fn misuse_is_an_error_with_a_message_that_names_it() {
     }
 }
 
+/// `schemas.ts` infers types from the schemas of the libraries that the documentation names.
+#[test]
+fn the_types_of_schema_libraries_are_inferred() {
+    let output = compile(&Workspace::here(), "schemas.ts");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+}
+
 /// Compiles a file of `web-sdk/tests/types` as an app that installed the package would.
 fn compile(workspace: &Workspace, file: &str) -> Output {
-    let compiler = workspace
-        .tools()
-        .join("web-sdk-node/node_modules/typescript/bin/tsc");
+    let packages = workspace.tools().join("web-sdk-node/node_modules");
+    let compiler = packages.join("typescript/bin/tsc");
     assert!(
         compiler.exists(),
         "TypeScript is missing: run `cargo xtask test`"
     );
     let project = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(&packages, project.path().join("node_modules")).unwrap();
+    let source = workspace.path("web-sdk/tests/types").join(file);
+    fs::copy(source, project.path().join(file)).unwrap();
     let configuration = json!({
         "compilerOptions": {
             "strict": true,
@@ -61,7 +74,7 @@ fn compile(workspace: &Workspace, file: &str) -> Output {
             "types": [],
             "paths": { "mcp-web-sdk": [workspace.sdk().join("mcp-web.d.ts")] },
         },
-        "files": [workspace.path("web-sdk/tests/types").join(file)],
+        "files": [file],
     });
     let configuration_file = project.path().join("tsconfig.json");
     fs::write(&configuration_file, configuration.to_string()).unwrap();

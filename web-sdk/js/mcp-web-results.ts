@@ -1,0 +1,75 @@
+/** What handlers of resources, prompts and completers return, as the bridge wants it. Loaded at the first such call. */
+
+import type { HandlerOutcome } from "./mcp-web/core.ts";
+import type * as content from "./mcp-web/content.ts";
+import type * as results from "./mcp-web/results.ts";
+import { type UnknownObject, isPlainObject } from "./mcp-web/type-guards.ts";
+import type { Binary, ResourcePart } from "./types/content.ts";
+
+/** The most values of MCP's `CompleteResult`. */
+const MAX_VALUES = 100;
+
+/** Functions of the module that loads this one. They know the content that the app has made. */
+export interface ResultTools {
+  encodeBase64: typeof content.encodeBase64;
+  isBinary: typeof content.isBinary;
+  resultJson: typeof results.resultJson;
+  toMessages: typeof results.toMessages;
+}
+
+/** Converts a resource's content. */
+export async function resourceResult(
+  tools: ResultTools,
+  value: unknown,
+  uri: string,
+  mimeType?: string,
+): Promise<HandlerOutcome> {
+  const { isBinary, resultJson } = tools;
+  const convert = (part: unknown) => resourcePart(tools, part, uri, mimeType);
+  if (value === undefined) throw new TypeError("read() returned nothing: return a string, bytes, or any JSON value");
+  if (isPlainObject(value) && Array.isArray(value.contents)) {
+    return { result: resultJson({ ...value, contents: await Promise.all(value.contents.map(convert)) }) };
+  }
+  const isList = Array.isArray(value) && value.length > 0 && value.every((part) => isBinary(part) || isPart(part));
+  return { result: resultJson({ contents: await Promise.all((isList ? value : [value]).map(convert)) }) };
+}
+
+const isPart = (value: unknown): value is ResourcePart & UnknownObject =>
+  isPlainObject(value) && (typeof value.text === "string" || value.blob !== undefined);
+
+/** Converts one part to MCP's `ResourceContents`. */
+async function resourcePart(
+  { isBinary, encodeBase64, resultJson }: ResultTools,
+  value: unknown,
+  uri: string,
+  mimeType?: string,
+): Promise<object> {
+  if (typeof value === "string") return { uri, mimeType: mimeType ?? "text/plain", text: value };
+  if (isPart(value) && value.blob === undefined) {
+    return { uri, mimeType: mimeType ?? "text/plain", ...value };
+  }
+  if (isBinary(value) || isPart(value)) {
+    const { blob, ...rest }: ResourcePart = isBinary(value) ? { blob: value as Binary } : value;
+    const encoded = await encodeBase64(blob, rest.mimeType);
+    const type = encoded.mimeType ?? mimeType ?? "application/octet-stream";
+    return { uri, ...rest, mimeType: type, blob: encoded.data };
+  }
+  return { uri, mimeType: mimeType ?? "application/json", text: resultJson(value) };
+}
+
+/** Converts a prompt's messages. */
+export async function promptResult({ resultJson, toMessages }: ResultTools, value: unknown): Promise<HandlerOutcome> {
+  const whole = isPlainObject(value) && Array.isArray(value.messages) ? value : { messages: value };
+  return { result: resultJson({ ...whole, messages: await toMessages(whole.messages) }) };
+}
+
+/** Converts what a completer proposes. */
+export async function completionResult({ resultJson }: ResultTools, value: unknown = []): Promise<HandlerOutcome> {
+  const { values, ...rest } = (Array.isArray(value) ? { values: value } : value) as UnknownObject;
+  if (!Array.isArray(values) || values.some((text) => typeof text !== "string")) {
+    throw new TypeError("complete() must return an array of strings, or { values, total?, hasMore? }");
+  }
+  const excess = values.length > MAX_VALUES && { total: values.length, hasMore: true };
+  return { result: resultJson({ values: values.slice(0, MAX_VALUES), ...excess, ...rest }) };
+}
+
