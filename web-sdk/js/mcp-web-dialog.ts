@@ -2,7 +2,7 @@
  * Asks the user of the page in place of the client (MCP elicitation): a form, or an address to visit.
  *
  * The dialog lives in a shadow root with a constructed style sheet: neither the app's styles nor its
- * Content-Security-Policy touch it.
+ * Content-Security-Policy apply to it.
  */
 
 import type { ElicitAnswer } from "./types/calls.ts";
@@ -10,7 +10,7 @@ import { createElement } from "./dialog/element.ts";
 import { createFields } from "./dialog/fields.ts";
 import type { DialogRequest } from "./dialog/request.ts";
 import type { FormSchema } from "./dialog/schema.ts";
-import { ENGLISH, type Strings } from "./dialog/strings.ts";
+import { completeStrings, type Strings } from "./dialog/strings.ts";
 import { styles } from "./dialog/styles.ts";
 
 type Answer = ElicitAnswer<object> | { action: "accept" };
@@ -19,12 +19,12 @@ type Answer = ElicitAnswer<object> | { action: "accept" };
 type Done = (answer: Answer) => void;
 
 /** Dialogs are shown one after the other. */
-let former: Promise<unknown> = Promise.resolve();
+let previous: Promise<unknown> = Promise.resolve();
 
 /** Returns the MCP elicitation result. Rejected with the signal's reason when that fires. */
 export function elicit(request: DialogRequest, signal: AbortSignal): Promise<ElicitAnswer<object>> {
-  const answer = former.then(() => showDialog(request, signal));
-  former = answer.catch(() => {});
+  const answer = previous.then(() => showDialog(request, signal));
+  previous = answer.catch(() => {});
   return answer as Promise<ElicitAnswer<object>>;
 }
 
@@ -55,7 +55,7 @@ function showDialog(request: DialogRequest, signal: AbortSignal): Promise<Answer
 }
 
 function createDialog({ message, schema, url, asker, appName, strings: given }: DialogRequest, done: Done): HTMLDialogElement {
-  const strings = { ...ENGLISH, ...given };
+  const strings = completeStrings(given);
   const part = url ? createVisit(String(url), strings, done) : createForm(schema as FormSchema, strings, done);
   const dialog = createElement("dialog", { "aria-labelledby": "title", "aria-describedby": "message" }, [
     createElement("header", {}, [
@@ -95,7 +95,7 @@ function createForm(schema: FormSchema, strings: Strings, done: Done): HTMLFormE
 function createVisit(url: string, strings: Strings, done: Done): HTMLFormElement {
   const form = createElement("form", {}, [
     createElement("p", { class: "url" }, [url]),
-    createButtons(strings.open(new URL(url).host || "it"), strings, done),
+    createButtons(strings.open(new URL(url).host), strings, done),
   ]);
   form.addEventListener("submit", (event) => {
     event.preventDefault();

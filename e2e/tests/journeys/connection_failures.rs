@@ -4,17 +4,30 @@
 use e2e::{Browser, StaticSite, TestBed, with_deadline};
 use serde_json::json;
 
+/// The module that has the wasm in it.
+const INLINE_WASM: &str = "*mcp-web-wasm.js";
+
+#[tokio::test]
+async fn missing_wasm_is_replaced_by_the_module_that_has_it_in_it() {
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let browser = Browser::open().await;
+    let app = site.app_with_sdk(&bed, &site.sdk_without_wasm());
+    browser.goto(&app).await;
+    browser.wait_for("journey.ready").await;
+}
+
 #[tokio::test]
 async fn missing_or_unreachable_wasm_is_reported() {
     let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
     let browser = Browser::open().await;
 
+    block(&browser, &[INLINE_WASM]).await;
     let app = site.app_with_sdk(&bed, &site.sdk_without_wasm());
     browser.goto(&app).await;
-    let advice = ["HTTP 404", "serve mcp_web_core_bg.wasm"];
+    let advice = ["HTTP 404", "serve mcp_web_core_bg.wasm", "Vite"];
     assert_reported(&browser, "failed", "WasmLoadFailed", &advice).await;
 
-    block(&browser, &["*.wasm"]).await;
+    block(&browser, &["*.wasm", INLINE_WASM]).await;
     browser.goto(&site.app(&bed)).await;
     let advice = ["Failed to fetch", "server runs", "connect-src"];
     assert_reported(&browser, "failed", "WasmLoadFailed", &advice).await;

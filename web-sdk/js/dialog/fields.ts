@@ -69,8 +69,9 @@ function createInput(info: FieldInfo): Field {
 }
 
 function displayValue({ format, default: value }: FieldSchema): string {
-  if (format !== "date-time") return value;
-  const time = new Date(value);
+  const text = String(value ?? "");
+  if (format !== "date-time") return text;
+  const time = new Date(text);
   if (Number.isNaN(time.getTime())) return "";
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
@@ -96,9 +97,10 @@ function createCheckbox(info: FieldInfo): Field {
 
 function createChoices(info: FieldInfo): Field {
   const { id, schema, label } = info;
+  const defaults: unknown[] = Array.isArray(schema.default) ? schema.default : [];
   const boxes = listOptions(schema.items ?? {}).map(({ value, title }, index) => {
     const box = createElement("input", { type: "checkbox", id: `${id}-${index}` });
-    box.checked = (schema.default ?? []).includes(value);
+    box.checked = defaults.includes(value);
     return { value, box, line: createElement("div", { class: "choice" }, [box, createElement("label", { for: box.id }, [title])]) };
   });
   const group = createElement("fieldset", { id }, [
@@ -128,7 +130,7 @@ function labelField(info: FieldInfo, control: HTMLElement, value: Field["value"]
 
 /** Screen readers get it from `aria-required`. */
 function requiredMark({ required }: FieldInfo): HTMLElement | undefined {
-  return required ? createElement("span", { class: "star", "aria-hidden": "true" }, [" *"]) : undefined;
+  return required ? createElement("span", { class: "required-mark", "aria-hidden": "true" }, [" *"]) : undefined;
 }
 
 /** Adds the description and the error. `described` is the element that they belong to. */

@@ -5,7 +5,7 @@ export interface FieldSchema {
   type?: string;
   title?: string;
   description?: string;
-  default?: any;
+  default?: unknown;
   format?: string;
   pattern?: string;
   minLength?: number;

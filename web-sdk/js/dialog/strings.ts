@@ -1,15 +1,15 @@
-/** The English words of the dialog. */
+/** The words of the dialog: those that the app gives, and English ones for the rest. */
 
 import type { DialogStrings } from "../types/dialog.ts";
 
 /** All words. */
 export type Strings = Required<DialogStrings>;
 
-export const ENGLISH: Strings = {
+const ENGLISH: Strings = {
   title: (asker) => `${asker} asks`,
   recipient: (asker, app) => `Your answer goes to ${asker} through ${app}.`,
   send: "Send",
-  open: (host) => `Open ${host}`,
+  open: (host) => `Open ${host || "it"}`,
   decline: "Decline",
   cancel: "Cancel",
   choose: "Choose …",
@@ -28,3 +28,8 @@ export const ENGLISH: Strings = {
   wrongFormat: (example) => `Please enter something like ${example}.`,
   wrongPattern: "Please enter it in the form that is asked for.",
 };
+
+/** Returns all words. A word that is given as `undefined`, such as a missing translation, is English, too. */
+export function completeStrings(given: DialogStrings = {}): Strings {
+  return { ...ENGLISH, ...Object.fromEntries(Object.entries(given).filter(([, text]) => text !== undefined)) };
+}

@@ -1,27 +1,30 @@
 /**
  * The dialog's styles. The custom properties `--mcp-web-…` of the page replace colours, font and corners. The colour scheme
  * is inherited from the host element.
+ *
+ * Everything that has text on it has the background of the page where that is given, because text of the page's colour could
+ * not be read on another one.
  */
 
 const CSS = `
 dialog {
   --accent: var(--mcp-web-accent, light-dark(#1f5fbf, #8ab4f8));
-  --line: var(--mcp-web-border, light-dark(#8a9099, #80868f));
-  --quiet: var(--mcp-web-muted, light-dark(#575d66, #a9b0ba));
-  --bad: var(--mcp-web-error, light-dark(#b3261e, #ff8f86));
+  --border: var(--mcp-web-border, light-dark(#8a9099, #80868f));
+  --muted: var(--mcp-web-muted, light-dark(#575d66, #a9b0ba));
+  --error: var(--mcp-web-error, light-dark(#b3261e, #ff8f86));
   box-sizing: border-box;
   width: min(30rem, calc(100vw - 2rem));
   max-height: min(44rem, calc(100vh - 2rem));
   padding: 1.25rem 1.5rem;
-  border: 1px solid light-dark(#d5d9df, #454b54);
+  border: 1px solid var(--mcp-web-border, light-dark(#d5d9df, #454b54));
   border-radius: var(--mcp-web-radius, 12px);
-  background: var(--paper);
+  background: var(--background);
   color: var(--mcp-web-text, light-dark(#1b1e23, #eceff3));
   font: var(--mcp-web-font, 400 15px/1.45 system-ui, sans-serif);
   text-align: start;
   box-shadow: 0 12px 40px rgb(0 0 0 / 0.3);
 }
-dialog { --paper: var(--mcp-web-background, light-dark(#fff, #23262b)); --shade: light-dark(rgb(0 0 0 / 0.18), rgb(0 0 0 / 0.6)); }
+dialog { --background: var(--mcp-web-background, light-dark(#fff, #23262b)); --shade: light-dark(rgb(0 0 0 / 0.18), rgb(0 0 0 / 0.6)); }
 dialog[open] { display: flex; flex-direction: column; }
 dialog::backdrop { background: rgb(0 0 0 / 0.45); }
 header { display: flex; align-items: center; gap: 1rem; }
@@ -32,11 +35,11 @@ form { display: flex; flex-direction: column; min-height: 0; }
 .fields { overflow: auto; min-height: 0; display: grid; gap: 1rem; margin: 0 -1.5rem; padding: 0.2rem 1.5rem; }
 .fields {
   background:
-    linear-gradient(var(--paper) 40%, transparent) top / 100% 1.5rem local,
-    linear-gradient(transparent, var(--paper) 60%) bottom / 100% 1.5rem local,
+    linear-gradient(var(--background) 40%, transparent) top / 100% 1.5rem local,
+    linear-gradient(transparent, var(--background) 60%) bottom / 100% 1.5rem local,
     linear-gradient(var(--shade), transparent) top / 100% 0.5rem scroll,
     linear-gradient(transparent, var(--shade)) bottom / 100% 0.5rem scroll,
-    var(--paper);
+    var(--background);
   background-repeat: no-repeat;
 }
 .field { display: grid; gap: 0.25rem; }
@@ -50,25 +53,25 @@ input:not([type="checkbox"]), select, textarea {
   width: 100%;
   min-height: 2.4rem;
   padding: 0.4rem 0.6rem;
-  border: 1px solid var(--line);
+  border: 1px solid var(--border);
   border-radius: 7px;
-  background: light-dark(#fff, #1a1c20);
+  background: var(--mcp-web-background, light-dark(#fff, #1a1c20));
   color: inherit;
   font: inherit;
 }
 textarea { resize: vertical; }
 input[type="checkbox"] { inline-size: 1.05rem; block-size: 1.05rem; margin: 0; flex: none; translate: 0 0.15rem; accent-color: var(--accent); }
-[aria-invalid="true"]:not(fieldset) { border-color: var(--bad); }
-.hint { color: var(--quiet); font-size: 0.875rem; }
-.error, .star { color: var(--bad); }
+[aria-invalid="true"]:not(fieldset) { border-color: var(--error); }
+.hint { color: var(--muted); font-size: 0.875rem; }
+.error, .required-mark { color: var(--error); }
 .error { font-size: 0.875rem; }
 .error:empty { display: none; }
-.url { padding: 0.6rem 0.75rem; border-radius: 7px; background: light-dark(#f1f3f6, #1a1c20); font-family: ui-monospace, monospace; font-size: 0.875rem; max-height: 10rem; overflow: auto; }
+.url { padding: 0.6rem 0.75rem; border-radius: 7px; background: var(--mcp-web-background, light-dark(#f1f3f6, #1a1c20)); font-family: ui-monospace, monospace; font-size: 0.875rem; max-height: 10rem; overflow: auto; }
 .buttons { display: flex; flex-wrap: wrap; justify-content: end; gap: 0.6rem; margin-top: 1.25rem; }
 button {
   min-height: 2.4rem;
   padding: 0.4rem 1.1rem;
-  border: 1px solid var(--line);
+  border: 1px solid var(--border);
   border-radius: 7px;
   background: transparent;
   color: inherit;
@@ -76,12 +79,12 @@ button {
   font-weight: 600;
   cursor: pointer;
 }
-button:hover { background: light-dark(#f1f3f6, #30343a); }
+button:hover { background: color-mix(in srgb, currentColor 6%, transparent); }
 .accept { border-color: var(--accent); background: var(--accent); color: var(--mcp-web-accent-text, light-dark(#fff, #10131a)); }
 .accept:hover { background: color-mix(in oklab, var(--accent) 82%, light-dark(#000, #fff)); }
 .close { min-height: 2rem; min-width: 2rem; padding: 0; border-color: transparent; font-size: 1.3rem; font-weight: 400; line-height: 1; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-footer { margin-top: 1rem; color: var(--quiet); font-size: 0.8125rem; }
+footer { margin-top: 1rem; color: var(--muted); font-size: 0.8125rem; }
 `;
 
 let sheet: CSSStyleSheet | undefined;

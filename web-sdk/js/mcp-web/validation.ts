@@ -100,7 +100,7 @@ function convertSchema(tool: AnyDefinition, side: "input" | "output", subject: s
   if (!isPlainObject(schema)) {
     throw createError(
       `${field} of ${subject} must be a JSON Schema such as { type: "object", properties: {…} }, or a schema that ` +
-        `converts to one${problem}; libraries have a conversion, for example z.toJSONSchema(schema)`,
+        `converts to one${problem}; libraries have functions such as z.toJSONSchema(schema)`,
     );
   }
   tool[field] = schema;

@@ -4,51 +4,138 @@
  * Words of the dialog of {@link McpWebOptions.elicitInPage}, such as a translation. Those that are not given are English.
  *
  * The dialog takes the rest from the page: the colour scheme is the one of the root element, and these custom properties
- * of the root element replace its font, colours and corners: `--mcp-web-font`, `--mcp-web-accent`,
- * `--mcp-web-accent-text`, `--mcp-web-background`, `--mcp-web-text`, `--mcp-web-muted`, `--mcp-web-border`,
- * `--mcp-web-error`, `--mcp-web-radius`.
+ * of the root element replace its font, colours and corners: `--mcp-web-font` (a value of the CSS property `font`, such as
+ * `16px/1.5 Inter, sans-serif`), `--mcp-web-accent`, `--mcp-web-accent-text`, `--mcp-web-background`, `--mcp-web-text`,
+ * `--mcp-web-muted`, `--mcp-web-border`, `--mcp-web-error`, `--mcp-web-radius`.
  */
 export interface DialogStrings {
-  /** The title. @defaultValue `${asker} asks` */
+  /**
+   * The title. `asker` is the name of the AI client.
+   *
+   * @defaultValue `${asker} asks`
+   */
   title?: (asker: string) => string;
-  /** Who gets the answer. @defaultValue `Your answer goes to ${asker} through ${app}.` */
+  /**
+   * The line at the end, which says who gets the answer. `asker` is the name of the AI client, `app` that of this app.
+   *
+   * @defaultValue `Your answer goes to ${asker} through ${app}.`
+   */
   recipient?: (asker: string, app: string) => string;
-  /** The button that sends the form. @defaultValue `Send` */
+  /**
+   * The button that sends the form.
+   *
+   * @defaultValue `Send`
+   */
   send?: string;
-  /** The button that opens an address. @defaultValue `Open ${host}` */
+  /**
+   * The button that opens an address. `host` is the host of the address with its port, and empty where there is none, as
+   * in `mailto:` addresses.
+   *
+   * @defaultValue `Open ${host}`, and `Open it` without a host
+   */
   open?: (host: string) => string;
-  /** The button that declines. @defaultValue `Decline` */
+  /**
+   * The button that declines to answer.
+   *
+   * @defaultValue `Decline`
+   */
   decline?: string;
-  /** The name of the button that closes the dialog, for screen readers. @defaultValue `Cancel` */
+  /**
+   * The name that screen readers have for the button with the cross, which closes the dialog.
+   *
+   * @defaultValue `Cancel`
+   */
   cancel?: string;
-  /** The empty choice of a field that must be filled in. @defaultValue `Choose …` */
+  /**
+   * The empty option of a selection that is required.
+   *
+   * @defaultValue `Choose …`
+   */
   choose?: string;
-  /** The empty choice of another field. @defaultValue `No choice` */
+  /**
+   * The empty option of a selection that is optional.
+   *
+   * @defaultValue `No choice`
+   */
   noChoice?: string;
-  /** A field is empty. @defaultValue `Please fill this in.` */
+  /**
+   * The error of a required field that is empty.
+   *
+   * @defaultValue `Please fill this in.`
+   */
   missing?: string;
-  /** Nothing is chosen. @defaultValue `Please choose one.` */
+  /**
+   * The error of a required selection in which nothing is chosen.
+   *
+   * @defaultValue `Please choose one.`
+   */
   missingChoice?: string;
-  /** The browser cannot read what was typed. @defaultValue `Please complete this.` */
+  /**
+   * The error of a field, such as a date, with an input that the browser cannot read.
+   *
+   * @defaultValue `Please complete this.`
+   */
   incomplete?: string;
-  /** Too few choices. @defaultValue `Please choose at least ${count}.` */
+  /**
+   * The error when too few checkboxes are checked. `count` is the smallest number that is allowed.
+   *
+   * @defaultValue `Please choose at least ${count}.`
+   */
   tooFewChoices?: (count: number) => string;
-  /** Too many choices. @defaultValue `Please choose at most ${count}.` */
+  /**
+   * The error when too many checkboxes are checked. `count` is the largest number that is allowed.
+   *
+   * @defaultValue `Please choose at most ${count}.`
+   */
   tooManyChoices?: (count: number) => string;
-  /** No number. @defaultValue `Please enter a number.` */
+  /**
+   * The error of an input that is not a number.
+   *
+   * @defaultValue `Please enter a number.`
+   */
   notANumber?: string;
-  /** A number with a fraction. @defaultValue `Please enter a whole number.` */
+  /**
+   * The error of a number that has a fraction where whole numbers are asked for.
+   *
+   * @defaultValue `Please enter a whole number.`
+   */
   notAnInteger?: string;
-  /** A number that is too small. @defaultValue `Please enter ${minimum} or more.` */
+  /**
+   * The error of a number that is too small. `minimum` is the smallest one that is allowed.
+   *
+   * @defaultValue `Please enter ${minimum} or more.`
+   */
   tooSmall?: (minimum: number) => string;
-  /** A number that is too large. @defaultValue `Please enter ${maximum} or less.` */
+  /**
+   * The error of a number that is too large. `maximum` is the largest one that is allowed.
+   *
+   * @defaultValue `Please enter ${maximum} or less.`
+   */
   tooLarge?: (maximum: number) => string;
-  /** A text that is too short. @defaultValue `Please enter at least ${count} characters.` */
+  /**
+   * The error of a text that is too short. `count` is the smallest number of characters that is allowed.
+   *
+   * @defaultValue `Please enter at least ${count} characters.`
+   */
   tooShort?: (count: number) => string;
-  /** A text that is too long. @defaultValue `Please enter at most ${count} characters: these are ${length}.` */
+  /**
+   * The error of a text that is too long. `count` is the largest number of characters that is allowed, `length` the number
+   * of characters of the text.
+   *
+   * @defaultValue `Please enter at most ${count} characters: these are ${length}.`
+   */
   tooLong?: (count: number, length: number) => string;
-  /** A text of another format. @defaultValue `Please enter something like ${example}.` */
+  /**
+   * The error of a text that does not have the format of an e-mail address, an address of the web or a date. `example` is
+   * a text that has it.
+   *
+   * @defaultValue `Please enter something like ${example}.`
+   */
   wrongFormat?: (example: string) => string;
-  /** A text that the schema's pattern does not allow. @defaultValue `Please enter it in the form that is asked for.` */
+  /**
+   * The error of a text that does not match the pattern of the schema.
+   *
+   * @defaultValue `Please enter it in the form that is asked for.`
+   */
   wrongPattern?: string;
 }

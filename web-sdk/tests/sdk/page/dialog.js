@@ -75,6 +75,9 @@ export default {
       "--mcp-web-text": "rgb(200, 201, 202)",
       "--mcp-web-accent": "rgb(250, 1, 1)",
       "--mcp-web-accent-text": "rgb(9, 9, 9)",
+      "--mcp-web-muted": "rgb(4, 5, 6)",
+      "--mcp-web-border": "rgb(7, 8, 9)",
+      "--mcp-web-error": "rgb(10, 11, 12)",
       "--mcp-web-radius": "3px",
       "--mcp-web-font": "20px monospace",
     };
@@ -82,40 +85,102 @@ export default {
       const bridge = await asking("always");
       start(bridge, CAPABLE);
       const shown = await dialog();
-      const { backgroundColor, color, borderRadius, fontSize, fontFamily, colorScheme } = getComputedStyle(shown);
-      equal([backgroundColor, color, borderRadius], ["rgb(1, 2, 3)", "rgb(200, 201, 202)", "3px"]);
+      const { backgroundColor, color, borderRadius, borderColor, fontSize, fontFamily, colorScheme } = getComputedStyle(shown);
+      equal([backgroundColor, color, borderColor, borderRadius], ["rgb(1, 2, 3)", "rgb(200, 201, 202)", "rgb(7, 8, 9)", "3px"]);
       equal([fontSize, fontFamily, colorScheme], ["20px", "monospace", "dark"]);
       const accept = getComputedStyle(shown.querySelector(".accept"));
       equal([accept.backgroundColor, accept.color], ["rgb(250, 1, 1)", "rgb(9, 9, 9)"]);
+      // Text of the page's colour can be read where a person types, too.
+      for (const control of [named(shown, "share"), named(shown, "column")]) {
+        const { backgroundColor, color, borderColor } = getComputedStyle(control);
+        equal([backgroundColor, color, borderColor], ["rgb(1, 2, 3)", "rgb(200, 201, 202)", "rgb(7, 8, 9)"]);
+      }
+      equal(getComputedStyle(shown.querySelector(".hint")).color, "rgb(4, 5, 6)");
+      equal(getComputedStyle(shown.querySelector("footer")).color, "rgb(4, 5, 6)");
+      button(shown, "Send").click();
+      equal(getComputedStyle(shown.querySelector(".error:not(:empty)")).color, "rgb(10, 11, 12)");
+      equal(getComputedStyle(named(shown, "Card title")).borderColor, "rgb(10, 11, 12)");
       button(shown, "Decline").click();
       equal(await result(bridge), { action: "decline" });
     });
-    const bridge = await asking("always");
-    start(bridge, CAPABLE);
-    const shown = await dialog();
-    equal(getComputedStyle(shown).colorScheme, "light dark");
-    button(shown, "Decline").click();
-    await result(bridge);
+  },
+
+  async "an address can be read in the colours of the page"() {
+    await withStyle({ "--mcp-web-background": "rgb(1, 2, 3)", "--mcp-web-text": "rgb(200, 201, 202)" }, async () => {
+      const bridge = await asking("always", { message: "Sign in", url: "https://a.example/x?y=1" });
+      start(bridge, CAPABLE);
+      const shown = await dialog();
+      const { backgroundColor, color } = getComputedStyle(shown.querySelector(".url"));
+      equal([backgroundColor, color], ["rgb(1, 2, 3)", "rgb(200, 201, 202)"]);
+      button(shown, "Decline").click();
+      await result(bridge);
+    });
+  },
+
+  async "the dialog has the page's colour scheme, and the person's where the page has none"() {
+    const LIGHT = "rgb(255, 255, 255)";
+    const DARK = "rgb(35, 38, 43)";
+    const preferred = matchMedia("(prefers-color-scheme: dark)").matches ? DARK : LIGHT;
+    for (const [page, scheme, background] of [
+      ["light", "light", LIGHT],
+      ["dark", "dark", DARK],
+      ["light dark", "light dark", preferred],
+      ["normal", "light dark", preferred],
+    ]) {
+      await withStyle({ "color-scheme": page }, async () => {
+        const bridge = await asking("always");
+        start(bridge, CAPABLE);
+        const shown = await dialog();
+        const { colorScheme, backgroundColor, borderRadius, fontSize } = getComputedStyle(shown);
+        equal([colorScheme, backgroundColor, borderRadius, fontSize], [scheme, background, "12px", "15px"]);
+        button(shown, "Decline").click();
+        await result(bridge);
+      });
+    }
   },
 
   async "the dialog has the words of the app, and English ones for the rest"() {
     const dialogStrings = {
       title: (asker) => `${asker} fragt`,
+      recipient: (asker, app) => `Ihre Antwort geht über ${app} an ${asker}.`,
+      open: (host) => (host ? `${host} öffnen` : "Öffnen"),
+      choose: "Auswählen …",
       decline: "Ablehnen",
+      cancel: "Abbrechen",
       missing: "Bitte ausfüllen.",
+      missingChoice: undefined,
       tooShort: (count) => `Mindestens ${count} Zeichen.`,
+      tooLarge: (maximum) => `Höchstens ${maximum}.`,
     };
     const bridge = await asking("always", undefined, { dialogStrings });
     start(bridge, CAPABLE);
     const shown = await dialog();
     equal(shown.querySelector("h2").textContent, "The Client fragt");
+    equal(shown.querySelector("footer").textContent, "Ihre Antwort geht über Test app an The Client.");
+    equal(named(shown, "column").options[0].textContent, "Auswählen …");
     const title = named(shown, "Card title");
+    fill(named(shown, "points"), "14");
     button(shown, "Send").click();
     equal(describedBy(title).at(-1), "Bitte ausfüllen.");
+    equal(describedBy(named(shown, "column")), ["Please choose one."]);
+    equal(describedBy(named(shown, "points")), ["Höchstens 13."]);
     fill(title, "ab");
     equal(describedBy(title).at(-1), "Mindestens 3 Zeichen.");
+    assert(button(shown, "Abbrechen"), "the cross has another name");
     button(shown, "Ablehnen").click();
     equal(await result(bridge), { action: "decline" });
+    for (const [url, options, name] of [
+      ["https://a.example/", { dialogStrings }, "a.example öffnen"],
+      ["mailto:me@a.example", { dialogStrings }, "Öffnen"],
+      ["mailto:me@a.example", {}, "Open it"],
+    ]) {
+      const bridge = await asking("always", { message: "Sign in", url }, options);
+      start(bridge, CAPABLE);
+      const shown = await dialog();
+      equal(shown.querySelector(".accept").computedName, name);
+      shown.requestClose();
+      equal(await result(bridge), { action: "cancel" });
+    }
   },
 
   async "a form has a label for everything, and its values have their types"() {
