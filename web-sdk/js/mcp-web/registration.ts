@@ -43,8 +43,13 @@ export class Registration {
   }
 
   get whenRegistered(): Promise<void> {
-    this.#isWatched = true;
     return this.#registered.promise;
+  }
+
+  /** The app asks for the promise: it gets a refusal from there, and not in the console. */
+  watch(): Promise<void> {
+    this.#isWatched = true;
+    return this.whenRegistered;
   }
 
   get whenRemoved(): Promise<void> {
@@ -71,7 +76,7 @@ export class Registration {
   onRejected(): void {
     this.publishedName = undefined;
     this.#registered.reject(
-      new McpWebError("Removed", `${this.kind} "${this.id}" was removed or replaced before it was registered`),
+      new McpWebError("Removed", `${this.kind} "${this.id}" was removed or replaced`),
     );
   }
 
@@ -108,7 +113,7 @@ class DefinitionHandle {
   }
 
   get registered(): Promise<void> {
-    return this.#registration.whenRegistered;
+    return this.#registration.watch();
   }
 
   update(changes: object): Promise<void> {

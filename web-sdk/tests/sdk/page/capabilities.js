@@ -61,6 +61,25 @@ export default {
     equal((await bridge.tool("t")).result, "new");
   },
 
+  async "a refusal is written to the console also after an update of nothing but functions"() {
+    const bridge = new Bridge();
+    const mcpWeb = await bridge.page();
+    const { error } = console;
+    const written = [];
+    console.error = (text) => written.push(text);
+    try {
+      const tool = mcpWeb.addTool({ name: "t", handler: () => "old" });
+      const updated = tool.update({ handler: () => "new" });
+      const { registrationId } = await bridge.next("register");
+      const errors = [{ index: 0, code: "DefinitionInvalid", message: "no" }];
+      bridge.say({ type: "registered", registrationId, items: [], errors });
+      await rejects(updated, { code: "DefinitionInvalid" });
+    } finally {
+      console.error = error;
+    }
+    equal(written, ['mcp-web: tool "t" is not registered: no']);
+  },
+
   async "an update keeps the place, and a removal is acknowledged"() {
     const { bridge, mcpWeb } = await withTool(() => 1);
     const tool = mcpWeb.addTool({ name: "u", description: "old", title: "U", handler: () => "old" });
