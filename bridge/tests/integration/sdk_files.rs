@@ -22,6 +22,7 @@ async fn sdk_files_are_public_and_typed_or_explain_how_to_build_them() {
         ("mcp-web-dev-warnings.js", "text/javascript"),
         ("mcp-web-diagnose.js", "text/javascript"),
         ("mcp-web-dialog.js", "text/javascript"),
+        ("mcp-web-client-requests.js", "text/javascript"),
         ("mcp-web-images.js", "text/javascript"),
         ("mcp-web-query.js", "text/javascript"),
         ("mcp_web_core.js", "text/javascript"),

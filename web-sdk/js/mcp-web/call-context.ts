@@ -3,18 +3,16 @@
 import type { DialogRequest } from "../dialog/request.ts";
 import type * as calls from "../types/calls.ts";
 import type { McpWebOptions } from "../types/options.ts";
-import { type ClientResponse, ClientRequests } from "./client-requests.ts";
+import type { ClientRequests } from "../mcp-web-client-requests.ts";
+import type { ClientResponse } from "../client-requests/open-requests.ts";
 import { mapMaybePromise } from "./content.ts";
-import { randomHex } from "./environment.ts";
+import { McpWebError } from "./error.ts";
 import type { ImageLimit } from "./image-limits.ts";
+import { loadModule } from "./lazy.ts";
 import { toMessages } from "./results.ts";
-import { isPlainObject } from "./type-guards.ts";
 
 /** Of RFC 5424, from the least grave to the gravest. */
 const LEVELS: readonly unknown[] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-
-/** The default of `sample()`. */
-const MAX_TOKENS = 1000;
 
 /** The field `context` of a message that calls a handler. */
 export interface CallContextMessage {
@@ -41,8 +39,6 @@ export interface CallPort {
   dialog(request: Omit<DialogRequest, "appName" | "strings">, signal: AbortSignal): Promise<calls.ElicitAnswer<object>>;
 }
 
-type ElicitRequest = Partial<calls.ElicitForm | calls.ElicitUrl>;
-
 /** One running call of any kind. */
 export class CallContext {
   readonly callId: string;
@@ -56,7 +52,11 @@ export class CallContext {
   /** What the handler returned. */
   result: unknown;
   readonly #controller = new AbortController();
-  readonly #requests: ClientRequests;
+  /** What the handler asks, once it asks something. */
+  #requests: Promise<ClientRequests> | undefined;
+  #loadedRequests: ClientRequests | undefined;
+  /** What ended the call, once it has ended. */
+  #ending: { reason: unknown } | undefined;
   readonly #port: CallPort;
   readonly #context: CallContextMessage;
   #progress = -Infinity;
@@ -65,7 +65,6 @@ export class CallContext {
     this.callId = callId;
     this.#context = context;
     this.#port = port;
-    this.#requests = new ClientRequests((key, method, params) => port.ask(callId, key, method, params));
     const { client, caller } = context;
     if (client) {
       const { info, protocolVersion, capabilities = {}, limits } = client;
@@ -92,23 +91,24 @@ export class CallContext {
       ...this.facts,
       progress: (progress, total, message) => this.#report(progress, total, message),
       log: (level, data, logger) => this.#log(level, data, logger),
-      elicit: (request?: ElicitRequest) => withoutRejection(this.#elicit(request ?? {})) as Promise<any>,
+      elicit: (request?: Parameters<ClientRequests["elicit"]>[0]) => this.#ask((requests) => requests.elicit(request ?? {})),
       sample: (request) => withoutRejection(this.#sample(request ?? {})),
-      listRoots: (request) => withoutRejection(this.#listRoots(request ?? {})),
+      listRoots: (request) => this.#ask((requests) => requests.listRoots(request ?? {})),
     };
   }
 
   onAnswer(key: string, response: ClientResponse): void {
-    this.#requests.onAnswer(key, response);
+    this.#loadedRequests?.onAnswer(key, response);
   }
 
   onFailure(key: string, error: unknown): void {
-    this.#requests.onFailure(key, error);
+    this.#loadedRequests?.onFailure(key, error);
   }
 
   /** Ends the call. `reason`: why nobody waits for the result any more, if that is so. */
   end(reason: unknown): void {
-    this.#requests.end(reason);
+    this.#ending = { reason };
+    this.#loadedRequests?.end(reason);
     if (reason) this.#controller.abort(reason);
   }
 
@@ -130,37 +130,22 @@ export class CallContext {
     this.#port.log(this.callId, level, logger === undefined ? undefined : String(logger), JSON.stringify(data) ?? "null");
   }
 
-  async #elicit({ key, message, schema, url }: ElicitRequest): Promise<unknown> {
-    if (typeof message !== "string" || !message) throw new TypeError("elicit(): message must be a non-empty string");
-    if (url === undefined && !isPlainObject(schema)) {
-      throw new TypeError("elicit() needs a schema ({ type: \"object\", properties: {…} }) or a url");
-    }
-    const mode = url === undefined ? "form" : "url";
-    const params = url === undefined ? { message, requestedSchema: schema } : { mode, message, url: new URL(url).href, elicitationId: randomHex(16) };
-    const { elicitInPage } = this.#port;
-    const ask = () => this.#requests.request("elicit", key, "elicitation/create", params);
-    const asker: string = this.client?.title ?? this.client?.name ?? "An AI client";
-    const inPage = () => this.#port.dialog({ message, ...(schema && { schema }), ...(url !== undefined && { url: new URL(url).href }), asker }, this.#controller.signal);
-    if (elicitInPage === "always") return inPage();
-    if (elicitInPage !== "fallback") return ask();
-    if (!canElicit(this.client?.capabilities.elicitation, mode)) return inPage();
-    return ask().catch((error) => {
-      if (error.code === "ClientCapabilityMissing") return inPage();
-      throw error;
-    });
-  }
-
-  async #sample({ key, prompt, messages = prompt, maxTokens = MAX_TOKENS, ...rest }: calls.SampleRequest): Promise<calls.SampleAnswer> {
+  /** Pictures are read at once, and not when the module is loaded. */
+  async #sample({ prompt, messages = prompt, ...rest }: calls.SampleRequest): Promise<calls.SampleAnswer> {
     if (messages === undefined) throw new TypeError("sample() needs messages, or a prompt");
-    const ask = (messages: object[]) =>
-      this.#requests.request("sample", key, "sampling/createMessage", { messages, maxTokens, ...rest });
-    return mapMaybePromise(toMessages(messages), ask) as Promise<calls.SampleAnswer>;
+    const created = toMessages(messages);
+    return this.#ask((requests) => mapMaybePromise(created, (messages) => requests.sample({ messages, ...rest })));
   }
 
-  async #listRoots({ key }: { key?: string }): Promise<calls.Root[]> {
-    const result = await this.#requests.request("roots", key, "roots/list", {});
-    const { roots = [] } = result as { roots?: calls.Root[] };
-    return roots;
+  #ask(request: (requests: ClientRequests) => unknown): Promise<any> {
+    return withoutRejection((this.#requests ??= this.#loadRequests()).then(request));
+  }
+
+  async #loadRequests(): Promise<ClientRequests> {
+    const { ClientRequests } = await loadModule(import("../mcp-web-client-requests.ts"), "client-requests", "ClientRequests");
+    const requests = new ClientRequests(this.facts, this.#port, McpWebError);
+    if (this.#ending) requests.end(this.#ending.reason);
+    return (this.#loadedRequests = requests);
   }
 }
 
@@ -168,10 +153,4 @@ export class CallContext {
 function withoutRejection<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => {});
   return promise;
-}
-
-/** Before there were modes, an empty object meant forms. */
-function canElicit(capability: object | undefined, mode: string): boolean {
-  if (!capability) return false;
-  return mode in capability || (mode === "form" && !("url" in capability));
 }

@@ -2,7 +2,7 @@
 
 import type { CallEvent } from "../types/calls.ts";
 import { CallContext, type CallContextMessage, type CallPort } from "./call-context.ts";
-import type { ClientResponse } from "./client-requests.ts";
+import type { ClientResponse } from "../client-requests/open-requests.ts";
 import type { HandlerOutcome } from "./core.ts";
 import { McpWebError } from "./error.ts";
 import { type Subscription, notify, subscribe } from "./listeners.ts";

@@ -17,5 +17,8 @@ export class McpWebError extends Error {
   }
 }
 
+/** The class, for modules that are loaded later: they must not have one of their own. */
+export type McpWebErrorConstructor = new (code: McpWebErrorCode, message: string, options?: ErrorOptions) => McpWebError;
+
 // The name is on the prototype, where the browser looks for it when it writes the stack: the minified class has another.
 (McpWebError.prototype as { name: string }).name = "McpWebError";

@@ -1,6 +1,6 @@
 /** What the files about queries share: the bridge's messages, and what they use of the page. */
 
-import type { McpWebError } from "../mcp-web/error.ts";
+import type { McpWebError, McpWebErrorConstructor } from "../mcp-web/error.ts";
 import type { ElicitAnswer } from "../types/calls.ts";
 import type { DialogRequest } from "../dialog/request.ts";
 import type { McpWebErrorCode } from "../types/error-codes.ts";
@@ -8,9 +8,6 @@ import type { McpWebOptions } from "../types/options.ts";
 
 /** A message of the bridge about a query. Its fields depend on its type. */
 export type QueryMessage = { type: string; uuid: string; [field: string]: unknown };
-
-/** The class `McpWebError`, which belongs to another module than the one that is loaded for queries. */
-export type McpWebErrorConstructor = new (code: McpWebErrorCode, message: string, options?: ErrorOptions) => McpWebError;
 
 /** A tool of the page. */
 export interface PageTool {

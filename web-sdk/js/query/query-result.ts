@@ -1,7 +1,8 @@
 /** How queries end, as the app sees it. */
 
 import type { QueryResult, QueryToolCall } from "../types/query.ts";
-import type { McpWebErrorConstructor, QueryMessage } from "./messages.ts";
+import type { McpWebErrorConstructor } from "../mcp-web/error.ts";
+import type { QueryMessage } from "./messages.ts";
 
 /** The tool whose call is the answer. Of a query of another document, nobody here knows which it is. */
 type KnownRequest = { responseTool?: { name: string } | undefined };

@@ -3,7 +3,8 @@
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
 import { QueryEvents } from "./events.ts";
-import type { McpWebErrorConstructor, QueryMessage } from "./messages.ts";
+import type { McpWebErrorConstructor } from "../mcp-web/error.ts";
+import type { QueryMessage } from "./messages.ts";
 import type { QueryRequest } from "./query-request.ts";
 import { parseQueryFailure, parseQueryResult } from "./query-result.ts";
 

@@ -45,6 +45,8 @@ export type McpWebErrorCode =
   | "DiagnosisUnavailable"
   /** `mcp-web-results.js` could not be loaded. */
   | "ResultUnavailable"
+  /** `mcp-web-client-requests.js` could not be loaded. */
+  | "ClientRequestsUnavailable"
   /** `mcp-web-query.js` could not be loaded. */
   | "QueryUnavailable"
   /** What was passed to {@link McpWeb.query} makes no query. */

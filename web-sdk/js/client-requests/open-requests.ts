@@ -1,7 +1,7 @@
-/** What one handler asks the client behind its call. */
+/** The requests of one handler that wait for an answer of the client behind its call. */
 
 import type { McpWebErrorCode } from "../types/error-codes.ts";
-import { McpWebError } from "./error.ts";
+import type { McpWebError, McpWebErrorConstructor } from "../mcp-web/error.ts";
 
 /** The most requests of one call that may wait for an answer at a time. */
 const MAX_OPEN = 16;
@@ -18,7 +18,7 @@ interface OpenRequest {
   reject(reason: unknown): void;
 }
 
-export class ClientRequests {
+export class OpenRequests {
   readonly #send: (key: string, method: string, params: string) => void;
   /** The requests without an answer, by their keys. */
   readonly #open = new Map<string, OpenRequest>();
@@ -27,9 +27,11 @@ export class ClientRequests {
   readonly #counts: { [kind: string]: number } = {};
   /** Why nothing can be asked any more, once the call has ended. */
   #endReason: unknown;
+  readonly #McpWebError: McpWebErrorConstructor;
 
-  constructor(send: (key: string, method: string, params: string) => void) {
+  constructor(send: (key: string, method: string, params: string) => void, McpWebError: McpWebErrorConstructor) {
     this.#send = send;
+    this.#McpWebError = McpWebError;
   }
 
   /** `kind` begins the key unless the app gives one: the same handler run again asks the same under the same key. */
@@ -42,7 +44,7 @@ export class ClientRequests {
       throw new TypeError(`the call has asked under the key "${requestKey}" already: keys are unique`);
     }
     if (this.#open.size >= MAX_OPEN) {
-      throw new McpWebError("ClientRequestFailed", `${MAX_OPEN} requests of this call wait for the client: await some of them`);
+      throw new this.#McpWebError("ClientRequestFailed", `${MAX_OPEN} requests of this call wait for the client: await some of them`);
     }
     const json = JSON.stringify(params);
     this.#usedKeys.add(requestKey);
@@ -53,7 +55,7 @@ export class ClientRequests {
   }
 
   onAnswer(key: string, { result, error }: ClientResponse): void {
-    if (error) return this.onFailure(key, toError(error));
+    if (error) return this.onFailure(key, this.#toError(error));
     this.#take(key)?.resolve(result ?? {});
   }
 
@@ -62,8 +64,14 @@ export class ClientRequests {
   }
 
   end(reason: unknown): void {
-    this.#endReason = reason ?? new McpWebError("ClientRequestFailed", "the call is over: nobody is there to ask");
+    this.#endReason = reason ?? new this.#McpWebError("ClientRequestFailed", "the call is over: nobody is there to ask");
     for (const key of [...this.#open.keys()]) this.onFailure(key, this.#endReason);
+  }
+
+  #toError({ code, message, data }: NonNullable<ClientResponse["error"]>): McpWebError {
+    const error = new this.#McpWebError(code, message);
+    if (data !== undefined && data !== null) error.data = data;
+    return error;
   }
 
   #take(key: string): OpenRequest | undefined {
@@ -71,10 +79,4 @@ export class ClientRequests {
     this.#open.delete(key);
     return open;
   }
-}
-
-function toError({ code, message, data }: NonNullable<ClientResponse["error"]>): McpWebError {
-  const error = new McpWebError(code, message);
-  if (data !== undefined && data !== null) error.data = data;
-  return error;
 }

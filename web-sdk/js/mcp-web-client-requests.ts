@@ -1,0 +1,82 @@
+/** What a handler asks of the client behind its call, or of the user of the page. Loaded at the first such request. */
+
+import { type ClientResponse, OpenRequests } from "./client-requests/open-requests.ts";
+import type { CallPort } from "./mcp-web/call-context.ts";
+import { randomHex } from "./mcp-web/environment.ts";
+import type { McpWebErrorConstructor } from "./mcp-web/error.ts";
+import { isPlainObject } from "./mcp-web/type-guards.ts";
+import type * as calls from "./types/calls.ts";
+
+/** An elicitation is identified by so many random bytes. */
+const ID_BYTES = 16;
+
+/** The default of `sample()`. */
+const MAX_TOKENS = 1000;
+
+type ElicitRequest = Partial<calls.ElicitForm | calls.ElicitUrl>;
+type SampleParams = Omit<calls.SampleRequest, "messages" | "prompt"> & { messages: object[] };
+
+/** The requests of one call. */
+export class ClientRequests {
+  readonly #open: OpenRequests;
+  readonly #call: calls.CallFacts;
+  readonly #port: CallPort;
+
+  constructor(call: calls.CallFacts, port: CallPort, McpWebError: McpWebErrorConstructor) {
+    this.#call = call;
+    this.#port = port;
+    this.#open = new OpenRequests((key, method, params) => port.ask(call.callId, key, method, params), McpWebError);
+  }
+
+  async elicit({ key, message, schema, url }: ElicitRequest): Promise<unknown> {
+    if (typeof message !== "string" || !message) throw new TypeError("elicit(): message must be a non-empty string");
+    if (url === undefined && !isPlainObject(schema)) {
+      throw new TypeError("elicit() needs a schema ({ type: \"object\", properties: {…} }) or a url");
+    }
+    const href = url === undefined ? undefined : new URL(url).href;
+    const mode = href === undefined ? "form" : "url";
+    const params =
+      href === undefined ? { message, requestedSchema: schema } : { mode, message, url: href, elicitationId: randomHex(ID_BYTES) };
+    const { client, signal } = this.#call;
+    const { elicitInPage } = this.#port;
+    const ask = () => this.#open.request("elicit", key, "elicitation/create", params);
+    const asker: string = client?.title ?? client?.name ?? "An AI client";
+    const inPage = () =>
+      this.#port.dialog({ message, ...(schema && { schema }), ...(href !== undefined && { url: href }), asker }, signal);
+    if (elicitInPage === "always") return inPage();
+    if (elicitInPage !== "fallback") return ask();
+    if (!canElicit(client?.capabilities.elicitation, mode)) return inPage();
+    return ask().catch((error) => {
+      if (error.code === "ClientCapabilityMissing") return inPage();
+      throw error;
+    });
+  }
+
+  sample({ key, messages, maxTokens = MAX_TOKENS, ...rest }: SampleParams): Promise<unknown> {
+    return this.#open.request("sample", key, "sampling/createMessage", { messages, maxTokens, ...rest });
+  }
+
+  async listRoots({ key }: { key?: string }): Promise<calls.Root[]> {
+    const result = await this.#open.request("roots", key, "roots/list", {});
+    const { roots = [] } = result as { roots?: calls.Root[] };
+    return roots;
+  }
+
+  onAnswer(key: string, response: ClientResponse): void {
+    this.#open.onAnswer(key, response);
+  }
+
+  onFailure(key: string, error: unknown): void {
+    this.#open.onFailure(key, error);
+  }
+
+  end(reason: unknown): void {
+    this.#open.end(reason);
+  }
+}
+
+/** Before there were modes, an empty object meant forms. */
+function canElicit(capability: object | undefined, mode: string): boolean {
+  if (!capability) return false;
+  return mode in capability || (mode === "form" && !("url" in capability));
+}
