@@ -38,7 +38,7 @@ export class ClientRequests {
     const params =
       href === undefined ? { message, requestedSchema: schema } : { mode, message, url: href, elicitationId: randomHex(ID_BYTES) };
     const { client, signal } = this.#call;
-    const { elicitInPage } = this.#port;
+    const elicitInPage = this.#port.elicitInPage();
     const ask = () => this.#open.request("elicit", key, "elicitation/create", params);
     const asker: string = client?.title ?? client?.name ?? "An AI client";
     const inPage = () =>

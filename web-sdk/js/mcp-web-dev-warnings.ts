@@ -5,8 +5,6 @@
 
 import { type SchemaObject, schemaWarnings } from "./dev-warnings/schema.ts";
 
-export { warnIfDuplicate } from "./dev-warnings/one-per-page.ts";
-
 /** Some AI clients put a prefix before a tool's name and limit both together to 60 characters. */
 const RECOMMENDED_NAME_CHARS = 40;
 

@@ -46,7 +46,6 @@ import { httpConfig, stdioConfig } from "./mcp-web/client-config.ts";
 import { content } from "./mcp-web/content.ts";
 import type { CoreConnection, PageInfo } from "./mcp-web/core.ts";
 import { Definitions } from "./mcp-web/definitions.ts";
-import { withWarnings } from "./mcp-web/dev-warnings.ts";
 import { inBrowser, randomHex } from "./mcp-web/environment.ts";
 import { McpWebError } from "./mcp-web/error.ts";
 import { toJson } from "./mcp-web/json.ts";
@@ -54,12 +53,14 @@ import { elicitInPage, loadModule } from "./mcp-web/lazy.ts";
 import { type Subscription, notify, subscribe } from "./mcp-web/listeners.ts";
 import { loadCore } from "./mcp-web/load.ts";
 import { resolveBridgeUrl, validateOptions } from "./mcp-web/options.ts";
+import { type HandedOver, type PageEntry, pageKey, pageRegistry } from "./mcp-web/page-registry.ts";
 import { PageQuery, uuidFromHex } from "./mcp-web/query.ts";
 import { toolResult } from "./mcp-web/results.ts";
 import { parseWith } from "./mcp-web/schemas.ts";
 import { TabSession } from "./mcp-web/tab-session.ts";
 import { storedToken } from "./mcp-web/token.ts";
 import { validateDefinition } from "./mcp-web/validation.ts";
+import { VERSION } from "./mcp-web/version.ts";
 import { wasmSource } from "./mcp-web/wasm-source.ts";
 
 export type * from "./types/calls.ts";
@@ -84,17 +85,35 @@ const importDialog = () => import("./mcp-web-dialog.ts");
 const importDiagnosis = () => import("./mcp-web-diagnose.ts");
 
 /**
+ * Returns the `McpWeb` of this document that has the key, and gives it the newer options. It may belong to another copy of
+ * the SDK.
+ */
+function attach(key: string, options: McpWebOptions): McpWeb | undefined {
+  const registry = pageRegistry();
+  const entry = registry.get(key);
+  if (!entry) return undefined;
+  entry.attach(options);
+  if (entry.version !== VERSION) {
+    const isCurrent = () => registry.get(key) === entry;
+    const copy = { name: options.name, version: VERSION, isCurrent, create: (options: McpWebOptions) => new McpWeb(options, key) };
+    import("./mcp-web-takeover.ts").then(({ meet }) => meet(entry, copy), console.warn);
+  }
+  return entry.page as McpWeb;
+}
+
+/**
  * A page's connection to a bridge, and what it offers.
  *
  * Works at once: what is asked before the wasm is loaded is done as soon as it is. Connections that
  * break come back by themselves, with growing waits (at most 15 s), and at once when the tab becomes
  * visible or the network is back; all that was added is registered again.
  *
- * A page needs one. Where modules are replaced while the page runs, keep it:
- * `import.meta.hot?.data.mcpWeb ?? new McpWeb({ … })`, see the README.
+ * A page needs one. Whoever makes another for the same app gets the one that is there, also where modules are replaced
+ * while the page runs, and where a page contains two copies of the SDK. An app that wants several sessions in one page gives
+ * each a `sessionName`.
  */
 export class McpWeb {
-  readonly #options: McpWebOptions;
+  #options: McpWebOptions;
   readonly #bridgeUrl: string;
   /** The session of this tab; `undefined` on a server. */
   readonly #session: TabSession | undefined;
@@ -115,13 +134,22 @@ export class McpWeb {
   #loading: Promise<void> | undefined;
   /** The promises of `connect()`. */
   #waiting: { resolve: () => void; reject: (reason: unknown) => void }[] = [];
+  /** Whether the `McpWeb` of a newer copy of the SDK goes on in the place of this one. */
+  #isReplaced = false;
   /** Each status of the connection passes through it to the app; `undefined` on a server. */
   readonly #restrictions: RestrictionMonitor | undefined;
 
   /**
+   * Returns the `McpWeb` that this document has for the app, if there is one: of the same bridge, `name`, `sessionId`,
+   * `sessionName` and `authToken` (functions count as the same). It takes the new options over, but for what
+   * introduces the app (`description`, `version`, `icon`), and connects unless `autoConnect` is `false`.
+   *
    * @throws TypeError when an option has the wrong type, or `bridgeUrl` is no URL.
    */
-  constructor(options: McpWebOptions) {
+  constructor(options: McpWebOptions);
+  /** @internal Makes the `McpWeb` that goes on in the place of another copy's. */
+  constructor(options: McpWebOptions, takenKey: string);
+  constructor(options: McpWebOptions, takenKey?: string) {
     this.#options = validateOptions(options);
     this.#bridgeUrl = resolveBridgeUrl(options.bridgeUrl, import.meta.url);
     this.#sessionName = options.sessionName;
@@ -132,6 +160,10 @@ export class McpWeb {
     });
     this.#calls = new Calls((key) => this.#definitions.get(key)!, this.#callPort());
     if (!inBrowser) return;
+    const key = takenKey ?? pageKey(this.#bridgeUrl, options);
+    const existing = takenKey === undefined && attach(key, this.#options);
+    if (existing) return existing;
+    pageRegistry().set(key, this.#registryEntry());
     this.#session = new TabSession(options, this.#bridgeUrl);
     this.#restrictions = new RestrictionMonitor(importDiagnosis, {
       bridgeUrl: this.#bridgeUrl,
@@ -478,19 +510,49 @@ export class McpWeb {
   }
 
   #start(): void {
-    this.#warnIfDuplicate();
     this.#restrictions?.reset();
     if (this.#connection) return this.#connection.connect();
     this.#setStatus({ state: "loading" });
     this.#loading ??= this.#load();
   }
 
-  /** An app that names its sessions wants several. */
-  #warnIfDuplicate(): void {
-    const { name, sessionId, sessionName } = this.#options;
-    if (sessionId || sessionName) return;
-    const app = JSON.stringify([name, this.#bridgeUrl, this.#token]);
-    withWarnings(importWarnings, ({ warnIfDuplicate }) => warnIfDuplicate(this, name, app));
+  /** What other copies of the SDK know of this object. */
+  #registryEntry(): PageEntry {
+    return {
+      version: VERSION,
+      page: this,
+      attach: (options) => {
+        this.#options = { ...this.#options, ...options };
+        if (options.autoConnect !== false && /idle|disconnected|failed/.test(this.#status.state)) this.#start();
+      },
+      isIdle: () => this.#calls.isIdle && this.#queries?.isIdle !== false,
+      handOver: () => this.#handOver(),
+    };
+  }
+
+  #handOver(): HandedOver {
+    const { state } = this.#status;
+    const options = {
+      ...this.#options,
+      authToken: this.#options.authToken ?? this.#token!,
+      autoConnect: !/idle|disconnected/.test(state),
+      ...(!this.#session!.release() && { sessionId: this.#session!.id }),
+    };
+    const waiting = this.#waiting;
+    this.#isReplaced = true;
+    // The wasm may still be on its way: it does not connect then.
+    this.#status = Object.freeze({ state: "disconnected" });
+    this.disconnect();
+    return {
+      options,
+      waiting,
+      definitions: this.#definitions.handOver(),
+      notify: {
+        status: (status) => notify(this.#statusListeners, status),
+        clients: (clients) => notify(this.#clientsListeners, clients),
+        call: (event) => this.#calls.notify(event),
+      },
+    };
   }
 
   async #load(): Promise<void> {
@@ -562,6 +624,7 @@ export class McpWeb {
       },
       query: (message: Parameters<Queries["onMessage"]>[0]) => this.#queries?.onMessage(message),
       clients: (clients?: ConnectedClient[]) => {
+        if (this.#isReplaced) return;
         this.#clients = Object.freeze(clients ?? []);
         notify(this.#clientsListeners, this.#clients);
       },
@@ -580,6 +643,7 @@ export class McpWeb {
   }
 
   #setStatus(status: Status): void {
+    if (this.#isReplaced) return;
     this.#status = Object.freeze(status);
     const { state, error } = status as CoreStatus;
     if (state === "connected" || state === "failed" || state === "disconnected") {
@@ -594,15 +658,16 @@ export class McpWeb {
 
   /** What calls may use of this page. */
   #callPort() {
-    const { name, elicitInPage: mode, dialogStrings } = this.#options;
     return {
       progress: (...report: Parameters<CoreConnection["progress"]>) => this.#connection!.progress(...report),
       log: (...entry: Parameters<CoreConnection["log"]>) => this.#connection!.log(...entry),
       ask: (...request: Parameters<CoreConnection["ask"]>) => this.#connection!.ask(...request),
-      elicitInPage: mode,
+      elicitInPage: () => this.#options.elicitInPage,
       importImages,
-      dialog: (request: Omit<Parameters<typeof elicitInPage>[1], "appName" | "strings">, signal: AbortSignal) =>
-        elicitInPage(importDialog, { ...request, appName: name, ...(dialogStrings && { strings: dialogStrings }) }, signal),
+      dialog: (request: Omit<Parameters<typeof elicitInPage>[1], "appName" | "strings">, signal: AbortSignal) => {
+        const { name, dialogStrings } = this.#options;
+        return elicitInPage(importDialog, { ...request, appName: name, ...(dialogStrings && { strings: dialogStrings }) }, signal);
+      },
     };
   }
 

@@ -34,7 +34,7 @@ export interface CallPort {
   progress(callId: string, progress: string, total?: string, message?: string): void;
   log(callId: string, level: string, logger: string | undefined, data: string): void;
   ask(callId: string, key: string, method: string, params: string): void;
-  readonly elicitInPage: McpWebOptions["elicitInPage"];
+  elicitInPage(): McpWebOptions["elicitInPage"];
   importImages: ImageLimit["load"];
   dialog(request: Omit<DialogRequest, "appName" | "strings">, signal: AbortSignal): Promise<calls.ElicitAnswer<object>>;
 }

@@ -22,6 +22,14 @@ export class Calls {
     this.#port = port;
   }
 
+  get isIdle(): boolean {
+    return !this.#running.size;
+  }
+
+  notify(event: CallEvent): void {
+    notify(this.#listeners, event);
+  }
+
   subscribe(listener: (event: CallEvent) => void): () => void {
     return subscribe(this.#listeners, listener, "onCall");
   }
@@ -33,7 +41,7 @@ export class Calls {
       const { client, caller } = call;
       call.event = { callId, ...describeCall(message, registration), ...(client && { client }), caller };
       this.#running.set(callId, call);
-      notify(this.#listeners, Object.freeze({ phase: "started", ...call.event }) as CallEvent);
+      this.notify(Object.freeze({ phase: "started", ...call.event }) as CallEvent);
       const { value, outcome } = await runHandler(registration, message, call);
       call.result = value;
       return outcome;
@@ -48,7 +56,7 @@ export class Calls {
     this.#running.delete(callId);
     const durationMs = performance.now() - call.startedAt;
     const ending = error ? { phase, error } : { phase, result: call.result };
-    notify(this.#listeners, Object.freeze({ ...call.event, ...ending, durationMs }) as CallEvent);
+    this.notify(Object.freeze({ ...call.event, ...ending, durationMs }) as CallEvent);
     call.end(phase === "cancelled" ? error : undefined);
   }
 

@@ -6,6 +6,8 @@
  */
 
 import type { Binary, ContentBlock, ContentFactory, ImageContent } from "../types/content.ts";
+import { base64 } from "./base64.ts";
+import { loadModule } from "./lazy.ts";
 import { isObject } from "./type-guards.ts";
 
 const BLOCK_TYPES: unknown[] = ["text", "image", "audio", "resource", "resource_link"];
@@ -131,8 +133,7 @@ function encodeBlock(block: ContentBlock): MaybePromise<ContentBlock> {
 export function encodeBase64(source: unknown, mimeType?: string): MaybePromise<EncodedBytes> {
   if (typeof source === "string") return encodeText(source, mimeType);
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) {
-    const data = base64(ArrayBuffer.isView(source) ? source : new Uint8Array(source));
-    return { data, mimeType: mimeType ?? sniffType(data) };
+    return encodeText(base64(ArrayBuffer.isView(source) ? source : new Uint8Array(source)), mimeType);
   }
   if (isBlob(source)) return encodeBlob(source, mimeType ?? (source.type || undefined));
   if (isPicture(source)) return encodePicture(source, mimeType);
@@ -142,16 +143,10 @@ export function encodeBase64(source: unknown, mimeType?: string): MaybePromise<E
   );
 }
 
-function encodeText(text: string, mimeType?: string): EncodedBytes {
-  const url = /^data:([^,;]*)[^,]*?(;base64)?,/i.exec(text);
-  if (!url) return { data: text, mimeType: mimeType ?? sniffType(text) };
-  const rest = text.slice(url[0].length);
-  const data = url[2] ? rest.replace(/\s|%[0-9a-f]{2}/gi, (part) => (part[0] === "%" ? decodeURIComponent(part) : "")) : decodePercent(rest);
-  return { data, mimeType: mimeType ?? (url[1] || "text/plain") };
-}
-
-function decodePercent(text: string): string {
-  return base64(new TextEncoder().encode(decodeURIComponent(text)));
+/** Base64 whose type is known needs no module, and nothing else is sent in the task. */
+function encodeText(text: string, mimeType?: string): MaybePromise<EncodedBytes> {
+  if (mimeType && !/^data:/i.test(text)) return { data: text, mimeType };
+  return loadModule(import("../mcp-web-data-urls.ts"), "data-urls", "Result").then(({ parseText }) => parseText(text, mimeType));
 }
 
 async function encodeBlob(blob: Blob, mimeType?: string): Promise<EncodedBytes> {
@@ -177,29 +172,4 @@ function drawOnCanvas(picture: ImageData | ImageBitmap): HTMLCanvasElement | Off
     ? context.putImageData(picture as ImageData, 0, 0)
     : context.drawImage(picture as ImageBitmap, 0, 0);
   return canvas;
-}
-
-/** More arguments than this overflow the stack of some browsers. */
-const CHUNK = 0x8000;
-
-function base64(view: ArrayBufferView): string {
-  const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-  // Newer browsers have a method for it.
-  const { toBase64 } = bytes as { toBase64?: () => string };
-  if (toBase64) return toBase64.call(bytes);
-  let text = "";
-  for (let at = 0; at < bytes.length; at += CHUNK) text += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
-  return btoa(text);
-}
-
-/** The first bytes of the formats that pages make. */
-const BEGINNINGS: { [mimeType: string]: string } = { "image/png": "iVBORw0KGg", "image/jpeg": "/9j/", "image/gif": "R0lGOD", "audio/mpeg": "SUQz", "audio/ogg": "T2dnUw" };
-
-/** Returns the type that the first bytes show. */
-function sniffType(data: string): string | undefined {
-  if (data.startsWith("UklGR")) {
-    const formats: { [format: string]: string } = { WEBP: "image/webp", WAVE: "audio/wav" };
-    return formats[atob(data.slice(0, 16)).slice(8)];
-  }
-  return Object.keys(BEGINNINGS).find((mimeType) => data.startsWith(BEGINNINGS[mimeType]!));
 }

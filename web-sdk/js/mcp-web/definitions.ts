@@ -4,6 +4,7 @@ import type { AddOptions } from "../types/handles.ts";
 import type { CoreConnection } from "./core.ts";
 import { warnAboutDefinition } from "./dev-warnings.ts";
 import { McpWebError } from "./error.ts";
+import type { HandedOverDefinition } from "./page-registry.ts";
 import { type AnyDefinition, type DefinitionKind, HANDLES, type HandleOf, type HandlePort, Registration } from "./registration.ts";
 import { notifySubscribed } from "./subscriptions.ts";
 import { validateDefinition } from "./validation.ts";
@@ -37,6 +38,16 @@ export class Definitions {
 
   get all(): Registration[] {
     return [...this.#registrations.values()];
+  }
+
+  /** Returns everything, for an object that goes on in the place of this one. */
+  handOver(): HandedOverDefinition[] {
+    return this.all
+      .filter(({ isRemoved }) => !isRemoved)
+      .map((registration) => {
+        const { kind, definition, handle } = registration;
+        return { kind, definition, handle, follow: (successor) => registration.follow(successor) };
+      });
   }
 
   get(key: number): Registration | undefined {

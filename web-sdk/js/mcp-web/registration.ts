@@ -28,6 +28,10 @@ export class Registration {
   publishedName: string | undefined;
   /** Why the bridge refused it. */
   refusal: McpWebError | undefined;
+  /** Whether the app has removed it. */
+  isRemoved = false;
+  /** What the app holds of it. */
+  handle!: object;
   /** Whether a client is subscribed to it; only resources can be. */
   subscribed = false;
   #registered = deferred<void>();
@@ -84,6 +88,14 @@ export class Registration {
     this.#removed.resolve();
   }
 
+  /** Another registration of the same definition takes the place of this one. */
+  follow(handle: { registered: Promise<void> }): void {
+    handle.registered.then(
+      () => this.#registered.resolve(),
+      (error) => this.onRefused(error),
+    );
+  }
+
   /** Replaces the definition, which has to be registered again. */
   replaceDefinition(key: number, definition: AnyDefinition, json: string): Promise<void> {
     const former = this.#registered;
@@ -101,11 +113,11 @@ export class Registration {
 class DefinitionHandle {
   readonly #registration: Registration;
   readonly #port: HandlePort;
-  #isRemoved = false;
 
   constructor(registration: Registration, port: HandlePort) {
     this.#registration = registration;
     this.#port = port;
+    registration.handle = this;
   }
 
   get publishedName(): string | undefined {
@@ -121,9 +133,10 @@ class DefinitionHandle {
   }
 
   remove(): Promise<void> {
-    if (!this.#isRemoved) this.#port.remove(this.#registration);
-    this.#isRemoved = true;
-    return this.#registration.whenRemoved;
+    const registration = this.#registration;
+    if (!registration.isRemoved) this.#port.remove(registration);
+    registration.isRemoved = true;
+    return registration.whenRemoved;
   }
 
   [dispose](): void {

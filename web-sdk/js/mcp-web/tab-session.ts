@@ -21,7 +21,7 @@ export class TabSession {
   id: string;
   /** The uuids of queries that have not ended, as far as this tab knows: also those of the document before. */
   readonly queries: Set<string>;
-  readonly #store: Storage | undefined;
+  #store: Storage | undefined;
   readonly #key: string;
 
   constructor({ name, sessionId, sessionName, storage }: McpWebOptions, bridge: string) {
@@ -44,6 +44,14 @@ export class TabSession {
   renew(): string {
     this.queries.clear();
     return (this.id = randomHex(ID_BYTES));
+  }
+
+  /** Leaves the session to another object of this document. Returns whether that finds it in the storage. */
+  release(): boolean {
+    this.#put();
+    const isStored = Boolean(this.#store);
+    this.#store = undefined;
+    return isStored;
   }
 
   /** Removes what is in the storage, and returns it. */

@@ -37,7 +37,7 @@ export interface QueriesPort {
   send(json: string): boolean;
   /** Returns the largest message that the bridge takes, once that is known. */
   maxBytes(): number | undefined;
-  elicitInPage: McpWebOptions["elicitInPage"];
+  elicitInPage(): McpWebOptions["elicitInPage"];
   dialog(request: Omit<DialogRequest, "appName" | "strings">, signal: AbortSignal): Promise<ElicitAnswer<object>>;
 }
 

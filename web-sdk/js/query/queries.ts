@@ -35,6 +35,10 @@ export class Queries {
     page.onStatusChange((status) => this.#onStatusChange(status));
   }
 
+  get isIdle(): boolean {
+    return !this.#runs.size;
+  }
+
   /** `options` as the app has passed them, `json` as they were then. */
   start(uuid: string, options: QueryOptions, json: string, signal?: AbortSignal): QueryRun {
     const run = this.#create(uuid, signal);

@@ -21,6 +21,8 @@ const FLAGS = [
   "--enable-blink-features=ComputedAccessibilityInfo",
 ];
 
+const { version: VERSION } = JSON.parse(await readFile(here("../../../js/package.json"), "utf8"));
+
 /** What became of each test in `suite`, a module in `../page`: `[{ name, error? }]`. */
 export async function inChromium(suite) {
   const results = Promise.withResolvers();
@@ -53,9 +55,13 @@ async function answer(request, response, done) {
     response.end();
     return done(JSON.parse(body));
   }
-  const { pathname } = new URL(request.url, "http://page");
+  const [, version, pathname] = /^(?:\/version-([^/]+))?(.*)$/.exec(new URL(request.url, "http://page").pathname);
   for (const folder of FOLDERS) {
     const content = await readFile(join(folder, pathname)).catch(() => undefined);
+    if (content && version && pathname === "/mcp-web.js") {
+      response.setHeader("content-type", TYPES[".js"]);
+      return response.end(String(content).replace(`"${VERSION}"`, `"${version}"`));
+    }
     if (content) {
       response.setHeader("content-type", TYPES[extname(pathname)] ?? "text/plain");
       return response.end(pathname.endsWith(".ts") ? stripTypeScriptTypes(String(content)) : content);

@@ -1,9 +1,17 @@
 // Where pages are rendered, and nobody can call a tool.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { McpWeb, McpWebError } from "../../../js/mcp-web.ts";
+import { VERSION } from "../../../js/mcp-web/version.ts";
 
 const handler = () => {};
+
+test("the module, the package and the workspace have one version", async () => {
+  const read = (path) => readFile(new URL(`../../../${path}`, import.meta.url), "utf8");
+  assert.equal(JSON.parse(await read("js/package.json")).version, VERSION);
+  assert.equal(/^\[workspace\.package\]\nversion = "(.*)"$/m.exec(await read("../Cargo.toml"))[1], VERSION);
+});
 
 test("a server can import the module and make a page's tools", async () => {
   const mcpWeb = new McpWeb({ name: "Board" });

@@ -8,10 +8,14 @@ const { loadCore } = await import("../../../js/mcp-web/load.ts");
 
 const handler = () => {};
 
+/** Lets the next `McpWeb` be the first, as in a new document. */
+const forgetPages = () => globalThis[Symbol.for("mcp-web.pages")]?.clear();
+
 /** A page, and what it wrote to the console while `use` ran. */
 async function withPage(options, use) {
   const { error, warn } = console;
   const written = [];
+  forgetPages();
   console.error = console.warn = (text) => written.push(text);
   try {
     await use(new McpWeb({ name: "My board", ...options }), written);
@@ -136,7 +140,8 @@ test("the configuration is there at once, with the token", () =>
 test("a made token is kept per bridge, and storage that throws is no storage", () => {
   const kept = new Map();
   globalThis.localStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) };
-  const token = (options) => new McpWeb({ name: "Board", autoConnect: false, ...options }).authToken;
+  /** Of a new document each time. */
+  const token = (options) => forgetPages() ?? new McpWeb({ name: "Board", autoConnect: false, ...options }).authToken;
   assert.equal(token({}), token({}));
   assert.notEqual(token({}), token({ bridgeUrl: "http://localhost:4000" }));
   assert.notEqual(token({}), token({ storage: "none" }));

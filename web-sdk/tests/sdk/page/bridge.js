@@ -4,6 +4,9 @@ import { McpWeb } from "./mcp-web.js";
 
 const LIMITS = { maxResultBytes: 1_000_000, maxFrameBytes: 2_000_000, heartbeatSeconds: 20 };
 
+/** Lets the next `McpWeb` be the first of the document. */
+export const forgetPages = () => globalThis[Symbol.for("mcp-web.pages")]?.clear();
+
 export class Bridge {
   /** Every frame of the page that nobody has taken. */
   #frames = [];
@@ -17,9 +20,12 @@ export class Bridge {
 
   constructor() {
     const bridge = this;
+    // Each test has a page of its own, as in a new document.
+    forgetPages();
     globalThis.WebSocket = class {
       constructor(url) {
         bridge.url = url;
+        bridge.connections += 1;
         bridge.#socket = this;
         setTimeout(() => this.onopen?.(new Event("open")));
       }
@@ -45,6 +51,9 @@ export class Bridge {
     this.say({ type: "authenticated", sessionId, success: true, protocol: 2, bridgeId, limits: LIMITS, ...more });
     return introduction;
   }
+
+  /** How many connections the page has opened. */
+  connections = 0;
 
   breakConnection() {
     this.#socket.onclose(new CloseEvent("close", { code: 1006 }));

@@ -112,32 +112,6 @@ export default {
     equal(warnings, ["mcp-web: icons over 32768 characters are left out"]);
   },
 
-  async "a page that connects twice as the same app is told while it is developed"() {
-    const app = { name: "Twice", authToken: "the-token-of-both-0123" };
-    const { warn } = console;
-    let said = 0;
-    console.warn = (text) => (said += text.includes('connected twice as "Twice"'));
-    /** Warnings come from a module of its own: once it is there, what was to be said has been said. */
-    const told = async () => {
-      await import("./mcp-web-dev-warnings.js");
-      await new Promise((resolve) => setTimeout(resolve));
-      return said;
-    };
-    try {
-      const first = await new Bridge().page(app);
-      await new Bridge().page({ ...app, sessionName: "second" });
-      await new Bridge().page({ ...app, authToken: "another-token-0123456789" });
-      equal(await told(), 0, "those can be told apart");
-      await first.disconnect();
-      await new Bridge().page(app);
-      equal(await told(), 0, "the former had ended");
-      await new Bridge().page(app);
-      equal(await told(), 1);
-    } finally {
-      console.warn = warn;
-    }
-  },
-
   async "the name is the one that the bridge gave"() {
     const bridge = new Bridge();
     const mcpWeb = new McpWeb({ name: "Named", storage: "none", sessionName: "left" });

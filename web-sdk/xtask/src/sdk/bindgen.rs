@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use wasm_bindgen_cli_support::{Bindgen, EncodeInto};
 
+use super::keep_alive;
 use super::mangle_names::NameMangler;
 use super::strip_panics;
 use crate::folder;
@@ -21,7 +22,7 @@ const START: &str = "__wbindgen_start";
 /// Writes the glue and the wasm that belongs to it into `folder`, and returns the names of the
 /// files.
 ///
-/// No types are generated, because they are written by hand. The glue is the one for bundlers,
+/// No types are generated: the TypeScript sources have them. The glue is the one for bundlers,
 /// which does not load the wasm itself: `mcp-web.js` does, and reports why it cannot.
 pub(super) fn generate_glue(wasm: &Path, folder: &Path) -> Result<[String; 2]> {
     let mut bindgen = Bindgen::new();
@@ -53,6 +54,15 @@ pub(super) fn generate_glue(wasm: &Path, folder: &Path) -> Result<[String; 2]> {
     for segment in segments {
         strip_panics::blank_messages(&mut output.wasm_mut().data.get_mut(segment).value);
     }
+    let free = output
+        .wasm()
+        .exports
+        .iter()
+        .find(|export| keep_alive::is_free(&export.name));
+    let free = free
+        .map(|export| export.id())
+        .context("wasm-bindgen exports nothing that frees a connection: adapt keep_alive.rs")?;
+    output.wasm_mut().exports.delete(free);
     let mut names = NameMangler::default();
     for import in output.wasm_mut().imports.iter_mut() {
         import.module = IMPORTS.into();
@@ -69,7 +79,10 @@ pub(super) fn generate_glue(wasm: &Path, folder: &Path) -> Result<[String; 2]> {
         .context("wasm-bindgen generated no glue: check how its new version returns it")?;
     let [glue_file, wasm_file] = [format!("{CORE_NAME}.js"), format!("{CORE_NAME}_bg.wasm")];
     folder::create(folder)?;
-    fs::write(folder.join(&glue_file), names.apply(glue))?;
+    fs::write(
+        folder.join(&glue_file),
+        keep_alive::strip_glue(&names.apply(glue))?,
+    )?;
     fs::write(folder.join(&wasm_file), output.wasm_mut().emit_wasm())?;
     Ok([glue_file, wasm_file])
 }

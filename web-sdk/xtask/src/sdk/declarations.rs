@@ -28,6 +28,7 @@ pub(super) fn emit(
             "false",
             "--declaration",
             "--emitDeclarationOnly",
+            "--stripInternal",
         ])
         .arg("--outDir")
         .arg(output);

@@ -1,7 +1,7 @@
 //! `cargo xtask sdk`: from the crate `web-sdk` to the files that a page loads.
 //!
 //! cargo compiles the crate to wasm (`compile`), wasm-bindgen generates the JavaScript glue for it
-//! (`bindgen`, with `strip_panics` and `mangle_names`), and npm's binaryen and esbuild shrink both
+//! (`bindgen`, with `strip_panics`, `keep_alive` and `mangle_names`), and npm's binaryen and esbuild shrink both
 //! (`minify`). The module around them is written in TypeScript and is in `web-sdk/js`, with the
 //! `package.json`; the compiler checks it and emits the types (`declarations`). Each run measures what a page downloads ([`size`]), which must not exceed
 //! [`size::MAX_BROTLI_BYTES`].
@@ -13,6 +13,7 @@ mod bindgen;
 mod compile;
 mod declarations;
 mod files;
+mod keep_alive;
 mod mangle_names;
 mod minify;
 pub mod size;
