@@ -1,5 +1,6 @@
 /** Makes images smaller. Loaded when a client can take only small ones. */
 
+import { decodeBase64 } from "./mcp-web/base64.ts";
 import type { EncodedBytes, MaybePromise } from "./mcp-web/content.ts";
 import type { ContentBlock, ImageContent } from "./types/content.ts";
 
@@ -77,10 +78,6 @@ function toBlob(canvas: HTMLCanvasElement | OffscreenCanvas, type: string | unde
     const finish = (blob: Blob | null) => (blob ? resolve(blob) : reject(new Error("the canvas cannot be written")));
     canvas.toBlob(finish, type, QUALITY);
   });
-}
-
-function decodeBase64(base64: string) {
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
 function encodeBlob(blob: Blob): Promise<string> {

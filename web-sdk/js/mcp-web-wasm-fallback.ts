@@ -3,12 +3,13 @@
  * not serve it. Says what to do where there is none.
  */
 
+import { decodeBase64 } from "./mcp-web/base64.ts";
 import { McpWebError } from "./mcp-web/error.ts";
 
 const REMEDY =
   "serve mcp_web_core_bg.wasm of the SDK's package there, or pass its address as new McpWeb({ wasm }): in Vite " +
   'import wasm from "mcp-web-sdk/mcp_web_core_bg.wasm?url", in webpack and Next ' +
-  'new URL("mcp-web-sdk/mcp_web_core_bg.wasm", import.meta.url)';
+  'new URL("mcp-web-sdk/mcp_web_core_bg.wasm", import.meta.url)' + ", or import mcp-web-sdk/inline, which needs no file";
 
 /**
  * Returns the compiled wasm that a module of this package has in it.
@@ -31,8 +32,6 @@ export async function recover(cause: Error, response: Response | undefined, isGi
 
 // Built by `cargo xtask sdk`.
 const importInline = () => import("./mcp-web-wasm.js" as string) as Promise<{ wasm: string }>;
-
-const decodeBase64 = (text: string) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 
 function describe({ message }: Error, response: Response | undefined): string {
   if (!response) {

@@ -1,4 +1,4 @@
-/** Base64 of bytes. */
+/** Base64 and bytes. */
 
 /** More arguments than this overflow the stack of some browsers. */
 const CHUNK = 0x8000;
@@ -13,3 +13,6 @@ export function base64(view: ArrayBufferView): string {
   for (let at = 0; at < bytes.length; at += CHUNK) text += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
   return btoa(text);
 }
+
+/** Returns the bytes. */
+export const decodeBase64 = (text: string) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

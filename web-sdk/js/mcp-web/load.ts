@@ -8,8 +8,8 @@ import { McpWebError } from "./error.ts";
 export interface WasmSource {
   /** Loads the JavaScript that belongs to the wasm. */
   importGlue(): Promise<CoreGlue>;
-  /** Returns the address of the file beside this module. Throws where a bundler has left no address of this module. */
-  url(): URL;
+  /** Returns the wasm, or its address. Throws where a bundler has left no address of the module. */
+  wasm(): URL | BufferSource;
   importFallback(): Promise<typeof import("../mcp-web-wasm-fallback.ts")>;
 }
 
@@ -50,10 +50,10 @@ async function load(source: WasmSource, wasm: WasmOption): Promise<CoreGlue> {
 async function compile(source: WasmSource, wasm: WasmOption): Promise<WebAssembly.Module> {
   let response: Response | undefined;
   try {
-    const given = (await wasm) ?? source.url();
+    const given: unknown = (await wasm) ?? source.wasm();
     if (given instanceof WebAssembly.Module) return given;
-    if (given instanceof ArrayBuffer || ArrayBuffer.isView(given)) return await WebAssembly.compile(given);
-    response = given instanceof Response ? given : await fetch(given);
+    if (given instanceof ArrayBuffer || ArrayBuffer.isView(given)) return await WebAssembly.compile(given as BufferSource);
+    response = given instanceof Response ? given : await fetch(given as URL);
     return await WebAssembly.compile(await response.arrayBuffer());
   } catch (cause) {
     const { recover } = await source.importFallback().catch(() => {

@@ -1,4 +1,4 @@
-/** Where the wasm of this package is. `mcp-web-sdk/inline` has another source. */
+/** Where the wasm of this package is: a file beside the module. `wasm-source-inline.ts` replaces this for `mcp-web-sdk/inline`. */
 
 import type { CoreGlue } from "./core.ts";
 import type { WasmSource } from "./load.ts";
@@ -7,5 +7,5 @@ export const wasmSource: WasmSource = {
   // Built from the crate by `cargo xtask sdk`.
   importGlue: () => import("./mcp_web_core.js" as string) as Promise<CoreGlue>,
   importFallback: () => import("../mcp-web-wasm-fallback.ts"),
-  url: () => new URL("./mcp_web_core_bg.wasm", import.meta.url),
+  wasm: () => new URL("./mcp_web_core_bg.wasm", import.meta.url),
 };

@@ -64,7 +64,7 @@ const answers = [
 ];
 const source = {
   importGlue: async () => ({}),
-  url: () => new URL("http://localhost:5173/mcp_web_core_bg.wasm"),
+  wasm: () => new URL("http://localhost:5173/mcp_web_core_bg.wasm"),
   importFallback: () => import("../../../js/mcp-web-wasm-fallback.ts"),
 };
 for (const [what, answer, message] of answers) {

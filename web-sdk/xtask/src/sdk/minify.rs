@@ -37,6 +37,28 @@ pub(super) fn optimize_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
     fs::read(&optimized).with_context(|| format!("cannot read {}", optimized.display()))
 }
 
+/// The options for scripts of any kind.
+const SCRIPT_OPTIONS: [&str; 7] = [
+    "--bundle",
+    "--minify",
+    "--format=esm",
+    "--target=es2022",
+    "--charset=utf8",
+    "--legal-comments=inline",
+    "--log-level=error",
+];
+
+/// Returns a module with everything that it imports, now or later.
+pub(super) fn bundle_whole(packages: &Path, module: &Path) -> Result<Vec<u8>> {
+    let mut esbuild = Command::new("node");
+    esbuild
+        .arg(packages.join("esbuild/bin/esbuild"))
+        .arg(module)
+        .args(SCRIPT_OPTIONS);
+    let script = capture(&mut esbuild, "fix the errors in web-sdk/js above")?;
+    Ok(script.into_bytes())
+}
+
 /// Returns a module without types, comments and spaces, bundled with the modules that it imports.
 /// The glue and the lazy modules (`mcp-web-*.js`) stay separate: pages load them when they need
 /// them.
@@ -46,17 +68,12 @@ pub(super) fn minify_script(packages: &Path, module: &Path) -> Result<Vec<u8>> {
         .arg(packages.join("esbuild/bin/esbuild"))
         .arg(module)
         .args([
-            "--bundle",
             "--external:./mcp_web_core.js",
             "--external:../mcp_web_core.js",
             "--external:./mcp-web-*",
             "--external:../mcp-web-*",
-            "--minify",
-            "--format=esm",
-            "--target=es2022",
-            "--charset=utf8",
         ])
-        .args(["--legal-comments=inline", "--log-level=error"]);
+        .args(SCRIPT_OPTIONS);
     let script = capture(&mut esbuild, "fix the errors in web-sdk/js above")?;
     Ok(link_built_modules(&script).into_bytes())
 }

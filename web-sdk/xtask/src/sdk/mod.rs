@@ -13,6 +13,7 @@ mod bindgen;
 mod compile;
 mod declarations;
 mod files;
+mod inline;
 mod keep_alive;
 mod mangle_names;
 mod minify;
@@ -34,6 +35,8 @@ use files::Files;
 
 /// The modules that apps import.
 const ENTRIES: [&str; 1] = ["mcp-web"];
+/// The module that is all of the SDK.
+pub(super) const INLINE_ENTRY: &str = "mcp-web-inline";
 /// The module that has the wasm in it.
 const INLINE_WASM: &str = "mcp-web-wasm.js";
 /// The files of `web-sdk/js` that the package contains unchanged.
@@ -88,7 +91,16 @@ fn build(workspace: &Workspace) -> Result<Files> {
         }
         files.insert(glue.clone(), script(&output.join(&glue))?);
         let wasm_bytes = minify::optimize_wasm(&packages, &output.join(&wasm))?;
-        files.insert(INLINE_WASM.into(), inline_module(&wasm_bytes));
+        let wasm_module = inline_module(&wasm_bytes);
+        let built = [
+            (glue.as_str(), files[&glue].as_slice()),
+            (INLINE_WASM, wasm_module.as_slice()),
+        ];
+        let inline = inline::bundle(&packages, &sources, &built, &output.join("inline"))?;
+        files.insert(format!("{INLINE_ENTRY}.js"), inline);
+        let declaration = format!("export * from \"./{}.js\";\n", ENTRIES[0]);
+        files.insert(format!("{INLINE_ENTRY}.d.ts"), declaration.into_bytes());
+        files.insert(INLINE_WASM.into(), wasm_module);
         files.insert(wasm.clone(), wasm_bytes);
         for name in PACKAGE_FILES {
             let path = sources.join(name);

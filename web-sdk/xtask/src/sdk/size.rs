@@ -6,6 +6,7 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 
+use super::INLINE_ENTRY;
 use super::files::Files;
 
 /// The limit for wasm, glue and main module together, in bytes after brotli.
@@ -89,7 +90,12 @@ impl fmt::Display for Sizes {
         let raw = self.eager().map(|file| file.raw).sum();
         write_line("sum", raw, self.eager_brotli())?;
         for file in self.files.iter().filter(|file| file.is_lazy()) {
-            write_line(&format!("{} (later)", file.name), file.raw, file.brotli)?;
+            let when = if file.name.starts_with(INLINE_ENTRY) {
+                "alone"
+            } else {
+                "later"
+            };
+            write_line(&format!("{} ({when})", file.name), file.raw, file.brotli)?;
         }
         Ok(())
     }
