@@ -37,6 +37,9 @@ pub(super) fn optimize_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
     fs::read(&optimized).with_context(|| format!("cannot read {}", optimized.display()))
 }
 
+/// What the modules for frameworks import from the app.
+const FRAMEWORKS: [&str; 4] = ["react", "svelte", "svelte/*", "vue"];
+
 /// The options for scripts of any kind.
 const SCRIPT_OPTIONS: [&str; 7] = [
     "--bundle",
@@ -73,6 +76,7 @@ pub(super) fn minify_script(packages: &Path, module: &Path) -> Result<Vec<u8>> {
             "--external:./mcp-web-*",
             "--external:../mcp-web-*",
         ])
+        .args(FRAMEWORKS.map(|framework| format!("--external:{framework}")))
         .args(SCRIPT_OPTIONS);
     let script = capture(&mut esbuild, "fix the errors in web-sdk/js above")?;
     Ok(link_built_modules(&script).into_bytes())

@@ -33,8 +33,8 @@ use crate::step::{Outcome, step};
 use crate::{Workspace, node, wasm_toolchain};
 use files::Files;
 
-/// The modules that apps import.
-const ENTRIES: [&str; 1] = ["mcp-web"];
+/// The module that apps import, and those for frameworks, which need it.
+const ENTRIES: [&str; 4] = ["mcp-web", "mcp-web-react", "mcp-web-svelte", "mcp-web-vue"];
 /// The module that is all of the SDK.
 pub(super) const INLINE_ENTRY: &str = "mcp-web-inline";
 /// The module that has the wasm in it.

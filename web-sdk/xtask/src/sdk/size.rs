@@ -6,13 +6,13 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 
-use super::INLINE_ENTRY;
+use super::{ENTRIES, INLINE_ENTRY};
 use super::files::Files;
 
 /// The limit for wasm, glue and main module together, in bytes after brotli.
 pub const MAX_BROTLI_BYTES: usize = 39_600;
 
-/// The start of the names of lazy modules, which are loaded when a page needs them.
+/// The start of the names of what not every page loads: lazy modules, and the other entries.
 const LAZY_PREFIX: &str = "mcp-web-";
 
 /// The brotli settings of a server that compresses a file once and serves it often.
@@ -74,6 +74,16 @@ impl Size {
     fn is_lazy(&self) -> bool {
         self.name.starts_with(LAZY_PREFIX)
     }
+
+    /// Returns when a page loads a file that not every page loads.
+    fn use_of(&self) -> &'static str {
+        let module = self.name.trim_end_matches(".js");
+        match module {
+            INLINE_ENTRY => "alone",
+            _ if ENTRIES.contains(&module) => "with a framework",
+            _ => "later",
+        }
+    }
 }
 
 impl fmt::Display for Sizes {
@@ -81,7 +91,7 @@ impl fmt::Display for Sizes {
         let mut write_line = |name: &str, raw, brotli| {
             writeln!(
                 out,
-                "    {name:<27} {raw:>8} bytes, {brotli:>7} after brotli"
+                "    {name:<44} {raw:>8} bytes, {brotli:>7} after brotli"
             )
         };
         for file in self.eager() {
@@ -90,12 +100,8 @@ impl fmt::Display for Sizes {
         let raw = self.eager().map(|file| file.raw).sum();
         write_line("sum", raw, self.eager_brotli())?;
         for file in self.files.iter().filter(|file| file.is_lazy()) {
-            let when = if file.name.starts_with(INLINE_ENTRY) {
-                "alone"
-            } else {
-                "later"
-            };
-            write_line(&format!("{} ({when})", file.name), file.raw, file.brotli)?;
+            let name = format!("{} ({})", file.name, file.use_of());
+            write_line(&name, file.raw, file.brotli)?;
         }
         Ok(())
     }

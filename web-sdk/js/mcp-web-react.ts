@@ -1,0 +1,151 @@
+"use client";
+
+/**
+ * Hooks for React 18 and later.
+ *
+ * ```tsx
+ * const mcpWeb = new McpWeb({ name: "My board" }); // outside of components
+ *
+ * createRoot(root).render(<McpWebProvider mcpWeb={mcpWeb}><Board /></McpWebProvider>);
+ *
+ * function Board() {
+ *   const [cards, setCards] = useState<string[]>([]);
+ *   useTool({
+ *     name: "add_card",
+ *     description: "Adds a card to the board",
+ *     inputSchema: { type: "object", properties: { title: { type: "string" } }, required: ["title"] },
+ *     handler: ({ title }) => setCards((cards) => [...cards, title]),
+ *   });
+ *   return <ul>{cards.map((card) => <li key={card}>{card}</li>)}</ul>;
+ * }
+ * ```
+ *
+ * @packageDocumentation
+ */
+
+import { createContext, createElement, useContext, useEffect, useLayoutEffect, useState, useSyncExternalStore } from "react";
+import type { FunctionComponentElement, ProviderProps, ReactNode } from "react";
+import { Binding, type Offered, type Optional } from "./frameworks/binding.ts";
+import { type PageSnapshot, SERVER_SNAPSHOT, pageStore } from "./frameworks/page-store.ts";
+import { NO_QUERY, type QueryActions, type QuerySnapshot, QueryStore } from "./frameworks/query-store.ts";
+import type { McpWeb } from "./mcp-web.ts";
+import type { PromptDefinition, ResourceDefinition, ResourceTemplateDefinition, ToolDefinition } from "./types/definitions.ts";
+import type { ResourceHandle } from "./types/handles.ts";
+import type { ToolSchema } from "./types/infer.ts";
+
+export type { Offered, Optional, PageSnapshot, QueryActions, QuerySnapshot };
+
+const McpWebContext = createContext<McpWeb | undefined>(undefined);
+
+/** Makes a `McpWeb` the one of all components below. Make it outside of components: `new McpWeb({ name })`. */
+export function McpWebProvider({
+  mcpWeb,
+  children,
+}: {
+  mcpWeb: McpWeb;
+  children?: ReactNode;
+}): FunctionComponentElement<ProviderProps<McpWeb | undefined>> {
+  return createElement(McpWebContext.Provider, { value: mcpWeb }, children);
+}
+
+/** What {@link useMcpWeb} returns. */
+export interface PageState extends PageSnapshot {
+  readonly mcpWeb: McpWeb;
+}
+
+/**
+ * Returns the page's `McpWeb` with its status and clients, and renders the component again when they change. While a server
+ * renders, and until the browser has taken the server's page over, the status is `idle`.
+ *
+ * @throws Error when no {@link McpWebProvider} is above the component.
+ */
+export function useMcpWeb(): PageState {
+  const mcpWeb = usePage("useMcpWeb");
+  const store = pageStore(mcpWeb);
+  const snapshot = useSyncExternalStore(store.subscribe, store.snapshot, () => SERVER_SNAPSHOT);
+  return { mcpWeb, ...snapshot };
+}
+
+/**
+ * Offers a tool as long as the component is mounted: with the definition and the handler of the latest render, in which
+ * only what the bridge has to know is sent, and only when it has changed. `false`, `null` or `undefined` offer nothing.
+ *
+ * @throws TypeError as {@link McpWeb.addTool}, when the definition cannot be a tool.
+ */
+export function useTool<
+  const InputSchema extends ToolSchema | undefined = undefined,
+  const OutputSchema extends ToolSchema | undefined = undefined,
+  Value = unknown,
+>(definition: Optional<ToolDefinition<InputSchema, OutputSchema, Value>>): Offered {
+  return useBinding("useTool", "addTool", definition);
+}
+
+/** Offers a resource as long as the component is mounted, as {@link useTool} does with tools. */
+export function useResource(definition: Optional<ResourceDefinition>): Offered & { notifyUpdated(): void } {
+  const binding = useBinding("useResource", "addResource", definition);
+  const [resource] = useState(() => ({
+    get publishedName() {
+      return binding.publishedName;
+    },
+    get registered() {
+      return binding.registered;
+    },
+    notifyUpdated: () => (binding.handle as ResourceHandle | undefined)?.notifyUpdated(),
+  }));
+  return resource;
+}
+
+/** Offers all resources whose URIs fit a template as long as the component is mounted. */
+export function useResourceTemplate<const Template extends string>(
+  definition: Optional<ResourceTemplateDefinition<Template>>,
+): Offered {
+  return useBinding("useResourceTemplate", "addResourceTemplate", definition);
+}
+
+/** Offers a prompt as long as the component is mounted. */
+export function usePrompt<const Argument extends string>(definition: Optional<PromptDefinition<Argument>>): Offered {
+  return useBinding("usePrompt", "addPrompt", definition);
+}
+
+/**
+ * Asks the bridge's agent, one question at a time, and renders the component again as the answer comes. The query is
+ * cancelled when the component is unmounted.
+ *
+ * ```tsx
+ * const { ask, cancel, state, text, error } = useQuery();
+ * <button onClick={() => ask({ prompt: "Summarise the board" })} disabled={state === "running"}>Summarise</button>
+ * <p>{error?.message ?? text}</p>
+ * ```
+ */
+export function useQuery<Arguments extends object = any>(): QuerySnapshot<Arguments> & QueryActions<Arguments> {
+  const mcpWeb = usePage("useQuery");
+  const [store] = useState(() => new QueryStore(mcpWeb));
+  useEffect(() => {
+    store.mcpWeb = mcpWeb;
+  }, [store, mcpWeb]);
+  useEffect(() => {
+    store.retain();
+    return () => store.release();
+  }, [store]);
+  const snapshot = useSyncExternalStore(store.subscribe, store.snapshot, () => NO_QUERY);
+  const { ask, cancel } = store;
+  return { ...snapshot, ask, cancel };
+}
+
+/** Before the browser paints, so that no call meets the handler of a former render. React 18 warns of it on servers. */
+const useCommit = typeof document === "object" ? useLayoutEffect : useEffect;
+
+function useBinding(hook: string, method: ConstructorParameters<typeof Binding>[0], definition: Optional<object>): Binding {
+  const mcpWeb = usePage(hook);
+  const [binding] = useState(() => new Binding(method));
+  useCommit(() => () => binding.release(), [binding]);
+  // After every render: React does not know what a handler uses.
+  useCommit(() => binding.commit(mcpWeb, definition));
+  return binding;
+}
+
+function usePage(hook: string): McpWeb {
+  const mcpWeb = useContext(McpWebContext);
+  if (!mcpWeb) throw new Error(`${hook}() needs a <McpWebProvider mcpWeb={…}> above this component`);
+  return mcpWeb;
+}

@@ -1,0 +1,175 @@
+/**
+ * Functions for components of Svelte 5.
+ *
+ * ```svelte
+ * <!-- App.svelte -->
+ * <script lang="ts">
+ *   import { McpWeb } from "mcp-web-sdk";
+ *   import { setMcpWeb } from "mcp-web-sdk/svelte";
+ *   setMcpWeb(new McpWeb({ name: "My board" }));
+ * </script>
+ *
+ * <!-- Board.svelte -->
+ * <script lang="ts">
+ *   import { useTool } from "mcp-web-sdk/svelte";
+ *   let cards = $state<string[]>([]);
+ *   useTool({
+ *     name: "add_card",
+ *     description: "Adds a card to the board",
+ *     inputSchema: { type: "object", properties: { title: { type: "string" } }, required: ["title"] },
+ *     handler: ({ title }) => void cards.push(title),
+ *   });
+ * </script>
+ * ```
+ *
+ * @packageDocumentation
+ */
+
+import { getContext, onDestroy, setContext } from "svelte";
+import { createSubscriber } from "svelte/reactivity";
+import { toStore } from "svelte/store";
+import { Binding, type Offered, type Optional } from "./frameworks/binding.ts";
+import { type PageSnapshot, type Store, pageStore } from "./frameworks/page-store.ts";
+import { type QueryActions, type QuerySnapshot, QueryStore } from "./frameworks/query-store.ts";
+import type { McpWeb } from "./mcp-web.ts";
+import type { PromptDefinition, ResourceDefinition, ResourceTemplateDefinition, ToolDefinition } from "./types/definitions.ts";
+import type { ResourceHandle } from "./types/handles.ts";
+import type { ToolSchema } from "./types/infer.ts";
+
+export type { Offered, Optional, PageSnapshot, QueryActions, QuerySnapshot };
+
+const KEY = Symbol("mcpWeb");
+
+/** A value, or a function that returns it and is called again when what it reads has changed. */
+export type MaybeGetter<Value> = Value | (() => Value);
+
+/** Makes a `McpWeb` the one of this component and all below. Returns it. */
+export function setMcpWeb(mcpWeb: McpWeb): McpWeb {
+  return setContext(KEY, mcpWeb);
+}
+
+/** What {@link useMcpWeb} returns. Its fields are reactive: read them where they are shown. */
+export interface PageState extends PageSnapshot {
+  readonly mcpWeb: McpWeb;
+}
+
+/**
+ * Returns the page's `McpWeb`, with its status and clients.
+ *
+ * @throws Error when no component above has called {@link setMcpWeb}.
+ */
+export function useMcpWeb(): PageState {
+  const mcpWeb = contextPage("useMcpWeb");
+  const read = reactive(pageStore(mcpWeb));
+  return {
+    mcpWeb,
+    get status() {
+      return read().status;
+    },
+    get clients() {
+      return read().clients;
+    },
+  };
+}
+
+/**
+ * Offers a tool as long as the component is mounted. A function that returns a definition is followed: only what the bridge
+ * has to know is sent, and only when it has changed. `false`, `null` or `undefined` offer nothing.
+ *
+ * @throws TypeError as {@link McpWeb.addTool}, when the definition cannot be a tool.
+ */
+export function useTool<
+  const InputSchema extends ToolSchema | undefined = undefined,
+  const OutputSchema extends ToolSchema | undefined = undefined,
+  Value = unknown,
+>(definition: MaybeGetter<Optional<ToolDefinition<InputSchema, OutputSchema, Value>>>): Offered {
+  return bind("useTool", "addTool", definition);
+}
+
+/** Offers a resource as long as the component is mounted, as {@link useTool} does with tools. */
+export function useResource(definition: MaybeGetter<Optional<ResourceDefinition>>): Offered & { notifyUpdated(): void } {
+  const binding = bind("useResource", "addResource", definition);
+  return {
+    get publishedName() {
+      return binding.publishedName;
+    },
+    get registered() {
+      return binding.registered;
+    },
+    notifyUpdated: () => (binding.handle as ResourceHandle | undefined)?.notifyUpdated(),
+  };
+}
+
+/** Offers all resources whose URIs fit a template as long as the component is mounted. */
+export function useResourceTemplate<const Template extends string>(
+  definition: MaybeGetter<Optional<ResourceTemplateDefinition<Template>>>,
+): Offered {
+  return bind("useResourceTemplate", "addResourceTemplate", definition);
+}
+
+/** Offers a prompt as long as the component is mounted. */
+export function usePrompt<const Argument extends string>(definition: MaybeGetter<Optional<PromptDefinition<Argument>>>): Offered {
+  return bind("usePrompt", "addPrompt", definition);
+}
+
+/**
+ * Asks the bridge's agent, one question at a time. The query is cancelled when the component is unmounted. The fields of
+ * what it returns are reactive.
+ *
+ * ```svelte
+ * <button onclick={() => query.ask({ prompt: "Summarise the board" })}>Summarise</button>
+ * <p>{query.error?.message ?? query.text}</p>
+ * ```
+ */
+export function useQuery<Arguments extends object = any>(): QuerySnapshot<Arguments> & QueryActions<Arguments> {
+  const store = new QueryStore(contextPage("useQuery"));
+  onDestroy(() => store.release());
+  const read = reactive(store);
+  const { ask, cancel } = store;
+  return {
+    ask,
+    cancel,
+    get state() {
+      return read().state;
+    },
+    get text() {
+      return read().text;
+    },
+    get events() {
+      return read().events;
+    },
+    get result() {
+      return read().result;
+    },
+    get error() {
+      return read().error;
+    },
+  };
+}
+
+/** Returns a function that returns the latest snapshot, and makes who calls it depend on it. */
+function reactive<Snapshot>(store: Store<Snapshot>): () => Snapshot {
+  const depend = createSubscriber((changed) => store.subscribe(changed));
+  return () => {
+    depend();
+    return store.snapshot();
+  };
+}
+
+function bind(caller: string, method: ConstructorParameters<typeof Binding>[0], definition: MaybeGetter<Optional<object>>): Binding {
+  const mcpWeb = contextPage(caller);
+  const binding = new Binding(method);
+  // A server offers nothing.
+  if (typeof document !== "object") return binding;
+  const commit = (definition: Optional<object>) => binding.commit(mcpWeb, definition);
+  if (typeof definition === "function") onDestroy(toStore(definition as () => Optional<object>).subscribe(commit));
+  else commit(definition);
+  onDestroy(() => binding.release());
+  return binding;
+}
+
+function contextPage(caller: string): McpWeb {
+  const mcpWeb = getContext<McpWeb | undefined>(KEY);
+  if (!mcpWeb) throw new Error(`${caller}() needs a component above this one that has called setMcpWeb(new McpWeb({ name }))`);
+  return mcpWeb;
+}
