@@ -27,6 +27,29 @@ impl NodeProject {
         Self { folder: project }
     }
 
+    /// Copies an example of `demo-app/examples` with its subfolders, and installs the pinned packages
+    /// and the built SDK in it.
+    pub fn copy_of_example(name: &str) -> Self {
+        let examples = program_paths::workspace().join("demo-app/examples");
+        let project = Self {
+            folder: TempDir::with_prefix("mcp-web-example-").unwrap(),
+        };
+        copy_tree(&examples.join(name), project.path());
+        let packages = project.path().join("node_modules");
+        std::fs::create_dir(&packages).unwrap();
+        for package in std::fs::read_dir(program_paths::node_modules()).unwrap() {
+            let package = package.unwrap();
+            if !package.file_name().to_string_lossy().starts_with('.') {
+                let link = packages.join(package.file_name());
+                std::os::unix::fs::symlink(package.path(), link).unwrap();
+            }
+        }
+        let sdk = packages.join("mcp-web-sdk");
+        std::fs::create_dir(&sdk).unwrap();
+        copy_tree(&program_paths::sdk_package(), &sdk);
+        project
+    }
+
     /// Returns the path of the copy.
     pub fn path(&self) -> &Path {
         self.folder.path()
@@ -51,5 +74,19 @@ impl NodeProject {
             .env("NO_COLOR", "1")
             .current_dir(self.path());
         ProcessGroup::start(name, command)
+    }
+}
+
+/// Copies what is in a folder into an existing one.
+fn copy_tree(source: &Path, target: &Path) {
+    for entry in std::fs::read_dir(source).unwrap() {
+        let entry = entry.unwrap();
+        let copy = target.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir(&copy).unwrap();
+            copy_tree(&entry.path(), &copy);
+        } else {
+            std::fs::copy(entry.path(), copy).unwrap();
+        }
     }
 }

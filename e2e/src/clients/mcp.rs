@@ -103,6 +103,25 @@ impl McpClient {
         }
     }
 
+    /// Waits until the description of a tool contains a text. The list is read again only after a
+    /// notification that it has changed.
+    pub async fn wait_for_description(&mut self, tool: &str, part: &str) {
+        loop {
+            self.changes.mark_unchanged();
+            let tools = with_deadline("tools/list", self.service.list_all_tools()).await;
+            let tools = tools.unwrap_or_else(|error| panic!("tools/list: {error}"));
+            let found = tools.into_iter().find(|it| it.name == tool);
+            let description = found.and_then(|tool| tool.description).unwrap_or_default();
+            if description.contains(part) {
+                return;
+            }
+            let what = format!("the description of {tool} to contain {part:?}: {description}");
+            with_deadline(what, self.changes.changed())
+                .await
+                .expect("the handler is alive");
+        }
+    }
+
     /// Returns how many times the client was notified that the list had changed.
     pub fn changes(&self) -> u64 {
         *self.changes.borrow()

@@ -13,6 +13,7 @@ mod conformance;
 mod connected_clients;
 mod connection_failures;
 mod demo_page;
+mod frameworks;
 mod full_protocol;
 mod guides;
 mod large_results;
