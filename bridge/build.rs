@@ -34,12 +34,15 @@ fn main() -> io::Result<()> {
     fs::write(out.join("sdk_files.rs"), code)
 }
 
-/// Returns the names of the scripts and of the wasm.
+/// Returns the names of the scripts, of their source maps and of the wasm.
 fn file_names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".js") || name.ends_with(".wasm") {
+        if [".js", ".js.map", ".wasm"]
+            .iter()
+            .any(|end| name.ends_with(end))
+        {
             names.push(name);
         }
     }

@@ -97,6 +97,7 @@ fn file_not_found(name: &str) -> Problem {
 fn content_type(name: &str) -> &'static str {
     match name.rsplit('.').next() {
         Some("js") => "text/javascript; charset=utf-8",
+        Some("map") => "application/json",
         Some("wasm") => "application/wasm",
         _ => "text/plain; charset=utf-8",
     }

@@ -25,6 +25,7 @@ async fn sdk_files_are_public_and_typed_or_explain_how_to_build_them() {
         ("mcp-web-client-requests.js", "text/javascript"),
         ("mcp-web-images.js", "text/javascript"),
         ("mcp-web-query.js", "text/javascript"),
+        ("mcp-web.js.map", "application/json"),
         ("mcp_web_core.js", "text/javascript"),
         ("mcp_web_core_bg.wasm", "application/wasm"),
     ] {

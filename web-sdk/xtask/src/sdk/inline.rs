@@ -5,8 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use super::INLINE_ENTRY;
 use super::files;
-use super::minify;
+use super::minify::{self, Script};
 use crate::folder;
 
 /// The module that says where the wasm is, and what replaces it here.
@@ -20,7 +21,7 @@ pub(super) fn bundle(
     sources: &Path,
     built: &[(&str, &[u8])],
     work: &Path,
-) -> Result<Vec<u8>> {
+) -> Result<Script> {
     folder::remove(work)?;
     for path in files::list(sources)? {
         let copy = work.join(files::relative_name(sources, &path));
@@ -32,5 +33,11 @@ pub(super) fn bundle(
     for (name, content) in built {
         fs::write(work.join(name), content)?;
     }
-    minify::bundle_whole(packages, &work.join("mcp-web.ts"))
+    let name = format!("{INLINE_ENTRY}.js");
+    minify::bundle_whole(
+        packages,
+        &work.join("mcp-web.ts"),
+        &name,
+        &work.join("built"),
+    )
 }

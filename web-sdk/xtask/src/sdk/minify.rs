@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 
 use crate::process::capture;
 
@@ -40,52 +41,129 @@ pub(super) fn optimize_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
 /// What the modules for frameworks import from the app.
 const FRAMEWORKS: [&str; 4] = ["react", "svelte", "svelte/*", "vue"];
 
-/// The options for scripts of any kind.
-const SCRIPT_OPTIONS: [&str; 7] = [
-    "--bundle",
-    "--minify",
-    "--format=esm",
-    "--target=es2022",
-    "--charset=utf8",
-    "--legal-comments=inline",
-    "--log-level=error",
+/// The built files that stay separate: pages load them when they need them.
+const SEPARATE: [&str; 4] = [
+    "./mcp_web_core.js",
+    "../mcp_web_core.js",
+    "./mcp-web-*",
+    "../mcp-web-*",
 ];
 
-/// Returns a module with everything that it imports, now or later.
-pub(super) fn bundle_whole(packages: &Path, module: &Path) -> Result<Vec<u8>> {
-    let mut esbuild = Command::new("node");
-    esbuild
-        .arg(packages.join("esbuild/bin/esbuild"))
-        .arg(module)
-        .args(SCRIPT_OPTIONS);
-    let script = capture(&mut esbuild, "fix the errors in web-sdk/js above")?;
-    Ok(script.into_bytes())
+/// A module without types, comments and spaces, and its source map.
+pub(super) struct Script {
+    pub(super) code: Vec<u8>,
+    pub(super) map: Vec<u8>,
+    /// What each source has in it, in bytes, the largest first.
+    pub(super) parts: Vec<(String, usize)>,
 }
 
-/// Returns a module without types, comments and spaces, bundled with the modules that it imports.
-/// The glue and the lazy modules (`mcp-web-*.js`) stay separate: pages load them when they need
-/// them.
-pub(super) fn minify_script(packages: &Path, module: &Path) -> Result<Vec<u8>> {
+/// Returns a module with everything that it imports, now or later. `name` is the name of the built
+/// file, which esbuild writes to `work`.
+pub(super) fn bundle_whole(
+    packages: &Path,
+    module: &Path,
+    name: &str,
+    work: &Path,
+) -> Result<Script> {
+    bundle(packages, module, &[], name, work)
+}
+
+/// Returns a module bundled with the modules that it imports, except the glue and the lazy modules
+/// (`mcp-web-*.js`).
+pub(super) fn minify_script(
+    packages: &Path,
+    module: &Path,
+    name: &str,
+    work: &Path,
+) -> Result<Script> {
+    bundle(
+        packages,
+        module,
+        &[&SEPARATE[..], &FRAMEWORKS[..]].concat(),
+        name,
+        work,
+    )
+}
+
+fn bundle(
+    packages: &Path,
+    module: &Path,
+    external: &[&str],
+    name: &str,
+    work: &Path,
+) -> Result<Script> {
+    let built = work.join(name);
+    let metafile = built.with_extension("json");
     let mut esbuild = Command::new("node");
     esbuild
         .arg(packages.join("esbuild/bin/esbuild"))
         .arg(module)
+        .args(external.iter().map(|import| format!("--external:{import}")))
         .args([
-            "--external:./mcp_web_core.js",
-            "--external:../mcp_web_core.js",
-            "--external:./mcp-web-*",
-            "--external:../mcp-web-*",
+            "--bundle",
+            "--minify",
+            "--format=esm",
+            "--target=es2022",
+            "--charset=utf8",
+            "--legal-comments=inline",
+            "--log-level=error",
+            "--sourcemap",
         ])
-        .args(FRAMEWORKS.map(|framework| format!("--external:{framework}")))
-        .args(SCRIPT_OPTIONS);
-    let script = capture(&mut esbuild, "fix the errors in web-sdk/js above")?;
-    Ok(link_built_modules(&script).into_bytes())
+        .arg(format!("--outfile={}", built.display()))
+        .arg(format!("--metafile={}", metafile.display()));
+    capture(&mut esbuild, "fix the errors in web-sdk/js above")?;
+    let code = fs::read_to_string(&built)?;
+    let map = fs::read(built.with_extension("js.map"))?;
+    Ok(Script {
+        code: link_built_modules(&code).into_bytes(),
+        map: name_sources(&map)?,
+        parts: parts(&fs::read(metafile)?)?,
+    })
+}
+
+/// Reads esbuild's description of its output.
+fn parts(metafile: &[u8]) -> Result<Vec<(String, usize)>> {
+    let description: Value = serde_json::from_slice(metafile).context("esbuild writes JSON")?;
+    let outputs = description["outputs"].as_object().into_iter().flatten();
+    let inputs = outputs.filter_map(|(_, output)| output["inputs"].as_object());
+    let mut parts: Vec<_> = inputs
+        .flatten()
+        .map(|(source, input)| {
+            let bytes = input["bytesInOutput"].as_u64().unwrap_or_default();
+            (
+                source_name(source).to_owned(),
+                usize::try_from(bytes).unwrap_or_default(),
+            )
+        })
+        .collect();
+    parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    Ok(parts)
+}
+
+/// Returns the path of a source within `web-sdk/js`.
+fn source_name(path: &str) -> &str {
+    let named = ["web-sdk/js/", "sdk/inline/"]
+        .iter()
+        .find_map(|folder| path.split_once(folder));
+    named.map_or(path, |(_, rest)| rest)
+}
+
+/// Names the sources in a source map by their paths in the repository, wherever it was built.
+fn name_sources(map: &[u8]) -> Result<Vec<u8>> {
+    let mut map: Value = serde_json::from_slice(map).context("esbuild writes JSON")?;
+    let sources = map["sources"].as_array_mut();
+    for source in sources.context("esbuild lists the sources")? {
+        let named = source_name(source.as_str().unwrap_or_default());
+        *source = format!("mcp-web-sdk/{}", named.trim_start_matches("../")).into();
+    }
+    Ok(serde_json::to_vec(&map)?)
 }
 
 /// Replaces the sources in the dynamic imports by the built files, which are all in one folder.
 fn link_built_modules(script: &str) -> String {
+    // The space keeps the columns of the source map.
     script
-        .replace("import(\"../mcp", "import(\"./mcp")
+        .replace("import(\"../mcp", "import( \"./mcp")
         .replace(".ts\")", ".js\")")
 }
 
@@ -97,7 +175,7 @@ mod tests {
     fn dynamic_imports_name_the_built_files() {
         assert_eq!(
             link_built_modules(r#"import("./mcp-web-query.ts"),import("../mcp_web_core.js")"#),
-            r#"import("./mcp-web-query.js"),import("./mcp_web_core.js")"#
+            r#"import("./mcp-web-query.js"),import( "./mcp_web_core.js")"#
         );
     }
 }

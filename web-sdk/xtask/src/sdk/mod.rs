@@ -40,7 +40,7 @@ pub(super) const INLINE_ENTRY: &str = "mcp-web-inline";
 /// The module that has the wasm in it.
 const INLINE_WASM: &str = "mcp-web-wasm.js";
 /// The files of `web-sdk/js` that the package contains unchanged.
-const PACKAGE_FILES: [&str; 2] = ["README.md", "package.json"];
+const PACKAGE_FILES: [&str; 3] = ["README.md", "mcp_web_core_bg.wasm.d.ts", "package.json"];
 
 /// Makes sure that `target/sdk` contains the SDK that the current sources describe.
 ///
@@ -57,8 +57,8 @@ pub fn ensure(workspace: &Workspace) -> Result<()> {
         print!("{report}");
         return Ok(());
     }
-    let files = build(workspace)?;
-    let sizes = size::Sizes::measure(&files)?;
+    let (files, parts) = build(workspace)?;
+    let sizes = size::Sizes::measure(&files, parts)?;
     print!("{sizes}");
     sizes.check()?;
     files::publish(&files, &workspace.sdk())?;
@@ -66,7 +66,8 @@ pub fn ensure(workspace: &Workspace) -> Result<()> {
     fs::write(&stamp, stamp_text).with_context(|| format!("make {} writable", stamp.display()))
 }
 
-fn build(workspace: &Workspace) -> Result<Files> {
+/// Returns the files, and what each source of the main module has in it, in bytes.
+fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
     let rustc = wasm_toolchain::ensure()?;
     let packages = node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
     let wasm = step("compiling web-sdk to wasm", || {
@@ -84,20 +85,30 @@ fn build(workspace: &Workspace) -> Result<Files> {
         Ok(Outcome::Done(files))
     })?;
     step("wasm-opt and esbuild", || {
-        let script = |path: &Path| minify::minify_script(&packages, path);
+        let built = output.join("built");
+        let mut parts = Vec::new();
         for module in top_level_modules(&sources)? {
             let name = format!("{module}.js");
-            files.insert(name, script(&sources.join(format!("{module}.ts")))?);
+            let source = sources.join(format!("{module}.ts"));
+            let script = minify::minify_script(&packages, &source, &name, &built)?;
+            if module == ENTRIES[0] {
+                parts = script.parts;
+            }
+            files.insert(format!("{name}.map"), script.map);
+            files.insert(name, script.code);
         }
-        files.insert(glue.clone(), script(&output.join(&glue))?);
+        // The source of the glue is in no package, so a source map of it would help nobody.
+        let glue_script = minify::minify_script(&packages, &output.join(&glue), &glue, &built)?;
+        files.insert(glue.clone(), without_map(&glue_script.code));
         let wasm_bytes = minify::optimize_wasm(&packages, &output.join(&wasm))?;
         let wasm_module = inline_module(&wasm_bytes);
-        let built = [
+        let built_parts = [
             (glue.as_str(), files[&glue].as_slice()),
             (INLINE_WASM, wasm_module.as_slice()),
         ];
-        let inline = inline::bundle(&packages, &sources, &built, &output.join("inline"))?;
-        files.insert(format!("{INLINE_ENTRY}.js"), inline);
+        let inline = inline::bundle(&packages, &sources, &built_parts, &output.join("inline"))?;
+        files.insert(format!("{INLINE_ENTRY}.js.map"), inline.map);
+        files.insert(format!("{INLINE_ENTRY}.js"), inline.code);
         let declaration = format!("export * from \"./{}.js\";\n", ENTRIES[0]);
         files.insert(format!("{INLINE_ENTRY}.d.ts"), declaration.into_bytes());
         files.insert(INLINE_WASM.into(), wasm_module);
@@ -108,8 +119,17 @@ fn build(workspace: &Workspace) -> Result<Files> {
             files.insert(name.into(), content);
         }
         files.insert("LICENSE".into(), fs::read(workspace.path("LICENSE"))?);
-        Ok(Outcome::Done(files))
+        Ok(Outcome::Done((files, parts)))
     })
+}
+
+/// Removes the comment that names the source map, which is the last line.
+fn without_map(script: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(script);
+    let lines = text
+        .lines()
+        .filter(|line| !line.starts_with("//# sourceMappingURL="));
+    lines.collect::<Vec<_>>().join("\n").into_bytes()
 }
 
 /// Returns a module that exports the wasm as base64, for pages that cannot load the file.
@@ -124,7 +144,12 @@ fn top_level_modules(folder: &Path) -> Result<Vec<String>> {
     let mut modules = Vec::new();
     for entry in entries {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        modules.extend(name.strip_suffix(".ts").map(str::to_owned));
+        let module = name.strip_suffix(".ts");
+        modules.extend(
+            module
+                .filter(|module| !module.ends_with(".d"))
+                .map(str::to_owned),
+        );
     }
     if !ENTRIES
         .iter()

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod package;
 mod protocol;
 mod types;
 
