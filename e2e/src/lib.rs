@@ -20,6 +20,7 @@ mod browser;
 mod clients;
 pub mod conformance;
 mod deadline;
+mod folder_site;
 pub mod idle;
 mod large;
 mod latencies;
@@ -52,6 +53,7 @@ pub use clients::{
     StalledClient, Transport, V1Client,
 };
 pub use deadline::{DEADLINE, with_deadline};
+pub use folder_site::FolderSite;
 pub use large::LargeResult;
 pub use mock_provider::{
     BreakMode, Exchange, ExchangeOutcome, Fault, Format, MockProvider, Recordings, ResponseSource,

@@ -34,7 +34,6 @@ mod typescript_client;
 mod v1_client;
 mod v1_page;
 mod v1_query;
-mod vite_project;
 
 use e2e::{Browser, Era, NodeProject, ProcessGroup, StaticSite, TestBed, Transport, program_paths};
 

@@ -29,6 +29,8 @@ pub(super) enum Suite {
     Journeys,
     /// Third-party MCP clients, against a page in a real browser
     Clients,
+    /// The npm package in projects of bundlers, in a real browser
+    Bundlers,
 }
 
 impl Suite {
@@ -38,6 +40,8 @@ impl Suite {
             Self::Rust
         } else if program.target == "clients" {
             Self::Clients
+        } else if program.target == "bundlers" {
+            Self::Bundlers
         } else {
             Self::Journeys
         }
@@ -68,9 +72,14 @@ impl Options {
 
     /// Returns whether any suite is selected besides the lints.
     pub(super) fn includes_tests(&self) -> bool {
-        [Suite::Rust, Suite::Wasm, Suite::Journeys, Suite::Clients]
-            .iter()
-            .any(|suite| self.includes(*suite))
+        let suites = [
+            Suite::Rust,
+            Suite::Wasm,
+            Suite::Journeys,
+            Suite::Clients,
+            Suite::Bundlers,
+        ];
+        suites.iter().any(|suite| self.includes(*suite))
     }
 }
 

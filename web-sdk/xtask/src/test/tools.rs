@@ -12,6 +12,9 @@ use crate::chromium::Chromium;
 use crate::wasm_toolchain::{self, WasmRustc};
 use crate::{Workspace, apt, client_table, node, python};
 
+/// The folders of `e2e/bundlers` with packages. Vite 8 is one of the packages of the journeys.
+const BUNDLER_PACKAGES: [&str; 5] = ["next", "tools", "vite6", "vite7", "webpack"];
+
 /// What tests need besides Rust. Environment variables pass its paths to them.
 pub(crate) struct Tools {
     pub(super) wasm_rustc: WasmRustc,
@@ -45,7 +48,8 @@ impl Tools {
         apt::ensure_program("make")?;
         node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
         let needs_clients = options.includes(Suite::Clients);
-        let needs_journeys = options.includes(Suite::Journeys) || needs_clients;
+        let needs_bundlers = options.includes(Suite::Bundlers);
+        let needs_journeys = options.includes(Suite::Journeys) || needs_clients || needs_bundlers;
         let chromium = (needs_journeys || options.includes(Suite::Wasm))
             .then(Chromium::ensure)
             .transpose()?;
@@ -63,6 +67,12 @@ impl Tools {
         let clients = needs_clients
             .then(|| ClientPackages::ensure(workspace))
             .transpose()?;
+        if needs_bundlers {
+            for name in BUNDLER_PACKAGES {
+                let folder = format!("e2e/bundlers/{name}");
+                node::install_pinned(workspace, &folder, &format!("bundlers-{name}"))?;
+            }
+        }
         Ok(Self {
             clients,
             wasm_rustc,

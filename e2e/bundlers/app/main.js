@@ -3,8 +3,8 @@ import { McpWeb } from "mcp-web-sdk";
 const parameters = new URLSearchParams(location.search);
 
 export const mcpWeb = new McpWeb({
-  name: "Vite app",
-  description: "A page built with Vite",
+  name: "Bundled app",
+  description: "A page of a bundler",
   bridgeUrl: parameters.get("bridge"),
   authToken: parameters.get("token"),
 });

@@ -1,0 +1,1 @@
+module.exports = { mode: "production", entry: "./main.js", output: { filename: "main.js" } };
