@@ -45,10 +45,16 @@ impl Report {
             failed: self.errors.len() as u64,
             ..Counts::default()
         };
-        for suite in &self.suites {
+        for suite in self.suites.iter().filter(|suite| !suite.is_reused) {
             sum += suite.counts;
         }
         sum
+    }
+
+    /// Returns how many tests passed in an earlier run and did not run again.
+    fn reused(&self) -> u64 {
+        let reused = self.suites.iter().filter(|suite| suite.is_reused);
+        reused.map(|suite| suite.counts.passed).sum()
     }
 }
 
@@ -58,6 +64,14 @@ impl fmt::Display for Report {
         let has_tests = |suite: &&SuiteRun| suite.counts != Counts::default();
         for suite in self.suites.iter().filter(has_tests) {
             let SuiteRun { name, counts, .. } = suite;
+            if suite.is_reused {
+                writeln!(
+                    out,
+                    "    {name}: not run, because nothing that it depends on has changed since {} passed",
+                    counts.passed
+                )?;
+                continue;
+            }
             writeln!(
                 out,
                 "    {name}: {counts} in {:.1} s",
@@ -69,6 +83,13 @@ impl fmt::Display for Report {
         }
         for message in &self.errors {
             writeln!(out, "    error: {message}")?;
+        }
+        if self.reused() > 0 {
+            writeln!(
+                out,
+                "{} passed earlier and did not run again",
+                self.reused()
+            )?;
         }
         writeln!(out, "{}", self.sum())
     }
@@ -93,6 +114,7 @@ mod tests {
             counts,
             figures: vec!["7 checks".into()],
             duration: Duration::from_millis(1_200),
+            is_reused: false,
         }
     }
 
@@ -113,6 +135,19 @@ mod tests {
                 "bridge: lib: 3 passed, 0 failed, 1 skipped in 1.2 s\n        7 checks\n"
             )
         );
+    }
+
+    #[test]
+    fn results_of_an_earlier_run_are_counted_apart() {
+        let mut report = Report::default();
+        report.add_suite(suite(3, 0));
+        report.add_suite(SuiteRun {
+            is_reused: true,
+            ..suite(34, 0)
+        });
+        let text = report.to_string();
+        assert!(text.contains("34 passed earlier and did not run again\n"));
+        assert_eq!(last_line(&report), "3 passed, 0 failed, 1 skipped");
     }
 
     #[test]

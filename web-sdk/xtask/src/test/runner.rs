@@ -20,6 +20,8 @@ pub(super) struct SuiteRun {
     /// Figures for the end of the report: the rest of each line with [`FIGURES_MARKER`].
     pub(super) figures: Vec<String>,
     pub(super) duration: Duration,
+    /// Whether this is the result of an earlier run, whose inputs have not changed since.
+    pub(super) is_reused: bool,
 }
 
 /// Marks the part of a line that a test prints for the end of the report. It may follow the
@@ -134,6 +136,7 @@ fn run_and_count(name: String, mut command: Command) -> Result<SuiteRun> {
         counts,
         figures,
         duration: started.elapsed(),
+        is_reused: false,
     })
 }
 
