@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use e2e::{Browser, Era, McpClient, NodeProject, ProcessGroup, TestBed, Transport};
+use e2e::{Browser, Era, McpClient, NodeProject, ProcessGroup, TestBed, Transport, program_paths};
 use serde_json::{Value, json};
 
 use crate::{PageToken, has, open_with_page_token, vite, vite_preview, vite_url};
@@ -72,6 +72,41 @@ async fn hot_updates_leave_one_session_with_the_newest_tool() {
     let sessions = client.call("list_sessions", json!({})).await.unwrap();
     let sessions = serde_json::to_value(sessions).unwrap()["structuredContent"]["sessions"].clone();
     assert_eq!(sessions.as_array().map(Vec::len), Some(1), "{sessions}");
+}
+
+/// Each block of code in a guide is a part of the example that the tests build and use.
+#[test]
+fn the_guides_show_parts_of_the_examples() {
+    let workspace = program_paths::workspace();
+    for name in ["react", "vue", "svelte"] {
+        let mut sources = String::new();
+        read_sources(&workspace.join("demo-app/examples").join(name).join("src"), &mut sources);
+        read_sources(&workspace.join("e2e/bundlers/next/app"), &mut sources);
+        let guide = fs::read_to_string(workspace.join(format!("docs/{name}.md"))).unwrap();
+        let blocks: Vec<_> = guide.split("\n```").skip(1).step_by(2).collect();
+        assert!(blocks.len() >= 6, "docs/{name}.md has {} blocks", blocks.len());
+        for block in blocks {
+            let (_, code) = block.split_once('\n').unwrap();
+            assert!(
+                sources.contains(&without_indentation(code)),
+                "no source of the example {name} has this part:\n{code}"
+            );
+        }
+    }
+}
+
+/// Adds the sources in a folder to a text, without indentation.
+fn read_sources(folder: &Path, sources: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let source = fs::read_to_string(entry.unwrap().path()).unwrap();
+        sources.push_str(&without_indentation(&source));
+        sources.push('\n');
+    }
+}
+
+fn without_indentation(code: &str) -> String {
+    let lines: Vec<_> = code.lines().map(str::trim).collect();
+    lines.join("\n")
 }
 
 /// Builds an example, and uses its tools, its resource and its prompt as a client.

@@ -1,6 +1,6 @@
 import { type FormEvent, useEffect, useState } from "react";
 import { useMcpWeb, usePrompt, useResource, useTool } from "mcp-web-sdk/react";
-import { AskAi } from "./AskAi.tsx";
+import { AskAi } from "./AskAi";
 
 interface Item {
   name: string;

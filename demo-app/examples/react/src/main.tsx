@@ -1,11 +1,11 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { McpWebProvider } from "mcp-web-sdk/react";
-import { ShoppingList } from "./ShoppingList.tsx";
-import { mcpWeb } from "./mcp-web.ts";
+import { ShoppingList } from "./ShoppingList";
+import { mcpWeb } from "./mcp-web";
 import "./style.css";
 
-createRoot(document.getElementById("app")!).render(
+createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <McpWebProvider mcpWeb={mcpWeb}>
       <ShoppingList />
