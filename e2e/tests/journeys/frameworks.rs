@@ -80,11 +80,18 @@ fn the_guides_show_parts_of_the_examples() {
     let workspace = program_paths::workspace();
     for name in ["react", "vue", "svelte"] {
         let mut sources = String::new();
-        read_sources(&workspace.join("demo-app/examples").join(name).join("src"), &mut sources);
+        read_sources(
+            &workspace.join("demo-app/examples").join(name).join("src"),
+            &mut sources,
+        );
         read_sources(&workspace.join("e2e/bundlers/next/app"), &mut sources);
         let guide = fs::read_to_string(workspace.join(format!("docs/{name}.md"))).unwrap();
         let blocks: Vec<_> = guide.split("\n```").skip(1).step_by(2).collect();
-        assert!(blocks.len() >= 6, "docs/{name}.md has {} blocks", blocks.len());
+        assert!(
+            blocks.len() >= 6,
+            "docs/{name}.md has {} blocks",
+            blocks.len()
+        );
         for block in blocks {
             let (_, code) = block.split_once('\n').unwrap();
             assert!(

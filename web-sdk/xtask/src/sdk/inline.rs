@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::INLINE_ENTRY;
+use super::entries::INLINE_ENTRY;
 use super::files;
 use super::minify::{self, Script};
 use crate::folder;

@@ -12,6 +12,7 @@
 mod bindgen;
 mod compile;
 mod declarations;
+mod entries;
 mod files;
 mod inline;
 mod keep_alive;
@@ -31,12 +32,9 @@ use crate::fingerprint::Fingerprint;
 use crate::lock::Lock;
 use crate::step::{Outcome, step};
 use crate::{Workspace, node, wasm_toolchain};
+use entries::{ENTRIES, INLINE_ENTRY};
 use files::Files;
 
-/// The module that apps import, and those for frameworks, which need it.
-const ENTRIES: [&str; 4] = ["mcp-web", "mcp-web-react", "mcp-web-svelte", "mcp-web-vue"];
-/// The module that is all of the SDK.
-pub(super) const INLINE_ENTRY: &str = "mcp-web-inline";
 /// The module that has the wasm in it.
 const INLINE_WASM: &str = "mcp-web-wasm.js";
 /// The files of `web-sdk/js` that the package contains unchanged.

@@ -6,8 +6,8 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 
+use super::entries::{ENTRIES, INLINE_ENTRY};
 use super::files::Files;
-use super::{ENTRIES, INLINE_ENTRY};
 
 /// The limit for wasm, glue and main module together, in bytes after brotli.
 pub const MAX_BROTLI_BYTES: usize = 39_600;
