@@ -43,6 +43,12 @@ pub fn node_modules() -> PathBuf {
     )
 }
 
+/// Returns the installed packages of `web-sdk/package.json`: what builds the SDK, and schema libraries.
+pub fn sdk_node_modules() -> PathBuf {
+    let path = workspace().join("target/tools/web-sdk-node/node_modules");
+    require_existing(path, "the npm packages of web-sdk")
+}
+
 /// Returns the installed packages of `e2e/clients/node/package.json`.
 pub fn clients_node_modules() -> PathBuf {
     let default = workspace().join("target/tools/clients-node/node_modules");

@@ -103,6 +103,14 @@ impl McpClient {
         }
     }
 
+    /// Returns the input schemas in `tools/list`.
+    pub async fn input_schemas(&self) -> Vec<Value> {
+        let tools = with_deadline("tools/list", self.service.list_all_tools()).await;
+        let tools = tools.unwrap_or_else(|error| panic!("tools/list: {error}"));
+        let schemas = tools.into_iter().map(|tool| tool.schema_as_json_value());
+        schemas.collect()
+    }
+
     /// Waits until the description of a tool contains a text. The list is read again only after a
     /// notification that it has changed.
     pub async fn wait_for_description(&mut self, tool: &str, part: &str) {

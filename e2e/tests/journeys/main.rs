@@ -24,6 +24,7 @@ mod page_unloaded;
 mod pinned_session;
 mod readme;
 mod resource_subscription;
+mod schema_libraries;
 mod screenshots;
 mod session_identity;
 mod suspended_tab;
