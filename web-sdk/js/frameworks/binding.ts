@@ -28,11 +28,20 @@ export interface Offered {
   readonly registered: Promise<void> | undefined;
 }
 
+/**
+ * The mounted bindings of each name, the latest last: that one is offered. When its component is unmounted, the one before
+ * it is offered again.
+ */
+const mounted = new WeakMap<McpWeb, Map<string, Binding[]>>();
+
 export class Binding implements Offered {
   readonly #method: AddMethod;
   #mcpWeb: McpWeb | undefined;
   #handle: Handle<any> | undefined;
+  /** The definition of the latest commit. It is a copy, because the app may go on to change its object. */
   #definition: Fields = {};
+  /** The bindings of the same name, as long as this is one of them. */
+  #rivals: Binding[] | undefined;
   #isReleased = false;
 
   constructor(method: AddMethod) {
@@ -55,20 +64,19 @@ export class Binding implements Offered {
   /** Offers the definition as it is now. Nothing is sent to the bridge unless it differs in more than its functions. */
   commit(mcpWeb: McpWeb, given: Optional<object>): void {
     this.#isReleased = false;
-    if (!given) return this.#remove();
-    const definition = given as Fields;
+    if (!given) return this.#leave();
+    const former = this.#definition;
+    const definition = { ...given } as Fields;
     const idField = ID_FIELDS[this.#method];
-    const isSame = this.#handle && this.#mcpWeb === mcpWeb && this.#definition[idField] === definition[idField];
-    if (!isSame) {
-      this.#remove();
-      // The definition is copied, because the app may go on to change its object.
-      this.#handle = (mcpWeb[this.#method] as (definition: object) => Handle<any>)({ ...definition });
-    } else if (!isShallowEqual(this.#definition, definition)) {
-      const absent = Object.keys(this.#definition).filter((field) => !(field in definition));
-      this.#handle!.update({ ...definition, ...Object.fromEntries(absent.map((field) => [field, undefined])) }).catch(() => {});
-    }
+    const isSame = this.#rivals && this.#mcpWeb === mcpWeb && former[idField] === definition[idField];
+    if (!isSame) this.#leave();
+    this.#definition = definition;
     this.#mcpWeb = mcpWeb;
-    this.#definition = { ...definition };
+    if (!isSame) this.#join(definition[idField]);
+    else if (this.#handle && !isShallowEqual(former, definition)) {
+      const absent = Object.keys(former).filter((field) => !(field in definition));
+      this.#handle.update({ ...definition, ...Object.fromEntries(absent.map((field) => [field, undefined])) }).catch(() => {});
+    }
   }
 
   /**
@@ -78,13 +86,39 @@ export class Binding implements Offered {
   release(): void {
     this.#isReleased = true;
     queueMicrotask(() => {
-      if (this.#isReleased) this.#remove();
+      if (this.#isReleased) this.#leave();
     });
   }
 
-  #remove(): void {
-    this.#handle?.remove();
+  /** Offers the definition in place of the other bindings of its name. */
+  #join(id: unknown): void {
+    this.#add();
+    let bindings = mounted.get(this.#mcpWeb!);
+    if (!bindings) mounted.set(this.#mcpWeb!, (bindings = new Map()));
+    const key = `${this.#method} ${id}`;
+    const rivals = bindings.get(key) ?? [];
+    bindings.set(key, rivals);
+    for (const rival of rivals) rival.#handle = undefined;
+    rivals.push(this);
+    this.#rivals = rivals;
+  }
+
+  /** Stops to offer the definition: the binding before it takes its place, if there is one. */
+  #leave(): void {
+    const rivals = this.#rivals;
+    if (!rivals) return;
+    rivals.splice(rivals.indexOf(this), 1);
+    const next = rivals.at(-1);
+    // Adding the same name again replaces what was added before, and clients notice no gap.
+    if (this.#handle && next) next.#add();
+    else this.#handle?.remove();
     this.#handle = undefined;
+    this.#rivals = undefined;
+  }
+
+  #add(): void {
+    const add = this.#mcpWeb![this.#method] as (definition: object) => Handle<any>;
+    this.#handle = add.call(this.#mcpWeb, this.#definition);
   }
 }
 

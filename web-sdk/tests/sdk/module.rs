@@ -31,6 +31,11 @@ fn queries_work_without_a_browser() {
 
 /// Uses the wasm in `target/sdk`.
 #[test]
+fn hooks_offer_what_is_mounted() {
+    run("frameworks.test.mjs");
+}
+
+#[test]
 fn the_module_works_in_a_browser() {
     run("page.test.mjs");
 }
