@@ -25,15 +25,14 @@
 
 import { createContext, createElement, useContext, useEffect, useLayoutEffect, useState, useSyncExternalStore } from "react";
 import type { FunctionComponentElement, ProviderProps, ReactNode } from "react";
-import { Binding, type Offered, type Optional } from "./frameworks/binding.ts";
+import { Binding, type Offered, type OfferedResource, type Optional } from "./frameworks/binding.ts";
 import { type PageSnapshot, SERVER_SNAPSHOT, pageStore } from "./frameworks/page-store.ts";
 import { NO_QUERY, type QueryActions, type QuerySnapshot, QueryStore } from "./frameworks/query-store.ts";
 import type { McpWeb } from "./mcp-web.ts";
 import type { PromptDefinition, ResourceDefinition, ResourceTemplateDefinition, ToolDefinition } from "./types/definitions.ts";
-import type { ResourceHandle } from "./types/handles.ts";
 import type { ToolSchema } from "./types/infer.ts";
 
-export type { Offered, Optional, PageSnapshot, QueryActions, QuerySnapshot };
+export type { Offered, OfferedResource, Optional, PageSnapshot, QueryActions, QuerySnapshot };
 
 const McpWebContext = createContext<McpWeb | undefined>(undefined);
 
@@ -81,18 +80,8 @@ export function useTool<
 }
 
 /** Offers a resource as long as the component is mounted, as {@link useTool} does with tools. */
-export function useResource(definition: Optional<ResourceDefinition>): Offered & { notifyUpdated(): void } {
-  const binding = useBinding("useResource", "addResource", definition);
-  const [resource] = useState(() => ({
-    get publishedName() {
-      return binding.publishedName;
-    },
-    get registered() {
-      return binding.registered;
-    },
-    notifyUpdated: () => (binding.handle as ResourceHandle | undefined)?.notifyUpdated(),
-  }));
-  return resource;
+export function useResource(definition: Optional<ResourceDefinition>): OfferedResource {
+  return useBinding("useResource", "addResource", definition);
 }
 
 /** Offers all resources whose URIs fit a template as long as the component is mounted. */

@@ -28,15 +28,14 @@
 import { getContext, onDestroy, setContext } from "svelte";
 import { createSubscriber } from "svelte/reactivity";
 import { toStore } from "svelte/store";
-import { Binding, type Offered, type Optional } from "./frameworks/binding.ts";
+import { Binding, type Offered, type OfferedResource, type Optional } from "./frameworks/binding.ts";
 import { type PageSnapshot, type Store, pageStore } from "./frameworks/page-store.ts";
 import { type QueryActions, type QuerySnapshot, QueryStore } from "./frameworks/query-store.ts";
 import type { McpWeb } from "./mcp-web.ts";
 import type { PromptDefinition, ResourceDefinition, ResourceTemplateDefinition, ToolDefinition } from "./types/definitions.ts";
-import type { ResourceHandle } from "./types/handles.ts";
 import type { ToolSchema } from "./types/infer.ts";
 
-export type { Offered, Optional, PageSnapshot, QueryActions, QuerySnapshot };
+export type { Offered, OfferedResource, Optional, PageSnapshot, QueryActions, QuerySnapshot };
 
 const KEY = Symbol("mcpWeb");
 
@@ -87,17 +86,8 @@ export function useTool<
 }
 
 /** Offers a resource as long as the component is mounted, as {@link useTool} does with tools. */
-export function useResource(definition: MaybeGetter<Optional<ResourceDefinition>>): Offered & { notifyUpdated(): void } {
-  const binding = bind("useResource", "addResource", definition);
-  return {
-    get publishedName() {
-      return binding.publishedName;
-    },
-    get registered() {
-      return binding.registered;
-    },
-    notifyUpdated: () => (binding.handle as ResourceHandle | undefined)?.notifyUpdated(),
-  };
+export function useResource(definition: MaybeGetter<Optional<ResourceDefinition>>): OfferedResource {
+  return bind("useResource", "addResource", definition);
 }
 
 /** Offers all resources whose URIs fit a template as long as the component is mounted. */

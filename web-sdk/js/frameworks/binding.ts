@@ -1,7 +1,7 @@
 /** A definition that a component offers as long as it is mounted. */
 
 import type { McpWeb } from "../mcp-web.ts";
-import type { Handle } from "../types/handles.ts";
+import type { Handle, ResourceHandle } from "../types/handles.ts";
 
 /** The methods of `McpWeb` that add definitions. */
 type AddMethod = "addTool" | "addResource" | "addResourceTemplate" | "addPrompt" | "addApp";
@@ -28,13 +28,19 @@ export interface Offered {
   readonly registered: Promise<void> | undefined;
 }
 
+/** What a component has of its resource. */
+export interface OfferedResource extends Offered {
+  /** Tells subscribed clients that its content changed. */
+  notifyUpdated(): void;
+}
+
 /**
  * The mounted bindings of each name, the latest last: that one is offered. When its component is unmounted, the one before
  * it is offered again.
  */
 const mounted = new WeakMap<McpWeb, Map<string, Binding[]>>();
 
-export class Binding implements Offered {
+export class Binding implements OfferedResource {
   readonly #method: AddMethod;
   #mcpWeb: McpWeb | undefined;
   #handle: Handle<any> | undefined;
@@ -56,9 +62,9 @@ export class Binding implements Offered {
     return this.#handle?.registered;
   }
 
-  /** What was added, if something is offered. */
-  get handle(): Handle<any> | undefined {
-    return this.#handle;
+  /** Tells clients that are subscribed to the resource that its content changed. Only resources have it. */
+  notifyUpdated(): void {
+    (this.#handle as ResourceHandle | undefined)?.notifyUpdated();
   }
 
   /** Offers the definition as it is now. Nothing is sent to the bridge unless it differs in more than its functions. */
