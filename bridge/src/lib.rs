@@ -23,15 +23,15 @@ mod cpu_pool;
 pub mod fuzz;
 mod http;
 mod hub;
+#[cfg(feature = "in-memory")]
+#[doc(hidden)]
+pub mod in_memory;
 mod mcp;
 mod program;
 mod refusals;
 mod results;
 mod server;
 mod shares;
-#[cfg(feature = "simulation")]
-#[doc(hidden)]
-pub mod simulation;
 mod web;
 mod websocket;
 

@@ -8,8 +8,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bridge::Config;
-use bridge::simulation::{Bridge, Schema, new_bridge};
-use bridge_protocol::{BridgeToPage, CallResponse, PageToBridge, ToolCall};
+use bridge::in_memory::{InMemoryBridge, Schema, new_bridge};
+use bridge_protocol::{BridgeToPage, CallResponse, Kind, PageToBridge, ToolCall};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ fn definition(page: usize, tool: usize) -> Value {
 }
 
 /// Creates a bridge with this many pages of one token, each with tools of its own.
-fn bridge_with(pages: usize) -> Bridge {
+fn bridge_with(pages: usize) -> InMemoryBridge {
     let config = Config {
         max_sessions: pages,
         ..Config::default()
@@ -89,7 +89,7 @@ fn bridge_with(pages: usize) -> Bridge {
         let register = json!({ "type": "register", "registrationId": "r", "items": items });
         bridge.frame_arrived(connection, &register.to_string(), NOW);
     }
-    assert_eq!(bridge.listed_tools().len(), pages * TOOLS);
+    assert_eq!(bridge.listed(Kind::Tool).len(), pages * TOOLS);
     bridge
 }
 
@@ -113,7 +113,7 @@ fn realm(criterion: &mut Criterion) {
             },
         );
         group.bench_function(BenchmarkId::new("list the tools", pages), |bencher| {
-            bencher.iter(|| black_box(&bridge).listed_tools());
+            bencher.iter(|| black_box(&bridge).listed(Kind::Tool));
         });
         let connection = pages as u64 - 1;
         group.bench_function(

@@ -10,17 +10,16 @@
 //!    call, query the agent.
 //!
 //! [`definition`] contains what pages register, and [`policy`] what an operator chooses. The
-//! feature `simulation` adds a bridge without sockets or clocks, which tests use to run whole
-//! schedules.
+//! feature `in-memory` adds a bridge without sockets or clocks, which simulations and the test kit of
+//! the web SDK use.
 
 pub mod definition;
 pub mod fast_hash;
+#[cfg(feature = "in-memory")]
+pub mod in_memory;
 pub mod page_messages;
 pub mod policy;
 pub mod realm;
-#[cfg(feature = "simulation")]
-#[doc(hidden)]
-pub mod simulation;
 
 pub use page_messages::{PageEvent, PageMessageLimits};
 pub use realm::{Effect, Realm};

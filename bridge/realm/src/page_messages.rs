@@ -1,5 +1,5 @@
 //! Turns messages of a page into events of its realm, and builds the answer to its authentication.
-//! The module has no socket: both the page socket and the simulation use it.
+//! The module has no socket: both the page socket and the in-memory bridge use it.
 
 mod event_limits;
 mod limits;

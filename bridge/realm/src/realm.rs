@@ -53,7 +53,7 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use web_time::Instant;
 
 use bridge_protocol::{CallId, CloseCode, Kind, QueryId, SessionId};
 use indexmap::IndexMap;
@@ -350,15 +350,15 @@ impl Realm {
 
     /// The number of calls in flight, and the number of deadlines except that of the former
     /// sessions.
-    #[cfg(feature = "simulation")]
-    pub fn simulated_counts(&self) -> (usize, usize) {
+    #[cfg(feature = "in-memory")]
+    pub fn in_memory_counts(&self) -> (usize, usize) {
         let due = self.deadlines.iter();
         let due = due.filter(|(_, deadline)| *deadline != Deadline::FormerSessions);
         (self.calls.len(), due.count())
     }
 
     /// Panics when two parts of the state contradict each other.
-    #[cfg(any(test, feature = "simulation"))]
+    #[cfg(any(test, feature = "in-memory"))]
     pub fn check_invariants(&self) {
         let mut deadlines = std::collections::BTreeSet::new();
         let mut connections = std::collections::BTreeSet::new();

@@ -13,13 +13,14 @@ use crate::calls::silent_client::DETACHED_CLIENT;
 use crate::calls::tool_outcome::finish_result;
 use crate::counters::CallEnd;
 use crate::hub::Hub;
-use crate::results::built_result::BuiltResult;
-use crate::results::encoded_size;
 use crate::results::store::{BackgroundCall, PendingResult, ResultHandle};
-use crate::results::tool_result::ToolResult;
+use crate::results::work;
 use bridge_auth::RealmId;
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{CallFailure, CallOutcome};
+use bridge_results::built_result::BuiltResult;
+use bridge_results::encoded_size;
+use bridge_results::tool_result::ToolResult;
 
 /// The key of the handle in the `_meta` of a result that replaces one that is still awaited.
 const HANDLE_META_KEY: &str = "mcp-web/handle";
@@ -84,7 +85,7 @@ async fn store_result(
     pending_result: PendingResult,
     result: ToolResult,
 ) {
-    let order = encoded_size::work_on_result(realm, &result);
+    let order = work::work_on_result(realm, &result);
     let work = move || {
         let bytes = encoded_size::result_len(&result);
         pending_result.complete(result, bytes);

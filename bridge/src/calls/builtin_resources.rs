@@ -1,6 +1,7 @@
 //! The bridge's own resources: the connected pages, for clients that read resources instead of
 //! calling tools, and the stored results.
 
+use bridge_results::request_error::CallError;
 use std::sync::LazyLock;
 
 use bridge_protocol::{BUILTIN_RESOURCES, SESSIONS_URI};
@@ -9,10 +10,10 @@ use serde_json::{Map, Value, json};
 
 use crate::calls::builtin_tools;
 use crate::calls::get_result;
-use crate::calls::{self, CallError, CallOptions};
+use crate::calls::{self, CallOptions};
 use crate::hub::Hub;
-use crate::results::encoded_size;
 use crate::results::store::ResultHandle;
+use crate::results::work;
 
 /// The definitions of the built-in resources, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
@@ -59,7 +60,7 @@ async fn read_stored_result(
         ));
     };
     let result_uri = uri.to_owned();
-    let order = encoded_size::work_on_result(caller.realm, &result);
+    let order = work::work_on_result(caller.realm, &result);
     let work = move || contents_object(result.to_resource_contents(&result_uri));
     let contents = hub.run_work(order, work).await;
     let contents = contents.map_err(|error| CallError::Failed(error.into()))?;

@@ -9,17 +9,17 @@ use serde_json::{Map, Value, json};
 use super::arguments::BuiltinArguments;
 use super::call_request::CallRequest;
 use super::delivery_limits::{ToolResultSpec, enforce_limit};
-use super::error::CallError;
 use super::get_result::{GET_RESULT, get_result};
 use super::outcome::RoundOutcome;
 use super::page_tools::{Invocation, call_page_tool};
 use crate::cpu_pool::WorkOrder;
 use crate::hub::Hub;
-use crate::results::built_result::BuiltResult;
-use crate::results::tool_result::ToolResult;
 use bridge_auth::RealmId;
 use bridge_realm::definition::Definition;
 use bridge_realm::realm::CallFailure;
+use bridge_results::built_result::BuiltResult;
+use bridge_results::request_error::CallError;
+use bridge_results::tool_result::ToolResult;
 
 /// The definitions of the built-in tools, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =

@@ -9,13 +9,13 @@ use tokio::time::Instant;
 
 use super::CallOptions;
 use super::audit::AuditEntry;
-use super::error::CallError;
 use super::outcome::RoundOutcome;
 use crate::counters::{CallEnd, CallKind};
 use crate::hub::Hub;
 use crate::refusals::RefusalKind;
-use crate::results::tool_result::ToolResult;
 use bridge_realm::realm::CallOutcome;
+use bridge_results::request_error::CallError;
+use bridge_results::tool_result::ToolResult;
 
 /// Counts a call when it ends. A record that is dropped before that is one of a call that its
 /// client has cancelled.

@@ -1,22 +1,24 @@
 //! Enforces the limits of a client on results. Large results are parsed, measured and truncated in
 //! the CPU pool, not on the threads that serve sockets.
 
+use bridge_results::request_error::CallError;
 use std::sync::Arc;
 
 use bridge_protocol::ErrorCode;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
-use super::{CallError, CallOptions, DeliveryLimits};
+use super::{CallOptions, DeliveryLimits};
 use crate::config::TextLimit;
 use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
 use crate::hub::Hub;
-use crate::results::encoded_size::{self, ENVELOPE_BYTES};
 use crate::results::store::ResultHandle;
-use crate::results::tool_result::ToolResult;
 use crate::results::truncate::{ResultLimit, truncate};
+use crate::results::work;
 use bridge_auth::RealmId;
 use bridge_realm::realm::{Answer, CallFailure};
+use bridge_results::encoded_size::{self, ENVELOPE_BYTES};
+use bridge_results::tool_result::ToolResult;
 use bridge_schema::value_count::{self, MAX_VALUES};
 
 /// An MCP result object.
@@ -92,7 +94,7 @@ pub(crate) async fn enforce_limit(
     let name = tool.to_owned();
     let query = caller.call_context.query_id.clone();
     let is_small = encoded_size::fits_within(&result, INLINE_LIMIT);
-    let order = encoded_size::work_on_result(caller.realm, &result);
+    let order = work::work_on_result(caller.realm, &result);
     let work = move || {
         let insert = |whole, bytes| store.insert(party, query, &name, whole, bytes);
         truncate(result, limit, insert)
@@ -112,7 +114,7 @@ pub(super) async fn enforce_limit_on_stored(
     handle: ResultHandle,
 ) -> ToolResult {
     let limit = caller.limits.result_limit(None, false);
-    let order = encoded_size::work_on_result(caller.realm, &result);
+    let order = work::work_on_result(caller.realm, &result);
     let work = move || {
         let result = Arc::unwrap_or_clone(result);
         match limit {
@@ -184,7 +186,7 @@ async fn measure(
     if encoded_size::object_fits_within(&result, max_bytes) {
         return Ok((result, None));
     }
-    let order = encoded_size::work_on_object(realm, &result);
+    let order = work::work_on_object(realm, &result);
     let work = move || {
         let bytes = encoded_size::encoded_len(&result);
         (result, bytes)

@@ -9,13 +9,13 @@ use bridge_realm::realm::{Realm, RouteError, Target};
 use super::builtin_tools::{self, LEGACY_LIST_SESSIONS};
 use super::call_record::CallRecord;
 use super::call_request::CallRequest;
-use super::error::CallError;
 use super::outcome::RoundOutcome;
 use super::page_tools::{Invocation, call_page_tool};
 use super::query_scope;
 use crate::counters::{CallEnd, CallKind};
 use crate::hub::Hub;
-use crate::results::tool_result::ToolResult;
+use bridge_results::request_error::CallError;
+use bridge_results::tool_result::ToolResult;
 
 /// Calls a tool of the bridge itself or of a page.
 pub(crate) async fn call_tool(

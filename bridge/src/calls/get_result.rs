@@ -14,11 +14,11 @@ use super::progress::ProgressReporter;
 use crate::calls::background::handle_result;
 use crate::calls::delivery_limits::enforce_limit_on_stored;
 use crate::hub::Hub;
-use crate::results::encoded_size;
 use crate::results::store::{ResultHandle, StoredResult};
-use crate::results::tool_result::ToolResult;
 use crate::results::truncate::text_part;
+use crate::results::work;
 use bridge_realm::realm::CallFailure;
+use bridge_results::tool_result::ToolResult;
 
 /// The name of the tool.
 pub(super) const GET_RESULT: &str = "get_result";
@@ -89,7 +89,7 @@ pub(crate) async fn get_result(
     }
     let limit = caller.limits.result_limit(None, false);
     let offset = arguments.offset.unwrap_or(0);
-    let order = encoded_size::work_on_result(caller.realm, &result);
+    let order = work::work_on_result(caller.realm, &result);
     let work = move || text_part(&result, &handle, offset, arguments.length, limit);
     let part = hub.run_work(order, work).await;
     part.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))

@@ -1,6 +1,7 @@
 //! A call while it runs in a page: started or resumed, and driven until it ends, until it needs
 //! input from the client, or until the caller stops waiting.
 
+use bridge_results::request_error::CallError;
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::pin::pin;
@@ -16,7 +17,7 @@ use tokio::time::Instant;
 
 use super::client_channel::ClientChannel;
 use super::progress::ProgressReporter;
-use super::{CallError, CallOptions, DETACHED_CLIENT, ResumeToken, RoundOutcome};
+use super::{CallOptions, DETACHED_CLIENT, ResumeToken, RoundOutcome};
 use crate::hub::{CallMessage, CallReceiver, Hub};
 use crate::results::store::BackgroundCall;
 

@@ -1,28 +1,29 @@
 //! `tools/call` for the tools of pages.
 
+use bridge_results::request_error::CallError;
 use std::sync::Arc;
 
-use bridge_protocol::{ErrorCode, Kind, SessionId};
+use bridge_protocol::{ErrorCode, SessionId};
 use serde_json::value::RawValue;
-use serde_json::{Map, json};
 
 use super::arguments::SessionArgument;
 use super::validation::{self, ValidationError};
-use super::{Arguments, CallError, CallRequest, RoundOutcome, in_flight, query_scope};
+use super::{Arguments, CallRequest, RoundOutcome, in_flight, query_scope};
 use crate::calls::background::{continue_in_background, detach_after, handle_result};
 use crate::calls::delivery_limits::{ToolResultSpec, enforce_limit};
 use crate::calls::in_flight::{DriveResult, InFlightCall};
 use crate::calls::tool_outcome::finish_result;
 use crate::cpu_pool::WorkError;
 use crate::hub::Hub;
-use crate::results::tool_result::ToolResult;
 use bridge_auth::RealmId;
 use bridge_realm::definition::Definition;
-use bridge_realm::definition::tool::{SESSION_ARGUMENT, Tool};
+use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{
     CallFailure, CallOutcome, PageProtocol, PageRequest, RouteError, Target,
 };
-use bridge_schema::{ValidationFailure, Validator};
+use bridge_results::tool_call::{input_schema_violation, invalid_arguments, route_error_result};
+use bridge_results::tool_result::ToolResult;
+use bridge_schema::Validator;
 
 /// How a client calls a tool of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,25 +177,13 @@ pub(super) async fn validate_input(
     }
     let validated = validation::validate(hub, realm, tool, input_schema, input).await;
     validated.map_err(|error| match error {
-        ValidationError::Invalid(ValidationFailure::Unreadable(error)) => invalid_arguments(
-            format!("the arguments must be an object that can be read: {error}"),
-        ),
-        ValidationError::Invalid(failure) => {
-            let name = tool.name();
-            invalid_arguments(format!(
-                "the arguments of `{name}` do not fit its input schema: {failure}"
-            ))
-        }
+        ValidationError::Invalid(failure) => input_schema_violation(tool, &failure),
         ValidationError::Work(error) => error.into(),
     })
 }
 
 fn input_schema(tool: &Tool) -> Option<&Validator> {
     Some(tool.input_validator())
-}
-
-fn invalid_arguments(message: String) -> CallFailure {
-    CallFailure::new(ErrorCode::InvalidArguments, message)
 }
 
 /// The page and the tool that a call is routed to.
@@ -268,47 +257,4 @@ async fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, 
             other => by_argument.and(other),
         },
     }
-}
-
-fn route_error_result(error: RouteError) -> Result<ToolResult, CallError> {
-    match error {
-        RouteError::NotFound { name, available } => Err(CallError::ItemNotFound {
-            kind: Kind::Tool,
-            name,
-            available,
-        }),
-        RouteError::NoSessions => Ok(failure_result(
-            ErrorCode::NoSessionsFound,
-            "no page is connected for this token: open the app in a browser and retry".to_owned(),
-        )),
-        RouteError::AppNotOpen { name, app } => Ok(failure_result(
-            ErrorCode::NoSessionsFound,
-            super::error::app_not_open(&name, &app),
-        )),
-        RouteError::SessionNotFound { session, available } => {
-            let message = super::error::session_not_found(&session);
-            let details = Map::from_iter([("available_sessions".to_owned(), json!(available))]);
-            Ok(ToolResult::error_with_details(
-                ErrorCode::SessionNotFound,
-                &message,
-                details,
-            ))
-        }
-        RouteError::Ambiguous { name, available } => {
-            let message = format!(
-                "several pages have `{name}`: repeat the call with `{SESSION_ARGUMENT}` set to one \
-                 of available_sessions"
-            );
-            let details = Map::from_iter([("available_sessions".to_owned(), json!(available))]);
-            Ok(ToolResult::error_with_details(
-                ErrorCode::SessionNotSpecified,
-                &message,
-                details,
-            ))
-        }
-    }
-}
-
-fn failure_result(code: ErrorCode, message: String) -> ToolResult {
-    ToolResult::from_failure(&CallFailure::new(code, message))
 }

@@ -5,13 +5,13 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
 use super::call_record::CallRecord;
-use super::error::route_error;
-use super::{CallError, CallOptions, RoundOutcome, in_flight};
+use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::{enforce_object_limit, parse_object_with};
 use crate::counters::{CallEnd, CallKind};
 use crate::hub::Hub;
-use bridge_realm::definition::Definition;
 use bridge_realm::realm::{CallOutcome, PageRequest, RouteError};
+use bridge_results::prompt_arguments;
+use bridge_results::request_error::{CallError, route_error};
 
 /// A request for a prompt, with its arguments.
 pub(crate) struct PromptRequest<'a> {
@@ -52,7 +52,7 @@ async fn run(
             let (session, prompt) = found
                 .unwrap_or(Err(RouteError::NoSessions))
                 .map_err(|error| route_error(Kind::Prompt, error))?;
-            validate_arguments(&prompt, &request.arguments)?;
+            prompt_arguments::validate(&prompt, &request.arguments)?;
             let arguments = to_raw_value(&request.arguments).map_err(|error| {
                 CallError::InvalidArguments(format!("the arguments cannot be encoded: {error}"))
             })?;
@@ -78,23 +78,5 @@ async fn run(
                 .await
                 .map(RoundOutcome::Complete)
         }
-    }
-}
-
-fn validate_arguments(prompt: &Definition, given: &Map<String, Value>) -> Result<(), CallError> {
-    let Definition::Prompt(prompt) = prompt else {
-        return Ok(());
-    };
-    if let Some((name, _)) = given.iter().find(|(_, value)| !value.is_string()) {
-        let message = format!("the argument `{name}` must be a string, as all of prompts");
-        return Err(CallError::InvalidArguments(message));
-    }
-    match &prompt.missing_arguments(given)[..] {
-        [] => Ok(()),
-        missing => Err(CallError::InvalidArguments(format!(
-            "prompt `{}` needs the arguments {}",
-            prompt.name,
-            missing.join(", ")
-        ))),
     }
 }

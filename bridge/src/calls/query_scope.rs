@@ -8,11 +8,11 @@ use super::CallRequest;
 use crate::agent_queries::QueryLifetime;
 use crate::calls::get_result::GET_RESULT;
 use crate::hub::Hub;
-use crate::results::tool_result::ToolResult;
 use bridge_auth::{Principal, RealmId};
 use bridge_realm::definition::Definition;
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{CallFailure, Realm, ReportRejected, RouteError, Target, ToolNotAllowed};
+use bridge_results::tool_result::ToolResult;
 
 /// Waits until the page of an agent's query is attached, or the query has ended. While the page is
 /// reloaded, its tools are not registered.

@@ -4,12 +4,12 @@ use bridge_protocol::{ErrorCode, Kind};
 use serde_json::{Map, Value};
 
 use super::call_record::CallRecord;
-use super::error::{hint, route_error};
-use super::{CallError, CallOptions, RoundOutcome, in_flight};
+use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::{enforce_contents_limit, parse_object_with};
 use crate::counters::{CallEnd, CallKind};
 use crate::hub::Hub;
 use bridge_realm::realm::{CallOutcome, PageRequest, ResourceMatch, RouteError};
+use bridge_results::request_error::{CallError, hint, route_error};
 
 /// Requests the contents of a resource from a page, and returns the page's MCP
 /// `ReadResourceResult`.

@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use bridge_auth::RealmId;
 use bridge_json::RawJson;
-use bridge_protocol::ErrorCode;
 use bridge_realm::definition::Tool;
 use bridge_realm::realm::{Answer, CallFailure, CallOutcome};
-use bridge_schema::ValidationFailure;
+use bridge_results::tool_call::{build_result, output_schema_violation};
+use bridge_results::tool_result::ToolResult;
 
 use super::validation::{self, ValidationError};
 use crate::cpu_pool::{INLINE_LIMIT, WorkError, WorkOrder};
 use crate::hub::Hub;
-use crate::results::tool_result::{ToolResult, parse_error_message};
 
 /// Builds the result for the client from the outcome of a call.
 pub(super) async fn finish_result(
@@ -48,46 +47,7 @@ async fn validated_result(
     };
     let validated = validation::validate(hub, realm, tool, Tool::output_validator, result).await;
     validated.map_err(|error| match error {
-        ValidationError::Invalid(ValidationFailure::Unreadable(error)) => {
-            unusable_result(tool, &parse_error_message(&error))
-        }
         ValidationError::Invalid(violation) => output_schema_violation(tool, &violation),
         ValidationError::Work(error) => error.after_call(),
     })
-}
-
-fn output_schema_violation(tool: &Tool, violation: &ValidationFailure) -> CallFailure {
-    let message = format!(
-        "the result of `{}` does not fit its output schema: {violation}",
-        tool.name()
-    );
-    CallFailure::new(ErrorCode::InvalidResult, message)
-}
-
-fn build_result(tool: &Tool, answer: Answer) -> Result<ToolResult, CallFailure> {
-    let result = match answer {
-        Answer::Value(value) => ToolResult::from_raw_json(value),
-        Answer::Content {
-            content,
-            structured,
-            meta,
-        } => ToolResult::from_raw_content(content, structured, meta),
-    };
-    let result = result.map_err(|error| unusable_result(tool, &error))?;
-    if tool.output_validator().is_some() && result.structured().is_none() {
-        let message = format!(
-            "`{}` has an output schema, but its result has no structured content: return an object",
-            tool.name()
-        );
-        return Err(CallFailure::new(ErrorCode::InvalidResult, message));
-    }
-    Ok(result)
-}
-
-fn unusable_result(tool: &Tool, error: &str) -> CallFailure {
-    let message = format!(
-        "the result of `{}` cannot be passed on: {error}",
-        tool.name()
-    );
-    CallFailure::new(ErrorCode::InvalidResult, message)
 }

@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 
 use crate::cpu_pool::{WorkError, WorkLength, WorkOrder};
 use crate::hub::Hub;
-use crate::results::encoded_size;
-use crate::results::tool_result::{StructuredContent, ToolResult};
+use crate::results::work;
 use bridge_auth::RealmId;
 use bridge_realm::definition::Tool;
+use bridge_results::tool_result::{StructuredContent, ToolResult};
 use bridge_schema::{Effort, ValidationFailure, Validator};
 
 /// Why something was not accepted.
@@ -64,7 +64,7 @@ impl Validate for ToolResult {
     }
 
     fn work_order(&self, realm: RealmId) -> WorkOrder {
-        encoded_size::work_on_result(realm, self)
+        work::work_on_result(realm, self)
     }
 }
 

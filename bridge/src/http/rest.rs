@@ -29,13 +29,14 @@ use crate::calls::{self, Arguments, CallRequest, DeliveryLimits, RoundOutcome, S
 use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService};
-use crate::results::encoded_size;
-use crate::results::segments::EncodedBody;
-use crate::results::tool_result::ToolResult;
 use crate::results::unread::AnswerBody;
+use crate::results::work;
 use crate::shares::Party;
 use crate::web::body::read_to_end_limited;
 use crate::web::{AppState, Problem, client_address, guard};
+use bridge_results::encoded_size;
+use bridge_results::segments::EncodedBody;
+use bridge_results::tool_result::ToolResult;
 
 /// The body of `POST /tool-call`.
 #[derive(Deserialize)]
@@ -165,7 +166,7 @@ async fn json_response(state: &AppState, realm: RealmId, result: ToolResult) -> 
     let body = if result.is_borrowed() || encoded_size::fits_within(&result, 2 * INLINE_LIMIT) {
         encode(&result)
     } else {
-        let order = encoded_size::work_on_result(realm, &result);
+        let order = work::work_on_result(realm, &result);
         let encoded = state.hub.run_work(order, move || encode(&result)).await;
         encoded.unwrap_or_else(|error| encode(&ToolResult::from_failure(&error.after_call())))
     };

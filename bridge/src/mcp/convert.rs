@@ -4,7 +4,7 @@ use bridge_protocol::{
     Argument, CallLog, ClientError, ClientInfo, ClientResponse, ConnectedClient, ErrorCode, Item,
     Kind, LogLevel,
 };
-use bridge_realm::realm::CallFailure;
+use bridge_results::request_error::CallError;
 use rmcp::ErrorData;
 use rmcp::model::{
     ArgumentInfo, CallToolResult, CompleteResult, CompletionInfo, ContentBlock,
@@ -17,8 +17,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-use crate::calls::{CallError, CompletionValues};
-use crate::results::tool_result::ToolResult;
+use bridge_results::completion_values::CompletionValues;
+use bridge_results::tool_result::ToolResult;
 
 /// Checks that rmcp's model accepts the definition. One that it rejects must not break the list.
 pub(crate) fn check_definition(kind: Kind, definition: &Map<String, Value>) -> Result<(), String> {
@@ -95,45 +95,10 @@ pub(super) fn to_complete_result(proposals: CompletionValues) -> CompleteResult 
     CompleteResult::new(info)
 }
 
-/// Converts an error of a call to a JSON-RPC error; this is the one table for it. `is_modern` means
-/// MCP 2026-07-28 or later.
+/// Converts an error of a call. `is_modern` means MCP 2026-07-28 or later.
 pub(super) fn to_error_data(error: CallError, is_modern: bool) -> ErrorData {
-    let message = error.to_string();
-    match error {
-        CallError::ItemNotFound { .. } | CallError::InvalidArguments(_) => {
-            ErrorData::invalid_params(message, None)
-        }
-        CallError::NothingToResume => {
-            let data = json!({ "code": ErrorCode::RequestStateInvalid.as_str() });
-            ErrorData::invalid_params(message, Some(data))
-        }
-        CallError::ResourceNotFound { uri, .. } => {
-            ErrorData::resource_not_found(message, Some(json!({ "uri": uri })))
-        }
-        CallError::Failed(failure) => failure_to_error_data(failure, is_modern),
-    }
-}
-
-fn failure_to_error_data(failure: CallFailure, is_modern: bool) -> ErrorData {
-    let details: Option<Value> = failure
-        .data
-        .as_deref()
-        .and_then(|data| serde_json::from_str(data.get()).ok());
-    if is_modern && failure.code == ErrorCode::ClientCapabilityMissing {
-        let code = JsonRpcCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
-        return ErrorData::new(code, failure.message, details);
-    }
-    let mut data = json!({ "code": failure.code.as_str() });
-    if let Some(details) = details {
-        data["data"] = details;
-    }
-    match failure.code {
-        ErrorCode::InvalidArguments
-        | ErrorCode::PromptNotFound
-        | ErrorCode::SessionNotFound
-        | ErrorCode::SessionNotSpecified => ErrorData::invalid_params(failure.message, Some(data)),
-        _ => ErrorData::internal_error(failure.message, Some(data)),
-    }
+    let error = error.into_json_rpc(is_modern);
+    ErrorData::new(JsonRpcCode(error.code), error.message, error.data)
 }
 
 /// The maximum length of each text in a client's info, which every page receives with every change.

@@ -26,8 +26,8 @@ use self::stream_log::{LogEntry, StreamLog};
 use super::request_scope::REALM;
 use crate::cpu_pool::{CpuPool, INLINE_LIMIT};
 use crate::mcp::raw_event::{StoredEvent, to_sse_message};
-use crate::results::encoded_size;
 use crate::shares::{Holdings, Party};
+use bridge_results::encoded_size;
 
 /// The approximate memory of an event without its message, in bytes.
 const EVENT_OVERHEAD_BYTES: usize = 256;

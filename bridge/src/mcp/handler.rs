@@ -44,8 +44,10 @@ use crate::mcp::peer_client::PeerClient;
 use crate::mcp::request_digest::RequestDigest;
 use crate::mcp::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
 use crate::mcp::session_manager::RealmSessionManager;
-use crate::results::encoded_size;
-use crate::results::tool_result::ToolResult;
+use crate::results::work;
+use bridge_results::encoded_size;
+use bridge_results::request_error::CallError;
+use bridge_results::tool_result::ToolResult;
 
 /// The handler of one MCP session, or of one request where there are no sessions.
 pub(super) struct Handler {
@@ -102,7 +104,7 @@ impl Handler {
         &self,
         call: CallRequest<'_>,
         context: &RequestContext<RoleServer>,
-    ) -> Result<RoundOutcome<ToolResult>, calls::CallError> {
+    ) -> Result<RoundOutcome<ToolResult>, CallError> {
         let realm = call.caller.realm;
         let result = match calls::call_tool(&self.hub, call).await? {
             RoundOutcome::Complete(result) => result,
@@ -111,7 +113,7 @@ impl Handler {
         if encoded_size::fits_within(&result, INLINE_LIMIT) {
             return Ok(result.into());
         }
-        let order = encoded_size::work_on_result(realm, &result);
+        let order = work::work_on_result(realm, &result);
         let measure = move || (encoded_size::result_len(&result), result);
         let (bytes, result) = match self.hub.run_work(order, measure).await {
             Ok(measured) => measured,
@@ -155,7 +157,7 @@ impl Handler {
             let models = definitions.map(|definition| convert::to_model(&definition));
             models.filter_map(Result::ok).collect()
         };
-        let failed = |failure| convert::to_error_data(calls::CallError::Failed(failure), modern);
+        let failed = |failure| convert::to_error_data(CallError::Failed(failure), modern);
         let lease = self.hub.lease_answer(principal.realm, bytes);
         let lease = lease.map_err(failed)?;
         if lease.is_some() {
@@ -212,7 +214,7 @@ impl Handler {
         complete: impl FnOnce(T) -> Result<R, ErrorData>,
     ) -> Result<R, ErrorData>
     where
-        F: Future<Output = Result<RoundOutcome<T>, calls::CallError>>,
+        F: Future<Output = Result<RoundOutcome<T>, CallError>>,
     {
         let digest = resume.digest;
         let mut options = self.call_options(context, client, is_tool_call)?;
@@ -251,7 +253,7 @@ impl Handler {
 async fn run_until_cancelled<T>(
     session: Option<&Arc<McpSession>>,
     context: &RequestContext<RoleServer>,
-    run: impl Future<Output = Result<T, calls::CallError>>,
+    run: impl Future<Output = Result<T, CallError>>,
     modern: bool,
 ) -> Result<T, ErrorData> {
     let session_ended = async {

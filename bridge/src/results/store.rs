@@ -16,10 +16,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Results;
-use crate::results::tool_result::ToolResult;
 use crate::shares::Party;
 use bridge_auth::RealmId;
 use bridge_realm::realm::CallFailure;
+use bridge_results::tool_result::ToolResult;
 use retention::{RetentionLimits, RetentionState};
 
 pub(crate) use retention::{ResultHandle, StoreFull};

@@ -11,14 +11,14 @@ use bridge_protocol::ErrorCode;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
-use super::encoded_size;
 use crate::config::{TextLimit, TextUnit};
-use crate::results::built_result::BuiltResult;
-use crate::results::content_blocks::{text_block, text_content};
-use crate::results::encoded_size::ENVELOPE_BYTES;
 use crate::results::store::{ResultHandle, StoreFull};
-use crate::results::tool_result::ToolResult;
 use bridge_realm::realm::CallFailure;
+use bridge_results::built_result::BuiltResult;
+use bridge_results::content_blocks::{text_block, text_content};
+use bridge_results::encoded_size;
+use bridge_results::encoded_size::ENVELOPE_BYTES;
+use bridge_results::tool_result::ToolResult;
 
 /// The key in `_meta` of a truncated result.
 const TRUNCATED_META: &str = "mcp-web/cut";

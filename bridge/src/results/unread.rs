@@ -16,8 +16,8 @@ use bridge_service::ClientAddress;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use crate::results::segments::EncodedBody;
 use crate::shares::{BudgetExceeded, ByteBudget, ByteLease, Party};
+use bridge_results::segments::EncodedBody;
 
 /// Smaller answers are not counted: the buffers of a connection take them at once.
 const MIN_COUNTED_BYTES: usize = 64 * 1024;

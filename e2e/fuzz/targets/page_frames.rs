@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use bridge::simulation::{ABNORMAL_CLOSURE, Bridge, Output, new_bridge};
+use bridge::in_memory::{ABNORMAL_CLOSURE, InMemoryBridge, Output, new_bridge};
 use bridge::{Config, Tabs};
 use bridge_protocol::parts::{Assembler, AssemblyStatus};
-use bridge_protocol::{BridgeToPage, CallId};
+use bridge_protocol::{BridgeToPage, CallId, Kind};
 use serde_json::Value;
 
 use crate::choices::Choices;
@@ -52,7 +52,7 @@ fn the_state_of_a_realm_stays_consistent() {
 
 /// One bridge, and what its peers know.
 struct Run {
-    bridge: Bridge,
+    bridge: InMemoryBridge,
     now: Duration,
     next_connection: u64,
     next_message: u64,
@@ -243,7 +243,7 @@ impl Run {
             0 => {
                 let keys = self.bridge.take_client_requests(&call);
                 self.asked
-                    .extend(keys.into_iter().map(|key| (call.clone(), key)));
+                    .extend(keys.into_iter().map(|asked| (call.clone(), asked.key)));
             }
             1 if !self.asked.is_empty() => {
                 let (call, key) = choices.pick(&self.asked).clone();
@@ -328,7 +328,10 @@ impl Run {
                 Output::CallEnded { call, .. } => {
                     assert!(self.calls.remove(&call), "a call ends twice");
                 }
-                Output::ClientRequestsPending { call } => assert!(self.calls.contains(&call)),
+                Output::CallEvent { call, .. } | Output::ClientRequestsPending { call } => {
+                    assert!(self.calls.contains(&call));
+                }
+                Output::ListChanged(_) | Output::ResourceUpdated { .. } => {}
             }
         }
     }
@@ -360,7 +363,7 @@ impl Run {
     /// Clients can list and call every tool.
     fn check_listed_tools(&self) {
         let mut names = BTreeSet::new();
-        for tool in self.bridge.listed_tools() {
+        for tool in self.bridge.listed(Kind::Tool) {
             let tool: Value = serde_json::from_str(&tool).unwrap();
             let name = tool["name"].as_str().unwrap().to_owned();
             let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);

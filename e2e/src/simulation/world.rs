@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bridge::Config;
-use bridge::simulation::{Bridge, Output, new_bridge};
+use bridge::in_memory::{InMemoryBridge, Output, new_bridge};
 
 use self::event::Event;
 use self::link::Link;
@@ -39,7 +39,7 @@ pub(super) struct World {
     random: Random,
     queue: EventQueue<Event>,
     config: Config,
-    bridge: Option<Bridge>,
+    bridge: Option<InMemoryBridge>,
     /// The number of times that the bridge has started.
     incarnation: u32,
     /// The process of the bridge while it is stopped.
@@ -105,7 +105,7 @@ impl World {
     }
 
     /// Applies an event to the bridge, if it runs, and checks the bridge's invariants.
-    fn with_bridge(&mut self, event: impl FnOnce(&mut Bridge) -> Vec<Output>) {
+    fn with_bridge(&mut self, event: impl FnOnce(&mut InMemoryBridge) -> Vec<Output>) {
         let Some(bridge) = &mut self.bridge else {
             return;
         };

@@ -428,7 +428,9 @@ tool_timeout_sec = {TIMEOUT}
         }
         // Whether the end of the session is sent before the process ends differs from run to run.
         let leaving = match transport {
-            Transport::Http => "it may exit before its DELETE is sent: a session may be left behind",
+            Transport::Http => {
+                "it may exit before its DELETE is sent: a session may be left behind"
+            }
             Transport::Stdio => {
                 "it kills its server a few milliseconds after SIGTERM: a session may be left behind"
             }

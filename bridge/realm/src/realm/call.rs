@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 use bridge_protocol::{
     Argument, BridgeToPage, CallContext, CallId, ClientResponse, Completion, ErrorCode, Item,

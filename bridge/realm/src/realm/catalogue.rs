@@ -1,13 +1,13 @@
 //! The catalogue of a realm: the definitions of an app stay listed for a while after its last page
 //! has left, so that a client sees them before a page is open again.
 
-use std::time::Instant;
+use web_time::Instant;
 
 use bridge_protocol::Kind;
 use indexmap::IndexMap;
 
 use super::app_key::AppKey;
-#[cfg(any(test, feature = "simulation"))]
+#[cfg(any(test, feature = "in-memory"))]
 use super::deadlines::Deadline;
 use crate::definition::Definition;
 
@@ -100,14 +100,14 @@ impl Catalogue {
     }
 
     /// The deadline of each entry, for the check of invariants.
-    #[cfg(any(test, feature = "simulation"))]
+    #[cfg(any(test, feature = "in-memory"))]
     pub(super) fn deadlines(&self) -> impl Iterator<Item = (Instant, Deadline)> {
         self.0
             .iter()
             .map(|(key, app)| (app.until, Deadline::Catalogue(key.clone())))
     }
 
-    #[cfg(any(test, feature = "simulation"))]
+    #[cfg(any(test, feature = "in-memory"))]
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

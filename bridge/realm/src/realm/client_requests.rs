@@ -4,7 +4,8 @@
 //! repeats its requests and gets the same responses.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 use bridge_protocol::{ClientError, ClientRequest, ClientResponse, ErrorCode};
 use indexmap::IndexMap;

@@ -2,7 +2,7 @@
 //! sessions, calls, queries and the catalogue.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use web_time::Instant;
 
 use bridge_protocol::{CallId, QueryId, SessionId};
 
@@ -77,7 +77,7 @@ impl Deadlines {
         }
     }
 
-    #[cfg(any(test, feature = "simulation"))]
+    #[cfg(any(test, feature = "in-memory"))]
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &DeadlineEntry> {
         let all: Vec<_> = self.inline.iter().chain(&self.tree).collect();
         all.into_iter()

@@ -105,6 +105,16 @@ pub enum CallOutcome {
     Failed(CallFailure),
 }
 
+impl CallOutcome {
+    /// The code of the failure; `None` if the call has a result.
+    pub fn failure_code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Answered(_) => None,
+            Self::Failed(failure) => Some(failure.code),
+        }
+    }
+}
+
 /// The result that a page has returned.
 #[derive(Debug)]
 pub enum Answer {

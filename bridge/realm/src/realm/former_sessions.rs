@@ -4,12 +4,13 @@
 //! ignored. The id of a former session is not ignored: its call was meant for a closed tab and must
 //! not run in another one.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 use bridge_protocol::SessionId;
 use indexmap::IndexSet;
 
-#[cfg(any(test, feature = "simulation"))]
+#[cfg(any(test, feature = "in-memory"))]
 use super::deadlines::Deadline;
 use crate::fast_hash::FastHash;
 
@@ -33,12 +34,12 @@ pub(super) struct FormerSessions {
 
 impl FormerSessions {
     /// The time at which all ids and names are removed.
-    #[cfg(any(test, feature = "simulation"))]
+    #[cfg(any(test, feature = "in-memory"))]
     pub(super) fn deadline(&self) -> (Instant, Deadline) {
         (self.until, Deadline::FormerSessions)
     }
 
-    #[cfg(any(test, feature = "simulation"))]
+    #[cfg(any(test, feature = "in-memory"))]
     pub(super) fn len(&self) -> usize {
         self.ids.len()
     }

@@ -1,6 +1,6 @@
 //! The time of an event, as the caller reads it from its clocks.
 
-use std::time::Instant;
+use web_time::Instant;
 
 /// The time of an event: a monotonic instant for deadlines, and Unix milliseconds for display.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! The version of the page protocol, and how a session depends on it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 use super::Receipt;
 

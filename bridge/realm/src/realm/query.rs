@@ -2,7 +2,8 @@
 
 mod delivery;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 use bridge_protocol::{Query, QueryId, QueryTool, QueryToolCall, SessionId};
 use serde_json::value::{RawValue, to_raw_value};

@@ -232,8 +232,8 @@ impl Realm {
     }
 
     /// Panics when the state of the queries is inconsistent, and returns their deadlines.
-    #[cfg(any(test, feature = "simulation"))]
-    pub(super) fn check_queries(&self) -> Vec<(std::time::Instant, Deadline)> {
+    #[cfg(any(test, feature = "in-memory"))]
+    pub(super) fn check_queries(&self) -> Vec<(web_time::Instant, Deadline)> {
         assert!(self.queries.len() <= self.limits.queries.max_queries);
         assert!(self.ended_queries.len() <= ended_queries::MAX_ENDED_QUERIES);
         for (id, query) in &self.queries {

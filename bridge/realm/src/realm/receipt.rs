@@ -1,6 +1,7 @@
 //! The acknowledgement of a call by its page.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 use bridge_protocol::limits::STALE_AFTER;
 

@@ -149,7 +149,7 @@ impl RouteIndex {
     }
 
     /// Panics when the index lacks a session.
-    #[cfg(any(test, feature = "simulation"))]
+    #[cfg(any(test, feature = "in-memory"))]
     pub(super) fn check_invariants(&self, sessions: &SessionMap) {
         let counted: usize = self.holders_by_tool.values().map(|it| it.ids.len()).sum();
         assert_eq!(self.entries, counted);
@@ -191,7 +191,7 @@ mod tests {
             ..TEST_LIMITS
         });
         let now = Now {
-            instant: std::time::Instant::now(),
+            instant: web_time::Instant::now(),
             unix_ms: 0,
         };
         for page in 1..=pages {

@@ -7,7 +7,8 @@ mod summary;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 use bridge_protocol::limits::MAX_SESSION_ID_BYTES;
 use bridge_protocol::{CallId, PageState, SessionId, Visibility};

@@ -2,7 +2,7 @@
 //! session.
 
 use std::sync::Arc;
-use std::time::Instant;
+use web_time::Instant;
 
 use bridge_protocol::{
     BridgeToPage, CloseCode, ErrorCode, Heartbeat, Renewed, SessionClosed, SessionId, Subject,

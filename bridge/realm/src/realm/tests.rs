@@ -11,7 +11,8 @@ mod subscriptions;
 mod tabs;
 
 use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 use bridge_protocol::{
     BridgeToPage, CallContext, CallId, CallingClient, ClientInfo, CloseCode, ConnectedClient,

@@ -16,9 +16,9 @@ use crate::agent_queries::AgentQueries;
 use crate::calls::{CallRequest, DeliveryLimits, call_tool};
 use crate::config::Config;
 use crate::hub::{OutboxReceiver, PageParty, SocketCommand};
-use crate::results::tool_result::ToolResult;
 use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::realm::{Answer, CallEvent, ConnectionId, PageHello, PageProtocol};
+use bridge_results::tool_result::ToolResult;
 
 const SECOND: Duration = Duration::from_secs(1);
 

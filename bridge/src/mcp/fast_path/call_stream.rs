@@ -10,8 +10,8 @@ use http::StatusCode;
 use crate::hub::Hub;
 use crate::mcp::fast_path::notification_sink::NotificationBuffer;
 use crate::mcp::session::CallGuard;
-use crate::results::tool_result::EncodedBody;
 use crate::results::unread::AnswerLease;
+use bridge_results::tool_result::EncodedBody;
 
 /// A JSON-RPC response. Its HTTP status applies if it is not an event of a stream.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! The MCP method `tools/call` on the fast path.
 
+use bridge_results::request_error::CallError;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +17,7 @@ use serde_json::value::RawValue;
 
 use super::sse_response;
 use crate::calls::builtin_tools;
-use crate::calls::{
-    self, Arguments, CallError, CallOptions, CallRequest, DETACHED_CLIENT, RoundOutcome,
-};
+use crate::calls::{self, Arguments, CallOptions, CallRequest, DETACHED_CLIENT, RoundOutcome};
 use crate::cpu_pool::INLINE_LIMIT;
 use crate::hub::Hub;
 use crate::mcp::convert;
@@ -28,9 +27,10 @@ use crate::mcp::fast_path::call_stream::{
 use crate::mcp::fast_path::eligibility::{FastPathRequest, json_string};
 use crate::mcp::fast_path::notification_sink::{NotificationBuffer, NotificationSink};
 use crate::mcp::session::request_key;
-use crate::results::encoded_size;
-use crate::results::tool_result::ToolResult;
 use crate::results::unread::AnswerBody;
+use crate::results::work;
+use bridge_results::encoded_size;
+use bridge_results::tool_result::ToolResult;
 
 /// A response within this time, without a notification before it, is a JSON body. After it the
 /// response is a stream, from which the client learns that its call continues and, in an MCP
@@ -144,7 +144,7 @@ async fn encode_outcome(
             encode_result(id, &result, is_modern)
         }
         Ok(RoundOutcome::Complete(result)) => {
-            let order = encoded_size::work_on_result(realm, &result);
+            let order = work::work_on_result(realm, &result);
             let own_id = id.to_owned();
             let work = move || encode_result(&own_id, &result, is_modern);
             let encoded = hub.run_work(order, work).await;

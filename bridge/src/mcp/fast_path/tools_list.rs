@@ -1,5 +1,6 @@
 //! The MCP method `tools/list`, from definitions that are encoded once.
 
+use bridge_results::request_error::CallError;
 use std::sync::LazyLock;
 
 use axum::response::Response;
@@ -9,7 +10,7 @@ use bridge_realm::realm::CallFailure;
 use http::StatusCode;
 use serde_json::value::RawValue;
 
-use crate::calls::{CallError, builtin_tools};
+use crate::calls::builtin_tools;
 use crate::hub::tool_list_work;
 use crate::mcp::convert;
 use crate::mcp::fast_path::call_stream::EncodedResponse;

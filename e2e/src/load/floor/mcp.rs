@@ -1,6 +1,6 @@
 //! Writes the bytes that the bridge answers, and does nothing else that the bridge does.
 
-use bridge::simulation::escape;
+use bridge::in_memory::escape;
 use bytes::Bytes;
 use http::request;
 use serde::Deserialize;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bridge::simulation::Output;
+use bridge::in_memory::Output;
 use bridge_protocol::CallId;
 
 use super::World;
@@ -86,12 +86,16 @@ impl World {
                         link.open_at_bridge = false;
                     }
                 }
-                Output::CallEnded { call, failure } => {
+                Output::CallEnded { call, outcome } => {
+                    let failure = outcome.failure_code();
                     let outcome = failure.map_or(CallOutcome::Answered, CallOutcome::Failed);
                     self.trace(|| format!("{call} ends: {outcome:?}"));
                     self.checker.call_ended(&call, outcome, now);
                 }
                 Output::ClientRequestsPending { call } => self.on_client_requests(&call),
+                Output::CallEvent { .. }
+                | Output::ListChanged(_)
+                | Output::ResourceUpdated { .. } => {}
             }
         }
     }
@@ -112,7 +116,11 @@ impl World {
             }
             return;
         }
-        for key in bridge.take_client_requests(call) {
+        for key in bridge
+            .take_client_requests(call)
+            .into_iter()
+            .map(|asked| asked.key)
+        {
             if answers {
                 let step = CallerStep::Answer(call.clone(), key);
                 self.queue.schedule_after(span, Event::Caller(step));

@@ -1,7 +1,7 @@
 //! The network between tabs and the bridge: it delays packets, repeats them, and breaks after any
 //! byte.
 
-use bridge::simulation::ABNORMAL_CLOSURE;
+use bridge::in_memory::ABNORMAL_CLOSURE;
 
 use super::World;
 use super::event::Event;

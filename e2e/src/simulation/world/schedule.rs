@@ -1,6 +1,6 @@
 //! A schedule from the first fault to the end, and the checks at its end.
 
-use bridge::simulation::{ABNORMAL_CLOSURE, Bridge, Counts};
+use bridge::in_memory::{ABNORMAL_CLOSURE, Counts, InMemoryBridge};
 
 use super::World;
 use super::event::{CallerStep, Event};
@@ -164,7 +164,7 @@ impl World {
         // of apps together.
         let end = self.queue.now() + 200_000;
         self.run_until(end, |_| false);
-        let left = self.bridge.as_ref().map(Bridge::counts);
+        let left = self.bridge.as_ref().map(InMemoryBridge::counts);
         assert_eq!(
             left,
             Some(Counts::default()),

@@ -1,7 +1,7 @@
 //! The record of ended queries: their ids, so that no id is used twice, and for a while the
 //! messages that their pages have not received or may request again.
 
-use std::time::Instant;
+use web_time::Instant;
 
 use bridge_protocol::QueryId;
 

@@ -25,7 +25,7 @@ pub(super) const LAYERS: &[&[&str]] = &[
     &["calls", "agent_queries", "web"],
     &["mcp", "compat"],
     &["http"],
-    &["server", "simulation"],
+    &["server", "in_memory"],
     &["program"],
 ];
 

@@ -12,16 +12,16 @@ use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
-use crate::results::built_result::BuiltResult;
-use crate::results::content_blocks::can_pass_through;
-use crate::results::segments::{EncodedBody, Segments};
+use crate::built_result::BuiltResult;
+use crate::content_blocks::can_pass_through;
+use crate::segments::{EncodedBody, Segments};
 use bridge_json::escape::escape_string;
 use bridge_json::inspection::{JsonTraits, compact};
 use bridge_json::{JsonSlice, RawJson};
 
 /// The content of a result as JSON text.
 #[derive(Clone, Debug)]
-pub(crate) enum PassthroughResult {
+pub enum PassthroughResult {
     /// A JSON string: the text of the only block.
     Text(RawJson),
     /// Any other JSON value: its JSON is the text of the only block.
@@ -36,10 +36,10 @@ pub(crate) enum PassthroughResult {
 
 /// Content blocks, with the structured content and `_meta` of the same answer.
 #[derive(Clone, Debug)]
-pub(crate) struct ContentParts {
-    pub(super) content: Box<RawValue>,
-    pub(super) structured: Option<Box<RawValue>>,
-    pub(super) meta: Option<Box<RawValue>>,
+pub struct ContentParts {
+    pub content: Box<RawValue>,
+    pub structured: Option<Box<RawValue>>,
+    pub meta: Option<Box<RawValue>>,
 }
 
 /// The JSON before and after the text of an only block.
@@ -57,7 +57,7 @@ const TAIL_RESERVE_BYTES: usize = 64;
 
 impl PassthroughResult {
     /// Wraps the value that a handler returned, or returns it if it has to be parsed.
-    pub(super) fn try_from_json(value: RawJson) -> Result<Self, RawJson> {
+    pub fn try_from_json(value: RawJson) -> Result<Self, RawJson> {
         let value = match value {
             RawJson::Owned(raw) => {
                 let (raw, traits) = compact_and_scan(raw);
@@ -79,7 +79,7 @@ impl PassthroughResult {
 
     /// Wraps the content blocks that a handler returned, or returns them if they have to be parsed,
     /// which includes all invalid ones.
-    pub(super) fn try_from_content(parts: ContentParts) -> Result<Self, ContentParts> {
+    pub fn try_from_content(parts: ContentParts) -> Result<Self, ContentParts> {
         let is_object = |value: &Option<Box<RawValue>>| {
             let mut value = value.iter();
             value.all(|value| value.get().starts_with('{'))
@@ -107,7 +107,7 @@ impl PassthroughResult {
     }
 
     /// The structured content as JSON.
-    pub(super) fn structured(&self) -> Option<&str> {
+    pub fn structured(&self) -> Option<&str> {
         match self {
             PassthroughResult::Json {
                 value,
@@ -119,7 +119,7 @@ impl PassthroughResult {
     }
 
     /// The value, if it is a slice of the page's message. All operations on such a result are fast.
-    pub(super) fn borrowed(&self) -> Option<&JsonSlice> {
+    pub fn borrowed(&self) -> Option<&JsonSlice> {
         match self {
             PassthroughResult::Text(RawJson::Borrowed(slice)) => Some(slice),
             PassthroughResult::Json {
@@ -138,7 +138,7 @@ impl PassthroughResult {
     }
 
     /// The text of the only block; `None` for [`Self::Blocks`].
-    pub(super) fn single_text(&self) -> Option<Cow<'_, str>> {
+    pub fn single_text(&self) -> Option<Cow<'_, str>> {
         match self {
             PassthroughResult::Text(text) => serde_json::from_str(text.get()).ok().map(Cow::Owned),
             PassthroughResult::Json { value, .. } => Some(Cow::Borrowed(value.get())),
@@ -147,7 +147,7 @@ impl PassthroughResult {
     }
 
     /// Writes the members of the result object.
-    pub(super) fn write_members(&self, out: &mut Vec<u8>) {
+    pub fn write_members(&self, out: &mut Vec<u8>) {
         let [before, after] = TEXT_BLOCK_AFFIXES;
         match self {
             PassthroughResult::Text(text) => {
@@ -181,7 +181,7 @@ impl PassthroughResult {
 
     /// The members of the result object between `head` and `tail`. A large value that is a slice of
     /// the page's message is sent from there instead of being copied.
-    pub(super) fn encode_body(&self, mut head: Vec<u8>, tail: &'static [u8]) -> EncodedBody {
+    pub fn encode_body(&self, mut head: Vec<u8>, tail: &'static [u8]) -> EncodedBody {
         let slice = self
             .borrowed()
             .filter(|_| self.encoded_len() > MAX_COPIED_BYTES);
@@ -215,12 +215,12 @@ impl PassthroughResult {
     }
 
     /// The encoded size of the result object in bytes.
-    pub(super) fn encoded_len(&self) -> usize {
+    pub fn encoded_len(&self) -> usize {
         self.encoded_len_with(|json| 2 + json.len() + count_escapes(json))
     }
 
     /// An upper bound of [`Self::encoded_len`], computed without reading the text.
-    pub(super) fn max_encoded_len(&self) -> usize {
+    pub fn max_encoded_len(&self) -> usize {
         self.encoded_len_with(|json| 2 + 2 * json.len())
     }
 
@@ -244,7 +244,7 @@ impl PassthroughResult {
     }
 
     /// Parses the text into values.
-    pub(super) fn parse(&self) -> Result<BuiltResult, serde_json::Error> {
+    pub fn parse(&self) -> Result<BuiltResult, serde_json::Error> {
         Ok(match self {
             PassthroughResult::Text(text) => BuiltResult::text(serde_json::from_str(text.get())?),
             PassthroughResult::Json { value, is_object } => BuiltResult {

@@ -1,17 +1,17 @@
-//! A socket of a simulated bridge.
+//! A socket of an in-memory bridge.
 
 use std::time::Duration;
 
 use bridge_protocol::SessionId;
 use bridge_protocol::parts::Assembler;
 
-/// Returns when a token expires, relative to the start of the simulation: `None` if the token is
+/// Returns when a token expires, relative to the creation of the bridge: `None` if the token is
 /// invalid, `Some(None)` if it does not expire.
 pub type TokenLifetime = fn(&str) -> Option<Option<Duration>>;
 
-/// The state of one simulated socket.
+/// The state of one socket.
 #[derive(Debug)]
-pub(super) struct SimulatedConnection {
+pub(super) struct InMemoryConnection {
     pub(super) session: SessionId,
     pub(super) authenticated: bool,
     pub(super) assembler: Assembler,
@@ -19,7 +19,7 @@ pub(super) struct SimulatedConnection {
     pub(super) split_messages: u64,
 }
 
-impl SimulatedConnection {
+impl InMemoryConnection {
     pub(super) fn is_authenticated_for(&self, session: &SessionId) -> bool {
         self.authenticated && self.session == *session
     }

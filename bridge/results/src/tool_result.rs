@@ -10,14 +10,14 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::results::built_result::BuiltResult;
-use crate::results::content_blocks::{text_block, validate_blocks};
-use crate::results::passthrough::{ContentParts, PassthroughResult};
-pub(crate) use crate::results::segments::EncodedBody;
+use crate::built_result::BuiltResult;
+use crate::content_blocks::{text_block, validate_blocks};
+use crate::passthrough::{ContentParts, PassthroughResult};
+pub use crate::segments::EncodedBody;
 
 /// The result object of MCP's `tools/call`.
 #[derive(Clone, Debug)]
-pub(crate) enum ToolResult {
+pub enum ToolResult {
     /// The page's answer, forwarded as its JSON text without parsing it.
     Passthrough(PassthroughResult),
     /// Values that the bridge made or parsed.
@@ -25,7 +25,7 @@ pub(crate) enum ToolResult {
 }
 
 /// The structured content of a result.
-pub(crate) enum StructuredContent<'a> {
+pub enum StructuredContent<'a> {
     /// JSON that has not been parsed.
     Text(&'a str),
     Value(&'a Value),
@@ -39,13 +39,13 @@ impl From<BuiltResult> for ToolResult {
 
 impl ToolResult {
     /// A result with one text block.
-    pub(crate) fn text(text: String) -> Self {
+    pub fn text(text: String) -> Self {
         BuiltResult::text(text).into()
     }
 
     /// A result from the value that a handler returned. A string becomes text, a data URL an image,
     /// an object compact JSON text and `structuredContent`; no value becomes the empty text.
-    pub(crate) fn from_value(value: Option<Value>) -> Self {
+    pub fn from_value(value: Option<Value>) -> Self {
         match value {
             None | Some(Value::Null) => Self::text(String::new()),
             Some(Value::String(text)) => match image_block(&text) {
@@ -93,7 +93,7 @@ impl ToolResult {
     /// # Errors
     ///
     /// Why the text cannot be parsed, if it has to be.
-    pub(crate) fn from_raw_json(value: Option<RawJson>) -> Result<Self, String> {
+    pub fn from_raw_json(value: Option<RawJson>) -> Result<Self, String> {
         let Some(value) = value.filter(|value| value.get() != "null") else {
             return Ok(Self::text(String::new()));
         };
@@ -108,7 +108,7 @@ impl ToolResult {
     /// # Errors
     ///
     /// What is wrong with the blocks.
-    pub(crate) fn from_raw_content(
+    pub fn from_raw_content(
         content: Box<RawValue>,
         structured: Option<Box<RawValue>>,
         meta: Option<Box<RawValue>>,
@@ -136,7 +136,7 @@ impl ToolResult {
     /// # Errors
     ///
     /// What is wrong with the blocks.
-    pub(crate) fn from_content(
+    pub fn from_content(
         content: Value,
         structured: Option<Value>,
         meta: Option<Value>,
@@ -158,22 +158,18 @@ impl ToolResult {
     }
 
     /// A failure that the model should read. The error code goes into `_meta`, beside the text.
-    pub(crate) fn from_failure(failure: &CallFailure) -> Self {
+    pub fn from_failure(failure: &CallFailure) -> Self {
         BuiltResult::from_failure(failure).into()
     }
 
     /// A failure whose text is a JSON object that models and programs read, in the shape of
     /// mcp-web 0.1.
-    pub(crate) fn error_with_details(
-        code: ErrorCode,
-        message: &str,
-        details: Map<String, Value>,
-    ) -> Self {
+    pub fn error_with_details(code: ErrorCode, message: &str, details: Map<String, Value>) -> Self {
         BuiltResult::error_with_details(code, message, details).into()
     }
 
     /// The result as values. Parses it if it is still text.
-    pub(crate) fn into_parsed(self) -> BuiltResult {
+    pub fn into_parsed(self) -> BuiltResult {
         match self {
             Self::Passthrough(passthrough) => parse_passthrough(&passthrough),
             Self::Built(built) => built,
@@ -181,7 +177,7 @@ impl ToolResult {
     }
 
     /// The values of the result, borrowed if it has been parsed already.
-    pub(super) fn parsed(&self) -> Cow<'_, BuiltResult> {
+    pub fn parsed(&self) -> Cow<'_, BuiltResult> {
         match self {
             Self::Passthrough(passthrough) => Cow::Owned(parse_passthrough(passthrough)),
             Self::Built(built) => Cow::Borrowed(built),
@@ -189,23 +185,23 @@ impl ToolResult {
     }
 
     /// Whether the tool call failed. Answers of pages that are forwarded as text have not.
-    pub(crate) fn is_error(&self) -> bool {
+    pub fn is_error(&self) -> bool {
         matches!(self, Self::Built(built) if built.is_error)
     }
 
     /// Whether the result is a failure with this code.
-    pub(crate) fn has_error_code(&self, code: ErrorCode) -> bool {
+    pub fn has_error_code(&self, code: ErrorCode) -> bool {
         self.error_code() == Some(code)
     }
 
     /// Whether the result is the handle of a call that is still running.
-    pub(crate) fn is_handle(&self) -> bool {
+    pub fn is_handle(&self) -> bool {
         matches!(self, Self::Built(built) if built.is_handle)
     }
 
     /// The code of a failure. `None` for other results, and for a failure without a code, which a
     /// handler has returned as its result.
-    pub(crate) fn error_code(&self) -> Option<ErrorCode> {
+    pub fn error_code(&self) -> Option<ErrorCode> {
         match self {
             Self::Passthrough(_) => None,
             Self::Built(built) => built.error_code(),
@@ -213,7 +209,7 @@ impl ToolResult {
     }
 
     /// The structured content.
-    pub(crate) fn structured(&self) -> Option<StructuredContent<'_>> {
+    pub fn structured(&self) -> Option<StructuredContent<'_>> {
         match self {
             Self::Passthrough(passthrough) => passthrough.structured().map(StructuredContent::Text),
             Self::Built(built) => built.structured.as_ref().map(StructuredContent::Value),
@@ -221,7 +217,7 @@ impl ToolResult {
     }
 
     /// Writes the members of the result object, without its braces. There is always at least one.
-    pub(crate) fn write_members(&self, out: &mut Vec<u8>) {
+    pub fn write_members(&self, out: &mut Vec<u8>) {
         match self {
             Self::Passthrough(passthrough) => passthrough.write_members(out),
             Self::Built(built) => {
@@ -236,7 +232,7 @@ impl ToolResult {
     }
 
     /// The members of the result object between `head` and `tail`.
-    pub(crate) fn encode_body(&self, mut head: Vec<u8>, tail: &'static [u8]) -> EncodedBody {
+    pub fn encode_body(&self, mut head: Vec<u8>, tail: &'static [u8]) -> EncodedBody {
         if let Self::Passthrough(passthrough) = self {
             return passthrough.encode_body(head, tail);
         }
@@ -247,13 +243,13 @@ impl ToolResult {
 
     /// Whether the result is a slice of the page's message, whose traits are known and which is
     /// written only when it is sent. No operation on such a result takes long, however large it is.
-    pub(crate) fn is_borrowed(&self) -> bool {
+    pub fn is_borrowed(&self) -> bool {
         matches!(self, Self::Passthrough(passthrough) if passthrough.borrowed().is_some())
     }
 
     /// The text of all text blocks, joined by line feeds. Without any text block: the structured
     /// content as JSON.
-    pub(crate) fn whole_text(&self) -> Cow<'_, str> {
+    pub fn whole_text(&self) -> Cow<'_, str> {
         match self {
             Self::Passthrough(passthrough) => passthrough.single_text().unwrap_or_else(|| {
                 let parsed = parse_passthrough(passthrough);
@@ -264,7 +260,7 @@ impl ToolResult {
     }
 
     /// The result as the contents of a resource: one content for each block that is not a link.
-    pub(crate) fn to_resource_contents(&self, uri: &str) -> Vec<Value> {
+    pub fn to_resource_contents(&self, uri: &str) -> Vec<Value> {
         self.parsed().to_resource_contents(uri)
     }
 }
@@ -288,7 +284,7 @@ fn parse_value(json: &str) -> Result<Value, String> {
 }
 
 /// Why a result cannot be parsed, from the error of the parser.
-pub(crate) fn parse_error_message(error: &str) -> String {
+pub fn parse_error_message(error: &str) -> String {
     format!("{error}. Return less nested data, and numbers as JavaScript has them")
 }
 
@@ -310,7 +306,6 @@ impl Serialize for ToolResult {
 }
 
 /// Two results are equal when clients cannot distinguish them.
-#[cfg(test)]
 impl PartialEq for ToolResult {
     fn eq(&self, other: &Self) -> bool {
         let json = |result: &Self| serde_json::to_string(result).unwrap_or_default();

@@ -26,7 +26,7 @@ const OPTIONAL_MEMBERS: [&str; 7] = [
 ];
 
 /// The blocks without optional members that are `null`, or what is wrong with them.
-pub(super) fn validate_blocks(content: Value) -> Result<Vec<Value>, String> {
+pub fn validate_blocks(content: Value) -> Result<Vec<Value>, String> {
     let Value::Array(mut blocks) = content else {
         return Err("`content` must be an array of content blocks".to_owned());
     };
@@ -121,7 +121,7 @@ fn check_annotations(annotations: &Value) -> Result<(), String> {
 
 /// Whether blocks can be forwarded without parsing them: all required members are there, and the
 /// optional ones are valid.
-pub(super) fn can_pass_through(content: &str) -> bool {
+pub fn can_pass_through(content: &str) -> bool {
     let blocks = serde_json::from_str::<Vec<StrictObject<RawBlock<'_>>>>(content);
     blocks.is_ok_and(|blocks| blocks.iter().all(|block| block.0.can_pass_through()))
 }
@@ -212,14 +212,14 @@ fn are_valid_annotations(annotations: &RawValue) -> bool {
 }
 
 /// A text block. `json!` would copy the text, which may be long; this moves it.
-pub(super) fn text_block(text: String) -> Value {
+pub fn text_block(text: String) -> Value {
     let mut block = json!({ "type": "text" });
     block["text"] = Value::String(text);
     block
 }
 
 /// The text of a text block.
-pub(super) fn text_content(block: &Value) -> Option<&str> {
+pub fn text_content(block: &Value) -> Option<&str> {
     let is_text = block["type"] == "text";
     is_text.then(|| block["text"].as_str()).flatten()
 }

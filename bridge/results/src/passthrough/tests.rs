@@ -2,8 +2,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::results::encoded_size;
-use crate::results::tool_result::ToolResult;
+use crate::encoded_size;
+use crate::tool_result::ToolResult;
 
 fn raw_value(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap()

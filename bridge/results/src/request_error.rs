@@ -2,12 +2,12 @@
 
 use bridge_protocol::{ErrorCode, Kind, SessionId};
 use bridge_realm::realm::{CallFailure, OfflineApp, RouteError};
-use serde_json::json;
 use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
 
 /// Why a request of a client has no result.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CallError {
+pub enum CallError {
     /// There is no such tool or prompt, or no such template to complete.
     #[error("unknown {} `{name}`: {}", kind_name(*.kind), hint(*.kind, .available))]
     ItemNotFound {
@@ -31,7 +31,7 @@ pub(crate) enum CallError {
 
 impl CallError {
     /// The code of the error.
-    pub(super) fn code(&self) -> ErrorCode {
+    pub fn code(&self) -> ErrorCode {
         match self {
             Self::ItemNotFound { kind, .. } => match kind {
                 Kind::Tool => ErrorCode::ToolNotFound,
@@ -46,13 +46,79 @@ impl CallError {
     }
 
     /// Creates the error for a failed call.
-    pub(super) fn failed(code: ErrorCode, message: impl Into<String>) -> Self {
+    pub fn failed(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::Failed(CallFailure::new(code, message.into()))
     }
 }
 
+/// The error of a JSON-RPC response.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JsonRpcError {
+    pub code: i32,
+    pub message: String,
+    pub data: Option<Value>,
+}
+
+/// JSON-RPC 2.0, section 5.1.
+const INVALID_PARAMS: i32 = -32602;
+/// JSON-RPC 2.0, section 5.1.
+const INTERNAL_ERROR: i32 = -32603;
+/// MCP before 2026-07-28, "Resources".
+const RESOURCE_NOT_FOUND: i32 = -32002;
+/// MCP 2026-07-28: the server needs a capability that the client has not declared.
+const MISSING_REQUIRED_CLIENT_CAPABILITY: i32 = -32021;
+
+impl CallError {
+    /// Converts the error to a JSON-RPC error; this is the one table for it. `is_modern` means MCP
+    /// 2026-07-28 or later.
+    pub fn into_json_rpc(self, is_modern: bool) -> JsonRpcError {
+        let message = self.to_string();
+        let error = |code, data| JsonRpcError {
+            code,
+            message,
+            data,
+        };
+        match self {
+            Self::ItemNotFound { .. } | Self::InvalidArguments(_) => error(INVALID_PARAMS, None),
+            Self::NothingToResume => {
+                let data = json!({ "code": ErrorCode::RequestStateInvalid.as_str() });
+                error(INVALID_PARAMS, Some(data))
+            }
+            Self::ResourceNotFound { uri, .. } => {
+                error(RESOURCE_NOT_FOUND, Some(json!({ "uri": uri })))
+            }
+            Self::Failed(failure) => {
+                let (code, data) = failure_code_and_data(&failure, is_modern);
+                error(code, data)
+            }
+        }
+    }
+}
+
+fn failure_code_and_data(failure: &CallFailure, is_modern: bool) -> (i32, Option<Value>) {
+    let details: Option<Value> = failure
+        .data
+        .as_deref()
+        .and_then(|data| serde_json::from_str(data.get()).ok());
+    if is_modern && failure.code == ErrorCode::ClientCapabilityMissing {
+        return (MISSING_REQUIRED_CLIENT_CAPABILITY, details);
+    }
+    let mut data = json!({ "code": failure.code.as_str() });
+    if let Some(details) = details {
+        data["data"] = details;
+    }
+    let code = match failure.code {
+        ErrorCode::InvalidArguments
+        | ErrorCode::PromptNotFound
+        | ErrorCode::SessionNotFound
+        | ErrorCode::SessionNotSpecified => INVALID_PARAMS,
+        _ => INTERNAL_ERROR,
+    };
+    (code, Some(data))
+}
+
 /// Returns the name of a kind for messages.
-pub(super) fn kind_name(kind: Kind) -> &'static str {
+pub fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Tool => "tool",
         Kind::Prompt => "prompt",
@@ -65,7 +131,7 @@ pub(super) fn kind_name(kind: Kind) -> &'static str {
 const MAX_HINTED_NAMES: usize = 32;
 
 /// Returns a hint for messages: the names that are available, or that there are none yet.
-pub(super) fn hint(kind: Kind, available: &[String]) -> String {
+pub fn hint(kind: Kind, available: &[String]) -> String {
     match available {
         [] => format!("no page has registered a {} yet", kind_name(kind)),
         names if names.len() <= MAX_HINTED_NAMES => format!("there are {}", names.join(", ")),
@@ -77,7 +143,7 @@ pub(super) fn hint(kind: Kind, available: &[String]) -> String {
 }
 
 /// Returns the error for a prompt, resource or completion that cannot be routed.
-pub(super) fn route_error(kind: Kind, error: RouteError) -> CallError {
+pub fn route_error(kind: Kind, error: RouteError) -> CallError {
     let with_sessions = |code, message: String, available: Vec<_>| {
         let data = to_raw_value(&json!({ "available_sessions": available })).ok();
         CallError::Failed(CallFailure {
@@ -121,12 +187,12 @@ pub(super) fn route_error(kind: Kind, error: RouteError) -> CallError {
 }
 
 /// Returns the message for a session that does not exist.
-pub(super) fn session_not_found(session: &SessionId) -> String {
+pub fn session_not_found(session: &SessionId) -> String {
     format!("no session `{session}`: choose one of available_sessions")
 }
 
 /// Returns the message for an item that is still listed although no page of its app is connected.
-pub(super) fn app_not_open(name: &str, app: &OfflineApp) -> String {
+pub fn app_not_open(name: &str, app: &OfflineApp) -> String {
     let origin = match &app.origin {
         Some(origin) => format!(" ({origin})"),
         None => String::new(),

@@ -1,6 +1,7 @@
 //! Handles the frames of one connection as the page socket does.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
 use bridge_protocol::{
@@ -8,16 +9,16 @@ use bridge_protocol::{
     PageToBridge, RenewalFailed, Retry, SessionId, limits,
 };
 
-use super::connection::SimulatedConnection;
-use super::{ABNORMAL_CLOSURE, Bridge, DEFINITIONS, Output, connection_id};
+use super::connection::InMemoryConnection;
+use super::{ABNORMAL_CLOSURE, DEFINITIONS, InMemoryBridge, Output, connection_id};
 use crate::page_messages;
 use crate::page_messages::PageEvent;
 use crate::realm::{ConnectionId, Disconnect, Now, PageHello, PageProtocol, ProbeAnswer};
 
-impl Bridge {
+impl InMemoryBridge {
     /// A page has opened a socket for the session in its URL.
     pub fn connection_opened(&mut self, connection: u64, session: &str) {
-        let line = SimulatedConnection {
+        let line = InMemoryConnection {
             session: SessionId::from(session),
             authenticated: false,
             assembler: Assembler::new(self.limits.max_message_bytes),

@@ -10,28 +10,28 @@ use serde_json::{Map, Value, json};
 
 use bridge_realm::realm::CallFailure;
 
-use crate::results::content_blocks::{text_block, text_content, validate_blocks};
+use crate::content_blocks::{text_block, text_content, validate_blocks};
 
 /// The key in a failed result's `_meta` with the [`ErrorCode`] and the page's `data`.
 const ERROR_META: &str = "mcp-web/error";
 
 /// The result object of MCP's `tools/call`, as values.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BuiltResult {
+pub struct BuiltResult {
     /// MCP `ContentBlock`s.
-    pub(crate) content: Vec<Value>,
-    pub(crate) structured: Option<Value>,
+    pub content: Vec<Value>,
+    pub structured: Option<Value>,
     /// Whether the only block is the text of `structured`.
-    pub(crate) text_mirrors_structured: bool,
-    pub(crate) is_error: bool,
-    pub(crate) meta: Option<Map<String, Value>>,
+    pub text_mirrors_structured: bool,
+    pub is_error: bool,
+    pub meta: Option<Map<String, Value>>,
     /// Whether the result is the handle of a call that is still running.
-    pub(crate) is_handle: bool,
+    pub is_handle: bool,
 }
 
 impl BuiltResult {
     /// A result with one text block.
-    pub(crate) fn text(text: String) -> Self {
+    pub fn text(text: String) -> Self {
         Self {
             content: vec![text_block(text)],
             ..Self::default()
@@ -39,7 +39,7 @@ impl BuiltResult {
     }
 
     /// A failure that the model should read. The error code goes into `_meta`, beside the text.
-    pub(super) fn from_failure(failure: &CallFailure) -> Self {
+    pub fn from_failure(failure: &CallFailure) -> Self {
         let mut error = json!({ "code": failure.code.as_str() });
         if let Some(data) = failure.data.as_deref().and_then(try_parse) {
             error["data"] = data;
@@ -57,7 +57,7 @@ impl BuiltResult {
 
     /// A failure whose text is a JSON object that models and programs read, in the shape of
     /// mcp-web 0.1.
-    pub(super) fn error_with_details(
+    pub fn error_with_details(
         code: ErrorCode,
         message: &str,
         mut details: Map<String, Value>,
@@ -73,7 +73,7 @@ impl BuiltResult {
     }
 
     /// The code of a failure. `None` for other results, and for a failure without a code.
-    pub(super) fn error_code(&self) -> Option<ErrorCode> {
+    pub fn error_code(&self) -> Option<ErrorCode> {
         let error = self
             .meta
             .as_ref()
@@ -84,7 +84,7 @@ impl BuiltResult {
 
     /// The text of all text blocks, joined by line feeds. Without any text block: the structured
     /// content as JSON.
-    pub(super) fn whole_text(&self) -> Cow<'_, str> {
+    pub fn whole_text(&self) -> Cow<'_, str> {
         let mut texts = self.content.iter().filter_map(text_content);
         match (texts.next(), texts.next(), &self.structured) {
             (Some(only), None, _) => Cow::Borrowed(only),
@@ -98,7 +98,7 @@ impl BuiltResult {
     }
 
     /// The result as the contents of a resource: one content for each block that is not a link.
-    pub(super) fn to_resource_contents(&self, uri: &str) -> Vec<Value> {
+    pub fn to_resource_contents(&self, uri: &str) -> Vec<Value> {
         let content = |mime_type: &Value, key: &str, data: &Value| json!({ "uri": uri, "mimeType": mime_type, key: data });
         let text_type = json!(if self.text_mirrors_structured {
             "application/json"
@@ -147,7 +147,6 @@ fn try_parse(raw: &RawValue) -> Option<Value> {
 }
 
 /// Two results are equal when clients cannot distinguish them.
-#[cfg(test)]
 impl PartialEq for BuiltResult {
     fn eq(&self, other: &Self) -> bool {
         let json = |result: &Self| serde_json::to_string(result).unwrap_or_default();

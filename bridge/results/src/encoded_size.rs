@@ -5,14 +5,11 @@ use std::io;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use bridge_auth::RealmId;
-
-use crate::cpu_pool::WorkOrder;
-use crate::results::tool_result::ToolResult;
+use crate::tool_result::ToolResult;
 
 /// The bytes of a response besides its result: JSON-RPC, the server-sent event that carries it, and
 /// what the MCP service adds.
-pub(crate) const ENVELOPE_BYTES: usize = 1024;
+pub const ENVELOPE_BYTES: usize = 1024;
 
 /// The longest escape of a character: `\u0000`.
 const MAX_ESCAPE_BYTES: usize = 6;
@@ -22,7 +19,7 @@ const MAX_ESCAPE_BYTES: usize = 6;
 const NODE_OVERHEAD_BYTES: usize = 32;
 
 /// The encoded size of a value, computed without allocating the text.
-pub(crate) fn encoded_len(value: &impl Serialize) -> usize {
+pub fn encoded_len(value: &impl Serialize) -> usize {
     struct Counter(usize);
     impl io::Write for Counter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -40,7 +37,7 @@ pub(crate) fn encoded_len(value: &impl Serialize) -> usize {
 }
 
 /// The encoded size of a result.
-pub(crate) fn result_len(result: &ToolResult) -> usize {
+pub fn result_len(result: &ToolResult) -> usize {
     match result {
         ToolResult::Passthrough(passthrough) => passthrough.encoded_len(),
         ToolResult::Built(built) => encoded_len(built),
@@ -50,21 +47,20 @@ pub(crate) fn result_len(result: &ToolResult) -> usize {
 /// The values of a result that are visited to estimate its size.
 const MAX_ESTIMATED_VALUES: usize = 10_000;
 
-/// Work of a token that is a pass over a result.
-pub(crate) fn work_on_result(realm: RealmId, result: &ToolResult) -> WorkOrder {
-    let bytes = match result {
+/// The approximate encoded size of a result.
+pub fn estimated_result_len(result: &ToolResult) -> usize {
+    match result {
         ToolResult::Passthrough(passthrough) => passthrough.max_encoded_len(),
         ToolResult::Built(built) => {
             let values = built.content.iter().chain(&built.structured);
             estimated_len(values.chain(built.meta.iter().flat_map(|meta| meta.values())))
         }
-    };
-    WorkOrder::for_json(realm, bytes)
+    }
 }
 
-/// Work of a token that is a pass over an object.
-pub(crate) fn work_on_object(realm: RealmId, fields: &Map<String, Value>) -> WorkOrder {
-    WorkOrder::for_json(realm, estimated_len(fields.values()))
+/// The approximate encoded size of an object.
+pub fn estimated_object_len(fields: &Map<String, Value>) -> usize {
+    estimated_len(fields.values())
 }
 
 /// The approximate encoded size of values. If there are very many, the size of the rest is assumed
@@ -99,7 +95,7 @@ fn estimated_len<'a>(values: impl Iterator<Item = &'a Value>) -> usize {
 
 /// Whether an upper bound of the encoded size is at most `bytes`. Visits at most as many values as
 /// fit, and does not scan their text.
-pub(crate) fn fits_within(result: &ToolResult, bytes: usize) -> bool {
+pub fn fits_within(result: &ToolResult, bytes: usize) -> bool {
     let built = match result {
         ToolResult::Passthrough(passthrough) => return passthrough.max_encoded_len() <= bytes,
         ToolResult::Built(built) => built,
@@ -112,7 +108,7 @@ pub(crate) fn fits_within(result: &ToolResult, bytes: usize) -> bool {
 }
 
 /// Whether an upper bound of the encoded size of an object is at most `bytes`.
-pub(crate) fn object_fits_within(fields: &Map<String, Value>, bytes: usize) -> bool {
+pub fn object_fits_within(fields: &Map<String, Value>, bytes: usize) -> bool {
     remaining_after_fields(bytes, fields).is_some()
 }
 
@@ -138,7 +134,7 @@ fn remaining_after_text(left: usize, text: &str) -> Option<usize> {
 }
 
 /// The longest prefix of a text that has at most `bytes` bytes as the content of a JSON string.
-pub(crate) fn truncate_to_encoded_len(text: &str, bytes: usize) -> &str {
+pub fn truncate_to_encoded_len(text: &str, bytes: usize) -> &str {
     let mut left = bytes;
     for (at, character) in text.char_indices() {
         match left.checked_sub(escaped_len(character)) {
@@ -150,12 +146,12 @@ pub(crate) fn truncate_to_encoded_len(text: &str, bytes: usize) -> &str {
 }
 
 /// The length of a text in UTF-16 code units, as JavaScript clients count it.
-pub(crate) fn utf16_len(text: &str) -> usize {
+pub fn utf16_len(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
 /// The longest prefix of a text that has at most `max` UTF-16 code units.
-pub(crate) fn truncate_to_utf16_len(text: &str, max: usize) -> &str {
+pub fn truncate_to_utf16_len(text: &str, max: usize) -> &str {
     let mut left = max;
     for (at, character) in text.char_indices() {
         match left.checked_sub(character.len_utf16()) {

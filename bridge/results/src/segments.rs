@@ -22,14 +22,14 @@ const ESCAPE_CHUNK_BYTES: usize = 256 * 1024;
 
 /// JSON that is ready to be sent.
 #[derive(Debug)]
-pub(crate) enum EncodedBody {
+pub enum EncodedBody {
     Buffer(Vec<u8>),
     Segments(Segments),
 }
 
 /// JSON in segments.
 #[derive(Debug, Default)]
-pub(crate) struct Segments {
+pub struct Segments {
     segments: VecDeque<Segment>,
     /// The encoded bytes of all segments that are left.
     remaining_bytes: usize,
@@ -44,7 +44,7 @@ enum Segment {
 
 impl EncodedBody {
     /// The encoded size in bytes.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         match self {
             EncodedBody::Buffer(json) => json.len(),
             EncodedBody::Segments(segments) => segments.remaining_bytes,
@@ -52,7 +52,7 @@ impl EncodedBody {
     }
 
     /// Copies all segments into one buffer.
-    pub(crate) fn into_vec(self) -> Vec<u8> {
+    pub fn into_vec(self) -> Vec<u8> {
         match self {
             EncodedBody::Buffer(json) => json,
             EncodedBody::Segments(segments) => {
@@ -104,13 +104,13 @@ impl Body for EncodedBody {
 }
 
 impl Segments {
-    pub(super) fn push(&mut self, bytes: Bytes) {
+    pub fn push(&mut self, bytes: Bytes) {
         self.remaining_bytes += bytes.len();
         self.segments.push_back(Segment::Verbatim(bytes));
     }
 
     /// Appends a text as the content of a JSON string.
-    pub(super) fn push_escaped(&mut self, text: &JsonSlice) {
+    pub fn push_escaped(&mut self, text: &JsonSlice) {
         self.remaining_bytes += text.quoted_len() - "\"\"".len();
         self.segments.push_back(Segment::Escaped(text.bytes()));
     }

@@ -1,0 +1,20 @@
+//! The results and errors of client requests as MCP has them, without I/O and tasks.
+//!
+//! [`tool_result`] is the result of a tool call: either the page's JSON text, forwarded without
+//! parsing it ([`passthrough`]), or values that the bridge made or parsed ([`built_result`]).
+//! [`tool_call`] has what a call is checked for before and after its page, [`content_blocks`]
+//! validates the blocks of a page, [`encoded_size`] measures encoded JSON, and [`segments`] is the
+//! body that is sent. [`prompt_arguments`]
+//! and [`completion_values`] are those of the other requests, and [`request_error`] is why a
+//! request has no result, with the one table of JSON-RPC errors.
+
+pub mod built_result;
+pub mod completion_values;
+pub mod content_blocks;
+pub mod encoded_size;
+pub mod passthrough;
+pub mod prompt_arguments;
+pub mod request_error;
+pub mod segments;
+pub mod tool_call;
+pub mod tool_result;

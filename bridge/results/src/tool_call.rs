@@ -1,0 +1,123 @@
+//! What a tool call is checked for: its arguments before the page has them, and the page's answer
+//! before the client has it.
+
+use bridge_protocol::{ErrorCode, Kind};
+use bridge_realm::definition::Tool;
+use bridge_realm::definition::tool::SESSION_ARGUMENT;
+use bridge_realm::realm::{Answer, CallFailure, RouteError};
+use bridge_schema::ValidationFailure;
+use serde_json::{Map, json};
+
+use crate::request_error::{CallError, app_not_open, session_not_found};
+use crate::tool_result::{ToolResult, parse_error_message};
+
+/// The failure of a call whose arguments cannot be passed on.
+pub fn invalid_arguments(message: String) -> CallFailure {
+    CallFailure::new(ErrorCode::InvalidArguments, message)
+}
+
+/// The failure of a call whose arguments are not valid against the tool's input schema.
+pub fn input_schema_violation(tool: &Tool, violation: &ValidationFailure) -> CallFailure {
+    invalid_arguments(match violation {
+        ValidationFailure::Unreadable(error) => {
+            format!("the arguments must be an object that can be read: {error}")
+        }
+        violation => {
+            let name = tool.name();
+            format!("the arguments of `{name}` do not fit its input schema: {violation}")
+        }
+    })
+}
+
+/// The failure of a call whose result is not valid against the tool's output schema.
+pub fn output_schema_violation(tool: &Tool, violation: &ValidationFailure) -> CallFailure {
+    if let ValidationFailure::Unreadable(error) = violation {
+        return unusable_result(tool, &parse_error_message(error));
+    }
+    let message = format!(
+        "the result of `{}` does not fit its output schema: {violation}",
+        tool.name()
+    );
+    CallFailure::new(ErrorCode::InvalidResult, message)
+}
+
+/// Builds the result for the client from the page's answer. It is not validated yet.
+///
+/// # Errors
+///
+/// Fails if the answer cannot be passed on, or lacks the structured content that the tool promises.
+pub fn build_result(tool: &Tool, answer: Answer) -> Result<ToolResult, CallFailure> {
+    let result = match answer {
+        Answer::Value(value) => ToolResult::from_raw_json(value),
+        Answer::Content {
+            content,
+            structured,
+            meta,
+        } => ToolResult::from_raw_content(content, structured, meta),
+    };
+    let result = result.map_err(|error| unusable_result(tool, &error))?;
+    if tool.output_validator().is_some() && result.structured().is_none() {
+        let message = format!(
+            "`{}` has an output schema, but its result has no structured content: return an object",
+            tool.name()
+        );
+        return Err(CallFailure::new(ErrorCode::InvalidResult, message));
+    }
+    Ok(result)
+}
+
+fn unusable_result(tool: &Tool, error: &str) -> CallFailure {
+    let message = format!(
+        "the result of `{}` cannot be passed on: {error}",
+        tool.name()
+    );
+    CallFailure::new(ErrorCode::InvalidResult, message)
+}
+
+/// Returns the result of a call that cannot be routed.
+///
+/// # Errors
+///
+/// Returns an error if there is no such tool.
+pub fn route_error_result(error: RouteError) -> Result<ToolResult, CallError> {
+    match error {
+        RouteError::NotFound { name, available } => Err(CallError::ItemNotFound {
+            kind: Kind::Tool,
+            name,
+            available,
+        }),
+        RouteError::NoSessions => Ok(failure_result(
+            ErrorCode::NoSessionsFound,
+            "no page is connected for this token: open the app in a browser and retry".to_owned(),
+        )),
+        RouteError::AppNotOpen { name, app } => Ok(failure_result(
+            ErrorCode::NoSessionsFound,
+            app_not_open(&name, &app),
+        )),
+        RouteError::SessionNotFound { session, available } => {
+            let message = session_not_found(&session);
+            let details = Map::from_iter([("available_sessions".to_owned(), json!(available))]);
+            Ok(ToolResult::error_with_details(
+                ErrorCode::SessionNotFound,
+                &message,
+                details,
+            ))
+        }
+        RouteError::Ambiguous { name, available } => {
+            let message = format!(
+                "several pages have `{name}`: repeat the call with `{SESSION_ARGUMENT}` set to one \
+                 of available_sessions"
+            );
+            let details = Map::from_iter([("available_sessions".to_owned(), json!(available))]);
+            Ok(ToolResult::error_with_details(
+                ErrorCode::SessionNotSpecified,
+                &message,
+                details,
+            ))
+        }
+    }
+}
+
+fn failure_result(code: ErrorCode, message: String) -> ToolResult {
+    ToolResult::from_failure(&CallFailure::new(code, message))
+}
