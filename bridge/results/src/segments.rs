@@ -44,7 +44,7 @@ enum Segment {
 
 impl EncodedBody {
     /// The encoded size in bytes.
-    pub fn len(&self) -> usize {
+    pub fn encoded_len(&self) -> usize {
         match self {
             EncodedBody::Buffer(json) => json.len(),
             EncodedBody::Segments(segments) => segments.remaining_bytes,
@@ -99,7 +99,7 @@ impl Body for EncodedBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.len() as u64)
+        SizeHint::with_exact(self.encoded_len() as u64)
     }
 }
 

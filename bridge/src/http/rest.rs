@@ -170,7 +170,7 @@ async fn json_response(state: &AppState, realm: RealmId, result: ToolResult) -> 
         let encoded = state.hub.run_work(order, move || encode(&result)).await;
         encoded.unwrap_or_else(|error| encode(&ToolResult::from_failure(&error.after_call())))
     };
-    let body = match state.hub.lease_answer(realm, body.len()) {
+    let body = match state.hub.lease_answer(realm, body.encoded_len()) {
         Ok(lease) => AnswerBody::new(body, lease),
         Err(failure) => AnswerBody::new(encode(&ToolResult::from_failure(&failure)), None),
     };
@@ -237,7 +237,7 @@ async fn tool_list_response(
     let order = WorkOrder::for_definitions(realm, bytes);
     let encoded = hub.run_work_unless_small(order, encode).await;
     let body = EncodedBody::from(encoded.map_err(CallFailure::from)?.into_bytes());
-    let lease = hub.lease_answer(realm, body.len())?;
+    let lease = hub.lease_answer(realm, body.encoded_len())?;
     Ok(json_body(axum::body::Body::new(AnswerBody::new(
         body, lease,
     ))))

@@ -20,7 +20,7 @@ fn encode_every_way(result: &ToolResult) -> String {
     assert_eq!(written.len(), encoded_size::result_len(result));
     let whole = result.encode_body(b"head {".to_vec(), b",\"a\":1} tail");
     assert_eq!(
-        whole.len(),
+        whole.encoded_len(),
         "head ".len() + written.len() + ",\"a\":1 tail".len()
     );
     let whole = String::from_utf8(whole.into_vec()).unwrap();
@@ -103,7 +103,7 @@ async fn borrowed_results_stream_in_segments_of_the_announced_length() {
         let result = result_from_slice(&json).unwrap();
         assert!(result.is_borrowed() && !result_from_text(&json).is_borrowed());
         let written = result.encode_body(b"{".to_vec(), b"}");
-        let length = written.len();
+        let length = written.encoded_len();
         assert_eq!(
             http_body::Body::size_hint(&written).exact(),
             Some(length as u64)

@@ -122,7 +122,7 @@ impl FastPathCall {
         let outcome = calls::call_tool(&self.hub, request).await;
         let (id, is_modern) = (self.id, self.is_modern);
         let response = encode_outcome(&self.hub, realm, &id, outcome, is_modern).await;
-        match self.hub.lease_answer(realm, response.json.len()) {
+        match self.hub.lease_answer(realm, response.json.encoded_len()) {
             Ok(lease) => EncodedResponse { lease, ..response },
             Err(failure) => encode_result(&id, &ToolResult::from_failure(&failure), is_modern),
         }
@@ -281,7 +281,7 @@ fn raw_request_key(id: &RawValue) -> Option<Box<str>> {
 
 /// Returns the response as a JSON body, or as a stream with one event if the client needs that.
 pub(super) fn single_response(response: EncodedResponse, events_only: bool) -> Response {
-    let as_events = events_only || response.json.len() > MAX_BODY_BYTES;
+    let as_events = events_only || response.json.encoded_len() > MAX_BODY_BYTES;
     if as_events && response.status == StatusCode::OK {
         return sse_response::single_event(response);
     }
