@@ -2,7 +2,9 @@
 //! in `e2e`; and parts of the bridge for its benchmarks.
 
 use bridge_json::escape::escape_content;
+use bridge_realm::PageMessageLimits;
 pub use bridge_realm::in_memory::*;
+use bridge_realm::realm::RealmLimits;
 use bridge_schema::Validator;
 use serde_json::Value;
 
@@ -16,8 +18,13 @@ pub fn new_bridge(
     unix_ms: u64,
     token_lifetime: TokenLifetime,
 ) -> InMemoryBridge {
-    let (realm, page) = (realm_limits(config), page_message_limits(config));
+    let (realm, page) = limits(config);
     InMemoryBridge::new(realm, page, id, unix_ms, token_lifetime)
+}
+
+/// Returns the limits of a bridge with this configuration.
+pub fn limits(config: &Config) -> (RealmLimits, PageMessageLimits) {
+    (realm_limits(config), page_message_limits(config))
 }
 
 /// A compiled JSON Schema as tools use it, for benchmarks of the validation.

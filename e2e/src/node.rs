@@ -35,19 +35,42 @@ impl NodeProject {
             folder: TempDir::with_prefix("mcp-web-example-").unwrap(),
         };
         copy_tree(&examples.join(name), project.path());
-        let packages = project.path().join("node_modules");
+        project.install_packages_and_sdk();
+        project
+    }
+
+    /// Links the pinned packages into the project, and copies the built SDK into it.
+    pub fn install_packages_and_sdk(&self) {
+        let packages = self.path().join("node_modules");
         std::fs::create_dir(&packages).unwrap();
         for package in std::fs::read_dir(program_paths::node_modules()).unwrap() {
             let package = package.unwrap();
-            if !package.file_name().to_string_lossy().starts_with('.') {
-                let link = packages.join(package.file_name());
-                std::os::unix::fs::symlink(package.path(), link).unwrap();
+            let name = package.file_name();
+            // The programs of the packages, and no caches.
+            if name == ".bin" || !name.to_string_lossy().starts_with('.') {
+                std::os::unix::fs::symlink(package.path(), packages.join(name)).unwrap();
             }
         }
         let sdk = packages.join("mcp-web-sdk");
         std::fs::create_dir(&sdk).unwrap();
         copy_tree(&program_paths::sdk_package(), &sdk);
-        project
+    }
+
+    /// Installs React 18 instead of the pinned version.
+    pub fn install_react_18(&self) {
+        let packages = self.path().join("node_modules");
+        for package in std::fs::read_dir(program_paths::react_18_node_modules()).unwrap() {
+            let package = package.unwrap();
+            if package.file_name().to_string_lossy().starts_with('.') {
+                continue;
+            }
+            let installed = packages.join(package.file_name());
+            if installed.is_symlink() {
+                std::fs::remove_file(&installed).unwrap();
+            }
+            std::fs::create_dir(&installed).unwrap();
+            copy_tree(&package.path(), &installed);
+        }
     }
 
     /// Returns the path of the copy.
@@ -67,13 +90,18 @@ impl NodeProject {
 
     /// Starts Node 22 in the project. `name` is used in messages.
     pub fn node(&self, name: &str, arguments: &[&str]) -> ProcessGroup {
+        ProcessGroup::start(name, self.node_command(arguments))
+    }
+
+    /// Returns the command that runs Node 22 in the project.
+    pub fn node_command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(program_paths::node());
         // Journeys read the output, and with `CI` set some programs colour it even in a pipe.
         command
             .args(arguments)
             .env("NO_COLOR", "1")
             .current_dir(self.path());
-        ProcessGroup::start(name, command)
+        command
     }
 }
 

@@ -43,6 +43,12 @@ pub fn node_modules() -> PathBuf {
     )
 }
 
+/// Returns the installed packages of `e2e/react-18/package.json`.
+pub fn react_18_node_modules() -> PathBuf {
+    let path = workspace().join("target/tools/e2e-react-18/node_modules");
+    require_existing(path, "the npm packages of e2e/react-18")
+}
+
 /// Returns the installed packages of `web-sdk/package.json`: what builds the SDK, and schema libraries.
 pub fn sdk_node_modules() -> PathBuf {
     let path = workspace().join("target/tools/web-sdk-node/node_modules");

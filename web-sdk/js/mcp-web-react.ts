@@ -1,5 +1,3 @@
-"use client";
-
 /**
  * Hooks for React 18 and later.
  *
@@ -23,6 +21,8 @@
  * @packageDocumentation
  */
 
+"use client";
+
 import { createContext, createElement, useContext, useEffect, useLayoutEffect, useState, useSyncExternalStore } from "react";
 import type { FunctionComponentElement, ProviderProps, ReactNode } from "react";
 import { Binding, type Offered, type OfferedResource, type Optional } from "./frameworks/binding.ts";
@@ -36,7 +36,13 @@ export type { Offered, OfferedResource, Optional, PageSnapshot, QueryActions, Qu
 
 const McpWebContext = createContext<McpWeb | undefined>(undefined);
 
-/** Makes a `McpWeb` the one of all components below. Make it outside of components: `new McpWeb({ name })`. */
+/**
+ * Makes a `McpWeb` the one of all components below. Make it outside of components: `new McpWeb({ name })`.
+ *
+ * @param props what the components below get, and the components
+ * @param props.mcpWeb the page's `McpWeb`
+ * @param props.children the components
+ */
 export function McpWebProvider({
   mcpWeb,
   children,
@@ -49,6 +55,7 @@ export function McpWebProvider({
 
 /** What {@link useMcpWeb} returns. */
 export interface PageState extends PageSnapshot {
+  /** The page's `McpWeb`. */
   readonly mcpWeb: McpWeb;
 }
 

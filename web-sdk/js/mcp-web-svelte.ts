@@ -49,6 +49,7 @@ export function setMcpWeb(mcpWeb: McpWeb): McpWeb {
 
 /** What {@link useMcpWeb} returns. Its fields are reactive: read them where they are shown. */
 export interface PageState extends PageSnapshot {
+  /** The page's `McpWeb`. */
   readonly mcpWeb: McpWeb;
 }
 

@@ -43,8 +43,11 @@ export const mcpWebPlugin: Plugin<[McpWeb]> = {
 
 /** What {@link useMcpWeb} returns: refs of each field of {@link PageSnapshot}. */
 export interface PageState {
+  /** The page's `McpWeb`. */
   readonly mcpWeb: McpWeb;
+  /** As {@link McpWeb.status}. */
   readonly status: ComputedRef<PageSnapshot["status"]>;
+  /** As {@link McpWeb.clients}. */
   readonly clients: ComputedRef<PageSnapshot["clients"]>;
 }
 

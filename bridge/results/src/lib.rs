@@ -4,14 +4,15 @@
 //! parsing it ([`passthrough`]), or values that the bridge made or parsed ([`built_result`]).
 //! [`tool_call`] has what a call is checked for before and after its page, [`content_blocks`]
 //! validates the blocks of a page, [`encoded_size`] measures encoded JSON, and [`segments`] is the
-//! body that is sent. [`prompt_arguments`]
-//! and [`completion_values`] are those of the other requests, and [`request_error`] is why a
+//! body that is sent. [`prompt_arguments`],
+//! [`page_object`] and [`completion_values`] are for the other requests, and [`request_error`] is why a
 //! request has no result, with the one table of JSON-RPC errors.
 
 pub mod built_result;
 pub mod completion_values;
 pub mod content_blocks;
 pub mod encoded_size;
+pub mod page_object;
 pub mod passthrough;
 pub mod prompt_arguments;
 pub mod request_error;

@@ -1,6 +1,7 @@
 //! Enforces the limits of a client on results. Large results are parsed, measured and truncated in
 //! the CPU pool, not on the threads that serve sockets.
 
+use bridge_results::page_object;
 use bridge_results::request_error::CallError;
 use std::sync::Arc;
 
@@ -19,7 +20,6 @@ use bridge_auth::RealmId;
 use bridge_realm::realm::{Answer, CallFailure};
 use bridge_results::encoded_size::{self, ENVELOPE_BYTES};
 use bridge_results::tool_result::ToolResult;
-use bridge_schema::value_count::{self, MAX_VALUES};
 
 /// An MCP result object.
 type Object = Map<String, Value>;
@@ -134,28 +134,13 @@ pub(super) async fn parse_object(
     answer: Answer,
 ) -> Result<Object, CallError> {
     if answer.bytes() < INLINE_LIMIT {
-        return parse_object_blocking(what, answer);
+        return page_object::parse(what, answer);
     }
     let order = WorkOrder::for_json(realm, answer.bytes());
     let what = what.to_owned();
-    let work = move || parse_object_blocking(&what, answer);
+    let work = move || page_object::parse(&what, answer);
     let parsed = hub.run_work(order, work).await;
     parsed.unwrap_or_else(|error| Err(CallError::Failed(error.into())))
-}
-
-fn parse_object_blocking(what: &str, answer: Answer) -> Result<Object, CallError> {
-    let invalid = |why: &str| {
-        let message = format!("the page's answer for {what} {why}");
-        CallError::failed(ErrorCode::InvalidResult, message)
-    };
-    let Answer::Value(Some(raw)) = answer else {
-        return Err(invalid("is no object"));
-    };
-    if value_count::exceeds(raw.get(), MAX_VALUES) {
-        return Err(invalid(&format!("has more than {MAX_VALUES} values in it")));
-    }
-    serde_json::from_str(raw.get())
-        .map_err(|error| invalid(&format!("cannot be passed on: {error}")))
 }
 
 /// Parses an MCP result object that must have an array in `field`.
@@ -166,11 +151,7 @@ pub(super) async fn parse_object_with(
     answer: Answer,
 ) -> Result<Object, CallError> {
     let result = parse_object(hub, realm, what, answer).await?;
-    if !result.get(field).is_some_and(Value::is_array) {
-        let message = format!("the page's answer for {what} has no `{field}`");
-        return Err(CallError::failed(ErrorCode::InvalidResult, message));
-    }
-    Ok(result)
+    page_object::require_array(what, field, result)
 }
 
 /// Returns the result, and its size if that exceeds the limit of the client.

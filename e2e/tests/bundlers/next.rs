@@ -1,5 +1,5 @@
-//! Next with its two bundlers: a client component that makes its `McpWeb` in the module, and uses
-//! the hooks for React.
+//! Next with its two bundlers, and TypeScript: a client component that makes its `McpWeb` in the
+//! module, and one that uses the hooks for React.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ async fn build_with_webpack() {
     check_build("--webpack").await;
 }
 
-/// Each update runs the module again, with its `new McpWeb()`.
+/// Description and handler change, and no dependency of an effect.
 #[tokio::test]
 async fn hot_updates_leave_one_session_with_the_newest_tool() {
     let bed = TestBed::bridge().await;
@@ -50,8 +50,10 @@ async fn hot_updates_leave_one_session_with_the_newest_tool() {
         .wait_for("window.mcpWeb?.status.state === 'connected'")
         .await;
     let mut client = McpClient::connect(&bed, Transport::Http, Era::Initialize).await;
-    let page = project.path().join("app/page.js");
-    let source = fs::read_to_string(&page).unwrap();
+    let [heading, provider] =
+        ["app/heading.tsx", "app/ai-provider.tsx"].map(|file| project.path().join(file));
+    let source = fs::read_to_string(&heading).unwrap();
+    let provider_source = fs::read_to_string(&provider).unwrap();
     for update in 1..=HOT_UPDATES {
         let edited = source
             .replace(
@@ -62,7 +64,11 @@ async fn hot_updates_leave_one_session_with_the_newest_tool() {
                 "return { text }",
                 &format!("return {{ text: `edit {update}: ${{text}}` }}"),
             );
-        fs::write(&page, edited).unwrap();
+        fs::write(&heading, edited).unwrap();
+        // Every other update runs `new McpWeb()` again, too.
+        if update % 2 == 0 {
+            fs::write(&provider, format!("{provider_source}// {update}\n")).unwrap();
+        }
         client
             .wait_for_description("set_heading", &format!("Edit {update} changes"))
             .await;
@@ -106,11 +112,15 @@ async fn compile_page(site: &str) {
 async fn project(bed: &TestBed) -> Project {
     let project = Project::new("next", Install::Npm).await;
     project.add_packages("next");
-    let environment = format!(
-        "NEXT_PUBLIC_BRIDGE_URL={}\nNEXT_PUBLIC_TOKEN={}\n",
-        bed.url(),
+    project.write(".env", &format!("NEXT_PUBLIC_BRIDGE_URL={}\n", bed.url()));
+    // The page has the token of the client, and shows the test its `McpWeb`.
+    let provider = fs::read_to_string(project.path().join("app/ai-provider.tsx")).unwrap();
+    let url = "bridgeUrl: process.env.NEXT_PUBLIC_BRIDGE_URL,\n});\n";
+    assert!(provider.contains(url), "{provider}");
+    let for_test = format!(
+        "bridgeUrl: process.env.NEXT_PUBLIC_BRIDGE_URL,\n  authToken: {:?},\n}});\nObject.assign(globalThis, {{ mcpWeb }});\n",
         bed.token()
     );
-    project.write(".env", &environment);
+    project.write("app/ai-provider.tsx", &provider.replace(url, &for_test));
     project
 }

@@ -17,6 +17,14 @@ async fn react() {
 }
 
 #[tokio::test]
+async fn react_18() {
+    let mut bed = TestBed::bridge().await;
+    let project = example("react", &bed);
+    project.install_react_18();
+    check_project("react-18", &project, &mut bed).await;
+}
+
+#[tokio::test]
 async fn vue() {
     check_example("vue").await;
 }
@@ -84,7 +92,6 @@ fn the_guides_show_parts_of_the_examples() {
             &workspace.join("demo-app/examples").join(name).join("src"),
             &mut sources,
         );
-        read_sources(&workspace.join("e2e/bundlers/next/app"), &mut sources);
         let guide = fs::read_to_string(workspace.join(format!("docs/{name}.md"))).unwrap();
         let blocks: Vec<_> = guide.split("\n```").skip(1).step_by(2).collect();
         assert!(
@@ -100,6 +107,26 @@ fn the_guides_show_parts_of_the_examples() {
             );
         }
     }
+}
+
+/// The guide for Next shows the files of the project that the tests of the bundlers build and use.
+#[test]
+fn the_guide_for_next_shows_the_project_of_the_bundlers() {
+    let workspace = program_paths::workspace();
+    let guide = fs::read_to_string(workspace.join("docs/next.md")).unwrap();
+    let files = fs::read_dir(workspace.join("e2e/bundlers/next/app")).unwrap();
+    let mut shown = 0;
+    for file in files {
+        let file = file.unwrap();
+        let source = fs::read_to_string(file.path()).unwrap();
+        let name = file.file_name().into_string().unwrap();
+        assert!(
+            guide.contains(&format!("`app/{name}`")) && guide.contains(&format!("\n{source}```")),
+            "docs/next.md does not show app/{name} as it is"
+        );
+        shown += 1;
+    }
+    assert_eq!(guide.matches("\n```tsx").count(), shown);
 }
 
 /// Adds the sources in a folder to a text, without indentation.
@@ -120,11 +147,15 @@ fn without_indentation(code: &str) -> String {
 async fn check_example(name: &str) {
     let mut bed = TestBed::bridge().await;
     let project = example(name, &bed);
-    let mut server = vite_preview(&project).await;
-    let browser = Browser::open().await;
-    open(&browser, &mut server, &mut bed).await;
+    check_project(name, &project, &mut bed).await;
+}
 
-    let mut client = McpClient::connect(&bed, Transport::Http, Era::Discover).await;
+async fn check_project(name: &str, project: &NodeProject, bed: &mut TestBed) {
+    let mut server = vite_preview(project).await;
+    let browser = Browser::open().await;
+    open(&browser, &mut server, bed).await;
+
+    let mut client = McpClient::connect(bed, Transport::Http, Era::Discover).await;
     client
         .wait_for_tools("it has both tools", |tools| {
             has(tools, "add_item") && has(tools, "mark_bought")

@@ -28,6 +28,7 @@ mod schema_libraries;
 mod screenshots;
 mod session_identity;
 mod suspended_tab;
+mod testing_kit;
 mod thousand_calls;
 mod token_renewal;
 mod tool_removed;

@@ -4,13 +4,16 @@ import type { McpWebErrorCode } from "../types/error-codes.ts";
 
 /** A failure with a code for programs and a message that says what to do. */
 export class McpWebError extends Error {
+  /** The name of the class. */
   declare readonly name: "McpWebError";
+  /** What went wrong. */
   readonly code: McpWebErrorCode;
   /** What to do, where it is known. The message has it, too. */
   declare readonly remedy?: string;
   /** More, for programs. What a handler throws takes it along to the client. */
   declare data?: unknown;
 
+  /** Creates an error. Its code and message reach the client if a handler throws it. */
   constructor(code: McpWebErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;

@@ -33,6 +33,8 @@ export interface CallContext extends CallFacts {
    * Sends a message to the client's log. Does nothing when the client wants no logs or only graver ones, or while the
    * connection is broken. At most 256 KiB of JSON.
    *
+   * @param level how grave it is
+   * @param data any JSON value
    * @param logger which part of the app says it
    * @throws TypeError when there is no such level, or `data` is not JSON.
    */
@@ -56,6 +58,7 @@ export interface CallContext extends CallFacts {
    * ```
    */
   elicit<const Schema extends JsonSchema>(request: ElicitForm<Schema>): Promise<ElicitAnswer<InferInput<Schema>>>;
+  /** Asks the person to visit a page. Everything else is as with a form. */
   elicit(request: ElicitUrl): Promise<{ action: "accept" | "decline" | "cancel" }>;
   /** Has the client's model answer (MCP sampling). Rejected like {@link CallContext.elicit}. */
   sample(request: SampleRequest): Promise<SampleAnswer>;
@@ -72,8 +75,11 @@ export interface CallingClient extends ClientInfo {
   readonly protocolVersion?: string;
   /** What it can do: its MCP `ClientCapabilities`. */
   readonly capabilities: {
+    /** It can ask its user. */
     readonly elicitation?: object;
+    /** It can have its model answer. */
     readonly sampling?: object;
+    /** It can list the folders that it works on. */
     readonly roots?: object;
     readonly [capability: string]: unknown;
   };
@@ -117,6 +123,7 @@ export interface ElicitForm<Schema = JsonSchema> extends ClientRequestFields {
    * `integer`, `boolean`, or arrays of choices.
    */
   schema: Schema;
+  /** A form has no address. */
   url?: never;
 }
 
@@ -124,7 +131,9 @@ export interface ElicitForm<Schema = JsonSchema> extends ClientRequestFields {
 export interface ElicitUrl extends ClientRequestFields {
   /** What is wanted, and why. */
   message: string;
+  /** The address of the page. */
   url: string | URL;
+  /** A page has no schema. */
   schema?: never;
 }
 
@@ -136,28 +145,48 @@ export type ElicitAnswer<Content> =
 
 /** What to ask the client's model: `messages`, or a `prompt` as one message of the user. */
 export interface SampleRequest extends ClientRequestFields {
+  /** One message of the user, instead of `messages`. */
   prompt?: string;
+  /** The messages. A text is a message of the user. */
   messages?: string | readonly (string | Message)[];
-  /** @defaultValue 1000 */
+  /**
+   * The most tokens that the answer may have.
+   *
+   * @defaultValue 1000
+   */
   maxTokens?: number;
+  /** Instructions for the model, before the messages. */
   systemPrompt?: string;
+  /** How random the answer may be, in the units of the model. */
   temperature?: number;
+  /** Which model to choose. The client decides. */
   modelPreferences?: {
+    /** Models in the order of preference. */
     hints?: readonly { name?: string }[];
+    /** How important low costs are, from 0 to 1. */
     costPriority?: number;
+    /** How important speed is, from 0 to 1. */
     speedPriority?: number;
+    /** How important the abilities of the model are, from 0 to 1. */
     intelligencePriority?: number;
   };
+  /** Texts at which the model stops. */
   stopSequences?: readonly string[];
+  /** The servers whose context the client adds to the request. */
   includeContext?: "none" | "thisServer" | "allServers";
+  /** Tools that the model may use, as MCP `Tool` objects. The handler runs them. */
   tools?: readonly object[];
+  /** Whether the model must use tools, as an MCP `ToolChoice`. */
   toolChoice?: object;
+  /** Fields for the provider of the model. */
   metadata?: object;
 }
 
 /** What the client's model answered. */
 export interface SampleAnswer {
+  /** Whose message it is: `assistant`. */
   role: "user" | "assistant";
+  /** The content, as MCP has it: a block, or an array of blocks. */
   content: any;
   /** Which model answered. */
   model: string;
@@ -167,8 +196,11 @@ export interface SampleAnswer {
 
 /** A folder or file that the client works on. */
 export interface Root {
+  /** The address, which begins with `file://`. */
   uri: string;
+  /** A name for people. */
   name?: string;
+  /** Further fields of the client. */
   _meta?: { [key: string]: unknown };
 }
 
@@ -176,6 +208,7 @@ export interface Root {
 export type CallEvent = CallStarted | CallFinished | CallFailed | CallCancelled;
 
 interface CallEventFacts {
+  /** The call; the same in its start and its end. */
   readonly callId: string;
   /** What is called: `completion` is one of a prompt's arguments or a template's variables. */
   readonly kind: "tool" | "prompt" | "resource" | "resource-template" | "completion";
@@ -186,7 +219,9 @@ interface CallEventFacts {
    * or `{ argument: { name, value }, arguments }`.
    */
   readonly input: any;
+  /** The AI client, if it has given its name. */
   readonly client?: CallingClient;
+  /** On whose behalf the call is made. */
   readonly caller: Caller;
 }
 
@@ -197,11 +232,13 @@ interface CallEnd extends CallEventFacts {
 
 /** The handler starts. */
 export interface CallStarted extends CallEventFacts {
+  /** The call has started. */
   readonly phase: "started";
 }
 
 /** The handler returned. */
 export interface CallFinished extends CallEnd {
+  /** The call has a result. */
   readonly phase: "finished";
   /** What it returned. */
   readonly result: unknown;
@@ -209,12 +246,16 @@ export interface CallFinished extends CallEnd {
 
 /** The handler threw, or its result is no JSON or too large. */
 export interface CallFailed extends CallEnd {
+  /** The call has failed. */
   readonly phase: "failed";
+  /** The reason. */
   readonly error: McpWebError;
 }
 
 /** Nobody waits for the result any more. */
 export interface CallCancelled extends CallEnd {
+  /** The call was cancelled. */
   readonly phase: "cancelled";
+  /** The reason, which is also that of the signal of the call. */
   readonly error: McpWebError;
 }

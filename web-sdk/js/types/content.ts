@@ -45,11 +45,13 @@ export type ResourceContent = unknown;
 export interface ResourcePart {
   /** Its own URI, if that is not the resource's. */
   uri?: string;
+  /** The type of the content. */
   mimeType?: string;
   /** Either text … */
   text?: string;
   /** … or bytes, or their base64. */
   blob?: Source;
+  /** Fields that a client and this app agree on. */
   _meta?: { [key: string]: unknown };
 }
 
@@ -61,8 +63,13 @@ export type PromptContent =
 
 /** A message of a prompt or a sampling request. Several blocks become several messages, except those of tools. */
 export interface Message {
-  /** @defaultValue `"user"` */
+  /**
+   * Whose message it is.
+   *
+   * @defaultValue `"user"`
+   */
   role?: "user" | "assistant";
+  /** The content, or several parts of it. */
   content: MessageContent | readonly MessageContent[];
 }
 
@@ -71,6 +78,7 @@ export type MessageContent = string | ContentBlock | Binary | ToolBlock;
 
 /** Of sampling with tools (MCP 2025-11-25): a model's use of a tool, or what came of it. */
 export interface ToolBlock {
+  /** The kind of the block: the use of a tool, or its result. */
   type: "tool_use" | "tool_result";
   [field: string]: unknown;
 }
@@ -111,41 +119,71 @@ export interface ContentFactory {
 export type ContentBlock = TextContent | ImageContent | AudioContent | EmbeddedResource | ResourceLink;
 
 interface BlockFields {
+  /** Hints for clients. */
   annotations?: Annotations;
+  /** Fields that a client and this app agree on. */
   _meta?: { [key: string]: unknown };
 }
+
+/** Text for model and person. */
 export interface TextContent extends BlockFields {
+  /** The kind of the block. */
   type: "text";
+  /** The text. */
   text: string;
 }
+
+/** A picture. */
 export interface ImageContent extends BlockFields {
+  /** The kind of the block. */
   type: "image";
+  /** The picture. */
   data: Source;
+  /** The type of the picture. Without it, the type of `data` counts, or what its first bytes show. */
   mimeType?: string;
 }
+
+/** A sound. */
 export interface AudioContent extends BlockFields {
+  /** The kind of the block. */
   type: "audio";
+  /** The sound. */
   data: Source;
+  /** The type of the sound. Without it, the type of `data` counts, or what its first bytes show. */
   mimeType?: string;
 }
+
+/** A resource's content, embedded. */
 export interface EmbeddedResource extends BlockFields {
+  /** The kind of the block. */
   type: "resource";
+  /** The resource: its URI, its type, and text or bytes. */
   resource: { uri: string; mimeType?: string; text?: string; blob?: Source; _meta?: object };
 }
+
+/** A link to a resource. */
 export interface ResourceLink extends BlockFields {
+  /** The kind of the block. */
   type: "resource_link";
+  /** The URI of the resource. */
   uri: string;
+  /** A name for programs. */
   name: string;
+  /** A name for people. */
   title?: string;
+  /** What the resource is, for the model. */
   description?: string;
+  /** The type of the content. */
   mimeType?: string;
   /** The length of the content in bytes, before base64. */
   size?: number;
+  /** Icons for people. */
   icons?: readonly Icon[];
 }
 
 /** Hints for clients about a block or resource. */
 export interface Annotations {
+  /** Who the content is for. */
   audience?: readonly ("user" | "assistant")[];
   /** From 0, the least important, to 1. */
   priority?: number;
@@ -155,8 +193,11 @@ export interface Annotations {
 
 /** An icon of the MCP specification. */
 export interface Icon {
+  /** The address of the picture, which may be a data URL. */
   src: string;
+  /** The type of the picture. */
   mimeType?: string;
+  /** The sizes that the picture is made for, such as `48x48`, or `any`. */
   sizes?: readonly string[];
   /** The colour scheme that the icon is made for. */
   theme?: "light" | "dark";

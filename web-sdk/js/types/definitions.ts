@@ -116,9 +116,13 @@ export interface PromptDefinition<Argument extends string = any> extends Definit
 
 /** An argument of a prompt. Its value is always a string. */
 export interface PromptArgument<Name extends string = string> {
+  /** The name, unique within the prompt. */
   name: Name;
+  /** A name for people. */
   title?: string;
+  /** What to fill in, for people. */
   description?: string;
+  /** Whether the prompt cannot be filled in without it. */
   required?: boolean;
   /** Proposes values while a person types. */
   complete?: Completer;
@@ -179,6 +183,7 @@ export type AppDefinition<InputSchema = any, OutputSchema = any, Value = any> = 
 
 /** Hints of the MCP specification about a tool's behaviour. */
 export interface ToolAnnotations {
+  /** A name for people. */
   title?: string;
   /** The tool changes nothing. */
   readOnlyHint?: boolean;

@@ -12,10 +12,15 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
  * be published, it must convert itself to JSON Schema, too (Standard JSON Schema).
  */
 export interface StandardSchema<Input = unknown, Output = unknown> {
+  /** The interface of Standard Schema. */
   readonly "~standard": {
+    /** The version of the interface. */
     readonly version: 1;
+    /** The name of the library. */
     readonly vendor: string;
+    /** Validates a value, and returns it or the issues. */
     readonly validate: (value: unknown) => unknown;
+    /** The types, which exist only for the compiler. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
   };
 }
@@ -162,6 +167,7 @@ type VariableName<Variable extends string> = Variable extends `${infer Name}*` |
 
 /** The message that a compiler shows for a value that has no JSON. */
 export interface NotJson<Message extends string> {
+  /** What is wrong, and what to return instead. */
   readonly "has no JSON": Message;
 }
 

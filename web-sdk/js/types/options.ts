@@ -84,10 +84,14 @@ export type Unsubscribe = () => void;
 
 /** Configuration of a client that starts servers as processes. */
 export interface StdioMcpConfig {
+  /** The servers by their names: one, with the name of the app. */
   mcpServers: {
     [name: string]: {
+      /** The program that connects the client to the bridge. */
       command: "mcp-web-stdio";
+      /** The arguments of the program: none. */
       args: string[];
+      /** The address of the bridge, and the token. */
       env: { MCP_SERVER_URL: string; AUTH_TOKEN: string };
     };
   };
@@ -95,10 +99,14 @@ export interface StdioMcpConfig {
 
 /** Configuration of a client that speaks Streamable HTTP. */
 export interface HttpMcpConfig {
+  /** The servers by their names: one, with the name of the app. */
   mcpServers: {
     [name: string]: {
+      /** The transport: Streamable HTTP. */
       type: "http";
+      /** The address of the MCP server of the bridge. */
       url: string;
+      /** The header with the token. */
       headers: { Authorization: string };
     };
   };

@@ -118,6 +118,7 @@ export interface QueryResult<Arguments extends object = any> {
 export interface QueryToolCall {
   /** The name of the tool. */
   tool: string;
+  /** The arguments, as the agent has sent them. */
   arguments: any;
   /** As the handler returned it; an object with `error` if it failed. */
   result?: any;

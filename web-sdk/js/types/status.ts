@@ -27,7 +27,9 @@ export type Status =
 
 /** An AI client, by its own words. */
 export interface ClientInfo {
+  /** Its name for programs. */
   readonly name: string;
+  /** Its version. */
   readonly version?: string;
   /** Its name for people. */
   readonly title?: string;

@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask demo`, `test`, `clients`, `bench`, `fuzz`, `sdk` and
+//! The project's commands: `cargo xtask demo`, `test`, `clients`, `bench`, `fuzz`, `sdk`, `api` and
 //! `lint`.
 //!
 //! Each command is a list of steps. A step prints what it does and how long it took, does nothing
@@ -8,10 +8,11 @@
 //! that all checkouts share it.
 //!
 //! Reading order: [`sdk`] (with [`wasm_toolchain`], which finds or builds a compiler for it),
-//! [`demo`], [`lint`], [`test`](mod@test) (with `node`, `python` and `chromium`, which install what
-//! it needs), [`clients`] (with `client_table`), [`bench`](mod@bench) and [`fuzz`]. All of them use
-//! `step`, `process`, `install`, `fingerprint`, `lock` and `folder`.
+//! [`api`], [`demo`], [`lint`], [`test`](mod@test) (with `node`, `python` and `chromium`, which
+//! install what it needs), [`clients`] (with `client_table`), [`bench`](mod@bench) and [`fuzz`]. All
+//! of them use `step`, `process`, `install`, `fingerprint`, `lock` and `folder`.
 
+pub mod api;
 pub mod bench;
 pub mod clients;
 pub mod demo;

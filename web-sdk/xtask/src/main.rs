@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{Workspace, bench, clients, demo, fuzz, lint, sdk, test};
+use xtask::{Workspace, api, bench, clients, demo, fuzz, lint, sdk, test};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's commands")]
@@ -29,6 +29,8 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Build the web SDK into target/sdk
     Sdk,
+    /// Write the API reference of the npm package into docs/api
+    Api,
     /// Check formatting, run clippy, and check which file imports which
     Lint(lint::Options),
 }
@@ -41,7 +43,8 @@ fn main() -> ExitCode {
         Task::Clients(options) => return exit_code(clients::run(&workspace, &options)),
         Task::Bench(options) => bench::run(&workspace, &options),
         Task::Fuzz(options) => fuzz::start(&workspace, &options),
-        Task::Sdk => sdk::ensure(&workspace),
+        Task::Sdk => sdk::ensure_package(&workspace),
+        Task::Api => api::write(&workspace),
         Task::Lint(options) => lint::check_selected(&workspace, &options),
     };
     if let Err(error) = &result {

@@ -1,7 +1,12 @@
-export default function Layout({ children }) {
+import type { ReactNode } from "react";
+import { AiProvider } from "./ai-provider";
+
+export default function Layout({ children }: { children: ReactNode }) {
   return (
     <html lang="en">
-      <body>{children}</body>
+      <body>
+        <AiProvider>{children}</AiProvider>
+      </body>
     </html>
   );
 }

@@ -1,4 +1,4 @@
-//! Compiles the SDK to wasm.
+//! Compiles the crates of the SDK to wasm.
 
 use std::path::PathBuf;
 
@@ -8,19 +8,30 @@ use crate::Workspace;
 use crate::process::{self, cargo, run};
 use crate::wasm_toolchain::{TARGET, WasmRustc};
 
-/// Compiles the crate `web-sdk` for the browser and returns the path of the wasm file.
-pub(super) fn to_wasm(workspace: &Workspace, rustc: &WasmRustc) -> Result<PathBuf> {
+/// A crate that is compiled to wasm.
+pub(super) struct WasmCrate {
+    pub(super) package: &'static str,
+    pub(super) profile: &'static str,
+}
+
+/// Compiles a crate for the browser and returns the path of the wasm file.
+pub(super) fn to_wasm(
+    workspace: &Workspace,
+    rustc: &WasmRustc,
+    WasmCrate { package, profile }: WasmCrate,
+) -> Result<PathBuf> {
     let mut build = cargo(workspace);
     build
-        .args(["build", "--package", "web-sdk", "--lib"])
-        .args(["--target", TARGET, "--profile", "release-wasm"])
+        .args(["build", "--package", package, "--lib"])
+        .args(["--target", TARGET, "--profile", profile])
         .env("RUSTFLAGS", without_local_paths(workspace));
     rustc.apply(workspace, &mut build);
     run(&mut build, "fix the errors above")?;
     Ok(rustc
         .target_folder(workspace)
         .join(TARGET)
-        .join("release-wasm/web_sdk.wasm"))
+        .join(profile)
+        .join(format!("{}.wasm", package.replace('-', "_"))))
 }
 
 /// Returns the compiler flags that remove this machine's folders from the source paths in panic

@@ -12,15 +12,23 @@ use crate::folder;
 /// The content of each file of the built SDK, by its name relative to the folder of the package.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
-/// Makes a folder contain these files and no others, without touching those that do not differ.
-pub(super) fn publish(files: &Files, folder: &Path) -> Result<()> {
+/// Makes a folder contain these files and no others but `kept`, without touching those that do not
+/// differ.
+pub(super) fn publish(files: &Files, folder: &Path, kept: &[&str]) -> Result<()> {
     let advice = || format!("make {} writable", folder.display());
     folder::create(folder)?;
     for path in list(folder).with_context(advice)? {
-        if !files.contains_key(&relative_name(folder, &path)) {
+        let name = relative_name(folder, &path);
+        if !files.contains_key(&name) && !kept.contains(&name.as_str()) {
             fs::remove_file(path).with_context(advice)?;
         }
     }
+    replace(files, folder)
+}
+
+/// Writes the files that differ into a folder.
+pub(super) fn replace(files: &Files, folder: &Path) -> Result<()> {
+    let advice = || format!("make {} writable", folder.display());
     for (name, content) in files {
         let path = folder.join(name);
         if fs::read(&path).is_ok_and(|present| present == *content) {
@@ -67,7 +75,8 @@ mod tests {
             ("b.js".into(), b"b".to_vec()),
             ("types/b.d.ts".into(), b"b".to_vec()),
         ]);
-        publish(&files, folder.path()).unwrap();
+        fs::write(folder.path().join("kept.wasm"), b"k").unwrap();
+        publish(&files, folder.path(), &["kept.wasm"]).unwrap();
         let modified = |name: &str| {
             fs::metadata(folder.path().join(name))
                 .unwrap()
@@ -78,8 +87,9 @@ mod tests {
         files.insert("c.js".into(), b"c".to_vec());
         files.remove("b.js");
         files.remove("types/b.d.ts");
-        publish(&files, folder.path()).unwrap();
+        publish(&files, folder.path(), &["kept.wasm"]).unwrap();
         assert_eq!(before, modified("a.js"));
+        assert!(folder.path().join("kept.wasm").exists());
         assert!(!folder.path().join("b.js").exists());
         assert!(!folder.path().join("types/b.d.ts").exists());
         assert_eq!(fs::read(folder.path().join("c.js")).unwrap(), b"c");

@@ -38,11 +38,29 @@ pub(super) fn optimize_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
     fs::read(&optimized).with_context(|| format!("cannot read {}", optimized.display()))
 }
 
+/// Returns the wasm after a short optimization, for wasm that no page downloads.
+pub(super) fn shrink_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
+    let optimized = wasm.with_extension("small.wasm");
+    let mut wasm_opt = Command::new("node");
+    wasm_opt
+        .arg(packages.join("binaryen/bin/wasm-opt"))
+        .args(["-O1", "--strip-debug", "--strip-producers"])
+        .arg(wasm)
+        .arg("--output")
+        .arg(&optimized);
+    capture(
+        &mut wasm_opt,
+        "remove target/tools/web-sdk-node and try again",
+    )?;
+    fs::read(&optimized).with_context(|| format!("cannot read {}", optimized.display()))
+}
+
 /// What the modules for frameworks import from the app.
 const FRAMEWORKS: [&str; 4] = ["react", "svelte", "svelte/*", "vue"];
 
 /// The built files that stay separate: pages load them when they need them.
-const SEPARATE: [&str; 4] = [
+const SEPARATE: [&str; 5] = [
+    "./mcp_web_testing.js",
     "./mcp_web_core.js",
     "../mcp_web_core.js",
     "./mcp-web-*",

@@ -20,6 +20,7 @@ mod mangle_names;
 mod minify;
 pub mod size;
 mod strip_panics;
+pub mod testing;
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +33,8 @@ use crate::fingerprint::Fingerprint;
 use crate::lock::Lock;
 use crate::step::{Outcome, step};
 use crate::{Workspace, node, wasm_toolchain};
-use entries::{ENTRIES, INLINE_ENTRY};
+use compile::WasmCrate;
+use entries::{ENTRIES, INLINE_ENTRY, TESTING_ENTRIES};
 use files::Files;
 
 /// The module that has the wasm in it.
@@ -40,7 +42,24 @@ const INLINE_WASM: &str = "mcp-web-wasm.js";
 /// The files of `web-sdk/js` that the package contains unchanged.
 const PACKAGE_FILES: [&str; 3] = ["README.md", "mcp_web_core_bg.wasm.d.ts", "package.json"];
 
-/// Makes sure that `target/sdk` contains the SDK that the current sources describe.
+/// What pages load.
+const CRATE: WasmCrate = WasmCrate {
+    package: "web-sdk",
+    profile: "release-wasm",
+};
+
+/// Makes sure that `target/sdk` contains the package: the SDK, and the test kit with its wasm.
+///
+/// # Errors
+///
+/// Returns an error if one of them cannot be built.
+pub fn ensure_package(workspace: &Workspace) -> Result<()> {
+    ensure(workspace)?;
+    testing::ensure(workspace)
+}
+
+/// Makes sure that `target/sdk` contains the SDK that the current sources describe. The wasm of the
+/// test kit may be missing.
 ///
 /// # Errors
 ///
@@ -59,7 +78,7 @@ pub fn ensure(workspace: &Workspace) -> Result<()> {
     let sizes = size::Sizes::measure(&files, parts)?;
     print!("{sizes}");
     sizes.check()?;
-    files::publish(&files, &workspace.sdk())?;
+    files::publish(&files, &workspace.sdk(), &testing::BUILT)?;
     let stamp_text = format!("{sources}\n{}\n{sizes}", output_fingerprint(workspace)?);
     fs::write(&stamp, stamp_text).with_context(|| format!("make {} writable", stamp.display()))
 }
@@ -69,7 +88,7 @@ fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
     let rustc = wasm_toolchain::ensure()?;
     let packages = node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
     let wasm = step("compiling web-sdk to wasm", || {
-        Ok(Outcome::Done(compile::to_wasm(workspace, &rustc)?))
+        Ok(Outcome::Done(compile::to_wasm(workspace, &rustc, CRATE)?))
     })?;
     let output = rustc.target_folder(workspace).join("sdk");
     let [glue, wasm] = step("wasm-bindgen", || {
@@ -79,7 +98,12 @@ fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
     let mut files = step("TypeScript", || {
         let project = workspace.path("web-sdk/tsconfig.json");
         let declarations = output.join("declarations");
-        let files = declarations::emit(&packages, &project, &declarations, &ENTRIES)?;
+        let files = declarations::emit(
+            &packages,
+            &project,
+            &declarations,
+            &[&ENTRIES[..], &TESTING_ENTRIES[..]].concat(),
+        )?;
         Ok(Outcome::Done(files))
     })?;
     step("wasm-opt and esbuild", || {
@@ -92,6 +116,13 @@ fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
             if module == ENTRIES[0] {
                 parts = script.parts;
             }
+            files.insert(format!("{name}.map"), script.map);
+            files.insert(name, script.code);
+        }
+        for module in TESTING_ENTRIES {
+            let name = format!("{module}.js");
+            let source = sources.join(format!("{module}.ts"));
+            let script = minify::minify_script(&packages, &source, &name, &built)?;
             files.insert(format!("{name}.map"), script.map);
             files.insert(name, script.code);
         }
@@ -185,7 +216,14 @@ fn source_fingerprint(workspace: &Workspace) -> Result<String> {
 
 fn output_fingerprint(workspace: &Workspace) -> Result<String> {
     let mut fingerprint = Fingerprint::default();
-    fingerprint.add_path(&workspace.sdk())?;
+    let folder = workspace.sdk();
+    let mut paths = files::list(&folder).unwrap_or_default();
+    paths.retain(|path| !testing::BUILT.contains(&files::relative_name(&folder, path).as_str()));
+    paths.sort();
+    for path in paths {
+        fingerprint.add_text(&files::relative_name(&folder, &path));
+        fingerprint.add_path(&path)?;
+    }
     Ok(fingerprint.finish())
 }
 

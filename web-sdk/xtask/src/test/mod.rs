@@ -41,7 +41,7 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
     if is_linted {
         report.add_check(lint::format(workspace));
     }
-    sdk::ensure(workspace)?;
+    sdk::ensure_package(workspace)?;
     let tools = Tools::ensure(workspace, options)?;
     if is_linted {
         report.add_check(lint::clippy(workspace));

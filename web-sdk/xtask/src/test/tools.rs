@@ -10,7 +10,7 @@ use serde_json::json;
 use super::options::{Options, Suite};
 use crate::chromium::Chromium;
 use crate::wasm_toolchain::{self, WasmRustc};
-use crate::{Workspace, apt, client_table, node, python};
+use crate::{Workspace, api, apt, client_table, node, python};
 
 /// The folders of `e2e/bundlers` with packages. Vite 8 is one of the packages of the journeys.
 const BUNDLER_PACKAGES: [&str; 5] = ["next", "tools", "vite6", "vite7", "webpack"];
@@ -50,6 +50,9 @@ impl Tools {
         let needs_clients = options.includes(Suite::Clients);
         let needs_bundlers = options.includes(Suite::Bundlers);
         let needs_journeys = options.includes(Suite::Journeys) || needs_clients || needs_bundlers;
+        if options.includes(Suite::Rust) {
+            api::ensure_packages(workspace)?;
+        }
         let chromium = (needs_journeys || options.includes(Suite::Wasm))
             .then(Chromium::ensure)
             .transpose()?;
@@ -123,6 +126,7 @@ impl ClientPackages {
 
 impl Node {
     fn ensure(workspace: &Workspace) -> Result<Self> {
+        node::install_pinned(workspace, "e2e/react-18", "e2e-react-18")?;
         Ok(Self {
             program: node::ensure_node(workspace)?,
             packages: node::install_pinned(workspace, "e2e/node", "e2e-node")?,

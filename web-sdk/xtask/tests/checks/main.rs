@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod api_reference;
 mod package;
 mod protocol;
 mod types;

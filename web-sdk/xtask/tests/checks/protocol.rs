@@ -1,8 +1,10 @@
 //! Checks what the SDK needs of `bridge-protocol`: it compiles for the browser and has no async
 //! runtime.
 
+use std::fs;
 use std::process::Command;
 
+use serde_json::Value;
 use xtask::Workspace;
 use xtask::wasm_toolchain::{self, TARGET};
 
@@ -66,4 +68,26 @@ fn without_serde_the_protocol_has_no_dependency() {
     let output = succeed(&mut cargo(&["tree", "--edges=normal", "--prefix=none"]));
     let tree = String::from_utf8(output.stdout).unwrap();
     assert_eq!(tree.lines().count(), 1, "{tree}");
+}
+
+/// The test kit leaves out what the bridge offers besides the items of pages.
+#[test]
+fn the_test_kit_has_the_names_of_the_builtin_items() {
+    let workspace = Workspace::here();
+    let read = |path: &str| fs::read_to_string(workspace.path(path)).unwrap();
+    let items = |file: &str, key: &str| -> Vec<String> {
+        let items: Value = serde_json::from_str(&read(file)).unwrap();
+        let items = items.as_array().unwrap().iter();
+        items
+            .map(|item| item[key].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let mut expected = items("bridge/protocol/src/builtin_tools.json", "name");
+    expected.extend(items("bridge/protocol/src/builtin_resources.json", "uri"));
+    let source = read("web-sdk/js/testing/builtin-items.ts");
+    let code = source.lines().filter(|line| !line.starts_with("/**"));
+    let names: Vec<_> = code
+        .flat_map(|line| line.split('"').skip(1).step_by(2))
+        .collect();
+    assert_eq!(names, expected);
 }

@@ -1,0 +1,5 @@
+import { Heading } from "./heading";
+
+export default function Page() {
+  return <Heading />;
+}

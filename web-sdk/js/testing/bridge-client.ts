@@ -1,0 +1,153 @@
+/** The client of `TestBridge.connectTestClient`: that of the TypeScript SDK of MCP, with the methods of a test client. */
+
+import { BUILTIN_RESOURCES, BUILTIN_TOOLS } from "./builtin-items.ts";
+import { ClientBase, type ListName, capabilitiesOf, completionParams, withIsError } from "./client-base.ts";
+import { nextTask } from "./environment.ts";
+import { McpError } from "./mcp-error.ts";
+import type {
+  CallToolResult,
+  CompleteResult,
+  GetPromptResult,
+  ListedItem,
+  ListedTool,
+  ReadResourceResult,
+  RequestOptions,
+  TestClient,
+  TestClientOptions,
+} from "./types.ts";
+
+const LISTS: ListName[] = ["tools", "prompts", "resources"];
+
+/** MCP up to 2025-11-25; the package reports the code of later revisions. */
+const RESOURCE_NOT_FOUND = -32002;
+
+export class BridgeClient extends ClientBase implements TestClient {
+  /** The exports of `@modelcontextprotocol/client`. */
+  readonly #package: any;
+  readonly #client: any;
+  readonly #transport: any;
+  readonly #logListeners = new Set<(entry: any) => void>();
+
+  private constructor(clientPackage: any, client: any, transport: any) {
+    super();
+    this.#package = clientPackage;
+    this.#client = client;
+    this.#transport = transport;
+    for (const list of LISTS) {
+      client.setNotificationHandler(`notifications/${list}/list_changed`, () => this.notifyListChanged(list));
+    }
+    const onUpdated = ({ params }: any) => this.notifyResourceUpdated(params.uri);
+    client.setNotificationHandler("notifications/resources/updated", onUpdated);
+    client.setNotificationHandler("notifications/message", ({ params }: any) => {
+      for (const listener of [...this.#logListeners]) listener(params);
+    });
+  }
+
+  static async connect(url: string, token: string, options: TestClientOptions): Promise<BridgeClient> {
+    const { name = "test client", version = "1.0.0", elicit, sample, roots } = options;
+    const clientPackage = await importClient();
+    const { Client, StreamableHTTPClientTransport } = clientPackage;
+    const client = new Client({ name, version }, { capabilities: capabilitiesOf(options) });
+    if (elicit) client.setRequestHandler("elicitation/create", ({ params }: any) => elicit(params));
+    if (sample) client.setRequestHandler("sampling/createMessage", ({ params }: any) => sample(params));
+    if (roots) client.setRequestHandler("roots/list", async () => ({ roots: await roots() }));
+    const headers = { authorization: `Bearer ${token}` };
+    const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+    const connected = new BridgeClient(clientPackage, client, transport);
+    await client.connect(transport);
+    return connected;
+  }
+
+  async listTools(): Promise<ListedTool[]> {
+    const { tools } = await this.#client.listTools();
+    return tools.filter(({ name }: ListedTool) => !BUILTIN_TOOLS.includes(name));
+  }
+
+  async callTool<Structured = any>(
+    name: string,
+    args: object = {},
+    options?: RequestOptions,
+  ): Promise<CallToolResult<Structured>> {
+    return withIsError(
+      await this.#request<any>((request) => this.#client.callTool({ name, arguments: args }, request), options),
+    );
+  }
+
+  async listResources(): Promise<ListedItem[]> {
+    const { resources } = await this.#client.listResources();
+    return resources.filter(({ uri }: ListedItem) => !BUILTIN_RESOURCES.includes(uri!));
+  }
+
+  async listResourceTemplates(): Promise<ListedItem[]> {
+    return (await this.#client.listResourceTemplates()).resourceTemplates;
+  }
+
+  readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult> {
+    return this.#request((request) => this.#client.readResource({ uri }, request), options);
+  }
+
+  async listPrompts(): Promise<ListedItem[]> {
+    return (await this.#client.listPrompts()).prompts;
+  }
+
+  getPrompt(name: string, args: Record<string, string> = {}, options?: RequestOptions): Promise<GetPromptResult> {
+    return this.#request((request) => this.#client.getPrompt({ name, arguments: args }, request), options);
+  }
+
+  async complete(
+    reference: { prompt: string } | { uriTemplate: string },
+    argument: { name: string; value: string },
+    args?: Record<string, string>,
+  ): Promise<CompleteResult> {
+    const params = completionParams(reference, argument, args);
+    const { completion } = await this.#request<any>((request) => this.#client.complete(params, request));
+    return completion;
+  }
+
+  override async close(): Promise<void> {
+    await this.#transport.terminateSession();
+    await this.#client.close();
+  }
+
+  protected override subscribeAtServer(uri: string): Promise<unknown> {
+    return this.#client.subscribeResource({ uri });
+  }
+
+  protected override unsubscribeAtServer(uri: string): Promise<unknown> {
+    return this.#client.unsubscribeResource({ uri });
+  }
+
+  async #request<Result>(send: (request: object) => Promise<Result>, options: RequestOptions = {}): Promise<Result> {
+    const { signal, onProgress, onLog, logLevel = "debug" } = options;
+    if (onLog) {
+      this.#logListeners.add(onLog);
+      await this.#client.setLoggingLevel(logLevel);
+    }
+    try {
+      return await send({ ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) });
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : toMcpError(error, this.#package.ResourceNotFoundError);
+    } finally {
+      // The client delivers a notification after a result that came behind it.
+      await nextTask();
+      if (onLog) this.#logListeners.delete(onLog);
+    }
+  }
+}
+
+/** Returns an error of the package as this module's. Others, such as those of the network, stay as they are. */
+function toMcpError(error: any, ResourceNotFoundError: any): unknown {
+  if (typeof error?.code !== "number") return error;
+  const code = error instanceof ResourceNotFoundError ? RESOURCE_NOT_FOUND : error.code;
+  return new McpError(code, error.message, error.data);
+}
+
+async function importClient(): Promise<any> {
+  // An app that does not use this module needs no such package.
+  const name = "@modelcontextprotocol/client";
+  try {
+    return await import(/* @vite-ignore */ name);
+  } catch (cause) {
+    throw new Error(`the test bridge needs a client: npm install --save-dev ${name}`, { cause });
+  }
+}

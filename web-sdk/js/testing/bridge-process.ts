@@ -1,0 +1,57 @@
+/** The program `mcp-web-bridge`, as a child process of the test. */
+
+/** The bridge as long as it runs. */
+export interface BridgeProcess {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** How long the program may take to start. */
+const START_TIMEOUT_MS = 10_000;
+
+/** Starts the program on a free port. */
+export async function startProcess(command: string, args: readonly string[]): Promise<BridgeProcess> {
+  // Bundlers must not look for this module.
+  const module = "node:child_process";
+  const { spawn } = await import(/* @vite-ignore */ module);
+  const child = spawn(command, ["--bind", "127.0.0.1:0", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const stop = async () => {
+    child.kill();
+    await ended;
+  };
+  try {
+    return { url: await readUrl(child, command), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Waits for the address that the program prints. */
+function readUrl(child: any, command: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = "";
+    let log = "";
+    const fail = (reason: string) => reject(new Error(`${command} ${reason}`));
+    const timer = setTimeout(() => fail(`does not start within ${START_TIMEOUT_MS} ms: ${log}`), START_TIMEOUT_MS);
+    child.once("error", (error: { code?: string; message: string }) => {
+      clearTimeout(timer);
+      const remedy = "is not on the PATH: install it, or pass startBridge({ command })";
+      fail(error.code === "ENOENT" ? remedy : `does not start: ${error.message}`);
+    });
+    child.once("close", (code: number) => {
+      clearTimeout(timer);
+      fail(`has ended with ${code}: ${log}`);
+    });
+    // A pipe that nobody reads would block the program.
+    child.stderr.on("data", (text: unknown) => (log = `${log}${text}`.slice(-4096)));
+    child.stdout.on("data", (text: unknown) => {
+      output = `${output}${text}`.slice(-4096);
+      const [url] = /https?:\/\/\S+(?=\s)/.exec(output) ?? [];
+      if (!url) return;
+      clearTimeout(timer);
+      resolve(url);
+    });
+  });
+}

@@ -1,0 +1,154 @@
+/** The client of `connectTestClient`. */
+
+import { ClientBase, type ListName, capabilitiesOf, completionParams, withIsError } from "./client-base.ts";
+import { nextTask } from "./environment.ts";
+import { McpError } from "./mcp-error.ts";
+import type { ClientRequest, Server } from "./server.ts";
+import type {
+  CallToolResult,
+  CompleteResult,
+  GetPromptResult,
+  ListedItem,
+  ListedTool,
+  ReadResourceResult,
+  RequestOptions,
+  TestClient,
+  TestClientOptions,
+} from "./types.ts";
+
+export class InMemoryClient extends ClientBase implements TestClient {
+  readonly #server: Server;
+  readonly #options: TestClientOptions;
+  readonly #client: number;
+
+  constructor(server: Server, options: TestClientOptions) {
+    super();
+    const { name = "test client", version = "1.0.0" } = options;
+    const listener = (method: string, params: any) => this.#onNotification(method, params);
+    this.#server = server;
+    this.#options = options;
+    this.#client = server.connect(name, version, capabilitiesOf(options), listener);
+  }
+
+  /** Waits until what the page has sent in this task is there. */
+  async settle(): Promise<void> {
+    // The page registers in a microtask, and hears of the client in a task.
+    await nextTask();
+    await nextTask();
+  }
+
+  listTools(): Promise<ListedTool[]> {
+    return this.#list("tools/list", "tools");
+  }
+
+  async callTool<Structured = any>(
+    name: string,
+    args: object = {},
+    options?: RequestOptions,
+  ): Promise<CallToolResult<Structured>> {
+    return withIsError(await this.#request("tools/call", { name, arguments: args }, options));
+  }
+
+  listResources(): Promise<ListedItem[]> {
+    return this.#list("resources/list", "resources");
+  }
+
+  listResourceTemplates(): Promise<ListedItem[]> {
+    return this.#list("resources/templates/list", "resourceTemplates");
+  }
+
+  readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult> {
+    return this.#request("resources/read", { uri }, options);
+  }
+
+  listPrompts(): Promise<ListedItem[]> {
+    return this.#list("prompts/list", "prompts");
+  }
+
+  getPrompt(name: string, args: Record<string, string> = {}, options?: RequestOptions): Promise<GetPromptResult> {
+    return this.#request("prompts/get", { name, arguments: args }, options);
+  }
+
+  async complete(
+    reference: { prompt: string } | { uriTemplate: string },
+    argument: { name: string; value: string },
+    args?: Record<string, string>,
+  ): Promise<CompleteResult> {
+    const { completion } = await this.#request("completion/complete", completionParams(reference, argument, args));
+    return completion;
+  }
+
+  override async close(): Promise<void> {
+    this.#server.disconnect(this.#client);
+    await nextTask();
+  }
+
+  protected override async subscribeAtServer(uri: string): Promise<void> {
+    await this.#request("resources/subscribe", { uri });
+    // The page hears of it in a task.
+    await nextTask();
+  }
+
+  protected override unsubscribeAtServer(uri: string): Promise<void> {
+    return this.#request("resources/unsubscribe", { uri });
+  }
+
+  async #list(method: string, field: string): Promise<any[]> {
+    return (await this.#request(method, {}))[field];
+  }
+
+  async #request(method: string, params: object, options: RequestOptions = {}): Promise<any> {
+    await this.settle();
+    const { signal, onProgress, onLog, logLevel = "debug" } = options;
+    signal?.throwIfAborted();
+    const meta = {
+      ...(onProgress && { progressToken: 1 }),
+      ...(onLog && { "io.modelcontextprotocol/logLevel": logLevel }),
+    };
+    return new Promise((resolve, reject) => {
+      let onAbort: (() => void) | undefined;
+      const end = () => onAbort && signal?.removeEventListener("abort", onAbort);
+      const id = this.#server.request(this.#client, method, { ...params, _meta: meta }, {
+        resolve: (result) => {
+          end();
+          resolve(result);
+        },
+        reject: ({ code, message, data }) => {
+          end();
+          reject(new McpError(code, message, data));
+        },
+        onNotification: (method, { progressToken, ...params }) => {
+          if (method === "notifications/progress") onProgress?.(params);
+          else onLog?.(params);
+        },
+        onClientRequest: (request) => void this.#answer(request),
+      });
+      onAbort = () => {
+        reject(signal!.reason);
+        this.#server.cancel(id);
+      };
+      signal?.addEventListener("abort", onAbort);
+    });
+  }
+
+  /** Answers what a handler asks. */
+  async #answer(request: ClientRequest): Promise<void> {
+    const { elicit, sample, roots } = this.#options;
+    try {
+      const result =
+        request.method === "elicitation/create"
+          ? await elicit?.(request.params)
+          : request.method === "sampling/createMessage"
+            ? await sample?.(request.params)
+            : { roots: await roots?.() };
+      this.#server.respond(request, result);
+    } catch (error) {
+      this.#server.respondError(request, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #onNotification(method: string, params: any): void {
+    if (method === "notifications/resources/updated") this.notifyResourceUpdated(params.uri);
+    else this.notifyListChanged(method.split("/")[1] as ListName);
+  }
+}

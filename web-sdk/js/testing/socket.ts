@@ -1,0 +1,78 @@
+/** The page's end of a WebSocket that never leaves the test. */
+
+import { runInTask } from "./environment.ts";
+import type { Server } from "./server.ts";
+
+/** Returns the bridge of a token. */
+type FindServer = (token: string) => Promise<Server>;
+
+let connectionCount = 0;
+
+/** What the SDK uses of `WebSocket`. The token, and with it the bridge, is in the first frame. */
+export class InMemorySocket {
+  readonly connection = ++connectionCount;
+  readonly url: string;
+  readonly session: string;
+  readonly bufferedAmount = 0;
+  readyState = 0;
+  onopen: ((event: object) => void) | null = null;
+  onmessage: ((event: object) => void) | null = null;
+  onerror: ((event: object) => void) | null = null;
+  onclose: ((event: object) => void) | null = null;
+  readonly #findServer: FindServer;
+  #server: Server | undefined;
+  /** What was sent before the bridge was there. */
+  #waiting: string[] | undefined;
+
+  constructor(url: URL, findServer: FindServer) {
+    this.url = url.href;
+    this.session = url.searchParams.get("session") ?? "";
+    this.#findServer = findServer;
+    runInTask(() => {
+      if (this.readyState !== 0) return;
+      this.readyState = 1;
+      this.onopen?.({ type: "open" });
+    });
+  }
+
+  send(frame: string): void {
+    if (this.#server) return this.#server.onFrame(this.connection, frame);
+    if (this.#waiting) {
+      this.#waiting.push(frame);
+      return;
+    }
+    this.#waiting = [frame];
+    void this.#accept(frame);
+  }
+
+  close(code = 1000): void {
+    if (this.readyState > 1) return;
+    this.readyState = 3;
+    this.#server?.onClose(this.connection, code);
+  }
+
+  /** A frame of the bridge has arrived. */
+  receive(text: string): void {
+    runInTask(() => {
+      if (this.readyState === 1) this.onmessage?.({ type: "message", data: text });
+    });
+  }
+
+  /** The bridge has closed the connection, after its frames. */
+  closeByServer(code: number): void {
+    runInTask(() => {
+      if (this.readyState > 1) return;
+      this.readyState = 3;
+      this.onclose?.({ type: "close", code, reason: "" });
+    });
+  }
+
+  async #accept(authenticate: string): Promise<void> {
+    const { authToken } = JSON.parse(authenticate) as { authToken: string };
+    const server = await this.#findServer(authToken);
+    if (this.readyState !== 1) return;
+    this.#server = server;
+    server.accept(this);
+    for (const frame of this.#waiting!) server.onFrame(this.connection, frame);
+  }
+}

@@ -1,0 +1,16 @@
+//! The bridge of the test kit `mcp-web-sdk/testing`: pages and MCP clients of one token meet in it,
+//! in the memory of a test.
+//!
+//! [`server`] is the MCP server: it answers requests from the realm, and turns what the realm
+//! emits into the [`event`]s that the module around it delivers. The realm, the validation and the
+//! results are those of the bridge (`bridge-realm`, `bridge-results`). `outcome` builds results and
+//! errors from the answers of pages. [`limits`] are the bridge's defaults. [`js`] is the interface
+//! for JavaScript.
+#![warn(missing_docs)]
+
+pub mod event;
+pub mod js;
+pub mod limits;
+mod outcome;
+pub mod params;
+pub mod server;

@@ -1,0 +1,86 @@
+//! The limits of the bridge as it is configured by default.
+
+use std::time::Duration;
+
+use bridge_protocol::limits;
+use bridge_realm::PageMessageLimits;
+use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
+use bridge_realm::realm::{QueryLimits, RealmLimits};
+
+/// How long a call may run, unless its tool says otherwise.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The longest timeout that a tool may set.
+pub const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// The interval between heartbeats: pages in memory have no connection that could be dead.
+const HEARTBEAT: Duration = Duration::from_secs(24 * 3600);
+
+/// The limits of the realm.
+pub fn realm_limits() -> RealmLimits {
+    RealmLimits {
+        sessions: 64,
+        session_limit_policy: SessionLimitPolicy::Reject,
+        max_session_duration: Duration::ZERO,
+        duplicate_names: DuplicateNames::Number,
+        ambiguous_calls: AmbiguousCalls::Ask,
+        reject_conflicts: false,
+        // A tool of a page that is gone is an error in a test.
+        catalogue_ttl: Duration::ZERO,
+        catalogue_bytes: 0,
+        definitions_per_session: 512,
+        definition_bytes_per_session: 1024 * 1024,
+        calls: 256,
+        clients: 64,
+        subscriptions_per_client: 256,
+        receipt_timeout: limits::RECEIPT_TIMEOUT,
+        input_timeout: Duration::from_secs(600),
+        page_grace: limits::PAGE_GRACE,
+        heartbeat_interval: HEARTBEAT,
+        queries: QueryLimits {
+            has_agent: false,
+            max_queries: 0,
+            timeout: Duration::from_secs(600),
+            attach_timeout: Duration::from_secs(30),
+            cancel_timeout: Duration::from_secs(10),
+            max_tool_call_bytes: 0,
+            query_ids_are_credentials: false,
+        },
+        notify_every_change: false,
+    }
+}
+
+/// The limits of a page's messages.
+pub fn page_message_limits() -> PageMessageLimits {
+    PageMessageLimits {
+        max_definitions: 512,
+        max_result_bytes: limits::MAX_RESULT_BYTES,
+        max_message_bytes: limits::MAX_FRAME_BYTES,
+        heartbeat: HEARTBEAT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_the_defaults_of_the_bridge_except_those_of_sockets_and_agents() {
+        let (realm, pages) = bridge::in_memory::limits(&bridge::Config::default());
+        let own = realm_limits();
+        let expected = RealmLimits {
+            catalogue_ttl: own.catalogue_ttl,
+            catalogue_bytes: own.catalogue_bytes,
+            heartbeat_interval: own.heartbeat_interval,
+            queries: own.queries,
+            ..realm
+        };
+        assert_eq!(format!("{own:?}"), format!("{expected:?}"));
+        let own = page_message_limits();
+        let expected = PageMessageLimits {
+            heartbeat: own.heartbeat,
+            ..pages
+        };
+        assert_eq!(format!("{own:?}"), format!("{expected:?}"));
+    }
+}

@@ -1,0 +1,111 @@
+//! The result or error of a request, from what its page answered.
+
+use std::sync::Arc;
+
+use bridge_protocol::ErrorCode;
+use bridge_realm::definition::tool::Tool;
+use bridge_realm::realm::{Answer, CallFailure, CallOutcome};
+use bridge_results::completion_values::CompletionValues;
+use bridge_results::page_object;
+use bridge_results::request_error::CallError;
+use bridge_results::tool_call::{
+    build_result, input_schema_violation, invalid_arguments, output_schema_violation,
+};
+use bridge_results::tool_result::{StructuredContent, ToolResult};
+use bridge_schema::{Effort, ValidationFailure};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+
+/// What a request wants from its page.
+#[derive(Debug)]
+pub(crate) enum RequestTarget {
+    Tool(Arc<Tool>),
+    /// The description for messages.
+    Prompt(String),
+    Resource(String),
+    Completion,
+}
+
+/// The result of a request, from the outcome of its call.
+pub(crate) fn finish(
+    target: &RequestTarget,
+    outcome: CallOutcome,
+) -> Result<Box<RawValue>, CallError> {
+    let answer = match (outcome, target) {
+        (outcome, RequestTarget::Tool(tool)) => {
+            let result = match outcome {
+                CallOutcome::Failed(failure) => Err(failure),
+                CallOutcome::Answered(answer) => validated_result(tool, answer),
+            };
+            let result = result.unwrap_or_else(|failure| ToolResult::from_failure(&failure));
+            return Ok(to_raw(&result));
+        }
+        (CallOutcome::Answered(answer), _) => answer,
+        (CallOutcome::Failed(failure), RequestTarget::Resource(uri))
+            if failure.code == ErrorCode::ResourceNotFound =>
+        {
+            let (uri, why) = (uri.clone(), failure.message);
+            return Err(CallError::ResourceNotFound { uri, why });
+        }
+        (CallOutcome::Failed(failure), _) => return Err(CallError::Failed(failure)),
+    };
+    match target {
+        RequestTarget::Prompt(what) => object(what, "messages", answer),
+        RequestTarget::Resource(uri) => object(&format!("resource `{uri}`"), "contents", answer),
+        RequestTarget::Completion | RequestTarget::Tool(_) => {
+            let values = page_object::parse("a completion", answer)?;
+            let completion = CompletionValues::from_page(values)?;
+            Ok(to_raw(&json!({ "completion": completion })))
+        }
+    }
+}
+
+fn object(what: &str, field: &str, answer: Answer) -> Result<Box<RawValue>, CallError> {
+    let object: Map<String, Value> = page_object::parse(what, answer)?;
+    Ok(to_raw(&page_object::require_array(what, field, object)?))
+}
+
+/// Validates arguments as the bridge does.
+pub(crate) fn validate_input(
+    tool: &Tool,
+    input: Box<RawValue>,
+) -> Result<Box<RawValue>, CallFailure> {
+    if !input.get().starts_with('{') {
+        return Err(invalid_arguments(
+            "the arguments must be an object".to_owned(),
+        ));
+    }
+    let validator = tool.input_validator();
+    if validator.accepts_any_object() {
+        return Ok(input);
+    }
+    match validator.try_validate_text(input.get(), Effort::Full) {
+        Some(Ok(())) => Ok(input),
+        Some(Err(violation)) => Err(input_schema_violation(tool, &violation)),
+        None => Err(input_schema_violation(tool, &ValidationFailure::TooCostly)),
+    }
+}
+
+/// Builds the result of a tool, and validates it against the output schema as the bridge does.
+fn validated_result(tool: &Tool, answer: Answer) -> Result<ToolResult, CallFailure> {
+    let result = build_result(tool, answer)?;
+    let validated = match (tool.output_validator(), result.structured()) {
+        (None, _) | (_, None) => return Ok(result),
+        (Some(validator), Some(StructuredContent::Text(json))) => {
+            validator.try_validate_text(json, Effort::Full)
+        }
+        (Some(validator), Some(StructuredContent::Value(value))) => {
+            validator.try_validate(value, Effort::Full)
+        }
+    };
+    match validated.unwrap_or(Err(ValidationFailure::TooCostly)) {
+        Ok(()) => Ok(result),
+        Err(violation) => Err(output_schema_violation(tool, &violation)),
+    }
+}
+
+/// Encodes a value with string keys, which cannot fail.
+pub(crate) fn to_raw(value: &impl Serialize) -> Box<RawValue> {
+    to_raw_value(value).unwrap_or_default()
+}

@@ -1,0 +1,637 @@
+//! An MCP server in memory, for the pages and clients of one token.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bridge_protocol::{
+    CallContext, CallId, CallingClient, ClientError, ClientInfo, ClientResponse, ConnectedClient,
+    ErrorCode, Kind,
+};
+use bridge_realm::definition::Definition;
+use bridge_realm::in_memory::{InMemoryBridge, Output};
+use bridge_realm::realm::{
+    CallEvent, CallOutcome, ClientId, Effects, PageRequest, ResourceMatch, RouteError, Target,
+};
+use bridge_results::prompt_arguments;
+use bridge_results::request_error::{CallError, hint, route_error};
+use bridge_results::tool_call::route_error_result;
+use bridge_results::tool_result::ToolResult;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::event::{Event, RequestError};
+use crate::limits::{CALL_TIMEOUT, MAX_CALL_TIMEOUT, page_message_limits, realm_limits};
+use crate::outcome::{self, RequestTarget, to_raw, validate_input};
+use crate::params::{
+    self, CommonParams, CompletionParams, PromptParams, ResourceParams, ToolParams,
+};
+
+/// JSON-RPC 2.0, section 5.1.
+const METHOD_NOT_FOUND: i32 = -32601;
+
+/// The MCP revision of the clients: the last one with sessions, in which they answer the requests of handlers at once.
+const PROTOCOL_VERSION: &str = "2025-11-25";
+
+/// The server.
+#[derive(Debug)]
+pub struct Server {
+    bridge: InMemoryBridge,
+    clients: BTreeMap<u64, Arc<CallingClient>>,
+    client_count: u64,
+    /// The requests that wait for a page, by their calls.
+    open: BTreeMap<CallId, OpenRequest>,
+    /// What has happened, and was not returned yet.
+    events: Vec<Event>,
+}
+
+/// A request that waits for a page.
+#[derive(Debug)]
+struct OpenRequest {
+    id: u64,
+    client: u64,
+    progress_token: Option<Value>,
+    target: RequestTarget,
+}
+
+/// A request that has to wait for a page, or the result that it has already.
+enum Started {
+    Waiting,
+    Result(Box<RawValue>),
+}
+
+impl Server {
+    /// Creates a server without pages and clients. `unix_ms` is the time now.
+    #[must_use]
+    pub fn new(unix_ms: u64) -> Self {
+        // The tokens of the pages have no end.
+        let token_lifetime = |_: &str| Some(None);
+        Self {
+            bridge: InMemoryBridge::new(
+                realm_limits(),
+                page_message_limits(),
+                "test",
+                unix_ms,
+                token_lifetime,
+            ),
+            clients: BTreeMap::new(),
+            client_count: 0,
+            open: BTreeMap::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// A page has opened a connection for a session.
+    pub fn connection_opened(&mut self, connection: u64, session: &str) {
+        self.bridge.connection_opened(connection, session);
+    }
+
+    /// A frame of a page has arrived.
+    pub fn frame_arrived(&mut self, connection: u64, frame: &str, at: Duration) -> Vec<Event> {
+        let outputs = self.bridge.frame_arrived(connection, frame, at);
+        self.deliver(outputs)
+    }
+
+    /// A page has closed its connection.
+    pub fn connection_closed(&mut self, connection: u64, code: u16, at: Duration) -> Vec<Event> {
+        let outputs = self.bridge.connection_closed(connection, code, at);
+        self.deliver(outputs)
+    }
+
+    /// A client has connected. Returns its number, or 0 when there are too many clients.
+    pub fn client_connected(&mut self, name: &str, version: &str, capabilities: &str) -> u64 {
+        let id = self.client_count + 1;
+        let info = ClientInfo {
+            name: name.to_owned(),
+            version: Some(version.to_owned()),
+            title: None,
+        };
+        let connected = ConnectedClient {
+            id,
+            info: info.clone(),
+            protocol_version: PROTOCOL_VERSION.to_owned(),
+        };
+        let mut accepted = true;
+        let outputs = self.bridge.with_realm(Duration::ZERO, |realm| {
+            let effects = realm.client_connected(ClientId(id), connected);
+            accepted = effects.is_ok();
+            effects.unwrap_or_default()
+        });
+        self.apply(outputs);
+        if !accepted {
+            return 0;
+        }
+        self.client_count = id;
+        let client = CallingClient {
+            info,
+            protocol_version: Some(PROTOCOL_VERSION.to_owned()),
+            capabilities: RawValue::from_string(capabilities.to_owned()).ok(),
+            limits: None,
+        };
+        self.clients.insert(id, Arc::new(client));
+        id
+    }
+
+    /// Returns what has happened since the last events were returned.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// A client has disconnected. Its calls are cancelled.
+    pub fn client_disconnected(&mut self, client: u64, at: Duration) -> Vec<Event> {
+        self.clients.remove(&client);
+        let calls: Vec<_> = self
+            .open
+            .iter()
+            .filter(|(_, request)| request.client == client)
+            .map(|(call, _)| call.clone())
+            .collect();
+        for call in calls {
+            let outputs = self.bridge.cancel(&call, at);
+            self.apply(outputs);
+        }
+        let outputs = self
+            .bridge
+            .with_realm(at, |realm| realm.client_disconnected(ClientId(client)));
+        self.deliver(outputs)
+    }
+
+    /// A client has sent a request. `params` is JSON.
+    pub fn request(
+        &mut self,
+        client: u64,
+        id: u64,
+        method: &str,
+        params: &str,
+        at: Duration,
+    ) -> Vec<Event> {
+        match self.start(client, id, method, params, at) {
+            Ok(Started::Waiting) => {}
+            Ok(Started::Result(result)) => self.events.push(Event::Result { id, result }),
+            Err(error) => self.events.push(Event::Error { id, error }),
+        }
+        self.take_events()
+    }
+
+    /// A client has cancelled a request.
+    pub fn cancel(&mut self, id: u64, at: Duration) -> Vec<Event> {
+        let outputs = match self.call_of(id) {
+            Some(call) => self.bridge.cancel(&call, at),
+            None => Vec::new(),
+        };
+        self.deliver(outputs)
+    }
+
+    /// A client has responded to a request of a handler.
+    pub fn respond(
+        &mut self,
+        id: u64,
+        key: &str,
+        result: Result<String, &str>,
+        at: Duration,
+    ) -> Vec<Event> {
+        let Some(call) = self.call_of(id) else {
+            return self.take_events();
+        };
+        let result = result.and_then(|json| {
+            RawValue::from_string(json).map_err(|_| "the client's answer is not JSON")
+        });
+        let (result, error) = match result {
+            Ok(result) => (Some(result), None),
+            Err(message) => (None, Some(client_error(message))),
+        };
+        let key = key.to_owned();
+        let response = ClientResponse { key, result, error };
+        let outputs = self.bridge.client_responded(&call, response, at);
+        self.deliver(outputs)
+    }
+
+    /// When [`Server::deadline_passed`] must be called next.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Duration> {
+        self.bridge.next_deadline()
+    }
+
+    /// Handles all deadlines that have passed.
+    pub fn deadline_passed(&mut self, at: Duration) -> Vec<Event> {
+        let outputs = self.bridge.deadline_passed(at);
+        self.deliver(outputs)
+    }
+
+    fn call_of(&self, id: u64) -> Option<CallId> {
+        let mut open = self.open.iter();
+        open.find(|(_, request)| request.id == id)
+            .map(|(call, _)| call.clone())
+    }
+
+    fn start(
+        &mut self,
+        client: u64,
+        id: u64,
+        method: &str,
+        params: &str,
+        at: Duration,
+    ) -> Result<Started, RequestError> {
+        let list = |field: &str, kind| {
+            let items = self.bridge.listed(kind).join(",");
+            raw(format!("{{\"{field}\":[{items}]}}"))
+        };
+        let started = match method {
+            "tools/list" => Ok(Started::Result(list("tools", Kind::Tool))),
+            "prompts/list" => Ok(Started::Result(list("prompts", Kind::Prompt))),
+            "resources/list" => Ok(Started::Result(list("resources", Kind::Resource))),
+            "resources/templates/list" => {
+                let list = list("resourceTemplates", Kind::ResourceTemplate);
+                Ok(Started::Result(list))
+            }
+            "tools/call" => self.call_tool(client, id, params, at),
+            "prompts/get" => self.get_prompt(client, id, params, at),
+            "resources/read" => self.read_resource(client, id, params, at),
+            "completion/complete" => self.complete(client, id, params, at),
+            "resources/subscribe" => self.subscribe(client, params, at),
+            "resources/unsubscribe" => self.unsubscribe(client, params, at),
+            _ => {
+                return Err(RequestError {
+                    code: METHOD_NOT_FOUND,
+                    message: format!("the test kit has no method `{method}`"),
+                    data: None,
+                });
+            }
+        };
+        started.map_err(|error| error.into_json_rpc(false).into())
+    }
+
+    fn call_tool(
+        &mut self,
+        client: u64,
+        id: u64,
+        params: &str,
+        at: Duration,
+    ) -> Result<Started, CallError> {
+        let ToolParams { name, arguments } = params::parse(params)?;
+        let (session, tool) = match self.bridge.realm().route(Kind::Tool, &name, &Target::Any) {
+            Ok((session, Definition::Tool(tool))) => (session, tool),
+            Ok(_) => return Ok(tool_result(&route_error_result(RouteError::NoSessions)?)),
+            Err(error) => return Ok(tool_result(&route_error_result(error)?)),
+        };
+        let input = arguments.unwrap_or_else(|| raw("{}".to_owned()));
+        let request = match validate_input(&tool, input) {
+            Ok(input) => PageRequest::Tool {
+                tool: Arc::clone(&tool),
+                input,
+            },
+            Err(failure) => return Ok(tool_result(&ToolResult::from_failure(&failure))),
+        };
+        let timeout = tool
+            .timeout()
+            .map_or(CALL_TIMEOUT, |timeout| timeout.min(MAX_CALL_TIMEOUT));
+        let target = RequestTarget::Tool(tool);
+        self.ask_page(
+            (client, id, params),
+            (&session, request, timeout),
+            target,
+            at,
+        )
+    }
+
+    fn get_prompt(
+        &mut self,
+        client: u64,
+        id: u64,
+        params: &str,
+        at: Duration,
+    ) -> Result<Started, CallError> {
+        let PromptParams { name, arguments } = params::parse(params)?;
+        let target = RequestTarget::Prompt(format!("prompt `{name}`"));
+        let routed = self.bridge.realm().route(Kind::Prompt, &name, &Target::Any);
+        let (session, prompt) = routed.map_err(|error| route_error(Kind::Prompt, error))?;
+        prompt_arguments::validate(&prompt, &arguments)?;
+        let request = PageRequest::Prompt {
+            name: prompt.name().to_owned(),
+            arguments: to_raw(&arguments),
+        };
+        self.ask_page(
+            (client, id, params),
+            (&session, request, CALL_TIMEOUT),
+            target,
+            at,
+        )
+    }
+
+    fn read_resource(
+        &mut self,
+        client: u64,
+        id: u64,
+        params: &str,
+        at: Duration,
+    ) -> Result<Started, CallError> {
+        let ResourceParams { uri } = params::parse(params)?;
+        let target = RequestTarget::Resource(uri.clone());
+        let (session, matched) = match self.bridge.realm().route_resource(&uri, &Target::Any) {
+            Ok(found) => found,
+            Err(RouteError::NoSessions) => {
+                let why = hint(Kind::Resource, &[]);
+                return Err(CallError::ResourceNotFound { uri, why });
+            }
+            Err(error) => return Err(route_error(Kind::Resource, error)),
+        };
+        let template = match matched {
+            ResourceMatch::Exact => None,
+            ResourceMatch::Template(template, variables) => Some((template, variables)),
+        };
+        let request = PageRequest::Resource { uri, template };
+        self.ask_page(
+            (client, id, params),
+            (&session, request, CALL_TIMEOUT),
+            target,
+            at,
+        )
+    }
+
+    fn complete(
+        &mut self,
+        client: u64,
+        id: u64,
+        params: &str,
+        at: Duration,
+    ) -> Result<Started, CallError> {
+        let asked: CompletionParams = params::parse(params)?;
+        let item = asked.item();
+        let routed = self
+            .bridge
+            .realm()
+            .route(item.kind, &item.name, &Target::Any);
+        let (session, definition) = routed.map_err(|error| route_error(item.kind, error))?;
+        let request = PageRequest::Completion {
+            reference: definition.item(),
+            argument: asked.argument,
+            arguments: asked.context.arguments,
+        };
+        let target = RequestTarget::Completion;
+        self.ask_page(
+            (client, id, params),
+            (&session, request, CALL_TIMEOUT),
+            target,
+            at,
+        )
+    }
+
+    fn subscribe(&mut self, client: u64, params: &str, at: Duration) -> Result<Started, CallError> {
+        let ResourceParams { uri } = params::parse(params)?;
+        let mut refusal = None;
+        let outputs = self.bridge.with_realm(at, |realm| {
+            let effects = realm.resource_subscribed(ClientId(client), uri);
+            effects.unwrap_or_else(|refused| {
+                refusal = Some(refused);
+                Effects::new()
+            })
+        });
+        self.apply(outputs);
+        match refusal {
+            Some(refused) => Err(CallError::failed(refused.code, refused.message)),
+            None => Ok(Started::Result(raw("{}".to_owned()))),
+        }
+    }
+
+    fn unsubscribe(
+        &mut self,
+        client: u64,
+        params: &str,
+        at: Duration,
+    ) -> Result<Started, CallError> {
+        let ResourceParams { uri } = params::parse(params)?;
+        let outputs = self.bridge.with_realm(at, |realm| {
+            realm.resource_unsubscribed(ClientId(client), &uri)
+        });
+        self.apply(outputs);
+        Ok(Started::Result(raw("{}".to_owned())))
+    }
+
+    /// Sends a request to its page.
+    fn ask_page(
+        &mut self,
+        (client, id, params): (u64, u64, &str),
+        (session, request, timeout): (&bridge_protocol::SessionId, PageRequest, Duration),
+        target: RequestTarget,
+        at: Duration,
+    ) -> Result<Started, CallError> {
+        let CommonParams { meta } = params::parse(params)?;
+        let context = CallContext {
+            client: self.clients.get(&client).cloned(),
+            progress: meta.progress_token.is_some(),
+            log_level: meta.log_level,
+            timeout_ms: u64::try_from(timeout.as_millis()).ok(),
+            ..CallContext::default()
+        };
+        let started = self
+            .bridge
+            .start_call(session, request, context, timeout, at);
+        let (call, outputs) = match (started, &target) {
+            (Ok(started), _) => started,
+            (Err(failure), RequestTarget::Tool(_)) => {
+                return Ok(tool_result(&ToolResult::from_failure(&failure)));
+            }
+            (Err(failure), _) => return Err(CallError::Failed(failure)),
+        };
+        let request = OpenRequest {
+            id,
+            client,
+            progress_token: meta.progress_token,
+            target,
+        };
+        self.open.insert(call, request);
+        self.apply(outputs);
+        Ok(Started::Waiting)
+    }
+
+    fn deliver(&mut self, outputs: Vec<Output>) -> Vec<Event> {
+        self.apply(outputs);
+        self.take_events()
+    }
+
+    /// Turns what the bridge emits into events.
+    fn apply(&mut self, outputs: Vec<Output>) {
+        for output in outputs {
+            match output {
+                Output::Frame { connection, text } => {
+                    self.events.push(Event::Frame { connection, text });
+                }
+                Output::Closed { connection, code } => {
+                    self.events.push(Event::Closed { connection, code });
+                }
+                Output::CallEnded { call, outcome } => self.end_request(&call, outcome),
+                Output::CallEvent { call, event } => self.notify_of_call(&call, event),
+                Output::ClientRequestsPending { call } => self.send_client_requests(&call),
+                Output::ListChanged(kind) => self.notify(None, list_changed(kind), json!({})),
+                Output::ResourceUpdated { client, uri } => {
+                    let method = "notifications/resources/updated";
+                    self.notify(Some(client.0), method, json!({ "uri": uri }));
+                }
+                // Pages in memory answer no pings: they need none.
+                Output::Ping { .. } => {}
+            }
+        }
+    }
+
+    fn notify(&mut self, client: Option<u64>, method: &'static str, params: Value) {
+        self.events.push(Event::Notification {
+            client,
+            id: None,
+            method,
+            params,
+        });
+    }
+
+    fn notify_of_call(&mut self, call: &CallId, event: CallEvent) {
+        let Some(request) = self.open.get(call) else {
+            return;
+        };
+        let (method, params) = match event {
+            CallEvent::Progress(progress) => {
+                let mut params = json!({
+                    "progressToken": request.progress_token,
+                    "progress": progress.progress,
+                });
+                if let Some(total) = progress.total {
+                    params["total"] = Value::Number(total);
+                }
+                if let Some(message) = progress.message {
+                    params["message"] = Value::String(message);
+                }
+                ("notifications/progress", params)
+            }
+            CallEvent::Log(log) => {
+                let mut params = json!({ "level": log.level, "data": log.data });
+                if let Some(logger) = log.logger {
+                    params["logger"] = Value::String(logger);
+                }
+                ("notifications/message", params)
+            }
+        };
+        self.events.push(Event::Notification {
+            client: Some(request.client),
+            id: Some(request.id),
+            method,
+            params,
+        });
+    }
+
+    fn send_client_requests(&mut self, call: &CallId) {
+        let Some(request) = self.open.get(call) else {
+            return;
+        };
+        let asked = self.bridge.take_client_requests(call).into_iter();
+        self.events.extend(asked.map(|asked| Event::ClientRequest {
+            id: request.id,
+            key: asked.key,
+            method: asked.method,
+            params: asked.params,
+        }));
+    }
+
+    fn end_request(&mut self, call: &CallId, outcome: CallOutcome) {
+        let Some(request) = self.open.remove(call) else {
+            return;
+        };
+        let id = request.id;
+        self.events
+            .push(match outcome::finish(&request.target, outcome) {
+                Ok(result) => Event::Result { id, result },
+                Err(error) => Event::Error {
+                    id,
+                    error: error.into_json_rpc(false).into(),
+                },
+            });
+    }
+}
+
+fn list_changed(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Tool => "notifications/tools/list_changed",
+        Kind::Prompt => "notifications/prompts/list_changed",
+        Kind::Resource | Kind::ResourceTemplate => "notifications/resources/list_changed",
+    }
+}
+
+fn client_error(message: &str) -> ClientError {
+    ClientError {
+        code: ErrorCode::ClientRequestFailed,
+        message: format!("the client answered with an error: {message}"),
+        data: None,
+    }
+}
+
+fn tool_result(result: &ToolResult) -> Started {
+    Started::Result(to_raw(result))
+}
+
+/// JSON that was put together from JSON.
+fn raw(json: String) -> Box<RawValue> {
+    RawValue::from_string(json).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::realm_limits;
+
+    const AT: Duration = Duration::from_secs(1);
+
+    fn error_of(events: &[Event]) -> &RequestError {
+        match events {
+            [Event::Error { error, .. }] => error,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn clients_are_limited_and_leave_room() {
+        let mut server = Server::new(0);
+        let clients = realm_limits().clients as u64;
+        for number in 1..=clients {
+            assert_eq!(server.client_connected("test", "1", "{}"), number);
+        }
+        assert_eq!(server.client_connected("test", "1", "{}"), 0);
+        server.client_disconnected(1, AT);
+        assert_eq!(server.client_connected("test", "1", "{}"), clients + 1);
+    }
+
+    #[test]
+    fn unknown_methods_and_invalid_parameters_are_errors() {
+        let mut server = Server::new(0);
+        let client = server.client_connected("test", "1", "{}");
+        let events = server.request(client, 1, "tools/lists", "{}", AT);
+        assert_eq!(error_of(&events).code, METHOD_NOT_FOUND);
+        let events = server.request(client, 2, "resources/read", r#"{"url":"a://b"}"#, AT);
+        assert_eq!(error_of(&events).code, -32602);
+        assert!(error_of(&events).message.contains("missing field `uri`"));
+    }
+
+    #[test]
+    fn without_pages_lists_are_empty_and_calls_are_errors() {
+        let mut server = Server::new(0);
+        let client = server.client_connected("test", "1", "{}");
+        let events = server.request(client, 1, "tools/list", "{}", AT);
+        let [Event::Result { result, .. }] = &events[..] else {
+            panic!("{events:?}");
+        };
+        assert_eq!(result.get(), r#"{"tools":[]}"#);
+        let events = server.request(client, 2, "tools/call", r#"{"name":"add"}"#, AT);
+        let [Event::Result { result, .. }] = &events[..] else {
+            panic!("{events:?}");
+        };
+        assert!(result.get().contains(r#""isError":true"#), "{result}");
+    }
+
+    #[test]
+    fn what_has_ended_already_is_ignored() {
+        let mut server = Server::new(0);
+        assert!(server.cancel(7, AT).is_empty());
+        assert!(
+            server
+                .respond(7, "elicit-1", Ok("{}".to_owned()), AT)
+                .is_empty()
+        );
+        assert!(server.deadline_passed(AT).is_empty());
+    }
+}
