@@ -133,7 +133,7 @@ const MAX_HINTED_NAMES: usize = 32;
 /// Returns a hint for messages: the names that are available, or that there are none yet.
 pub fn hint(kind: Kind, available: &[String]) -> String {
     match available {
-        [] => format!("no page has registered a {} yet", kind_name(kind)),
+        [] => format!("no open page has a {} now", kind_name(kind)),
         names if names.len() <= MAX_HINTED_NAMES => format!("there are {}", names.join(", ")),
         names => {
             let (some, more) = names.split_at(MAX_HINTED_NAMES);

@@ -1,6 +1,7 @@
 import { type FormEvent, useEffect, useState } from "react";
 import { useMcpWeb, usePrompt, useResource, useTool } from "mcp-web-sdk/react";
 import { AskAi } from "./AskAi";
+import { mcpWeb } from "./mcp-web";
 
 interface Item {
   name: string;
@@ -99,6 +100,10 @@ export function ShoppingList() {
         <button>Add</button>
       </form>
       <AskAi />
+      <details>
+        <summary>Connect an AI client</summary>
+        <pre>{JSON.stringify(mcpWeb.remoteMcpConfig, null, 2)}</pre>
+      </details>
     </>
   );
 }

@@ -3,7 +3,7 @@ import { createRoot } from "react-dom/client";
 import { McpWebProvider } from "mcp-web-sdk/react";
 import { ShoppingList } from "./ShoppingList";
 import { mcpWeb } from "./mcp-web";
-import "./style.css";
+import "./index.css";
 
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
