@@ -136,8 +136,38 @@ function useBinding(hook: string, method: ConstructorParameters<typeof Binding>[
   const [binding] = useState(() => new Binding(method));
   useCommit(() => () => binding.release(), [binding]);
   // After every render: React does not know what a handler uses.
-  useCommit(() => binding.commit(mcpWeb, definition));
+  useCommit(() => binding.commit(mcpWeb, definition && afterRender(definition)));
   return binding;
+}
+
+/** Returns a tool whose result waits until React has rendered what the handler has changed. */
+function afterRender(definition: { handler?: unknown }): object {
+  const { handler } = definition;
+  if (typeof handler !== "function") return definition;
+  const handle = async (...args: unknown[]) => {
+    try {
+      return await handler(...args);
+    } finally {
+      // React renders in a task that was queued before this one. When it gives way to the browser first, it queues another.
+      await nextTask();
+      await nextTask();
+    }
+  };
+  return { ...definition, handler: handle };
+}
+
+/** Waits for the tasks that React has queued, in the way in which it queues them. */
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => {
+    const { setImmediate } = globalThis as { setImmediate?: (task: () => void) => void };
+    if (setImmediate) return setImmediate(resolve);
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
 }
 
 function usePage(hook: string): McpWeb {

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use crate::{PageToken, has, open_with_page_token, vite, vite_preview, vite_url};
 
+/// How often a client calls two tools one right after the other.
+const CALLS_IN_A_ROW: usize = 20;
+
 /// How often the development server replaces a module that the page uses.
 const HOT_UPDATES: u32 = 50;
 
@@ -214,6 +217,13 @@ async fn check_project(name: &str, project: &NodeProject, bed: &mut TestBed) {
             "Marks something as bought. Still to buy: Milk",
         )
         .await;
+    // A result is sent after the definitions that its call has changed, so the next call meets them.
+    for round in 0..CALLS_IN_A_ROW {
+        let item = json!({ "name": format!("Item {round}") });
+        client.call("add_item", item.clone()).await.unwrap();
+        let marked = client.call("mark_bought", item).await.unwrap();
+        assert_ne!(marked.is_error, Some(true), "{}", text_of(&marked));
+    }
     browser.screenshot(&format!("example-{name}")).await;
 }
 
