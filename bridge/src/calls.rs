@@ -13,7 +13,6 @@
 //! 4. A client that does not wait for a long call gets a handle ([`background`]), and fetches the
 //!    result with the tool [`get_result`].
 
-mod arguments;
 mod audit;
 mod background;
 pub(crate) mod builtin_resources;
@@ -38,7 +37,7 @@ mod silent_client;
 mod tool_outcome;
 mod validation;
 
-pub(crate) use arguments::Arguments;
+pub(crate) use bridge_results::arguments::Arguments;
 pub(crate) use builtin_tools::LEGACY_LIST_SESSIONS;
 pub(crate) use call_options::{CallOptions, DeliveryLimits};
 pub(crate) use call_request::CallRequest;

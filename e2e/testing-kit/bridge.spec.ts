@@ -17,6 +17,7 @@ test("a client of a bridge", async ({ page }) => {
   const refusing = await bridge.connectTestClient(page);
   const ask = (name: string) => page.evaluate((name) => (globalThis as any).state[name](), name);
   const state = {
+    session: await page.evaluate(() => (globalThis as any).state.session),
     whenStarted: () => ask("whenStarted"),
     whenCancelled: () => ask("whenCancelled"),
     addLateTool: () => ask("addLateTool"),

@@ -4,6 +4,8 @@ import type { McpWeb } from "mcp-web-sdk";
 
 /** What the scenario does in the page, and hears from it. */
 export interface PageState {
+  /** The page's session. */
+  session: string;
   /** Fulfilled when the handler of `slow` runs. */
   whenStarted(): Promise<void>;
   /** Fulfilled when the handler of `slow` is cancelled. */
@@ -103,6 +105,7 @@ export function addItems(mcpWeb: McpWeb): PageState {
     get: ({ day }) => `Plan ${day}`,
   });
   return {
+    session: mcpWeb.sessionId!,
     whenStarted: () => started.promise,
     whenCancelled: () => cancelled.promise,
     addLateTool: () => void mcpWeb.addTool({ name: "late", handler: () => "late" }),

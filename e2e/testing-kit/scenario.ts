@@ -73,5 +73,24 @@ export async function runScenario(client: TestClient, page: PageState, refusing:
   await page.addLateTool();
   transcript["changed list"] = await changed.promise;
   await record("late", () => client.callTool("late"));
-  writeFileSync(file, JSON.stringify(transcript, null, 2));
+  await record("subscribe to nothing", () => client.subscribe("other://x", () => {}));
+  await record("subscribe to nothing again", () => client.subscribe("other://x", () => {}));
+  // The text describes the sessions, with their times and origins.
+  const code = ({ isError, _meta }: { isError: boolean; _meta?: object }) => ({ isError, _meta });
+  await record("a page that is not there", async () => code(await client.callTool("text", { session_id: "nobody" })));
+  await record("a page that is not there, by option", async () => code(await client.callTool("text", {}, { session: "nobody" })));
+  await record("the page by its id", () => client.callTool("add", { a: 1, b: 1, session_id: page.session }));
+  await record("the page by option", () => client.callTool("add", { a: 1, b: 1 }, { session: page.session }));
+  const before = performance.now();
+  await client.callTool("timeout");
+  const seconds = (performance.now() - before) / 1000;
+  transcript["the timeout of 1 s ends a call in time"] = seconds > 0.9 && seconds < 2;
+  await client.close();
+  transcript["a closed client"] = await client.callTool("text").then(
+    () => "answers",
+    (error) => error instanceof Error,
+  );
+  // Ids differ.
+  const text = JSON.stringify(transcript, null, 2).replaceAll(page.session, "SESSION");
+  writeFileSync(file, text);
 }

@@ -2,12 +2,13 @@
 //!
 //! [`tool_result`] is the result of a tool call: either the page's JSON text, forwarded without
 //! parsing it ([`passthrough`]), or values that the bridge made or parsed ([`built_result`]).
-//! [`tool_call`] has what a call is checked for before and after its page, [`content_blocks`]
+//! [`arguments`] are those of a tool call. [`tool_call`] has what a call is checked for before and after its page, [`content_blocks`]
 //! validates the blocks of a page, [`encoded_size`] measures encoded JSON, and [`segments`] is the
 //! body that is sent. [`prompt_arguments`],
 //! [`page_object`] and [`completion_values`] are for the other requests, and [`request_error`] is why a
 //! request has no result, with the one table of JSON-RPC errors.
 
+pub mod arguments;
 pub mod built_result;
 pub mod completion_values;
 pub mod content_blocks;

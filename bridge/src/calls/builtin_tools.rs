@@ -6,7 +6,6 @@ use std::sync::{Arc, LazyLock};
 use bridge_protocol::{BUILTIN_TOOLS, ErrorCode, Kind, SessionId};
 use serde_json::{Map, Value, json};
 
-use super::arguments::BuiltinArguments;
 use super::call_request::CallRequest;
 use super::delivery_limits::{ToolResultSpec, enforce_limit};
 use super::get_result::{GET_RESULT, get_result};
@@ -17,6 +16,7 @@ use crate::hub::Hub;
 use bridge_auth::RealmId;
 use bridge_realm::definition::Definition;
 use bridge_realm::realm::CallFailure;
+use bridge_results::arguments::BuiltinArguments;
 use bridge_results::built_result::BuiltResult;
 use bridge_results::request_error::CallError;
 use bridge_results::tool_result::ToolResult;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use bridge_protocol::{ErrorCode, SessionId};
 use serde_json::value::RawValue;
 
-use super::arguments::SessionArgument;
 use super::validation::{self, ValidationError};
 use super::{Arguments, CallRequest, RoundOutcome, in_flight, query_scope};
 use crate::calls::background::{continue_in_background, detach_after, handle_result};
@@ -21,6 +20,7 @@ use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{
     CallFailure, CallOutcome, PageProtocol, PageRequest, RouteError, Target,
 };
+use bridge_results::arguments::SessionArgument;
 use bridge_results::tool_call::{input_schema_violation, invalid_arguments, route_error_result};
 use bridge_results::tool_result::ToolResult;
 use bridge_schema::Validator;

@@ -44,6 +44,18 @@ async fn the_client_in_memory_gets_what_a_client_of_a_bridge_gets() {
 }
 
 #[tokio::test]
+async fn the_client_in_memory_works_where_the_test_runner_bundles_the_package() {
+    let project = NodeProject::copy_of("testing-kit");
+    project.install_packages_and_sdk();
+    let mut vitest = vitest(&project);
+    vitest
+        .args(["--config", "bundled.config.ts"])
+        .env("IN_MEMORY", project.path().join("transcript.json"));
+    let output = run_to_end("vitest", vitest).await;
+    assert!(output.contains("1 passed"), "{output}");
+}
+
+#[tokio::test]
 async fn the_tools_of_an_example_are_tested_in_memory() {
     let project = NodeProject::copy_of_example("react");
     let output = run_to_end("vitest", vitest(&project)).await;

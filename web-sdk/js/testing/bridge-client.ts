@@ -2,7 +2,7 @@
 
 import { BUILTIN_RESOURCES, BUILTIN_TOOLS } from "./builtin-items.ts";
 import { ClientBase, type ListName, capabilitiesOf, completionParams, withIsError } from "./client-base.ts";
-import { nextTask } from "./environment.ts";
+import { callListener, nextTask } from "./environment.ts";
 import { McpError } from "./mcp-error.ts";
 import type {
   CallToolResult,
@@ -39,7 +39,7 @@ export class BridgeClient extends ClientBase implements TestClient {
     const onUpdated = ({ params }: any) => this.notifyResourceUpdated(params.uri);
     client.setNotificationHandler("notifications/resources/updated", onUpdated);
     client.setNotificationHandler("notifications/message", ({ params }: any) => {
-      for (const listener of [...this.#logListeners]) listener(params);
+      for (const listener of [...this.#logListeners]) callListener(listener, params);
     });
   }
 
@@ -59,7 +59,7 @@ export class BridgeClient extends ClientBase implements TestClient {
   }
 
   async listTools(): Promise<ListedTool[]> {
-    const { tools } = await this.#client.listTools();
+    const { tools } = await this.#request<any>((request) => this.#client.listTools({}, request));
     return tools.filter(({ name }: ListedTool) => !BUILTIN_TOOLS.includes(name));
   }
 
@@ -69,35 +69,36 @@ export class BridgeClient extends ClientBase implements TestClient {
     options?: RequestOptions,
   ): Promise<CallToolResult<Structured>> {
     return withIsError(
-      await this.#request<any>((request) => this.#client.callTool({ name, arguments: args }, request), options),
+      await this.#request<any>((request, meta) => this.#client.callTool({ name, arguments: args, ...meta }, request), options),
     );
   }
 
   async listResources(): Promise<ListedItem[]> {
-    const { resources } = await this.#client.listResources();
+    const { resources } = await this.#request<any>((request) => this.#client.listResources({}, request));
     return resources.filter(({ uri }: ListedItem) => !BUILTIN_RESOURCES.includes(uri!));
   }
 
   async listResourceTemplates(): Promise<ListedItem[]> {
-    return (await this.#client.listResourceTemplates()).resourceTemplates;
+    const result = await this.#request<any>((request) => this.#client.listResourceTemplates({}, request));
+    return result.resourceTemplates;
   }
 
   readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult> {
-    return this.#request((request) => this.#client.readResource({ uri }, request), options);
+    return this.#request((request, meta) => this.#client.readResource({ uri, ...meta }, request), options);
   }
 
   async listPrompts(): Promise<ListedItem[]> {
-    return (await this.#client.listPrompts()).prompts;
+    return (await this.#request<any>((request) => this.#client.listPrompts({}, request))).prompts;
   }
 
-  getPrompt(name: string, args: Record<string, string> = {}, options?: RequestOptions): Promise<GetPromptResult> {
-    return this.#request((request) => this.#client.getPrompt({ name, arguments: args }, request), options);
+  getPrompt(name: string, args: object = {}, options?: RequestOptions): Promise<GetPromptResult> {
+    return this.#request((request, meta) => this.#client.getPrompt({ name, arguments: args, ...meta }, request), options);
   }
 
   async complete(
     reference: { prompt: string } | { uriTemplate: string },
     argument: { name: string; value: string },
-    args?: Record<string, string>,
+    args?: object,
   ): Promise<CompleteResult> {
     const params = completionParams(reference, argument, args);
     const { completion } = await this.#request<any>((request) => this.#client.complete(params, request));
@@ -110,21 +111,26 @@ export class BridgeClient extends ClientBase implements TestClient {
   }
 
   protected override subscribeAtServer(uri: string): Promise<unknown> {
-    return this.#client.subscribeResource({ uri });
+    return this.#request((request) => this.#client.subscribeResource({ uri }, request));
   }
 
   protected override unsubscribeAtServer(uri: string): Promise<unknown> {
-    return this.#client.unsubscribeResource({ uri });
+    return this.#request((request) => this.#client.unsubscribeResource({ uri }, request));
   }
 
-  async #request<Result>(send: (request: object) => Promise<Result>, options: RequestOptions = {}): Promise<Result> {
-    const { signal, onProgress, onLog, logLevel = "debug" } = options;
-    if (onLog) {
-      this.#logListeners.add(onLog);
-      await this.#client.setLoggingLevel(logLevel);
-    }
+  async #request<Result>(
+    send: (request: object, meta: object) => Promise<Result>,
+    options: RequestOptions = {},
+  ): Promise<Result> {
+    const { signal, session, onProgress, onLog, logLevel = "debug" } = options;
+    const progress = onProgress && { onprogress: (entry: any) => callListener(onProgress, entry) };
+    const meta = session !== undefined && { _meta: { "mcp-web/sessionId": session } };
     try {
-      return await send({ ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) });
+      if (onLog) {
+        this.#logListeners.add(onLog);
+        await this.#client.setLoggingLevel(logLevel);
+      }
+      return await send({ ...(signal && { signal }), ...progress }, { ...meta });
     } catch (error) {
       throw signal?.aborted ? signal.reason : toMcpError(error, this.#package.ResourceNotFoundError);
     } finally {

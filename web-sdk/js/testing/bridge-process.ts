@@ -9,16 +9,27 @@ export interface BridgeProcess {
 /** How long the program may take to start. */
 const START_TIMEOUT_MS = 10_000;
 
+/** How long the program may take to end, before it is ended. */
+const STOP_TIMEOUT_MS = 5_000;
+
 /** Starts the program on a free port. */
 export async function startProcess(command: string, args: readonly string[]): Promise<BridgeProcess> {
   // Bundlers must not look for this module.
   const module = "node:child_process";
   const { spawn } = await import(/* @vite-ignore */ module);
   const child = spawn(command, ["--bind", "127.0.0.1:0", ...args], { stdio: ["ignore", "pipe", "pipe"] });
-  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  // A program that is missing emits no `exit`.
+  const ended = new Promise<void>((resolve) => child.once("exit", resolve).once("error", resolve));
+  // A test that has failed or was ended may not close its bridge.
+  const kill = () => child.kill("SIGKILL");
+  const { process } = globalThis as any;
+  process.once("exit", kill);
   const stop = async () => {
+    process.removeListener("exit", kill);
     child.kill();
+    const timer = setTimeout(kill, STOP_TIMEOUT_MS);
     await ended;
+    clearTimeout(timer);
   };
   try {
     return { url: await readUrl(child, command), stop };

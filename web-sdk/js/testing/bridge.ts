@@ -22,6 +22,7 @@
 
 import { BridgeClient } from "./bridge-client.ts";
 import { type BridgeProcess, startProcess } from "./bridge-process.ts";
+import { asyncDispose } from "./dispose.ts";
 import type { TestClient, TestClientOptions } from "./types.ts";
 
 export type * from "./types.ts";
@@ -36,6 +37,22 @@ export interface BridgeOptions {
   command?: string;
   /** Arguments for the program, besides its address. `mcp-web-bridge --help` lists them. */
   args?: readonly string[];
+}
+
+/** Who the client is, and which page it is for. */
+export interface BridgeClientOptions extends TestClientOptions {
+  /**
+   * How long to wait for the page, in milliseconds.
+   *
+   * @defaultValue 10000
+   */
+  timeout?: number;
+  /**
+   * The `name` of the `McpWeb`, where a page makes several.
+   *
+   * @defaultValue The first one.
+   */
+  app?: string;
 }
 
 /** A tab of Playwright: what this module uses of its `Page`. */
@@ -61,7 +78,7 @@ export class TestBridge implements AsyncDisposable {
 
   /**
    * Makes the documents that a tab loads from now on connect to this bridge, whatever `bridgeUrl` they have. Call it
-   * before `page.goto()`.
+   * before `page.goto()`. A tab can be attached to another bridge later.
    */
   async attach(page: BrowserPage): Promise<void> {
     await page.addInitScript(redirectSockets, this.url);
@@ -73,9 +90,9 @@ export class TestBridge implements AsyncDisposable {
    *
    * @throws Error when the page makes no `McpWeb` within `timeout`, or cannot connect.
    */
-  async connectTestClient(page: BrowserPage, options: TestClientOptions & { timeout?: number } = {}): Promise<TestClient> {
-    const { timeout = 10_000, ...clientOptions } = options;
-    const { token, error } = await page.evaluate(waitForPage, timeout);
+  async connectTestClient(page: BrowserPage, options: BridgeClientOptions = {}): Promise<TestClient> {
+    const { timeout = 10_000, app, ...clientOptions } = options;
+    const { token, error } = await page.evaluate(waitForPage, { bridgeUrl: this.url, timeout, name: app });
     if (error) throw new Error(error);
     const client = await BridgeClient.connect(`${this.url}/mcp`, token, clientOptions);
     this.#clients.push(client);
@@ -89,7 +106,7 @@ export class TestBridge implements AsyncDisposable {
   }
 
   /** As {@link TestBridge.close}, for `await using`. */
-  [Symbol.asyncDispose](): Promise<void> {
+  [asyncDispose](): Promise<void> {
     return this.close();
   }
 }
@@ -103,37 +120,59 @@ export async function startBridge({ command = "mcp-web-bridge", args = [] }: Bri
   return new TestBridge(await startProcess(command, args));
 }
 
-/** Runs in the page before its scripts: sockets of the SDK go to the bridge of the test. */
+/** Runs in the page before its scripts: sockets of the SDK go to the bridge that the tab was attached to last. */
 function redirectSockets(bridgeUrl: string): void {
+  const [pages, testBridge] = [Symbol.for("mcp-web.pages"), Symbol.for("mcp-web.test-bridge")];
+  const global = globalThis as any;
+  const isRedirecting = testBridge in global;
+  global[testBridge] = bridgeUrl;
+  if (isRedirecting) return;
+  const isOfPage = ({ href }: URL) =>
+    [...(global[pages]?.values() ?? [])].some(({ page }) => new URL(`${page.bridgeUrl}/ws`).href.replace(/^http/, "ws") === href.split("?")[0]);
   globalThis.WebSocket = new Proxy(globalThis.WebSocket, {
-    construct(target, [address, ...rest], newTarget) {
-      const url = new URL(String(address), location.href);
-      if (url.pathname.endsWith("/ws") && url.searchParams.has("session")) {
-        const { host } = new URL(bridgeUrl);
-        address = `ws://${host}/ws${url.search}`;
+    construct(target, args, newTarget) {
+      const url = args.length > 0 && URL.canParse(String(args[0]), location.href) && new URL(String(args[0]), location.href);
+      if (url && url.searchParams.has("session") && isOfPage(url)) {
+        args[0] = `${global[testBridge].replace(/^http/, "ws")}/ws${url.search}`;
       }
-      return Reflect.construct(target, [address, ...rest], newTarget);
+      return Reflect.construct(target, args, newTarget);
     },
   });
 }
 
+/** What the function below needs to know. */
+interface PageSearch {
+  bridgeUrl: string;
+  timeout: number;
+  name: string | undefined;
+}
+
 /** Runs in the page: waits until it is connected and the bridge has its tools, and returns its token. */
-async function waitForPage(timeout: number): Promise<{ token?: string; error?: string }> {
+async function waitForPage({ bridgeUrl, timeout, name }: PageSearch): Promise<{ token?: string; error?: string }> {
   const end = performance.now() + timeout;
+  const global = globalThis as any;
+  if (global[Symbol.for("mcp-web.test-bridge")] !== bridgeUrl) {
+    return { error: "the page is not attached to this bridge: call attach(page) before page.goto()" };
+  }
   for (;;) {
-    const registry = (globalThis as any)[Symbol.for("mcp-web.pages")] as Map<string, { page: any }> | undefined;
-    const { page } = registry?.values().next().value ?? {};
+    // The key of a page has its name.
+    const pages: [string, { page: any }][] = [...(global[Symbol.for("mcp-web.pages")] ?? [])];
+    const page = pages.find(([key]) => name === undefined || JSON.parse(key)[1] === name)?.[1].page;
     if (page?.status.state === "connected") {
-      // The bridge takes registrations in their order: when it has this one, it has those before.
-      const last = page.addTool({ name: "test_client_is_connecting", handler() {} });
-      await last.registered;
+      // The bridge takes registrations in their order: when it has answered this one, it has those before.
+      const description = "A test waits until the tools before it are registered";
+      const last = page.addTool({ name: "test_client_is_connecting", description, handler() {} });
+      await last.registered.catch(() => {});
       await last.remove();
       return { token: page.authToken };
     }
+    // A page with `autoConnect: false` waits for this.
+    if (page?.status.state === "idle") page.connect().catch(() => {});
     if (page?.status.state === "failed") return { error: `the page cannot connect: ${page.status.error.message}` };
     if (performance.now() > end) {
-      const state = page ? `is ${page.status.state}: ${page.status.error?.message}` : "makes no McpWeb";
-      return { error: `the page ${state} after ${timeout} ms` };
+      const { state, error } = page?.status ?? {};
+      const what = page ? `is ${state}${error ? `: ${error.message}` : ""}` : `makes no McpWeb${name === undefined ? "" : ` "${name}"`}`;
+      return { error: `the page ${what} after ${timeout} ms` };
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

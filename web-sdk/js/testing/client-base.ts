@@ -1,5 +1,7 @@
 /** What the clients in memory and over HTTP have in common. */
 
+import { asyncDispose } from "./dispose.ts";
+import { callListener } from "./environment.ts";
 import type { Unsubscribe } from "../types/options.ts";
 import type { CallToolResult, TestClientOptions } from "./types.ts";
 
@@ -9,10 +11,23 @@ export type ListName = "tools" | "prompts" | "resources";
 /** The result of a tool as MCP has it. */
 type WireResult<Structured> = Omit<CallToolResult<Structured>, "isError"> & { isError?: boolean };
 
+/** A listener of a resource. The same function may be given several times. */
+interface ResourceListener {
+  listener: () => void;
+}
+
+/** The listeners of a resource, and its subscription at the server. */
+interface ResourceSubscription {
+  listeners: Set<ResourceListener>;
+  isSubscribed: boolean;
+  /** Settled when the server has answered the last change. */
+  last: Promise<unknown>;
+}
+
 /** The listeners of a client, and its end. */
 export abstract class ClientBase implements AsyncDisposable {
-  readonly #listListeners = new Set<(list: ListName) => void>();
-  readonly #resourceListeners = new Map<string, Set<() => void>>();
+  readonly #listListeners = new Set<{ listener: (list: ListName) => void }>();
+  readonly #resources = new Map<string, ResourceSubscription>();
 
   /** Subscribes to a resource at the server. */
   protected abstract subscribeAtServer(uri: string): Promise<unknown>;
@@ -21,30 +36,50 @@ export abstract class ClientBase implements AsyncDisposable {
   abstract close(): Promise<void>;
 
   async subscribe(uri: string, listener: () => void): Promise<Unsubscribe> {
-    const listeners = this.#resourceListeners.get(uri) ?? new Set();
-    this.#resourceListeners.set(uri, listeners);
-    listeners.add(listener);
-    if (listeners.size === 1) await this.subscribeAtServer(uri);
+    const resource = this.#resources.get(uri) ?? { listeners: new Set(), isSubscribed: false, last: Promise.resolve() };
+    this.#resources.set(uri, resource);
+    const entry = { listener };
+    resource.listeners.add(entry);
+    try {
+      await this.#synchronize(uri, resource);
+    } catch (error) {
+      resource.listeners.delete(entry);
+      throw error;
+    }
     return () => {
-      if (listeners.delete(listener) && listeners.size === 0) void this.unsubscribeAtServer(uri);
+      // Where the client is closed, nothing is left to end.
+      if (resource.listeners.delete(entry)) this.#synchronize(uri, resource).catch(() => {});
     };
   }
 
   onListChanged(listener: (list: ListName) => void): Unsubscribe {
-    this.#listListeners.add(listener);
-    return () => void this.#listListeners.delete(listener);
+    const entry = { listener };
+    this.#listListeners.add(entry);
+    return () => void this.#listListeners.delete(entry);
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  [asyncDispose](): Promise<void> {
     return this.close();
   }
 
   protected notifyListChanged(list: ListName): void {
-    for (const listener of [...this.#listListeners]) listener(list);
+    for (const { listener } of [...this.#listListeners]) callListener(listener, list);
   }
 
   protected notifyResourceUpdated(uri: string): void {
-    for (const listener of [...(this.#resourceListeners.get(uri) ?? [])]) listener();
+    for (const { listener } of [...(this.#resources.get(uri)?.listeners ?? [])]) callListener(listener);
+  }
+
+  /** Lets the server know whether the resource has listeners, one change after the other. */
+  #synchronize(uri: string, resource: ResourceSubscription): Promise<void> {
+    const synchronized = resource.last.then(async () => {
+      const isNeeded = resource.listeners.size > 0;
+      if (isNeeded === resource.isSubscribed) return;
+      await (isNeeded ? this.subscribeAtServer(uri) : this.unsubscribeAtServer(uri));
+      resource.isSubscribed = isNeeded;
+    });
+    resource.last = synchronized.catch(() => {});
+    return synchronized;
   }
 }
 
@@ -65,7 +100,7 @@ export const withIsError = <Structured>(result: WireResult<Structured>): CallToo
 export function completionParams(
   reference: { prompt: string } | { uriTemplate: string },
   argument: { name: string; value: string },
-  args: Record<string, string> = {},
+  args: object = {},
 ): object {
   const ref =
     "prompt" in reference

@@ -4,6 +4,9 @@ const { setTimeout, clearTimeout, performance, setImmediate } = globalThis as ty
   setImmediate?: (task: () => void) => unknown;
 };
 
+/** Whether the test had replaced the clock before this module was there. Nothing would ever happen then. */
+export const hasFakeClock: boolean = "clock" in setTimeout;
+
 /** Runs a function in a task of its own, after those that were queued before. */
 export const runInTask: (task: () => void) => void = setImmediate
   ? (task) => void setImmediate(task)
@@ -11,6 +14,17 @@ export const runInTask: (task: () => void) => void = setImmediate
 
 /** Waits until the tasks that are queued have run. */
 export const nextTask = (): Promise<void> => new Promise((resolve) => runInTask(resolve));
+
+/** Calls the listener of a test. What it throws is an error of the test, and not of what called it. */
+export function callListener<Args extends unknown[]>(listener: ((...args: Args) => unknown) | undefined, ...args: Args): void {
+  try {
+    listener?.(...args);
+  } catch (error) {
+    runInTask(() => {
+      throw error;
+    });
+  }
+}
 
 /** Returns milliseconds that only grow. */
 export const now = (): number => performance.now();

@@ -1,7 +1,7 @@
 /** The client of `connectTestClient`. */
 
 import { ClientBase, type ListName, capabilitiesOf, completionParams, withIsError } from "./client-base.ts";
-import { nextTask } from "./environment.ts";
+import { callListener, nextTask } from "./environment.ts";
 import { McpError } from "./mcp-error.ts";
 import type { ClientRequest, Server } from "./server.ts";
 import type {
@@ -20,6 +20,9 @@ export class InMemoryClient extends ClientBase implements TestClient {
   readonly #server: Server;
   readonly #options: TestClientOptions;
   readonly #client: number;
+  /** Reject the requests that run. */
+  readonly #running = new Set<(reason: unknown) => void>();
+  #isClosed = false;
 
   constructor(server: Server, options: TestClientOptions) {
     super();
@@ -65,21 +68,24 @@ export class InMemoryClient extends ClientBase implements TestClient {
     return this.#list("prompts/list", "prompts");
   }
 
-  getPrompt(name: string, args: Record<string, string> = {}, options?: RequestOptions): Promise<GetPromptResult> {
+  getPrompt(name: string, args: object = {}, options?: RequestOptions): Promise<GetPromptResult> {
     return this.#request("prompts/get", { name, arguments: args }, options);
   }
 
   async complete(
     reference: { prompt: string } | { uriTemplate: string },
     argument: { name: string; value: string },
-    args?: Record<string, string>,
+    args?: object,
   ): Promise<CompleteResult> {
     const { completion } = await this.#request("completion/complete", completionParams(reference, argument, args));
     return completion;
   }
 
   override async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#server.disconnect(this.#client);
+    for (const reject of [...this.#running]) reject(closedError());
     await nextTask();
   }
 
@@ -98,33 +104,41 @@ export class InMemoryClient extends ClientBase implements TestClient {
   }
 
   async #request(method: string, params: object, options: RequestOptions = {}): Promise<any> {
+    if (this.#isClosed) throw closedError();
     await this.settle();
-    const { signal, onProgress, onLog, logLevel = "debug" } = options;
+    if (this.#isClosed) throw closedError();
+    const { signal, session, onProgress, onLog, logLevel = "debug" } = options;
     signal?.throwIfAborted();
     const meta = {
+      ...(session !== undefined && { "mcp-web/sessionId": session }),
       ...(onProgress && { progressToken: 1 }),
       ...(onLog && { "io.modelcontextprotocol/logLevel": logLevel }),
     };
     return new Promise((resolve, reject) => {
       let onAbort: (() => void) | undefined;
-      const end = () => onAbort && signal?.removeEventListener("abort", onAbort);
+      const fail = (reason: unknown) => {
+        end();
+        reject(reason);
+      };
+      const end = () => {
+        this.#running.delete(fail);
+        if (onAbort) signal?.removeEventListener("abort", onAbort);
+      };
+      this.#running.add(fail);
       const id = this.#server.request(this.#client, method, { ...params, _meta: meta }, {
         resolve: (result) => {
           end();
           resolve(result);
         },
-        reject: ({ code, message, data }) => {
-          end();
-          reject(new McpError(code, message, data));
-        },
+        reject: ({ code, message, data }) => fail(new McpError(code, message, data)),
         onNotification: (method, { progressToken, ...params }) => {
-          if (method === "notifications/progress") onProgress?.(params);
-          else onLog?.(params);
+          if (method === "notifications/progress") callListener(onProgress, params as any);
+          else callListener(onLog, params as any);
         },
         onClientRequest: (request) => void this.#answer(request),
       });
       onAbort = () => {
-        reject(signal!.reason);
+        fail(signal!.reason);
         this.#server.cancel(id);
       };
       signal?.addEventListener("abort", onAbort);
@@ -152,3 +166,5 @@ export class InMemoryClient extends ClientBase implements TestClient {
     else this.notifyListChanged(method.split("/")[1] as ListName);
   }
 }
+
+const closedError = () => new Error("the client is closed");

@@ -2,16 +2,20 @@
 
 import type { McpWeb } from "../mcp-web.ts";
 import { pageRegistry } from "../mcp-web/page-registry.ts";
-import { nextTask } from "./environment.ts";
+import { hasFakeClock, nextTask } from "./environment.ts";
 import { Server } from "./server.ts";
 import { InMemorySocket } from "./socket.ts";
+import { loadWasm } from "./wasm.ts";
 
 /** The bridges of all tokens. */
 const servers = new Map<string, Promise<Server>>();
 
 function findServer(token: string): Promise<Server> {
   let server = servers.get(token);
-  if (!server) servers.set(token, (server = Server.create()));
+  if (!server) {
+    servers.set(token, (server = Server.create()));
+    server.catch(() => servers.delete(token));
+  }
   return server;
 }
 
@@ -42,6 +46,11 @@ replaceWebSocket();
 
 /** Returns the bridge that a page is connected to, once it is. */
 export async function serverOf(mcpWeb: McpWeb): Promise<Server> {
+  if (typeof mcpWeb?.connect !== "function") throw new TypeError("connectTestClient() needs the page's McpWeb");
+  if (hasFakeClock) {
+    throw new Error("the test's clock is a fake one since before mcp-web-sdk/testing was imported: import it first, then fake the clock");
+  }
+  await loadWasm();
   await connect(mcpWeb);
   let server = await findServer(mcpWeb.authToken!);
   if (!server.hasSession(mcpWeb.sessionId)) {
@@ -56,7 +65,7 @@ export async function serverOf(mcpWeb: McpWeb): Promise<Server> {
 
 async function connect(mcpWeb: McpWeb): Promise<void> {
   try {
-    await mcpWeb.connect();
+    await untilConnected(mcpWeb);
   } catch (cause) {
     if ((cause as { code?: string }).code !== "NotInBrowser") throw cause;
     throw new Error(
@@ -64,5 +73,23 @@ async function connect(mcpWeb: McpWeb): Promise<void> {
         '(`environment: "jsdom"` in the configuration of Vitest), or import mcp-web-sdk/testing before the app',
       { cause },
     );
+  }
+}
+
+/** Connects, or is rejected when attempts fail: nothing will have changed at the next one. */
+async function untilConnected(mcpWeb: McpWeb): Promise<void> {
+  let stop = () => {};
+  const failed = new Promise<never>((_resolve, reject) => {
+    let failures = 0;
+    stop = mcpWeb.onStatusChange((status) => {
+      // The first failure may be that of an attempt at a real bridge, before this module was there.
+      const hasFailed = status.state === "reconnecting" && status.retryInMs !== undefined;
+      if (hasFailed && ++failures > 1) reject(status.error);
+    });
+  });
+  try {
+    await Promise.race([mcpWeb.connect(), failed]);
+  } finally {
+    stop();
   }
 }

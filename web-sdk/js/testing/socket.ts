@@ -6,6 +6,9 @@ import type { Server } from "./server.ts";
 /** Returns the bridge of a token. */
 type FindServer = (token: string) => Promise<Server>;
 
+/** What a browser reports when a connection has ended without a close frame (RFC 6455, section 7.1.5). */
+const ABNORMAL_CLOSURE = 1006;
+
 let connectionCount = 0;
 
 /** What the SDK uses of `WebSocket`. The token, and with it the bridge, is in the first frame. */
@@ -42,7 +45,8 @@ export class InMemorySocket {
       return;
     }
     this.#waiting = [frame];
-    void this.#accept(frame);
+    // `connectTestClient` loads the bridge, too, and says why it cannot be loaded.
+    this.#accept(frame).catch(() => this.closeByServer(ABNORMAL_CLOSURE));
   }
 
   close(code = 1000): void {

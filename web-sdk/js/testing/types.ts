@@ -36,7 +36,7 @@ export interface TestClient extends AsyncDisposable {
    *
    * @throws McpError when there is no such prompt, an argument is missing, or the handler fails.
    */
-  getPrompt(name: string, args?: Record<string, string>, options?: RequestOptions): Promise<GetPromptResult>;
+  getPrompt(name: string, args?: object, options?: RequestOptions): Promise<GetPromptResult>;
   /**
    * Completes an argument of a prompt, or a variable of a resource template.
    *
@@ -45,7 +45,7 @@ export interface TestClient extends AsyncDisposable {
   complete(
     reference: { prompt: string } | { uriTemplate: string },
     argument: { name: string; value: string },
-    args?: Record<string, string>,
+    args?: object,
   ): Promise<CompleteResult>;
   /** Calls the listener at every change of a list, until the returned function is called. */
   onListChanged(listener: (list: "tools" | "prompts" | "resources") => void): Unsubscribe;
@@ -99,6 +99,8 @@ export interface SampleResult {
 
 /** What a request may have besides its parameters. */
 export interface RequestOptions {
+  /** The id or the name of a page, where several have what is asked for. */
+  session?: string;
   /** Cancels the request; its promise is rejected with the signal's reason. */
   signal?: AbortSignal;
   /** Gets the progress. Without it, the handler's `ctx.progress` does nothing. */

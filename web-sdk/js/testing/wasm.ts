@@ -25,7 +25,11 @@ let glue: Promise<Glue> | undefined;
 
 /** Returns the JavaScript of the wasm, ready to use. */
 export function loadWasm(): Promise<Glue> {
-  glue ??= load();
+  // What could not be loaded may be there at the next attempt.
+  glue ??= load().catch((error) => {
+    glue = undefined;
+    throw error;
+  });
   return glue;
 }
 
@@ -37,13 +41,17 @@ async function load(): Promise<Glue> {
 }
 
 async function readWasm(): Promise<BufferSource> {
-  const url = new URL("./mcp_web_testing_bg.wasm", import.meta.url);
-  if (url.protocol !== "file:") return (await fetch(url)).arrayBuffer();
-  // Node's `fetch` reads no files. Bundlers must not look for these modules.
+  const here = import.meta.url;
+  if (!here.startsWith("file:")) {
+    return (await fetch(new URL("./mcp_web_testing_bg.wasm", import.meta.url))).arrayBuffer();
+  }
+  // Node's `fetch` reads no files. Bundlers must not look for these modules, and must not replace the address of the file
+  // by that of a server, which is not there in a test.
   const [files, urls] = ["node:fs/promises", "node:url"];
   const [{ readFile }, { fileURLToPath }] = await Promise.all([
     import(/* @vite-ignore */ files!),
     import(/* @vite-ignore */ urls!),
   ]);
-  return readFile(fileURLToPath(url.href));
+  const file = new URL(["mcp_web_testing_bg", "wasm"].join("."), here);
+  return readFile(fileURLToPath(file.href));
 }

@@ -13,6 +13,9 @@ pub const CALL_TIMEOUT: Duration = Duration::from_secs(120);
 /// The longest timeout that a tool may set.
 pub const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(3600);
 
+/// The longest parameters of a request, in bytes.
+pub const MAX_REQUEST_BYTES: usize = 4 * 1024 * 1024;
+
 /// The interval between heartbeats: pages in memory have no connection that could be dead.
 const HEARTBEAT: Duration = Duration::from_secs(24 * 3600);
 
@@ -76,6 +79,10 @@ mod tests {
             ..realm
         };
         assert_eq!(format!("{own:?}"), format!("{expected:?}"));
+        assert_eq!(
+            MAX_REQUEST_BYTES,
+            bridge::Config::default().max_request_bytes
+        );
         let own = page_message_limits();
         let expected = PageMessageLimits {
             heartbeat: own.heartbeat,

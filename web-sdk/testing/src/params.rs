@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bridge_protocol::{Argument, Item, Kind, LogLevel};
+use bridge_protocol::{Argument, Item, Kind, LogLevel, SessionId};
+use bridge_realm::realm::Target;
 use bridge_results::request_error::CallError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -86,6 +87,16 @@ pub(crate) struct RequestMeta {
     pub(crate) progress_token: Option<Value>,
     #[serde(rename = "io.modelcontextprotocol/logLevel")]
     pub(crate) log_level: Option<LogLevel>,
+    /// The page that the client has picked.
+    #[serde(rename = "mcp-web/sessionId")]
+    pub(crate) session: Option<String>,
+}
+
+/// Returns the page that a request picks with `_meta`.
+pub(crate) fn target(params: &str) -> Result<Target, CallError> {
+    let CommonParams { meta } = parse(params)?;
+    let session = meta.session.map(SessionId);
+    Ok(session.map_or(Target::Any, Target::Session))
 }
 
 /// Parses the parameters of a request.

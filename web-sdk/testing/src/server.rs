@@ -1,6 +1,6 @@
 //! An MCP server in memory, for the pages and clients of one token.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,27 +8,31 @@ use bridge_protocol::{
     CallContext, CallId, CallingClient, ClientError, ClientInfo, ClientResponse, ConnectedClient,
     ErrorCode, Kind,
 };
-use bridge_realm::definition::Definition;
 use bridge_realm::in_memory::{InMemoryBridge, Output};
 use bridge_realm::realm::{
-    CallEvent, CallOutcome, ClientId, Effects, PageRequest, ResourceMatch, RouteError, Target,
+    CallEvent, CallOutcome, ClientId, Effects, PageRequest, ResourceMatch, RouteError,
 };
+use bridge_results::arguments::Arguments;
 use bridge_results::prompt_arguments;
 use bridge_results::request_error::{CallError, hint, route_error};
-use bridge_results::tool_call::route_error_result;
+use bridge_results::tool_call::{invalid_arguments, route_error_result};
 use bridge_results::tool_result::ToolResult;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::event::{Event, RequestError};
-use crate::limits::{CALL_TIMEOUT, MAX_CALL_TIMEOUT, page_message_limits, realm_limits};
+use crate::limits::{
+    CALL_TIMEOUT, MAX_CALL_TIMEOUT, MAX_REQUEST_BYTES, page_message_limits, realm_limits,
+};
 use crate::outcome::{self, RequestTarget, to_raw, validate_input};
 use crate::params::{
     self, CommonParams, CompletionParams, PromptParams, ResourceParams, ToolParams,
 };
+use crate::tool_routing;
 
 /// JSON-RPC 2.0, section 5.1.
 const METHOD_NOT_FOUND: i32 = -32601;
+const INVALID_REQUEST: i32 = -32600;
 
 /// The MCP revision of the clients: the last one with sessions, in which they answer the requests of handlers at once.
 const PROTOCOL_VERSION: &str = "2025-11-25";
@@ -43,6 +47,8 @@ pub struct Server {
     open: BTreeMap<CallId, OpenRequest>,
     /// What has happened, and was not returned yet.
     events: Vec<Event>,
+    /// The time of the latest event.
+    now: Duration,
 }
 
 /// A request that waits for a page.
@@ -78,6 +84,7 @@ impl Server {
             client_count: 0,
             open: BTreeMap::new(),
             events: Vec::new(),
+            now: Duration::ZERO,
         }
     }
 
@@ -88,12 +95,14 @@ impl Server {
 
     /// A frame of a page has arrived.
     pub fn frame_arrived(&mut self, connection: u64, frame: &str, at: Duration) -> Vec<Event> {
+        self.now = at;
         let outputs = self.bridge.frame_arrived(connection, frame, at);
         self.deliver(outputs)
     }
 
     /// A page has closed its connection.
     pub fn connection_closed(&mut self, connection: u64, code: u16, at: Duration) -> Vec<Event> {
+        self.now = at;
         let outputs = self.bridge.connection_closed(connection, code, at);
         self.deliver(outputs)
     }
@@ -139,6 +148,7 @@ impl Server {
 
     /// A client has disconnected. Its calls are cancelled.
     pub fn client_disconnected(&mut self, client: u64, at: Duration) -> Vec<Event> {
+        self.now = at;
         self.clients.remove(&client);
         let calls: Vec<_> = self
             .open
@@ -165,6 +175,12 @@ impl Server {
         params: &str,
         at: Duration,
     ) -> Vec<Event> {
+        self.now = at;
+        if params.len() > MAX_REQUEST_BYTES {
+            let error = too_large(params.len());
+            self.events.push(Event::Error { id, error });
+            return self.take_events();
+        }
         match self.start(client, id, method, params, at) {
             Ok(Started::Waiting) => {}
             Ok(Started::Result(result)) => self.events.push(Event::Result { id, result }),
@@ -175,6 +191,7 @@ impl Server {
 
     /// A client has cancelled a request.
     pub fn cancel(&mut self, id: u64, at: Duration) -> Vec<Event> {
+        self.now = at;
         let outputs = match self.call_of(id) {
             Some(call) => self.bridge.cancel(&call, at),
             None => Vec::new(),
@@ -190,6 +207,7 @@ impl Server {
         result: Result<String, &str>,
         at: Duration,
     ) -> Vec<Event> {
+        self.now = at;
         let Some(call) = self.call_of(id) else {
             return self.take_events();
         };
@@ -214,6 +232,7 @@ impl Server {
 
     /// Handles all deadlines that have passed.
     pub fn deadline_passed(&mut self, at: Duration) -> Vec<Event> {
+        self.now = at;
         let outputs = self.bridge.deadline_passed(at);
         self.deliver(outputs)
     }
@@ -269,13 +288,15 @@ impl Server {
         at: Duration,
     ) -> Result<Started, CallError> {
         let ToolParams { name, arguments } = params::parse(params)?;
-        let (session, tool) = match self.bridge.realm().route(Kind::Tool, &name, &Target::Any) {
-            Ok((session, Definition::Tool(tool))) => (session, tool),
-            Ok(_) => return Ok(tool_result(&route_error_result(RouteError::NoSessions)?)),
+        let target = params::target(params)?;
+        let mut arguments = arguments.map_or_else(Arguments::default, Arguments::from_raw);
+        let routed = tool_routing::route(self.bridge.realm(), &name, &mut arguments, &target);
+        let (session, tool) = match routed {
+            Ok(destination) => destination,
             Err(error) => return Ok(tool_result(&route_error_result(error)?)),
         };
-        let input = arguments.unwrap_or_else(|| raw("{}".to_owned()));
-        let request = match validate_input(&tool, input) {
+        let input = arguments.into_raw().map_err(invalid_arguments);
+        let request = match input.and_then(|input| validate_input(&tool, input)) {
             Ok(input) => PageRequest::Tool {
                 tool: Arc::clone(&tool),
                 input,
@@ -303,7 +324,11 @@ impl Server {
     ) -> Result<Started, CallError> {
         let PromptParams { name, arguments } = params::parse(params)?;
         let target = RequestTarget::Prompt(format!("prompt `{name}`"));
-        let routed = self.bridge.realm().route(Kind::Prompt, &name, &Target::Any);
+        let target_session = params::target(params)?;
+        let routed = self
+            .bridge
+            .realm()
+            .route(Kind::Prompt, &name, &target_session);
         let (session, prompt) = routed.map_err(|error| route_error(Kind::Prompt, error))?;
         prompt_arguments::validate(&prompt, &arguments)?;
         let request = PageRequest::Prompt {
@@ -327,7 +352,11 @@ impl Server {
     ) -> Result<Started, CallError> {
         let ResourceParams { uri } = params::parse(params)?;
         let target = RequestTarget::Resource(uri.clone());
-        let (session, matched) = match self.bridge.realm().route_resource(&uri, &Target::Any) {
+        let (session, matched) = match self
+            .bridge
+            .realm()
+            .route_resource(&uri, &params::target(params)?)
+        {
             Ok(found) => found,
             Err(RouteError::NoSessions) => {
                 let why = hint(Kind::Resource, &[]);
@@ -360,7 +389,7 @@ impl Server {
         let routed = self
             .bridge
             .realm()
-            .route(item.kind, &item.name, &Target::Any);
+            .route(item.kind, &item.name, &params::target(params)?);
         let (session, definition) = routed.map_err(|error| route_error(item.kind, error))?;
         let request = PageRequest::Completion {
             reference: definition.item(),
@@ -451,7 +480,8 @@ impl Server {
 
     /// Turns what the bridge emits into events.
     fn apply(&mut self, outputs: Vec<Output>) {
-        for output in outputs {
+        let mut outputs = VecDeque::from(outputs);
+        while let Some(output) = outputs.pop_front() {
             match output {
                 Output::Frame { connection, text } => {
                     self.events.push(Event::Frame { connection, text });
@@ -467,8 +497,10 @@ impl Server {
                     let method = "notifications/resources/updated";
                     self.notify(Some(client.0), method, json!({ "uri": uri }));
                 }
-                // Pages in memory answer no pings: they need none.
-                Output::Ping { .. } => {}
+                // Frames in memory are read at once. Pages answer no pings, which would prove more.
+                Output::Ping { connection, probe } => {
+                    outputs.extend(self.bridge.connection_read(connection, probe, self.now));
+                }
             }
         }
     }
@@ -550,6 +582,17 @@ fn list_changed(kind: Kind) -> &'static str {
         Kind::Tool => "notifications/tools/list_changed",
         Kind::Prompt => "notifications/prompts/list_changed",
         Kind::Resource | Kind::ResourceTemplate => "notifications/resources/list_changed",
+    }
+}
+
+/// The bridge answers such a request over HTTP with 413.
+fn too_large(bytes: usize) -> RequestError {
+    RequestError {
+        code: INVALID_REQUEST,
+        message: format!(
+            "the request has {bytes} bytes: a bridge takes at most {MAX_REQUEST_BYTES} (`max_request_bytes`)"
+        ),
+        data: Some(json!({ "code": ErrorCode::RequestTooLarge.as_str() })),
     }
 }
 

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::agent_queries::AgentQueries;
-use crate::calls::arguments::Arguments;
 use crate::calls::page_tools::validate_input;
 use crate::calls::tool_outcome::finish_result;
 use crate::config::Config;
 use crate::cpu_pool::tests::occupy;
+use bridge_results::arguments::Arguments;
 
 fn hub() -> Arc<Hub> {
     let definitions = DefinitionRegistry::new(|_, _| Ok(()), 1_000_000);

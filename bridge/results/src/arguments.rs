@@ -20,7 +20,7 @@ const MAX_BUILTIN_ARGUMENT_BYTES: usize = 64 * 1024;
 
 /// The arguments of a tool call, which are a JSON object.
 #[derive(Debug)]
-pub(crate) enum Arguments {
+pub enum Arguments {
     /// The text from the client.
     Text(Box<RawValue>),
     /// Values that rmcp has parsed.
@@ -29,32 +29,34 @@ pub(crate) enum Arguments {
 
 /// The argument `session_id`, which may select a session.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum SessionArgument {
+pub enum SessionArgument {
+    /// The id or the name of a session.
     Session(SessionId),
     /// It is not a string, so that it selects none.
     NotString,
 }
 
 /// The arguments of a tool of the bridge itself.
-pub(super) struct BuiltinArguments {
+#[derive(Debug)]
+pub struct BuiltinArguments {
     /// All but those of the tool that `call_session_tool` calls.
-    pub(super) members: Map<String, Value>,
+    pub members: Map<String, Value>,
     /// The arguments of the tool that `call_session_tool` calls; an error if they are no object.
-    pub(super) inner: Result<Arguments, NotAnObject>,
+    pub inner: Result<Arguments, NotAnObject>,
 }
 
 /// An argument is not an object.
 #[derive(Debug)]
-pub(super) struct NotAnObject;
+pub struct NotAnObject;
 
 impl Arguments {
     /// Creates arguments from the JSON text of an object.
-    pub(crate) fn from_raw(text: Box<RawValue>) -> Self {
+    pub fn from_raw(text: Box<RawValue>) -> Self {
         Self::Text(text)
     }
 
     /// The length of the text that is scanned to read an argument, in bytes.
-    pub(super) fn scan_bytes(&self) -> usize {
+    pub fn scan_bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.get().len(),
             Self::Parsed(_) => 0,
@@ -62,7 +64,7 @@ impl Arguments {
     }
 
     /// Returns the argument `session_id`, if there is one.
-    pub(super) fn session_argument(&self) -> Option<SessionArgument> {
+    pub fn session_argument(&self) -> Option<SessionArgument> {
         let session = match self {
             Self::Parsed(members) => members.get(SESSION_ARGUMENT)?.as_str().map(SessionId::from),
             Self::Text(text) => {
@@ -83,7 +85,7 @@ impl Arguments {
     }
 
     /// Removes the argument `session_id`. The other arguments stay as they are written.
-    pub(super) fn remove_session_argument(&mut self) {
+    pub fn remove_session_argument(&mut self) {
         match self {
             Self::Parsed(members) => {
                 members.shift_remove(SESSION_ARGUMENT);
@@ -110,7 +112,7 @@ impl Arguments {
     }
 
     /// The JSON text for the audit log.
-    pub(super) fn to_json(&self) -> Option<String> {
+    pub fn to_json(&self) -> Option<String> {
         match self {
             Self::Text(text) => Some(text.get().to_owned()),
             Self::Parsed(members) => serde_json::to_string(members).ok(),
@@ -118,7 +120,11 @@ impl Arguments {
     }
 
     /// Returns the JSON text. It is the client's own text if nothing was changed.
-    pub(super) fn into_raw(self) -> Result<Box<RawValue>, String> {
+    ///
+    /// # Errors
+    ///
+    /// A message that says that the arguments are no object.
+    pub fn into_raw(self) -> Result<Box<RawValue>, String> {
         match self {
             Self::Text(text) if text.get().starts_with('{') => Ok(text),
             Self::Text(_) => Err("the arguments must be an object".to_owned()),
@@ -131,7 +137,7 @@ impl Arguments {
     /// # Errors
     ///
     /// A message that states why they cannot be parsed.
-    pub(super) fn into_builtin(self) -> Result<BuiltinArguments, String> {
+    pub fn into_builtin(self) -> Result<BuiltinArguments, String> {
         let mut parsed = BuiltinArguments {
             members: Map::new(),
             inner: Ok(Arguments::default()),
