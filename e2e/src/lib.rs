@@ -29,6 +29,8 @@ mod meter;
 mod mock_provider;
 mod native_page;
 mod node;
+pub mod packed_sdk;
+pub mod page_start;
 mod process;
 pub mod program_paths;
 pub mod query_cost;

@@ -5,7 +5,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::{ProcessGroup, program_paths};
+use crate::{ProcessGroup, packed_sdk, program_paths};
 
 /// A copy of a folder of this crate in a temporary folder, which is removed when this is dropped.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl NodeProject {
         project
     }
 
-    /// Links the pinned packages into the project, and copies the built SDK into it.
+    /// Links the pinned packages into the project, and installs the SDK as it is published.
     pub fn install_packages_and_sdk(&self) {
         let packages = self.path().join("node_modules");
         std::fs::create_dir(&packages).unwrap();
@@ -51,9 +51,7 @@ impl NodeProject {
                 std::os::unix::fs::symlink(package.path(), packages.join(name)).unwrap();
             }
         }
-        let sdk = packages.join("mcp-web-sdk");
-        std::fs::create_dir(&sdk).unwrap();
-        copy_tree(&program_paths::sdk_package(), &sdk);
+        packed_sdk::install(&packages.join("mcp-web-sdk"));
     }
 
     /// Installs React 18 instead of the pinned version.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use e2e::{ProcessGroup, program_paths};
+use e2e::{ProcessGroup, packed_sdk, program_paths};
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -64,9 +64,9 @@ impl Project {
         let modules = self.folder.path().join("node_modules");
         let package = modules.join("mcp-web-sdk");
         match install {
-            Install::Npm => copy_tree(&program_paths::sdk_package(), &package),
+            Install::Npm => packed_sdk::install(&package),
             Install::HoistedWorkspace => {
-                copy_tree(&program_paths::sdk_package(), &package);
+                packed_sdk::install(&package);
                 let workspace = r#"{ "private": true, "workspaces": ["apps/*"] }"#;
                 fs::write(self.folder.path().join("package.json"), workspace).unwrap();
             }
@@ -79,15 +79,12 @@ impl Project {
     }
 
     async fn install_with_pnpm(&self) {
-        let mut pack = Command::new("npm");
-        pack.args(["pack", "--silent"])
-            .arg(program_paths::sdk_package());
-        self.run("npm pack", pack).await;
+        fs::write(self.app.join("mcp-web-sdk.tgz"), packed_sdk::archive()).unwrap();
         let mut pnpm = Command::new(program_paths::node());
         pnpm.arg(packages("tools").join("pnpm/bin/pnpm.cjs")).args([
             "add",
             "--offline",
-            "./mcp-web-sdk-0.1.0.tgz",
+            "./mcp-web-sdk.tgz",
         ]);
         self.run("pnpm add", pnpm).await;
     }

@@ -3,9 +3,9 @@
 //! Bridge, agent, the two floors (servers that do the least possible) and the load generators are
 //! built once. Then each section of docs/benchmarks.md is measured: calls row by row (`plan`),
 //! several times (`measure`), with a server that is pinned to one core together with the load
-//! generator (`server`); idle pages, queries and attacks by programs of their own (`idle`, `ask` and
-//! `attacks`, with `json_lines`). The results are printed (`tables`, with the `machine`) and written into the
-//! document.
+//! generator (`server`); idle pages, queries, attacks and the start of a page by programs of their
+//! own (`idle`, `ask`, `attacks` and `start`, with `json_lines`). The results are printed (`tables`,
+//! with the `machine`) and written into the document.
 
 mod ask;
 mod attacks;
@@ -15,6 +15,7 @@ mod machine;
 mod measure;
 mod plan;
 mod server;
+mod start;
 mod tables;
 
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ use crate::step::{Outcome, step};
 use crate::{Workspace, apt, document, sdk};
 use measure::{Figures, measure};
 use plan::{Cell, PAGES, Plan};
+use start::StartPlan;
 
 const DOCUMENT: &str = "docs/benchmarks.md";
 
@@ -73,6 +75,8 @@ pub(crate) enum Section {
     Ask,
     /// What a client notices of attacks from another address
     Attacks,
+    /// What the SDK and other packages cost a page that starts
+    Start,
 }
 
 impl Section {
@@ -93,6 +97,7 @@ struct Bench {
     /// Whether the machine has other work.
     is_busy: bool,
     plan: Plan,
+    start: StartPlan,
 }
 
 /// Builds the programs, measures each section, prints its tables and writes them into the document.
@@ -116,12 +121,13 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         profile: options.profile.clone(),
         is_busy: options.busy,
         plan,
+        start: StartPlan::new(options.quick),
     };
     for &section in Section::value_variants() {
         if !options.only.is_empty() && !options.only.contains(&section) {
             continue;
         }
-        let text = bench.measure(section)?;
+        let text = bench.measure(workspace, section)?;
         println!("\n{text}");
         if !options.quick {
             document::write_section(workspace, DOCUMENT, &section.command(), &text)?;
@@ -132,7 +138,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
 
 impl Bench {
     /// Measures a section and returns its text.
-    fn measure(&self, section: Section) -> Result<String> {
+    fn measure(&self, workspace: &Workspace, section: Section) -> Result<String> {
         let Self {
             programs,
             core,
@@ -179,6 +185,10 @@ impl Bench {
                 let text = attacks::attacks(programs, &plan.attacks, self.is_busy)?;
                 Ok(format!("{machine}. {text}"))
             }
+            Section::Start => {
+                let text = start::start(workspace, programs, &self.start)?;
+                Ok(format!("{machine}. {text}"))
+            }
         }
     }
 
@@ -220,6 +230,7 @@ fn build(workspace: &Workspace, profile: &str) -> Result<()> {
             "idle",
             "ask",
             "attack",
+            "start",
         ] {
             build.args(["--bin", program]);
         }
