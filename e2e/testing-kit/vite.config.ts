@@ -1,3 +1,3 @@
 import { defineConfig } from "vitest/config";
 
-export default defineConfig({ test: { environment: "jsdom", include: ["*.test.ts"] } });
+export default defineConfig({ test: { environment: "jsdom", include: ["*.test.ts", "*.test.tsx"] } });

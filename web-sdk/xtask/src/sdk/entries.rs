@@ -1,7 +1,15 @@
 //! The modules that apps import.
 
 /// The main module, and those for frameworks, which need it.
-pub(super) const ENTRIES: [&str; 4] = ["mcp-web", "mcp-web-react", "mcp-web-svelte", "mcp-web-vue"];
+pub(super) const ENTRIES: [&str; 7] = [
+    "mcp-web",
+    "mcp-web-react",
+    "mcp-web-state",
+    "mcp-web-state-react",
+    "mcp-web-svelte",
+    "mcp-web-vue",
+    "mcp-web-webmcp",
+];
 /// The module that is all of the SDK.
 pub(super) const INLINE_ENTRY: &str = "mcp-web-inline";
 /// The modules that tests import.

@@ -59,10 +59,11 @@ pub(super) fn shrink_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
 const FRAMEWORKS: [&str; 4] = ["react", "svelte", "svelte/*", "vue"];
 
 /// The built files that stay separate: pages load them when they need them.
-const SEPARATE: [&str; 5] = [
+const SEPARATE: [&str; 6] = [
     "./mcp_web_testing.js",
     "./mcp_web_core.js",
     "../mcp_web_core.js",
+    "./mcp-web.ts",
     "./mcp-web-*",
     "../mcp-web-*",
 ];
@@ -114,6 +115,8 @@ fn bundle(
     let metafile = built.with_extension("json");
     let mut esbuild = Command::new("node");
     esbuild
+        // The sources are in no package, so a library that a module contains is found there only.
+        .env("NODE_PATH", packages)
         .arg(packages.join("esbuild/bin/esbuild"))
         .arg(module)
         .args(external.iter().map(|import| format!("--external:{import}")))
@@ -177,23 +180,43 @@ fn name_sources(map: &[u8]) -> Result<Vec<u8>> {
     Ok(serde_json::to_vec(&map)?)
 }
 
-/// Replaces the sources in the dynamic imports by the built files, which are all in one folder.
+/// Replaces the sources in the imports that are left by the built files, which are all in one folder.
 fn link_built_modules(script: &str) -> String {
     // The space keeps the columns of the source map.
-    script
+    let script = script
         .replace("import(\"../mcp", "import( \"./mcp")
-        .replace(".ts\")", ".js\")")
+        .replace(".ts\")", ".js\")");
+    let mut parts = script.split(STATIC_IMPORT);
+    let mut linked = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        linked.push_str(STATIC_IMPORT);
+        linked.push_str(&part.replacen(".ts\"", ".js\"", 1));
+    }
+    linked
 }
+
+/// How a static import of a module of the package begins.
+const STATIC_IMPORT: &str = "from\"./mcp-web";
 
 #[cfg(test)]
 mod tests {
     use super::link_built_modules;
 
     #[test]
-    fn dynamic_imports_name_the_built_files() {
+    fn imports_name_the_built_files() {
         assert_eq!(
             link_built_modules(r#"import("./mcp-web-query.ts"),import("../mcp_web_core.js")"#),
             r#"import("./mcp-web-query.js"),import( "./mcp_web_core.js")"#
+        );
+        assert_eq!(
+            link_built_modules(r#"import{McpWeb as e}from"./mcp-web.ts";"#),
+            r#"import{McpWeb as e}from"./mcp-web.js";"#
+        );
+        assert_eq!(
+            link_built_modules(
+                r#"import{a}from"react";import{b}from"./mcp-web-react.ts";import{c}from"./mcp-web-state.ts";"#
+            ),
+            r#"import{a}from"react";import{b}from"./mcp-web-react.js";import{c}from"./mcp-web-state.js";"#
         );
     }
 }

@@ -93,7 +93,7 @@ impl Size {
         let module = self.name.trim_end_matches(".js");
         match module {
             INLINE_ENTRY => "alone",
-            _ if ENTRIES.contains(&module) => "with a framework",
+            _ if ENTRIES.contains(&module) => "by its entry",
             _ => "later",
         }
     }

@@ -49,6 +49,17 @@ fn the_types_of_schema_libraries_are_inferred() {
     );
 }
 
+/// `state.ts` infers the type of a state from its schema.
+#[test]
+fn the_types_of_states_are_inferred() {
+    let output = compile(&Workspace::here(), "state.ts");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+}
+
 /// Compiles a file of `web-sdk/tests/types` as an app that installed the package would.
 fn compile(workspace: &Workspace, file: &str) -> Output {
     let packages = workspace.tools().join("web-sdk-node/node_modules");
@@ -67,13 +78,17 @@ fn compile(workspace: &Workspace, file: &str) -> Output {
             "exactOptionalPropertyTypes": true,
             "noEmit": true,
             // Some declarations of the libraries need the types of Node.
-            "skipLibCheck": file == "schemas.ts",
+            "skipLibCheck": file == "schemas.ts" || file == "state.ts",
             "target": "es2022",
             "lib": ["es2022", "dom", "esnext.disposable"],
             "module": "esnext",
             "moduleResolution": "bundler",
             "types": [],
-            "paths": { "mcp-web-sdk": [workspace.sdk().join("mcp-web.d.ts")] },
+            "paths": {
+                "mcp-web-sdk": [workspace.sdk().join("mcp-web.d.ts")],
+                "mcp-web-sdk/state": [workspace.sdk().join("mcp-web-state.d.ts")],
+                "mcp-web-sdk/webmcp": [workspace.sdk().join("mcp-web-webmcp.d.ts")],
+            },
         },
         "files": [file],
     });

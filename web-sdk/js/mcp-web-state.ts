@@ -1,0 +1,245 @@
+/**
+ * Offers the state of an app as tools, without writing them: a getter, setters, and tools for lists and records.
+ *
+ * ```ts
+ * import { McpWeb } from "mcp-web-sdk";
+ * import { addStateTools, id, system } from "mcp-web-sdk/state";
+ * import * as z from "zod";
+ *
+ * const Todo = z.object({
+ *   id: id(system(z.string().default(() => crypto.randomUUID()))),
+ *   value: z.string().min(1),
+ *   done: z.boolean().default(false),
+ * });
+ *
+ * let todos: z.infer<typeof Todo>[] = [];
+ * const [getTodos, setters, cleanup] = addStateTools(mcpWeb, {
+ *   name: "todos",
+ *   description: "The user's todo list",
+ *   schema: z.array(Todo),
+ *   get: () => todos,
+ *   set: (value) => { todos = value; render(); },
+ *   expand: true, // get_todos, add_todos, set_todos, delete_todos
+ * });
+ * ```
+ *
+ * @packageDocumentation
+ */
+
+import type { McpWeb } from "./mcp-web.ts";
+import { isObject } from "./mcp-web/type-guards.ts";
+import { StateAccess } from "./state/access.ts";
+import { type MarkedSchema, readStateSchema } from "./state/markers.ts";
+import { type ToolPlan } from "./state/plan.ts";
+import type { SplitEntry } from "./state/split.ts";
+import { planState } from "./state/tools.ts";
+import type { CallContext } from "./types/calls.ts";
+import type { ToolDefinition } from "./types/definitions.ts";
+import type { ToolHandle } from "./types/handles.ts";
+import type { InferInput, ToolSchema } from "./types/infer.ts";
+import type { Unsubscribe } from "./types/options.ts";
+
+export { type Group, type GroupMember, type GroupState, groupState } from "./state/group.ts";
+export { type MarkedSchema, type StateMarks, id, state, system } from "./state/markers.ts";
+export type { SplitEntry };
+
+/** The type of a state, by its schema. */
+export type StateOf<Schema> = Schema extends MarkedSchema<infer Inner> ? InferInput<Inner> : InferInput<Schema>;
+
+/** How a state is offered. */
+export interface StateToolsOptions<
+  Schema = any,
+  Expand extends boolean = boolean,
+  Split extends readonly SplitEntry[] | undefined = readonly SplitEntry[] | undefined,
+> {
+  /** The tools are called after it: `get_NAME`, `set_NAME` … */
+  name: string;
+  /** What the state is, for the model. Each tool adds what it does. */
+  description: string;
+  /** The schema of the state: JSON Schema, or of a library, with marks by {@link state}, or {@link id} and {@link system}. */
+  schema: Schema;
+  /** Returns the state. What is returned is never changed. */
+  get(): StateOf<Schema> | Promise<StateOf<Schema>>;
+  /** Replaces the state. When it throws or its promise is rejected, the client gets that error. */
+  set(value: StateOf<Schema>): unknown;
+  /**
+   * Divides the state into tools by its shape: fields of objects can be set one by one, and lists and records have tools
+   * for their items.
+   *
+   * @defaultValue `false`: one getter, and one setter that replaces everything
+   */
+  expand?: Expand;
+  /**
+   * Divides the state into parts with tools of their own: `field`, `parent.child`, `list[]` (one item), `map{}` (one
+   * entry), `enum[20]` (20 values in each tool), and lists of paths whose fields are set together.
+   */
+  schemaSplit?: Split;
+  /**
+   * Calls a listener at each change of the state, as stores do; returns the function that ends it, or an object with it.
+   * Clients that are subscribed to the resource then hear of changes that no tool has made.
+   */
+  subscribe?(listener: () => void): (() => void) | { unsubscribe(): void } | void;
+  /**
+   * Whether the state is also offered as the resource `state://NAME`, to which clients can subscribe.
+   *
+   * @defaultValue `true`
+   */
+  resource?: boolean;
+}
+
+/** A tool of a state, which `mcpWeb.addTool()` takes. */
+export type StateTool = ToolDefinition<any, any, any>;
+
+/** The tools of a state that are not added yet. */
+export interface CreatedStateTools<Schema = any, Divided extends boolean = boolean> {
+  /** The first tool, which answers the state. */
+  readonly getter: StateTool;
+  /** The other tools: one if {@link CreatedStateTools.isExpanded} is false, and a list of them otherwise. */
+  readonly setters: Setters<Divided, StateTool>;
+  /** All tools, in their order. */
+  readonly tools: readonly StateTool[];
+  /** The options that they were made from. */
+  readonly config: StateToolsOptions<Schema>;
+  /** Whether the state is divided, by `expand` or `schemaSplit`. */
+  readonly isExpanded: boolean;
+  /** Calls a listener after each change that a tool has made. */
+  onChange(listener: () => void): Unsubscribe;
+}
+
+/** Whether options divide a state into several setters. */
+type IsDivided<Expand, Split> = Expand extends true ? true : Split extends readonly SplitEntry[] ? true : false;
+
+type Setters<Divided, Tool> = Divided extends true ? readonly Tool[] : Tool;
+
+/** What {@link addStateTools} returns. */
+export type AddedStateTools<Divided> = [
+  getter: ToolHandle,
+  setters: Setters<Divided, ToolHandle>,
+  cleanup: () => void,
+  notifyChanged: () => void,
+];
+
+/**
+ * Makes the tools of a state without adding them.
+ *
+ * @throws TypeError when the schema has no JSON Schema, a split names what it does not have, two items' ids or two tools
+ * clash, a field that the app fills in has no default, or a parameter would be called `session_id`.
+ */
+export function createStateTools<
+  const Schema extends ToolSchema | MarkedSchema<ToolSchema>,
+  const Expand extends boolean = false,
+  const Split extends readonly SplitEntry[] | undefined = undefined,
+>(options: StateToolsOptions<Schema, Expand, Split>): CreatedStateTools<Schema, IsDivided<Expand, Split>> {
+  return new StateTools(options as StateToolsOptions) as unknown as CreatedStateTools<Schema, IsDivided<Expand, Split>>;
+}
+
+/**
+ * Adds the tools of a state to a page, and the state as a resource.
+ *
+ * Calls of one state run one after the other, `get` and `set` are awaited, and the whole state is checked by its schema
+ * before `set` is called. A call that is refused changes nothing.
+ *
+ * @param options how the state is offered, or what {@link createStateTools} has returned
+ * @returns the handle of the getter, that of the setter (a list of all other tools, if the state is divided), the function
+ * that removes everything, and the one that tells clients of a change
+ * @throws TypeError as {@link createStateTools}.
+ */
+export function addStateTools<
+  const Schema extends ToolSchema | MarkedSchema<ToolSchema>,
+  const Expand extends boolean = false,
+  const Split extends readonly SplitEntry[] | undefined = undefined,
+>(mcpWeb: McpWeb, options: StateToolsOptions<Schema, Expand, Split>): AddedStateTools<IsDivided<Expand, Split>>;
+export function addStateTools<Divided extends boolean>(
+  mcpWeb: McpWeb,
+  created: CreatedStateTools<any, Divided>,
+): AddedStateTools<Divided>;
+export function addStateTools(mcpWeb: McpWeb, options: unknown): unknown {
+  const created = options instanceof StateTools ? options : new StateTools(options as StateToolsOptions);
+  return created.addTo(mcpWeb);
+}
+
+/** The class behind {@link CreatedStateTools}. */
+class StateTools {
+  readonly tools: readonly StateTool[];
+  readonly config: StateToolsOptions;
+  readonly isExpanded: boolean;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(config: StateToolsOptions) {
+    checkOptions(config);
+    const { name, description, schema, expand, schemaSplit } = config;
+    const plan = planState({ name, description }, schema, { expand, schemaSplit });
+    const access = new StateAccess(config, plan.schema, () => {
+      for (const listener of [...this.#listeners]) listener();
+    });
+    this.config = config;
+    this.isExpanded = expand === true || (schemaSplit !== undefined && isSplit(schema));
+    this.tools = plan.tools.map((tool) => toolDefinition(tool, access));
+  }
+
+  get getter(): StateTool {
+    return this.tools[0]!;
+  }
+
+  get setters(): StateTool | readonly StateTool[] {
+    return this.isExpanded ? this.tools.slice(1) : this.tools[1]!;
+  }
+
+  onChange(listener: () => void): Unsubscribe {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  addTo(mcpWeb: McpWeb): [ToolHandle, ToolHandle | ToolHandle[], () => void, () => void] {
+    const { name, description, resource = true, subscribe } = this.config;
+    const [getter, ...setters] = this.tools.map((tool) => mcpWeb.addTool(tool));
+    const read = async () => (await this.config.get()) ?? null;
+    const uri = `state://${encodeURIComponent(name)}`;
+    const offered = resource ? mcpWeb.addResource({ uri, name, description, mimeType: "application/json", read }) : undefined;
+    const notifyChanged = coalesce(() => offered?.notifyUpdated());
+    const ended = [this.onChange(notifyChanged), subscribe?.call(this.config, notifyChanged)];
+    const cleanup = () => {
+      for (const handle of [getter, ...setters, offered]) handle?.remove();
+      for (const end of ended.splice(0)) typeof end === "function" ? end() : end?.unsubscribe();
+    };
+    return [getter!, this.isExpanded ? setters : setters[0]!, cleanup, notifyChanged];
+  }
+}
+
+function checkOptions(config: StateToolsOptions): void {
+  if (!isObject(config)) throw new TypeError("addStateTools() needs an object: { name, description, schema, get, set }");
+  const { name, description, get, set }: Partial<StateToolsOptions> = config;
+  if (typeof name !== "string" || !name) throw new TypeError("addStateTools(): name must be a non-empty string");
+  if (typeof description !== "string" || !description) throw new TypeError(`addStateTools(): state "${name}" needs a description`);
+  for (const [key, value] of Object.entries({ get, set })) {
+    if (typeof value !== "function") throw new TypeError(`addStateTools(): state "${name}" needs the function ${key}()`);
+  }
+}
+
+/** Only objects can be split. */
+const isSplit = (schema: unknown) => readStateSchema(schema).input.type === "object";
+
+function toolDefinition({ name, description, inputSchema, outputSchema, annotations, run, isChecked = false }: ToolPlan, access: StateAccess): StateTool {
+  return {
+    name,
+    description,
+    ...(inputSchema && { inputSchema }),
+    ...(outputSchema && { outputSchema }),
+    annotations: { ...annotations, openWorldHint: false },
+    handler: (args: object, context?: CallContext) =>
+      "read" in run ? access.read((state) => run.read(state, args), isChecked, context?.signal) : access.change(run.edit, args, context?.signal),
+  };
+}
+
+/** Returns a function that calls another once for all calls of a task. */
+function coalesce(run: () => void): () => void {
+  let isWaiting = false;
+  return () => {
+    if (isWaiting) return;
+    isWaiting = true;
+    queueMicrotask(() => {
+      isWaiting = false;
+      run();
+    });
+  };
+}

@@ -1,0 +1,355 @@
+/** What the calls of state tools read and change, as functions of the state and the arguments. */
+
+import { McpWebError } from "../mcp-web/error.ts";
+import { isPlainObject } from "../mcp-web/type-guards.ts";
+import { type FieldNode, type SchemaNode, elementOf, fieldsOf } from "./schema-node.ts";
+import { type Path, getIn, isSame, merge, pick, setIn, settable, withEntry } from "./values.ts";
+
+/** The arguments of a call. */
+export type Arguments = { readonly [name: string]: any };
+
+/** Where a value of the arguments is in the state, so that what is wrong with it can be told in words of the call. */
+export interface Origin {
+  readonly place: Path;
+  readonly parameter: Path;
+}
+
+/** A change that is not made yet. */
+export interface Edit {
+  /** The state that the schema's library has to accept. */
+  readonly candidate: unknown;
+  readonly origins: readonly Origin[];
+  /** Returns the new state, from what the library made of the candidate. */
+  commit(parsed: unknown): unknown;
+  /** Returns the answer for the client. */
+  answer(next: unknown): unknown;
+}
+
+/** A call that changes nothing. */
+export interface NoEdit {
+  readonly result: unknown;
+}
+
+/** Decides on a change. */
+export type Editor = (state: unknown, args: Arguments) => Edit | NoEdit;
+
+/** Answers with a part of the state. */
+export type Reader = (state: unknown, args: Arguments) => unknown;
+
+/** An error in the arguments. `path` is a parameter. */
+export const invalid = (path: string, problem: string): McpWebError => new McpWebError("InvalidArguments", `/${path}: ${problem}`);
+
+const SUCCESS = { success: true };
+
+/** Replaces a whole value, which is the parameter `value`. */
+export function replaceValue(path: Path, node: SchemaNode, isAnswered: boolean): Editor {
+  return (state, args) => ({
+    candidate: setIn(state, path, isAnswered ? settable(node, args.value) : args.value),
+    origins: [{ place: path, parameter: ["value"] }],
+    commit: (parsed) => setIn(state, path, getIn(parsed, path)),
+    answer: (next) => (isAnswered ? { success: true, value: getIn(next, path) } : SUCCESS),
+  });
+}
+
+/** Replaces the whole state, whose fields are the parameters. */
+export function replaceFields(node: SchemaNode): Editor {
+  const names = fieldsOf(node).map(({ name }) => name);
+  const isOpen = node.schema.additionalProperties === true || isPlainObject(node.schema.additionalProperties);
+  return (_state, args) => ({
+    candidate: isOpen ? { ...args } : pick(args, names),
+    origins: [{ place: [], parameter: [] }],
+    commit: (parsed) => parsed,
+    answer: () => SUCCESS,
+  });
+}
+
+/** Changes those fields of an object that the arguments have. The answer has the fields that `isShown` names. */
+export function changeFields(path: Path, fields: readonly FieldNode[], shown: readonly string[] | undefined): Editor {
+  return (state, args) => {
+    const current = getIn(state, path);
+    const base = isPlainObject(current) ? current : {};
+    const given = fields.filter(({ name, isSystem }) => !isSystem && Object.hasOwn(args, name) && args[name] !== undefined);
+    const changed = given.reduce((object, field) => {
+      const value = merge(field, getIn(base, [field.name]), settable(field, args[field.name]));
+      return withEntry(object, field.name, value);
+    }, base);
+    return {
+      candidate: setIn(state, path, changed),
+      origins: given.map(({ name }) => ({ place: [...path, name], parameter: [name] })),
+      commit(parsed) {
+        const made = getIn(parsed, path);
+        if (!isPlainObject(made) || !isPlainObject(current)) return setIn(state, path, made);
+        // What the call does not change stays as it is: the library may give it defaults.
+        const names = Object.keys(made).filter((name) => !Object.hasOwn(base, name) || given.some((field) => field.name === name));
+        return setIn(state, path, names.reduce((object, name) => withEntry(object, name, made[name]), base));
+      },
+      answer(next) {
+        const value = getIn(next, path);
+        return { success: true, value: shown ? pick(value, shown) : value };
+      },
+    };
+  };
+}
+
+/** Sets one field, and takes it away if the argument is missing: then the library fills in its default. */
+export function setField(path: Path, field: FieldNode): Editor {
+  const place = [...path, field.name];
+  return (state, args) => {
+    const parent = getIn(state, path);
+    const { [field.name]: _former, ...others } = isPlainObject(parent) ? parent : {};
+    const value = args[field.name];
+    if (value === undefined && field.isRequired) throw invalid(field.name, "is missing");
+    const candidate = value === undefined ? setIn(state, path, others) : setIn(state, place, value);
+    return {
+      candidate,
+      origins: [{ place, parameter: [field.name] }],
+      commit(parsed) {
+        const made = getIn(parsed, place);
+        return made === undefined ? state : setIn(state, place, made);
+      },
+      answer: () => SUCCESS,
+    };
+  };
+}
+
+/** The list at a place, and what identifies its items. */
+export interface ListPlace {
+  readonly name: string;
+  readonly path: Path;
+  readonly item: SchemaNode;
+  /** The field that identifies an item; `undefined` when its index does. */
+  readonly idField: FieldNode | undefined;
+}
+
+/** Returns what the tools of a list need to know. */
+export function listPlace(name: string, path: Path, node: SchemaNode): ListPlace {
+  const item = elementOf(node);
+  const ids = item.kind === "object" ? fieldsOf(item).filter(({ isId }) => isId) : [];
+  if (ids.length > 1) {
+    throw new TypeError(`state "${name}": the items have two ids, "${ids[0]!.name}" and "${ids[1]!.name}": mark one field with id()`);
+  }
+  return { name, path, item, idField: ids[0] };
+}
+
+const itemsAt = (state: unknown, path: Path): readonly unknown[] => {
+  const items = getIn(state, path);
+  return Array.isArray(items) ? items : [];
+};
+
+/** Returns the index of the item that the arguments name, or -1. */
+function indexOf({ idField }: ListPlace, items: readonly unknown[], args: Arguments): number {
+  if (idField) return items.findIndex((item) => isSame(getIn(item, [idField.name]), args.id));
+  return checkedIndex(args.index) < items.length ? args.index : -1;
+}
+
+function checkedIndex(index: unknown): number {
+  if (!Number.isInteger(index) || (index as number) < 0) throw invalid("index", `${JSON.stringify(index)} is no integer from 0`);
+  return index as number;
+}
+
+const keyOf = ({ idField }: ListPlace) => (idField ? "id" : "index");
+
+/** Answers with one item, or with all of them. A missing one is nothing. */
+export function readItems(list: ListPlace): Reader {
+  return (state, args) => {
+    const items = getIn(state, list.path);
+    return args[keyOf(list)] === undefined ? items : itemsAt(state, list.path)[indexOf(list, itemsAt(state, list.path), args)];
+  };
+}
+
+/** Adds an item, at the end unless an index says where. */
+export function addItem(list: ListPlace): Editor {
+  return (state, args) => {
+    const items = itemsAt(state, list.path);
+    if (args.value === undefined) throw invalid("value", "is missing");
+    const at = list.idField || args.index === undefined ? items.length : Math.min(checkedIndex(args.index), items.length);
+    return editItem(list, state, items, at, 0, settable(list.item, args.value));
+  };
+}
+
+/** Changes one item. */
+export function changeItem(list: ListPlace): Editor {
+  return (state, args) => {
+    const items = itemsAt(state, list.path);
+    if (args[keyOf(list)] === undefined) throw invalid(keyOf(list), "is missing");
+    if (args.value === undefined) throw invalid("value", "is missing");
+    const at = indexOf(list, items, args);
+    if (at < 0) throw missingItem(list, items, args);
+    return editItem(list, state, items, at, 1, merge(list.item, items[at], settable(list.item, args.value)));
+  };
+}
+
+/** Puts a value in the place of `removed` items. */
+function editItem(list: ListPlace, state: unknown, items: readonly unknown[], at: number, removed: 0 | 1, value: unknown): Edit {
+  const place = [...list.path, at];
+  return {
+    candidate: setIn(state, list.path, items.toSpliced(at, removed, value)),
+    origins: [{ place, parameter: ["value"] }],
+    commit(parsed) {
+      const made = getIn(parsed, place);
+      const item = made === undefined ? value : made;
+      checkId(list, items, at, removed, item);
+      return setIn(state, list.path, items.toSpliced(at, removed, item));
+    },
+    answer: (next) => ({ success: true, value: getIn(next, place) }),
+  };
+}
+
+function checkId({ idField, name }: ListPlace, items: readonly unknown[], at: number, removed: 0 | 1, item: unknown): void {
+  if (!idField) return;
+  const id = getIn(item, [idField.name]);
+  const other = items.findIndex((other, index) => !(removed && index === at) && isSame(getIn(other, [idField.name]), id));
+  if (other >= 0) throw invalid(`value/${idField.name}`, `${JSON.stringify(id)} is the id of another item of ${name}`);
+}
+
+function missingItem({ idField, name }: ListPlace, items: readonly unknown[], args: Arguments): McpWebError {
+  if (!idField) return invalid("index", `${args.index} is out of range: ${name} has ${items.length} items`);
+  return invalid("id", `${name} has no item with the id ${JSON.stringify(args.id)}`);
+}
+
+/** Deletes one item, or all of them. */
+export function deleteItems(list: ListPlace): Editor {
+  return (state, args) => {
+    const items = itemsAt(state, list.path);
+    if (isAll(args, keyOf(list))) return replaceCollection(state, list.path, []);
+    const at = indexOf(list, items, args);
+    return at < 0 ? NOTHING_DELETED : replaceCollection(state, list.path, items.toSpliced(at, 1));
+  };
+}
+
+/** A missing item is deleted already. */
+const NOTHING_DELETED: NoEdit = { result: { success: true, deleted: 0 } };
+
+function isAll(args: Arguments, key: string): boolean {
+  if (args.all !== undefined && args.all !== true) throw invalid("all", "must be true, or left out");
+  if (args.all === undefined && args[key] === undefined) throw invalid(key, `is missing: say which, or "all": true`);
+  return args.all === true;
+}
+
+function replaceCollection(state: unknown, path: Path, value: unknown): Edit {
+  const next = setIn(state, path, value);
+  return { candidate: next, origins: [], commit: () => next, answer: () => SUCCESS };
+}
+
+/** The record at a place. */
+export interface RecordPlace {
+  readonly name: string;
+  readonly path: Path;
+  readonly entry: SchemaNode;
+}
+
+const entriesAt = (state: unknown, path: Path) => {
+  const entries = getIn(state, path);
+  return isPlainObject(entries) ? entries : {};
+};
+
+/** Answers with one entry, or with all of them. A missing one is nothing. */
+export function readEntries({ path }: RecordPlace): Reader {
+  return (state, { key }) => (key === undefined ? getIn(state, path) : getIn(entriesAt(state, path), [checkedKey(key)]));
+}
+
+function checkedKey(key: unknown): string {
+  if (typeof key !== "string") throw invalid("key", `${JSON.stringify(key)} is no string`);
+  return key;
+}
+
+/** Sets an entry. One that is an object is changed, and everything else is replaced. */
+export function setEntry({ path, entry }: RecordPlace): Editor {
+  return (state, args) => {
+    if (args.key === undefined) throw invalid("key", "is missing");
+    if (args.value === undefined) throw invalid("value", "is missing");
+    const key = checkedKey(args.key);
+    const entries = entriesAt(state, path);
+    const given = settable(entry, args.value);
+    const value = entry.kind === "object" ? merge(entry, getIn(entries, [key]), given) : given;
+    const place = [...path, key];
+    return {
+      candidate: setIn(state, path, withEntry(entries, key, value)),
+      origins: [{ place, parameter: ["value"] }],
+      commit(parsed) {
+        const made = getIn(parsed, place);
+        return setIn(state, path, withEntry(entries, key, made === undefined ? value : made));
+      },
+      answer: (next) => ({ success: true, value: getIn(next, place) }),
+    };
+  };
+}
+
+/** Deletes one entry, or all of them. */
+export function deleteEntries({ path }: RecordPlace): Editor {
+  return (state, args) => {
+    if (isAll(args, "key")) return replaceCollection(state, path, {});
+    const key = checkedKey(args.key);
+    const entries = entriesAt(state, path);
+    if (!Object.hasOwn(entries, key)) return NOTHING_DELETED;
+    const others = Object.entries(entries).filter(([name]) => name !== key);
+    return replaceCollection(state, path, Object.fromEntries(others));
+  };
+}
+
+/** Replaces one whole item of a list that exists. */
+export function replaceItem(name: string, path: Path, item: SchemaNode): Editor {
+  return (state, args) => {
+    const items = itemsAt(state, path);
+    if (args.index === undefined) throw invalid("index", "is missing");
+    if (args.value === undefined) throw invalid("value", "is missing");
+    const at = checkedIndex(args.index);
+    if (at >= items.length) throw invalid("index", `${at} is out of range: ${name} has ${items.length} items`);
+    const list: ListPlace = { name, path, item, idField: undefined };
+    const edit = editItem(list, state, items, at, 1, args.value);
+    return { ...edit, answer: () => SUCCESS };
+  };
+}
+
+/** Replaces one whole entry of a record, or adds it. */
+export function replaceEntry(path: Path): Editor {
+  return (state, args) => {
+    if (args.key === undefined) throw invalid("key", "is missing");
+    if (args.value === undefined) throw invalid("value", "is missing");
+    const key = checkedKey(args.key);
+    const entries = entriesAt(state, path);
+    const place = [...path, key];
+    return {
+      candidate: setIn(state, path, withEntry(entries, key, args.value)),
+      origins: [{ place, parameter: ["value"] }],
+      commit: (parsed) => setIn(state, path, withEntry(entries, key, getIn(parsed, place) ?? args.value)),
+      answer: () => SUCCESS,
+    };
+  };
+}
+
+/** Sets a field to one of some values. */
+export function setChunk(path: Path, field: FieldNode, values: readonly unknown[]): Editor {
+  const edit = setField(path, field);
+  return (state, args) => {
+    const value = args[field.name];
+    if (value !== undefined && !values.includes(value)) {
+      throw invalid(field.name, `${JSON.stringify(value)} is not one of ${JSON.stringify(values)}`);
+    }
+    return edit(state, args);
+  };
+}
+
+/** Sets several fields of one object, or of several: the last name of each path is its parameter. */
+export function setGroup(members: readonly { path: Path; field: FieldNode }[], isPartial: boolean): Editor {
+  return (state, args) => {
+    const given = members.filter(({ field }) => Object.hasOwn(args, field.name) && args[field.name] !== undefined);
+    if (!isPartial) {
+      const missing = members.find((member) => member.field.isRequired && !given.includes(member));
+      if (missing) throw invalid(missing.field.name, "is missing");
+    }
+    const place = ({ path, field }: { path: Path; field: FieldNode }) => [...path, field.name];
+    const candidate = given.reduce((whole, member) => {
+      const { field } = member;
+      const value = isPartial ? merge(field, getIn(whole, place(member)), settable(field, args[field.name])) : args[field.name];
+      return setIn(whole, place(member), value);
+    }, state);
+    const read = (next: unknown) => Object.fromEntries(members.map((member) => [member.field.name, getIn(next, place(member))]));
+    return {
+      candidate,
+      origins: given.map((member) => ({ place: place(member), parameter: [member.field.name] })),
+      commit: (parsed) => given.reduce((whole, member) => setIn(whole, place(member), getIn(parsed, place(member))), state),
+      answer: (next) => (isPartial ? { success: true, value: read(next) } : SUCCESS),
+    };
+  };
+}

@@ -1,0 +1,103 @@
+/** Joins several values of an app into one state. */
+
+import type { InferInput, JsonSchema, StandardSchema, ToolSchema } from "../types/infer.ts";
+import { isStandardSchema, readStateSchema } from "./markers.ts";
+
+/** A value of an app: how it is read, how it is set, and its schema. */
+export type GroupMember<Schema extends ToolSchema = any> = readonly [
+  get: () => InferInput<Schema> | Promise<InferInput<Schema>>,
+  set: (value: InferInput<Schema>) => unknown,
+  schema: Schema,
+];
+
+/** The values of a group, by the schemas of its members. */
+export type GroupState<Schemas> = { [Name in keyof Schemas]?: InferInput<Schemas[Name]> };
+
+/** What {@link groupState} returns: options of `addStateTools`. */
+export interface Group<Schemas> {
+  /** The schema of an object with all values, each of them optional. */
+  schema: StandardSchema<GroupState<Schemas>, GroupState<Schemas>>;
+  /** Reads all values. */
+  get(): Promise<GroupState<Schemas>>;
+  /** Sets those values that are not `undefined`, and no others. */
+  set(values: GroupState<Schemas>): Promise<void>;
+}
+
+/**
+ * Joins values that an app keeps apart, such as atoms, into one state for `addStateTools`.
+ *
+ * @example
+ * ```ts
+ * const settings = groupState({
+ *   theme: [getTheme, setTheme, z.enum(["light", "dark"])],
+ *   volume: [getVolume, setVolume, z.number().min(0).max(1)],
+ * });
+ * addStateTools(mcpWeb, { name: "settings", description: "The settings", ...settings });
+ * ```
+ */
+export function groupState<const Schemas extends { readonly [name: string]: ToolSchema }>(members: {
+  readonly [Name in keyof Schemas]: GroupMember<Schemas[Name]>;
+}): Group<Schemas> {
+  const entries = Object.entries<GroupMember>(members);
+  const describe = (side: "input" | "output"): JsonSchema => ({
+    type: "object",
+    properties: Object.fromEntries(
+      entries.map(([name, [, , schema]]) => {
+        const sides = readStateSchema(schema);
+        return [name, relocate(sides[side] ?? {}, `#/properties/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`)];
+      }),
+    ),
+  });
+  const standard = { version: 1, vendor: "mcp-web", validate, jsonSchema: { input: () => describe("input"), output: () => describe("output") } };
+
+  async function validate(values: unknown): Promise<unknown> {
+    if (typeof values !== "object" || values === null || Array.isArray(values)) {
+      return { issues: [{ message: "Expected an object" }] };
+    }
+    const results = await Promise.all(entries.map(([name, [, , schema]]) => validateMember(name, schema, (values as any)[name])));
+    const issues = results.flatMap((result) => result.issues ?? []);
+    if (issues.length) return { issues };
+    return { value: Object.fromEntries(results.filter(({ value }) => value !== undefined).map(({ name, value }) => [name, value])) };
+  }
+
+  return {
+    schema: { "~standard": standard } as unknown as Group<Schemas>["schema"],
+    async get() {
+      const values = await Promise.all(entries.map(async ([name, [get]]) => [name, await get()]));
+      return Object.fromEntries(values) as GroupState<Schemas>;
+    },
+    async set(values) {
+      for (const [name, [, set]] of entries) {
+        const value = (values as { [name: string]: unknown })[name];
+        if (value !== undefined) await set(value);
+      }
+    },
+  };
+}
+
+/** Validates one value. One that is not given is not there. */
+async function validateMember(name: string, given: object, value: unknown) {
+  if (value === undefined) return { name };
+  const { validator } = readStateSchema(given);
+  if (!isStandardSchema(validator)) {
+    const { validateJsonSchema } = await import("../mcp-web-json-schema.ts");
+    const issues = validateJsonSchema(validator, value).map(({ path, message }) => ({ message, path: [name, ...path.split("/").slice(1)] }));
+    return issues.length ? { name, issues } : { name, value };
+  }
+  const result = (await validator["~standard"].validate(value)) as { value: unknown; issues?: { message: string; path?: PropertyKey[] }[] };
+  const issues = result.issues?.map(({ message, path = [] }) => ({ message, path: [name, ...path] }));
+  return issues ? { name, issues } : { name, value: result.value };
+}
+
+/** Returns a schema that has moved to a place in another one: its references follow. */
+function relocate(schema: unknown, place: string): unknown {
+  if (Array.isArray(schema)) return schema.map((inner) => relocate(inner, place));
+  if (typeof schema !== "object" || schema === null) return schema;
+  const entries = Object.entries(schema).filter(([keyword]) => keyword !== "$schema");
+  return Object.fromEntries(
+    entries.map(([keyword, value]) => {
+      const isReference = keyword === "$ref" && typeof value === "string" && /^#(\/|$)/.test(value);
+      return [keyword, isReference ? place + value.slice(1) : relocate(value, place)];
+    }),
+  );
+}

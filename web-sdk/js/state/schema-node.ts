@@ -1,0 +1,167 @@
+/** Reads a JSON Schema as the shape of a state: objects with fields, lists, records and everything else. */
+
+import type { JsonSchema } from "../types/infer.ts";
+import { isPlainObject } from "../mcp-web/type-guards.ts";
+import { FILLED_KEYWORD, ID_KEYWORD, SYSTEM_KEYWORD } from "./markers.ts";
+
+/** What tools can do with a value. */
+export type NodeKind =
+  /** An object with named fields. */
+  | "object"
+  /** A list of items of one schema. */
+  | "array"
+  /** An object whose keys are data. */
+  | "record"
+  /** Values of several shapes, or of any. */
+  | "union"
+  /** Objects that several schemas describe together. */
+  | "intersection"
+  /** A value that is replaced as a whole. */
+  | "scalar";
+
+/** A JSON Schema whose keywords are read. */
+export type Keywords = { readonly [keyword: string]: any };
+
+/** The shape of one place in a state. */
+export interface SchemaNode {
+  readonly kind: NodeKind;
+  /** The schema as it is written, with its references. */
+  readonly written: Keywords;
+  /** The schema without `null` and without a reference at its root. */
+  readonly schema: Keywords;
+  readonly isNullable: boolean;
+  /** The schema that references are relative to. */
+  readonly root: Keywords;
+}
+
+/** A field of an object. */
+export interface FieldNode extends SchemaNode {
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly hasDefault: boolean;
+  /** Marked with `id()`. */
+  readonly isId: boolean;
+  /** Marked with `system()`. */
+  readonly isSystem: boolean;
+}
+
+/** Returns the shape that a schema describes. */
+export function readNode(written: unknown, root: Keywords): SchemaNode {
+  const { schema, isNullable } = withoutNull(keywordsOf(written), root);
+  return { kind: kindOf(schema), written: keywordsOf(written), schema, isNullable, root };
+}
+
+/** Returns the fields of an object, in the order of the schema. */
+export function fieldsOf({ schema, root }: SchemaNode): FieldNode[] {
+  const required: unknown[] = schema.required ?? [];
+  return Object.entries(keywordsOf(schema.properties)).map(([name, written]) => ({
+    ...readNode(written, root),
+    name,
+    isRequired: required.includes(name),
+    hasDefault: hasKeyword(written, "default", root) || hasKeyword(written, FILLED_KEYWORD, root),
+    isId: hasKeyword(written, ID_KEYWORD, root),
+    isSystem: hasKeyword(written, SYSTEM_KEYWORD, root),
+  }));
+}
+
+/** Returns a field of an object, if it has one of this name. */
+export function fieldOf(node: SchemaNode, name: string): FieldNode | undefined {
+  return fieldsOf(node).find((field) => field.name === name);
+}
+
+/** Returns the shape of the items of a list, or of the values of a record. */
+export function elementOf({ kind, schema, root }: SchemaNode): SchemaNode {
+  return readNode(kind === "array" ? schema.items : recordValues(schema), root);
+}
+
+/** Returns whether a value is the schema's place for lists and records. */
+export const isCollection = ({ kind }: SchemaNode): boolean => kind === "array" || kind === "record";
+
+/** Returns whether an object takes fields that its schema does not name. */
+export const isOpen = ({ schema }: SchemaNode): boolean =>
+  schema.additionalProperties === true || isPlainObject(schema.additionalProperties);
+
+/** Follows a reference within the document; others are not followed. */
+export function resolve(schema: Keywords, root: Keywords): Keywords {
+  const seen = new Set<string>();
+  while (typeof schema.$ref === "string" && !seen.has(schema.$ref)) {
+    const { $ref, ...siblings } = schema;
+    const target = lookUp($ref, root);
+    if (!target) return schema;
+    seen.add($ref);
+    schema = { ...target, ...siblings };
+  }
+  return schema;
+}
+
+function lookUp(reference: string, root: Keywords): Keywords | undefined {
+  if (!/^#(\/|$)/.test(reference)) return undefined;
+  let target: unknown = root;
+  for (const part of reference.split("/").slice(1)) {
+    const key = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    target = (target as Keywords | undefined)?.[key];
+  }
+  return isPlainObject(target) ? target : undefined;
+}
+
+/** The branches of a union, with the keyword that lists them. */
+export function branchesOf(schema: Keywords): readonly Keywords[] | undefined {
+  const branches = schema.anyOf ?? schema.oneOf;
+  return Array.isArray(branches) ? branches.map(keywordsOf) : undefined;
+}
+
+/** Returns whether a schema accepts nothing but `null`. */
+export const isNullSchema = (schema: Keywords): boolean => schema.type === "null" || schema.const === null;
+
+/** Takes `null` out of what a schema accepts. */
+function withoutNull(written: Keywords, root: Keywords): { schema: Keywords; isNullable: boolean } {
+  const schema = resolve(written, root);
+  const { anyOf, oneOf, ...siblings } = schema;
+  const branches = branchesOf(schema)?.map((branch) => resolve(branch, root));
+  const others = branches?.filter((branch) => !isNullSchema(branch));
+  if (branches && others?.length === 1) {
+    const inner = withoutNull(others[0]!, root);
+    const isNullable = inner.isNullable || others.length < branches.length;
+    return { schema: { ...siblings, ...inner.schema }, isNullable };
+  }
+  if (branches) return { schema, isNullable: others!.length < branches.length };
+  if (Array.isArray(schema.type) && schema.type.includes("null")) {
+    const types = schema.type.filter((type: unknown) => type !== "null");
+    return { schema: { ...schema, type: types.length === 1 ? types[0] : types }, isNullable: true };
+  }
+  return { schema, isNullable: schema.nullable === true };
+}
+
+function kindOf(schema: Keywords): NodeKind {
+  if (Array.isArray(schema.allOf) && schema.allOf.length > 1) return "intersection";
+  if (branchesOf(schema) || Array.isArray(schema.type)) return "union";
+  const { type, properties, items, prefixItems } = schema;
+  if (type === "array" || (type === undefined && items)) {
+    // A list that may not be changed has no tools for its items.
+    return isPlainObject(items) && !prefixItems && !schema.readOnly ? "array" : "scalar";
+  }
+  if (type === "object" || properties) {
+    if (properties) return "object";
+    return recordValues(schema) === undefined ? "scalar" : "record";
+  }
+  const accepts = ["type", "enum", "const", "not", "if"];
+  return accepts.some((keyword) => keyword in schema) ? "scalar" : "union";
+}
+
+function recordValues({ additionalProperties, patternProperties, propertyNames }: Keywords): unknown {
+  if (isPlainObject(additionalProperties)) return additionalProperties;
+  const [pattern] = Object.values(keywordsOf(patternProperties));
+  if (pattern) return pattern;
+  return additionalProperties === true || propertyNames ? {} : undefined;
+}
+
+/** Returns whether a schema, or what is below its wrappers, has a keyword. */
+function hasKeyword(written: unknown, keyword: string, root: Keywords): boolean {
+  const schema = resolve(keywordsOf(written), root);
+  if (keyword in schema) return true;
+  const branches = branchesOf(schema)?.filter((branch) => !isNullSchema(branch)) ?? [];
+  const inner = [...branches, ...(schema.allOf ?? [])];
+  return inner.length === 1 && hasKeyword(inner[0], keyword, root);
+}
+
+const keywordsOf = (schema: unknown): Keywords => (isPlainObject(schema) ? (schema as JsonSchema) : {});

@@ -1,0 +1,51 @@
+/** The tools of a state: its plan, checked as a whole. */
+
+import { readStateSchema, type StateSchema } from "./markers.ts";
+import { type Subject, type ToolPlan, basicTools, checkSystem, expandedTools } from "./plan.ts";
+import { readNode } from "./schema-node.ts";
+import { type SplitEntry, expandedSplitTools, splitTools } from "./split.ts";
+
+/** How a state is divided into tools. */
+export interface Division {
+  readonly expand?: boolean | undefined;
+  readonly schemaSplit?: readonly SplitEntry[] | undefined;
+}
+
+/** More tools than this of one state are a warning: clients limit how many they take, and models choose worse among many. */
+const MANY_TOOLS = 25;
+
+/** Returns whether the page comes from another machine: its users can do nothing about warnings for developers. */
+function isDeployed(): boolean {
+  const hostname = globalThis.location?.hostname;
+  return hostname !== undefined && !/^(localhost$|127\.|\[::1\])/.test(hostname);
+}
+
+/** Returns the schema of a state, and its tools in their order. */
+export function planState(subject: Subject, given: unknown, { expand = false, schemaSplit }: Division) {
+  const schema = readStateSchema(given);
+  const tools = planTools(subject, schema, expand, schemaSplit);
+  const names = tools.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new TypeError(`state "${subject.name}": two of its tools would be called "${twice}"`);
+  if (tools.length > MANY_TOOLS && !isDeployed()) {
+    console.warn(`mcp-web: state "${subject.name}" has ${tools.length} tools: models choose better among at most ${MANY_TOOLS}; divide it into several states`);
+  }
+  return { schema, tools };
+}
+
+function planTools(subject: Subject, schema: StateSchema, expand: boolean, split: readonly SplitEntry[] | undefined): ToolPlan[] {
+  const node = readNode(schema.input, schema.input);
+  const parts = node.kind === "object" ? split : undefined;
+  if (expand) {
+    checkSystem(subject, node);
+    const tools = parts?.length ? expandedSplitTools(subject, node, parts) : expandedTools(subject, [], node);
+    if (tools.length === 0) {
+      console.warn(
+        `mcp-web: state "${subject.name}" has no tools: with expand, its schema must be an object, a list, a record or one value, and no union`,
+      );
+    }
+    return tools;
+  }
+  if (parts && !Array.isArray(parts)) return splitTools(subject, schema, node, parts);
+  return parts?.length ? splitTools(subject, schema, node, parts) : basicTools(subject, schema);
+}

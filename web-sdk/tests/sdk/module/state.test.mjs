@@ -1,0 +1,423 @@
+// State tools: the list of cases, properties of all of them, and what depends on order and time.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+import { addStateTools, createStateTools, groupState, id, state, system } from "../../../../target/sdk/mcp-web-state.js";
+import { runCase } from "./state/run-case.mts";
+
+const require = createRequire(new URL("../../../../target/tools/web-sdk-node/package.json", import.meta.url));
+const z = require("zod");
+const zMini = require("zod/mini");
+const v = require("valibot");
+const { toStandardJsonSchema } = require("@valibot/to-json-schema");
+const { type } = require("arktype");
+const { Type } = require("typebox");
+const fc = require("fast-check");
+
+const CASES = JSON.parse(readFileSync(new URL("state/cases.json", import.meta.url)));
+
+/** Ids and times that a case generates differ from run to run. */
+const normalized = (value) =>
+  JSON.stringify(value ?? null, (_key, value) => {
+    if (typeof value === "string" && /^gen-\d+$/.test(value)) return "generated";
+    return typeof value === "number" && value > 1000 && value < 3000 ? "time" : value;
+  });
+
+const counts = { keep: 0, change: 0 };
+
+for (const entry of CASES) {
+  test(`${entry.case}: ${entry.title}`, async () => {
+    const result = await runCase(entry);
+    const { verdict, now = {}, ...reference } = entry.registration;
+    const expected = verdict === "keep" ? reference : now;
+    if ("throws" in expected) {
+      // The words of an error are free.
+      assert.equal(typeof result.throws, "string", JSON.stringify(result));
+      return;
+    }
+    assert.deepEqual(result.tools, expected.tools, result.throws);
+    let before = normalized(entry.state);
+    entry.calls.forEach((call, index) => {
+      const subject = `${call.tool} ${JSON.stringify(call.arguments)}`;
+      const done = result.calls[index];
+      const { refused, value, state } = call.verdict === "keep" ? call.reference : call.now;
+      if (refused === undefined) {
+        assert.equal(done.refused, undefined, subject);
+        assert.equal(normalized(done.value), normalized(value), subject);
+      } else assert.equal(typeof done.refused, "string", subject);
+      assert.equal(normalized(done.state), state === "same" ? before : normalized(state), `${subject}: the state`);
+      before = normalized(done.state);
+      counts[call.verdict]++;
+    });
+  });
+}
+
+test("the list is complete", () => {
+  assert.equal(CASES.length, 126);
+  assert.deepEqual(counts, { keep: 273, change: 55 });
+  for (const entry of CASES) {
+    const isChanged = [entry.registration, ...entry.calls].some(({ verdict }) => verdict === "change");
+    assert.equal(typeof entry.why === "string", isChanged, entry.case);
+  }
+});
+
+/** An app with one value, and the handlers of its tools. */
+function appWith(initial, options) {
+  const app = { value: initial, sets: 0 };
+  const created = createStateTools({
+    name: "s",
+    description: "The state",
+    get: () => app.value,
+    set: (value) => {
+      app.value = value;
+      app.sets++;
+    },
+    ...options,
+  });
+  const call = (tool, args = {}, context) => created.tools.find(({ name }) => name === tool).handler(args, context);
+  return Object.assign(app, { created, call });
+}
+
+const Item = z.object({ id: id(z.string()), title: z.string().min(1), rank: z.number().default(0), more: z.object({ a: z.number(), b: z.string() }).default({ a: 0, b: "" }) });
+const json = (value) => JSON.parse(JSON.stringify(value));
+
+test("what was set is what is returned", async () => {
+  const value = fc.record({ title: fc.string({ minLength: 1 }), rank: fc.integer(), more: fc.record({ a: fc.integer(), b: fc.string() }) });
+  await fc.assert(
+    fc.asyncProperty(fc.string(), value, value, async (key, first, second) => {
+      const app = appWith([], { schema: z.array(Item), expand: true });
+      await app.call("add_s", { value: { id: key, ...first } });
+      const { value: answered } = await app.call("set_s", { id: key, value: second });
+      assert.deepEqual(json(await app.call("get_s", { id: key })), json({ id: key, ...second }));
+      assert.deepEqual(json(answered), json({ id: key, ...second }));
+    }),
+  );
+});
+
+test("calls of a list do what they would do to a plain list", async () => {
+  const command = fc.oneof(
+    fc.record({ op: fc.constant("add"), value: fc.string(), index: fc.option(fc.nat(8), { nil: undefined }) }),
+    fc.record({ op: fc.constant("set"), index: fc.nat(8), value: fc.string() }),
+    fc.record({ op: fc.constant("delete"), index: fc.nat(8) }),
+    fc.record({ op: fc.constant("delete"), all: fc.constant(true) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.string(), { maxLength: 4 }), fc.array(command, { maxLength: 20 }), async (initial, commands) => {
+      const app = appWith(initial, { schema: z.array(z.string()), expand: true });
+      const model = [...initial];
+      for (const { op, ...args } of commands) {
+        const isRefused = await app.call(`${op}_s`, args).then(() => false, () => true);
+        if (op === "add") model.splice(args.index ?? model.length, 0, args.value);
+        else if (op === "set" && args.index < model.length) model[args.index] = args.value;
+        else if (op === "set") assert.ok(isRefused);
+        else if (args.all) model.length = 0;
+        else model.splice(args.index, 1);
+        assert.deepEqual(app.value, model);
+      }
+    }),
+  );
+});
+
+test("calls of a record do what they would do to a map", async () => {
+  const key = fc.constantFrom("a", "b", "__proto__", "toString", "");
+  const command = fc.oneof(
+    fc.record({ op: fc.constant("set"), key, value: fc.integer() }),
+    fc.record({ op: fc.constant("delete"), key }),
+    fc.record({ op: fc.constant("delete"), all: fc.constant(true) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(command, { maxLength: 20 }), async (commands) => {
+      const app = appWith({}, { schema: z.record(z.string(), z.number()), expand: true });
+      const model = new Map();
+      for (const { op, ...args } of commands) {
+        await app.call(`${op}_s`, args);
+        if (op === "set") model.set(args.key, args.value);
+        else if (args.all) model.clear();
+        else model.delete(args.key);
+        assert.deepEqual(Object.entries(app.value).sort(), [...model].sort());
+        assert.equal(Object.getPrototypeOf(app.value), Object.prototype);
+      }
+    }),
+  );
+});
+
+test("a call that is refused changes nothing and sets nothing", async () => {
+  const args = fc.dictionary(fc.constantFrom("id", "index", "value", "all", "key", "title"), fc.jsonValue());
+  const tool = fc.constantFrom("get_s", "add_s", "set_s", "delete_s");
+  await fc.assert(
+    fc.asyncProperty(tool, args, async (tool, args) => {
+      const initial = [{ id: "a", title: "A", rank: 1, more: { a: 1, b: "b" } }];
+      const app = appWith(initial, { schema: z.array(Item).max(2), expand: true });
+      const before = JSON.stringify(app.value);
+      const refused = await app.call(tool, args).then(() => undefined, (error) => error);
+      if (!refused) return;
+      assert.equal(app.value, initial);
+      assert.equal(app.sets, 0);
+      assert.equal(JSON.stringify(app.value), before);
+      assert.equal(refused.code, "InvalidArguments");
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("changes that touch other fields can be made in any order, and twice is the same as once", async () => {
+  const Shape = z.object({ a: z.number(), n: z.object({ x: z.number(), y: z.object({ z: z.string(), w: z.string() }) }) });
+  const initial = { a: 0, n: { x: 0, y: { z: "z", w: "w" } } };
+  const first = fc.record({ a: fc.integer(), n: fc.record({ y: fc.record({ z: fc.string() }) }) });
+  const second = fc.record({ n: fc.record({ x: fc.integer(), y: fc.record({ w: fc.string() }) }) });
+  await fc.assert(
+    fc.asyncProperty(first, second, async (first, second) => {
+      const run = async (...changes) => {
+        const app = appWith(initial, { schema: Shape, expand: true });
+        for (const change of changes) await app.call("set_s", change);
+        return json(app.value);
+      };
+      assert.deepEqual(await run(first, second), await run(second, first));
+      assert.deepEqual(await run(first, first, second), await run(first, second));
+      assert.deepEqual(await run({}), initial);
+    }),
+  );
+});
+
+test("calls of one state run one after the other, and none is lost", async () => {
+  const app = appWith([], { schema: z.array(z.number()), expand: true });
+  const created = createStateTools({
+    name: "slow",
+    description: "A list that takes its time",
+    schema: z.array(z.number()),
+    expand: true,
+    get: async () => (await Promise.resolve(), app.value),
+    set: async (value) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      app.value = value;
+    },
+  });
+  const add = created.tools.find(({ name }) => name === "add_slow").handler;
+  await Promise.all(Array.from({ length: 50 }, (_, index) => add({ value: index })));
+  assert.deepEqual(app.value, Array.from({ length: 50 }, (_, index) => index));
+});
+
+test("a rejected set is an error of the call, and the next call runs", async () => {
+  let isReadOnly = true;
+  let value = 1;
+  const set = async (next) => {
+    if (isReadOnly) throw new Error("read only");
+    value = next;
+  };
+  for (const expand of [false, true]) {
+    isReadOnly = true;
+    const { setters } = createStateTools({ name: "s", description: "A number", schema: z.number(), get: () => value, set, expand });
+    const { handler } = expand ? setters[0] : setters;
+    await assert.rejects(handler({ value: 7 }), /read only/);
+    assert.notEqual(value, 7);
+    isReadOnly = false;
+    await handler({ value: 8 });
+    assert.equal(value, 8);
+  }
+});
+
+test("a call that was cancelled while it waited does not run", async () => {
+  let release;
+  const gate = new Promise((resolve) => (release = resolve));
+  const app = appWith(0, { schema: z.number(), expand: true });
+  const created = createStateTools({ name: "s", description: "A number", schema: z.number(), get: () => gate.then(() => app.value), set: (next) => (app.value = next) });
+  const controller = new AbortController();
+  const reading = created.getter.handler({});
+  const writing = created.setters.handler({ value: 5 }, { signal: controller.signal });
+  controller.abort(new Error("not needed"));
+  release();
+  await reading;
+  await assert.rejects(writing, /not needed/);
+  assert.equal(app.value, 0);
+});
+
+test("what a call does not change stays the same object", async () => {
+  const initial = { a: { x: 1 }, list: [{ t: "a" }, { t: "b" }], r: { k: { t: "k" } } };
+  const Shape = z.object({ a: z.object({ x: z.number() }), list: z.array(z.object({ t: z.string() })), r: z.record(z.string(), z.object({ t: z.string() })) });
+  const app = appWith(initial, { schema: Shape, expand: true });
+  await app.call("set_s_list", { index: 1, value: { t: "c" } });
+  assert.notEqual(app.value, initial);
+  assert.equal(app.value.a, initial.a);
+  assert.equal(app.value.r, initial.r);
+  assert.equal(app.value.list[0], initial.list[0]);
+});
+
+test("an error names the parameter and the rule, or the place in the state", async () => {
+  const app = appWith([], { schema: z.array(Item).max(1), expand: true });
+  await assert.rejects(app.call("add_s", { value: { id: "a", title: "" } }), /^Error: \/value\/title: Too small|\/value\/title/);
+  await app.call("add_s", { value: { id: "a", title: "A" } });
+  await assert.rejects(app.call("add_s", { value: { id: "b", title: "B" } }), /the state would not be valid at \/: Too big/);
+  await assert.rejects(app.call("set_s", { id: "x", value: {} }), /s has no item with the id "x"/);
+});
+
+test("schemas of every library have the same tools, with marks by paths", async () => {
+  const plain = {
+    type: "object",
+    properties: {
+      cards: {
+        type: "array",
+        items: {
+          type: "object",
+          properties: { key: { type: "integer" }, title: { type: "string", minLength: 1 }, at: { type: "string", default: "now" } },
+          required: ["key", "title"],
+        },
+      },
+      theme: { enum: ["light", "dark"] },
+    },
+    required: ["cards", "theme"],
+  };
+  const marks = { ids: ["cards[].key"], system: ["cards[].at"] };
+  const mini = zMini.object({
+    cards: zMini.array(zMini.object({ key: zMini.int(), title: zMini.string().check(zMini.minLength(1)), at: zMini._default(zMini.string(), "now") })),
+    theme: zMini.enum(["light", "dark"]),
+  });
+  const libraries = {
+    "JSON Schema": state(plain, marks),
+    TypeBox: state(
+      Type.Object({
+        cards: Type.Array(Type.Object({ key: Type.Integer(), title: Type.String({ minLength: 1 }), at: Type.Optional(Type.String({ default: "now" })) })),
+        theme: Type.Union([Type.Literal("light"), Type.Literal("dark")]),
+      }),
+      marks,
+    ),
+    Zod: z.object({
+      cards: z.array(z.object({ key: id(z.int()), title: z.string().min(1), at: system(z.string().default("now")) })),
+      theme: z.enum(["light", "dark"]),
+    }),
+    "Zod Mini": state(mini, { ...marks, jsonSchema: zMini.toJSONSchema(mini, { io: "input" }) }),
+    Valibot: state(
+      toStandardJsonSchema(
+        v.object({
+          cards: v.array(v.object({ key: v.pipe(v.number(), v.integer()), title: v.pipe(v.string(), v.minLength(1)), at: v.optional(v.string(), "now") })),
+          theme: v.picklist(["light", "dark"]),
+        }),
+      ),
+      marks,
+    ),
+    ArkType: state(type({ cards: type({ key: "number.integer", title: "string > 0", at: "string = 'now'" }).array(), theme: "'light' | 'dark'" }), marks),
+  };
+  for (const [library, schema] of Object.entries(libraries)) {
+    const app = appWith({ cards: [{ key: 1, title: "A", at: "then" }], theme: "light" }, { schema, expand: true });
+    assert.deepEqual(
+      app.created.tools.map(({ name }) => name),
+      ["get_s", "set_s", "get_s_cards", "add_s_cards", "set_s_cards", "delete_s_cards"],
+      library,
+    );
+    const [, , get, add] = app.created.tools;
+    assert.equal(get.inputSchema.properties.id.type, "integer", library);
+    assert.deepEqual(Object.keys(add.inputSchema.properties.value.properties), ["key", "title"], library);
+    await app.call("set_s_cards", { id: 1, value: { title: "B", at: "forged" } });
+    assert.deepEqual(json(app.value.cards), [{ key: 1, title: "B", at: "then" }], library);
+    await assert.rejects(app.call("set_s_cards", { id: 1, value: { title: "" } }), /\/value\/title/, library);
+    await assert.rejects(app.call("set_s", { theme: "pink" }), /\/theme/, library);
+    await assert.rejects(app.call("add_s_cards", { value: { key: 1, title: "C" } }), /is the id of another item/, library);
+    assert.deepEqual(await app.call("get_s_cards", { id: 1 }), app.value.cards[0], library);
+    const { value: added } = await app.call("add_s_cards", { value: { key: 2, title: "C" } });
+    assert.deepEqual(json(added), { key: 2, title: "C", at: "now" }, library);
+  }
+});
+
+test("published parameters are JSON Schema without marks, which accepts what the tool accepts", () => {
+  const { tools } = createStateTools({ name: "s", description: "Items", schema: z.array(Item), get: () => [], set() {}, expand: true });
+  const text = JSON.stringify(tools.map(({ inputSchema }) => inputSchema));
+  assert.doesNotMatch(text, /x-mcp-web|additionalProperties|\$schema/);
+  const set = tools.find(({ name }) => name === "set_s").inputSchema;
+  assert.deepEqual(set.required, ["id", "value"]);
+  assert.equal(set.properties.value.required, undefined);
+  assert.equal(set.properties.value.properties.more.required, undefined);
+});
+
+test("references of a recursive schema lead somewhere in each tool", () => {
+  const Node = z.object({ t: z.string(), get kids() { return z.array(Node); } });
+  for (const options of [{ schema: z.array(Node), expand: true }, { schema: Node, expand: true }, { schema: Node }, { schema: z.object({ root: Node }), schemaSplit: ["root"] }]) {
+    const { tools } = createStateTools({ name: "s", description: "A tree", get: () => ({}), set() {}, ...options });
+    for (const { name, inputSchema = {}, outputSchema = {} } of tools) {
+      for (const schema of [inputSchema, outputSchema]) {
+        for (const [, reference] of JSON.stringify(schema).matchAll(/"\$ref":"#([^"]*)"/g)) {
+          const target = reference.split("/").slice(1).reduce((value, key) => value?.[key.replaceAll("~1", "/")], schema);
+          assert.equal(typeof target, "object", `${name}: #${reference}`);
+        }
+      }
+    }
+  }
+});
+
+test("what cannot work is refused when the tools are made", () => {
+  const make = (options) => () => createStateTools({ name: "s", description: "A state", get: () => ({}), set() {}, ...options });
+  assert.throws(make({ schema: z.object({ session_id: z.string() }) }), /session_id/);
+  assert.throws(make({ schema: z.object({ session_id: z.string() }), expand: true }), /session_id/);
+  assert.throws(make({ schema: z.object({ a: z.string() }), schemaSplit: ["a", "a"] }), /two of its tools would be called "set_s_a"/);
+  assert.throws(make({ schema: z.object({ a: z.object({ x: z.string() }), b: z.object({ x: z.string() }) }), schemaSplit: [["a.x", "b.x"]] }), /two fields "x"/);
+  assert.throws(make({ schema: state({ type: "object", properties: {} }, { ids: ["list[].id"] }) }), /has no field "list\[\].id"/);
+  assert.throws(make({ schema: "string" }), /schema must be JSON Schema/);
+  assert.throws(make({ schema: z.string(), name: "" }), /name must be/);
+  assert.throws(make({ schema: z.string(), get: undefined }), /get\(\)/);
+  assert.throws(make({ schema: z.string(), description: "" }), /needs a description/);
+});
+
+test("many tools are a warning", (context) => {
+  const warn = context.mock.method(console, "warn", () => {});
+  const lists = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`list${index}`, z.array(z.string())]));
+  createStateTools({ name: "s", description: "Lists", schema: z.object(lists), get: () => ({}), set() {}, expand: true });
+  assert.match(warn.mock.calls[0].arguments[0], /has 29 tools: .* at most 25/);
+});
+
+test("a group reads and sets values of their own, of several libraries", async () => {
+  const atoms = { theme: "light", size: 1 };
+  const sets = [];
+  const group = groupState({
+    theme: [() => atoms.theme, (value) => (sets.push("theme"), (atoms.theme = value)), type("'light' | 'dark'")],
+    size: [async () => atoms.size, async (value) => (sets.push("size"), (atoms.size = value)), { type: "integer", minimum: 0 }],
+  });
+  const { getter, setters } = createStateTools({ name: "settings", description: "The settings", ...group });
+  assert.deepEqual(await getter.handler({}), { theme: "light", size: 1 });
+  await setters.handler({ size: 2 });
+  assert.deepEqual(sets, ["size"]);
+  await assert.rejects(setters.handler({ theme: "dark", size: -1 }), /\/size/);
+  assert.deepEqual(atoms, { theme: "light", size: 2 });
+  assert.deepEqual(setters.inputSchema.properties.size, { type: "integer", minimum: 0 });
+});
+
+test("the tools and the resource are added, told of changes once for each task, and removed", async () => {
+  const added = [];
+  let updates = 0;
+  const add = (kind) => (definition) => {
+    const handle = { kind, definition, remove: () => added.splice(added.indexOf(handle), 1), notifyUpdated: () => updates++ };
+    added.push(handle);
+    return handle;
+  };
+  const page = { addTool: add("tool"), addResource: add("resource") };
+  let value = [];
+  const listeners = new Set();
+  const [getter, setters, cleanup, notifyChanged] = addStateTools(page, {
+    name: "to do",
+    description: "Things to do",
+    schema: z.array(z.string()),
+    expand: true,
+    get: () => value,
+    set: (next) => {
+      value = next;
+      for (const listener of listeners) listener();
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  });
+  assert.deepEqual(added.map(({ definition }) => definition.name), ["get_to do", "add_to do", "set_to do", "delete_to do", "to do"]);
+  assert.equal(getter, added[0]);
+  assert.deepEqual(setters, added.slice(1, 4));
+  const resource = added[4].definition;
+  assert.equal(resource.uri, "state://to%20do");
+  await Promise.all([setters[0].definition.handler({ value: "a" }), setters[0].definition.handler({ value: "b" })]);
+  assert.deepEqual(await resource.read(), ["a", "b"]);
+  const before = updates;
+  assert.ok(before >= 1 && before <= 4, `${before} updates`);
+  for (let change = 0; change < 10; change++) notifyChanged();
+  await Promise.resolve();
+  assert.equal(updates, before + 1);
+  cleanup();
+  assert.deepEqual(added, []);
+  assert.equal(listeners.size, 0);
+});
