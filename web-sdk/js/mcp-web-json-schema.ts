@@ -14,7 +14,8 @@ const validators = new WeakMap<object, Validator>();
 /** Returns what is wrong with a value, the deepest first. An empty list means that it is valid. */
 export function validateJsonSchema(schema: object, value: unknown): Violation[] {
   let validator = validators.get(schema);
-  if (!validator) validators.set(schema, (validator = new Validator(schema as Schema, "2020-12", false)));
+  // The validator writes into the schema, which is not ours.
+  if (!validator) validators.set(schema, (validator = new Validator(structuredClone(schema) as Schema, "2020-12", false)));
   const { errors } = validator.validate(value);
   // The parents of a wrong value are reported, too, with nothing to say of their own.
   const own = errors.filter(({ keyword }) => !PARENT_KEYWORDS.has(keyword));

@@ -29,13 +29,14 @@
 import type { McpWeb } from "./mcp-web.ts";
 import { isObject } from "./mcp-web/type-guards.ts";
 import { StateAccess } from "./state/access.ts";
-import { type MarkedSchema, readStateSchema } from "./state/markers.ts";
+import type { MarkedSchema } from "./state/markers.ts";
 import { type ToolPlan } from "./state/plan.ts";
 import type { SplitEntry } from "./state/split.ts";
 import { planState } from "./state/tools.ts";
 import type { CallContext } from "./types/calls.ts";
 import type { ToolDefinition } from "./types/definitions.ts";
-import type { ToolHandle } from "./types/handles.ts";
+import type { ResourceContent } from "./types/content.ts";
+import type { ResourceHandle, ToolHandle } from "./types/handles.ts";
 import type { InferInput, ToolSchema } from "./types/infer.ts";
 import type { Unsubscribe } from "./types/options.ts";
 
@@ -45,6 +46,15 @@ export type { SplitEntry };
 
 /** The type of a state, by its schema. */
 export type StateOf<Schema> = Schema extends MarkedSchema<infer Inner> ? InferInput<Inner> : InferInput<Schema>;
+
+/** A value that is only read. */
+export type DeepReadonly<Value> = 0 extends 1 & Value
+  ? Value
+  : Value extends readonly (infer Item)[]
+    ? readonly DeepReadonly<Item>[]
+    : Value extends object
+      ? { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
+      : Value;
 
 /** How a state is offered. */
 export interface StateToolsOptions<
@@ -59,7 +69,7 @@ export interface StateToolsOptions<
   /** The schema of the state: JSON Schema, or of a library, with marks by {@link state}, or {@link id} and {@link system}. */
   schema: Schema;
   /** Returns the state. What is returned is never changed. */
-  get(): StateOf<Schema> | Promise<StateOf<Schema>>;
+  get(): DeepReadonly<StateOf<Schema>> | Promise<DeepReadonly<StateOf<Schema>>>;
   /** Replaces the state. When it throws or its promise is rejected, the client gets that error. */
   set(value: StateOf<Schema>): unknown;
   /**
@@ -170,10 +180,10 @@ class StateTools {
     const { name, description, schema, expand, schemaSplit } = config;
     const plan = planState({ name, description }, schema, { expand, schemaSplit });
     const access = new StateAccess(config, plan.schema, () => {
-      for (const listener of [...this.#listeners]) listener();
+      for (const listener of [...this.#listeners]) runListener(listener);
     });
     this.config = config;
-    this.isExpanded = expand === true || (schemaSplit !== undefined && isSplit(schema));
+    this.isExpanded = plan.isDivided;
     this.tools = plan.tools.map((tool) => toolDefinition(tool, access));
   }
 
@@ -192,16 +202,26 @@ class StateTools {
 
   addTo(mcpWeb: McpWeb): [ToolHandle, ToolHandle | ToolHandle[], () => void, () => void] {
     const { name, description, resource = true, subscribe } = this.config;
-    const [getter, ...setters] = this.tools.map((tool) => mcpWeb.addTool(tool));
-    const read = async () => (await this.config.get()) ?? null;
     const uri = `state://${encodeURIComponent(name)}`;
-    const offered = resource ? mcpWeb.addResource({ uri, name, description, mimeType: "application/json", read }) : undefined;
+    const handles: ToolHandle[] = [];
+    let offered: ResourceHandle | undefined;
+    const ended: (ReturnType<NonNullable<StateToolsOptions["subscribe"]>>)[] = [];
     const notifyChanged = coalesce(() => offered?.notifyUpdated());
-    const ended = [this.onChange(notifyChanged), subscribe?.call(this.config, notifyChanged)];
     const cleanup = () => {
-      for (const handle of [getter, ...setters, offered]) handle?.remove();
+      for (const handle of [...handles, offered]) handle?.remove();
       for (const end of ended.splice(0)) typeof end === "function" ? end() : end?.unsubscribe();
     };
+    try {
+      for (const tool of this.tools) handles.push(mcpWeb.addTool(tool));
+      const read = async () => ((await this.config.get()) ?? null) as ResourceContent;
+      if (resource) offered = mcpWeb.addResource({ uri, name, description, mimeType: "application/json", read });
+      ended.push(this.onChange(notifyChanged), subscribe?.call(this.config, notifyChanged));
+    } catch (error) {
+      // What cannot be added as a whole is not added.
+      cleanup();
+      throw error;
+    }
+    const [getter, ...setters] = handles;
     return [getter!, this.isExpanded ? setters : setters[0]!, cleanup, notifyChanged];
   }
 }
@@ -216,8 +236,14 @@ function checkOptions(config: StateToolsOptions): void {
   }
 }
 
-/** Only objects can be split. */
-const isSplit = (schema: unknown) => readStateSchema(schema).input.type === "object";
+/** Calls a listener. What it throws is no error of the call that has changed the state. */
+function runListener(listener: () => void): void {
+  try {
+    listener();
+  } catch (error) {
+    console.error(error);
+  }
+}
 
 function toolDefinition({ name, description, inputSchema, outputSchema, annotations, run, isChecked = false }: ToolPlan, access: StateAccess): StateTool {
   return {

@@ -3,8 +3,8 @@
 import { McpWebError } from "../mcp-web/error.ts";
 import type { Arguments, Edit, Editor, Origin } from "./edit.ts";
 import { type StateSchema, isStandardSchema } from "./markers.ts";
-import { readNode } from "./schema-node.ts";
-import { withDefaults } from "./values.ts";
+import { decodePointerPart, readNode } from "./schema-node.ts";
+import { isSame, withDefaults } from "./values.ts";
 
 /** The app's functions for its state. */
 export interface StateFunctions {
@@ -17,6 +17,14 @@ interface Issue {
   message: string;
   path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined;
 }
+
+/** What a schema's library makes of a value, or what is wrong with it. */
+type Validated = { value?: unknown; issues?: readonly Issue[] | undefined };
+
+type Validate = (value: unknown) => Promise<Validated>;
+
+/** How often a change is decided again because the app has changed its state meanwhile. */
+const MAX_ATTEMPTS = 5;
 
 /** The state of one `createStateTools()`, and the calls that wait for it. */
 export class StateAccess {
@@ -32,57 +40,79 @@ export class StateAccess {
     this.#onChange = onChange;
   }
 
-  /** Answers with what a function makes of the state. */
+  /** Answers with what a function makes of the state, which its library has completed if `isChecked`. */
   read(reader: (state: unknown) => unknown, isChecked: boolean, signal: AbortSignal | undefined): Promise<unknown> {
     return this.#afterOthers(signal, async () => {
       const state = await this.#functions.get();
-      if (isChecked) {
-        const { issues } = await this.#validate(state);
-        if (issues) throw new McpWebError("InvalidResult", `the state does not fit its schema: ${describe(issues, [])}`);
-      }
-      return reader(state);
+      if (!isChecked) return reader(state);
+      const { issues, value } = await (await this.#validator())(state);
+      if (issues) throw new McpWebError("InvalidResult", `the state does not fit its schema: ${describe(issues, [])}`);
+      return reader(value);
     });
   }
 
   /** Changes the state, or throws and leaves it as it is. */
   change(editor: Editor, args: Arguments, signal: AbortSignal | undefined): Promise<unknown> {
     return this.#afterOthers(signal, async () => {
-      const state = await this.#functions.get();
-      const edit = editor(state, args);
-      if ("result" in edit) return edit.result;
-      const next = edit.commit(await this.#accepted(edit));
-      await this.#functions.set(next);
-      this.#onChange();
-      return edit.answer(next);
+      const validate = await this.#validator();
+      let state = await this.#functions.get();
+      for (let attempt = 1; ; attempt++) {
+        const edit = editor(state, args);
+        if ("result" in edit) return edit.result;
+        const next = edit.commit(await accepted(validate, edit));
+        signal?.throwIfAborted();
+        const now = await this.#functions.get();
+        if (isSame(now, state)) {
+          await this.#functions.set(next);
+          this.#onChange();
+          return edit.answer(next);
+        }
+        // The app has changed its state while the library checked the change.
+        if (attempt === MAX_ATTEMPTS) throw new McpWebError("HandlerFailed", "the app keeps changing the state: try again");
+        state = now;
+      }
     });
   }
 
-  /** Runs after the calls before it. A call that was cancelled meanwhile does not run. */
+  /**
+   * Runs after the calls before it. A call that is cancelled while it waits does not run; one that is cancelled while it
+   * runs lets the next one go on.
+   */
   #afterOthers<Result>(signal: AbortSignal | undefined, run: () => Promise<Result>): Promise<Result> {
-    const result = this.#last.then(() => {
-      signal?.throwIfAborted();
-      return run();
+    const cancelled = new Promise<never>((_resolve, reject) => {
+      if (signal?.aborted) reject(signal.reason);
+      else signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
     });
-    this.#last = result.catch(() => {});
-    return result;
+    cancelled.catch(() => {});
+    const running = this.#last.then(() => {
+      signal?.throwIfAborted();
+      return Promise.race([run(), cancelled]);
+    });
+    this.#last = running.catch(() => {});
+    return Promise.race([running, cancelled]);
   }
 
-  /** Returns what the schema's library makes of a candidate, or throws an error in words of the call. */
-  async #accepted({ candidate, origins }: Edit): Promise<unknown> {
-    const { issues, value } = await this.#validate(candidate);
-    if (issues) throw new McpWebError("InvalidArguments", describe(issues, origins));
-    return value;
-  }
-
-  async #validate(value: unknown): Promise<{ value?: unknown; issues?: readonly Issue[] | undefined }> {
+  /** Returns the validation, once it is loaded: between `get` and `set`, nothing should take long. */
+  async #validator(): Promise<Validate> {
     const { validator, input } = this.#schema;
-    if (isStandardSchema(validator)) return (await validator["~standard"].validate(value)) as { value: unknown; issues?: readonly Issue[] };
+    if (isStandardSchema(validator)) return async (value) => (await validator["~standard"].validate(value)) as Validated;
     const { validateJsonSchema } = await import("../mcp-web-json-schema.ts");
-    const filled = withDefaults(readNode(input, input), value);
-    const violations = validateJsonSchema(validator, filled);
-    if (!violations.length) return { value: filled };
-    return { issues: violations.map(({ path, message }) => ({ message, path: path.split("/").slice(1) })) };
+    const node = readNode(input, input);
+    return async (value) => {
+      const filled = withDefaults(node, value);
+      if (filled === undefined) return { issues: [{ message: "there is no value" }] };
+      const violations = validateJsonSchema(input, filled);
+      if (!violations.length) return { value: filled };
+      return { issues: violations.map(({ path, message }) => ({ message, path: path.split("/").slice(1).map(decodePointerPart) })) };
+    };
   }
+}
+
+/** Returns what the schema's library makes of a candidate, or throws an error in words of the call. */
+async function accepted(validate: Validate, { candidate, origins }: Edit): Promise<unknown> {
+  const { issues, value } = await validate(candidate);
+  if (issues) throw new McpWebError("InvalidArguments", describe(issues, origins));
+  return value;
 }
 
 /** Names each problem by the parameter that it comes from, or by its place in the state. */

@@ -1,9 +1,9 @@
 /** What the calls of state tools read and change, as functions of the state and the arguments. */
 
 import { McpWebError } from "../mcp-web/error.ts";
-import { isPlainObject } from "../mcp-web/type-guards.ts";
-import { type FieldNode, type SchemaNode, elementOf, fieldsOf } from "./schema-node.ts";
-import { type Path, getIn, isSame, merge, pick, setIn, settable, withEntry } from "./values.ts";
+import { isObject } from "../mcp-web/type-guards.ts";
+import { type FieldNode, type SchemaNode, elementOf, fieldsOf, isOpen } from "./schema-node.ts";
+import { type Fields, type Path, fieldsIn, getIn, isSame, itemsIn, merge, pick, replace, setIn, withEntry } from "./values.ts";
 
 /** The arguments of a call. */
 export type Arguments = { readonly [name: string]: any };
@@ -44,7 +44,7 @@ const SUCCESS = { success: true };
 /** Replaces a whole value, which is the parameter `value`. */
 export function replaceValue(path: Path, node: SchemaNode, isAnswered: boolean): Editor {
   return (state, args) => ({
-    candidate: setIn(state, path, isAnswered ? settable(node, args.value) : args.value),
+    candidate: setIn(state, path, isAnswered ? replace(node, getIn(state, path), args.value) : args.value),
     origins: [{ place: path, parameter: ["value"] }],
     commit: (parsed) => setIn(state, path, getIn(parsed, path)),
     answer: (next) => (isAnswered ? { success: true, value: getIn(next, path) } : SUCCESS),
@@ -54,9 +54,8 @@ export function replaceValue(path: Path, node: SchemaNode, isAnswered: boolean):
 /** Replaces the whole state, whose fields are the parameters. */
 export function replaceFields(node: SchemaNode): Editor {
   const names = fieldsOf(node).map(({ name }) => name);
-  const isOpen = node.schema.additionalProperties === true || isPlainObject(node.schema.additionalProperties);
   return (_state, args) => ({
-    candidate: isOpen ? { ...args } : pick(args, names),
+    candidate: isOpen(node) ? { ...args } : pick(args, names),
     origins: [{ place: [], parameter: [] }],
     commit: (parsed) => parsed,
     answer: () => SUCCESS,
@@ -67,10 +66,10 @@ export function replaceFields(node: SchemaNode): Editor {
 export function changeFields(path: Path, fields: readonly FieldNode[], shown: readonly string[] | undefined): Editor {
   return (state, args) => {
     const current = getIn(state, path);
-    const base = isPlainObject(current) ? current : {};
+    const base: Fields = { ...fieldsIn(current) };
     const given = fields.filter(({ name, isSystem }) => !isSystem && Object.hasOwn(args, name) && args[name] !== undefined);
     const changed = given.reduce((object, field) => {
-      const value = merge(field, getIn(base, [field.name]), settable(field, args[field.name]));
+      const value = merge(field, getIn(base, [field.name]), args[field.name]);
       return withEntry(object, field.name, value);
     }, base);
     return {
@@ -78,7 +77,7 @@ export function changeFields(path: Path, fields: readonly FieldNode[], shown: re
       origins: given.map(({ name }) => ({ place: [...path, name], parameter: [name] })),
       commit(parsed) {
         const made = getIn(parsed, path);
-        if (!isPlainObject(made) || !isPlainObject(current)) return setIn(state, path, made);
+        if (!isObject(made) || !isObject(current)) return setIn(state, path, made);
         // What the call does not change stays as it is: the library may give it defaults.
         const names = Object.keys(made).filter((name) => !Object.hasOwn(base, name) || given.some((field) => field.name === name));
         return setIn(state, path, names.reduce((object, name) => withEntry(object, name, made[name]), base));
@@ -96,9 +95,9 @@ export function setField(path: Path, field: FieldNode): Editor {
   const place = [...path, field.name];
   return (state, args) => {
     const parent = getIn(state, path);
-    const { [field.name]: _former, ...others } = isPlainObject(parent) ? parent : {};
+    const { [field.name]: _former, ...others } = fieldsIn(parent);
     const value = args[field.name];
-    if (value === undefined && field.isRequired) throw invalid(field.name, "is missing");
+    if (value === undefined && field.isRequired && !field.hasDefault) throw invalid(field.name, "is missing");
     const candidate = value === undefined ? setIn(state, path, others) : setIn(state, place, value);
     return {
       candidate,
@@ -131,10 +130,7 @@ export function listPlace(name: string, path: Path, node: SchemaNode): ListPlace
   return { name, path, item, idField: ids[0] };
 }
 
-const itemsAt = (state: unknown, path: Path): readonly unknown[] => {
-  const items = getIn(state, path);
-  return Array.isArray(items) ? items : [];
-};
+const itemsAt = (state: unknown, path: Path): readonly unknown[] => itemsIn(getIn(state, path));
 
 /** Returns the index of the item that the arguments name, or -1. */
 function indexOf({ idField }: ListPlace, items: readonly unknown[], args: Arguments): number {
@@ -163,7 +159,7 @@ export function addItem(list: ListPlace): Editor {
     const items = itemsAt(state, list.path);
     if (args.value === undefined) throw invalid("value", "is missing");
     const at = list.idField || args.index === undefined ? items.length : Math.min(checkedIndex(args.index), items.length);
-    return editItem(list, state, items, at, 0, settable(list.item, args.value));
+    return editItem(list, state, items, at, 0, replace(list.item, undefined, args.value));
   };
 }
 
@@ -175,29 +171,35 @@ export function changeItem(list: ListPlace): Editor {
     if (args.value === undefined) throw invalid("value", "is missing");
     const at = indexOf(list, items, args);
     if (at < 0) throw missingItem(list, items, args);
-    return editItem(list, state, items, at, 1, merge(list.item, items[at], settable(list.item, args.value)));
+    return editItem(list, state, items, at, 1, merge(list.item, items[at], args.value));
   };
 }
 
 /** Puts a value in the place of `removed` items. */
 function editItem(list: ListPlace, state: unknown, items: readonly unknown[], at: number, removed: 0 | 1, value: unknown): Edit {
   const place = [...list.path, at];
+  const changed = items.toSpliced(at, removed, value);
+  let answered: unknown;
   return {
-    candidate: setIn(state, list.path, items.toSpliced(at, removed, value)),
+    candidate: setIn(state, list.path, changed),
     origins: [{ place, parameter: ["value"] }],
     commit(parsed) {
-      const made = getIn(parsed, place);
-      const item = made === undefined ? value : made;
-      checkId(list, items, at, removed, item);
-      return setIn(state, list.path, items.toSpliced(at, removed, item));
+      const made = getIn(parsed, list.path);
+      const isInPlace =
+        Array.isArray(made) && made.length === changed.length && made.every((item, index) => index === at || isSame(item, changed[index]));
+      answered = isInPlace ? made[at] : value;
+      checkId(list, items, at, removed, answered);
+      // A library that sorts or filters the list makes all of it.
+      return setIn(state, list.path, isInPlace ? items.toSpliced(at, removed, answered) : made);
     },
-    answer: (next) => ({ success: true, value: getIn(next, place) }),
+    answer: () => ({ success: true, value: answered }),
   };
 }
 
 function checkId({ idField, name }: ListPlace, items: readonly unknown[], at: number, removed: 0 | 1, item: unknown): void {
   if (!idField) return;
   const id = getIn(item, [idField.name]);
+  if (id === undefined) return;
   const other = items.findIndex((other, index) => !(removed && index === at) && isSame(getIn(other, [idField.name]), id));
   if (other >= 0) throw invalid(`value/${idField.name}`, `${JSON.stringify(id)} is the id of another item of ${name}`);
 }
@@ -238,10 +240,7 @@ export interface RecordPlace {
   readonly entry: SchemaNode;
 }
 
-const entriesAt = (state: unknown, path: Path) => {
-  const entries = getIn(state, path);
-  return isPlainObject(entries) ? entries : {};
-};
+const entriesAt = (state: unknown, path: Path): Fields => fieldsIn(getIn(state, path));
 
 /** Answers with one entry, or with all of them. A missing one is nothing. */
 export function readEntries({ path }: RecordPlace): Reader {
@@ -260,18 +259,24 @@ export function setEntry({ path, entry }: RecordPlace): Editor {
     if (args.value === undefined) throw invalid("value", "is missing");
     const key = checkedKey(args.key);
     const entries = entriesAt(state, path);
-    const given = settable(entry, args.value);
-    const value = entry.kind === "object" ? merge(entry, getIn(entries, [key]), given) : given;
-    const place = [...path, key];
-    return {
-      candidate: setIn(state, path, withEntry(entries, key, value)),
-      origins: [{ place, parameter: ["value"] }],
-      commit(parsed) {
-        const made = getIn(parsed, place);
-        return setIn(state, path, withEntry(entries, key, made === undefined ? value : made));
-      },
-      answer: (next) => ({ success: true, value: getIn(next, place) }),
-    };
+    const former = getIn(entries, [key]);
+    const value = entry.kind === "object" ? merge(entry, former, args.value) : replace(entry, former, args.value);
+    return editEntry(state, path, entries, key, value, true);
+  };
+}
+
+/** Puts a value at a key. A key that the library leaves out is refused: nobody has checked its value. */
+function editEntry(state: unknown, path: Path, entries: Fields, key: string, value: unknown, isAnswered: boolean): Edit {
+  const place = [...path, key];
+  return {
+    candidate: setIn(state, path, withEntry(entries, key, value)),
+    origins: [{ place, parameter: ["value"] }],
+    commit(parsed) {
+      const made = getIn(parsed, place);
+      if (made === undefined) throw invalid("key", `the schema does not accept ${JSON.stringify(key)}`);
+      return setIn(state, path, withEntry(entries, key, made));
+    },
+    answer: (next) => (isAnswered ? { success: true, value: getIn(next, place) } : SUCCESS),
   };
 }
 
@@ -288,14 +293,14 @@ export function deleteEntries({ path }: RecordPlace): Editor {
 }
 
 /** Replaces one whole item of a list that exists. */
-export function replaceItem(name: string, path: Path, item: SchemaNode): Editor {
+export function replaceItem(list: ListPlace): Editor {
+  const { name, path } = list;
   return (state, args) => {
     const items = itemsAt(state, path);
     if (args.index === undefined) throw invalid("index", "is missing");
     if (args.value === undefined) throw invalid("value", "is missing");
     const at = checkedIndex(args.index);
     if (at >= items.length) throw invalid("index", `${at} is out of range: ${name} has ${items.length} items`);
-    const list: ListPlace = { name, path, item, idField: undefined };
     const edit = editItem(list, state, items, at, 1, args.value);
     return { ...edit, answer: () => SUCCESS };
   };
@@ -306,15 +311,7 @@ export function replaceEntry(path: Path): Editor {
   return (state, args) => {
     if (args.key === undefined) throw invalid("key", "is missing");
     if (args.value === undefined) throw invalid("value", "is missing");
-    const key = checkedKey(args.key);
-    const entries = entriesAt(state, path);
-    const place = [...path, key];
-    return {
-      candidate: setIn(state, path, withEntry(entries, key, args.value)),
-      origins: [{ place, parameter: ["value"] }],
-      commit: (parsed) => setIn(state, path, withEntry(entries, key, getIn(parsed, place) ?? args.value)),
-      answer: () => SUCCESS,
-    };
+    return editEntry(state, path, entriesAt(state, path), checkedKey(args.key), args.value, false);
   };
 }
 
@@ -323,7 +320,8 @@ export function setChunk(path: Path, field: FieldNode, values: readonly unknown[
   const edit = setField(path, field);
   return (state, args) => {
     const value = args[field.name];
-    if (value !== undefined && !values.includes(value)) {
+    const isAllowed = values.includes(value) || (value === null && field.isNullable);
+    if (value !== undefined && !isAllowed) {
       throw invalid(field.name, `${JSON.stringify(value)} is not one of ${JSON.stringify(values)}`);
     }
     return edit(state, args);
@@ -335,13 +333,13 @@ export function setGroup(members: readonly { path: Path; field: FieldNode }[], i
   return (state, args) => {
     const given = members.filter(({ field }) => Object.hasOwn(args, field.name) && args[field.name] !== undefined);
     if (!isPartial) {
-      const missing = members.find((member) => member.field.isRequired && !given.includes(member));
+      const missing = members.find(({ field }) => field.isRequired && !field.hasDefault && args[field.name] === undefined);
       if (missing) throw invalid(missing.field.name, "is missing");
     }
     const place = ({ path, field }: { path: Path; field: FieldNode }) => [...path, field.name];
     const candidate = given.reduce((whole, member) => {
       const { field } = member;
-      const value = isPartial ? merge(field, getIn(whole, place(member)), settable(field, args[field.name])) : args[field.name];
+      const value = isPartial ? merge(field, getIn(whole, place(member)), args[field.name]) : args[field.name];
       return setIn(whole, place(member), value);
     }, state);
     const read = (next: unknown) => Object.fromEntries(members.map((member) => [member.field.name, getIn(next, place(member))]));

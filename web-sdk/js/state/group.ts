@@ -1,7 +1,8 @@
 /** Joins several values of an app into one state. */
 
 import type { InferInput, JsonSchema, StandardSchema, ToolSchema } from "../types/infer.ts";
-import { isStandardSchema, readStateSchema } from "./markers.ts";
+import { getIn, isSame } from "./values.ts";
+import { encodePointerPart, isStandardSchema, readStateSchema } from "./markers.ts";
 
 /** A value of an app: how it is read, how it is set, and its schema. */
 export type GroupMember<Schema extends ToolSchema = any> = readonly [
@@ -44,7 +45,7 @@ export function groupState<const Schemas extends { readonly [name: string]: Tool
     properties: Object.fromEntries(
       entries.map(([name, [, , schema]]) => {
         const sides = readStateSchema(schema);
-        return [name, relocate(sides[side] ?? {}, `#/properties/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`)];
+        return [name, relocate(sides[side] ?? {}, `#/properties/${encodePointerPart(name)}`)];
       }),
     ),
   });
@@ -54,7 +55,7 @@ export function groupState<const Schemas extends { readonly [name: string]: Tool
     if (typeof values !== "object" || values === null || Array.isArray(values)) {
       return { issues: [{ message: "Expected an object" }] };
     }
-    const results = await Promise.all(entries.map(([name, [, , schema]]) => validateMember(name, schema, (values as any)[name])));
+    const results = await Promise.all(entries.map(([name, [, , schema]]) => validateMember(name, schema, getIn(values, [name]))));
     const issues = results.flatMap((result) => result.issues ?? []);
     if (issues.length) return { issues };
     return { value: Object.fromEntries(results.filter(({ value }) => value !== undefined).map(({ name, value }) => [name, value])) };
@@ -67,9 +68,10 @@ export function groupState<const Schemas extends { readonly [name: string]: Tool
       return Object.fromEntries(values) as GroupState<Schemas>;
     },
     async set(values) {
-      for (const [name, [, set]] of entries) {
-        const value = (values as { [name: string]: unknown })[name];
-        if (value !== undefined) await set(value);
+      for (const [name, [get, set]] of entries) {
+        const value = getIn(values, [name]);
+        // A state that is divided is set as a whole: what a call has not changed is as it was read.
+        if (value !== undefined && !isSame(value, await get())) await set(value);
       }
     },
   };
@@ -93,7 +95,7 @@ async function validateMember(name: string, given: object, value: unknown) {
 function relocate(schema: unknown, place: string): unknown {
   if (Array.isArray(schema)) return schema.map((inner) => relocate(inner, place));
   if (typeof schema !== "object" || schema === null) return schema;
-  const entries = Object.entries(schema).filter(([keyword]) => keyword !== "$schema");
+  const entries = Object.entries(schema).filter(([keyword, value]) => !(keyword === "$schema" && typeof value === "string"));
   return Object.fromEntries(
     entries.map(([keyword, value]) => {
       const isReference = keyword === "$ref" && typeof value === "string" && /^#(\/|$)/.test(value);

@@ -106,22 +106,97 @@ export interface StateSchema {
 
 /** Returns what a schema, marked or not, describes. */
 export function readStateSchema(given: unknown): StateSchema {
-  const isMarked = typeof given === "object" && given !== null && marked.has(given);
-  const { schema, marks } = isMarked ? (given as MarkedSchema<object>) : { schema: given as object, marks: {} as StateMarks };
-  const input = marks.jsonSchema ?? toJsonSchema(schema, "input");
+  const { schema, marks } = unwrap(given);
+  const input = marks.jsonSchema ?? convert(schema, "input");
   if (!isPlainObject(input)) {
     throw new TypeError(
       "schema must be JSON Schema, or a schema that has one: of Zod 4.2 or later, ArkType, Valibot's toStandardJsonSchema(), " +
         "or another one with state(schema, { jsonSchema })",
     );
   }
-  const root = structuredClone(input) as { [keyword: string]: unknown };
+  const root = withPointers(structuredClone(input));
+  if (!marks.jsonSchema) removeGeneratedDefaults(root, convert(schema, "input"));
   for (const path of marks.ids ?? []) markPath(root, path, ID_KEYWORD);
   for (const path of marks.system ?? []) markPath(root, path, SYSTEM_KEYWORD);
   const output = outputSide(schema, marks);
   if (output) markFilled(root, output);
   return { validator: schema, input: root, output };
 }
+
+/** Returns the schema that was marked, once or several times, and all its marks. */
+function unwrap(given: unknown): MarkedSchema<object> {
+  let schema = given;
+  const marks: { ids: string[]; system: string[]; jsonSchema?: object } = { ids: [], system: [] };
+  while (typeof schema === "object" && schema !== null && marked.has(schema)) {
+    const outer = schema as MarkedSchema<object>;
+    marks.ids.push(...(outer.marks.ids ?? []));
+    marks.system.push(...(outer.marks.system ?? []));
+    if (outer.marks.jsonSchema) marks.jsonSchema = outer.marks.jsonSchema;
+    schema = outer.schema;
+  }
+  return { schema: schema as object, marks };
+}
+
+function convert(schema: object, side: "input" | "output"): unknown {
+  try {
+    return toJsonSchema(schema, side);
+  } catch (cause) {
+    throw new TypeError(`the schema has no JSON Schema: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Takes away defaults that are others each time, such as new ids, and marks their fields as filled in. */
+function removeGeneratedDefaults(schema: { [keyword: string]: any }, again: unknown): void {
+  if (!isPlainObject(again)) return;
+  for (const [keyword, value] of Object.entries(schema)) {
+    const other = again[keyword];
+    if (keyword === "default" && typeof value !== "object" && value !== other) {
+      delete schema.default;
+      schema[FILLED_KEYWORD] = true;
+    } else if (Array.isArray(value) && Array.isArray(other)) {
+      value.forEach((inner, index) => isPlainObject(inner) && removeGeneratedDefaults(inner, other[index]));
+    } else if (isPlainObject(value)) removeGeneratedDefaults(value, other);
+  }
+}
+
+/**
+ * Returns a schema whose references are JSON pointers, and whose tuples are those of JSON Schema 2020-12. Identifiers of
+ * schemas would have no meaning in the parameters of a tool.
+ */
+function withPointers(root: { [keyword: string]: any }): { [keyword: string]: any } {
+  const pointers = new Map<string, string>();
+  const visit = (value: unknown, pointer: string, change: (schema: { [keyword: string]: any }, pointer: string) => void) => {
+    if (Array.isArray(value)) value.forEach((inner, index) => visit(inner, `${pointer}/${index}`, change));
+    if (!isPlainObject(value)) return;
+    change(value, pointer);
+    for (const [key, inner] of Object.entries(value)) visit(inner, `${pointer}/${encodePointerPart(key)}`, change);
+  };
+  visit(root, "#", (schema, pointer) => {
+    if (typeof schema.$id === "string") pointers.set(schema.$id, pointer);
+    if (typeof schema.$anchor === "string") pointers.set(`#${schema.$anchor}`, pointer);
+    if (Array.isArray(schema.items)) {
+      const { items, additionalItems } = schema;
+      delete schema.items;
+      delete schema.additionalItems;
+      Object.assign(schema, { prefixItems: items }, additionalItems !== undefined && { items: additionalItems });
+    }
+  });
+  visit(root, "#", (schema) => {
+    if (typeof schema.$id === "string") delete schema.$id;
+    if (typeof schema.$anchor === "string") delete schema.$anchor;
+    const reference = schema.$ref;
+    if (typeof reference !== "string" || /^#(\/|$)/.test(reference)) return;
+    const [id, rest = ""] = reference.split(/(?=#)/);
+    const pointer = pointers.get(reference) ?? (pointers.has(id!) ? pointers.get(id!) + rest.slice(1) : undefined);
+    if (pointer !== undefined) schema.$ref = pointer;
+  });
+  return root;
+}
+
+/** Returns a key as a part of a JSON pointer in a reference. */
+export const encodePointerPart = (key: string): string =>
+  // Only what a fragment of a URI cannot have (RFC 3986): validators compare pointers as they are written.
+  key.replaceAll("~", "~0").replaceAll("/", "~1").replace(/[^\w.~!$&'()*+,;=:@?-]/gu, encodeURIComponent);
 
 /** Marks the fields that a client may leave out and that the state has nevertheless. */
 function markFilled(input: { [keyword: string]: any }, output: JsonSchema): void {
@@ -141,7 +216,8 @@ function markFilled(input: { [keyword: string]: any }, output: JsonSchema): void
 function outputSide(schema: object, { jsonSchema }: StateMarks): JsonSchema | undefined {
   if (jsonSchema) return undefined;
   try {
-    return toJsonSchema(schema, "output") as JsonSchema | undefined;
+    const output = toJsonSchema(schema, "output");
+    return isPlainObject(output) ? withPointers(structuredClone(output)) : undefined;
   } catch {
     // A transform has no JSON Schema: what the getter answers is not described.
     return undefined;

@@ -2,6 +2,7 @@
 
 import { isPlainObject } from "../mcp-web/type-guards.ts";
 import { FILLED_KEYWORD, ID_KEYWORD, SYSTEM_KEYWORD } from "./markers.ts";
+import { withEntry } from "./values.ts";
 import { type Keywords, type SchemaNode, branchesOf, fieldsOf, isNullSchema, readNode, resolve } from "./schema-node.ts";
 
 type Draft = { [keyword: string]: any };
@@ -29,7 +30,7 @@ export function parameters(properties: { [name: string]: Draft }, required: read
   const schema: Draft = { type: "object", properties: {} };
   const definitions: Draft = {};
   for (const [name, { $defs, ...property }] of Object.entries(properties)) {
-    schema.properties[name] = property;
+    schema.properties = withEntry(schema.properties, name, property);
     Object.assign(definitions, $defs);
   }
   if (required.length) schema.required = [...required];
@@ -39,7 +40,7 @@ export function parameters(properties: { [name: string]: Draft }, required: read
 
 /** Returns the schema without the marks, and with the definitions that it refers to. */
 function published(written: Keywords, root: Keywords, hidesSystem: boolean): Draft {
-  const printer: Printer = { root, hidesSystem, isReferring: false };
+  const printer: Printer = { root, hidesSystem, isReferring: false, isExact: false };
   const schema = strip(written, printer) as Draft;
   if (!printer.isReferring) return schema;
   // References stay as they are written: the whole schema of the state is a definition, and they point into it.
@@ -52,6 +53,8 @@ interface Printer {
   readonly hidesSystem: boolean;
   /** Whether a reference was found. */
   isReferring: boolean;
+  /** Whether what the schema refuses matters: a branch of `oneOf` must not accept the values of another. */
+  isExact: boolean;
 }
 
 /** The keywords whose values are schemas, lists of schemas, or schemas by name. */
@@ -66,32 +69,48 @@ function strip(schema: unknown, printer: Printer): unknown {
   if (!isPlainObject(schema)) return schema;
   const hidden = printer.hidesSystem ? systemFields(schema, printer.root) : new Set();
   const inner = (value: unknown) => strip(value, printer);
+  const exactly = (value: unknown) => {
+    const before = printer.isExact;
+    printer.isExact = true;
+    const stripped = inner(value);
+    printer.isExact = before;
+    return stripped;
+  };
   const result: Draft = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (OWN_KEYWORDS.has(keyword) && !(keyword === "id" && typeof value !== "string")) continue;
     // What a client sends beside the parameters is dropped, and not refused.
-    if (keyword === "additionalProperties" && value === false) continue;
+    if (keyword === "additionalProperties" && value === false && !printer.isExact) continue;
+    if (keyword === "unevaluatedProperties" && value === false && !printer.isExact) continue;
     if (keyword === "$ref" && typeof value === "string" && /^#(\/|$)/.test(value)) {
       printer.isReferring = true;
       result.$ref = `#/$defs/${STATE_DEFINITION}${value.slice(1)}`;
     } else if (keyword === "required" && Array.isArray(value)) {
-      const required = value.filter((name) => !hidden.has(name));
+      // What has a default may be left out, whatever the schema says.
+      const required = value.filter((name) => !hidden.has(name) && !hasDefault(schema, name));
       if (required.length) result.required = required;
     } else if (MAPS.has(keyword) && isPlainObject(value)) {
       const entries = Object.entries(value).filter(([name]) => keyword !== "properties" || !hidden.has(name));
       result[keyword] = Object.fromEntries(entries.map(([name, schema]) => [name, inner(schema)]));
-    } else if (LISTS.has(keyword) && Array.isArray(value)) result[keyword] = value.map(inner);
+    } else if (keyword === "oneOf" && Array.isArray(value)) result[keyword] = value.map(exactly);
+    else if (keyword === "not" || keyword === "if") result[keyword] = exactly(value);
+    else if (LISTS.has(keyword) && Array.isArray(value)) result[keyword] = value.map(inner);
     else if (SCHEMAS.has(keyword)) result[keyword] = inner(value);
     else result[keyword] = value;
   }
   return result;
 }
 
+const hasDefault = ({ properties }: Keywords, name: string) => isPlainObject(properties?.[name]) && "default" in properties[name];
+
 function systemFields(schema: Keywords, root: Keywords): Set<string> {
   if (!isPlainObject(schema.properties)) return new Set();
   const fields = fieldsOf(readNode({ properties: schema.properties, type: "object" }, root));
   return new Set(fields.filter(({ isSystem }) => isSystem).map(({ name }) => name));
 }
+
+/** What an object must have: the whole state is checked for it, and a change may leave it out. */
+const ABSENCE_KEYWORDS = ["required", "minProperties", "dependentRequired", "dependentSchemas", "dependencies", "allOf", "not", "if", "then", "else"];
 
 /** Returns a schema whose objects may leave out fields. Lists and unions stay whole. */
 function relaxed(written: Keywords, root: Keywords, seen: Set<unknown>): Keywords {
@@ -109,7 +128,7 @@ function relaxed(written: Keywords, root: Keywords, seen: Set<unknown>): Keyword
   }
   const { kind } = readNode(schema, root);
   if (kind !== "object") return withoutDefault(written);
-  delete rest.required;
+  for (const keyword of ABSENCE_KEYWORDS) delete rest[keyword];
   const properties = Object.entries(schema.properties as Keywords);
   return {
     ...rest,

@@ -18,7 +18,7 @@ import {
 } from "./edit.ts";
 import type { StateSchema } from "./markers.ts";
 import { complete, parameters, partial, whole } from "./parameters.ts";
-import { type FieldNode, type SchemaNode, elementOf, fieldsOf, isCollection, readNode } from "./schema-node.ts";
+import { type FieldNode, type SchemaNode, branchNodes, elementOf, fieldsOf, isCollection, readNode, tupleNodes } from "./schema-node.ts";
 import { type Path, getIn, pick } from "./values.ts";
 
 /** A tool of a state. */
@@ -51,7 +51,14 @@ const ALL = (what: string) => ({ const: true, description: `true deletes all ${w
 const SUCCESS_SCHEMA = { type: "object", properties: { success: { type: "boolean" } }, required: ["success"] };
 
 /** Returns a description: what the state is, and what the tool does. */
-export const describe = ({ description }: Subject, does: string): string => `${description.replace(/[.:\s]+$/, "")}: ${does}.`;
+export const describe = ({ description }: Subject, does: string): string => `${withoutEnd(description)}: ${does}.`;
+
+/** Returns a text without the punctuation at its end. */
+function withoutEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && ".: \t\n".includes(text[end - 1]!)) end--;
+  return text.slice(0, end);
+}
 
 /** The tool that answers the whole state, and the one that replaces it. */
 export function basicTools(subject: Subject, schema: StateSchema): ToolPlan[] {
@@ -103,7 +110,7 @@ export function expandedTools(subject: Subject, path: Path, node: SchemaNode): T
   }
 }
 
-function scalarTools(subject: Subject, path: Path, node: SchemaNode): ToolPlan[] {
+export function scalarTools(subject: Subject, path: Path, node: SchemaNode): ToolPlan[] {
   const isRequired = !("default" in node.schema);
   return [
     getter(subject, path),
@@ -170,8 +177,8 @@ export function remainderTools(subject: Subject, path: Path, node: SchemaNode, f
 
 /** Returns the subject of a field. */
 export function subjectOf({ name, description }: Subject, part: string, { schema }: SchemaNode): Subject {
-  const own = typeof schema.description === "string" ? ` (${schema.description.replace(/[.\s]+$/, "")})` : "";
-  return { name: `${name}_${part}`, description: `${description.replace(/[.:\s]+$/, "")}, ${part}${own}` };
+  const own = typeof schema.description === "string" ? ` (${withoutEnd(schema.description)})` : "";
+  return { name: `${name}_${part}`, description: `${withoutEnd(description)}, ${part}${own}` };
 }
 
 function fieldSetter(subject: Subject, path: Path, fixed: readonly FieldNode[], isWhole: boolean): ToolPlan {
@@ -192,7 +199,7 @@ function listTools(subject: Subject, path: Path, node: SchemaNode): ToolPlan[] {
   const list = listPlace(subject.name, path, node);
   const { idField } = list;
   const key = idField ? "id" : "index";
-  const keySchema = (description: string) => (idField ? { ...whole(idField), description } : INDEX(description));
+  const keySchema = (description: string) => (idField ? { ...withoutDefault(complete(idField)), description } : INDEX(description));
   const optional = (description: string, what: object) => parameters({ [key]: keySchema(description), ...what });
   const add = { value: { ...whole(list.item), description: "The new item" } };
   const at: { [name: string]: object } = idField ? {} : { index: INDEX("Where to put it; at the end if it is left out") };
@@ -268,6 +275,9 @@ function recordTools(subject: Subject, path: Path, node: SchemaNode): ToolPlan[]
   ];
 }
 
+/** A default would be taken for what happens without the parameter. */
+const withoutDefault = ({ default: _default, ...schema }: { [keyword: string]: unknown }) => schema;
+
 /** The argument that picks a page, which the bridge adds to every tool. */
 const SESSION_PARAMETER = "session_id";
 
@@ -282,6 +292,7 @@ export function checkParameters({ name }: Subject, fields: readonly FieldNode[])
 export function checkSystem(subject: Subject, node: SchemaNode, seen = new Set<unknown>()): void {
   if (seen.has(node.schema.properties ?? node.schema)) return;
   seen.add(node.schema.properties ?? node.schema);
+  for (const inner of [...branchNodes(node), ...(tupleNodes(node) ?? [])]) checkSystem(subject, inner, seen);
   if (isCollection(node)) return checkSystem(subject, elementOf(node), seen);
   if (node.kind !== "object") return;
   for (const field of fieldsOf(node)) {

@@ -51,10 +51,19 @@ export function readNode(written: unknown, root: Keywords): SchemaNode {
   return { kind: kindOf(schema), written: keywordsOf(written), schema, isNullable, root };
 }
 
+/** The fields of objects, by their `properties`: a call looks for each of them. */
+const knownFields = new WeakMap<object, readonly FieldNode[]>();
+
 /** Returns the fields of an object, in the order of the schema. */
-export function fieldsOf({ schema, root }: SchemaNode): FieldNode[] {
-  const required: unknown[] = schema.required ?? [];
-  return Object.entries(keywordsOf(schema.properties)).map(([name, written]) => ({
+export function fieldsOf({ schema, root }: SchemaNode): readonly FieldNode[] {
+  const properties = keywordsOf(schema.properties);
+  let fields = knownFields.get(properties);
+  if (!fields) knownFields.set(properties, (fields = readFields(properties, schema.required ?? [], root)));
+  return fields;
+}
+
+function readFields(properties: Keywords, required: readonly unknown[], root: Keywords): FieldNode[] {
+  return Object.entries(properties).map(([name, written]) => ({
     ...readNode(written, root),
     name,
     isRequired: required.includes(name),
@@ -74,12 +83,23 @@ export function elementOf({ kind, schema, root }: SchemaNode): SchemaNode {
   return readNode(kind === "array" ? schema.items : recordValues(schema), root);
 }
 
+/** Returns the field that identifies an item, if one is marked. */
+export const idFieldOf = (item: SchemaNode): FieldNode | undefined =>
+  item.kind === "object" ? fieldsOf(item).find(({ isId }) => isId) : undefined;
+
+/** Returns the shapes of a union. */
+export const branchNodes = ({ schema, root }: SchemaNode): SchemaNode[] =>
+  (branchesOf(schema) ?? []).map((branch) => readNode(branch, root));
+
+/** Returns the shapes of a tuple's elements. */
+export const tupleNodes = ({ schema, root }: SchemaNode): SchemaNode[] | undefined =>
+  Array.isArray(schema.prefixItems) ? schema.prefixItems.map((element: unknown) => readNode(element, root)) : undefined;
+
 /** Returns whether a value is the schema's place for lists and records. */
 export const isCollection = ({ kind }: SchemaNode): boolean => kind === "array" || kind === "record";
 
 /** Returns whether an object takes fields that its schema does not name. */
-export const isOpen = ({ schema }: SchemaNode): boolean =>
-  schema.additionalProperties === true || isPlainObject(schema.additionalProperties);
+export const isOpen = ({ schema }: SchemaNode): boolean => schema.additionalProperties !== false || "patternProperties" in schema;
 
 /** Follows a reference within the document; others are not followed. */
 export function resolve(schema: Keywords, root: Keywords): Keywords {
@@ -98,10 +118,21 @@ function lookUp(reference: string, root: Keywords): Keywords | undefined {
   if (!/^#(\/|$)/.test(reference)) return undefined;
   let target: unknown = root;
   for (const part of reference.split("/").slice(1)) {
-    const key = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    const key = decodePointerPart(part);
     target = (target as Keywords | undefined)?.[key];
   }
   return isPlainObject(target) ? target : undefined;
+}
+
+/** Returns the key that a part of a JSON pointer in a reference names. */
+export function decodePointerPart(part: string): string {
+  let decoded = part;
+  try {
+    decoded = decodeURIComponent(part);
+  } catch {
+    // A key with a percent sign that nobody has encoded.
+  }
+  return decoded.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 /** The branches of a union, with the keyword that lists them. */
@@ -149,9 +180,9 @@ function kindOf(schema: Keywords): NodeKind {
 }
 
 function recordValues({ additionalProperties, patternProperties, propertyNames }: Keywords): unknown {
-  if (isPlainObject(additionalProperties)) return additionalProperties;
-  const [pattern] = Object.values(keywordsOf(patternProperties));
-  if (pattern) return pattern;
+  const schemas = Object.values(keywordsOf(patternProperties));
+  if (isPlainObject(additionalProperties)) schemas.push(additionalProperties);
+  if (schemas.length) return schemas.length === 1 ? schemas[0] : { anyOf: schemas };
   return additionalProperties === true || propertyNames ? {} : undefined;
 }
 

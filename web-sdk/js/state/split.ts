@@ -1,6 +1,6 @@
 /** Splits a state into parts, each with tools of its own: the option `schemaSplit`. */
 
-import { replaceEntry, replaceItem, setChunk, setField, setGroup } from "./edit.ts";
+import { listPlace, replaceEntry, replaceItem, setChunk, setField, setGroup } from "./edit.ts";
 import type { StateSchema } from "./markers.ts";
 import { complete, parameters, partial } from "./parameters.ts";
 import {
@@ -13,6 +13,7 @@ import {
   getter,
   remainderTools,
   rootGetter,
+  scalarTools,
   subjectOf,
 } from "./plan.ts";
 import { type FieldNode, type SchemaNode, elementOf, fieldOf, fieldsOf, isCollection } from "./schema-node.ts";
@@ -50,10 +51,10 @@ export function expandedSplitTools(subject: Subject, node: SchemaNode, split: re
   ];
 }
 
-/** The fields of the state that a part covers. One that it covers partly has no other tools, either. */
+/** The fields of the state that a part covers as a whole. The others stay among the rest. */
 function topFields(part: Part): string[] {
   const places = part.kind === "group" ? part.members.map(({ place }) => place) : [part.place];
-  return places.map(([name]) => String(name));
+  return places.filter(({ length }) => length === 1).map(([name]) => String(name));
 }
 
 function readParts(subject: Subject, node: SchemaNode, split: readonly SplitEntry[]): Part[] {
@@ -160,6 +161,9 @@ function withoutSwallowed(parts: readonly Part[]): Part[] {
   return parts.filter((part) => part.kind === "group" || !isSwallowed(part.place));
 }
 
+/** Returns whether a call must give a field. */
+const isNeeded = ({ isRequired, hasDefault }: FieldNode) => isRequired && !hasDefault;
+
 const dashed = (place: Path) => place.join("-");
 
 function setter(subject: Subject, part: string, node: SchemaNode, tool: Pick<ToolPlan, "inputSchema" | "run">, does: string): ToolPlan {
@@ -178,7 +182,7 @@ function partSetter(subject: Subject, part: Part): ToolPlan {
     checkParameters(subject, part.members.map(({ field }) => field));
     const fields = part.members.map(({ field }) => field);
     const properties = Object.fromEntries(fields.map((field) => [field.name, complete(field)]));
-    const required = fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+    const required = fields.filter(isNeeded).map(({ name }) => name);
     const members = part.members.map(({ parent, field }) => ({ path: parent, field }));
     const tool = { inputSchema: parameters(properties, required), run: { edit: setGroup(members, false) } };
     return setter(subject, part.name, { ...fields[0]!, schema: {} }, tool, `sets ${fields.map(({ name }) => name).join(", ")}`);
@@ -191,7 +195,8 @@ function partSetter(subject: Subject, part: Part): ToolPlan {
     case "items": {
       const item = elementOf(field);
       const inputSchema = parameters({ index, value: complete(item) }, ["index", "value"]);
-      return setter(subject, `${name}-item`, field, { inputSchema, run: { edit: replaceItem(name, place, item) } }, "replaces one item");
+      const run = { edit: replaceItem(listPlace(name, place, field)) };
+      return setter(subject, `${name}-item`, field, { inputSchema, run }, "replaces one item");
     }
     case "entries": {
       const inputSchema = parameters({ key, value: complete(elementOf(field)) }, ["key", "value"]);
@@ -200,23 +205,32 @@ function partSetter(subject: Subject, part: Part): ToolPlan {
     case "chunk": {
       checkParameters(subject, [field]);
       const { default: _default, ...schema } = complete(field);
-      const inputSchema = parameters({ [field.name]: { ...schema, enum: part.values } }, field.isRequired ? [field.name] : []);
+      const inputSchema = parameters({ [field.name]: { ...schema, ...chunkOf(field, part.values) } }, isNeeded(field) ? [field.name] : []);
       const run = { edit: setChunk(part.parent, field, part.values) };
       return setter(subject, `${name}-${part.label}`, field, { inputSchema, run }, `sets it to one of ${part.values.length} values`);
     }
     case "field": {
       checkParameters(subject, [field]);
-      const inputSchema = parameters({ [field.name]: complete(field) }, field.isRequired ? [field.name] : []);
+      const inputSchema = parameters({ [field.name]: complete(field) }, isNeeded(field) ? [field.name] : []);
       return setter(subject, name, field, { inputSchema, run: { edit: setField(part.parent, field) } }, "replaces it");
     }
   }
 }
 
+/** Returns what makes a schema accept some values only. */
+const chunkOf = ({ isNullable }: FieldNode, values: readonly unknown[]) =>
+  isNullable ? { anyOf: undefined, type: undefined, enum: [...values, null] } : { enum: values };
+
 function expandedPart(subject: Subject, part: Part): ToolPlan[] {
   if (part.kind === "chunk") {
     throw new TypeError(`state "${subject.name}": with expand, the enum "${part.place.join(".")}" cannot be split: name the field`);
   }
-  if (part.kind !== "group") return expandedTools(subjectOf(subject, dashed(part.place), part.field), part.place, part.field);
+  if (part.kind !== "group") {
+    const named = subjectOf(subject, dashed(part.place), part.field);
+    const tools = expandedTools(named, part.place, part.field);
+    // A union is replaced as a whole.
+    return tools.length ? tools : scalarTools(named, part.place, part.field);
+  }
   const fields = part.members.map(({ field }) => field);
   checkParameters(subject, fields);
   const named = subjectOf(subject, part.name, { ...fields[0]!, schema: {} });

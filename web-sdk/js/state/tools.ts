@@ -20,9 +20,10 @@ function isDeployed(): boolean {
   return hostname !== undefined && !/^(localhost$|127\.|\[::1\])/.test(hostname);
 }
 
-/** Returns the schema of a state, and its tools in their order. */
+/** Returns the schema of a state, its tools in their order, and whether they are more than a getter and a setter. */
 export function planState(subject: Subject, given: unknown, { expand = false, schemaSplit }: Division) {
-  const schema = readStateSchema(given);
+  const schema = read(subject, given);
+  const isSplit = Array.isArray(schemaSplit) && readNode(schema.input, schema.input).kind === "object";
   const tools = planTools(subject, schema, expand, schemaSplit);
   const names = tools.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
@@ -30,7 +31,16 @@ export function planState(subject: Subject, given: unknown, { expand = false, sc
   if (tools.length > MANY_TOOLS && !isDeployed()) {
     console.warn(`mcp-web: state "${subject.name}" has ${tools.length} tools: models choose better among at most ${MANY_TOOLS}; divide it into several states`);
   }
-  return { schema, tools };
+  return { schema, tools, isDivided: expand || isSplit };
+}
+
+/** Returns the schema, or throws an error that names the state. */
+function read({ name }: Subject, given: unknown): StateSchema {
+  try {
+    return readStateSchema(given);
+  } catch (cause) {
+    throw new TypeError(`state "${name}": ${(cause as Error).message}`, { cause });
+  }
 }
 
 function planTools(subject: Subject, schema: StateSchema, expand: boolean, split: readonly SplitEntry[] | undefined): ToolPlan[] {

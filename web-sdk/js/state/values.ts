@@ -1,12 +1,14 @@
 /** Values of a state: reading and replacing places, merging, comparing. Nothing is changed in place. */
 
-import { isPlainObject } from "../mcp-web/type-guards.ts";
-import { type SchemaNode, elementOf, fieldOf, fieldsOf, isOpen } from "./schema-node.ts";
+import { McpWebError } from "../mcp-web/error.ts";
+import { isObject, isPlainObject } from "../mcp-web/type-guards.ts";
+import { type FieldNode, type SchemaNode, branchNodes, elementOf, fieldOf, fieldsOf, idFieldOf, isOpen, tupleNodes } from "./schema-node.ts";
 
 /** The way to a place in a state: names of fields, keys of records and indexes of lists. */
 export type Path = readonly (string | number)[];
 
-type Fields = { [name: string]: unknown };
+/** An object whose fields are data. */
+export type Fields = { [name: string]: unknown };
 
 /** Returns the value at a place, or `undefined`. What is inherited is not there. */
 export function getIn(state: unknown, path: Path): unknown {
@@ -23,7 +25,7 @@ export function setIn(state: unknown, [key, ...rest]: Path, value: unknown): unk
   if (key === undefined) return value;
   const inner = setIn(getIn(state, [key]), rest, value);
   if (Array.isArray(state)) return state.with(key as number, inner);
-  return withEntry(isPlainObject(state) ? state : {}, String(key), inner);
+  return withEntry(fieldsIn(state), String(key), inner);
 }
 
 /** Returns an object with one more property of its own, whatever its name. */
@@ -34,27 +36,47 @@ export function withEntry(object: Fields, key: string, value: unknown): Fields {
   return copy;
 }
 
+/** Returns the fields of an object, also of a class, or none if there is no value. */
+export function fieldsIn(value: unknown): Fields {
+  if (value === undefined || value === null) return {};
+  if (isObject(value) && !(value instanceof Map) && !(value instanceof Set)) return value;
+  throw unsuitable("an object");
+}
+
+/** Returns the items of a list, or none if there is no value. */
+export function itemsIn(value: unknown): readonly unknown[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value;
+  throw unsuitable("an array");
+}
+
+const unsuitable = (what: string) => new McpWebError("InvalidResult", `the app's state is not what its schema says: there should be ${what}`);
+
 /**
  * Returns a value with what a call changes in it: fields that the call leaves out keep their values, objects are merged,
- * lists and everything else are replaced.
+ * lists and everything else are replaced. Fields of the app stay as they are.
  */
 export function merge(node: SchemaNode, current: unknown, given: unknown): unknown {
-  if (!isPlainObject(current) || !isPlainObject(given)) return given;
   const { kind } = node;
-  if (kind !== "object" && kind !== "record" && kind !== "intersection") return given;
+  if (!isObject(current) || !isPlainObject(given)) return replace(node, current, given);
+  if (kind !== "object" && kind !== "record" && kind !== "intersection") return replace(node, current, given);
   let result: Fields = { ...current };
   for (const [key, value] of Object.entries(given)) {
     if (value === undefined || key === "__proto__") continue;
-    const inner = kind === "record" ? elementOf(node) : fieldOf(node, key);
     const former = getIn(current, [key]);
+    const inner = kind === "record" ? elementOf(node) : fieldOf(node, key);
+    if (inner && isSystem(inner)) continue;
+    if (!inner && kind === "object" && !isOpen(node)) continue;
     result = withEntry(result, key, inner ? merge(inner, former, value) : mergeUnnamed(former, value));
   }
   return result;
 }
 
+const isSystem = (node: SchemaNode | FieldNode) => "isSystem" in node && node.isSystem;
+
 /** Merges what the schema does not describe. */
 function mergeUnnamed(current: unknown, given: unknown): unknown {
-  if (!isPlainObject(current) || !isPlainObject(given)) return given;
+  if (!isObject(current) || !isPlainObject(given)) return given;
   let result: Fields = { ...current };
   for (const [key, value] of Object.entries(given)) {
     if (value === undefined || key === "__proto__") continue;
@@ -63,58 +85,82 @@ function mergeUnnamed(current: unknown, given: unknown): unknown {
   return result;
 }
 
-/** Returns what a client may set of a value: without the fields of the app, and without those that the schema does not allow. */
-export function settable(node: SchemaNode, given: unknown): unknown {
-  if (node.kind === "array" && Array.isArray(given)) {
-    const item = elementOf(node);
-    return given.map((value) => settable(item, value));
-  }
+/**
+ * Returns what stands for a value that a call gives as a whole: without fields that the schema does not allow, and with the
+ * fields of the app that were there before. Items of lists are found again by their ids.
+ */
+export function replace(node: SchemaNode, former: unknown, given: unknown): unknown {
+  if (Array.isArray(given)) return replaceList(node, Array.isArray(former) ? former : [], given);
   if (!isPlainObject(given)) return given;
   if (node.kind === "record") {
     const entry = elementOf(node);
-    return Object.fromEntries(Object.entries(given).map(([key, value]) => [key, settable(entry, value)]));
+    return Object.keys(given).reduce<Fields>((object, key) => withEntry(object, key, replace(entry, getIn(former, [key]), given[key])), {});
   }
-  if (node.kind !== "object") return given;
-  const fields = new Map(fieldsOf(node).map((field) => [field.name, field]));
-  const kept = Object.entries(given).flatMap(([name, value]): [string, unknown][] => {
-    const field = fields.get(name);
-    if (field) return field.isSystem ? [] : [[name, settable(field, value)]];
-    return isOpen(node) ? [[name, value]] : [];
-  });
-  return Object.fromEntries(kept);
+  if (node.kind === "union") return replaceFields(branchNodes(node).flatMap(fieldsOf), true, former, given);
+  return node.kind === "object" ? replaceFields(fieldsOf(node), isOpen(node), former, given) : given;
 }
 
-/** Returns a value with the defaults of plain JSON Schema, which no library fills in. */
+function replaceFields(fields: readonly FieldNode[], isOpen: boolean, former: unknown, given: Fields): Fields {
+  let result: Fields = {};
+  for (const [name, value] of Object.entries(given)) {
+    const field = fields.find((field) => field.name === name);
+    if (field?.isSystem || (!field && !isOpen)) continue;
+    result = withEntry(result, name, field ? replace(field, getIn(former, [name]), value) : value);
+  }
+  for (const { name, isSystem } of fields) {
+    const value = getIn(former, [name]);
+    if (isSystem && value !== undefined) result = withEntry(result, name, value);
+  }
+  return result;
+}
+
+function replaceList(node: SchemaNode, former: readonly unknown[], given: readonly unknown[]): unknown[] {
+  const elements = tupleNodes(node);
+  if (elements) return given.map((value, index) => (elements[index] ? replace(elements[index], former[index], value) : value));
+  if (node.kind !== "array") return [...given];
+  const item = elementOf(node);
+  const idField = idFieldOf(item);
+  return given.map((value) => {
+    const id = idField && getIn(value, [idField.name]);
+    const before = id === undefined ? undefined : former.find((item) => isSame(getIn(item, [idField!.name]), id));
+    return replace(item, before, value);
+  });
+}
+
+/** Returns a value with the defaults of plain JSON Schema, which no library fills in, and without `undefined`. */
 export function withDefaults(node: SchemaNode, value: unknown): unknown {
   if (value === undefined) return "default" in node.schema ? structuredClone(node.schema.default) : undefined;
   if (node.kind === "array" && Array.isArray(value)) {
     const item = elementOf(node);
     return value.map((inner) => withDefaults(item, inner));
   }
-  if (!isPlainObject(value)) return value;
-  if (node.kind === "record") {
-    const entry = elementOf(node);
-    return Object.keys(value).reduce((object, key) => withEntry(object, key, withDefaults(entry, value[key])), value);
+  if (!isObject(value)) return value;
+  const fields = node.kind === "object" ? fieldsOf(node) : [];
+  const result: Fields = {};
+  const add = (name: string, value: unknown) => {
+    if (value !== undefined) Object.defineProperty(result, name, { value, writable: true, enumerable: true, configurable: true });
+  };
+  const entry = node.kind === "record" ? elementOf(node) : undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    const described = entry ?? fields.find((field) => field.name === name);
+    add(name, described ? withDefaults(described, inner) : inner);
   }
-  if (node.kind !== "object") return value;
-  return fieldsOf(node).reduce((object, field) => {
-    const filled = withDefaults(field, getIn(value, [field.name]));
-    return filled === undefined ? object : withEntry(object, field.name, filled);
-  }, value);
+  for (const field of fields) if (!Object.hasOwn(result, field.name)) add(field.name, withDefaults(field, undefined));
+  return result;
 }
 
 /** Returns an object with only some of its properties, in their order. */
 export function pick(object: unknown, names: readonly string[]): Fields {
-  return isPlainObject(object) ? Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name))) : {};
+  return isObject(object) ? Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name))) : {};
 }
 
 /** Returns whether two JSON values are the same. */
 export function isSame(left: unknown, right: unknown): boolean {
-  if (left === right) return true;
+  if (Object.is(left, right)) return true;
   if (Array.isArray(left) && Array.isArray(right)) {
     return left.length === right.length && left.every((value, index) => isSame(value, right[index]));
   }
-  if (!isPlainObject(left) || !isPlainObject(right)) return false;
+  if (!isObject(left) || !isObject(right)) return false;
   const keys = Object.keys(left);
   return keys.length === Object.keys(right).length && keys.every((key) => Object.hasOwn(right, key) && isSame(left[key], right[key]));
 }
