@@ -43,6 +43,9 @@ pub(super) struct AgentLoop<'a> {
     response_tool: Option<String>,
     /// Whether the model stopped without calling the response tool, and must call it now.
     response_required: bool,
+    /// The turns that were asked for again: they did not call the response tool though they had to,
+    /// or had neither text nor calls.
+    repeated_turns: usize,
     budget: Budget<'a>,
     /// Why the next turn must be the last, if it must.
     last_turn_reason: Option<ExhaustedLimit>,
@@ -74,6 +77,7 @@ impl<'a> AgentLoop<'a> {
             catalog,
             response_tool,
             response_required: false,
+            repeated_turns: 0,
             budget: Budget::new(limits),
             last_turn_reason: None,
             call_count: 0,
@@ -109,10 +113,14 @@ impl<'a> AgentLoop<'a> {
             };
             let is_forced = selection != ToolSelection::Auto;
             let turn = self.next_turn(selection).await?;
-            self.check_response_call(&turn, is_forced)?;
-            if turn.calls.is_empty() {
+            if is_forced && let Some(response) = self.missing_response(&turn) {
+                self.repeat_turn(response_tool_not_called(&response))?;
+                reject_calls_of_turn(&mut self.history, &turn, &response);
+                self.require_response_tool(&response, &turn);
+            } else if turn.calls.is_empty() {
                 match self.response_tool.clone() {
                     Some(response) => self.require_response_tool(&response, &turn),
+                    None if turn.text.trim().is_empty() => self.repeat_turn(empty_answer())?,
                     None => return Ok(self.into_answer(Some(turn.text))),
                 }
             } else if self.response_tool.is_none()
@@ -160,13 +168,20 @@ impl<'a> AgentLoop<'a> {
         SYSTEM_PROMPT.len() as u64 + self.catalog.bytes() + history_bytes(&self.history)
     }
 
-    /// Fails when the model was forced to call the response tool and has not called it.
-    fn check_response_call(&self, turn: &ModelTurn, is_forced: bool) -> Result<(), Failure> {
+    /// Returns the response tool if a turn does not call it.
+    fn missing_response(&self, turn: &ModelTurn) -> Option<String> {
         let responds = turn.calls.iter().any(|call| self.is_response_call(call));
-        match &self.response_tool {
-            Some(response) if is_forced && !responds => Err(response_tool_not_called(response)),
-            _ => Ok(()),
+        self.response_tool.clone().filter(|_| !responds)
+    }
+
+    /// Lets the model try again after a turn that is of no use, or fails if it has had its chance.
+    fn repeat_turn(&mut self, failure: Failure) -> Result<(), Failure> {
+        if self.repeated_turns == MAX_REPEATED_TURNS {
+            return Err(failure);
         }
+        self.repeated_turns += 1;
+        debug!(query = %self.query.uuid, %failure, "the model is asked again");
+        Ok(())
     }
 
     fn is_response_call(&self, call: &Call) -> bool {
@@ -177,7 +192,7 @@ impl<'a> AgentLoop<'a> {
     fn require_response_tool(&mut self, response: &str, turn: &ModelTurn) {
         self.response_required = true;
         // Providers do not accept two turns of the model in succession.
-        if !turn.text.is_empty() {
+        if !turn.text.is_empty() && turn.calls.is_empty() {
             let reminder = prompt::response_tool_reminder(response, &self.boundary);
             self.history.push(Message::User(reminder));
         }
@@ -273,6 +288,29 @@ fn find_response_tool(query: &Query, catalog: &ToolCatalog) -> Result<Option<Str
     let message = format!("the page has no tool `{name}`, which the answer must be a call of");
     let remedy = "register the response tool before you send the query";
     Err(Failure::new(ErrorCode::ToolNotFound, message).with_remedy(remedy))
+}
+
+/// How many turns of a query are asked for again.
+const MAX_REPEATED_TURNS: usize = 1;
+
+/// Answers the calls of a turn that should have called the response tool, and none else.
+fn reject_calls_of_turn(history: &mut Vec<Message>, turn: &ModelTurn, response: &str) {
+    if turn.calls.is_empty() {
+        return;
+    }
+    let rejected = turn.calls.iter().map(|call| CallResult {
+        id: call.id.clone(),
+        tool: call.tool.clone(),
+        text: format!("Not called: the answer must be a call of `{response}`. Call it now."),
+        is_error: true,
+    });
+    history.push(Message::Results(rejected.collect()));
+}
+
+fn empty_answer() -> Failure {
+    let message = "the model has answered with neither text nor a call, twice";
+    let remedy = "say more in the prompt, or use another model";
+    Failure::new(ErrorCode::ModelAnswerEmpty, message).with_remedy(remedy)
 }
 
 fn response_tool_not_called(response: &str) -> Failure {

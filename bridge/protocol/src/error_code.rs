@@ -165,6 +165,8 @@ error_codes! {
     ModelRefused,
     /// The model's answer reached its maximum length.
     ModelLengthReached,
+    /// The model answered with neither text nor a call.
+    ModelAnswerEmpty,
     /// The query has used up its rounds, calls or tokens.
     QueryBudgetExceeded,
     /// The model answered without calling the tool that the query requires.

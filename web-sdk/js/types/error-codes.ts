@@ -93,6 +93,8 @@ export type McpWebErrorCode =
   | "ModelRefused"
   /** The model's answer reached the length that it may have. */
   | "ModelLengthReached"
+  /** The model answered with neither text nor a call, twice. */
+  | "ModelAnswerEmpty"
   /** The model has answered without the tool that the query demands. */
   | "ResponseToolNotCalled"
   /** The bridge knows no such token, or it is too short. */

@@ -104,8 +104,9 @@ async fn a_model_that_still_skips_the_response_tool_fails_the_query() {
         with_response_tool(),
     )
     .await;
-    for second in [text_turn("No."), call_turn(&[("add", json!({}))])] {
-        let model = FakeModel::new([text_turn(""), second]);
+    let wrong = || call_turn(&[("add", json!({}))]);
+    for [second, third] in [[text_turn("No."), wrong()], [wrong(), text_turn("No.")]] {
+        let model = FakeModel::new([text_turn(""), second, third]);
         let (answer, _) = bed
             .answer(&model, &Limits::default(), no_page_actions)
             .await;
@@ -117,7 +118,50 @@ async fn a_model_that_still_skips_the_response_tool_fails_the_query() {
             matches!(&requests[1].history[..], [Message::User(_)]),
             "an empty turn is not sent back to the model"
         );
+        assert_eq!(requests.len(), 3, "it is asked once more");
     }
+}
+
+#[tokio::test]
+async fn a_model_that_was_forced_and_called_another_tool_gets_one_more_try() {
+    let mut bed = TestBed::with_query(
+        &[tool_definition("plan"), tool_definition("add")],
+        with_response_tool(),
+    )
+    .await;
+    let model = FakeModel::new([
+        text_turn("Here is my plan."),
+        call_turn(&[("add", json!({}))]),
+        call_turn(&[("plan", json!({}))]),
+    ]);
+    let (answer, _) = bed
+        .answer(&model, &Limits::default(), async |page: &mut Page| {
+            page.answer_next_call(json!(null)).await;
+        })
+        .await;
+    assert!(answer.is_ok());
+    let results = model.last_results();
+    assert_eq!(results.len(), 1, "the other tool was not called");
+    assert!(results[0].is_error);
+    assert!(
+        results[0].text.contains("must be a call of `plan`"),
+        "{results:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_empty_answer_is_asked_for_once_more_and_then_fails() {
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    let model = FakeModel::new([text_turn(""), text_turn("Done.")]);
+    let (answer, _) = bed
+        .answer(&model, &Limits::default(), no_page_actions)
+        .await;
+    assert_eq!(answer.unwrap().result.as_deref(), Some("Done."));
+    let model = FakeModel::new([text_turn(""), text_turn(" \n")]);
+    let (answer, _) = bed
+        .answer(&model, &Limits::default(), no_page_actions)
+        .await;
+    assert_eq!(answer.unwrap_err().code, ErrorCode::ModelAnswerEmpty);
 }
 
 #[tokio::test]

@@ -123,12 +123,11 @@ impl RequestBuilder {
     }
 
     /// Returns whether a tool is forced by offering no other tool. Ollama has no parameter to force
-    /// a tool, and not every server that is compatible with OpenAI accepts the name of one (LM
-    /// Studio supports only "auto", "none" and "required").
+    /// a tool, and servers that are compatible with a provider treat the name of one differently:
+    /// LM Studio accepts only "auto", "none" and "required", and llama.cpp calls any tool.
     fn forces_by_single_tool(&self) -> bool {
         match self.provider {
-            Provider::Anthropic | Provider::Gemini => false,
-            Provider::Openai => !self.is_official_api,
+            Provider::Anthropic | Provider::Gemini | Provider::Openai => !self.is_official_api,
             Provider::Ollama | Provider::Commands => true,
         }
     }

@@ -130,3 +130,26 @@ fn anthropic_messages_alternate_between_roles() {
         [ContentPart::ToolResponse(_), ContentPart::Text(_)]
     ));
 }
+
+#[test]
+fn only_a_providers_own_server_is_told_the_name_of_a_forced_tool() {
+    let mut forced = request();
+    let mut tools = forced.tools.to_vec();
+    tools.push(Tool {
+        name: "other".to_owned(),
+        ..tools[0].clone()
+    });
+    forced.tools = tools.into();
+    forced.tool_selection = ToolSelection::Only("other".to_owned());
+    for provider in [Provider::Anthropic, Provider::Gemini, Provider::Openai] {
+        for is_official in [true, false] {
+            let mut builder = builder(provider, "a-model", Thinking::Off);
+            builder.is_official_api = is_official;
+            let (chat, options) = builder.build(&forced);
+            let offered = chat.tools.unwrap().len();
+            assert_eq!(offered, if is_official { 2 } else { 1 }, "{provider:?}");
+            let choice = format!("{:?}", options.tool_choice);
+            assert_eq!(choice.contains("other"), is_official, "{choice}");
+        }
+    }
+}

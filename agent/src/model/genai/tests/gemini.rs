@@ -94,9 +94,12 @@ async fn signatures_are_returned_with_their_calls_and_a_tool_is_forced_by_name()
         sent_results[1]["functionResponse"]["response"]["content"],
         "Error: result 1"
     );
-    let expected =
-        json!({"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["get_time"]}});
+    // This is not the provider's own server: no other tool is offered.
+    let expected = json!({"functionCallingConfig": {"mode": "ANY"}});
     assert_eq!(requests[1].body["toolConfig"], expected);
+    let declared = &requests[1].body["tools"][0]["functionDeclarations"];
+    assert_eq!(declared.as_array().map(Vec::len), Some(1), "{declared}");
+    assert_eq!(declared[0]["name"], "get_time");
 }
 
 #[tokio::test]

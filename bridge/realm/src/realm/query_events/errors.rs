@@ -141,6 +141,7 @@ fn is_agent_code(code: &ErrorCode) -> bool {
             | ErrorCode::ModelArgumentsCutOff
             | ErrorCode::ModelRefused
             | ErrorCode::ModelLengthReached
+            | ErrorCode::ModelAnswerEmpty
             | ErrorCode::QueryBudgetExceeded
             | ErrorCode::QueryTimeout
             | ErrorCode::ResponseToolNotCalled
