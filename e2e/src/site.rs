@@ -81,6 +81,17 @@ impl StaticSite {
         self.page("clients.html", bed)
     }
 
+    /// Returns the URL of the page with tools and forms of the browser (`e2e/pages/webmcp.js`),
+    /// connected to `bed`, with more parameters.
+    pub fn webmcp_page(&self, bed: &TestBed, parameters: &str) -> String {
+        format!("{}&{parameters}", self.page("webmcp.html", bed))
+    }
+
+    /// Returns the URL of that page with a permissions policy that forbids the browser's API.
+    pub fn webmcp_page_without_permission(&self, bed: &TestBed) -> String {
+        format!("{}&forbidden", self.page("webmcp-forbidden.html", bed))
+    }
+
     /// Returns the URL of the app with a content security policy that forbids WebAssembly.
     pub fn app_without_wasm(&self, bed: &TestBed) -> String {
         self.page("no-wasm.html", bed)
@@ -168,8 +179,13 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
     const V1: &str = include_str!("../pages/v1.html");
     const CONFORMANCE: &str = include_str!("../pages/conformance.html");
     const CLIENTS: &str = include_str!("../pages/clients.html");
+    const WEBMCP: &str = include_str!("../pages/webmcp.html");
+    const RESERVED: &str = "<!doctype html><title>Reserved</title>\
+        <script>navigator.sendBeacon('/beacon', `reserved${location.search}`)</script>";
     let page = || async { with_content_type("text/html; charset=utf-8", PAGE) };
     let no_wasm = async move || ([(CONTENT_SECURITY_POLICY, NO_WASM_POLICY)], page().await);
+    let webmcp = || async { with_content_type("text/html; charset=utf-8", WEBMCP) };
+    let webmcp_forbidden = async move || ([("permissions-policy", "tools=()")], webmcp().await);
     let no_socket = async move || ([(CONTENT_SECURITY_POLICY, NO_SOCKET_POLICY)], page().await);
     // A document with an opaque origin loads a module only if every origin may.
     let script = || async {
@@ -197,6 +213,10 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
             "/clients.html",
             get(async || with_content_type("text/html; charset=utf-8", CLIENTS)),
         )
+        .route("/webmcp.html", get(webmcp))
+        .route("/webmcp-forbidden.html", get(webmcp_forbidden))
+        .route("/reserved.html", get(async || Html(RESERVED)))
+        .route("/polyfills/{package}", get(polyfill))
         .route("/{file}", get(page_script))
         .route("/conformance.html", get(conformance))
         .route("/conformance/{file}", get(conformance_script))
@@ -231,6 +251,12 @@ async fn sdk_script(Path(file): Path<String>) -> impl IntoResponse {
 
 async fn page_script(Path(file): Path<String>) -> impl IntoResponse {
     script(&program_paths::workspace().join("e2e/pages"), &file)
+}
+
+/// A polyfill of the browser's API for tools, of one of the pinned packages.
+async fn polyfill(Path(package): Path<String>) -> impl IntoResponse {
+    let folder = program_paths::node_modules().join(package).join("dist");
+    script(&folder, "index.iife.js")
 }
 
 async fn conformance_script(Path(file): Path<String>) -> impl IntoResponse {

@@ -15,6 +15,7 @@ const TOPICS = {
   Errors: ["mcp-web/error.ts", "types/error-codes.ts"],
   Schemas: ["types/infer.ts"],
   Dialog: ["types/dialog.ts"],
+  WebMCP: ["types/webmcp.ts"],
 };
 
 const codes = new WeakMap();

@@ -25,7 +25,13 @@ export class ClientRequests {
   constructor(call: calls.CallFacts, port: CallPort, McpWebError: McpWebErrorConstructor) {
     this.#call = call;
     this.#port = port;
-    this.#open = new OpenRequests((key, method, params) => port.ask(call.callId, key, method, params), McpWebError);
+    const send = (key: string, method: string, params: string) => {
+      if (call.caller.via !== "webmcp") return port.ask(call.callId, key, method, params);
+      const [capability = ""] = method.split("/");
+      const error = new McpWebError("ClientCapabilityMissing", `the call came from the browser (WebMCP): it has no ${capability}`);
+      this.#open.onFailure(key, Object.assign(error, { data: { requiredCapabilities: { [capability]: {} } } }));
+    };
+    this.#open = new OpenRequests(send, McpWebError);
   }
 
   async elicit({ key, message, schema, url }: ElicitRequest): Promise<unknown> {

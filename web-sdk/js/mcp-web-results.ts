@@ -1,8 +1,15 @@
-/** What handlers of resources, prompts and completers return, as the bridge wants it. Loaded at the first such call. */
+/**
+ * Runs the handlers of resources, prompts and completers, and converts what they return to what the bridge wants. Loaded at
+ * the first such call.
+ */
 
+import type { CallContext } from "./mcp-web/call-context.ts";
 import type { HandlerOutcome } from "./mcp-web/core.ts";
 import type * as content from "./mcp-web/content.ts";
+import type { McpWebErrorConstructor } from "./mcp-web/error.ts";
+import type { AnyDefinition } from "./mcp-web/registration.ts";
 import type * as results from "./mcp-web/results.ts";
+import type { CallMessage } from "./mcp-web/run.ts";
 import { type UnknownObject, isPlainObject } from "./mcp-web/type-guards.ts";
 import type { Binary, ResourcePart } from "./types/content.ts";
 
@@ -11,14 +18,66 @@ const MAX_VALUES = 100;
 
 /** Functions of the module that loads this one. They know the content that the app has made. */
 export interface ResultTools {
+  McpWebError: McpWebErrorConstructor;
   encodeBase64: typeof content.encodeBase64;
   isBinary: typeof content.isBinary;
   resultJson: typeof results.resultJson;
   toMessages: typeof results.toMessages;
 }
 
+/** What a handler returned, and its outcome for the bridge. */
+type Returned = Promise<{ value: unknown; outcome: HandlerOutcome }>;
+
+/** Reads a resource, or one that fits a template. */
+export async function readResource(
+  tools: ResultTools,
+  definition: AnyDefinition,
+  { uri, uriTemplate, variables = {} }: CallMessage,
+  { context }: CallContext,
+): Returned {
+  const url = parseUri(tools, uri);
+  const value = await (uriTemplate === undefined ? definition.read(url, context) : definition.read(url, variables, context));
+  return { value, outcome: await resourceResult(tools, value, uri, definition.mimeType) };
+}
+
+/** Fills in a prompt. */
+export async function getPrompt(
+  tools: ResultTools,
+  definition: AnyDefinition,
+  message: CallMessage,
+  { context }: CallContext,
+): Returned {
+  const value = await definition.get(message.arguments, context);
+  return { value, outcome: await promptResult(tools, value) };
+}
+
+/** Proposes values for an argument of a prompt, or a variable of a template. */
+export async function complete(
+  tools: ResultTools,
+  definition: AnyDefinition,
+  { argument, arguments: others = {} }: CallMessage,
+  { facts }: CallContext,
+): Returned {
+  const value = await findCompleter(definition, argument.name)?.(argument.value, { ...facts, arguments: others });
+  return { value, outcome: completionResult(tools, value) };
+}
+
+/** Prompts have completers in their arguments, templates an object of them. */
+function findCompleter({ complete, arguments: list = [] }: AnyDefinition, name: string) {
+  const argument = list.find((argument: AnyDefinition) => argument.name === name) ?? { complete: complete?.[name] };
+  return argument.complete;
+}
+
+function parseUri({ McpWebError }: ResultTools, uri: string): URL {
+  try {
+    return new URL(uri);
+  } catch (cause) {
+    throw new McpWebError("ResourceNotFound", `"${uri}" is not an absolute URI`, { cause });
+  }
+}
+
 /** Converts a resource's content. */
-export async function resourceResult(
+async function resourceResult(
   tools: ResultTools,
   value: unknown,
   uri: string,
@@ -58,13 +117,13 @@ async function resourcePart(
 }
 
 /** Converts a prompt's messages. */
-export async function promptResult({ resultJson, toMessages }: ResultTools, value: unknown): Promise<HandlerOutcome> {
+async function promptResult({ resultJson, toMessages }: ResultTools, value: unknown): Promise<HandlerOutcome> {
   const whole = isPlainObject(value) && Array.isArray(value.messages) ? value : { messages: value };
   return { result: resultJson({ ...whole, messages: await toMessages(whole.messages) }) };
 }
 
 /** Converts what a completer proposes. */
-export async function completionResult({ resultJson }: ResultTools, value: unknown = []): Promise<HandlerOutcome> {
+function completionResult({ resultJson }: ResultTools, value: unknown = []): HandlerOutcome {
   const { values, ...rest } = (Array.isArray(value) ? { values: value } : value) as UnknownObject;
   if (!Array.isArray(values) || values.some((text) => typeof text !== "string")) {
     throw new TypeError("complete() must return an array of strings, or { values, total?, hasMore? }");

@@ -56,6 +56,12 @@ export type DeepReadonly<Value> = 0 extends 1 & Value
       ? { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
       : Value;
 
+/** What ends a subscription, as some stores have it. */
+export interface Subscription {
+  /** Ends the subscription. */
+  unsubscribe(): void;
+}
+
 /** How a state is offered. */
 export interface StateToolsOptions<
   Schema = any,
@@ -66,7 +72,7 @@ export interface StateToolsOptions<
   name: string;
   /** What the state is, for the model. Each tool adds what it does. */
   description: string;
-  /** The schema of the state: JSON Schema, or of a library, with marks by {@link state}, or {@link id} and {@link system}. */
+  /** The schema of the state: JSON Schema, or of a library, with marks by `state()`, or `id()` and `system()`. */
   schema: Schema;
   /** Returns the state. What is returned is never changed. */
   get(): DeepReadonly<StateOf<Schema>> | Promise<DeepReadonly<StateOf<Schema>>>;
@@ -88,7 +94,7 @@ export interface StateToolsOptions<
    * Calls a listener at each change of the state, as stores do; returns the function that ends it, or an object with it.
    * Clients that are subscribed to the resource then hear of changes that no tool has made.
    */
-  subscribe?(listener: () => void): (() => void) | { unsubscribe(): void } | void;
+  subscribe?(listener: () => void): (() => void) | Subscription | void;
   /**
    * Whether the state is also offered as the resource `state://NAME`, to which clients can subscribe.
    *
@@ -117,9 +123,10 @@ export interface CreatedStateTools<Schema = any, Divided extends boolean = boole
 }
 
 /** Whether options divide a state into several setters. */
-type IsDivided<Expand, Split> = Expand extends true ? true : Split extends readonly SplitEntry[] ? true : false;
+export type IsDivided<Expand, Split> = Expand extends true ? true : Split extends readonly SplitEntry[] ? true : false;
 
-type Setters<Divided, Tool> = Divided extends true ? readonly Tool[] : Tool;
+/** The tools of a state but the first: one, or a list if the state is divided. */
+export type Setters<Divided, Tool> = Divided extends true ? readonly Tool[] : Tool;
 
 /** What {@link addStateTools} returns. */
 export type AddedStateTools<Divided> = [

@@ -48,6 +48,8 @@ function takeOver(entry: PageEntry, create: MeetingCopy["create"]): void {
   page.onClientsChange(notify.clients);
   page.onCall(notify.call);
   for (const { kind, definition, handle, follow } of definitions) {
+    // The newer copy imports the tools of the browser itself.
+    if (definition._meta?.["mcp-web/webmcp"]) continue;
     try {
       const add = page[METHODS[kind]] as (definition: object) => object;
       const successor = add.call(page, definition);

@@ -24,8 +24,9 @@
  * @packageDocumentation
  */
 
-import type { QueriesPort } from "./query/messages.ts";
+import type { WebMcp } from "./mcp-web-model-context.ts";
 import type { Queries } from "./mcp-web-query.ts";
+import type { QueriesPort } from "./query/messages.ts";
 import type { CallEvent } from "./types/calls.ts";
 import type {
   AppDefinition,
@@ -39,6 +40,7 @@ import type { ToolSchema } from "./types/infer.ts";
 import type { HttpMcpConfig, McpWebOptions, StdioMcpConfig, Unsubscribe } from "./types/options.ts";
 import type { Query, QueryOptions, QuerySignal } from "./types/query.ts";
 import type { ConnectedClient, Diagnosis, Status } from "./types/status.ts";
+import type { ModelContextDocument } from "./webmcp/model-context.ts";
 import { AppHandle as AppParts, appParts } from "./mcp-web/app.ts";
 import { type CoreStatus, RestrictionMonitor } from "./mcp-web/browser-restrictions.ts";
 import { Calls } from "./mcp-web/calls.ts";
@@ -73,15 +75,14 @@ export type * from "./types/infer.ts";
 export type * from "./types/options.ts";
 export type * from "./types/query.ts";
 export type * from "./types/status.ts";
+export type * from "./types/webmcp.ts";
 export { McpWebError, content };
 
 /** The bridge gives pages and AI clients the same message about a token; a page gets it from its own option. */
 const addOptionName = (code: string, message: string) =>
   /^(InvalidAuthentication|TokenExpired)$/.test(code) ? `${message} (authToken of new McpWeb())` : message;
 
-const importWarnings = () => import("./mcp-web-dev-warnings.ts");
 const importImages = () => import("./mcp-web-images.ts");
-const importDialog = () => import("./mcp-web-dialog.ts");
 const importDiagnosis = () => import("./mcp-web-diagnose.ts");
 
 /**
@@ -134,6 +135,8 @@ export class McpWeb {
   #loading: Promise<void> | undefined;
   /** The promises of `connect()`. */
   #waiting: { resolve: () => void; reject: (reason: unknown) => void }[] = [];
+  /** What shares tools with the browser, once that has an API for them. */
+  #webMcp: Promise<WebMcp> | undefined;
   /** Whether the `McpWeb` of a newer copy of the SDK goes on in the place of this one. */
   #isReplaced = false;
   /** Each status of the connection passes through it to the app; `undefined` on a server. */
@@ -154,7 +157,6 @@ export class McpWeb {
     this.#bridgeUrl = resolveBridgeUrl(options.bridgeUrl, import.meta.url);
     this.#sessionName = options.sessionName;
     this.#definitions = new Definitions({
-      importWarnings,
       resourceUpdated: (uri) => this.notifyResourceUpdated(uri),
       failure: () => (this.#status.state === "failed" ? this.#status.error : undefined),
     });
@@ -468,7 +470,10 @@ export class McpWeb {
     if (!inBrowser) {
       return Promise.reject(new McpWebError("NotInBrowser", "connect() needs a browser: this code runs on a server"));
     }
-    if (this.#status.state === "connected") return Promise.resolve();
+    if (this.#status.state === "connected") {
+      this.#shareTools();
+      return Promise.resolve();
+    }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.#start();
@@ -511,9 +516,24 @@ export class McpWeb {
 
   #start(): void {
     this.#restrictions?.reset();
+    this.#shareTools();
     if (this.#connection) return this.#connection.connect();
     this.#setStatus({ state: "loading" });
     this.#loading ??= this.#load();
+  }
+
+  /** Shares tools with the browser (WebMCP) where it has an API for them, and the page may use it. */
+  #shareTools(): void {
+    const { modelContext, featurePolicy } = (globalThis.document ?? {}) as ModelContextDocument;
+    const webmcp = () => !this.#isReplaced && this.#options.webmcp;
+    // Where only a script has added the API, the browser does not know the feature, and says that it is not allowed.
+    const isAllowed = () => !featurePolicy?.features().includes("tools") || featurePolicy.allowsFeature("tools");
+    if (modelContext && webmcp() !== false && isAllowed()) {
+      this.#webMcp ??= import("./mcp-web-model-context.ts").then(
+        ({ WebMcp }) => new WebMcp(this, this.#definitions, this.#calls.hostBindings, webmcp),
+      );
+    }
+    this.#webMcp?.then((webMcp) => webMcp.update(), () => {});
   }
 
   /** What other copies of the SDK know of this object. */
@@ -540,6 +560,7 @@ export class McpWeb {
     };
     const waiting = this.#waiting;
     this.#isReplaced = true;
+    this.#shareTools();
     // The wasm may still be on its way: it does not connect then.
     this.#status = Object.freeze({ state: "disconnected" });
     this.disconnect();
@@ -556,6 +577,8 @@ export class McpWeb {
   }
 
   async #load(): Promise<void> {
+    // As long as the document is loaded, scripts may add the API for tools to the browser, or replace it.
+    for (const event of ["DOMContentLoaded", "load"]) globalThis.addEventListener?.(event, () => this.#shareTools());
     try {
       const { Connection } = await loadCore(wasmSource, this.#options.wasm);
       this.#connection = new Connection(this.#hostBindings(), this.#pageInfo());
@@ -664,9 +687,9 @@ export class McpWeb {
       ask: (...request: Parameters<CoreConnection["ask"]>) => this.#connection!.ask(...request),
       elicitInPage: () => this.#options.elicitInPage,
       importImages,
-      dialog: (request: Omit<Parameters<typeof elicitInPage>[1], "appName" | "strings">, signal: AbortSignal) => {
+      dialog: (request: Omit<Parameters<typeof elicitInPage>[0], "appName" | "strings">, signal: AbortSignal) => {
         const { name, dialogStrings } = this.#options;
-        return elicitInPage(importDialog, { ...request, appName: name, ...(dialogStrings && { strings: dialogStrings }) }, signal);
+        return elicitInPage({ ...request, appName: name, ...(dialogStrings && { strings: dialogStrings }) }, signal);
       },
     };
   }

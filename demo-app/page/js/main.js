@@ -109,6 +109,7 @@ async function connect() {
     storage: keeps ? "local" : "none",
     // Several AI clients cannot ask their user: then the page does.
     elicitInPage: "fallback",
+    webmcp: { onImportsChange: (tools) => panel.showImported(tools) },
   });
   // For the curious and for tests: `mcpWeb.addTool(…)` in the console works.
   window.mcpWeb = mcpWeb;

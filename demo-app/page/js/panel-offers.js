@@ -28,6 +28,12 @@ export class OffersPanel {
     return this.#handles.get(name);
   }
 
+  /** Shows the tools of the browser that are offered, too. @param {readonly import("mcp-web-sdk").ImportedTool[]} tools */
+  showImported(tools) {
+    byId("imported").hidden = tools.length === 0;
+    byId("imported-tools").replaceChildren(...tools.map(importedItem));
+  }
+
   #item(offer) {
     const id = `offer-${offer.name}`;
     const problem = h("p", { className: "tool-problem", role: "status" });
@@ -75,6 +81,16 @@ export class OffersPanel {
     setText(byId("tools-count"), `${this.#handles.size}/${this.#offers.length}`);
   }
 }
+
+/** A tool of the browser: who has registered it removes it, so it has no switch. */
+const importedItem = ({ name, description, inputSchema, isForm }) =>
+  h(
+    "li",
+    { className: "tool", dataset: { imported: name } },
+    h("p", { className: "tool-name" }, h("code", {}, name), h("span", { className: "badge is-imported" }, isForm ? "WebMCP form" : "WebMCP")),
+    h("p", { className: "tool-description" }, description),
+    inputSchema && h("details", { className: "tool-schema" }, h("summary", {}, "Input schema"), jsonView(inputSchema)),
+  );
 
 const badge = (it) =>
   it instanceof Element ? it : h("span", { className: it.destructive ? "badge is-destructive" : "badge" }, it.text);

@@ -44,7 +44,9 @@ guides! {
     elicitation = "elicitation",
     sampling = "sampling",
     apps = "apps",
+    state = "state",
     names = "names",
+    webmcp = "webmcp",
     eras = "eras",
     demo = "demo",
     moving_from_mcp_web = "mcp-web-0.1",
@@ -69,6 +71,9 @@ async fn run_guide(name: &str) {
     let guide = Guide::load(name);
     let page = match name {
         "demo" => GuidePage::open_demo(TestBed::demo().await).await,
+        "webmcp" => {
+            GuidePage::open_with(&["--enable-features=WebMCP"], TestBed::bridge().await).await
+        }
         _ => GuidePage::open(TestBed::bridge().await).await,
     };
     let mut claims = 0;

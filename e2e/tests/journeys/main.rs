@@ -7,6 +7,7 @@ mod bridge_restart;
 mod browser_restrictions;
 mod cancel;
 mod cancel_while_asking;
+mod checkers;
 mod client_conformance;
 mod client_first;
 mod conformance;
@@ -27,6 +28,7 @@ mod resource_subscription;
 mod schema_libraries;
 mod screenshots;
 mod session_identity;
+mod state_tools;
 mod suspended_tab;
 mod testing_kit;
 mod thousand_calls;
@@ -36,6 +38,7 @@ mod typescript_client;
 mod v1_client;
 mod v1_page;
 mod v1_query;
+mod webmcp;
 
 use e2e::{Browser, Era, NodeProject, ProcessGroup, StaticSite, TestBed, Transport, program_paths};
 

@@ -11,13 +11,14 @@ import { validateDefinition } from "./validation.ts";
 
 /** What definitions need of the page. */
 export interface DefinitionsPage {
-  importWarnings(): Promise<typeof import("../mcp-web-dev-warnings.ts")>;
   resourceUpdated(uri: string | URL): void;
   /** Returns why there can be no connection, if that is so. */
   failure(): McpWebError | undefined;
 }
 
 export class Definitions {
+  /** Called after each change, once something in the page follows them. */
+  onChange?: () => void;
   /** Everything that was added and not removed, by key, in order of adding. */
   #registrations = new Map<number, Registration>();
   #nextKey = 1;
@@ -75,7 +76,7 @@ export class Definitions {
       return handle;
     }
     signal?.addEventListener("abort", () => handle.remove(), { once: true });
-    warnAboutDefinition(this.#page.importWarnings, kind, json);
+    warnAboutDefinition(kind, json);
     this.#store(registration);
     this.#register(registration);
     return handle;
@@ -102,6 +103,7 @@ export class Definitions {
 
   #register(registration: Registration): void {
     const { key, kind, id, json } = registration;
+    this.onChange?.();
     if (this.#connection) return this.#connection.add(key, kind, id, json);
     const failure = this.#page.failure();
     if (failure) registration.onUnavailable(failure);
@@ -124,16 +126,18 @@ export class Definitions {
     }
     if (json === registration.json && !registration.refusal) {
       registration.definition = definition;
+      this.onChange?.();
       return registration.whenRegistered;
     }
     const registered = registration.replaceDefinition(this.#nextKey++, definition, json);
     this.#replaceKey(former, registration);
-    warnAboutDefinition(this.#page.importWarnings, kind, json);
+    warnAboutDefinition(kind, json);
     this.#register(registration);
     return registered;
   }
 
   #remove(registration: Registration): void {
+    this.onChange?.();
     if (this.#connection) return this.#connection.remove(registration.key);
     this.#registrations.delete(registration.key);
     registration.onRejected();
@@ -151,6 +155,7 @@ export class Definitions {
         const registration = this.#registrations.get(key);
         if (!registration) return;
         registration.onRegistered(publishedName);
+        this.onChange?.();
         notifySubscribed([registration], this.#subscribed);
       },
       refused: (key: number, code: string, message: string) =>

@@ -3,15 +3,12 @@
 import type { DefinitionKind } from "./registration.ts";
 import { inBrowser } from "./environment.ts";
 
-type WarningsModule = typeof import("../mcp-web-dev-warnings.ts");
-type ImportWarnings = () => Promise<WarningsModule>;
-
 const onThisMachine = () => inBrowser && /^(localhost$|127\.|\[::1\])/.test(globalThis.location?.hostname);
 
 /** Writes the warnings about a definition to the console. On other machines than this one, nothing is loaded. */
-export function warnAboutDefinition(importWarnings: ImportWarnings, kind: DefinitionKind, json: string): void {
+export function warnAboutDefinition(kind: DefinitionKind, json: string): void {
   if (!onThisMachine()) return;
-  importWarnings().then(
+  import("../mcp-web-dev-warnings.ts").then(
     ({ warningsFor }) => {
       for (const warning of warningsFor(kind, JSON.parse(json))) console.warn(`mcp-web: ${warning}`);
     },

@@ -5,9 +5,6 @@ import type { ElicitAnswer } from "../types/calls.ts";
 import type { McpWebErrorCode } from "../types/error-codes.ts";
 import { McpWebError } from "./error.ts";
 
-/** The module of the dialog. */
-type DialogModule = typeof import("../mcp-web-dialog.ts");
-
 /** Waits for a module, and says which file is missing where it cannot be loaded. `feature` begins the error's code. */
 export const loadModule = <Module>(importing: Promise<Module>, name: string, feature: string): Promise<Module> =>
   importing.catch((cause) => {
@@ -17,11 +14,10 @@ export const loadModule = <Module>(importing: Promise<Module>, name: string, fea
 
 /** Asks the user of the page in place of a client. */
 export async function elicitInPage(
-  importDialog: () => Promise<DialogModule>,
   request: DialogRequest,
   signal: AbortSignal,
 ): Promise<ElicitAnswer<object>> {
   if (typeof document !== "object") throw new McpWebError("DialogUnavailable", "a worker has no document for a dialog");
-  const { elicit } = await loadModule(importDialog(), "dialog", "Dialog");
+  const { elicit } = await loadModule(import("../mcp-web-dialog.ts"), "dialog", "Dialog");
   return elicit(request, signal);
 }

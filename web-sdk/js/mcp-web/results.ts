@@ -1,5 +1,5 @@
 /**
- * What handlers of tools return, as the bridge wants it: JSON texts. `mcp-web-results.js` has the results of other handlers.
+ * What handlers of tools return, as the bridge wants it: JSON texts. `mcp-web-results.js` runs the other handlers.
  */
 
 import type { ContentBlock, Message } from "../types/content.ts";

@@ -1,4 +1,4 @@
-/** From a message of the bridge to a handler and its outcome. */
+/** From a message of the bridge to a handler and its outcome. `mcp-web-results.js` runs the handlers that are no tool's. */
 
 import type { CallContext } from "./call-context.ts";
 import type { HandlerOutcome } from "./core.ts";
@@ -16,53 +16,45 @@ export type CallMessage = { type: keyof typeof CALLS; context?: object; [field: 
 interface CallType {
   kind(message: CallMessage): string;
   input(message: CallMessage): unknown;
-  run(definition: AnyDefinition, message: CallMessage, call: CallContext): unknown;
-  outcome(value: unknown, message: CallMessage, definition: AnyDefinition, call: CallContext): Promise<HandlerOutcome>;
+  run(definition: AnyDefinition, message: CallMessage, call: CallContext): Promise<{ value: unknown; outcome: HandlerOutcome }>;
 }
 
 /** What `mcp-web-results.js` uses of this module. */
-const RESULT_TOOLS = { encodeBase64, isBinary, resultJson, toMessages };
+const RESULT_TOOLS = { McpWebError, encodeBase64, isBinary, resultJson, toMessages };
 
-/** Returns the conversion of a result with a function of that module. */
-const convertWith =
-  (convert: keyof typeof import("../mcp-web-results.ts")): CallType["outcome"] =>
-  async (value, { uri }, { mimeType }) => {
+/** Returns what runs a handler with a function of that module. */
+const runWith =
+  (run: keyof typeof import("../mcp-web-results.ts")): CallType["run"] =>
+  async (definition, message, call) => {
     const results = await loadModule(import("../mcp-web-results.ts"), "results", "Result");
-    return results[convert](RESULT_TOOLS, value, uri, mimeType);
+    return results[run](RESULT_TOOLS, definition, message, call);
   };
 
 const CALLS = {
   "tool-call": {
     kind: () => "tool",
     input: ({ toolInput }) => toolInput,
-    run: async ({ handler, inputSchema, name }, { toolInput }, call) =>
-      handler(await parseWith(inputSchema, toolInput, "InvalidArguments", `the arguments of "${name}" are invalid`), call.context),
-    outcome: (value, _message, { outputSchema, name }, { imageLimit }) =>
-      toolResult(value, imageLimit, (value) => parseWith(outputSchema, value, "InvalidResult", `the result of "${name}" is invalid`)),
+    async run({ handler, inputSchema, outputSchema, name }, { toolInput }, { context, imageLimit }) {
+      const input = await parseWith(inputSchema, toolInput, "InvalidArguments", `the arguments of "${name}" are invalid`);
+      const value = await handler(input, context);
+      const parse = (value: unknown) => parseWith(outputSchema, value, "InvalidResult", `the result of "${name}" is invalid`);
+      return { value, outcome: await toolResult(value, imageLimit, parse) };
+    },
   },
   "prompt-get": {
     kind: () => "prompt",
     input: (message) => message.arguments,
-    run: (prompt, message, call) => prompt.get(message.arguments, call.context),
-    outcome: convertWith("promptResult"),
+    run: runWith("getPrompt"),
   },
   "resource-read": {
     kind: ({ uriTemplate }) => (uriTemplate === undefined ? "resource" : "resource-template"),
     input: ({ uri, variables }) => (variables === undefined ? { uri } : { uri, variables }),
-    run(definition, { uri, uriTemplate, variables = {} }, call) {
-      const url = parseUri(uri);
-      return uriTemplate === undefined ? definition.read(url, call.context) : definition.read(url, variables, call.context);
-    },
-    outcome: convertWith("resourceResult"),
+    run: runWith("readResource"),
   },
   completion: {
     kind: () => "completion",
     input: ({ argument, arguments: others = {} }) => ({ argument, arguments: others }),
-    run(definition, { argument, arguments: others = {} }, call) {
-      const complete = findCompleter(definition, argument.name);
-      return complete?.(argument.value, { ...call.facts, arguments: others });
-    },
-    outcome: convertWith("completionResult"),
+    run: runWith("complete"),
   },
 } satisfies { [type: string]: CallType };
 
@@ -73,22 +65,7 @@ export function describeCall(message: CallMessage, registration: Registration) {
 }
 
 /** Runs the handler, and returns what it returned and its outcome for the bridge. */
-export async function runHandler({ definition }: Registration, message: CallMessage, call: CallContext) {
-  const { run, outcome }: CallType = CALLS[message.type];
-  const value = await run(definition, message, call);
-  return { value, outcome: await outcome(value, message, definition, call) };
-}
-
-/** Prompts have completers in their arguments, templates an object of them. */
-function findCompleter({ complete, arguments: list = [] }: AnyDefinition, name: string) {
-  const argument = list.find((argument: AnyDefinition) => argument.name === name) ?? { complete: complete?.[name] };
-  return argument.complete;
-}
-
-function parseUri(uri: string): URL {
-  try {
-    return new URL(uri);
-  } catch (cause) {
-    throw new McpWebError("ResourceNotFound", `"${uri}" is not an absolute URI`, { cause });
-  }
+export function runHandler({ definition }: Registration, message: CallMessage, call: CallContext) {
+  const { run }: CallType = CALLS[message.type];
+  return run(definition, message, call);
 }

@@ -38,8 +38,8 @@ export function validateDefinition(kind: DefinitionKind, definition: unknown): {
     throw createError(`${subject} needs a name: a non-empty string`);
   }
   VALIDATORS[kind](definition, subject, createError);
-  // Functions have no JSON; an object of them would be left empty.
-  const { complete, ...fields }: AnyDefinition = definition;
+  // Functions have no JSON; an object of them would be left empty. `webmcp` is a matter of the page.
+  const { complete, webmcp, ...fields }: AnyDefinition = definition;
   if (kind === "tool") {
     moveTimeout(fields);
     for (const side of ["input", "output"] as const) convertSchema(fields, side, subject, createError);

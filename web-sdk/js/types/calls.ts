@@ -97,8 +97,11 @@ export interface ClientLimits {
 
 /** On whose behalf a call is made. */
 export interface Caller {
-  /** Whether the call came over MCP or plain HTTP, or was made by this page, for the context of a query. */
-  readonly via: "mcp" | "http" | "page";
+  /**
+   * Whether the call came over MCP or plain HTTP, was made by an agent of the browser through WebMCP, or by this page, for
+   * the context of a query.
+   */
+  readonly via: "mcp" | "http" | "webmcp" | "page";
   /** The subject of the credential; absent with an opaque token, which names nobody. */
   readonly sub?: string;
   /** The roles that the credential grants. */

@@ -49,6 +49,12 @@ export interface ToolDefinition<InputSchema = any, OutputSchema = any, Value = a
    */
   timeout?: number;
   /**
+   * Whether agents of the browser can use the tool, too, see {@link WebMcpOptions.mirror}. It is not sent to the bridge.
+   *
+   * @defaultValue `true`
+   */
+  webmcp?: boolean;
+  /**
    * Does the work. What it returns, or what its promise is fulfilled with, is the result, see {@link ToolResult}.
    * What it throws becomes an error result with the error's `message`, and `data` if it has that. Results are
    * limited by the bridge, 10 MiB of JSON unless configured otherwise.

@@ -1,6 +1,7 @@
 /** What an app passes to `new McpWeb()`, and the configuration that it gives to AI clients. */
 
 import type { DialogStrings } from "./dialog.ts";
+import type { WebMcpOptions } from "./webmcp.ts";
 
 /** How the app presents itself, and which bridge it uses. */
 export interface McpWebOptions {
@@ -66,6 +67,14 @@ export interface McpWebOptions {
   elicitInPage?: "never" | "fallback" | "always";
   /** Words of the dialog for {@link McpWebOptions.elicitInPage}, such as a translation. Those not given are English. */
   dialogStrings?: DialogStrings;
+  /**
+   * Whether the page shares tools with the browser, where that has WebMCP (`document.modelContext`) and lets the page use
+   * it: what the page adds is registered there, and what is registered only there is offered to AI clients. `false` does
+   * neither. Loads `mcp-web-model-context.js` in such a browser.
+   *
+   * @defaultValue `true`: both
+   */
+  webmcp?: boolean | WebMcpOptions;
   /**
    * The SDK's wasm (`mcp-web-sdk/mcp_web_core_bg.wasm`), for apps whose tools put it where this module does not find it:
    * its address, a response with it, its bytes, or the compiled module; or a promise of one of these.

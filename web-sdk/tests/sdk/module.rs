@@ -29,10 +29,27 @@ fn queries_work_without_a_browser() {
     run("query.test.mjs");
 }
 
+/// Uses the built module in `target/sdk`.
+#[test]
+fn state_tools_do_what_the_list_of_cases_says() {
+    run("state.test.mjs");
+}
+
+/// Uses the built module in `target/sdk`.
+#[test]
+fn stores_are_offered_as_the_guide_says() {
+    run("state-stores.test.mjs");
+}
+
 /// Uses the wasm in `target/sdk`.
 #[test]
 fn hooks_offer_what_is_mounted() {
     run("frameworks.test.mjs");
+}
+
+#[test]
+fn tools_are_shared_with_the_browser() {
+    run("webmcp.test.mjs");
 }
 
 #[test]

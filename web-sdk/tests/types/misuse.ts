@@ -37,6 +37,8 @@ mcpWeb.addResource({ uri: "a:b", name: "b", mimetype: "c", read: () => "" }); //
 mcpWeb.addTool({ name: "a", inputSchema, handler: (input) => input.titel }); //~ Did you mean 'title'?
 mcpWeb.addTool({ name: "a", inputSchema, handler: ({ title }) => title.toFixed() }); //~ Property 'toFixed' does not exist on type 'string'
 mcpWeb.addTool({ name: "a", handler: (input) => input.title.length }); //~ 'input.title' is of type 'unknown'
+mcpWeb.addTool({ name: "a", webmcp: "no", handler: () => 1 }); //~ Type 'string' is not assignable to type 'boolean'
+new McpWeb({ name: "a", webmcp: { imports: true } }); //~ 'imports' does not exist in type 'WebMcpOptions'
 // an annotation that contradicts the schema
 mcpWeb.addTool({ name: "a", inputSchema, handler: (input: { title: number }) => input.title }); //~ is not assignable
 // a result that contradicts the schema

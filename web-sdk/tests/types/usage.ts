@@ -13,6 +13,7 @@ import {
   type Status,
   type ToolHandle,
 } from "mcp-web-sdk";
+import { connectWebMcp, type ImportedTool } from "mcp-web-sdk/webmcp";
 
 const mcpWeb = new McpWeb({ name: "Board", authToken: async () => "0123456789abcdef", storage: "session", elicitInPage: "fallback" });
 
@@ -248,3 +249,9 @@ export async function journey(): Promise<string | undefined> {
   stop();
   return mcpWeb.mcpConfig?.mcpServers["Board"]?.env.AUTH_TOKEN;
 }
+
+// Tools shared with the browser.
+const imported: string[] = [];
+new McpWeb({ name: "Board", webmcp: { mirror: true, frames: true, onImportsChange: (tools) => imported.push(...tools.map(({ name, isForm }) => `${name} ${isForm}`)) } });
+new McpWeb({ name: "Board", webmcp: false }).addTool({ name: "a", webmcp: false, handler: (_input, { caller }) => caller.via === "webmcp" });
+connectWebMcp({ name: "Shop", frames: true, onImportsChange: (tools: readonly ImportedTool[]) => tools.length }).connect();

@@ -9,7 +9,7 @@ use super::Section;
 
 /// The import that every guide begins with.
 const IMPORT_SDK: &str = r#"
-    Object.assign(window, await import("mcp-web-sdk"));
+    Object.assign(window, await import("mcp-web-sdk"), await import("mcp-web-sdk/state"));
 "#;
 
 const CONNECT: &str = r#"var mcpWeb = new McpWeb({ name: "Guide" });"#;
@@ -32,26 +32,34 @@ pub(super) struct GuidePage {
 
 impl GuidePage {
     pub(super) async fn open(bed: TestBed) -> Self {
-        let sdk = format!("{}/sdk/mcp-web.js", bed.url());
-        let imports = json!({ "imports": { "mcp-web-sdk": sdk } });
+        Self::open_with(&[], bed).await
+    }
+
+    /// Opens the page in a browser with these flags.
+    pub(super) async fn open_with(flags: &[&str], bed: TestBed) -> Self {
+        let sdk = |module: &str| format!("{}/sdk/{module}.js", bed.url());
+        let imports = json!({ "imports": {
+            "mcp-web-sdk": sdk("mcp-web"),
+            "mcp-web-sdk/state": sdk("mcp-web-state"),
+        } });
         let index = format!(
             "<!doctype html><html lang=\"en\"><title>Guide</title><link rel=\"icon\" href=\"data:,\">\
              <script type=\"importmap\">{imports}</script><body></body></html>"
         );
         let site = StaticSite::with_index(index).await;
-        Self::new(bed, Some(site)).await
+        Self::new(flags, bed, Some(site)).await
     }
 
     /// Opens the demo that `bed` serves.
     pub(super) async fn open_demo(bed: TestBed) -> Self {
-        Self::new(bed, None).await
+        Self::new(&[], bed, None).await
     }
 
-    async fn new(bed: TestBed, site: Option<StaticSite>) -> Self {
+    async fn new(flags: &[&str], bed: TestBed, site: Option<StaticSite>) -> Self {
         Self {
             bed,
             site,
-            browser: Browser::open().await,
+            browser: Browser::open_with(flags).await,
             pages: Cell::new(0),
         }
     }
@@ -118,7 +126,7 @@ impl GuidePage {
 fn without_imports(script: &str) -> String {
     let lines = script.lines();
     let lines: Vec<&str> = lines
-        .filter(|line| !(line.starts_with("import ") && line.contains("\"mcp-web-sdk\"")))
+        .filter(|line| !(line.starts_with("import ") && line.contains("\"mcp-web-sdk")))
         .collect();
     lines.join("\n")
 }

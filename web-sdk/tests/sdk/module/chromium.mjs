@@ -23,8 +23,8 @@ const FLAGS = [
 
 const { version: VERSION } = JSON.parse(await readFile(here("../../../js/package.json"), "utf8"));
 
-/** What became of each test in `suite`, a module in `../page`: `[{ name, error? }]`. */
-export async function inChromium(suite) {
+/** What became of each test in `suite`, a module in `../page`, in a browser with more flags: `[{ name, error? }]`. */
+export async function inChromium(suite, flags = []) {
   const results = Promise.withResolvers();
   const server = createServer((request, response) => answer(request, response, results.resolve));
   server.listen(0, "127.0.0.1");
@@ -32,7 +32,7 @@ export async function inChromium(suite) {
   const profile = await mkdtemp(join(tmpdir(), "mcp-web-chromium-"));
   const url = `http://127.0.0.1:${server.address().port}/page.html?${suite}`;
   const program = process.env.MCP_WEB_CHROMIUM ?? "/usr/bin/chromium";
-  const browser = spawn(program, [...FLAGS, `--user-data-dir=${profile}`, url], { stdio: ["ignore", "ignore", "pipe"] });
+  const browser = spawn(program, [...FLAGS, ...flags, `--user-data-dir=${profile}`, url], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   browser.stderr.on("data", (text) => (said += text));
   browser.on("error", results.reject);

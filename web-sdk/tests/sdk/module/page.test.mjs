@@ -2,9 +2,14 @@
 import { test } from "node:test";
 import { inChromium } from "./chromium.mjs";
 
-for (const suite of ["capabilities.js", "conversions.js", "diagnosis.js", "dialog.js", "one-per-page.js", "pictures.js", "queries.js", "session.js"]) {
+/** The flags of the browser for suites that need some. */
+const FLAGS = { "webmcp.js": ["--enable-features=WebMCP"] };
+
+const SUITES = ["capabilities", "conversions", "diagnosis", "dialog", "one-per-page", "pictures", "queries", "session", "webmcp"];
+
+for (const suite of SUITES.map((name) => `${name}.js`)) {
   test(suite, async (context) => {
-    for (const { name, error } of await inChromium(suite)) {
+    for (const { name, error } of await inChromium(suite, FLAGS[suite])) {
       await context.test(name, () => {
         if (error) throw new Error(error);
       });

@@ -1,0 +1,230 @@
+/** Offers the tools that are registered only in the browser to AI clients. */
+
+import type { McpWeb } from "../mcp-web.ts";
+import type { CallContext } from "../types/calls.ts";
+import type { ToolDefinition } from "../types/definitions.ts";
+import type { ToolHandle } from "../types/handles.ts";
+import type { ImportedTool, WebMcpOptions } from "../types/webmcp.ts";
+import { type UnknownObject, isPlainObject } from "../mcp-web/type-guards.ts";
+import { FormCalls, NAVIGATING, type ToolForm, findForms, withPatterns } from "./forms.ts";
+import { mcpAnnotations } from "./hints.ts";
+import { type ModelContext, type RegisteredTool, modelContext } from "./model-context.ts";
+import { parseAnswer } from "./results.ts";
+
+/** The browser has an event for each change, and two for a change of a form: they are waited for. */
+const CHANGES_MS = 50;
+
+/** How long nothing is listed after a navigation has begun. The document may stay, for example after a download. */
+const NAVIGATION_MS = 5_000;
+
+/** The time for a form that a person submits. */
+const FORM_TIMEOUT_MS = 600_000;
+
+/** An imported tool: what was added to the page, and the newest description of the browser, by which it is called. */
+interface Import {
+  json: string;
+  tool: RegisteredTool;
+  isForm: boolean;
+  handle: ToolHandle;
+  shown: ImportedTool;
+}
+
+/** What the importer knows of the page. */
+export interface ImporterPort {
+  page: Pick<McpWeb, "addTool">;
+  options(): WebMcpOptions;
+  /** Returns the names of the tools that are not to be imported: the page's own, and those that it has registered. */
+  ownNames(): ReadonlySet<string>;
+  /** The browser has listed its tools. */
+  onListed(names: ReadonlySet<string>): void;
+}
+
+export class ToolImporter {
+  readonly #port: ImporterPort;
+  /** By name. */
+  readonly #imports = new Map<string, Import>();
+  /** The handlers of imported tools. */
+  readonly #handlers = new WeakSet<object>();
+  readonly #formCalls = new FormCalls();
+  /** The tools that have turned out to be forms, also where the document does not show them. */
+  readonly #activated = new Set<string>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** The number of the latest list: an earlier one that comes later is ignored. */
+  #list = 0;
+
+  constructor(port: ImporterPort) {
+    this.#port = port;
+  }
+
+  /** Returns whether the handler is that of an imported tool. */
+  isImported(handler: object): boolean {
+    return this.#handlers.has(handler);
+  }
+
+  /** Something may have changed in the browser. */
+  schedule(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      void this.#update();
+    }, CHANGES_MS);
+  }
+
+  /** The browser has filled in the form of this name. */
+  onActivated(name: string): void {
+    if (this.#activated.has(name)) return;
+    this.#activated.add(name);
+    this.schedule();
+  }
+
+  /** A navigation begins. Chromium 156 crashes if the document is replaced while its tools are being listed. */
+  pause(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.schedule();
+    }, NAVIGATION_MS);
+  }
+
+  /** The document is left. */
+  leave(): void {
+    this.#formCalls.leave();
+  }
+
+  /** Removes everything that was imported. */
+  clear(): void {
+    this.#list += 1;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#replace(new Map());
+  }
+
+  async #update(): Promise<void> {
+    const list = (this.#list += 1);
+    let listed: RegisteredTool[] | undefined;
+    try {
+      listed = await modelContext()?.getTools?.();
+    } catch {
+      // The browser does not allow the page to list tools.
+    }
+    if (!listed || list !== this.#list) return;
+    this.#port.onListed(new Set(listed.filter(isHere).map(({ name }) => name)));
+    this.#replace(this.#importable(listed));
+  }
+
+  /** Returns what is to be imported, by name. Of a tool here and one of a frame, the one here comes first. */
+  #importable(listed: RegisteredTool[]): Map<string, RegisteredTool> {
+    const { frames = false } = this.#port.options();
+    const own = this.#port.ownNames();
+    const tools = new Map<string, RegisteredTool>();
+    for (const tool of [...listed.filter(isHere), ...(frames ? listed : [])]) {
+      if (!own.has(tool.name) && !tools.has(tool.name)) tools.set(tool.name, tool);
+    }
+    return tools;
+  }
+
+  /** Adds, changes and removes what differs. */
+  #replace(tools: Map<string, RegisteredTool>): void {
+    const forms = tools.size ? findForms() : new Map<string, ToolForm>();
+    let isChanged = false;
+    for (const [name, { handle }] of this.#imports) {
+      if (tools.has(name)) continue;
+      this.#imports.delete(name);
+      handle.remove();
+      isChanged = true;
+    }
+    for (const [name, tool] of tools) isChanged = this.#import(tool, forms.get(name)) || isChanged;
+    if (isChanged) this.#port.options().onImportsChange?.([...this.#imports.values()].map(({ shown }) => shown));
+  }
+
+  /** Imports a tool, and returns whether something of it has changed. */
+  #import(tool: RegisteredTool, form: ToolForm | undefined): boolean {
+    const isForm = form !== undefined || this.#activated.has(tool.name);
+    const fields = describe(tool, isForm, form?.isAutomatic === false);
+    const json = JSON.stringify(fields);
+    const former = this.#imports.get(tool.name);
+    if (former?.json === json) {
+      former.tool = tool;
+      return false;
+    }
+    const { name, title, description, inputSchema, annotations } = fields;
+    const shown: ImportedTool = Object.freeze({
+      name,
+      description,
+      isForm,
+      ...(title && { title }),
+      ...(inputSchema && { inputSchema }),
+      ...(annotations && { annotations }),
+    });
+    try {
+      if (former) {
+        Object.assign(former, { json, tool, isForm, shown });
+        former.handle.update(fields);
+      } else {
+        const handler = (input: any, { signal }: CallContext) => this.#call(name, input, signal);
+        this.#handlers.add(handler);
+        this.#imports.set(name, { json, tool, isForm, shown, handle: this.#port.page.addTool({ ...fields, handler }) });
+      }
+    } catch (error) {
+      console.warn(`mcp-web: the tool "${name}" of the browser is not offered: ${(error as Error).message}`);
+      return false;
+    }
+    return true;
+  }
+
+  async #call(name: string, input: object, signal: AbortSignal): Promise<unknown> {
+    const context = modelContext();
+    const imported = this.#imports.get(name);
+    if (!context || !imported) throw new Error(`the browser has no tool "${name}" any more`);
+    const execute = (signal: AbortSignal) => executeTool(context, imported.tool, input, signal);
+    const answer = await (imported.isForm ? this.#formCalls.run(name, signal, execute) : execute(signal)).catch((error) => {
+      // The codes of exceptions of the browser are numbers, and mean something else.
+      throw new Error(String(error?.message ?? error), { cause: error });
+    });
+    return answer === null ? NAVIGATING : parseAnswer(answer);
+  }
+}
+
+const isHere = ({ window }: RegisteredTool) => window === undefined || window === globalThis.window;
+
+/** Returns the fields of an imported tool. Those that are `undefined` take a former value away. */
+function describe(tool: RegisteredTool, isForm: boolean, waitsForPerson: boolean) {
+  const { name, title, description, annotations } = tool;
+  const schema = parseSchema(tool.inputSchema);
+  return {
+    name,
+    // A polyfill has the description there, where there is no title.
+    title: title && title !== description ? title : undefined,
+    description: description || name,
+    inputSchema: schema && isForm ? withPatterns(schema) : schema,
+    annotations: mcpAnnotations(annotations),
+    timeout: waitsForPerson ? FORM_TIMEOUT_MS : undefined,
+    _meta: { "mcp-web/webmcp": { imported: true, ...(isForm && { form: true }), ...(annotations && { annotations }) } },
+  } satisfies Partial<ToolDefinition>;
+}
+
+/** The browser takes everything that JSON has as a schema. What is no object describes nothing. */
+function parseSchema(schema: object | string | undefined): UnknownObject | undefined {
+  let value: unknown = schema;
+  try {
+    if (typeof schema === "string") value = JSON.parse(schema);
+  } catch {
+    // It is no JSON.
+  }
+  return isPlainObject(value) ? value : undefined;
+}
+
+/** Polyfills and browsers of earlier drafts want JSON text: they have not run the tool when they say so. */
+async function executeTool(
+  context: ModelContext,
+  tool: RegisteredTool,
+  input: object,
+  signal: AbortSignal,
+): Promise<string | null> {
+  try {
+    return await context.executeTool(tool, input, { signal });
+  } catch (error) {
+    const { name, message } = error as Error;
+    if (!/^(TypeError|UnknownError)$/.test(name) || !/parse input/i.test(message)) throw error;
+    return context.executeTool(tool, JSON.stringify(input), { signal });
+  }
+}

@@ -1,0 +1,111 @@
+/** Registers the page's tools in the browser, for its agents. */
+
+import type { Calls } from "../mcp-web/calls.ts";
+import type { Registration } from "../mcp-web/registration.ts";
+import { callTool } from "./call.ts";
+import { browserHints } from "./hints.ts";
+import { mirroredNames } from "./mirrored-names.ts";
+import { type ModelContext, type ModelContextTool, modelContext } from "./model-context.ts";
+
+/** What clients can call as it is. Other names are changed by the bridge, and known once it has accepted them. */
+const PUBLISHABLE_NAME = /^[\w-]{1,64}$/;
+
+/** A tool that is registered in the browser, or was refused. */
+interface MirroredTool {
+  /** The definition that it was made of, as JSON. */
+  json: string;
+  /** What the browser shows of it, as JSON. */
+  shown: string;
+  /** Whose handler runs. An update that the browser does not show changes only this. */
+  registration: Registration;
+  controller: AbortController;
+  isRefused: boolean;
+}
+
+export class ToolMirror {
+  readonly #calls: Calls["hostBindings"];
+  /** By the names that the browser has. */
+  readonly #tools = new Map<string, MirroredTool>();
+
+  constructor(calls: Calls["hostBindings"]) {
+    this.#calls = calls;
+  }
+
+  /** Makes the browser's tools those of the list. What changes is removed and registered again in one task. */
+  update(registrations: Registration[]): void {
+    const context = modelContext();
+    const wanted = new Map<string, Registration>();
+    for (const registration of registrations) {
+      const { publishedName, id } = registration;
+      const name = publishedName ?? (PUBLISHABLE_NAME.test(id) ? id : undefined);
+      if (name !== undefined) wanted.set(name, registration);
+    }
+    for (const name of this.#tools.keys()) if (!context || !wanted.has(name)) this.#remove(name);
+    if (!context) return;
+    for (const [name, registration] of wanted) this.#share(context, name, registration);
+  }
+
+  #share(context: ModelContext, name: string, registration: Registration): void {
+    const former = this.#tools.get(name);
+    const { json } = registration;
+    const definition = former?.json === json ? undefined : describe(name, json);
+    const shown = definition ? JSON.stringify(definition) : former!.shown;
+    if (former?.shown === shown) {
+      Object.assign(former, { json, registration });
+      return;
+    }
+    this.#remove(name);
+    this.#register(context, definition!, { json, shown, registration, controller: new AbortController(), isRefused: false });
+  }
+
+  /** Removes everything from the browser. */
+  clear(): void {
+    for (const name of this.#tools.keys()) this.#remove(name);
+  }
+
+  /** Forgets the tools that the browser has refused, such as for a name that was taken, if the name is free now. */
+  forgetRefused(listed: ReadonlySet<string>): boolean {
+    const free = [...this.#tools].filter(([name, { isRefused }]) => isRefused && !listed.has(name));
+    for (const [name] of free) this.#remove(name);
+    return free.length > 0;
+  }
+
+  /** No refusal is an error of the page: the browser may not allow it tools, or another tool has the name. */
+  #register(context: ModelContext, definition: Omit<ModelContextTool, "execute">, tool: MirroredTool): void {
+    const { name } = definition;
+    const onRefused = () => {
+      tool.isRefused = true;
+      if (mirroredNames().get(name) === this) mirroredNames().delete(name);
+    };
+    const execute: ModelContextTool["execute"] = (input, options) => callTool(this.#calls, tool.registration, input, options?.signal);
+    const { signal } = tool.controller;
+    this.#tools.set(name, tool);
+    if (!mirroredNames().has(name)) mirroredNames().set(name, this);
+    try {
+      Promise.resolve(context.registerTool({ ...definition, execute }, { signal })).catch(() => signal.aborted || onRefused());
+    } catch {
+      onRefused();
+    }
+  }
+
+  #remove(name: string): void {
+    const tool = this.#tools.get(name);
+    if (!tool) return;
+    this.#tools.delete(name);
+    if (mirroredNames().get(name) === this) mirroredNames().delete(name);
+    tool.controller.abort();
+  }
+}
+
+/** Returns what the browser shows of a tool. It wants a description, and MCP does not. */
+function describe(name: string, json: string): Omit<ModelContextTool, "execute"> {
+  const { title, description, inputSchema = { type: "object" }, annotations } = JSON.parse(json);
+  const ownTitle: string | undefined = title ?? annotations?.title;
+  return {
+    name,
+    ...(ownTitle && { title: ownTitle }),
+    description: description || ownTitle || name,
+    inputSchema,
+    annotations: browserHints(annotations),
+  };
+}

@@ -1,0 +1,602 @@
+// Sharing tools with the browser (WebMCP), with an API that has the traps of the one in Chromium.
+import assert from "node:assert/strict";
+import { createRequire, registerHooks } from "node:module";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { FakeModelContext } from "./model-context.mjs";
+
+const require = createRequire(new URL("../../../../target/tools/web-sdk-node/node_modules/package.json", import.meta.url));
+const z = require("zod");
+
+// The library of plain JSON Schema is with the tools that build the SDK.
+registerHooks({
+  resolve(specifier, context, next) {
+    return specifier.startsWith("@cfworker/") ? { url: pathToFileURL(require.resolve(specifier)).href, shortCircuit: true } : next(specifier, context);
+  },
+});
+
+const { Calls } = await import("../../../js/mcp-web/calls.ts");
+const { Definitions } = await import("../../../js/mcp-web/definitions.ts");
+const { WebMcp } = await import("../../../js/mcp-web-model-context.ts");
+
+/** The pages of the present document. */
+const pages = [];
+
+/** A page with the browser's API, without a bridge. It is in a new document, unless it is `another` of the present one. */
+function createPage({ options = true, context = new FakeModelContext(), forms = [], elicitInPage, another = false } = {}) {
+  if (!another) for (const { shared, webMcp } of pages.splice(0)) (shared.options = false), webMcp.update();
+  const listeners = {};
+  globalThis.document = {
+    modelContext: context,
+    querySelectorAll: (selector) => (selector.startsWith("form[toolname]") ? forms : []),
+  };
+  globalThis.addEventListener = (type, listener) => (listeners[type] = listener);
+  const definitions = new Definitions({ resourceUpdated() {}, failure() {} });
+  const port = { progress: assert.fail, log: assert.fail, ask: assert.fail, elicitInPage: () => elicitInPage, importImages() {}, dialog: async () => ({ action: "accept", content: {} }) };
+  const calls = new Calls((key) => definitions.get(key), port);
+  const page = { addTool: (definition, more) => definitions.add("tool", definition, more) };
+  const shared = { options };
+  const webMcp = new WebMcp(page, definitions, calls.hostBindings, () => shared.options);
+  webMcp.update();
+  pages.push({ shared, webMcp });
+  return { context, definitions, calls, page, webMcp, shared, listeners };
+}
+
+/** What the SDK does in one task is done in the next one. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Waits until the API has been asked for its tools once more, and what came of it is done. */
+async function listed(context) {
+  const { getTools } = context;
+  await new Promise((resolve) => {
+    context.getTools = () => {
+      context.getTools = getTools;
+      const tools = getTools.call(context);
+      tools.then(resolve, resolve);
+      return tools;
+    };
+    for (const { webMcp } of pages) webMcp.update();
+  });
+  await settled();
+}
+
+async function call(context, name, input, options) {
+  const tool = (await context.getTools()).find((tool) => tool.name === name);
+  return context.executeTool(tool, input, options);
+}
+
+const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"], additionalProperties: false };
+const imported = (definitions) => definitions.all.filter(({ definition }) => definition._meta?.["mcp-web/webmcp"]);
+const importedNames = (definitions) => imported(definitions).map(({ id }) => id);
+const browserTool = (name, more) => ({ name, description: `Does ${name}`, execute: () => name, ...more });
+
+test("a tool of the page is a tool of the browser, with what that shows", async () => {
+  const { context, page } = createPage();
+  page.addTool({
+    name: "count",
+    title: "Count",
+    description: "Counts",
+    inputSchema: schema,
+    outputSchema: { type: "object" },
+    annotations: { readOnlyHint: true, openWorldHint: true, idempotentHint: true },
+    handler: ({ n }) => ({ n }),
+  });
+  await settled();
+  const [tool] = await context.getTools();
+  const { window, origin, ...shown } = tool;
+  assert.deepEqual(shown, {
+    name: "count",
+    title: "Count",
+    description: "Counts",
+    inputSchema: schema,
+    annotations: { readOnlyHint: true, consequentialHint: false, untrustedContentHint: true, debugging: false },
+  });
+  assert.equal(await context.executeTool(tool, { n: 1 }), '{"n":1}');
+});
+
+test("the description that the browser needs is the title, or the name", async () => {
+  const { context, page } = createPage();
+  page.addTool({ name: "a", handler() {} });
+  page.addTool({ name: "b", title: "Bee", description: "", handler() {} });
+  page.addTool({ name: "c", annotations: { title: "Sea" }, handler() {} });
+  await settled();
+  assert.deepEqual((await context.getTools()).map(({ description }) => description), ["a", "Bee", "Sea"]);
+});
+
+test("a tool that is not read-only may destroy something, unless it says not", async () => {
+  const { context, page } = createPage();
+  const hints = [undefined, { readOnlyHint: true }, { destructiveHint: true }, { destructiveHint: false }];
+  hints.forEach((annotations, at) => page.addTool({ name: `t${at}`, annotations, handler() {} }));
+  await settled();
+  assert.deepEqual((await context.getTools()).map(({ annotations }) => annotations.consequentialHint), [true, false, true, false]);
+});
+
+test("the name is the published one, once the bridge has changed it", async () => {
+  const { context, page, definitions } = createPage();
+  page.addTool({ name: "board.count", handler: () => 1 });
+  page.addTool({ name: "plain", handler: () => 1 });
+  await settled();
+  assert.deepEqual(context.log, ["+plain"], "no client could call the other");
+  definitions.hostBindings.registered(1, "board-count-1a2b");
+  definitions.hostBindings.registered(2, "plain");
+  await settled();
+  assert.deepEqual(context.log, ["+plain", "+board-count-1a2b"]);
+});
+
+test("`webmcp: false` leaves out everything, one direction, or one tool", async () => {
+  for (const [options, registered, offered] of [
+    [true, ["+here", "+page"], ["here"]],
+    [undefined, ["+here", "+page"], ["here"]],
+    [false, ["+here"], []],
+    [{ mirror: false }, ["+here"], ["here"]],
+    [{ import: false }, ["+here", "+page"], []],
+  ]) {
+    const context = new FakeModelContext();
+    await context.registerTool(browserTool("here"));
+    const { page, definitions } = createPage({ options, context });
+    page.addTool({ name: "page", handler() {} });
+    const hidden = page.addTool({ name: "hidden", webmcp: false, handler() {} });
+    assert.ok(!definitions.all[1].json.includes("webmcp"), "it is not sent to the bridge");
+    if (offered.length) await listed(context);
+    await settled();
+    assert.deepEqual([context.log, importedNames(definitions)], [registered, offered]);
+    hidden.update({ webmcp: true });
+    await settled();
+    assert.deepEqual(context.log.slice(registered.length), registered.length > 1 ? ["+hidden"] : []);
+  }
+});
+
+test("only what the browser shows is registered again, and in one task", async () => {
+  const { context, page } = createPage();
+  const tool = page.addTool({ name: "t", description: "old", handler: () => "old" });
+  page.addTool({ name: "u", handler() {} });
+  await settled();
+  context.log.length = 0;
+  tool.update({ handler: () => "new", outputSchema: { type: "string" }, _meta: { more: 1 }, annotations: { idempotentHint: true } });
+  await settled();
+  assert.deepEqual(context.log, []);
+  assert.equal(await call(context, "t"), "new");
+  tool.update({ description: "new" });
+  queueMicrotask(() => queueMicrotask(() => assert.deepEqual(context.log, ["-t", "+t"])));
+  await settled();
+  assert.deepEqual(context.log, ["-t", "+t"]);
+  page.addTool({ name: "t", description: "new", handler: () => "another" });
+  await settled();
+  assert.equal(context.log.length, 2, "a tool that replaces it looks the same");
+  assert.equal(await call(context, "t"), "another");
+});
+
+test("a tool that is removed is gone, and its calls go on", async () => {
+  const { context, page } = createPage();
+  const answer = Promise.withResolvers();
+  const tool = page.addTool({ name: "t", handler: () => answer.promise });
+  await settled();
+  const pending = call(context, "t");
+  await settled();
+  tool.remove();
+  await settled();
+  assert.deepEqual(await context.getTools(), []);
+  answer.resolve("done");
+  assert.equal(await pending, "done");
+});
+
+test("arguments are validated before the handler runs, because the browser does not", async () => {
+  const { context, page, calls } = createPage();
+  let runs = 0;
+  page.addTool({ name: "json", inputSchema: schema, handler: () => (runs += 1) });
+  page.addTool({ name: "zod", inputSchema: z.object({ n: z.number().default(3), m: z.string().optional() }), handler: ({ n }) => n });
+  const events = [];
+  calls.subscribe(({ phase, name }) => events.push(`${name} ${phase}`));
+  await settled();
+  const refused = JSON.parse(await call(context, "json", { n: "moon", x: 1 }));
+  assert.deepEqual([refused.isError, refused.code, runs], [true, "InvalidArguments", 0]);
+  assert.match(refused.error, /arguments of "json" are invalid: .*\/n: /);
+  assert.equal(await call(context, "json", { n: 1 }), "1");
+  assert.equal(await call(context, "zod"), "3", "the library's default");
+  const { code, error } = JSON.parse(await call(context, "zod", { m: 1 }));
+  assert.equal(code, "InvalidArguments");
+  assert.match(error, /\/m: /);
+  assert.deepEqual(events.slice(0, 2), ["json started", "json finished"]);
+});
+
+test("a schema that cannot be used refuses the call", async () => {
+  const { context, page } = createPage();
+  page.addTool({ name: "t", inputSchema: { type: "object", properties: { a: { $ref: "#/$defs/none" } } }, handler: assert.fail });
+  await settled();
+  assert.equal(JSON.parse(await call(context, "t", { a: 1 })).code, "InvalidArguments");
+});
+
+test("a result that does not fit its schema is a failure", async () => {
+  const { context, page } = createPage();
+  page.addTool({ name: "t", outputSchema: schema, handler: () => ({ n: "moon" }) });
+  page.addTool({ name: "u", outputSchema: schema, handler: () => ({ content: [], structuredContent: { n: 2 } }) });
+  await settled();
+  assert.equal(JSON.parse(await call(context, "t")).code, "InvalidResult");
+  assert.equal(await call(context, "u"), '{"n":2}');
+});
+
+test("no result reaches the browser raw, and none is lost", async () => {
+  const { context, page } = createPage();
+  let result;
+  page.addTool({ name: "t", handler: () => result });
+  await settled();
+  const cycle = {};
+  cycle.cycle = cycle;
+  const text = (text) => ({ type: "text", text });
+  const picture = { type: "image", data: "AAAA", mimeType: "image/png" };
+  for (const [value, expected] of [
+    ["text", "text"],
+    ["", "(empty)"],
+    [undefined, "null"],
+    [null, "null"],
+    [5, "5"],
+    [false, "false"],
+    [NaN, "null"],
+    [Symbol("crash"), "null"],
+    [() => 1, "null"],
+    [{ a: [1] }, '{"a":[1]}'],
+    [new Map([[1, 2]]), "{}"],
+    [{ content: [text("a"), text("b")] }, "a\nb"],
+    [{ content: [text("3 cards")], structuredContent: { n: 3 } }, "3 cards"],
+    [{ content: [], structuredContent: { n: 3 } }, '{"n":3}'],
+    [{ content: [] }, "(empty)"],
+    [{ content: [picture, text("a")] }, "(image of type image/png: the browser passes only text on)\na"],
+    [{ content: [{ type: "resource_link", uri: "a://b", name: "b" }, { type: "resource", resource: { uri: "a://c", text: "c" } }] }, "b: a://b\nc"],
+  ]) {
+    result = value;
+    assert.equal(await call(context, "t"), expected, String(value?.toString?.()));
+  }
+  for (const value of [cycle, 1n]) {
+    result = value;
+    const { isError, error, code } = JSON.parse(await call(context, "t"));
+    assert.deepEqual([isError, code], [true, "HandlerFailed"]);
+    assert.match(error, /not JSON/);
+  }
+  assert.equal(context.hasCrashed, false);
+});
+
+test("a failure keeps its message, its code and its data", async () => {
+  const { context, page, calls } = createPage();
+  let thrown;
+  page.addTool({
+    name: "t",
+    handler() {
+      throw thrown;
+    },
+  });
+  page.addTool({ name: "u", handler: () => ({ content: [{ type: "text", text: "no such card" }], isError: true }) });
+  const ends = [];
+  calls.subscribe(({ phase, error }) => error && ends.push([phase, error.code, error.message]));
+  await settled();
+  for (const [error, expected] of [
+    [new Error("why"), { error: "why", code: "HandlerFailed" }],
+    [Object.assign(new Error("why"), { code: "ENOENT", data: { n: 1 } }), { error: "why", code: "HandlerFailed", data: { n: 1 } }],
+    [Object.assign(new Error("why"), { code: "ResourceNotFound" }), { error: "why", code: "ResourceNotFound" }],
+    ["text", { error: "text", code: "HandlerFailed" }],
+    [undefined, { error: "it threw something without a message", code: "HandlerFailed" }],
+    [Symbol("crash"), { error: "it threw something without a message", code: "HandlerFailed" }],
+  ]) {
+    thrown = error;
+    assert.deepEqual(JSON.parse(await call(context, "t")), { isError: true, ...expected });
+  }
+  assert.equal(JSON.parse(await call(context, "u")).error, "no such card");
+  assert.deepEqual(ends[0], ["failed", "HandlerFailed", "why"]);
+});
+
+test("a call is one of the page's: the app hears of it, and the handler knows who calls", async () => {
+  const { context, page, calls } = createPage();
+  const events = [];
+  calls.subscribe((event) => events.push(event));
+  page.addTool({
+    name: "t",
+    handler(_input, ctx) {
+      ctx.progress(1, 2, "half");
+      ctx.log("error", "logged");
+      return { via: ctx.caller.via, client: ctx.client ?? null, callId: ctx.callId };
+    },
+  });
+  await settled();
+  const result = JSON.parse(await call(context, "t", { a: 1 }));
+  assert.deepEqual([result.via, result.client], ["webmcp", null]);
+  const [started, finished] = events;
+  assert.deepEqual([started.phase, started.kind, started.name, started.input, started.caller], ["started", "tool", "t", { a: 1 }, { via: "webmcp", roles: [] }]);
+  assert.deepEqual([finished.phase, finished.result, finished.callId], ["finished", result, result.callId]);
+  assert.equal(calls.isIdle, true);
+});
+
+test("the signal of the handler fires when the caller aborts", async () => {
+  const { context, page, calls } = createPage();
+  const fired = Promise.withResolvers();
+  const ended = Promise.withResolvers();
+  calls.subscribe((event) => event.phase === "cancelled" && ended.resolve(event));
+  page.addTool({ name: "t", handler: (_, { signal }) => new Promise(() => signal.addEventListener("abort", () => fired.resolve(signal.reason))) });
+  await settled();
+  const controller = new AbortController();
+  const pending = call(context, "t", {}, { signal: controller.signal });
+  await settled();
+  controller.abort("enough");
+  await assert.rejects(pending, (reason) => reason === "enough");
+  assert.equal((await fired.promise).code, "CallCancelled");
+  assert.equal((await ended.promise).error.code, "CallCancelled");
+  assert.equal(calls.isIdle, true);
+});
+
+test("a call that never ends has a timeout, because the browser has none", async () => {
+  const { context, page } = createPage();
+  const fired = Promise.withResolvers();
+  page.addTool({ name: "t", timeout: 1, handler: (_, { signal }) => new Promise(() => signal.addEventListener("abort", () => fired.resolve())) });
+  await settled();
+  const { code, error } = JSON.parse(await call(context, "t"));
+  assert.equal(code, "CallTimeout");
+  assert.match(error, /"t" did not answer within 1 ms/);
+  await fired.promise;
+});
+
+test("there is no client to ask: only the page can ask its user", async () => {
+  const ask = (_, ctx) => ctx.elicit({ message: "Sure?", schema: { type: "object", properties: {} } });
+  const { context, page } = createPage();
+  page.addTool({ name: "elicit", handler: ask });
+  page.addTool({ name: "sample", handler: (_, ctx) => ctx.sample({ prompt: "Hi" }) });
+  page.addTool({ name: "roots", handler: (_, ctx) => ctx.listRoots() });
+  await settled();
+  for (const [name, capability] of [["elicit", "elicitation"], ["sample", "sampling"], ["roots", "roots"]]) {
+    const { code, data } = JSON.parse(await call(context, name));
+    assert.deepEqual([code, data], ["ClientCapabilityMissing", { requiredCapabilities: { [capability]: {} } }]);
+  }
+  const other = createPage({ elicitInPage: "fallback" });
+  other.page.addTool({ name: "elicit", handler: ask });
+  await settled();
+  assert.equal(JSON.parse(await call(other.context, "elicit")).action, "accept");
+});
+
+test("what the browser refuses is no error, and is tried again when the name is free", async () => {
+  const context = new FakeModelContext();
+  const taken = new AbortController();
+  await context.registerTool(browserTool("t"), { signal: taken.signal });
+  const { page, definitions } = createPage({ context });
+  page.addTool({ name: "t", handler: () => "ours" });
+  await listed(context);
+  assert.equal(await call(context, "t"), "t");
+  assert.deepEqual(importedNames(definitions), [], "clients have ours already");
+  taken.abort();
+  await listed(context);
+  assert.equal(await call(context, "t"), "ours");
+});
+
+test("a page that may not use the API gets no error from it", async () => {
+  const context = new FakeModelContext();
+  context.isForbidden = true;
+  const { page, definitions } = createPage({ context });
+  page.addTool({ name: "t", handler() {} });
+  await listed(context);
+  assert.equal(definitions.all.length, 1);
+});
+
+test("an object that replaces the API gets the tools, and the former one loses them", async () => {
+  const { context, page, webMcp, definitions } = createPage();
+  page.addTool({ name: "t", handler: () => "t" });
+  await settled();
+  const another = new FakeModelContext({ wantsText: true });
+  await another.registerTool(browserTool("late", { execute: ({ n }) => n }));
+  document.modelContext = another;
+  webMcp.update();
+  assert.deepEqual([context.log, another.log], [["+t", "-t"], ["+late", "+t"]], "in one task");
+  await listed(another);
+  const [late] = imported(definitions);
+  assert.equal(late.id, "late");
+  const { signal } = new AbortController();
+  assert.equal(await late.definition.handler({ n: 5 }, { signal }), "5", "a polyfill wants JSON text");
+  await context.registerTool(browserTool("former"));
+  await settled();
+  assert.deepEqual(importedNames(definitions), ["late"]);
+});
+
+test("a polyfill of an earlier draft returns nothing, throws, and has schemas as text", async () => {
+  const tools = [];
+  const context = {
+    registerTool(tool) {
+      if (tools.some(({ name }) => name === tool.name)) throw new Error(`Tool already registered: ${tool.name}`);
+      tools.push(tool);
+    },
+    getTools: async () => [
+      { name: "old", title: "Old", description: "Old", inputSchema: '{"type":"object"}', origin: "" },
+      { name: "odd", description: "Odd", inputSchema: "{", origin: "" },
+      ...tools.map(({ name, description }) => ({ name, description, title: description, inputSchema: "{}", origin: "" })),
+    ],
+    executeTool: async ({ name }) => JSON.stringify({ content: [{ type: "text", text: name }], structuredContent: name, isError: false }),
+  };
+  const { page, definitions } = createPage({ context });
+  page.addTool({ name: "t", handler: () => "ours" });
+  await listed(context);
+  assert.deepEqual(tools.map(({ name }) => name), ["t"]);
+  assert.equal(await tools[0].execute({}), "ours");
+  assert.equal(await tools[0].execute({}, { requestUserInteraction() {} }), "ours");
+  const [old, odd] = imported(definitions);
+  assert.deepEqual(JSON.parse(old.json), {
+    name: "old",
+    description: "Old",
+    inputSchema: { type: "object" },
+    _meta: { "mcp-web/webmcp": { imported: true } },
+  });
+  assert.equal(JSON.parse(odd.json).inputSchema, undefined);
+  const { signal } = new AbortController();
+  assert.deepEqual(await old.definition.handler({}, { signal }), { content: [{ type: "text", text: "old" }], isError: false });
+});
+
+test("tools of the browser are offered, changed and removed as they are there", async () => {
+  const { context, definitions, shared } = createPage();
+  const heard = [];
+  shared.options = { onImportsChange: (tools) => heard.push(tools.map(({ name, description }) => `${name}: ${description}`)) };
+  const controller = new AbortController();
+  const annotations = { readOnlyHint: true, untrustedContentHint: true, consequentialHint: true };
+  await context.registerTool(browserTool("a", { title: "A", annotations, inputSchema: schema }), { signal: controller.signal });
+  await context.registerTool(browserTool("b"));
+  await listed(context);
+  const [a, b] = imported(definitions);
+  assert.deepEqual(JSON.parse(a.json), {
+    name: "a",
+    title: "A",
+    description: "Does a",
+    inputSchema: schema,
+    annotations: { readOnlyHint: true, destructiveHint: true, openWorldHint: true },
+    _meta: { "mcp-web/webmcp": { imported: true, annotations: { ...annotations, debugging: false } } },
+  });
+  assert.equal(JSON.parse(b.json).annotations, undefined);
+  controller.abort();
+  await context.registerTool(browserTool("a", { description: "New" }));
+  await listed(context);
+  assert.deepEqual(imported(definitions).map(({ json }) => JSON.parse(json).description), ["New", "Does b"]);
+  assert.equal(JSON.parse(a.json).title, undefined, "what is gone is taken away");
+  context.remove("a");
+  await listed(context);
+  assert.deepEqual(importedNames(definitions), ["b"]);
+  assert.deepEqual(heard, [["a: Does a", "b: Does b"], ["a: New", "b: Does b"], ["b: Does b"]]);
+  shared.options = false;
+  context.remove("nothing");
+  definitions.onChange();
+  await settled();
+  assert.deepEqual(importedNames(definitions), []);
+});
+
+test("many changes are one list, and no change is no update", async () => {
+  const { context, definitions } = createPage();
+  await listed(context);
+  context.lists = 0;
+  for (let at = 0; at < 20; at++) await context.registerTool(browserTool(`t${at}`));
+  await listed(context);
+  assert.equal(context.lists, 1);
+  const before = imported(definitions).map(({ key }) => key);
+  context.addForm("form", "A form", { type: "object", properties: {}, required: [] });
+  await listed(context);
+  assert.deepEqual(imported(definitions).slice(0, 20).map(({ key }) => key), before);
+});
+
+test("nothing is listed while the document is being replaced, because Chromium crashes then", async (t) => {
+  globalThis.ModelContext = FakeModelContext;
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { context, listeners } = createPage();
+  const pass = async (ms) => {
+    t.mock.timers.tick(ms);
+    await settled();
+    return context.lists ?? 0;
+  };
+  assert.equal(await pass(50), 1);
+  context.dispatchEvent(new Event("toolchange"));
+  listeners.beforeunload();
+  context.dispatchEvent(new Event("toolchange"));
+  assert.equal(await pass(4_999), 1);
+  await pass(1);
+  assert.equal(await pass(50), 2, "the document has stayed");
+  delete globalThis.ModelContext;
+});
+
+test("nothing of this document is imported, whichever `McpWeb` it is of", async () => {
+  const context = new FakeModelContext();
+  const first = createPage({ context });
+  first.page.addTool({ name: "t", handler() {} });
+  await settled();
+  const second = createPage({ context, another: true });
+  second.page.addTool({ name: "u", handler() {} });
+  await listed(context);
+  await listed(context);
+  assert.deepEqual([importedNames(first.definitions), importedNames(second.definitions)], [[], []]);
+});
+
+test("a tool of the page takes the place of an imported one of its name, and gives it back", async () => {
+  const context = new FakeModelContext();
+  await context.registerTool(browserTool("t"));
+  const { page, definitions } = createPage({ context });
+  await listed(context);
+  const ours = page.addTool({ name: "t", handler: () => "ours" });
+  await listed(context);
+  assert.deepEqual(importedNames(definitions), []);
+  assert.equal(definitions.all.length, 1);
+  ours.remove();
+  await listed(context);
+  assert.deepEqual(importedNames(definitions), ["t"]);
+});
+
+test("tools of frames are imported only on request, after those of the page", async () => {
+  for (const frames of [false, true]) {
+    const context = new FakeModelContext({ windows: { framed: { of: "a frame" } } });
+    await context.registerTool(browserTool("framed"));
+    await context.registerTool(browserTool("here"));
+    const { definitions } = createPage({ context, options: { frames } });
+    await listed(context);
+    assert.deepEqual(importedNames(definitions), frames ? ["here", "framed"] : ["here"]);
+  }
+});
+
+test("the error of a tool of the browser is passed on, and so is a failure that is told as a result", async () => {
+  const context = new FakeModelContext();
+  await context.registerTool(browserTool("throws", { execute: () => Promise.reject(new Error("lost")) }));
+  await context.registerTool(browserTool("tells", { execute: () => ({ isError: true, error: "why", code: "InvalidArguments", data: { n: 1 } }) }));
+  await context.registerTool(browserTool("mcp", { execute: () => ({ content: [{ type: "text", text: "no" }], isError: true }) }));
+  await context.registerTool(browserTool("json", { execute: () => ({ content: "none", a: 1 }) }));
+  const { definitions } = createPage({ context });
+  await listed(context);
+  const run = (name) => {
+    const { handler } = imported(definitions).find(({ id }) => id === name).definition;
+    return handler({}, { signal: new AbortController().signal });
+  };
+  await assert.rejects(run("throws"), { name: "Error", message: /invocation failed/ });
+  await assert.rejects(run("tells"), { message: "why", code: "InvalidArguments", data: { n: 1 } });
+  assert.deepEqual(await run("mcp"), { content: [{ type: "text", text: "no" }], isError: true });
+  assert.equal(await run("json"), '{"content":"none","a":1}');
+  context.remove("throws");
+  await assert.rejects(run("throws"), { message: /unknown transient reason/ });
+});
+
+/** A form of the document, as far as it is looked at. */
+const formElement = (attributes) => ({ getAttribute: (name) => attributes[name], hasAttribute: (name) => name in attributes });
+
+test("a form has time for a person, and patterns where Chromium has formats", async () => {
+  const context = new FakeModelContext();
+  const time = { type: "string", format: "^[0-9]{2}:[0-9]{2}$", description: "When" };
+  context.addForm("waits", "Waits", { type: "object", properties: { time, day: { type: "string", format: "date" } }, required: [] }, () => {});
+  context.addForm("submits", "Submits", { type: "object", properties: {} }, () => {});
+  const { definitions } = createPage({ context, forms: [formElement({ toolname: "waits" }), formElement({ toolname: "submits", toolautosubmit: "" })] });
+  await listed(context);
+  const [submits, waits] = imported(definitions).map(({ json }) => JSON.parse(json));
+  assert.deepEqual(waits.inputSchema.properties, { time: { pattern: time.format, type: "string", description: "When" }, day: { type: "string", format: "date" } });
+  assert.deepEqual(waits._meta, { "mcp-web/webmcp": { imported: true, form: true }, "mcp-web/timeout": 600_000 });
+  assert.deepEqual(submits._meta, { "mcp-web/webmcp": { imported: true, form: true } });
+});
+
+test("of two calls of a form, the earlier one is answered, and the browser hears that it is over", async () => {
+  const context = new FakeModelContext();
+  const filled = [];
+  context.addForm("form", "A form", { type: "object", properties: {} }, (input, call) => filled.push({ input, call }));
+  const { definitions } = createPage({ context, forms: [formElement({ toolname: "form" })] });
+  await listed(context);
+  const [{ definition }] = imported(definitions);
+  const run = (input) => definition.handler(input, { signal: new AbortController().signal });
+  const first = run({ seat: 1 });
+  const second = run({ seat: 2 });
+  await assert.rejects(first, /filled in again for a later call/);
+  filled[1].call.resolve("reserved");
+  assert.equal(await second, "reserved");
+  assert.deepEqual(filled.map(({ input }) => input), [{ seat: 1 }, { seat: 2 }]);
+  const third = run({ seat: 3 });
+  filled[2].call.resolve(null);
+  assert.match(await third, /submitted, and the page is navigating/);
+});
+
+test("a form whose call waits is answered before the page leaves, and by the signal of the call", async () => {
+  const context = new FakeModelContext();
+  context.addForm("form", "A form", { type: "object", properties: {} }, () => {});
+  const { definitions, listeners } = createPage({ context });
+  await listed(context);
+  const controller = new AbortController();
+  const run = () => imported(definitions)[0].definition.handler({}, { signal: controller.signal });
+  const unknown = run();
+  await listed(context);
+  assert.equal(JSON.parse(imported(definitions)[0].json)._meta["mcp-web/webmcp"].form, true, "it was activated as a form is");
+  const pending = run();
+  listeners.pagehide();
+  assert.match(await pending, /navigating/);
+  const cancelled = run();
+  controller.abort(new Error("the client is gone"));
+  await assert.rejects(cancelled, /the client is gone/);
+  await assert.rejects(unknown, /the client is gone/);
+});
