@@ -157,7 +157,7 @@ async fn of_two_calls_of_a_form_the_earlier_one_is_answered() {
 #[tokio::test]
 async fn a_form_that_navigates_by_itself_is_answered() {
     let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
-    let browser = open(&[WEBMCP], &site.webmcp_page(&bed, "")).await;
+    let _browser = open(&[WEBMCP], &site.webmcp_page(&bed, "")).await;
     let mut client = McpClient::connect(&bed, Transport::Http, Era::Initialize).await;
     client
         .wait_for_tools("it has the form", |tools| has(tools, "search_films"))
