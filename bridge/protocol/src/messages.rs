@@ -18,6 +18,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 
+use crate::QueryId;
+use crate::limits::MAX_QUERY_ID_BYTES;
 use crate::names::{bridge_to_page, page_to_bridge};
 use crate::well_formed::to_well_formed;
 
@@ -59,6 +61,13 @@ pub enum DecodeError {
         /// The error, with its position in the text.
         error: serde_json::Error,
     },
+    /// The fields of a query are invalid, except its id, so that its page can be answered.
+    BadQuery {
+        /// The id of the query.
+        uuid: QueryId,
+        /// The error, with its position in the text.
+        error: serde_json::Error,
+    },
 }
 
 impl fmt::Display for DecodeError {
@@ -69,6 +78,7 @@ impl fmt::Display for DecodeError {
             }
             DecodeError::UnknownType(kind) => write!(f, "unknown message type {kind:?}"),
             DecodeError::BadFields { kind, error } => write!(f, "bad `{kind}` message: {error}"),
+            DecodeError::BadQuery { error, .. } => write!(f, "bad `query` message: {error}"),
         }
     }
 }
@@ -152,7 +162,7 @@ impl PageToBridge {
             kind::PAGE_STATE => Self::PageState(decode_fields(kind::PAGE_STATE, text)?),
             kind::ACTIVITY => Self::Activity {},
             kind::LEAVING => Self::Leaving {},
-            kind::QUERY => Self::Query(decode_fields(kind::QUERY, text)?),
+            kind::QUERY => Self::Query(decode_query(text)?),
             kind::QUERY_CANCEL => Self::QueryCancel(decode_fields(kind::QUERY_CANCEL, text)?),
             kind::QUERY_ATTACH => Self::QueryAttach(decode_fields(kind::QUERY_ATTACH, text)?),
             unknown => return Err(DecodeError::UnknownType(unknown.to_owned())),
@@ -308,6 +318,22 @@ fn decode_fields<'a, T: Deserialize<'a>>(
     })
 }
 
+fn decode_query(text: &str) -> Result<Query, DecodeError> {
+    #[derive(Deserialize)]
+    struct UuidField {
+        uuid: QueryId,
+    }
+    decode_fields(page_to_bridge::QUERY, text).map_err(|error| match error {
+        DecodeError::BadFields { kind, error } => match serde_json::from_str(text) {
+            Ok(UuidField { uuid }) if uuid.as_str().len() <= MAX_QUERY_ID_BYTES => {
+                DecodeError::BadQuery { uuid, error }
+            }
+            _ => DecodeError::BadFields { kind, error },
+        },
+        error => error,
+    })
+}
+
 fn encode(message: &impl Serialize) -> String {
     /// Enough for most messages of a call.
     const INITIAL_CAPACITY: usize = 512;
@@ -323,6 +349,26 @@ fn encode(message: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_id_of_a_query_with_invalid_fields_is_read() {
+        let decode = |text: &str| PageToBridge::decode(text).unwrap_err();
+        for fields in [
+            r#""prompt":1"#,
+            r#""prompt":"p","tools":{}"#,
+            r#""context":[]"#,
+        ] {
+            let error = decode(&format!(r#"{{"type":"query","uuid":"q",{fields}}}"#));
+            let is_read =
+                matches!(&error, DecodeError::BadQuery { uuid, .. } if uuid.as_str() == "q");
+            assert!(is_read, "{error:?}");
+        }
+        let endless = "q".repeat(MAX_QUERY_ID_BYTES + 1);
+        for uuid in ["1", &format!("\"{endless}\"")] {
+            let error = decode(&format!(r#"{{"type":"query","uuid":{uuid},"prompt":1}}"#));
+            assert!(matches!(error, DecodeError::BadFields { .. }), "{error:?}");
+        }
+    }
 
     #[test]
     fn a_response_of_any_length_decodes_or_fails_with_the_right_error() {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use bridge_protocol::limits::{MAX_FRAME_BYTES, MAX_QUERY_ID_BYTES};
 use bridge_protocol::{
     Authenticated, BridgeId, BridgeToPage, CallError, CallId, CallResponse, CloseCode, ErrorCode,
-    PROTOCOL_VERSION, PageLimits, PageToBridge, Query, QueryAttach, RegistrationFailure,
+    PROTOCOL_VERSION, PageLimits, PageToBridge, Query, QueryAttach, QueryId, RegistrationFailure,
     RegistrationId, SessionId,
 };
 
@@ -57,6 +57,8 @@ pub enum PageEvent {
     Answered(CallId, Result<Answer, CallFailure>),
     /// Progress or a log message of a call.
     CallEvent(CallId, CallEvent),
+    /// A query whose fields are invalid, with the error.
+    MalformedQuery(QueryId, String),
     /// Any other message, which is applied to the realm as it is.
     Message(PageToBridge),
 }
@@ -132,6 +134,9 @@ impl PageEvent {
             }
             PageEvent::CallEvent(call, event) => {
                 realm.call_event_emitted(id, connection, &call, event)
+            }
+            PageEvent::MalformedQuery(uuid, error) => {
+                realm.malformed_query_asked(id, connection, uuid, &error)
             }
             PageEvent::Message(message) => apply_message(message, realm, id, connection, now),
         }

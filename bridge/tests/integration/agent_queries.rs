@@ -376,3 +376,39 @@ async fn stateless_requests_accept_a_query_token() {
     let names: Vec<_> = tools.iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["echo", "other"]);
 }
+
+#[tokio::test]
+async fn a_malformed_query_fails_and_its_page_keeps_its_socket_and_queries() {
+    let (bridge, mut agent, mut page, query) = start_query(json!({})).await;
+    for (fields, error) in [
+        (json!({ "prompt": 1 }), "invalid type: integer `1`"),
+        (
+            json!({ "prompt": "p", "context": {} }),
+            "expected a sequence",
+        ),
+        (
+            json!({ "prompt": ["x".repeat(100_000)] }),
+            "expected a string",
+        ),
+    ] {
+        page.send_json(with_members(query_message(OTHER_UUID), fields))
+            .await;
+        let failure = recv_query_event(&mut page).await;
+        assert_eq!(failure["uuid"], OTHER_UUID);
+        assert_eq!(failure["code"], "ProtocolViolation", "{failure}");
+        let text = failure["error"].as_str().unwrap();
+        assert!(text.contains(error) && text.len() < 300, "{text}");
+    }
+    // The id is not used up, and the first query goes on.
+    page.send_json(query_message(OTHER_UUID)).await;
+    agent.accept_query().await;
+    assert_eq!(recv_query_event(&mut page).await["type"], "query_accepted");
+    query
+        .report_ok(&bridge, "complete", json!({ "message": "done" }))
+        .await;
+    let ended = recv_query_event(&mut page).await;
+    assert_eq!(
+        (&ended["uuid"], &ended["type"]),
+        (&json!(UUID), &json!("query_complete"))
+    );
+}

@@ -60,6 +60,10 @@ impl InMemoryBridge {
                 self.close(connection, CloseCode::UnsupportedData, now)
             }
             Err(DecodeError::UnknownType(_)) => Vec::new(),
+            Err(DecodeError::BadQuery { uuid, error }) => {
+                let event = PageEvent::MalformedQuery(uuid, error.to_string());
+                self.on_event(connection, event, now)
+            }
             Err(DecodeError::BadFields { .. }) => {
                 self.close(connection, CloseCode::PolicyViolation, now)
             }
@@ -228,17 +232,19 @@ impl InMemoryBridge {
         message: PageToBridge,
         now: Now,
     ) -> Vec<Output> {
+        match PageEvent::from_message(message, &self.limits, &DEFINITIONS) {
+            Ok(event) => self.on_event(connection, event, now),
+            Err(closing) => self.close(connection, closing.code, now),
+        }
+    }
+
+    fn on_event(&mut self, connection: ConnectionId, event: PageEvent, now: Now) -> Vec<Output> {
         let Some(line) = self.connections.get(&connection.0) else {
             return Vec::new();
         };
         let session = line.session.clone();
-        match PageEvent::from_message(message, &self.limits, &DEFINITIONS) {
-            Ok(event) => {
-                let effects = event.apply(&mut self.realm, &session, connection, now);
-                self.perform(effects, now)
-            }
-            Err(closing) => self.close(connection, closing.code, now),
-        }
+        let effects = event.apply(&mut self.realm, &session, connection, now);
+        self.perform(effects, now)
     }
 
     /// The bridge closes a connection. Everything that arrives later on it is ignored.

@@ -75,6 +75,24 @@ impl Realm {
         })])
     }
 
+    /// A page asks a query whose fields are invalid. The page keeps its socket, its tools and its
+    /// other queries.
+    pub fn malformed_query_asked(
+        &mut self,
+        session: &SessionId,
+        connection: ConnectionId,
+        uuid: QueryId,
+        error: &str,
+    ) -> Effects {
+        if self.session_on(session, connection).is_none() {
+            return Effects::new();
+        }
+        Effects::from([Effect::Send {
+            connection,
+            message: QueryError::malformed_message(error).into_message(uuid),
+        }])
+    }
+
     /// A frontend sends a query to its agent itself. For the returned duration the agent may call
     /// the tools of this session.
     pub fn query_opened(

@@ -59,7 +59,7 @@ pub(super) enum Decoding {
 /// A message of a page.
 pub(super) enum InboundMessage {
     Known(PageToBridge),
-    /// A message whose event took long to build.
+    /// A message whose event took long to build, or whose fields are invalid.
     Event(PageEvent),
     /// A long response, whose value stays in the memory of its message.
     LongResponse(CallId, RawJson),

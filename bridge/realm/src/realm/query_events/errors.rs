@@ -6,6 +6,9 @@ use bridge_protocol::{BridgeToPage, ErrorCode, QueryFailure, QueryId};
 use crate::realm::CallFailure;
 use crate::realm::query::{EndedQuery, EndedQueryState};
 
+/// The maximum length of the error of a malformed message, in characters.
+const MAX_MALFORMED_CHARS: usize = 200;
+
 /// The reason why a query has failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError {
@@ -101,6 +104,14 @@ impl QueryError {
     pub(super) fn malformed_uuid() -> Self {
         let error = "The uuid of the query is malformed";
         let remedy = "allowed are letters, digits, `-`, `_` and `.`: use crypto.randomUUID()";
+        Self::new(ErrorCode::ProtocolViolation, error, Some(remedy))
+    }
+
+    /// The fields of the message are invalid. The error may quote a field of any length.
+    pub(super) fn malformed_message(error: &str) -> Self {
+        let error = error.chars().take(MAX_MALFORMED_CHARS).collect::<String>();
+        let error = format!("The query is malformed: {error}");
+        let remedy = "see the fields of a query in docs/queries.md";
         Self::new(ErrorCode::ProtocolViolation, error, Some(remedy))
     }
 

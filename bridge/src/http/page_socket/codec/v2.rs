@@ -2,7 +2,7 @@
 
 use bridge_protocol::limits::PART_BYTES;
 use bridge_protocol::{BridgeToPage, CloseCode, DecodeError, PageToBridge, parts};
-use bridge_realm::page_messages::{CloseFrame, parse_long_response};
+use bridge_realm::page_messages::{CloseFrame, PageEvent, parse_long_response};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::{Decoding, InboundMessage, MAX_INLINE_DECODE_BYTES, PageCodec};
@@ -115,6 +115,9 @@ fn decode_text(text: &str) -> InboundMessage {
     let (code, error) = match PageToBridge::decode(text) {
         Ok(message) => return InboundMessage::Known(message),
         Err(DecodeError::UnknownType(kind)) => return InboundMessage::UnknownType(kind),
+        Err(DecodeError::BadQuery { uuid, error }) => {
+            return InboundMessage::Event(PageEvent::MalformedQuery(uuid, error.to_string()));
+        }
         Err(error @ DecodeError::NotAMessage(_)) => (CloseCode::UnsupportedData, error),
         Err(error @ DecodeError::BadFields { .. }) => (CloseCode::PolicyViolation, error),
     };
