@@ -256,6 +256,14 @@ fn rejected_query(status: StatusCode) -> QueryError {
             ErrorCode::QueryLimitExceeded,
             "the agent has as many queries as it may have: ask again later",
         ),
+        StatusCode::PAYLOAD_TOO_LARGE => (
+            ErrorCode::RequestTooLarge,
+            "ask with less context, or raise `max_body_bytes` of the agent",
+        ),
+        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => (
+            ErrorCode::AgentFailed,
+            "the agent does not accept this query: see its documentation and its log",
+        ),
         _ => return unavailable(error),
     };
     QueryError::new(code, error, Some(remedy))

@@ -228,8 +228,10 @@ async fn a_page_cancel_closes_the_stream_and_is_sent_to_the_agent() {
 #[tokio::test]
 async fn agent_error_statuses_map_to_codes_with_a_remedy() {
     for (status, code, remedy) in [
+        (400, "AgentFailed", "does not accept this query"),
         (401, "AgentUnavailable", "agent_token"),
         (409, "QueryCompleted", "ask with a new one"),
+        (413, "RequestTooLarge", "less context"),
         (429, "QueryLimitExceeded", "again later"),
         (500, "AgentUnavailable", "agent_url"),
     ] {
