@@ -28,5 +28,5 @@ pub use bridge_service::Secret;
 pub use config::{BridgeUrl, Config, Limits};
 pub use credential::CredentialError;
 pub use model::{ModelSettings, Provider, Thinking};
-pub use program::run;
+pub use program::{logs_content, run};
 pub use service::{BoundServer, ServerHandle, StartError, bind};

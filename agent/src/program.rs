@@ -162,8 +162,8 @@ fn log_to_stderr(filter: EnvFilter) {
 }
 
 /// Returns whether an event comes from a library that logs prompts, responses of providers, or
-/// headers.
-fn logs_content(event: &Metadata<'_>) -> bool {
+/// headers. A program that contains an agent must not log these events.
+pub fn logs_content(event: &Metadata<'_>) -> bool {
     let is_from = |library: &str| event.target().starts_with(library);
     // These libraries log every error that fails a query, with the bodies of providers. The failure
     // of the query contains the relevant part.

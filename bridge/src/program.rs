@@ -55,12 +55,22 @@ pub struct ProgramSettings {
         value_parser = log_filter
     )]
     log: EnvFilter,
+
+    /// Whether an event must not be logged.
+    #[arg(skip)]
+    excluded_from_log: Option<fn(&Metadata<'_>) -> bool>,
 }
 
 impl ProgramSettings {
     /// The settings of the bridge, for a program that adds to them.
     pub fn bridge_mut(&mut self) -> &mut Config {
         &mut self.bridge
+    }
+
+    /// Excludes events from the log, whatever its filter says: those of the libraries of a program
+    /// that log content.
+    pub fn exclude_from_log(&mut self, is_excluded: fn(&Metadata<'_>) -> bool) {
+        self.excluded_from_log = Some(is_excluded);
     }
 }
 
@@ -123,7 +133,7 @@ pub async fn run(
     if settings.check_config {
         return check_config(&settings.bridge);
     }
-    log_to_stderr(settings.log);
+    log_to_stderr(settings.log, settings.excluded_from_log);
     fill_in_credential(&mut settings.bridge);
     warn_of_exposed_credential(&settings.bridge);
     bridge_service::raise_open_file_limit();
@@ -183,14 +193,16 @@ fn log_filter(text: &str) -> Result<EnvFilter, String> {
 }
 
 /// Frames of pages are never logged: the first one carries the token.
-fn log_to_stderr(filter: EnvFilter) {
+fn log_to_stderr(filter: EnvFilter, is_excluded: Option<fn(&Metadata<'_>) -> bool>) {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         // Colour codes in a file or a journal would hinder searching.
         .with_ansi(std::io::stderr().is_terminal())
         .finish()
-        .with(filter_fn(|event| !logs_frames(event)))
+        .with(filter_fn(move |event| {
+            !logs_frames(event) && !is_excluded.is_some_and(|it| it(event))
+        }))
         .init();
 }
 

@@ -25,6 +25,7 @@ async fn main() -> ExitCode {
         mut settings,
         agent,
     } = bridge::parse_arguments(|it: &mut Arguments| &mut it.settings);
+    settings.exclude_from_log(agent::logs_content);
     let agent_host = match AgentHost::bind(agent, settings.bridge_mut()).await {
         Ok(agent_host) => agent_host,
         Err(error) => {

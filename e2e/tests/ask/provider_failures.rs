@@ -255,6 +255,23 @@ async fn a_wrong_key_and_an_unreachable_provider_have_different_codes() {
 }
 
 #[tokio::test]
+async fn the_log_of_the_demo_has_no_bodies_of_the_provider() {
+    // Without a key the provider refuses every request, with a body that says so.
+    let provider = MockProvider::start(Turn::from_text("Hello")).await;
+    let url = provider.base_url(Format::OpenAi);
+    let model = ["--agent-model", "local", "--agent-base-url", &url];
+    let demo = TestBed::demo_with(&model).await;
+    let page = e2e::NativePage::open(&demo, "board", vec![]).await;
+    let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
+    assert_eq!(events.last()["code"], "ModelUnauthorized", "{events:?}");
+    assert_eq!(provider.exchanges().len(), 1);
+    let log = demo.log();
+    for content in ["genai", "API key", "invalid_request_error"] {
+        assert!(!log.contains(content), "{log}");
+    }
+}
+
+#[tokio::test]
 async fn a_missing_call_of_the_response_tool_and_a_timeout_are_failures() {
     let bed = QueryTestBed::start(
         Format::Anthropic,
