@@ -107,7 +107,7 @@ impl HostedModel {
                     .filter(|_| provider == Provider::Ollama)
                     .map(|key| Headers::from(("authorization", bearer_value(key)))),
             },
-            errors: ErrorMapper::new(provider, label, key),
+            errors: ErrorMapper::new(provider, is_official, label, key),
             timeouts: StreamTimeouts {
                 first_token: settings.first_token_within,
                 idle: settings.provider_silence,

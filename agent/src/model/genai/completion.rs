@@ -2,6 +2,7 @@
 
 use genai::chat::{ContentPart, MessageContent, StopReason, StreamEnd, ToolCall};
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use super::errors::ErrorMapper;
 use super::thinking_state::ThinkingState;
@@ -79,17 +80,19 @@ impl StopKind {
     }
 }
 
-/// Makes the ids of Gemini's calls unique. Gemini sends no ids, and genai restarts its numbering in
-/// each frame.
+/// Makes the ids of Gemini's calls unique, also among those of other turns and queries. Gemini sends
+/// no ids, and genai restarts its numbering in each frame. It recognises the ids that it has generated
+/// by their form, which includes a number.
 fn renumber_calls(content: &mut MessageContent) {
     let calls = content.iter_mut().filter_map(|part| match part {
         ContentPart::ToolCall(call) => Some(call),
         _ => None,
     });
-    for (index, call) in calls.enumerate() {
+    for call in calls {
         let generated = format!("call#{}#", call.fn_name);
         if call.call_id.starts_with(&generated) {
-            call.call_id = format!("{generated}{index}");
+            let (number, _) = Uuid::new_v4().as_u64_pair();
+            call.call_id = format!("{generated}{number}");
         }
     }
 }

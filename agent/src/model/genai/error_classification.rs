@@ -27,6 +27,28 @@ pub(super) fn retry_decision(headers: &HeaderMap, body: &str) -> RetryDecision {
     }
 }
 
+/// Returns whether an error response says that the input is longer than the context of the model. Only
+/// OpenAI and llama.cpp have a name for it; the others say it in words.
+pub(super) fn is_input_too_long(body: &str) -> bool {
+    const PARTS: [&str; 8] = [
+        // OpenAI, vLLM, OpenRouter
+        "context_length_exceeded",
+        "context length",
+        // llama.cpp
+        "exceed_context_size",
+        "context size",
+        // Anthropic
+        "prompt is too long",
+        "context limit",
+        // Gemini
+        "input token count",
+        // LiteLLM
+        "context window",
+    ];
+    let body = body.to_ascii_lowercase();
+    PARTS.iter().any(|part| body.contains(part))
+}
+
 /// Returns the delay in Gemini's format: a `google.rpc.RetryInfo` among the details, with
 /// `"retryDelay": "34.07s"`.
 fn retry_info(body: &str) -> Option<f64> {

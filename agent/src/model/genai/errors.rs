@@ -17,20 +17,37 @@ use crate::failure::Failure;
 use crate::model::Provider;
 use crate::model::retry::{AttemptError, RetryDecision};
 
+/// The remedy for a request that is longer than the context of the model.
+const SHORTER_INPUT: &str = "ask with less context, offer fewer tools, or let tools return less";
+
 /// Maps the errors of one provider to failures.
 #[derive(Clone, Debug)]
 pub(super) struct ErrorMapper {
     provider: Provider,
+    /// The provider, or the server that has its API, as the errors name it. Never an address: pages
+    /// see the errors.
+    subject: Arc<str>,
     label: Arc<str>,
     key: Option<Secret>,
 }
 
 impl ErrorMapper {
-    pub(super) fn new(provider: Provider, label: String, key: Option<Secret>) -> Self {
-        let label = label.into();
+    pub(super) fn new(
+        provider: Provider,
+        is_official_api: bool,
+        label: String,
+        key: Option<Secret>,
+    ) -> Self {
+        let subject = match provider {
+            Provider::Anthropic | Provider::Openai | Provider::Gemini if !is_official_api => {
+                format!("the model server ({provider} API)")
+            }
+            _ => provider.to_string(),
+        };
         Self {
             provider,
-            label,
+            subject: subject.into(),
+            label: label.into(),
             key,
         }
     }
@@ -84,6 +101,9 @@ impl ErrorMapper {
                 failure: self.unavailable(&format!(" (HTTP {status})"), text),
                 retry,
             },
+            400 | 413 | 422 if error_classification::is_input_too_long(body) => {
+                AttemptError::permanent(self.input_too_long(status, text))
+            }
             _ => AttemptError::permanent(self.request_refused(status, text)),
         }
     }
@@ -162,13 +182,19 @@ impl ErrorMapper {
             300..400 | 404 => {
                 failure.with_remedy("the operator of the agent must check model and base URL")
             }
-            413 => failure.with_remedy("ask with less context"),
+            413 => failure.with_remedy(SHORTER_INPUT),
             // OpenAI's newer models do not accept tools in chat completions while they think.
             _ if failure.message.contains("reasoning_effort") => {
                 failure.with_remedy("the operator of the agent must set `thinking` to off")
             }
             _ => failure,
         }
+    }
+
+    fn input_too_long(&self, status: u16, text: Option<String>) -> Failure {
+        let problem = format!("cannot read so much at once (HTTP {status})");
+        let failure = self.failure(ErrorCode::ModelRequestRefused, &problem, text);
+        failure.with_remedy(SHORTER_INPUT)
     }
 
     /// Creates the failure for an answer that did not begin in time.
@@ -250,10 +276,10 @@ impl ErrorMapper {
     }
 
     fn failure(&self, code: ErrorCode, problem: &str, text: Option<String>) -> Failure {
-        let provider = self.provider;
+        let subject = &self.subject;
         match text {
-            Some(text) => Failure::new(code, format!("{provider} {problem}: {text}")),
-            None => Failure::new(code, format!("{provider} {problem}")),
+            Some(text) => Failure::new(code, format!("{subject} {problem}: {text}")),
+            None => Failure::new(code, format!("{subject} {problem}")),
         }
     }
 }

@@ -94,6 +94,58 @@ async fn an_unknown_gemini_key_is_unauthorized() {
 }
 
 #[tokio::test]
+async fn input_that_is_too_long_is_refused_with_a_remedy() {
+    for (provider, status, body) in [
+        (
+            Provider::Anthropic,
+            400,
+            json!({"type": "error", "error": {"type": "invalid_request_error",
+                "message": "prompt is too long: 200534 tokens > 200000 maximum"}}),
+        ),
+        (
+            Provider::Openai,
+            400,
+            json!({"error": {"message": "Your input is more than this model takes.",
+                "type": "invalid_request_error", "code": "context_length_exceeded"}}),
+        ),
+        (
+            Provider::Openai,
+            400,
+            json!({"error": {"code": 400, "message": "the request exceeds the available size",
+                "type": "exceed_context_size_error", "n_prompt_tokens": 9000, "n_ctx": 4096}}),
+        ),
+        (
+            Provider::Gemini,
+            400,
+            json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message":
+                "The input token count (314175) exceeds the maximum number of tokens allowed."}}),
+        ),
+    ] {
+        let failure = failure_for(provider, Reply::status(status, body.to_string())).await;
+        assert_eq!(failure.code, ErrorCode::ModelRequestRefused, "{failure}");
+        assert!(failure.message.contains("cannot read so much"), "{failure}");
+        assert!(failure.remedy.unwrap().contains("less context"));
+    }
+    let other = Reply::status(400, r#"{"error": {"message": "Unknown role."}}"#);
+    let other = failure_for(Provider::Openai, other).await;
+    assert_eq!(other.remedy, None);
+}
+
+#[tokio::test]
+async fn errors_name_a_compatible_server_by_its_api() {
+    for (provider, subject) in [
+        (Provider::Anthropic, "the model server (anthropic API) "),
+        (Provider::Openai, "the model server (openai API) "),
+        (Provider::Gemini, "the model server (gemini API) "),
+        (Provider::Ollama, "ollama "),
+    ] {
+        let failure = failure_for(provider, Reply::status(404, "")).await;
+        assert!(failure.message.starts_with(subject), "{failure}");
+        assert!(!failure.message.contains("127.0.0.1"), "{failure}");
+    }
+}
+
+#[tokio::test]
 async fn reasoning_with_tools_is_refused_naming_the_setting() {
     // The text is quoted from openai/openai-openapi#541.
     let body = r#"{"error": {"message": "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. Please use /v1/responses instead.", "type": "invalid_request_error", "param": "reasoning_effort", "code": null}}"#;

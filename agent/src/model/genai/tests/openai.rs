@@ -146,7 +146,7 @@ async fn a_refusal_beside_the_text_is_a_refusal() {
     assert_eq!(failure.code, ErrorCode::ModelRefused);
     assert_eq!(
         failure.message,
-        "openai declines to answer: I'm sorry, I cannot."
+        "the model server (openai API) declines to answer: I'm sorry, I cannot."
     );
 }
 
