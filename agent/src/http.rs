@@ -95,12 +95,16 @@ fn router(state: AppState) -> Router {
         let message = "the agent takes PUT /query, PUT /query/{uuid} and DELETE /query/{uuid}";
         Problem::new(ErrorCode::UnknownMethod, message)
     };
+    // The router adds the methods of the route in `allow` (RFC 9110 section 15.5.6).
+    let unknown_method = move || async move {
+        (StatusCode::METHOD_NOT_ALLOWED, unknown_route().await).into_response()
+    };
     Router::new()
         .route("/query", put(put_query))
         .route("/query/{uuid}", put(put_query).delete(delete_query))
         .route("/healthz", get(health))
         .fallback(unknown_route)
-        .method_not_allowed_fallback(unknown_route)
+        .method_not_allowed_fallback(unknown_method)
         .layer(guard::cors(Arc::clone(&state.policy)))
         .layer(middleware::from_fn_with_state(
             Arc::clone(&state.policy),
@@ -118,7 +122,13 @@ async fn put_query(
     let caller = RequestCaller::authorize_query(&parts.headers, state.credential)?;
     let body = body::read(body, state.max_body_bytes).await?;
     let uuid = uuid?.map(|Path(uuid)| QueryId::from(uuid));
-    let QueryRequest { query, session_id } = QueryRequest::parse(&body, uuid)?;
+    let request = QueryRequest::parse(&body, uuid)?;
+    if let RequestCaller::Frontend { .. } = caller {
+        request.check_fields()?;
+    }
+    let QueryRequest {
+        query, session_id, ..
+    } = request;
     let id = query.uuid.clone();
     let permit = state.queries.acquire(&id, caller.owner())?;
     let wants_stream = event_stream::accepts_event_stream(&parts.headers);

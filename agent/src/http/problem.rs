@@ -4,10 +4,9 @@ use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::ErrorCode;
-use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
 use crate::queries::AuthorizationError;
@@ -27,8 +26,7 @@ pub(crate) enum Problem {
     FromBridge {
         /// A 4xx status.
         status: StatusCode,
-        /// A JSON text.
-        body: Bytes,
+        body: Map<String, Value>,
     },
 }
 
@@ -81,10 +79,7 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let failure = match self {
             Self::Failure(failure) => failure,
-            Self::FromBridge { status, body } => {
-                let json = [(CONTENT_TYPE, "application/json")];
-                return (status, json, body).into_response();
-            }
+            Self::FromBridge { status, body } => return (status, Json(body)).into_response(),
         };
         let Failure {
             code,

@@ -1,7 +1,10 @@
 //! Parses the body of a query: the page's message.
 
+use std::collections::BTreeMap;
+
 use bridge_protocol::{ContextItem, ErrorCode, Query, QueryId, QueryTool, SessionId, limits};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use uuid::Uuid;
 
 use super::Problem;
@@ -12,6 +15,8 @@ pub(super) struct QueryRequest {
     pub(super) query: Query,
     /// The session of the page, in case its token has several.
     pub(super) session_id: Option<SessionId>,
+    /// A field of the body that no query has.
+    unknown_field: Option<String>,
 }
 
 /// The fields of a [`Query`], optional where the path or a default can supply them.
@@ -35,7 +40,13 @@ struct QueryRequestBody {
     restrict_tools: Option<bool>,
     #[serde(default)]
     timeout: Option<u64>,
+    #[serde(flatten)]
+    unknown: BTreeMap<String, IgnoredAny>,
 }
+
+/// The fields that a frontend may send.
+const FIELDS: &str =
+    "prompt, context, responseTool, tools, restrictTools, timeout, uuid, sessionId and type";
 
 impl QueryRequest {
     /// Parses a body. The uuid of the path takes precedence over that of the body. If neither has
@@ -74,7 +85,23 @@ impl QueryRequest {
         Ok(Self {
             query,
             session_id: body.session_id,
+            unknown_field: body.unknown.into_keys().next(),
         })
+    }
+
+    /// Checks what the bridge has checked for its pages: that there is a prompt, and that no field is
+    /// misspelled, because a query without its `restrictTools` may call every tool. A bridge itself
+    /// may be newer than the agent and send fields that the agent does not know.
+    pub(super) fn check_fields(&self) -> Result<(), Problem> {
+        let violation = |message| Err(Problem::new(ErrorCode::ProtocolViolation, message));
+        if let Some(field) = &self.unknown_field {
+            let field = field.chars().take(64).collect::<String>();
+            return violation(format!("a query has no field `{field}`, only {FIELDS}"));
+        }
+        if self.query.prompt.trim().is_empty() {
+            return violation("the `prompt` of the query is empty: say what to do".to_owned());
+        }
+        Ok(())
     }
 }
 
@@ -82,7 +109,7 @@ impl QueryRequest {
 mod tests {
     use super::*;
 
-    fn error_message(result: Result<QueryRequest, Problem>) -> String {
+    fn error_message<T: std::fmt::Debug>(result: Result<T, Problem>) -> String {
         match result {
             Err(Problem::Failure(failure)) => failure.message,
             other => panic!("{other:?}"),
@@ -119,5 +146,20 @@ mod tests {
         }
         let endless = "x".repeat(limits::MAX_QUERY_ID_BYTES + 1);
         assert!(error_message(parse(r#"{"prompt":"p"}"#, Some(&endless))).contains("malformed"));
+    }
+    #[test]
+    fn unknown_fields_and_empty_prompts_are_found() {
+        let check = |body: &str| QueryRequest::parse(body.as_bytes(), None)?.check_fields();
+        assert!(check(r#"{"prompt":"p","restrictTools":true,"type":"query"}"#).is_ok());
+        for (invalid, part) in [
+            (
+                r#"{"prompt":"p","restricttools":true}"#,
+                "no field `restricttools`, only prompt",
+            ),
+            (r#"{"prompt":" \n"}"#, "`prompt` of the query is empty"),
+        ] {
+            let message = error_message(check(invalid));
+            assert!(message.contains(part), "{message}");
+        }
     }
 }

@@ -7,10 +7,9 @@ use std::time::Duration;
 use bridge_protocol::{ErrorCode, Query, QueryTool, SessionId};
 use bridge_service::Secret;
 use bridge_service::values::parse_credential;
-use bytes::Bytes;
 use http::StatusCode;
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::registry::{QueryPermit, shutting_down};
 use crate::bridge::BridgeClient;
@@ -79,7 +78,10 @@ pub(crate) enum AuthorizationError {
     /// The bridge could not be reached, or its response cannot be used.
     Failure(Failure),
     /// The bridge refused the query, with a response that is forwarded.
-    FromBridge { status: StatusCode, body: Bytes },
+    FromBridge {
+        status: StatusCode,
+        body: Map<String, Value>,
+    },
 }
 
 impl QueryPermit {
@@ -135,7 +137,13 @@ async fn open_query(
         .bytes()
         .await
         .map_err(|_| bridge_unavailable("the response of the bridge broke off"))?;
-    if status.is_client_error() && serde_json::from_slice::<IgnoredAny>(&body).is_ok() {
+    if status.is_client_error()
+        && let Ok(mut body) = serde_json::from_slice::<Map<String, Value>>(&body)
+    {
+        // The bridge has the code only in `error`.
+        if let Some(code) = body.get("error").filter(|_| !body.contains_key("code")) {
+            body.insert("code".to_owned(), code.clone());
+        }
         return Err(AuthorizationError::FromBridge { status, body });
     }
     if !status.is_success() {

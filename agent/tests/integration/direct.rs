@@ -58,6 +58,7 @@ async fn a_refusal_of_the_bridge_is_passed_on() {
     let (status, refused) = status_and_body(query(UUID, TOKEN)).await;
     assert!((400..500).contains(&status), "{status}");
     assert!(refused["error"].is_string(), "{refused}");
+    assert_eq!(refused["code"], refused["error"]);
     bed.wait_for_running(0).await;
     // A query that was refused may be sent again with its uuid.
     let _page = bed.connect_page().await;
@@ -68,6 +69,29 @@ async fn a_refusal_of_the_bridge_is_passed_on() {
         (status, &refused["error"]),
         (401, &json!("InvalidAuthentication"))
     );
+}
+
+#[tokio::test]
+async fn misspelled_fields_and_empty_prompts_of_frontends_are_refused() {
+    let bed = TestBed::start().await;
+    let _page = bed.connect_page().await;
+    for (query, part) in [
+        (
+            json!({ "prompt": "hello", "restricttools": true }),
+            "`restricttools`",
+        ),
+        (json!({ "prompt": "" }), "`prompt`"),
+    ] {
+        let request = streaming(bed.put(UUID, &query)).bearer_auth(TOKEN);
+        let (status, refused) = status_and_body(request).await;
+        assert_eq!(
+            (status, &refused["code"]),
+            (400, &json!("ProtocolViolation"))
+        );
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains(part), "{message}");
+    }
+    bed.wait_for_running(0).await;
 }
 
 #[tokio::test]

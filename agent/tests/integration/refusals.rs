@@ -1,7 +1,7 @@
 //! Requests that are refused, and the messages of the refusals.
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
@@ -216,10 +216,18 @@ async fn allowed_origins_get_cors_headers() {
 async fn unknown_routes_and_methods_are_refused_with_the_existing_ones() {
     let bed = TestBed::start().await;
     let root = format!("http://{}", bed.agent.local_addr());
-    for (method, path) in [(Method::GET, "/query/a"), (Method::POST, "/elsewhere")] {
+    for (method, path, status, allowed) in [
+        (Method::GET, "/query/a", 405, Some("PUT,DELETE")),
+        (Method::POST, "/query", 405, Some("PUT")),
+        (Method::POST, "/elsewhere", 404, None),
+    ] {
         let request = http_client().request(method, format!("{root}{path}"));
-        let (status, refused) = status_and_body(request).await;
-        assert_eq!((status, &refused["error"]), (404, &json!("UnknownMethod")));
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), status, "{path}");
+        let allow = response.headers().get("allow");
+        assert_eq!(allow.map(|it| it.to_str().unwrap()), allowed, "{path}");
+        let refused = response.json::<Value>().await.unwrap();
+        assert_eq!(refused["error"], "UnknownMethod");
         let message = refused["message"].as_str().unwrap();
         assert!(message.contains("PUT /query/{uuid}"), "{message}");
     }
