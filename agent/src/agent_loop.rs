@@ -29,10 +29,11 @@ use crate::bridge::BridgeTools;
 use crate::config::Limits;
 use crate::failure::Failure;
 use crate::model::Model;
+pub(crate) use prompt::system_prompt;
 use run::AgentLoop;
 pub(crate) use run::Answer;
 
-/// Answers a query, and sends progress meanwhile; a full channel makes the model wait.
+/// Answers a query with this system prompt, and sends progress meanwhile; a full channel makes the model wait.
 ///
 /// Dropping the future cancels the calls at the bridge and closes the connection to the provider:
 /// nothing of the query runs afterwards.
@@ -40,9 +41,10 @@ pub(crate) async fn answer(
     query: Query,
     tools: &BridgeTools,
     model: &dyn Model,
+    system: &str,
     limits: &Limits,
     progress: &mpsc::Sender<QueryContent>,
 ) -> Result<Answer, Failure> {
-    let agent_loop = AgentLoop::start(&query, tools, model, limits, progress).await?;
+    let agent_loop = AgentLoop::start(&query, tools, model, system, limits, progress).await?;
     agent_loop.run().await
 }

@@ -89,6 +89,14 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_AGENT_MAX_CONNECTIONS", value_name = "N", default_value_t = 2048, value_parser = parse_count)]
     pub max_connections: usize,
 
+    /// Text for the system prompt of every query: what the app is for, its terms, how to answer.
+    #[arg(long, env = "MCP_WEB_AGENT_SYSTEM", value_name = "TEXT")]
+    pub system: Option<String>,
+
+    /// File with the text for the system prompt, in UTF-8, instead of `system`.
+    #[arg(long, env = "MCP_WEB_AGENT_SYSTEM_FILE", value_name = "PATH")]
+    pub system_file: Option<PathBuf>,
+
     /// Settings of the model that answers.
     #[command(flatten)]
     pub model: ModelSettings,
@@ -120,6 +128,8 @@ impl Default for Config {
             max_queries: 512,
             max_body_bytes: 1024 * 1024,
             max_connections: 2048,
+            system: None,
+            system_file: None,
             model: ModelSettings::default(),
             limits: Limits::default(),
         }

@@ -17,7 +17,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::Config;
-use crate::service::{ServerHandle, StartError, bind};
+use crate::service::{ServerHandle, StartError, bind, load_system_prompt};
 
 /// The exit code when a setting is invalid, or the agent cannot start.
 const EXIT_INVALID_SETTINGS: u8 = 2;
@@ -51,6 +51,10 @@ struct Arguments {
     /// Print the configuration in effect as TOML, without secrets, and exit.
     #[arg(long, help_heading = "Program")]
     print_config: bool,
+
+    /// Print the system prompt that the model gets, with the operator's text, and exit.
+    #[arg(long, conflicts_with = "print_config", help_heading = "Program")]
+    print_prompt: bool,
 
     /// What to log to stderr: error, warn, info, debug, or a tracing filter.
     #[arg(
@@ -139,6 +143,18 @@ fn parse_arguments() -> Arguments {
         // A reader that closes the pipe early is not an error.
         let _ = std::io::stdout().write_all(text.as_bytes());
         std::process::exit(0);
+    }
+    if arguments.print_prompt {
+        match load_system_prompt(&arguments.settings) {
+            Ok(text) => {
+                let _ = writeln!(std::io::stdout(), "{text}");
+                std::process::exit(0);
+            }
+            Err(error) => {
+                eprintln!("error: {error}");
+                std::process::exit(EXIT_INVALID_SETTINGS.into());
+            }
+        }
     }
     arguments
 }

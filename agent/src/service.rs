@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent_loop;
 use crate::bridge::BridgeClient;
 use crate::config::{BridgeUrl, Config};
 use crate::credential::{self, CredentialError, TokenHash};
@@ -20,6 +21,10 @@ use crate::queries::Queries;
 
 /// How long queries and connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The maximum length of the operator's text in the system prompt, in bytes. Every turn of every query
+/// sends it.
+const MAX_SYSTEM_BYTES: usize = 64 * 1024;
 
 /// Why an agent cannot start. The message describes what to change.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +45,9 @@ pub enum StartError {
     /// `allowed_hosts` is empty, or an entry of `allowed_hosts` or `allowed_origins` is malformed.
     #[error("{0}")]
     Policy(String),
+    /// `system_file` cannot be read, `system` is set, too, or the text is too long.
+    #[error("{0}")]
+    System(String),
     /// The address of the bridge cannot be used.
     #[error("`bridge_url` cannot be used: {0}")]
     Bridge(String),
@@ -60,6 +68,7 @@ pub struct BoundServer {
     config: Config,
     policy: HostOriginPolicy,
     credential: TokenHash,
+    system_prompt: String,
     model: Arc<dyn Model>,
     listener: TcpListener,
     address: SocketAddr,
@@ -100,16 +109,48 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
         address: config.bind,
         error,
     };
+    let system_prompt = load_system_prompt(&config)?;
     let listener = connections::listen(config.bind).map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
     Ok(BoundServer {
         credential: TokenHash::new(&credential),
+        system_prompt,
         config,
         policy,
         model,
         listener,
         address,
     })
+}
+
+/// Returns the system prompt with the operator's text.
+///
+/// # Errors
+///
+/// Returns [`StartError::System`] when the text cannot be read, is too long, or is set twice.
+pub(crate) fn load_system_prompt(config: &Config) -> Result<String, StartError> {
+    let (source, text) = match (&config.system, &config.system_file) {
+        (Some(_), Some(_)) => {
+            let error = "`system` and `system_file` are both set: set one of them";
+            return Err(StartError::System(error.to_owned()));
+        }
+        (Some(text), None) => ("`system`".to_owned(), Some(text.clone())),
+        (None, Some(path)) => {
+            let source = format!("`system_file` {}", path.display());
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| StartError::System(format!("{source} cannot be read: {error}")))?;
+            (source, Some(text))
+        }
+        (None, None) => (String::new(), None),
+    };
+    let bytes = text.as_ref().map_or(0, String::len);
+    if bytes > MAX_SYSTEM_BYTES {
+        return Err(StartError::System(format!(
+            "{source} has {bytes} bytes, and at most {MAX_SYSTEM_BYTES} are allowed: every turn of \
+             every query sends it"
+        )));
+    }
+    Ok(agent_loop::system_prompt(text.as_deref()))
 }
 
 impl BoundServer {
@@ -136,7 +177,13 @@ impl BoundServer {
         let bridge = bridge.map_err(|failure| StartError::Bridge(failure.message))?;
         let Self { config, model, .. } = self;
         let label = model.label().to_owned();
-        let queries = Queries::new(bridge, model, config.limits, config.max_queries);
+        let queries = Queries::new(
+            bridge,
+            model,
+            self.system_prompt,
+            config.limits,
+            config.max_queries,
+        );
         let queries = Arc::new(queries);
         let state = AppState {
             queries: Arc::clone(&queries),

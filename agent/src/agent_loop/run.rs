@@ -9,7 +9,7 @@ use tracing::debug;
 use super::boundary::PromptBoundary;
 use super::budget::{Budget, ExhaustedLimit, history_bytes};
 use super::progress_sink::ProgressSink;
-use super::prompt::{self, ANSWER_NOW, SYSTEM_PROMPT};
+use super::prompt::{self, ANSWER_NOW};
 use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::ToolCatalog;
 use super::tool_runner::{IndexedCall, ToolRunner, reject_calls};
@@ -35,6 +35,7 @@ pub(super) struct AgentLoop<'a> {
     prompt: Arc<str>,
     bridge: &'a BridgeTools,
     model: &'a dyn Model,
+    system: &'a str,
     limits: &'a Limits,
     progress: &'a mpsc::Sender<QueryContent>,
     boundary: PromptBoundary,
@@ -61,6 +62,7 @@ impl<'a> AgentLoop<'a> {
         query: &'a Query,
         bridge: &'a BridgeTools,
         model: &'a dyn Model,
+        system: &'a str,
         limits: &'a Limits,
         progress: &'a mpsc::Sender<QueryContent>,
     ) -> Result<Self, Failure> {
@@ -71,6 +73,7 @@ impl<'a> AgentLoop<'a> {
             prompt: query.prompt.as_str().into(),
             bridge,
             model,
+            system,
             limits,
             progress,
             boundary: PromptBoundary::new(),
@@ -139,7 +142,7 @@ impl<'a> AgentLoop<'a> {
         let events = self.model.turn(Request {
             query: self.query.uuid.clone(),
             prompt: Arc::clone(&self.prompt),
-            system: SYSTEM_PROMPT.to_owned(),
+            system: self.system.to_owned(),
             history: self.history.clone(),
             tools: self.catalog.tools(),
             tool_selection,
@@ -165,7 +168,7 @@ impl<'a> AgentLoop<'a> {
 
     /// Returns the size of the model's input in the next turn.
     fn input_bytes(&self) -> u64 {
-        SYSTEM_PROMPT.len() as u64 + self.catalog.bytes() + history_bytes(&self.history)
+        self.system.len() as u64 + self.catalog.bytes() + history_bytes(&self.history)
     }
 
     /// Returns the response tool if a turn does not call it.

@@ -101,6 +101,8 @@ impl HostedModel {
                 model,
                 is_official_api: is_official,
                 thinking: settings.thinking,
+                temperature: settings.temperature,
+                stop_sequences: settings.stop_sequences.clone(),
                 // genai sends no key to Ollama.
                 headers: key
                     .as_ref()

@@ -12,7 +12,7 @@ use reqwest::Url;
 ///
 /// Keys have no flag: they come from `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` and `GEMINI_API_KEY`, or
 /// from a file.
-#[derive(Clone, Debug, PartialEq, Eq, Args)]
+#[derive(Clone, Debug, PartialEq, Args)]
 #[command(next_help_heading = "Model")]
 pub struct ModelSettings {
     /// Provider of the model. Default: `openai` if there is a base URL, else the provider whose key
@@ -45,6 +45,21 @@ pub struct ModelSettings {
     )]
     pub thinking: Thinking,
 
+    /// How much the model varies its answers: 0 for as little as possible, 1 is most providers' own
+    /// default. Some models accept no temperature, or none while they think, and refuse the request.
+    #[arg(long, env = "MCP_WEB_AGENT_TEMPERATURE", value_name = "0 TO 2", value_parser = temperature)]
+    pub temperature: Option<f64>,
+
+    /// Texts at which the model stops its answer.
+    #[arg(
+        long,
+        env = "MCP_WEB_AGENT_STOP_SEQUENCES",
+        value_name = "TEXT,…",
+        value_delimiter = ',',
+        value_parser = clap::builder::NonEmptyStringValueParser::new()
+    )]
+    pub stop_sequences: Vec<String>,
+
     /// How often a provider that is busy, broken or unreachable is retried, as long as it has not
     /// produced any output.
     #[arg(long, env = "MCP_WEB_AGENT_RETRIES", value_name = "N", default_value_t = 2,
@@ -60,6 +75,9 @@ pub struct ModelSettings {
     pub provider_silence: Duration,
 }
 
+/// The largest temperature that a provider accepts.
+const MAX_TEMPERATURE: f64 = 2.0;
+
 /// More retries would only add to the load of a provider in trouble.
 const MAX_RETRIES: i64 = 10;
 
@@ -72,6 +90,8 @@ impl Default for ModelSettings {
             base_url: None,
             api_key_file: None,
             thinking: Thinking::Off,
+            temperature: None,
+            stop_sequences: Vec::new(),
             retries: 2,
             first_token_within: Duration::from_secs(60),
             provider_silence: Duration::from_secs(60),
@@ -137,6 +157,12 @@ pub enum Thinking {
     High,
 }
 
+fn temperature(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|it| (0.0..=MAX_TEMPERATURE).contains(it));
+    number.ok_or_else(|| format!("allowed are numbers from 0 to {MAX_TEMPERATURE}"))
+}
+
 /// Parses a base URL, and makes its path end with a slash.
 fn base_url(text: &str) -> Result<Url, String> {
     let invalid = || {
@@ -192,6 +218,20 @@ mod tests {
             let error = base_url(invalid).unwrap_err();
             assert!(!error.contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_temperature_is_between_0_and_2_and_a_stop_sequence_is_not_empty() {
+        let parse = |flag, value| Program::try_parse_from(["agent", flag, value]);
+        let program = parse("--temperature", "0.2").unwrap();
+        assert_eq!(program.model.temperature, Some(0.2));
+        for invalid in ["2.1", "nan", "hot"] {
+            let error = parse("--temperature", invalid).unwrap_err().to_string();
+            assert!(error.contains("numbers from 0 to 2"), "{error}");
+        }
+        let program = parse("--stop-sequences", "END,\n\n").unwrap();
+        assert_eq!(program.model.stop_sequences, ["END", "\n\n"]);
+        assert!(parse("--stop-sequences", "END,").is_err());
     }
 
     #[test]

@@ -200,7 +200,13 @@ mod tests {
             ..ModelSettings::default()
         };
         let model = from_settings(&settings).unwrap();
-        let queries = Arc::new(Queries::new(bridge, model, Limits::default(), 1));
+        let queries = Arc::new(Queries::new(
+            bridge,
+            model,
+            String::new(),
+            Limits::default(),
+            1,
+        ));
         let query: Query = serde_json::from_str(r#"{"uuid":"a","prompt":"p"}"#).unwrap();
         let bearer = Secret::from_trusted("token".to_owned());
         let owner = QueryOwner::Frontend(TokenHash::new(&bearer));

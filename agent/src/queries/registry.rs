@@ -20,6 +20,7 @@ use crate::model::Model;
 pub(crate) struct Queries {
     pub(super) bridge: BridgeClient,
     pub(super) model: Arc<dyn Model>,
+    pub(super) system_prompt: String,
     pub(super) limits: Limits,
     max_queries: usize,
     table: Mutex<QueryTable>,
@@ -55,12 +56,14 @@ impl Queries {
     pub(crate) fn new(
         bridge: BridgeClient,
         model: Arc<dyn Model>,
+        system_prompt: String,
         limits: Limits,
         max_queries: usize,
     ) -> Self {
         Self {
             bridge,
             model,
+            system_prompt,
             limits,
             max_queries,
             table: Mutex::default(),

@@ -106,6 +106,7 @@ async fn answer_query(
             query.message,
             &tools,
             &*queries.model,
+            &queries.system_prompt,
             &queries.limits,
             &sender,
         )

@@ -64,7 +64,13 @@ async fn a_panic_fails_the_query_and_releases_its_permit() {
     let id = QueryId::from("5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11");
     let (token, _page) = open_query_at_bridge(&server, &id).await;
     let bridge = BridgeClient::new(server.url().parse().unwrap()).unwrap();
-    let queries = Queries::new(bridge, Arc::new(PanickingModel), Limits::default(), 1);
+    let queries = Queries::new(
+        bridge,
+        Arc::new(PanickingModel),
+        String::new(),
+        Limits::default(),
+        1,
+    );
     let queries = Arc::new(queries);
     let message: Query = serde_json::from_value(json!({ "uuid": id, "prompt": "hello" })).unwrap();
     let (writer, mut receiver) = StreamWriter::channel();

@@ -215,6 +215,14 @@ async fn a_configuration_file_is_used_where_no_flag_or_variable_is_set() {
         ),
         ("query_timeout = 5", ["`query_timeout`", "250ms"]),
         (
+            "temperature = 2.5",
+            ["`temperature` cannot be 2.5", "numbers from 0 to 2"],
+        ),
+        (
+            "temperature = true",
+            ["`temperature` cannot be of type", "allowed are numbers"],
+        ),
+        (
             "until_stdin_ends = \"yes\"",
             ["`until_stdin_ends`", "true and false"],
         ),
@@ -278,6 +286,7 @@ async fn the_printed_configuration_is_a_file_with_the_same_settings() {
     let mut first = program();
     first
         .args(["--provider", "commands", "--max-rounds", "3"])
+        .args(["--temperature", "0.50", "--system", "Cards\nare tasks."])
         .env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)
         .env(
             "MCP_WEB_AGENT_ALLOWED_ORIGINS",
@@ -286,6 +295,7 @@ async fn the_printed_configuration_is_a_file_with_the_same_settings() {
     let first = print_config(&mut first).await;
     for line in [
         "max_rounds = 3 # from --max-rounds",
+        "temperature = 0.5 # from --temperature",
         "allowed_origins = [\"loopback\", \"https://a.example\"] # from MCP_WEB_AGENT_ALLOWED_ORIGINS",
         "# token is set and not shown, from MCP_WEB_AGENT_TOKEN",
         "# model is not set",
@@ -323,4 +333,42 @@ async fn tokens_over_http_to_a_bridge_on_another_machine_are_a_warning() {
         let warning = log.contains("`bridge_url`") && log.contains("use https://");
         assert_eq!(warning, warns, "{url}: {log}");
     }
+}
+
+#[tokio::test]
+async fn the_system_prompt_is_printed_with_the_text_of_the_operator() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("system.txt");
+    std::fs::write(&path, "Cards are tasks.\n").unwrap();
+    let mut printing = program();
+    printing
+        .args(["--print-prompt", "--system-file"])
+        .arg(&path);
+    let output = with_deadline("end", printing.output()).await.unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("You work inside a web app"), "{text}");
+    assert!(text.ends_with("\n\nCards are tasks.\n"), "{text}");
+}
+
+#[tokio::test]
+async fn a_system_text_that_is_too_long_or_unreadable_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("system.txt");
+    let start = || {
+        let mut program = scripted_program();
+        program.env("MCP_WEB_AGENT_TOKEN", CREDENTIAL);
+        program.arg("--system-file").arg(&path);
+        program
+    };
+    let error = startup_error(&mut start()).await;
+    assert!(error.contains("system.txt cannot be read"), "{error}");
+    std::fs::write(&path, "x".repeat(64 * 1024 + 1)).unwrap();
+    let error = startup_error(&mut start()).await;
+    assert!(error.contains("65537 bytes, and at most 65536"), "{error}");
+    std::fs::write(&path, "x".repeat(64 * 1024)).unwrap();
+    let error = startup_error(start().args(["--system", "Twice"])).await;
+    assert!(error.contains("set one of them"), "{error}");
+    let mut child = start().spawn().unwrap();
+    listening_url(&mut child).await;
 }

@@ -214,3 +214,56 @@ async fn context_and_page_text_reach_the_model_as_data() {
     );
     assert_eq!(exchange.headers["x-api-key"], "***");
 }
+
+#[tokio::test]
+async fn the_settings_of_the_operator_reach_every_provider() {
+    let arguments = [
+        "--system",
+        "Cards are tasks.",
+        "--temperature",
+        "0.5",
+        "--stop-sequences",
+        "END",
+    ];
+    for format in Format::AGENT_FORMATS {
+        let turn = Turn::from_text("Fine.");
+        let bed = QueryTestBed::start_with(format, turn, &arguments, &[]).await;
+        let page = bed.page(vec![listing_tool()]).await;
+        let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
+        assert_eq!(events.last()["result"], "Fine.", "{format:?}: {events:?}");
+        let body = bed.provider.wait_for_end(0).await.body;
+        let (system, temperature, stop) = match format {
+            Format::Anthropic => (
+                &body["system"],
+                &body["temperature"],
+                &body["stop_sequences"],
+            ),
+            Format::Gemini => {
+                let config = &body["generationConfig"];
+                (
+                    &body["systemInstruction"],
+                    &config["temperature"],
+                    &config["stopSequences"],
+                )
+            }
+            Format::Ollama => {
+                let options = &body["options"];
+                (
+                    &body["messages"][0],
+                    &options["temperature"],
+                    &options["stop"],
+                )
+            }
+            _ => (&body["messages"][0], &body["temperature"], &body["stop"]),
+        };
+        assert!(
+            system.to_string().contains("Cards are tasks."),
+            "{format:?}: {body}"
+        );
+        assert_eq!(
+            (temperature, stop),
+            (&json!(0.5), &json!(["END"])),
+            "{format:?}: {body}"
+        );
+    }
+}

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::test_bed::UUID;
+use super::test_bed::{SYSTEM, UUID};
 use super::{FakeModel, TestBed, call_turn, tool_definition, with_deadline};
 use crate::agent_loop::answer;
 use crate::bridge::{BridgeClient, BridgeTools, QueryReporter};
@@ -25,7 +25,14 @@ async fn dropping_an_answer_cancels_its_calls_in_the_page() {
     let limits = Limits::default();
     let (sender, _progress) = mpsc::channel(16);
     let calls = {
-        let answering = answer(bed.query.clone(), &bed.tools, &model, &limits, &sender);
+        let answering = answer(
+            bed.query.clone(),
+            &bed.tools,
+            &model,
+            SYSTEM,
+            &limits,
+            &sender,
+        );
         let two_calls = async { [bed.page.recv_call().await, bed.page.recv_call().await] };
         tokio::select! {
             answer = answering => panic!("{answer:?}"),
@@ -49,7 +56,14 @@ async fn dropping_an_answer_drops_the_model_stream() {
     let limits = Limits::default();
     let (sender, mut progress) = mpsc::channel(16);
     {
-        let answering = answer(bed.query.clone(), &bed.tools, &model, &limits, &sender);
+        let answering = answer(
+            bed.query.clone(),
+            &bed.tools,
+            &model,
+            SYSTEM,
+            &limits,
+            &sender,
+        );
         let mut answering = std::pin::pin!(answering);
         tokio::select! {
             answer = &mut answering => panic!("{answer:?}"),
@@ -75,7 +89,7 @@ async fn a_bridge_that_stops_during_a_call_fails_the_query() {
     let model = FakeModel::new([call_turn(&[("add", json!({}))])]);
     let limits = Limits::default();
     let (sender, _progress) = mpsc::channel(16);
-    let mut answering = std::pin::pin!(answer(query, &tools, &model, &limits, &sender));
+    let mut answering = std::pin::pin!(answer(query, &tools, &model, SYSTEM, &limits, &sender));
     tokio::select! {
         answer = &mut answering => panic!("{answer:?}"),
         _call = page.recv_call() => {}
@@ -112,7 +126,7 @@ async fn a_connection_to_the_bridge_that_breaks_during_a_call_fails_the_query_at
     let model = FakeModel::new([call_turn(&[("add", json!({}))])]);
     let limits = Limits::default();
     let (sender, _progress) = mpsc::channel(16);
-    let answering = answer(bed.query.clone(), &tools, &model, &limits, &sender);
+    let answering = answer(bed.query.clone(), &tools, &model, SYSTEM, &limits, &sender);
     let mut answering = std::pin::pin!(answering);
     let call = tokio::select! {
         answer = &mut answering => panic!("{answer:?}"),

@@ -21,6 +21,9 @@ use crate::failure::Failure;
 
 pub(super) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
 
+/// The system prompt.
+pub(super) const SYSTEM: &str = "You work inside a web app.";
+
 /// A bridge, a page that has sent a query, and the connection of the agent to its tools.
 pub(super) struct TestBed {
     pub(super) bridge_server: ServerHandle,
@@ -81,7 +84,7 @@ impl TestBed {
         let (sender, mut receiver) = mpsc::channel(4);
         let (query, tools) = (self.query.clone(), &self.tools);
         // The sender is dropped at the end of this block, which ends the progress.
-        let answering = async move { answer(query, tools, model, limits, &sender).await };
+        let answering = async move { answer(query, tools, model, SYSTEM, limits, &sender).await };
         let receiving = async {
             let mut progress = Vec::new();
             while let Some(content) = receiver.recv().await {

@@ -18,6 +18,8 @@ pub(super) struct RequestBuilder {
     /// Whether requests go to the provider itself, and not to a compatible server.
     pub(super) is_official_api: bool,
     pub(super) thinking: Thinking,
+    pub(super) temperature: Option<f64>,
+    pub(super) stop_sequences: Vec<String>,
     pub(super) headers: Option<Headers>,
 }
 
@@ -149,6 +151,8 @@ impl RequestBuilder {
             )
             .with_reasoning_effort(effort);
         options.tool_choice = self.tool_choice(&request.tool_selection);
+        options.temperature = self.temperature;
+        options.stop_sequences.clone_from(&self.stop_sequences);
         options.extra_headers = self.headers.clone();
         // Compatible servers may reject fields that they do not support.
         if self.provider == Provider::Openai && self.is_official_api {

@@ -113,6 +113,9 @@ fn toml_value(kind: SettingKind, texts: &[&str]) -> Value {
         (SettingKind::Number, [number]) => {
             number.parse().map_or_else(|_| text(number), Value::Integer)
         }
+        (SettingKind::Decimal, [number]) => {
+            number.parse().map_or_else(|_| text(number), Value::Float)
+        }
         (_, texts) => text(texts.first().copied().unwrap_or_default()),
     }
 }

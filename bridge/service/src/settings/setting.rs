@@ -8,7 +8,14 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 
 /// The arguments that are not settings.
-const NON_SETTING_FLAGS: [&str; 5] = ["config", "print_config", "check_config", "help", "version"];
+const NON_SETTING_FLAGS: [&str; 6] = [
+    "config",
+    "print_config",
+    "print_prompt",
+    "check_config",
+    "help",
+    "version",
+];
 
 /// A setting, as the command line knows it.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +28,8 @@ pub enum SettingKind {
     Switch,
     /// A whole number.
     Number,
+    /// A number that may have decimals.
+    Decimal,
     /// A duration in quotes.
     Time,
     /// A text in quotes.
@@ -35,6 +44,7 @@ impl SettingKind {
         match self {
             SettingKind::Switch => "allowed are true and false",
             SettingKind::Number => "allowed are whole numbers",
+            SettingKind::Decimal => "allowed are numbers",
             SettingKind::Time => "allowed are times in quotes, such as \"250ms\", \"5s\", \"2m\"",
             SettingKind::Text => "allowed is a text in quotes",
             SettingKind::List => "allowed is a list of texts, such as [\"a\", \"b\"]",
@@ -103,6 +113,8 @@ impl<'a> Setting<'a> {
             || value == TypeId::of::<u64>()
         {
             SettingKind::Number
+        } else if value == TypeId::of::<f64>() {
+            SettingKind::Decimal
         } else if value == TypeId::of::<Duration>() {
             SettingKind::Time
         } else {

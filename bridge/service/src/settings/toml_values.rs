@@ -35,12 +35,17 @@ pub fn flag_text(
 ) -> Result<String, LocatedError> {
     match (kind, value.get_ref()) {
         (SettingKind::Switch, DeValue::Boolean(on)) => Ok(on.to_string()),
-        (SettingKind::Number, DeValue::Integer(number)) => {
+        (SettingKind::Decimal, DeValue::Float(number)) => Ok(number.to_string()),
+        (SettingKind::Number | SettingKind::Decimal, DeValue::Integer(number)) => {
             let digits = i128::from_str_radix(number.as_str(), number.radix());
             Ok(digits.map_or_else(|_| number.to_string(), |digits| digits.to_string()))
         }
         (
-            SettingKind::Number | SettingKind::Time | SettingKind::Text | SettingKind::List,
+            SettingKind::Number
+            | SettingKind::Decimal
+            | SettingKind::Time
+            | SettingKind::Text
+            | SettingKind::List,
             DeValue::String(text),
         ) => Ok(text.clone().into_owned()),
         _ => Err(type_error(name, kind, value)),
@@ -68,6 +73,7 @@ pub(super) fn invalid_value_message(
     match value {
         _ if key.is_secret() => format!("`{name}` has a wrong value: {allowed}"),
         DeValue::String(text) => format!("`{name}` cannot be {text:?}: {allowed}"),
+        DeValue::Float(number) => format!("`{name}` cannot be {number}: {allowed}"),
         DeValue::Integer(number) => format!("`{name}` cannot be {number}: {allowed}"),
         _ => format!("`{name}` has a wrong value: {allowed}"),
     }

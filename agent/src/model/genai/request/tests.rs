@@ -11,6 +11,8 @@ fn builder(provider: Provider, model: &str, thinking: Thinking) -> RequestBuilde
         model: model.to_owned(),
         is_official_api: true,
         thinking,
+        temperature: None,
+        stop_sequences: Vec::new(),
         headers: None,
     }
 }
