@@ -451,13 +451,21 @@ test("a state of another kind than its schema says is an error, and objects of c
 });
 
 test("what the app changes while a library validates is not lost", async () => {
-  const app = appWith({ l: ["a"] }, {
-    schema: z.object({ l: z.array(z.string()) }).refine(async () => new Promise((resolve) => setTimeout(() => resolve(true), 20))),
-    expand: true,
+  let finishValidation;
+  let app;
+  const validating = new Promise((started) => {
+    const validate = () => new Promise((finish) => {
+      // The first validation waits, and later ones do not.
+      if (finishValidation) return finish(true);
+      finishValidation = () => finish(true);
+      started();
+    });
+    app = appWith({ l: ["a"] }, { schema: z.object({ l: z.array(z.string()) }).refine(validate), expand: true });
   });
   const adding = app.call("add_s_l", { value: "by a client" });
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  await validating;
   app.value = { l: ["a", "by the user"] };
+  finishValidation();
   await adding;
   assert.deepEqual(app.value.l, ["a", "by the user", "by a client"]);
 });
