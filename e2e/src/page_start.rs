@@ -9,7 +9,6 @@ mod load_cost;
 mod rest_cost;
 mod servers;
 mod setup;
-mod site;
 mod spread;
 mod start_page;
 

@@ -7,9 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::servers::{Relay, WebMcpServer};
-use super::site::CompressedSite;
 use super::start_page::StartPage;
-use crate::{Browser, NodeProject, TestBed, program_paths};
+use crate::{Browser, FolderSite, NodeProject, TestBed, program_paths};
 
 /// How long a page is left alone after its `load` event, until its start is over.
 const SETTLING_TIME: Duration = Duration::from_secs(2);
@@ -20,7 +19,7 @@ pub struct StartSetup {
     bed: TestBed,
     webmcp: WebMcpServer,
     project: NodeProject,
-    site: CompressedSite,
+    site: FolderSite,
 }
 
 /// A page that has just started in a browser of its own.
@@ -44,7 +43,7 @@ impl StartSetup {
         Self {
             bed: TestBed::bridge().await,
             webmcp: WebMcpServer::start(&project).await,
-            site: CompressedSite::start(output.into()).await,
+            site: FolderSite::start(output.into()).await,
             project,
         }
     }
@@ -74,7 +73,7 @@ impl StartSetup {
     }
 
     fn url(&self, host: &str, page: StartPage) -> String {
-        self.site.url(host, &format!("{}.html", page.name()))
+        self.site.url_of(host, &format!("{}.html", page.name()))
     }
 
     /// Writes the HTML of a page with the addresses of its servers.
