@@ -24,7 +24,7 @@ export interface WebMcpOptions {
    * @defaultValue `false`
    */
   frames?: boolean;
-  /** Hears of every change of what is imported, with all of it. */
+  /** Hears of every change of what is imported, with all of it, in the order of the browser. */
   onImportsChange?(tools: readonly ImportedTool[]): void;
 }
 

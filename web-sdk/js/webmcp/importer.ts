@@ -133,7 +133,12 @@ export class ToolImporter {
       isChanged = true;
     }
     for (const [name, tool] of tools) isChanged = this.#import(tool, forms.get(name)) || isChanged;
-    if (isChanged) this.#port.options().onImportsChange?.([...this.#imports.values()].map(({ shown }) => shown));
+    if (isChanged) this.#port.options().onImportsChange?.(this.#shownInOrder(tools));
+  }
+
+  /** Returns what is imported, in the order of the browser's list. */
+  #shownInOrder(tools: Map<string, RegisteredTool>): ImportedTool[] {
+    return [...tools.keys()].flatMap((name) => this.#imports.get(name)?.shown ?? []);
   }
 
   /** Imports a tool, and returns whether something of it has changed. */

@@ -39,7 +39,6 @@ pub(super) const RULES: &[Rule] = &[
             "e2e/src/folder_site.rs",
             "e2e/src/mock_provider/recording.rs",
             "e2e/src/mock_provider/server.rs",
-            "e2e/src/page_start/site.rs",
             "e2e/src/site.rs",
             "e2e/src/token_issuer.rs",
         ],
