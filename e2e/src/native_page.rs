@@ -212,7 +212,7 @@ impl NativePage {
 
     /// Sends a query to the agent.
     pub async fn send_query(&self, query: Query) {
-        self.send(PageToBridge::Query(query)).await;
+        self.send(PageToBridge::Query(Box::new(query))).await;
     }
 
     /// Cancels a query.

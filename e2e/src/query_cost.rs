@@ -86,15 +86,7 @@ impl QuerySetup {
 }
 
 fn query(uuid: String) -> Query {
-    Query {
-        uuid: uuid.into(),
-        prompt: "What is on my board?".to_owned(),
-        context: Vec::new(),
-        response_tool: None,
-        tools: None,
-        restrict_tools: None,
-        timeout: None,
-    }
+    Query::new(uuid, "What is on my board?".to_owned())
 }
 
 /// Sends queries one after the other, and measures the latency of each first token.

@@ -47,6 +47,14 @@ impl<'a> ProgressSink<'a> {
             | (Some(QueryContent::Thinking { text: last }), QueryContent::Thinking { text }) => {
                 last.push_str(&text);
             }
+            (
+                Some(QueryContent::ToolArguments {
+                    id: last_id,
+                    delta: last,
+                    ..
+                }),
+                QueryContent::ToolArguments { id, delta, .. },
+            ) if *last_id == id => last.push_str(&delta),
             (_, piece) => self.pending.push_back(piece),
         }
     }
@@ -85,7 +93,11 @@ fn text_bytes(piece: &QueryContent) -> usize {
         QueryContent::Text { text }
         | QueryContent::Thinking { text }
         | QueryContent::Note { text } => text.len(),
-        QueryContent::ToolStarted { .. } | QueryContent::ToolFinished { .. } => 0,
+        QueryContent::ToolArguments { delta, .. } => delta.len(),
+        QueryContent::ToolStarted { .. }
+        | QueryContent::ToolFinished { .. }
+        | QueryContent::ApprovalRequested { .. }
+        | QueryContent::Usage { .. } => 0,
     }
 }
 

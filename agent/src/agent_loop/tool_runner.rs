@@ -178,6 +178,7 @@ impl ToolRunner<'_> {
             tool: self.registered_name(call),
             is_error: result.is_error,
             error: result.is_error.then(|| truncate_error(&result.text)),
+            outcome: None,
         })
         .await;
         result

@@ -105,6 +105,7 @@ mod tests {
                     arguments: lines.clone(),
                     result: Some(lines),
                 }],
+                usage: None,
             }))
             .await
             .unwrap();

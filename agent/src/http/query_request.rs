@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use bridge_protocol::{ContextItem, ErrorCode, Query, QueryId, QueryTool, SessionId, limits};
+use bridge_protocol::{
+    Attachment, ContextItem, ErrorCode, Query, QueryId, QueryTool, SessionId, limits,
+};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::Problem;
@@ -40,13 +43,23 @@ struct QueryRequestBody {
     restrict_tools: Option<bool>,
     #[serde(default)]
     timeout: Option<u64>,
+    #[serde(default)]
+    response_schema: Option<Box<RawValue>>,
+    #[serde(default)]
+    approve: Option<Vec<String>>,
+    #[serde(default)]
+    attachments: Vec<Attachment>,
+    #[serde(default)]
+    conversation: Option<String>,
+    #[serde(default)]
+    local_time: Option<String>,
     #[serde(flatten)]
     unknown: BTreeMap<String, IgnoredAny>,
 }
 
 /// The fields that a frontend may send.
-const FIELDS: &str =
-    "prompt, context, responseTool, tools, restrictTools, timeout, uuid, sessionId and type";
+const FIELDS: &str = "prompt, context, responseTool, responseSchema, tools, restrictTools, approve, \
+                      attachments, conversation, localTime, timeout, uuid, sessionId and type";
 
 impl QueryRequest {
     /// Parses a body. The uuid of the path takes precedence over that of the body. If neither has
@@ -81,6 +94,11 @@ impl QueryRequest {
             tools: body.tools,
             restrict_tools: body.restrict_tools,
             timeout: body.timeout,
+            response_schema: body.response_schema,
+            approve: body.approve,
+            attachments: body.attachments,
+            conversation: body.conversation,
+            local_time: body.local_time,
         };
         Ok(Self {
             query,

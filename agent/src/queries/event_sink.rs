@@ -162,6 +162,7 @@ fn final_event(uuid: QueryId, outcome: &QueryOutcome) -> BridgeToPage {
             // Encoding a text cannot fail.
             result: answer.result.as_ref().and_then(|it| to_raw_value(it).ok()),
             tool_calls: answer.tool_calls.clone(),
+            usage: None,
         }),
         QueryOutcome::Failed(failure) => BridgeToPage::QueryFailure(QueryFailure {
             uuid,
@@ -180,7 +181,12 @@ fn final_event(uuid: QueryId, outcome: &QueryOutcome) -> BridgeToPage {
 fn describe_progress(content: QueryContent) -> Option<String> {
     Some(match content {
         QueryContent::Text { text } | QueryContent::Note { text } => text,
-        QueryContent::Thinking { .. } => return None,
+        QueryContent::Thinking { .. }
+        | QueryContent::ToolArguments { .. }
+        | QueryContent::Usage { .. } => return None,
+        QueryContent::ApprovalRequested { tool, .. } => {
+            format!("{tool} waits for the approval of a person")
+        }
         QueryContent::ToolStarted { tool, .. } => format!("Calling {tool}"),
         QueryContent::ToolFinished {
             tool,
@@ -262,6 +268,7 @@ mod tests {
             tool: tool.clone(),
             is_error,
             error: error.map(str::to_owned),
+            outcome: None,
         };
         let started = QueryContent::ToolStarted {
             id: id.clone(),

@@ -35,16 +35,16 @@ pub use well_formed::to_well_formed;
 
 #[cfg(feature = "serde")]
 pub use messages::{
-    App, Argument, Authenticate, Authenticated, AuthenticationFailed, BridgeToPage, CallCancel,
-    CallContext, CallError, CallLog, CallProgress, CallReceived, CallResponse, Caller,
+    App, Argument, Attachment, Authenticate, Authenticated, AuthenticationFailed, BridgeToPage,
+    CallCancel, CallContext, CallError, CallLog, CallProgress, CallReceived, CallResponse, Caller,
     CallerTransport, CallingClient, CallsAlive, CallsCheck, ClientError, ClientInfo, ClientLimits,
     ClientRequest, ClientRequests, ClientResponse, ClientResponses, Clients, Completion,
     ConnectedClient, ContextItem, ContextKind, DecodeError, Definition, Heartbeat, Item, Kind,
-    LogLevel, PageLimits, PageState, PageToBridge, PromptGet, Query, QueryAccepted, QueryAttach,
-    QueryCancel, QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool,
-    QueryToolCall, Register, Registered, RegisteredItem, RegistrationFailure, Renew, RenewalFailed,
-    Renewed, ResourceRead, ResourceUpdated, SessionClosed, Subject, Subscriptions, ToolCall,
-    Unregister, Unregistered, Visibility,
+    LogLevel, PageLimits, PageState, PageToBridge, PromptGet, Query, QueryAccepted, QueryAnswer,
+    QueryAttach, QueryCancel, QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool,
+    QueryToolCall, QueryUsage, Register, Registered, RegisteredItem, RegistrationFailure, Renew,
+    RenewalFailed, Renewed, ResourceRead, ResourceUpdated, SessionClosed, Subject, Subscriptions,
+    TokenUsage, ToolCall, Unregister, Unregistered, Visibility,
 };
 
 /// The bridge's own tools as a JSON array of MCP tool objects.

@@ -33,8 +33,9 @@ pub use connection::{
     Heartbeat, PageLimits, PageState, Renew, RenewalFailed, Renewed, SessionClosed, Visibility,
 };
 pub use query::{
-    ContextItem, ContextKind, Query, QueryAccepted, QueryAttach, QueryCancel, QueryComplete,
-    QueryContent, QueryFailure, QueryProgress, QueryTool, QueryToolCall,
+    Attachment, ContextItem, ContextKind, Query, QueryAccepted, QueryAnswer, QueryAttach,
+    QueryCancel, QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool,
+    QueryToolCall, QueryUsage, TokenUsage,
 };
 pub use registration::{
     Definition, Item, Kind, Register, Registered, RegisteredItem, RegistrationFailure,
@@ -90,7 +91,7 @@ impl std::error::Error for DecodeError {}
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum PageToBridge {
     /// The first frame: identifies the page.
-    Authenticate(Authenticate),
+    Authenticate(Box<Authenticate>),
     /// Registers tools, prompts, resources and templates, or replaces those of the same name, which
     /// keep their position.
     Register(Register),
@@ -124,13 +125,16 @@ pub enum PageToBridge {
     Leaving {},
     /// Sends a query to the agent.
     #[serde(rename = "query")]
-    Query(Query),
+    Query(Box<Query>),
     /// Cancels a query.
     #[serde(rename = "query_cancel")]
     QueryCancel(QueryCancel),
     /// Attaches this document to a query of the session's former document.
     #[serde(rename = "query_attach")]
     QueryAttach(QueryAttach),
+    /// Answers a request for approval.
+    #[serde(rename = "query_answer")]
+    QueryAnswer(QueryAnswer),
 }
 
 impl PageToBridge {
@@ -142,7 +146,9 @@ impl PageToBridge {
         use page_to_bridge as kind;
         let text = &to_well_formed(text);
         Ok(match message_type(text)?.as_ref() {
-            kind::AUTHENTICATE => Self::Authenticate(decode_fields(kind::AUTHENTICATE, text)?),
+            kind::AUTHENTICATE => {
+                Self::Authenticate(Box::new(decode_fields(kind::AUTHENTICATE, text)?))
+            }
             kind::REGISTER => Self::Register(decode_fields(kind::REGISTER, text)?),
             kind::UNREGISTER => Self::Unregister(decode_fields(kind::UNREGISTER, text)?),
             kind::CALL_RECEIVED => Self::CallReceived(decode_fields(kind::CALL_RECEIVED, text)?),
@@ -162,9 +168,10 @@ impl PageToBridge {
             kind::PAGE_STATE => Self::PageState(decode_fields(kind::PAGE_STATE, text)?),
             kind::ACTIVITY => Self::Activity {},
             kind::LEAVING => Self::Leaving {},
-            kind::QUERY => Self::Query(decode_query(text)?),
+            kind::QUERY => Self::Query(Box::new(decode_query(text)?)),
             kind::QUERY_CANCEL => Self::QueryCancel(decode_fields(kind::QUERY_CANCEL, text)?),
             kind::QUERY_ATTACH => Self::QueryAttach(decode_fields(kind::QUERY_ATTACH, text)?),
+            kind::QUERY_ANSWER => Self::QueryAnswer(decode_fields(kind::QUERY_ANSWER, text)?),
             unknown => return Err(DecodeError::UnknownType(unknown.to_owned())),
         })
     }

@@ -41,6 +41,8 @@ pub mod page_to_bridge {
     pub const QUERY_CANCEL: &str = "query_cancel";
     /// Attaches a new document of the session to a query; answered like `query`.
     pub const QUERY_ATTACH: &str = "query_attach";
+    /// Answers a request for the approval of a tool call.
+    pub const QUERY_ANSWER: &str = "query_answer";
 
     /// Every `type` of this direction.
     pub const ALL: &[&str] = &[
@@ -63,6 +65,7 @@ pub mod page_to_bridge {
         QUERY,
         QUERY_CANCEL,
         QUERY_ATTACH,
+        QUERY_ANSWER,
     ];
 }
 

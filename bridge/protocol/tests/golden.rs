@@ -76,7 +76,7 @@ fn query_content_round_trips_unchanged() {
             decoded += 1;
         }
     }
-    assert_eq!(decoded, 6);
+    assert_eq!(decoded, 10);
 }
 
 #[test]

@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use bridge_protocol::limits::{MAX_FRAME_BYTES, MAX_QUERY_ID_BYTES};
 use bridge_protocol::{
     Authenticated, BridgeId, BridgeToPage, CallError, CallId, CallResponse, CloseCode, ErrorCode,
-    PROTOCOL_VERSION, PageLimits, PageToBridge, Query, QueryAttach, QueryId, RegistrationFailure,
-    RegistrationId, SessionId,
+    PROTOCOL_VERSION, PageLimits, PageToBridge, QueryId, RegistrationFailure, RegistrationId,
+    SessionId,
 };
 
 pub use limits::PageMessageLimits;
@@ -100,10 +100,7 @@ impl PageEvent {
                 let reason = "a message asks many times what a call may ask";
                 return Err(CloseFrame::violation(reason));
             }
-            PageToBridge::Query(Query { uuid, .. })
-            | PageToBridge::QueryAttach(QueryAttach { uuid })
-                if uuid.as_str().len() > MAX_QUERY_ID_BYTES =>
-            {
+            other if query_id(&other).is_some_and(|id| id.as_str().len() > MAX_QUERY_ID_BYTES) => {
                 return Err(CloseFrame::violation("a query has an endless uuid"));
             }
             other => Self::Message(other),
@@ -212,7 +209,7 @@ fn apply_message(
             realm.user_active(id, connection, now.unix_ms);
             Effects::new()
         }
-        PageToBridge::Query(query) => realm.query_asked(id, connection, query, now),
+        PageToBridge::Query(query) => realm.query_asked(id, connection, *query, now),
         PageToBridge::QueryAttach(attach) => realm.query_attached(id, connection, &attach.uuid),
         PageToBridge::QueryCancel(cancel) => {
             realm.query_cancelled_by_page(id, connection, &cancel.uuid, now)
@@ -220,6 +217,15 @@ fn apply_message(
         // The connection handles some of these messages, and `from_message` turns the others into
         // separate events.
         _ => Effects::new(),
+    }
+}
+
+/// Returns the id of the query that a message begins or attaches to.
+fn query_id(message: &PageToBridge) -> Option<&QueryId> {
+    match message {
+        PageToBridge::Query(query) => Some(&query.uuid),
+        PageToBridge::QueryAttach(attach) => Some(&attach.uuid),
+        _ => None,
     }
 }
 

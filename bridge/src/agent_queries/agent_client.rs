@@ -83,7 +83,7 @@ impl AgentClient {
         token: Option<QueryToken>,
     ) -> Result<AgentResponse, QueryError> {
         let id = query.uuid.clone();
-        let body = PageToBridge::Query(query).encode();
+        let body = PageToBridge::Query(Box::new(query)).encode();
         let build = |request: RequestBuilder| {
             let request = request.header(CONTENT_TYPE, "application/json");
             let request = request.header(ACCEPT, EVENT_STREAM);

@@ -41,10 +41,6 @@ impl BadFrame {
 
 /// A decoded frame of a page.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a box for each answer would cost more"
-)]
 pub(crate) enum CompatInbound {
     /// A message that this bridge has too.
     Message(PageToBridge),
@@ -96,7 +92,7 @@ pub(crate) fn decode(text: &str, strict: StrictMode) -> Result<CompatInbound, Ba
         },
         // These messages have the same format as those of this bridge.
         "authenticate" | "query" | "query_cancel" => match PageToBridge::decode(text) {
-            Ok(PageToBridge::Authenticate(hello)) => CompatInbound::Authenticate(Box::new(hello)),
+            Ok(PageToBridge::Authenticate(hello)) => CompatInbound::Authenticate(hello),
             Ok(message) => CompatInbound::Message(message),
             Err(_) => CompatInbound::Unknown(kind.into_owned()),
         },

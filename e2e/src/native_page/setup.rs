@@ -65,7 +65,7 @@ impl Credentials {
         bed: &TestBed,
     ) -> Result<(Wire, Box<Authenticated>), AuthenticationFailed> {
         let mut wire = Wire::open(&bed.page_url(&self.session)).await;
-        let message = PageToBridge::Authenticate(self.authenticate_message());
+        let message = PageToBridge::Authenticate(Box::new(self.authenticate_message()));
         wire.send(&message.encode()).await;
         match wire.recv_first().await {
             BridgeToPage::Authenticated(authenticated) => Ok((wire, Box::new(authenticated))),

@@ -63,15 +63,7 @@ impl QueryTestBed {
 
 /// Creates a query with only a prompt.
 pub(crate) fn query(uuid: &str, prompt: &str) -> Query {
-    Query {
-        uuid: uuid.into(),
-        prompt: prompt.to_owned(),
-        context: Vec::new(),
-        response_tool: None,
-        tools: None,
-        restrict_tools: None,
-        timeout: None,
-    }
+    Query::new(uuid, prompt.to_owned())
 }
 
 /// Creates a tool in the list of a query.

@@ -23,7 +23,7 @@ impl Page {
         let url = format!("ws://{}/ws?session=page", bridge.local_addr());
         let (socket, _) = connect_async(url).await.unwrap();
         let mut page = Self { socket };
-        page.send(PageToBridge::Authenticate(Authenticate {
+        page.send(PageToBridge::Authenticate(Box::new(Authenticate {
             protocol: Some(2),
             auth_token: Some(TOKEN.to_owned()),
             session_id: Some(SessionId::from("page")),
@@ -35,7 +35,7 @@ impl Page {
             app: None,
             timestamp: None,
             checks_late_calls: false,
-        }))
+        })))
         .await;
         let items = ["add_card", "plan"].map(|name| Definition {
             kind: Kind::Tool,

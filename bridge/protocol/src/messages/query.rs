@@ -8,6 +8,7 @@
 //! An agent that answers with an event stream sends the same messages.
 
 mod content;
+mod usage;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -16,6 +17,7 @@ use super::call::present;
 use crate::{ErrorCode, QueryId};
 
 pub use content::QueryContent;
+pub use usage::{QueryUsage, TokenUsage};
 
 /// Sends a query to the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,6 +42,66 @@ pub struct Query {
     /// The timeout of the query, in milliseconds, if it is shorter than that of the bridge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
+    /// The JSON Schema of the answer, which is then a JSON value instead of a text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_schema: Option<Box<RawValue>>,
+    /// The names of the tools whose calls a person must approve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approve: Option<Vec<String>>,
+    /// Pictures and files that belong to the prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+    /// The conversation that the query continues, or begins if there is none with this id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    /// The date and time where the page is, with its time zone, in the format of RFC 9557.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_time: Option<String>,
+}
+
+impl Query {
+    /// Creates a query that has nothing but a prompt.
+    pub fn new(uuid: impl Into<QueryId>, prompt: impl Into<String>) -> Self {
+        Self {
+            uuid: uuid.into(),
+            prompt: prompt.into(),
+            context: Vec::new(),
+            response_tool: None,
+            tools: None,
+            restrict_tools: None,
+            timeout: None,
+            response_schema: None,
+            approve: None,
+            attachments: Vec::new(),
+            conversation: None,
+            local_time: None,
+        }
+    }
+}
+
+/// A picture or a file that belongs to a prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attachment {
+    /// The name of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The media type, for example `image/png`.
+    pub mime_type: String,
+    /// The content as base64 (RFC 4648 section 4).
+    pub data: String,
+}
+
+/// Answers a request for the approval of a tool call (`approval-requested`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueryAnswer {
+    /// The id of the query.
+    pub uuid: QueryId,
+    /// The id of the call within the query.
+    pub id: String,
+    /// Whether the person approves the call.
+    pub approved: bool,
 }
 
 /// Attaches a new document of a session to a query of the former document.
@@ -151,6 +213,9 @@ pub struct QueryComplete {
     pub result: Option<Box<RawValue>>,
     /// The calls that the agent made, in the order in which they ended.
     pub tool_calls: Vec<QueryToolCall>,
+    /// What the agent used: a [`QueryUsage`], or what another agent sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Box<RawValue>>,
 }
 
 /// A tool call that an agent made for a query.

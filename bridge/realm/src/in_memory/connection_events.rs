@@ -46,7 +46,7 @@ impl InMemoryBridge {
         let known = line.authenticated;
         match PageToBridge::decode(&text) {
             Ok(PageToBridge::Authenticate(hello)) if !known => {
-                self.authenticate(connection, hello, now)
+                self.authenticate(connection, *hello, now)
             }
             _ if !known => self.close(connection, CloseCode::PolicyViolation, now),
             Ok(PageToBridge::Leaving {}) => {

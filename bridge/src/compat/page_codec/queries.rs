@@ -70,7 +70,14 @@ fn progress_text(content: &RawValue) -> Option<Cow<'_, str>> {
     let typed = typed.then(|| serde_json::from_str(content.get()).ok());
     Some(match typed.flatten() {
         None => to_text(content),
-        Some(QueryContent::Thinking { .. }) => return None,
+        Some(
+            QueryContent::Thinking { .. }
+            | QueryContent::ToolArguments { .. }
+            | QueryContent::Usage { .. },
+        ) => return None,
+        Some(QueryContent::ApprovalRequested { tool, .. }) => {
+            format!("{tool} waits for the approval of a person").into()
+        }
         Some(QueryContent::Text { text } | QueryContent::Note { text }) => text.into(),
         Some(QueryContent::ToolStarted { tool, .. }) => format!("Calling {tool}").into(),
         Some(QueryContent::ToolFinished {

@@ -40,10 +40,6 @@ pub(super) trait PageCodec: Send {
 }
 
 /// What a text frame was decoded into.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a box for each message would cost more"
-)]
 pub(super) enum Decoding {
     /// The frame is a part of a message that is not complete.
     Incomplete,

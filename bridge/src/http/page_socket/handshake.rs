@@ -294,7 +294,7 @@ async fn recv_authenticate(
     };
     match PageToBridge::decode(&text) {
         Ok(PageToBridge::Authenticate(hello)) if !(early.is_v1() && hello.protocol.is_some()) => {
-            Ok(hello)
+            Ok(*hello)
         }
         // The page has not named its protocol: pages of both understand this reason.
         Err(DecodeError::NotAMessage(_)) => Err(HandshakeError::violation(invalid_json())),

@@ -106,7 +106,8 @@ impl Page {
 
     pub(crate) async fn authenticate(&mut self, session: &str, token: &str) {
         let message = authenticate_message(session, token);
-        self.send(PageToBridge::Authenticate(message)).await;
+        self.send(PageToBridge::Authenticate(Box::new(message)))
+            .await;
     }
 
     /// Connects a page of this app and registers these tools.
@@ -138,7 +139,8 @@ impl Page {
             session_name: Some("tab".to_owned()),
             ..authenticate_message(session, token)
         };
-        page.send(PageToBridge::Authenticate(message)).await;
+        page.send(PageToBridge::Authenticate(Box::new(message)))
+            .await;
         page.register(tools).await;
         page
     }
@@ -154,7 +156,8 @@ impl Page {
             checks_late_calls: true,
             ..authenticate_message(session, TOKEN)
         };
-        page.send(PageToBridge::Authenticate(message)).await;
+        page.send(PageToBridge::Authenticate(Box::new(message)))
+            .await;
         page.register(tools).await;
         page
     }

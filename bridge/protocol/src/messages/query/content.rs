@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
+use super::QueryUsage;
+
 /// One step of an agent's progress.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(
@@ -42,6 +44,34 @@ pub enum QueryContent {
         /// The reason, if the call failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
+        /// How the call ended, for a program: `ok`, `tool_error`, `denied`, `timeout` …
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<String>,
+    },
+    /// A piece of the arguments of a call, while the model writes them.
+    ToolArguments {
+        /// The id that the call has when it starts.
+        id: String,
+        /// The name of the tool.
+        tool: String,
+        /// A piece of the JSON text, to be appended to the former ones.
+        delta: String,
+    },
+    /// A call waits for the approval of a person. The page answers with `query_answer`.
+    ApprovalRequested {
+        /// The id that the call has when it starts.
+        id: String,
+        /// The name of the tool.
+        tool: String,
+        /// The arguments of the call.
+        arguments: Map<String, Value>,
+        /// The time until the call counts as refused, in milliseconds.
+        expires_in_ms: u64,
+    },
+    /// What the query has used so far.
+    Usage {
+        /// The sum over all turns.
+        usage: QueryUsage,
     },
     /// A note for the user, for example that the model is busy or that a limit is near.
     Note {

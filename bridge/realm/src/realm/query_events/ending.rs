@@ -91,6 +91,7 @@ impl QueryOutcome {
                 uuid,
                 result,
                 tool_calls: query.tool_calls.take(),
+                usage: None,
             }),
             QueryOutcome::Cancelled(reason) => {
                 BridgeToPage::QueryCancel(QueryCancel { uuid, reason })

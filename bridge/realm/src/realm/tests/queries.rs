@@ -16,15 +16,7 @@ pub(super) fn id(text: &str) -> QueryId {
 }
 
 pub(super) fn query_message(uuid: &str) -> Asked {
-    Asked {
-        uuid: id(uuid),
-        prompt: "what?".to_owned(),
-        context: Vec::new(),
-        response_tool: None,
-        tools: None,
-        restrict_tools: None,
-        timeout: None,
-    }
+    Asked::new(uuid, "what?")
 }
 
 pub(super) fn agent_failed(error: &str) -> QueryError {

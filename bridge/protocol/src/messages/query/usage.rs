@@ -1,0 +1,29 @@
+//! What an agent used for a query.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What a query has used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueryUsage {
+    /// The tokens by the name of the model.
+    pub models: BTreeMap<String, TokenUsage>,
+    /// The time since the agent has accepted the query, in milliseconds.
+    pub milliseconds: u64,
+}
+
+/// The tokens of one model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenUsage {
+    /// The tokens of the input, those from the cache of the provider included.
+    pub input: u64,
+    /// The tokens of the output, those of the thinking included.
+    pub output: u64,
+    /// The tokens of the input that the provider had in its cache.
+    pub cached: u64,
+    /// The tokens of the output that the model used to think.
+    pub thinking: u64,
+}
