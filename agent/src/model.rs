@@ -9,7 +9,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use bridge_protocol::QueryId;
+use bridge_protocol::{QueryId, TokenUsage};
 use futures_util::stream::BoxStream;
 use serde_json::{Map, Value};
 
@@ -28,6 +28,9 @@ pub use settings::{ModelSettings, Provider, Thinking};
 pub(crate) trait Model: Send + Sync + fmt::Debug {
     /// Returns provider and model, as a label for people.
     fn label(&self) -> &str;
+
+    /// Returns the name of the model at its provider.
+    fn name(&self) -> &str;
 
     /// Starts the next turn. The stream ends with exactly one [`Event::End`] or one failure.
     /// Dropping it closes the connection to the provider.
@@ -114,18 +117,23 @@ pub(crate) struct CallResult {
 pub(crate) enum Event {
     Text(String),
     Thinking(String),
+    /// A piece of the arguments of a call, while the model writes them.
+    Arguments(ArgumentsDelta),
     /// A message of the service to the person.
     Note(String),
     /// The completed turn.
     End {
         turn: ModelTurn,
-        usage: Usage,
+        /// The tokens that the turn has used, as far as the provider reports them.
+        usage: TokenUsage,
     },
 }
 
-/// The tokens that a turn has used, as far as the provider reports them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Usage {
-    pub(crate) input: u64,
-    pub(crate) output: u64,
+/// A piece of the JSON text of the arguments of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ArgumentsDelta {
+    /// The index of the call in [`ModelTurn::calls`].
+    pub(crate) index: usize,
+    pub(crate) tool: String,
+    pub(crate) delta: String,
 }

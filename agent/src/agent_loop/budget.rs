@@ -1,11 +1,11 @@
 //! The limits of a query, and how much of them is used.
 
-use bridge_protocol::ErrorCode;
+use bridge_protocol::{ErrorCode, TokenUsage};
 use serde_json::{Map, Value};
 
 use crate::config::Limits;
 use crate::failure::Failure;
-use crate::model::{Message, Usage};
+use crate::model::Message;
 
 /// The number of bytes that count as one token where a provider does not count tokens.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -54,7 +54,7 @@ impl<'a> Budget<'a> {
 
     /// Ends a turn with the tokens that the provider reports. Where it reports none, they are
     /// estimated from the size of input and output.
-    pub(super) fn end_turn(&mut self, usage: Usage, input_bytes: u64, output_bytes: u64) {
+    pub(super) fn end_turn(&mut self, usage: TokenUsage, input_bytes: u64, output_bytes: u64) {
         let tokens = |reported: u64, bytes: u64| match reported {
             0 => estimate_tokens(bytes),
             reported => reported,
@@ -199,9 +199,9 @@ mod tests {
         let limits = limits();
         let mut budget = Budget::new(&limits);
         assert_eq!(budget.begin_turn(40), Ok(40));
-        let reported = Usage {
+        let reported = TokenUsage {
             input: 50,
-            output: 0,
+            ..TokenUsage::default()
         };
         budget.end_turn(reported, 40, 17);
         assert_eq!(budget.tokens(), 55);

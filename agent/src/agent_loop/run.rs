@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::{ErrorCode, Query, QueryContent, QueryToolCall};
-use tokio::sync::mpsc;
+use bridge_protocol::{ErrorCode, Query, QueryContent, QueryToolCall, TokenUsage};
 use tracing::debug;
 
+use super::QueryInput;
 use super::boundary::PromptBoundary;
 use super::budget::{Budget, ExhaustedLimit, history_bytes};
 use super::progress_sink::ProgressSink;
@@ -13,11 +13,9 @@ use super::prompt::{self, ANSWER_NOW};
 use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::ToolCatalog;
 use super::tool_runner::{IndexedCall, ToolRunner, reject_calls};
-use super::turn::collect_turn;
-use crate::bridge::BridgeTools;
-use crate::config::Limits;
+use super::turn::{CallName, collect_turn};
 use crate::failure::Failure;
-use crate::model::{Call, CallResult, Message, Model, ModelTurn, Request, ToolSelection};
+use crate::model::{ArgumentsDelta, Call, CallResult, Message, ModelTurn, Request, ToolSelection};
 
 /// The answer to a query.
 #[derive(Debug)]
@@ -31,13 +29,8 @@ pub(crate) struct Answer {
 /// The state of a query that is being answered.
 #[derive(Debug)]
 pub(super) struct AgentLoop<'a> {
-    query: &'a Query,
+    input: QueryInput<'a>,
     prompt: Arc<str>,
-    bridge: &'a BridgeTools,
-    model: &'a dyn Model,
-    system: &'a str,
-    limits: &'a Limits,
-    progress: &'a mpsc::Sender<QueryContent>,
     boundary: PromptBoundary,
     catalog: ToolCatalog,
     /// The name by which the model calls the response tool.
@@ -58,30 +51,18 @@ pub(super) struct AgentLoop<'a> {
 
 impl<'a> AgentLoop<'a> {
     /// Lists the tools, checks that the response tool is among them, and writes the first message.
-    pub(super) async fn start(
-        query: &'a Query,
-        bridge: &'a BridgeTools,
-        model: &'a dyn Model,
-        system: &'a str,
-        limits: &'a Limits,
-        progress: &'a mpsc::Sender<QueryContent>,
-    ) -> Result<Self, Failure> {
-        let catalog = ToolCatalog::new(bridge.list().await?);
-        let response_tool = find_response_tool(query, &catalog)?;
+    pub(super) async fn start(input: QueryInput<'a>) -> Result<Self, Failure> {
+        let catalog = ToolCatalog::new(input.tools.list().await?);
+        let response_tool = find_response_tool(input.query, &catalog)?;
         let mut agent_loop = Self {
-            query,
-            prompt: query.prompt.as_str().into(),
-            bridge,
-            model,
-            system,
-            limits,
-            progress,
+            input,
+            prompt: input.query.prompt.as_str().into(),
             boundary: PromptBoundary::new(),
             catalog,
             response_tool,
             response_required: false,
             repeated_turns: 0,
-            budget: Budget::new(limits),
+            budget: Budget::new(input.limits),
             last_turn_reason: None,
             call_count: 0,
             history: Vec::new(),
@@ -101,7 +82,7 @@ impl<'a> AgentLoop<'a> {
 
     fn opening(&self, is_last_turn: bool) -> Message {
         let (catalog, boundary) = (&self.catalog, &self.boundary);
-        let opening = prompt::opening_prompt(self.query, catalog, is_last_turn, boundary);
+        let opening = prompt::opening_prompt(self.input.query, catalog, is_last_turn, boundary);
         Message::User(opening)
     }
 
@@ -118,6 +99,8 @@ impl<'a> AgentLoop<'a> {
             let turn = self.next_turn(selection).await?;
             if is_forced && let Some(response) = self.missing_response(&turn) {
                 self.repeat_turn(response_tool_not_called(&response))?;
+                // Their ids may be known to the page.
+                self.call_count += turn.calls.len();
                 reject_calls_of_turn(&mut self.history, &turn, &response);
                 self.require_response_tool(&response, &turn);
             } else if turn.calls.is_empty() {
@@ -139,21 +122,24 @@ impl<'a> AgentLoop<'a> {
     async fn next_turn(&mut self, tool_selection: ToolSelection) -> Result<ModelTurn, Failure> {
         let input_bytes = self.input_bytes();
         let max_output_tokens = self.budget.begin_turn(input_bytes)?;
-        let events = self.model.turn(Request {
-            query: self.query.uuid.clone(),
+        let events = self.input.model.turn(Request {
+            query: self.input.query.uuid.clone(),
             prompt: Arc::clone(&self.prompt),
-            system: self.system.to_owned(),
+            system: self.input.system.to_owned(),
             history: self.history.clone(),
             tools: self.catalog.tools(),
             tool_selection,
             max_output_tokens,
         });
-        let (turn, usage) = collect_turn(events, &mut ProgressSink::new(self.progress)).await?;
+        let sink = &mut ProgressSink::new(self.input.progress);
+        let (turn, usage) =
+            collect_turn(events, sink, |arguments| self.name_call(arguments)).await?;
+        self.report_usage(usage).await;
         let message = Message::Model(turn.clone());
         let output_bytes = history_bytes(std::slice::from_ref(&message));
         self.budget.end_turn(usage, input_bytes, output_bytes);
         debug!(
-            query = %self.query.uuid,
+            query = %self.input.query.uuid,
             round = self.budget.rounds(),
             tokens = self.budget.tokens(),
             calls = turn.calls.len(),
@@ -166,9 +152,33 @@ impl<'a> AgentLoop<'a> {
         Ok(turn)
     }
 
+    /// Names a call of the turn that the model is writing.
+    fn name_call(&self, arguments: &ArgumentsDelta) -> CallName {
+        CallName {
+            id: call_number(self.call_count, arguments.index).to_string(),
+            tool: self.catalog.registered_name(&arguments.tool).to_owned(),
+        }
+    }
+
+    async fn report_usage(&self, turn: TokenUsage) {
+        let QueryInput { state, model, .. } = self.input;
+        let meter = &state.meter;
+        meter.add_turn(model.name(), turn);
+        let usage = meter.usage();
+        // A closed channel is not an error: a receiver that does not need the answer any more drops
+        // it.
+        if !usage.models.is_empty() {
+            let _ = self
+                .input
+                .progress
+                .send(QueryContent::Usage { usage })
+                .await;
+        }
+    }
+
     /// Returns the size of the model's input in the next turn.
     fn input_bytes(&self) -> u64 {
-        self.system.len() as u64 + self.catalog.bytes() + history_bytes(&self.history)
+        self.input.system.len() as u64 + self.catalog.bytes() + history_bytes(&self.history)
     }
 
     /// Returns the response tool if a turn does not call it.
@@ -183,7 +193,7 @@ impl<'a> AgentLoop<'a> {
             return Err(failure);
         }
         self.repeated_turns += 1;
-        debug!(query = %self.query.uuid, %failure, "the model is asked again");
+        debug!(query = %self.input.query.uuid, %failure, "the model is asked again");
         Ok(())
     }
 
@@ -210,11 +220,12 @@ impl<'a> AgentLoop<'a> {
         let (granted, excess) = other_calls.split_at(granted);
         let mut results = vec![None; turn.calls.len()];
         let runner = ToolRunner {
-            bridge: self.bridge,
+            bridge: self.input.tools,
             catalog: &self.catalog,
-            limits: self.limits,
+            limits: self.input.limits,
             boundary: &self.boundary,
-            progress: self.progress,
+            progress: self.input.progress,
+            meter: &self.input.state.meter,
         };
         runner
             .run_parallel(granted, &mut results, &mut self.call_log)
@@ -242,7 +253,7 @@ impl<'a> AgentLoop<'a> {
         self.call_count += calls.len();
         let indexed = calls.iter().enumerate().map(|(index, call)| IndexedCall {
             index,
-            number: before + index + 1,
+            number: call_number(before, index),
             call,
         });
         indexed.partition(|indexed| self.is_response_call(indexed.call))
@@ -262,7 +273,7 @@ impl<'a> AgentLoop<'a> {
 
     /// Lists the tools again: a call may have changed them.
     async fn refresh_tools(&mut self) -> Result<(), Failure> {
-        let tools = self.bridge.list().await?;
+        let tools = self.input.tools.list().await?;
         // A page that reloads has no tools for a moment. Calls of its former tools wait at the
         // bridge.
         if !tools.is_empty() {
@@ -277,6 +288,11 @@ impl<'a> AgentLoop<'a> {
             tool_calls: self.call_log.into_calls(),
         }
     }
+}
+
+/// Returns the number of a call within the query. `before` is the number of calls in earlier turns.
+fn call_number(before: usize, index: usize) -> usize {
+    before + index + 1
 }
 
 /// Finds the name by which the model calls the response tool of a query.

@@ -51,6 +51,11 @@ impl ToolCatalog {
         self.infos.get(index)
     }
 
+    /// Returns the registered name of a tool, or `name` itself if there is no such tool.
+    pub(super) fn registered_name<'a>(&'a self, name: &'a str) -> &'a str {
+        self.info(name).map_or(name, |info| &info.registered_name)
+    }
+
     /// Returns the name by which the model calls the tool that the page registered as `registered`.
     pub(super) fn offered_name(&self, registered: &str) -> Option<&str> {
         let mut infos = self.infos.iter();

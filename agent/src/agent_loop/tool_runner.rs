@@ -12,6 +12,7 @@ use super::boundary::PromptBoundary;
 use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::ToolCatalog;
 use super::truncate::truncate;
+use super::usage_meter::UsageMeter;
 use crate::bridge::{BridgeTools, PageCallResult};
 use crate::config::Limits;
 use crate::failure::Failure;
@@ -32,6 +33,7 @@ pub(super) struct ToolRunner<'a> {
     pub(super) limits: &'a Limits,
     pub(super) boundary: &'a PromptBoundary,
     pub(super) progress: &'a mpsc::Sender<QueryContent>,
+    pub(super) meter: &'a UsageMeter,
 }
 
 /// A call with its index in the turn and its number in the query.
@@ -108,10 +110,11 @@ impl ToolRunner<'_> {
         let IndexedCall { number, call, .. } = call;
         self.send_progress(QueryContent::ToolStarted {
             id: number.to_string(),
-            tool: self.registered_name(call),
+            tool: self.catalog.registered_name(&call.tool).to_owned(),
             arguments: call.arguments.clone(),
         })
         .await;
+        self.meter.count_call();
         let (result, page_result) = match self.catalog.info(&call.tool) {
             None => (self.unknown_tool(call), None),
             Some(info) => {
@@ -171,24 +174,21 @@ impl ToolRunner<'_> {
             page_result,
         } = finished;
         if let Some(page_result) = page_result {
-            call_log.add(self.registered_name(call), &call.arguments, page_result);
+            call_log.add(
+                self.catalog.registered_name(&call.tool).to_owned(),
+                &call.arguments,
+                page_result,
+            );
         }
         self.send_progress(QueryContent::ToolFinished {
             id: number.to_string(),
-            tool: self.registered_name(call),
+            tool: self.catalog.registered_name(&call.tool).to_owned(),
             is_error: result.is_error,
             error: result.is_error.then(|| truncate_error(&result.text)),
             outcome: None,
         })
         .await;
         result
-    }
-
-    /// Returns the registered name of the tool, or the name in the call if there is no such tool.
-    fn registered_name(&self, call: &Call) -> String {
-        let info = self.catalog.info(&call.tool);
-        info.map_or(&call.tool, |info| &info.registered_name)
-            .clone()
     }
 
     /// Sends progress to the page. A closed channel is not an error: a receiver that does not need

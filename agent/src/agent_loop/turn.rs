@@ -1,27 +1,43 @@
 //! Collects one turn of the model from its stream of events.
 
-use bridge_protocol::{ErrorCode, QueryContent};
+use bridge_protocol::{ErrorCode, QueryContent, TokenUsage};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 
 use super::progress_sink::ProgressSink;
 use crate::failure::Failure;
-use crate::model::{Event, ModelTurn, Usage};
+use crate::model::{ArgumentsDelta, Event, ModelTurn};
 
-/// Reads a turn to its end, and sends its pieces to the page.
+/// A call as the page knows it.
+#[derive(Debug)]
+pub(super) struct CallName {
+    /// The id of the call within the query.
+    pub(super) id: String,
+    /// The registered name of the tool.
+    pub(super) tool: String,
+}
+
+/// Reads a turn to its end, and sends its pieces to the page. `name_call` names the call that a piece
+/// of arguments belongs to.
 pub(super) async fn collect_turn(
     mut events: BoxStream<'static, Result<Event, Failure>>,
     sink: &mut ProgressSink<'_>,
-) -> Result<(ModelTurn, Usage), Failure> {
+    name_call: impl Fn(&ArgumentsDelta) -> CallName,
+) -> Result<(ModelTurn, TokenUsage), Failure> {
     let result = loop {
         let event = tokio::select! {
             biased;
-            () = sink.flush_next(), if sink.has_pending() => continue,
+            () = sink.advance(), if sink.has_unsent() => continue,
             event = events.next(), if !sink.is_backlogged() => event,
         };
         match event {
             Some(Ok(Event::Text(text))) => sink.push(QueryContent::Text { text }),
             Some(Ok(Event::Thinking(text))) => sink.push(QueryContent::Thinking { text }),
+            Some(Ok(Event::Arguments(arguments))) => {
+                let CallName { id, tool } = name_call(&arguments);
+                let delta = arguments.delta;
+                sink.push(QueryContent::ToolArguments { id, tool, delta });
+            }
             Some(Ok(Event::Note(text))) => sink.push(QueryContent::Note { text }),
             Some(Ok(Event::End { turn, usage })) => break Ok((turn, usage)),
             Some(Err(failure)) => break Err(failure),
@@ -47,6 +63,10 @@ mod tests {
 
     use super::*;
 
+    fn no_calls(arguments: &ArgumentsDelta) -> CallName {
+        panic!("{arguments:?}")
+    }
+
     #[tokio::test]
     async fn a_model_with_a_slow_reader_has_to_wait_and_nothing_is_lost() {
         const PIECES: usize = 1000;
@@ -57,12 +77,12 @@ mod tests {
         });
         let end = Event::End {
             turn: ModelTurn::default(),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
         };
         let events = pieces.chain(stream::iter([Ok(end)])).boxed();
         let (sender, mut receiver) = mpsc::channel(1);
         let mut sink = ProgressSink::new(&sender);
-        let mut collecting = Box::pin(collect_turn(events, &mut sink));
+        let mut collecting = Box::pin(collect_turn(events, &mut sink, no_calls));
         assert!((&mut collecting).now_or_never().is_none());
         let waiting = pulled.load(Ordering::Relaxed);
         assert!((2..100).contains(&waiting), "{waiting} pieces were read");
@@ -83,7 +103,12 @@ mod tests {
     #[tokio::test]
     async fn a_stream_without_its_final_event_is_a_failure() {
         let (sender, _receiver) = mpsc::channel(1);
-        let turn = collect_turn(stream::empty().boxed(), &mut ProgressSink::new(&sender)).await;
+        let turn = collect_turn(
+            stream::empty().boxed(),
+            &mut ProgressSink::new(&sender),
+            no_calls,
+        )
+        .await;
         assert_eq!(turn.unwrap_err().code, ErrorCode::ModelStreamUnfinished);
     }
 }

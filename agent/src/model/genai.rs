@@ -8,10 +8,12 @@
 //! - [`response_stream`] reads a response, within time limits. [`frame_inspector`] searches each
 //!   frame for the actual end of the response, because `genai` also reports an end when a stream
 //!   breaks off.
+//! - [`arguments_reader`] finds what is new in each chunk of a call.
 //! - [`completion`] converts a complete response to a turn.
 //! - [`errors`] maps errors to failures; [`error_classification`] decides about retries, and
 //!   [`error_text`] extracts the text that may be shown.
 
+mod arguments_reader;
 mod completion;
 mod error_classification;
 mod error_text;
@@ -164,6 +166,10 @@ fn service_target(
 impl ProviderAttempt for HostedModel {
     fn label(&self) -> &str {
         self.errors.label()
+    }
+
+    fn name(&self) -> &str {
+        &self.request_builder.model
     }
 
     fn attempt(&self, request: &Request) -> BoxStream<'static, Result<Event, AttemptError>> {

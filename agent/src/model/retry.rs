@@ -26,6 +26,9 @@ pub(super) trait ProviderAttempt: Send + Sync + fmt::Debug + 'static {
     /// Returns provider and model, as in [`Model::label`].
     fn label(&self) -> &str;
 
+    /// Returns the name of the model, as in [`Model::name`].
+    fn name(&self) -> &str;
+
     /// Starts an attempt. Its stream ends like that of [`Model::turn`].
     fn attempt(&self, request: &Request) -> BoxStream<'static, Result<Event, AttemptError>>;
 }
@@ -71,6 +74,10 @@ impl<A: ProviderAttempt> RetryingModel<A> {
 impl<A: ProviderAttempt> Model for RetryingModel<A> {
     fn label(&self) -> &str {
         self.provider.label()
+    }
+
+    fn name(&self) -> &str {
+        self.provider.name()
     }
 
     fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>> {

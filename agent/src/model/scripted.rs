@@ -3,12 +3,15 @@
 
 mod script;
 
+use bridge_protocol::TokenUsage;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
+use serde_json::Value;
 
 use self::script::{Script, ScriptCommand};
 use super::{
-    Call, CallResult, Event, Message, Model, ModelTurn, Request, Tool, ToolSelection, Usage,
+    ArgumentsDelta, Call, CallResult, Event, Message, Model, ModelTurn, Request, Tool,
+    ToolSelection,
 };
 use crate::failure::Failure;
 
@@ -24,6 +27,10 @@ impl Model for ScriptedModel {
         "commands (no language model)"
     }
 
+    fn name(&self) -> &str {
+        "commands"
+    }
+
     fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>> {
         stream::iter(events(&request)).boxed()
     }
@@ -32,8 +39,18 @@ impl Model for ScriptedModel {
 fn events(request: &Request) -> Vec<Result<Event, Failure>> {
     let turn = next_turn(request);
     let text = (!turn.text.is_empty()).then(|| Ok(Event::Text(turn.text.clone())));
-    let usage = Usage::default();
+    let calls = turn.calls.iter().enumerate();
+    let arguments = calls.map(|(index, call)| {
+        Ok(Event::Arguments(ArgumentsDelta {
+            index,
+            tool: call.tool.clone(),
+            delta: Value::from(call.arguments.clone()).to_string(),
+        }))
+    });
+    let arguments: Vec<_> = arguments.collect();
+    let usage = TokenUsage::default();
     text.into_iter()
+        .chain(arguments)
         .chain([Ok(Event::End { turn, usage })])
         .collect()
 }

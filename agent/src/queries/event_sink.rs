@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bridge_protocol::{
     BridgeToPage, ErrorCode, QueryAccepted, QueryCancel, QueryComplete, QueryContent, QueryFailure,
-    QueryId, QueryProgress,
+    QueryId, QueryProgress, QueryUsage,
 };
 use serde_json::value::to_raw_value;
 use tokio::sync::mpsc;
@@ -115,7 +115,7 @@ impl EventSink {
     }
 
     /// Sends the final event and the final report.
-    pub(super) async fn finish(self, outcome: QueryOutcome) {
+    pub(super) async fn finish(self, outcome: QueryOutcome, usage: QueryUsage) {
         let report = async {
             let Some(reporter) = self.reporter else {
                 return;
@@ -128,7 +128,7 @@ impl EventSink {
         };
         let send = async {
             let Some(writer) = self.writer else { return };
-            let event = final_event(self.id, &outcome);
+            let event = final_event(self.id, &outcome, &usage);
             let _ = timeout(FINAL_EVENT_TIMEOUT, writer.send(event)).await;
         };
         tokio::join!(report, send);
@@ -155,14 +155,14 @@ async fn report_outcome(reporter: &QueryReporter, outcome: &QueryOutcome) -> Res
     }
 }
 
-fn final_event(uuid: QueryId, outcome: &QueryOutcome) -> BridgeToPage {
+fn final_event(uuid: QueryId, outcome: &QueryOutcome, usage: &QueryUsage) -> BridgeToPage {
     match outcome {
         QueryOutcome::Answered(answer) => BridgeToPage::QueryComplete(QueryComplete {
             uuid,
             // Encoding a text cannot fail.
             result: answer.result.as_ref().and_then(|it| to_raw_value(it).ok()),
             tool_calls: answer.tool_calls.clone(),
-            usage: None,
+            usage: to_raw_value(usage).ok(),
         }),
         QueryOutcome::Failed(failure) => BridgeToPage::QueryFailure(QueryFailure {
             uuid,
@@ -236,7 +236,7 @@ mod tests {
         let forwarding = timeout(FINAL_EVENT_TIMEOUT, sink.forward_progress(progress));
         assert!(forwarding.await.is_err());
         let started = Instant::now();
-        sink.finish(failed()).await;
+        sink.finish(failed(), QueryUsage::default()).await;
         assert_eq!(started.elapsed(), FINAL_EVENT_TIMEOUT);
         let mut received = 0;
         while events.recv().await.is_some() {
@@ -256,7 +256,7 @@ mod tests {
         let reporter = QueryReporter::new(&bridge, &token, &id);
         let sink = EventSink::new(id, EventTarget::Reports, reporter);
         let started = Instant::now();
-        sink.finish(failed()).await;
+        sink.finish(failed(), QueryUsage::default()).await;
         assert_eq!(started.elapsed(), FINAL_REPORT_TIMEOUT);
     }
 

@@ -3,16 +3,16 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use bridge_protocol::{ErrorCode, Query, QueryContent};
+use bridge_protocol::{ErrorCode, Query, QueryContent, QueryUsage, TokenUsage};
 use bridge_service::Secret;
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::event_sink::{EventSink, EventTarget};
 use super::outcome::QueryOutcome;
 use super::registry::{QueryPermit, shutting_down};
-use crate::agent_loop;
+use crate::agent_loop::{self, QueryInput, QueryState};
 use crate::bridge::{BridgeTools, QueryReporter};
 use crate::failure::Failure;
 
@@ -40,19 +40,37 @@ impl QueryPermit {
 
 /// Answers a query, reports its progress, and releases its permit.
 async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarget) {
-    let started = Instant::now();
     let id = permit.id.clone();
     let reporter = QueryReporter::new(&permit.queries.bridge, &query.token, &id);
     let sink = EventSink::new(id, target, reporter);
     sink.send_accepted().await;
-    let outcome = run_to_outcome(&permit, query, &sink).await;
+    let state = QueryState::new();
+    let outcome = run_to_outcome(&permit, query, &sink, &state).await;
     permit.finished.cancel();
-    let seconds = started.elapsed().as_secs_f32();
-    tracing::info!(end = outcome.name(), seconds, "a query has ended");
+    let usage = state.meter.usage();
+    log_end(&permit, &outcome, &usage, state.meter.calls());
     if let QueryOutcome::Failed(failure) = &outcome {
         tracing::warn!(code = %failure.code, "{}", failure.message);
     }
-    sink.finish(outcome).await;
+    sink.finish(outcome, usage).await;
+}
+
+/// Logs one line for each query, for the operator who counts what is used.
+fn log_end(permit: &QueryPermit, outcome: &QueryOutcome, usage: &QueryUsage, calls: usize) {
+    let models = usage.models.values();
+    let tokens = |count: fn(&TokenUsage) -> u64| models.clone().map(count).sum::<u64>();
+    tracing::info!(
+        query = %permit.id,
+        model = permit.queries.model.name(),
+        end = outcome.name(),
+        input_tokens = tokens(|it| it.input),
+        output_tokens = tokens(|it| it.output),
+        cached_tokens = tokens(|it| it.cached),
+        thinking_tokens = tokens(|it| it.thinking),
+        calls,
+        milliseconds = usage.milliseconds,
+        "a query has ended"
+    );
 }
 
 /// Returns the first outcome and drops everything else: the connection to the provider is closed,
@@ -61,9 +79,10 @@ async fn run_to_outcome(
     permit: &QueryPermit,
     query: AcceptedQuery,
     sink: &EventSink,
+    state: &QueryState,
 ) -> QueryOutcome {
     let timeout = query_timeout(permit, &query);
-    let answering = AssertUnwindSafe(answer_query(permit, query, sink)).catch_unwind();
+    let answering = AssertUnwindSafe(answer_query(permit, query, sink, state)).catch_unwind();
     tokio::select! {
         biased;
         () = permit.queries.stopping.cancelled() => QueryOutcome::Failed(shutting_down()),
@@ -96,20 +115,22 @@ async fn answer_query(
     permit: &QueryPermit,
     query: AcceptedQuery,
     sink: &EventSink,
+    state: &QueryState,
 ) -> QueryOutcome {
     let (sender, progress) = mpsc::channel::<QueryContent>(PROGRESS_BUFFER);
     let queries = &permit.queries;
     let answering = async move {
         let tools = BridgeTools::connect(&queries.bridge, &query.token, &permit.id).await?;
         // `sender` is dropped at the end of this block, which ends the forwarding.
-        agent_loop::answer(
-            query.message,
-            &tools,
-            &*queries.model,
-            &queries.system_prompt,
-            &queries.limits,
-            &sender,
-        )
+        agent_loop::answer(QueryInput {
+            query: &query.message,
+            tools: &tools,
+            model: &*queries.model,
+            system: &queries.system_prompt,
+            limits: &queries.limits,
+            progress: &sender,
+            state,
+        })
         .await
     };
     // All progress is forwarded before a failure is.

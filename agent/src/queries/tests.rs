@@ -27,6 +27,10 @@ impl Model for PanickingModel {
         "faulty"
     }
 
+    fn name(&self) -> &str {
+        "faulty"
+    }
+
     fn turn(&self, _: Request) -> BoxStream<'static, Result<Event, Failure>> {
         panic!("a fault, as this test wants it")
     }

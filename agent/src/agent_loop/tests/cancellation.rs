@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::test_bed::{SYSTEM, UUID};
+use super::test_bed::{UUID, query_input};
 use super::{FakeModel, TestBed, call_turn, tool_definition, with_deadline};
-use crate::agent_loop::answer;
+use crate::agent_loop::{QueryState, answer};
 use crate::bridge::{BridgeClient, BridgeTools, QueryReporter};
 use crate::config::Limits;
 use crate::failure::Failure;
@@ -22,17 +22,12 @@ use crate::model::Event;
 async fn dropping_an_answer_cancels_its_calls_in_the_page() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([call_turn(&vec![("add", json!({})); 2])]);
-    let limits = Limits::default();
+    let (limits, state) = (Limits::default(), QueryState::new());
     let (sender, _progress) = mpsc::channel(16);
     let calls = {
-        let answering = answer(
-            bed.query.clone(),
-            &bed.tools,
-            &model,
-            SYSTEM,
-            &limits,
-            &sender,
-        );
+        let answering = answer(query_input(
+            &bed.query, &bed.tools, &model, &limits, &sender, &state,
+        ));
         let two_calls = async { [bed.page.recv_call().await, bed.page.recv_call().await] };
         tokio::select! {
             answer = answering => panic!("{answer:?}"),
@@ -53,17 +48,12 @@ async fn dropping_an_answer_cancels_its_calls_in_the_page() {
 async fn dropping_an_answer_drops_the_model_stream() {
     let bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([vec![Ok(Event::Text("I".to_owned()))]]);
-    let limits = Limits::default();
+    let (limits, state) = (Limits::default(), QueryState::new());
     let (sender, mut progress) = mpsc::channel(16);
     {
-        let answering = answer(
-            bed.query.clone(),
-            &bed.tools,
-            &model,
-            SYSTEM,
-            &limits,
-            &sender,
-        );
+        let answering = answer(query_input(
+            &bed.query, &bed.tools, &model, &limits, &sender, &state,
+        ));
         let mut answering = std::pin::pin!(answering);
         tokio::select! {
             answer = &mut answering => panic!("{answer:?}"),
@@ -87,9 +77,11 @@ async fn a_bridge_that_stops_during_a_call_fails_the_query() {
         ..
     } = bed;
     let model = FakeModel::new([call_turn(&[("add", json!({}))])]);
-    let limits = Limits::default();
+    let (limits, state) = (Limits::default(), QueryState::new());
     let (sender, _progress) = mpsc::channel(16);
-    let mut answering = std::pin::pin!(answer(query, &tools, &model, SYSTEM, &limits, &sender));
+    let mut answering = std::pin::pin!(answer(query_input(
+        &query, &tools, &model, &limits, &sender, &state
+    )));
     tokio::select! {
         answer = &mut answering => panic!("{answer:?}"),
         _call = page.recv_call() => {}
@@ -124,9 +116,11 @@ async fn a_connection_to_the_bridge_that_breaks_during_a_call_fails_the_query_at
         .await
         .unwrap();
     let model = FakeModel::new([call_turn(&[("add", json!({}))])]);
-    let limits = Limits::default();
+    let (limits, state) = (Limits::default(), QueryState::new());
     let (sender, _progress) = mpsc::channel(16);
-    let answering = answer(bed.query.clone(), &tools, &model, SYSTEM, &limits, &sender);
+    let answering = answer(query_input(
+        &bed.query, &tools, &model, &limits, &sender, &state,
+    ));
     let mut answering = std::pin::pin!(answering);
     let call = tokio::select! {
         answer = &mut answering => panic!("{answer:?}"),

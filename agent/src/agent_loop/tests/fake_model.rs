@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use bridge_protocol::TokenUsage;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::model::{Call, CallResult, Event, Message, Model, ModelTurn, Request, Usage};
+use crate::model::{Call, CallResult, Event, Message, Model, ModelTurn, Request};
 
 /// The events of one turn. A turn without a final event hangs.
 pub(super) type TurnEvents = Vec<Result<Event, Failure>>;
@@ -51,6 +52,10 @@ impl FakeModel {
 
 impl Model for FakeModel {
     fn label(&self) -> &str {
+        "script"
+    }
+
+    fn name(&self) -> &str {
         "script"
     }
 
@@ -97,7 +102,7 @@ pub(super) fn text_and_call_turn(text: &str, calls: &[(&str, Value)]) -> TurnEve
         calls: calls.collect(),
         ..ModelTurn::default()
     };
-    let usage = Usage::default();
+    let usage = TokenUsage::default();
     let text = (!text.is_empty()).then(|| Ok(Event::Text(text.to_owned())));
     text.into_iter()
         .chain([Ok(Event::End { turn, usage })])

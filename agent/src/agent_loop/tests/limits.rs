@@ -1,12 +1,12 @@
 //! The limits of a query.
 
-use bridge_protocol::ErrorCode;
+use bridge_protocol::{ErrorCode, TokenUsage};
 use serde_json::json;
 
 use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
 use crate::agent_loop::prompt::ANSWER_NOW;
 use crate::config::Limits;
-use crate::model::{Event, ToolSelection, Usage};
+use crate::model::{Event, ToolSelection};
 
 #[tokio::test]
 async fn the_model_is_told_its_last_turn_and_fails_if_it_goes_on() {
@@ -92,9 +92,10 @@ async fn tokens_are_counted_over_all_turns() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let mut costly = call_turn(&[("add", json!({}))]);
     if let Some(Ok(Event::End { usage, .. })) = costly.last_mut() {
-        *usage = Usage {
+        *usage = TokenUsage {
             input: 15_000,
             output: 5_000,
+            ..TokenUsage::default()
         };
     }
     let model = FakeModel::new([costly]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use bridge::{Config, ServerHandle};
-use bridge_protocol::Query;
+use bridge_protocol::{Query, QueryContent};
 use bridge_service::Secret;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -14,7 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::fake_model::FakeModel;
 use super::page::Page;
-use crate::agent_loop::{Answer, answer};
+use crate::agent_loop::{Answer, QueryInput, QueryState, answer};
 use crate::bridge::{BridgeClient, BridgeTools};
 use crate::config::Limits;
 use crate::failure::Failure;
@@ -40,6 +40,26 @@ pub(super) async fn with_deadline<F: Future>(what: &str, future: F) -> F::Output
     let timeout = Duration::from_secs(20);
     let result = tokio::time::timeout(timeout, future).await;
     result.unwrap_or_else(|_| panic!("{what}: nothing within {timeout:?}"))
+}
+
+/// Returns the input of a query, with the system prompt of the tests.
+pub(super) fn query_input<'a>(
+    query: &'a Query,
+    tools: &'a BridgeTools,
+    model: &'a FakeModel,
+    limits: &'a Limits,
+    progress: &'a mpsc::Sender<QueryContent>,
+    state: &'a QueryState,
+) -> QueryInput<'a> {
+    QueryInput {
+        query,
+        tools,
+        model,
+        system: SYSTEM,
+        limits,
+        progress,
+        state,
+    }
 }
 
 impl TestBed {
@@ -84,7 +104,10 @@ impl TestBed {
         let (sender, mut receiver) = mpsc::channel(4);
         let (query, tools) = (self.query.clone(), &self.tools);
         // The sender is dropped at the end of this block, which ends the progress.
-        let answering = async move { answer(query, tools, model, SYSTEM, limits, &sender).await };
+        let answering = async move {
+            let state = QueryState::new();
+            answer(query_input(&query, tools, model, limits, &sender, &state)).await
+        };
         let receiving = async {
             let mut progress = Vec::new();
             while let Some(content) = receiver.recv().await {

@@ -1,5 +1,6 @@
 //! Converts the end of a response to a turn, or to the reason why there is none.
 
+use bridge_protocol::TokenUsage;
 use genai::chat::{ContentPart, MessageContent, StopReason, StreamEnd, ToolCall};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -8,7 +9,7 @@ use super::errors::ErrorMapper;
 use super::thinking_state::ThinkingState;
 use super::tool_names;
 use crate::failure::Failure;
-use crate::model::{Call, ModelTurn, Tool, Usage};
+use crate::model::{Call, ModelTurn, Tool};
 
 /// Converts the end of a stream to a turn. `refusal` is the reason with which the model declined.
 pub(super) fn completed_turn(
@@ -16,7 +17,7 @@ pub(super) fn completed_turn(
     refusal: Option<String>,
     errors: &ErrorMapper,
     tools: &[Tool],
-) -> Result<(ModelTurn, Usage), Failure> {
+) -> Result<(ModelTurn, TokenUsage), Failure> {
     let stop = StopKind::from_reason(end.captured_stop_reason);
     if let Some(reason) = refusal {
         return Err(errors.refused(&reason));
@@ -112,7 +113,7 @@ fn complete_call(call: &ToolCall, errors: &ErrorMapper, tools: &[Tool]) -> Resul
     })
 }
 
-fn token_usage(usage: genai::chat::Usage) -> Usage {
+fn token_usage(usage: genai::chat::Usage) -> TokenUsage {
     let count = |count: Option<i32>| u64::try_from(count.unwrap_or_default()).unwrap_or_default();
     let input = count(usage.prompt_tokens);
     let output = match usage.completion_tokens {
@@ -120,5 +121,12 @@ fn token_usage(usage: genai::chat::Usage) -> Usage {
         None => count(usage.total_tokens).saturating_sub(input),
         output => count(output),
     };
-    Usage { input, output }
+    let details = usage.prompt_tokens_details.unwrap_or_default();
+    let output_details = usage.completion_tokens_details.unwrap_or_default();
+    TokenUsage {
+        input,
+        output,
+        cached: count(details.cached_tokens),
+        thinking: count(output_details.reasoning_tokens),
+    }
 }

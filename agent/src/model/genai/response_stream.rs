@@ -9,11 +9,13 @@ use futures_util::stream::{self, BoxStream};
 use genai::chat::{ChatStream, ChatStreamEvent, StreamEnd};
 use tokio::time::{Instant, timeout_at};
 
+use super::arguments_reader::ArgumentsReader;
 use super::completion;
 use super::errors::ErrorMapper;
 use super::frame_inspector::FrameInspector;
+use super::tool_names;
 use crate::model::retry::AttemptError;
-use crate::model::{Event, Tool};
+use crate::model::{ArgumentsDelta, Event, Tool};
 
 /// How long a provider may be silent.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +34,7 @@ pub(super) struct ResponseStream {
     tools: Arc<[Tool]>,
     timeouts: StreamTimeouts,
     started_at: Instant,
+    arguments: ArgumentsReader,
     /// Whether any text, thought or piece of a call was received.
     has_output: bool,
 }
@@ -51,6 +54,7 @@ impl ResponseStream {
             tools,
             timeouts,
             started_at: Instant::now(),
+            arguments: ArgumentsReader::default(),
             has_output: false,
         }
     }
@@ -94,7 +98,15 @@ impl ResponseStream {
                     self.has_output = true;
                     return Ok(Event::Thinking(chunk.content));
                 }
-                ChatStreamEvent::ToolCallChunk(_) => self.has_output = true,
+                ChatStreamEvent::ToolCallChunk(chunk) => {
+                    self.has_output = true;
+                    if let Some((index, delta)) = self.arguments.read(&chunk.tool_call) {
+                        let name = chunk.tool_call.fn_name;
+                        let provider = self.errors.provider();
+                        let tool = tool_names::from_provider(provider, name, &self.tools);
+                        return Ok(Event::Arguments(ArgumentsDelta { index, tool, delta }));
+                    }
+                }
                 ChatStreamEvent::End(end) => return self.finish(end),
                 _ => {}
             }

@@ -9,12 +9,13 @@ mod openai;
 
 use std::time::Duration;
 
+use bridge_protocol::TokenUsage;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::model::retry::RetryingModel;
 use crate::model::{
-    Call, CallResult, Message, Model, ModelTurn, Thinking, Tool, ToolSelection, Usage,
+    ArgumentsDelta, Call, CallResult, Message, Model, ModelTurn, Thinking, Tool, ToolSelection,
 };
 use fake_provider::{FakeProvider, Reply};
 
@@ -93,18 +94,27 @@ struct TurnOutput {
     text: String,
     thoughts: String,
     notes: Vec<String>,
-    end: Result<(ModelTurn, Usage), Failure>,
+    end: Result<(ModelTurn, TokenUsage), Failure>,
 }
 
 async fn collect_turn(model: &dyn Model, request: Request) -> TurnOutput {
     let (mut text, mut thoughts, mut notes) = (String::new(), String::new(), Vec::new());
+    let mut arguments: Vec<(String, String)> = Vec::new();
     let mut events = model.turn(request);
     let end = loop {
         match events.next().await.expect("the stream has no final event") {
             Ok(Event::Text(chunk)) => text.push_str(&chunk),
             Ok(Event::Thinking(chunk)) => thoughts.push_str(&chunk),
             Ok(Event::Note(note)) => notes.push(note),
-            Ok(Event::End { turn, usage }) => break Ok((turn, usage)),
+            Ok(Event::Arguments(ArgumentsDelta { index, tool, delta })) => {
+                arguments.resize_with(arguments.len().max(index + 1), Default::default);
+                arguments[index].0 = tool;
+                arguments[index].1.push_str(&delta);
+            }
+            Ok(Event::End { turn, usage }) => {
+                assert_arguments_are_complete(&turn, &arguments);
+                break Ok((turn, usage));
+            }
             Err(failure) => break Err(failure),
         }
     };
@@ -117,6 +127,20 @@ async fn collect_turn(model: &dyn Model, request: Request) -> TurnOutput {
         thoughts,
         notes,
         end,
+    }
+}
+
+/// Checks that the pieces of arguments are those of the calls in the completed turn.
+fn assert_arguments_are_complete(turn: &ModelTurn, pieces: &[(String, String)]) {
+    for (index, call) in turn.calls.iter().enumerate() {
+        match pieces.get(index) {
+            Some((tool, json)) if !json.is_empty() => {
+                assert_eq!(*tool, call.tool);
+                let value: Value = serde_json::from_str(json).unwrap();
+                assert_eq!(value, Value::Object(call.arguments.clone()));
+            }
+            _ => assert!(call.arguments.is_empty(), "no arguments of {call:?}"),
+        }
     }
 }
 

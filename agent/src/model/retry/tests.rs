@@ -2,10 +2,11 @@
 
 use std::sync::Mutex;
 
+use bridge_protocol::TokenUsage;
 use tokio::time::Instant;
 
 use super::*;
-use crate::model::{ModelTurn, ToolSelection, Usage};
+use crate::model::{ModelTurn, ToolSelection};
 
 /// The remaining attempts, each with its events.
 #[derive(Debug)]
@@ -13,6 +14,10 @@ struct FakeAttempts(Mutex<Vec<Vec<Result<Event, AttemptError>>>>);
 
 impl ProviderAttempt for FakeAttempts {
     fn label(&self) -> &str {
+        "fake"
+    }
+
+    fn name(&self) -> &str {
         "fake"
     }
 
@@ -33,7 +38,7 @@ fn busy(retry: RetryDecision) -> Vec<Result<Event, AttemptError>> {
 fn answer() -> Vec<Result<Event, AttemptError>> {
     let end = Event::End {
         turn: ModelTurn::default(),
-        usage: Usage::default(),
+        usage: TokenUsage::default(),
     };
     vec![Ok(Event::Text("yes".to_owned())), Ok(end)]
 }
@@ -57,6 +62,7 @@ async fn run_attempts(
     let output = model.turn(request).map(|event| match event {
         Ok(Event::Text(text) | Event::Thinking(text)) => text,
         Ok(Event::Note(text)) => format!("note: {text}"),
+        Ok(Event::Arguments(arguments)) => arguments.delta,
         Ok(Event::End { .. }) => "end".to_owned(),
         Err(failure) => failure.to_string(),
     });

@@ -59,7 +59,15 @@ async fn text_and_two_calls_are_read_in_chunks_of_any_size() {
         assert_eq!(paris.arguments["location"], "Paris");
         assert_eq!(london.arguments["location"], "London");
         let (input, output) = (11, 12 + 7);
-        assert_eq!(usage, Usage { input, output });
+        assert_eq!(
+            usage,
+            TokenUsage {
+                input,
+                output,
+                thinking: 7,
+                ..TokenUsage::default()
+            }
+        );
     }
     assert_eq!(ids.len(), 2 * sizes.len(), "{ids:?}");
 }

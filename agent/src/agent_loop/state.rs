@@ -1,0 +1,18 @@
+//! The state of a query that the task of the query sees, also when the query was cancelled.
+
+use super::usage_meter::UsageMeter;
+
+/// The state of a query while it is answered.
+#[derive(Debug)]
+pub(crate) struct QueryState {
+    pub(crate) meter: UsageMeter,
+}
+
+impl QueryState {
+    /// Starts the time of a query.
+    pub(crate) fn new() -> Self {
+        Self {
+            meter: UsageMeter::start(),
+        }
+    }
+}
