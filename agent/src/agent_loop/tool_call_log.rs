@@ -33,6 +33,7 @@ impl ToolCallLog {
             tool,
             arguments,
             result: result.filter(|_| is_within_limit),
+            source: None,
         });
     }
 

@@ -104,6 +104,7 @@ mod tests {
                     tool: "t".to_owned(),
                     arguments: lines.clone(),
                     result: Some(lines),
+                    source: None,
                 }],
                 usage: None,
             }))

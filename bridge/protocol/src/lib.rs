@@ -40,11 +40,12 @@ pub use messages::{
     CallerTransport, CallingClient, CallsAlive, CallsCheck, ClientError, ClientInfo, ClientLimits,
     ClientRequest, ClientRequests, ClientResponse, ClientResponses, Clients, Completion,
     ConnectedClient, ContextItem, ContextKind, DecodeError, Definition, Heartbeat, Item, Kind,
-    LogLevel, PageLimits, PageState, PageToBridge, PromptGet, Query, QueryAccepted, QueryAnswer,
-    QueryAttach, QueryCancel, QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool,
-    QueryToolCall, QueryUsage, Register, Registered, RegisteredItem, RegistrationFailure, Renew,
-    RenewalFailed, Renewed, ResourceRead, ResourceUpdated, SessionClosed, Subject, Subscriptions,
-    TokenUsage, ToolCall, Unregister, Unregistered, Visibility,
+    LogLevel, MAX_QUERY_CALLER_BYTES, PageLimits, PageState, PageToBridge, PromptGet,
+    QUERY_CALLER_HEADER, Query, QueryAccepted, QueryAnswer, QueryAttach, QueryCaller, QueryCancel,
+    QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool, QueryToolCall, QueryUsage,
+    Register, Registered, RegisteredItem, RegistrationFailure, Renew, RenewalFailed, Renewed,
+    ResourceRead, ResourceUpdated, SessionClosed, Subject, Subscriptions, TokenUsage, ToolCall,
+    Unregister, Unregistered, Visibility,
 };
 
 /// The bridge's own tools as a JSON array of MCP tool objects.

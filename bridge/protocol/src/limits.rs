@@ -64,6 +64,12 @@ pub const MAX_SESSION_ID_BYTES: usize = 128;
 /// The longest id of a query, in bytes.
 pub const MAX_QUERY_ID_BYTES: usize = 128;
 
+/// The longest id of a call of an agent that a person can approve, in bytes.
+pub const MAX_APPROVAL_ID_BYTES: usize = 128;
+
+/// The longest id of a conversation, in bytes.
+pub const MAX_CONVERSATION_ID_BYTES: usize = 64;
+
 /// The longest published tool name, in characters: several clients require
 /// `^[a-zA-Z0-9_-]{1,64}$`.
 pub const MAX_TOOL_NAME_CHARS: usize = 64;

@@ -33,9 +33,9 @@ pub use connection::{
     Heartbeat, PageLimits, PageState, Renew, RenewalFailed, Renewed, SessionClosed, Visibility,
 };
 pub use query::{
-    Attachment, ContextItem, ContextKind, Query, QueryAccepted, QueryAnswer, QueryAttach,
-    QueryCancel, QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool,
-    QueryToolCall, QueryUsage, TokenUsage,
+    Attachment, ContextItem, ContextKind, MAX_QUERY_CALLER_BYTES, QUERY_CALLER_HEADER, Query,
+    QueryAccepted, QueryAnswer, QueryAttach, QueryCaller, QueryCancel, QueryComplete, QueryContent,
+    QueryFailure, QueryProgress, QueryTool, QueryToolCall, QueryUsage, TokenUsage,
 };
 pub use registration::{
     Definition, Item, Kind, Register, Registered, RegisteredItem, RegistrationFailure,

@@ -7,6 +7,7 @@
 //!
 //! An agent that answers with an event stream sends the same messages.
 
+mod caller;
 mod content;
 mod usage;
 
@@ -16,6 +17,7 @@ use serde_json::value::RawValue;
 use super::call::present;
 use crate::{ErrorCode, QueryId};
 
+pub use caller::{MAX_QUERY_CALLER_BYTES, QUERY_CALLER_HEADER, QueryCaller};
 pub use content::QueryContent;
 pub use usage::{QueryUsage, TokenUsage};
 
@@ -190,8 +192,8 @@ pub struct QueryAccepted {
 pub struct QueryProgress {
     /// The id of the query.
     pub uuid: QueryId,
-    /// The number of the message within the query, counted by the bridge from 1; absent for notes
-    /// of the bridge itself. A document that attaches again can receive the same number again.
+    /// The number of the message within the query, counted by the bridge from 1; absent for the note
+    /// that earlier progress is missing. A document that attaches again can receive the same number again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
     /// Any JSON value: a [`QueryContent`], or the content that another agent sent.
@@ -211,7 +213,8 @@ pub struct QueryComplete {
         skip_serializing_if = "Option::is_none"
     )]
     pub result: Option<Box<RawValue>>,
-    /// The calls that the agent made, in the order in which they ended.
+    /// The calls that the agent made: first those of the page's tools, in the order in which they
+    /// ended, then those that have a source.
     pub tool_calls: Vec<QueryToolCall>,
     /// What the agent used: a [`QueryUsage`], or what another agent sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -233,6 +236,9 @@ pub struct QueryToolCall {
         skip_serializing_if = "Option::is_none"
     )]
     pub result: Option<Box<RawValue>>,
+    /// Where the tool is from, if it is not one of the page: the name of a server of the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// Reports that the query failed.

@@ -225,6 +225,7 @@ impl ToolCalls {
             tool: tool.name().to_owned(),
             arguments,
             result,
+            source: None,
         });
     }
 
