@@ -1,5 +1,7 @@
 //! The test bed for queries: a provider, a bridge, an agent, and the events that a page receives.
 
+use std::collections::HashMap;
+
 use bridge_protocol::{Query, QueryTool};
 use e2e::{
     AgentEndpoint, AgentService, Format, MockProvider, NativeItem, NativePage, Scripts, TestBed,
@@ -130,10 +132,27 @@ impl QueryEvents {
     }
 
     /// Returns one line per event. Consecutive texts are joined, and the ends of parallel calls are
-    /// sorted.
+    /// sorted. Pieces of arguments and usage have no lines; the pieces must be the arguments that
+    /// their calls have.
     pub(crate) fn summary(&self) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
+        let mut written: HashMap<&str, String> = HashMap::new();
         for event in &self.0 {
+            let content = &event["content"];
+            let id = content["id"].as_str().unwrap_or_default();
+            match content["type"].as_str() {
+                Some("tool-arguments") => {
+                    let delta = content["delta"].as_str().unwrap();
+                    written.entry(id).or_default().push_str(delta);
+                    continue;
+                }
+                Some("usage") => continue,
+                Some("tool-started") if content["arguments"] != json!({}) => {
+                    let arguments: Value = serde_json::from_str(&written[id]).unwrap();
+                    assert_eq!(arguments, content["arguments"], "{event}");
+                }
+                _ => {}
+            }
             let line = event_summary(event);
             match (lines.last_mut(), line.strip_prefix("says ")) {
                 (Some(last), Some(text)) if last.starts_with("says ") => last.push_str(text),
