@@ -9,4 +9,4 @@ mod tools;
 
 pub(crate) use client::BridgeClient;
 pub(crate) use reports::QueryReporter;
-pub(crate) use tools::{BridgeTools, PageCallResult, PageTool};
+pub(crate) use tools::{BridgeTools, PageCallResult, PageTool, ToolClass, ToolEffect};

@@ -11,7 +11,7 @@ use bridge_service::{LOOPBACK, Secret};
 use clap::Args;
 
 pub use bridge_url::BridgeUrl;
-pub use limits::Limits;
+pub use limits::{AskFor, Limits};
 
 use crate::model::ModelSettings;
 

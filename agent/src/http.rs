@@ -24,6 +24,7 @@ use bridge_service::connections::{
     self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, WhenFull,
 };
 use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -92,7 +93,8 @@ pub(crate) async fn serve(
 
 fn router(state: AppState) -> Router {
     let unknown_route = || async {
-        let message = "the agent takes PUT /query, PUT /query/{uuid} and DELETE /query/{uuid}";
+        let message = "the agent takes PUT /query, PUT /query/{uuid}, DELETE /query/{uuid} and \
+                       PUT /query/{uuid}/approvals/{id}";
         Problem::new(ErrorCode::UnknownMethod, message)
     };
     // The router adds the methods of the route in `allow` (RFC 9110 section 15.5.6).
@@ -102,6 +104,7 @@ fn router(state: AppState) -> Router {
     Router::new()
         .route("/query", put(put_query))
         .route("/query/{uuid}", put(put_query).delete(delete_query))
+        .route("/query/{uuid}/approvals/{id}", put(put_approval))
         .route("/healthz", get(health))
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
@@ -132,14 +135,18 @@ async fn put_query(
     let id = query.uuid.clone();
     let permit = state.queries.acquire(&id, caller.owner())?;
     let wants_stream = event_stream::accepts_event_stream(&parts.headers);
-    let (token, timeout) = match caller {
-        RequestCaller::Bridge { token } => (token, None),
+    let (token, timeout, caller) = match caller {
+        RequestCaller::Bridge { token, caller } => (token, None, caller.map(|it| *it)),
         RequestCaller::Frontend { .. } if !wants_stream => {
             return Err(event_stream::event_stream_required());
         }
         RequestCaller::Frontend { bearer } => {
             let authorized = permit.authorize(&bearer, &query, session_id).await?;
-            (authorized.token, Some(authorized.timeout))
+            (
+                authorized.token,
+                Some(authorized.timeout),
+                authorized.caller,
+            )
         }
     };
     let is_direct = timeout.is_some();
@@ -147,6 +154,7 @@ async fn put_query(
         message: query,
         token,
         timeout,
+        caller,
     };
     if wants_stream {
         let (writer, events) = StreamWriter::channel();
@@ -162,10 +170,34 @@ async fn delete_query(
     uuid: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    let owner = RequestCaller::authorize_cancel(&headers, state.credential)?;
+    let owner = RequestCaller::authorize_owner(&headers, state.credential)?;
     let Path(uuid) = uuid?;
     state.queries.cancel(&uuid.into(), owner).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+async fn put_approval(
+    State(state): State<AppState>,
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<StatusCode, Problem> {
+    let owner = RequestCaller::authorize_owner(&headers, state.credential)?;
+    let Path((uuid, call)) = path?;
+    let body = body::read(body, state.max_body_bytes).await?;
+    let answer: ApprovalAnswer = serde_json::from_slice(&body).map_err(|error| {
+        let message = format!("the body must be {{\"approved\": true}} or false: {error}");
+        Problem::new(ErrorCode::ProtocolViolation, message)
+    })?;
+    let queries = &state.queries;
+    queries.answer_approval(&uuid.into(), owner, &call, answer.approved)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The body of an answer to a request for approval.
+#[derive(Deserialize)]
+struct ApprovalAnswer {
+    approved: bool,
 }
 
 async fn health(State(state): State<AppState>) -> Response {

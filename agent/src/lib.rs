@@ -25,7 +25,7 @@ mod queries;
 mod service;
 
 pub use bridge_service::Secret;
-pub use config::{BridgeUrl, Config, Limits};
+pub use config::{AskFor, BridgeUrl, Config, Limits};
 pub use credential::CredentialError;
 pub use model::{ModelSettings, Provider, Thinking};
 pub use program::{logs_content, run};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use bridge_protocol::{ErrorCode, Query, QueryContent, QueryToolCall, TokenUsage};
 use tracing::debug;
 
-use super::QueryInput;
 use super::boundary::PromptBoundary;
 use super::budget::{Budget, ExhaustedLimit, history_bytes};
+use super::input::QueryInput;
 use super::progress_sink::ProgressSink;
 use super::prompt::{self, ANSWER_NOW};
 use super::tool_call_log::ToolCallLog;
@@ -82,7 +82,13 @@ impl<'a> AgentLoop<'a> {
 
     fn opening(&self, is_last_turn: bool) -> Message {
         let (catalog, boundary) = (&self.catalog, &self.boundary);
-        let opening = prompt::opening_prompt(self.input.query, catalog, is_last_turn, boundary);
+        let opening = prompt::opening_prompt(
+            self.input.query,
+            self.input.caller,
+            catalog,
+            is_last_turn,
+            boundary,
+        );
         Message::User(opening)
     }
 
@@ -220,12 +226,9 @@ impl<'a> AgentLoop<'a> {
         let (granted, excess) = other_calls.split_at(granted);
         let mut results = vec![None; turn.calls.len()];
         let runner = ToolRunner {
-            bridge: self.input.tools,
+            input: self.input,
             catalog: &self.catalog,
-            limits: self.input.limits,
             boundary: &self.boundary,
-            progress: self.input.progress,
-            meter: &self.input.state.meter,
         };
         runner
             .run_parallel(granted, &mut results, &mut self.call_log)

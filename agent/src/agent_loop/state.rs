@@ -1,11 +1,13 @@
 //! The state of a query that the task of the query sees, also when the query was cancelled.
 
+use super::approvals::Approvals;
 use super::usage_meter::UsageMeter;
 
 /// The state of a query while it is answered.
 #[derive(Debug)]
 pub(crate) struct QueryState {
     pub(crate) meter: UsageMeter,
+    pub(crate) approvals: Approvals,
 }
 
 impl QueryState {
@@ -13,6 +15,7 @@ impl QueryState {
     pub(crate) fn new() -> Self {
         Self {
             meter: UsageMeter::start(),
+            approvals: Approvals::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bridge::PageTool;
+use crate::bridge::{PageTool, ToolClass};
 use crate::model::Tool;
 
 /// The tools that the model can call at the moment.
@@ -20,6 +20,7 @@ pub(super) struct ToolCatalog {
 pub(super) struct ToolInfo {
     pub(super) registered_name: String,
     pub(super) own_timeout: Option<Duration>,
+    pub(super) class: ToolClass,
 }
 
 impl ToolCatalog {
@@ -72,11 +73,13 @@ fn split(page_tool: PageTool) -> (ToolInfo, Tool) {
     let PageTool {
         registered_name,
         own_timeout,
+        class,
         tool,
     } = page_tool;
     let info = ToolInfo {
         registered_name,
         own_timeout,
+        class,
     };
     (info, tool)
 }

@@ -6,15 +6,14 @@ use bridge_protocol::QueryContent;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 
+use super::approvals::{Approval, must_be_approved};
 use super::boundary::PromptBoundary;
+use super::input::QueryInput;
 use super::tool_call_log::ToolCallLog;
-use super::tool_catalog::ToolCatalog;
+use super::tool_catalog::{ToolCatalog, ToolInfo};
 use super::truncate::truncate;
-use super::usage_meter::UsageMeter;
-use crate::bridge::{BridgeTools, PageCallResult};
-use crate::config::Limits;
+use crate::bridge::PageCallResult;
 use crate::failure::Failure;
 use crate::model::{Call, CallResult};
 
@@ -25,15 +24,16 @@ const BRIDGE_TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
 /// text.
 const MAX_ERROR_CHARS: usize = 300;
 
+/// What the model is told in addition about a call that was not approved.
+const DENIED_REMEDY: &str =
+    "Do not request it again: go on without it, or say what could not be done.";
+
 /// Makes the calls of one turn, and reports each to the page.
 #[derive(Debug)]
 pub(super) struct ToolRunner<'a> {
-    pub(super) bridge: &'a BridgeTools,
+    pub(super) input: QueryInput<'a>,
     pub(super) catalog: &'a ToolCatalog,
-    pub(super) limits: &'a Limits,
     pub(super) boundary: &'a PromptBoundary,
-    pub(super) progress: &'a mpsc::Sender<QueryContent>,
-    pub(super) meter: &'a UsageMeter,
 }
 
 /// A call with its index in the turn and its number in the query.
@@ -48,8 +48,32 @@ pub(super) struct IndexedCall<'a> {
 #[derive(Debug)]
 struct FinishedCall {
     result: CallResult,
+    outcome: CallOutcome,
     /// The page's result, if the call was sent to the bridge.
     page_result: Option<Option<Box<RawValue>>>,
+}
+
+/// How a call has ended, for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CallOutcome {
+    Ok,
+    ToolError,
+    Denied,
+    Timeout,
+    /// There is no such tool.
+    Unavailable,
+}
+
+impl CallOutcome {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::ToolError => "tool_error",
+            Self::Denied => "denied",
+            Self::Timeout => "timeout",
+            Self::Unavailable => "unavailable",
+        }
+    }
 }
 
 impl ToolRunner<'_> {
@@ -63,7 +87,7 @@ impl ToolRunner<'_> {
     ) -> Result<(), Failure> {
         // The futures are boxed: otherwise the compiler cannot prove that they are `Send`.
         let running: Vec<_> = calls.iter().map(|call| self.run_boxed(*call)).collect();
-        let mut running = stream::iter(running).buffer_unordered(self.limits.parallel_calls);
+        let mut running = stream::iter(running).buffer_unordered(self.input.limits.parallel_calls);
         while let Some((call, finished)) = running.next().await {
             let result = self.finish(call, finished?, call_log).await;
             results[call.index] = Some(result);
@@ -97,7 +121,7 @@ impl ToolRunner<'_> {
         if calls.is_empty() {
             return;
         }
-        let max_calls = self.limits.max_calls;
+        let max_calls = self.input.limits.max_calls;
         let reason = format!("a query may make {max_calls} calls, and they are made.");
         reject_calls(calls, &reason, results);
         let text = format!(
@@ -108,31 +132,82 @@ impl ToolRunner<'_> {
 
     async fn execute(&self, call: IndexedCall<'_>) -> Result<FinishedCall, Failure> {
         let IndexedCall { number, call, .. } = call;
+        let info = self.catalog.info(&call.tool);
+        let denied = match info {
+            Some(info) => self.ask_person(number, call, info).await,
+            None => None,
+        };
+        if let Some(reason) = denied {
+            let result = PageCallResult::from_error(&reason);
+            return Ok(self.finished(call, result, CallOutcome::Denied, None));
+        }
         self.send_progress(QueryContent::ToolStarted {
             id: number.to_string(),
             tool: self.catalog.registered_name(&call.tool).to_owned(),
             arguments: call.arguments.clone(),
         })
         .await;
-        self.meter.count_call();
-        let (result, page_result) = match self.catalog.info(&call.tool) {
-            None => (self.unknown_tool(call), None),
-            Some(info) => {
-                let mut result = self.call_with_timeout(call, info.own_timeout).await?;
-                let page_result = result.page_result.take();
-                (result, Some(page_result))
-            }
+        let Some(info) = info else {
+            let result = self.unknown_tool(call);
+            return Ok(self.finished(call, result, CallOutcome::Unavailable, None));
         };
-        let max_bytes = self.limits.max_tool_result_bytes;
-        Ok(FinishedCall {
+        self.input.state.meter.count_call();
+        let (mut result, outcome) = self.call_with_timeout(call, info.own_timeout).await?;
+        let page_result = result.page_result.take();
+        Ok(self.finished(call, result, outcome, Some(page_result)))
+    }
+
+    fn finished(
+        &self,
+        call: &Call,
+        result: PageCallResult,
+        outcome: CallOutcome,
+        page_result: Option<Option<Box<RawValue>>>,
+    ) -> FinishedCall {
+        let max_bytes = self.input.limits.max_tool_result_bytes;
+        FinishedCall {
             result: CallResult {
                 id: call.id.clone(),
                 tool: call.tool.clone(),
                 text: truncate(result.text, max_bytes, self.boundary),
                 is_error: result.is_error,
             },
+            outcome,
             page_result,
+        }
+    }
+
+    /// Waits for the approval of a call that needs one. Returns the reason for the model if the call
+    /// must not be made.
+    async fn ask_person(&self, number: usize, call: &Call, info: &ToolInfo) -> Option<String> {
+        let QueryInput {
+            query,
+            limits,
+            state,
+            ..
+        } = self.input;
+        if !must_be_approved(info, query, &limits.ask) {
+            return None;
+        }
+        let expires_in = limits.approval_timeout;
+        let id = number.to_string();
+        let request = state.approvals.open(&id);
+        self.send_progress(QueryContent::ApprovalRequested {
+            id,
+            tool: info.registered_name.clone(),
+            arguments: call.arguments.clone(),
+            expires_in_ms: u64::try_from(expires_in.as_millis()).unwrap_or(u64::MAX),
         })
+        .await;
+        let reason = match request.wait(expires_in).await {
+            Approval::Granted => return None,
+            Approval::Denied => "The person did not approve this call.".to_owned(),
+            Approval::Expired => {
+                let expires_in = humantime::format_duration(expires_in);
+                format!("Nobody approved this call within {expires_in}.")
+            }
+        };
+        Some(format!("{reason} {DENIED_REMEDY}"))
     }
 
     /// Calls a tool. A call that exceeds its timeout is dropped, which cancels it at the bridge.
@@ -142,16 +217,28 @@ impl ToolRunner<'_> {
         &self,
         call: &Call,
         own_timeout: Option<Duration>,
-    ) -> Result<PageCallResult, Failure> {
+    ) -> Result<(PageCallResult, CallOutcome), Failure> {
         let own_timeout = own_timeout.map(|it| it.saturating_add(BRIDGE_TIMEOUT_MARGIN));
         let timeout = self
+            .input
             .limits
             .call_timeout
             .max(own_timeout.unwrap_or_default());
-        let calling = self.bridge.call(&call.tool, call.arguments.clone());
+        let calling = self.input.tools.call(&call.tool, call.arguments.clone());
         match tokio::time::timeout(timeout, calling).await {
-            Ok(result) => result,
-            Err(_) => Ok(PageCallResult::from_error(&timeout_message(timeout))),
+            Ok(result) => {
+                let result = result?;
+                let outcome = if result.is_error {
+                    CallOutcome::ToolError
+                } else {
+                    CallOutcome::Ok
+                };
+                Ok((result, outcome))
+            }
+            Err(_) => {
+                let result = PageCallResult::from_error(&timeout_message(timeout));
+                Ok((result, CallOutcome::Timeout))
+            }
         }
     }
 
@@ -171,6 +258,7 @@ impl ToolRunner<'_> {
         let IndexedCall { number, call, .. } = call;
         let FinishedCall {
             result,
+            outcome,
             page_result,
         } = finished;
         if let Some(page_result) = page_result {
@@ -185,7 +273,7 @@ impl ToolRunner<'_> {
             tool: self.catalog.registered_name(&call.tool).to_owned(),
             is_error: result.is_error,
             error: result.is_error.then(|| truncate_error(&result.text)),
-            outcome: None,
+            outcome: result.is_error.then(|| outcome.as_str().to_owned()),
         })
         .await;
         result
@@ -194,7 +282,7 @@ impl ToolRunner<'_> {
     /// Sends progress to the page. A closed channel is not an error: a receiver that does not need
     /// the answer any more drops it.
     async fn send_progress(&self, content: QueryContent) {
-        let _ = self.progress.send(content).await;
+        let _ = self.input.progress.send(content).await;
     }
 }
 

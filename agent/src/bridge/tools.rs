@@ -2,6 +2,7 @@
 
 mod call_result;
 mod errors;
+mod tool_class;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use super::BridgeClient;
 use crate::failure::Failure;
 use crate::model::Tool;
 pub(crate) use call_result::PageCallResult;
+pub(crate) use tool_class::{ToolClass, ToolEffect};
 
 /// The `_meta` key with the registered name of a tool that the bridge had to rename.
 const ORIGINAL_NAME_META_KEY: &str = "mcp-web/originalName";
@@ -54,6 +56,7 @@ pub(crate) struct PageTool {
     pub(crate) registered_name: String,
     /// The timeout that the page has set for it.
     pub(crate) own_timeout: Option<Duration>,
+    pub(crate) class: ToolClass,
     pub(crate) tool: Tool,
 }
 
@@ -132,6 +135,7 @@ fn page_tool(tool: McpTool) -> PageTool {
     PageTool {
         registered_name: registered_name.unwrap_or(&tool.name).to_owned(),
         own_timeout: timeout_ms.map(Duration::from_millis),
+        class: ToolClass::from_annotations(tool.annotations.as_ref()),
         tool: Tool {
             name: tool.name.into_owned(),
             description: tool.description.map(Into::into).or(tool.title),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bridge_service::values::{parse_count, parse_duration};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// The limits of one query.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
@@ -43,6 +43,33 @@ pub struct Limits {
     #[arg(long, env = "MCP_WEB_AGENT_MAX_TOOL_RESULT_BYTES", value_name = "BYTES",
         default_value_t = 64 * 1024, value_parser = parse_count)]
     pub max_tool_result_bytes: usize,
+
+    /// Kinds of tools whose calls a person must approve in the page first: `write` for all that
+    /// change something, `destructive` for those that may destroy something or say nothing about it,
+    /// `open-world` for those that reach beyond the app. A page can name more tools in its query.
+    #[arg(
+        long,
+        env = "MCP_WEB_AGENT_ASK",
+        value_name = "KIND,…",
+        value_enum,
+        value_delimiter = ','
+    )]
+    pub ask: Vec<AskFor>,
+
+    /// Time after which a call that nobody has approved is not made.
+    #[arg(long, env = "MCP_WEB_AGENT_APPROVAL_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    pub approval_timeout: Duration,
+}
+
+/// A kind of tools whose calls a person must approve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AskFor {
+    /// Tools that change something.
+    Write,
+    /// Tools that may destroy something, or say nothing about it.
+    Destructive,
+    /// Tools that reach beyond the app.
+    OpenWorld,
 }
 
 impl Default for Limits {
@@ -57,6 +84,8 @@ impl Default for Limits {
             query_timeout: Duration::from_secs(600),
             call_timeout: Duration::from_secs(120),
             max_tool_result_bytes: 64 * 1024,
+            ask: Vec::new(),
+            approval_timeout: Duration::from_secs(60),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The sender of a request: a bridge, which has the service credential, or a frontend, which only a
 //! bridge can authorize.
 
-use bridge_protocol::ErrorCode;
+use bridge_protocol::{ErrorCode, QUERY_CALLER_HEADER, QueryCaller};
 use bridge_service::Secret;
 use bridge_service::values::parse_credential;
 use http::HeaderMap;
@@ -21,6 +21,8 @@ pub(super) enum RequestCaller {
     Bridge {
         /// The token of the query.
         token: Secret,
+        /// Who asks; bridges of mcp-web 0.1 do not tell it.
+        caller: Option<Box<QueryCaller>>,
     },
     /// A frontend, which has presented the token of its session. Only the bridge can verify that
     /// token.
@@ -38,7 +40,10 @@ impl RequestCaller {
         let token = headers.get(QUERY_TOKEN_HEADER);
         let token = token.map(|token| parse_credential(token.to_str().unwrap_or_default()));
         match (is_bridge, token) {
-            (true, Some(Ok(token))) => Ok(Self::Bridge { token }),
+            (true, Some(Ok(token))) => Ok(Self::Bridge {
+                token,
+                caller: query_caller(headers)?.map(Box::new),
+            }),
             (true, _) => Err(Problem::new(
                 ErrorCode::ProtocolViolation,
                 "a bridge sends the query's own token as `Mcp-Web-Query-Token`: without it no tool \
@@ -50,8 +55,8 @@ impl RequestCaller {
         }
     }
 
-    /// Authorizes a request to cancel a query. `credential` is the hash of the service credential.
-    pub(super) fn authorize_cancel(
+    /// Authorizes a request about a running query: to cancel it, or to answer it. `credential` is the hash of the service credential.
+    pub(super) fn authorize_owner(
         headers: &HeaderMap,
         credential: TokenHash,
     ) -> Result<QueryOwner, Problem> {
@@ -69,6 +74,20 @@ impl RequestCaller {
             Self::Frontend { bearer } => QueryOwner::Frontend(TokenHash::new(bearer)),
         }
     }
+}
+
+/// Reads who asks. Only a request with the service credential may say it.
+pub(super) fn query_caller(headers: &HeaderMap) -> Result<Option<QueryCaller>, Problem> {
+    let Some(value) = headers.get(QUERY_CALLER_HEADER) else {
+        return Ok(None);
+    };
+    let caller = value.to_str().ok().and_then(QueryCaller::from_header);
+    caller.map(Some).ok_or_else(|| {
+        Problem::new(
+            ErrorCode::ProtocolViolation,
+            "`Mcp-Web-Caller` is not what a bridge sends: JSON in base64url; update bridge and agent",
+        )
+    })
 }
 
 fn wrong_credential() -> Problem {

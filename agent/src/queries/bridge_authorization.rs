@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use bridge_protocol::{ErrorCode, Query, QueryTool, SessionId};
+use bridge_protocol::{ErrorCode, Query, QueryCaller, QueryTool, SessionId};
 use bridge_service::Secret;
 use bridge_service::values::parse_credential;
 use http::StatusCode;
@@ -46,6 +46,8 @@ struct OpenQueryResponse {
     token: String,
     /// In seconds.
     expires_in: f64,
+    #[serde(default)]
+    caller: Option<QueryCaller>,
 }
 
 impl OpenQueryResponse {
@@ -54,6 +56,7 @@ impl OpenQueryResponse {
         Some(AuthorizedQuery {
             token: parse_credential(&self.token).ok()?,
             timeout: lifetime.saturating_sub(EXPIRY_MARGIN),
+            caller: self.caller,
         })
     }
 }
@@ -64,6 +67,8 @@ pub(crate) struct AuthorizedQuery {
     pub(crate) token: Secret,
     /// How long the agent may take to answer it.
     pub(crate) timeout: Duration,
+    /// Who asks.
+    pub(crate) caller: Option<QueryCaller>,
 }
 
 impl fmt::Debug for AuthorizedQuery {

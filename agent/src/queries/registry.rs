@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::recent_queries::RecentQueries;
+use crate::agent_loop::QueryState;
 use crate::bridge::BridgeClient;
 use crate::config::Limits;
 use crate::credential::TokenHash;
@@ -35,9 +36,23 @@ struct QueryTable {
     recent: RecentQueries,
 }
 
+impl QueryTable {
+    /// Finds a running query of this owner.
+    fn find(&self, id: &QueryId, owner: QueryOwner) -> Result<&RunningQuery, Failure> {
+        let query = self.running.get(id).filter(|it| it.owner == owner);
+        query.ok_or_else(|| {
+            Failure::new(
+                ErrorCode::QueryNotFound,
+                "no such query is being answered for you: it has ended, or was sent elsewhere",
+            )
+        })
+    }
+}
+
 /// A query that has a permit.
 struct RunningQuery {
     owner: QueryOwner,
+    state: Arc<QueryState>,
     /// Cancelled when the owner cancels the query.
     cancelled: CancellationToken,
     /// Cancelled when nothing of the query runs any more.
@@ -96,12 +111,14 @@ impl Queries {
         let permit = QueryPermit {
             queries: Arc::clone(self),
             id: id.clone(),
+            state: Arc::new(QueryState::new()),
             cancelled: CancellationToken::new(),
             finished: CancellationToken::new(),
             is_started: false,
         };
         vacant.insert(RunningQuery {
             owner,
+            state: Arc::clone(&permit.state),
             cancelled: permit.cancelled.clone(),
             finished: permit.finished.clone(),
         });
@@ -112,18 +129,28 @@ impl Queries {
     pub(crate) async fn cancel(&self, id: &QueryId, owner: QueryOwner) -> Result<(), Failure> {
         let finished = {
             let table = self.table();
-            let query = table.running.get(id).filter(|it| it.owner == owner);
-            let query = query.ok_or_else(|| {
-                Failure::new(
-                    ErrorCode::QueryNotFound,
-                    "no such query is being answered for you: it has ended, or was sent elsewhere",
-                )
-            })?;
+            let query = table.find(id, owner)?;
             query.cancelled.cancel();
             query.finished.clone()
         };
         finished.cancelled().await;
         Ok(())
+    }
+
+    /// Answers the request for the approval of a call in a query of this owner.
+    pub(crate) fn answer_approval(
+        &self,
+        id: &QueryId,
+        owner: QueryOwner,
+        call: &str,
+        is_approved: bool,
+    ) -> Result<(), Failure> {
+        let state = Arc::clone(&self.table().find(id, owner)?.state);
+        if state.approvals.answer(call, is_approved) {
+            return Ok(());
+        }
+        let message = "no call with this id waits for approval: it was answered or has expired";
+        Err(Failure::new(ErrorCode::QueryNotFound, message))
     }
 
     /// Returns the number of running queries.
@@ -176,6 +203,7 @@ impl fmt::Debug for Queries {
 pub(crate) struct QueryPermit {
     pub(super) queries: Arc<Queries>,
     pub(super) id: QueryId,
+    pub(super) state: Arc<QueryState>,
     pub(super) cancelled: CancellationToken,
     pub(super) finished: CancellationToken,
     /// Whether the task that answers the query was started. If not, the same uuid may be used

@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use bridge_protocol::{ErrorCode, Query, QueryContent, QueryUsage, TokenUsage};
+use bridge_protocol::{ErrorCode, Query, QueryCaller, QueryContent, QueryUsage, TokenUsage};
 use bridge_service::Secret;
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use super::event_sink::{EventSink, EventTarget};
 use super::outcome::QueryOutcome;
 use super::registry::{QueryPermit, shutting_down};
-use crate::agent_loop::{self, QueryInput, QueryState};
+use crate::agent_loop::{self, QueryInput};
 use crate::bridge::{BridgeTools, QueryReporter};
 use crate::failure::Failure;
 
@@ -27,6 +27,8 @@ pub(crate) struct AcceptedQuery {
     pub(crate) token: Secret,
     /// The timeout that the bridge has set, if it has set one.
     pub(crate) timeout: Option<Duration>,
+    /// Who asks, if the bridge has told it.
+    pub(crate) caller: Option<QueryCaller>,
 }
 
 impl QueryPermit {
@@ -44,11 +46,10 @@ async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarge
     let reporter = QueryReporter::new(&permit.queries.bridge, &query.token, &id);
     let sink = EventSink::new(id, target, reporter);
     sink.send_accepted().await;
-    let state = QueryState::new();
-    let outcome = run_to_outcome(&permit, query, &sink, &state).await;
+    let outcome = run_to_outcome(&permit, query, &sink).await;
     permit.finished.cancel();
-    let usage = state.meter.usage();
-    log_end(&permit, &outcome, &usage, state.meter.calls());
+    let usage = permit.state.meter.usage();
+    log_end(&permit, &outcome, &usage);
     if let QueryOutcome::Failed(failure) = &outcome {
         tracing::warn!(code = %failure.code, "{}", failure.message);
     }
@@ -56,7 +57,7 @@ async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarge
 }
 
 /// Logs one line for each query, for the operator who counts what is used.
-fn log_end(permit: &QueryPermit, outcome: &QueryOutcome, usage: &QueryUsage, calls: usize) {
+fn log_end(permit: &QueryPermit, outcome: &QueryOutcome, usage: &QueryUsage) {
     let models = usage.models.values();
     let tokens = |count: fn(&TokenUsage) -> u64| models.clone().map(count).sum::<u64>();
     tracing::info!(
@@ -67,7 +68,7 @@ fn log_end(permit: &QueryPermit, outcome: &QueryOutcome, usage: &QueryUsage, cal
         output_tokens = tokens(|it| it.output),
         cached_tokens = tokens(|it| it.cached),
         thinking_tokens = tokens(|it| it.thinking),
-        calls,
+        calls = permit.state.meter.calls(),
         milliseconds = usage.milliseconds,
         "a query has ended"
     );
@@ -79,10 +80,9 @@ async fn run_to_outcome(
     permit: &QueryPermit,
     query: AcceptedQuery,
     sink: &EventSink,
-    state: &QueryState,
 ) -> QueryOutcome {
     let timeout = query_timeout(permit, &query);
-    let answering = AssertUnwindSafe(answer_query(permit, query, sink, state)).catch_unwind();
+    let answering = AssertUnwindSafe(answer_query(permit, query, sink)).catch_unwind();
     tokio::select! {
         biased;
         () = permit.queries.stopping.cancelled() => QueryOutcome::Failed(shutting_down()),
@@ -115,7 +115,6 @@ async fn answer_query(
     permit: &QueryPermit,
     query: AcceptedQuery,
     sink: &EventSink,
-    state: &QueryState,
 ) -> QueryOutcome {
     let (sender, progress) = mpsc::channel::<QueryContent>(PROGRESS_BUFFER);
     let queries = &permit.queries;
@@ -129,7 +128,8 @@ async fn answer_query(
             system: &queries.system_prompt,
             limits: &queries.limits,
             progress: &sender,
-            state,
+            state: &permit.state,
+            caller: query.caller.as_ref(),
         })
         .await
     };

@@ -83,6 +83,7 @@ async fn a_panic_fails_the_query_and_releases_its_permit() {
         message,
         token,
         timeout: None,
+        caller: None,
     };
     let is_direct = false;
     permit.spawn(query, EventTarget::Stream { writer, is_direct });

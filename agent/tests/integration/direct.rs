@@ -121,3 +121,74 @@ async fn a_frontend_gets_an_error_when_the_bridge_is_unreachable() {
     );
     assert!(!refused.to_string().contains(TOKEN));
 }
+
+/// Reads events until a call waits for approval, and returns the id of the call.
+async fn approval_request(events: &mut EventStream, tool: &str) -> String {
+    loop {
+        let event = events.next().await.unwrap();
+        let content = &event["content"];
+        if content["type"] == "approval-requested" {
+            assert_eq!(content["tool"], tool, "{event}");
+            assert_eq!(content["expiresInMs"], 60_000);
+            return content["id"].as_str().unwrap().to_owned();
+        }
+        assert_ne!(
+            content["type"], "tool-started",
+            "it was not approved: {event}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn calls_wait_for_the_approval_of_the_frontend_that_asked() {
+    let bed = TestBed::start().await;
+    let mut page = bed.connect_page().await;
+    let query = json!({ "prompt": "/add_card {\"title\": \"A\"}\n\n/add_card {\"title\": \"B\"}\n\n/plan {}",
+        "approve": ["add_card"] });
+    let request = streaming(bed.put(UUID, &query)).bearer_auth(TOKEN);
+    let mut events = EventStream::open(request).await;
+    let first = approval_request(&mut events, "add_card").await;
+    let answer = |id: &str, token: &str, body: Value| {
+        let url = format!("{}/{UUID}/approvals/{id}", bed.agent.url());
+        http_client().put(url).bearer_auth(token).json(&body)
+    };
+    for (id, token, body, status) in [
+        (
+            &*first,
+            "another-token-of-a-page",
+            json!({ "approved": true }),
+            404,
+        ),
+        ("99", TOKEN, json!({ "approved": true }), 404),
+        (&first, TOKEN, json!({ "approved": "yes" }), 400),
+        (&first, TOKEN, json!({ "approved": false }), 204),
+        (&first, TOKEN, json!({ "approved": true }), 404),
+    ] {
+        let response = answer(id, token, body).send().await.unwrap();
+        assert_eq!(response.status(), status, "{id}");
+    }
+    let denied = events.next().await.unwrap();
+    assert_eq!(
+        (&denied["content"]["type"], &denied["content"]["outcome"]),
+        (&json!("tool-finished"), &json!("denied"))
+    );
+    let second = approval_request(&mut events, "add_card").await;
+    let approved = answer(&second, TOKEN, json!({ "approved": true }));
+    assert_eq!(approved.send().await.unwrap().status(), 204);
+    let call = page.recv_call().await;
+    assert_eq!(
+        call.tool_input.get(),
+        r#"{"title":"B"}"#,
+        "the first one was not made"
+    );
+    page.answer(&call, json!("added")).await;
+    let call = page.recv_call().await;
+    assert_eq!(call.tool_name, "plan", "it needs no approval");
+    page.answer(&call, json!("done")).await;
+    let last = events.last().await;
+    assert_eq!(last["type"], "query_complete", "{last}");
+    assert!(
+        last["result"].as_str().unwrap().contains("did not approve"),
+        "{last}"
+    );
+}

@@ -114,7 +114,12 @@ fn every_fixed_limit_is_a_constant_with_the_documented_value() {
             .filter_map(|text| {
                 let (_, declared) = text.split_once(&declares)?;
                 let value = declared.split_once(" = ")?.1.split_once(';')?.0;
-                Some(value.replace("Duration::from_secs(", "").replace(')', "s"))
+                let duration = |unit: &str, suffix: &str| {
+                    let number = value.strip_prefix(&format!("Duration::from_{unit}("))?;
+                    Some(number.replace(')', suffix))
+                };
+                let duration = duration("secs", "s").or_else(|| duration("millis", "ms"));
+                Some(duration.unwrap_or_else(|| value.to_owned()))
             })
             .collect();
         assert_eq!(values, [default], "{key}");

@@ -202,5 +202,5 @@ async fn notes_and_thoughts_are_sent_to_the_page() {
     let kinds: Vec<_> = progress.iter().map(|event| &event["type"]).collect();
     assert_eq!(kinds, ["note", "thinking", "text"]);
     let first = &model.requests()[0];
-    assert!(matches!(&first.history[..], [Message::User(text)] if text == "Do it"));
+    assert!(matches!(&first.history[..], [Message::User(text)] if text.ends_with("\n\nDo it")));
 }

@@ -150,7 +150,7 @@ async fn a_handler_error_is_sent_to_the_model_and_the_page() {
     assert!(model.last_results()[0].is_error);
     let finished = &progress[1];
     let expected = json!({ "type": "tool-finished", "id": "1", "tool": "add", "isError": true,
-        "error": "the board is full" });
+        "error": "the board is full", "outcome": "tool_error" });
     assert_eq!(*finished, expected);
     let tool_calls = json!(answer.unwrap().tool_calls);
     assert_eq!(

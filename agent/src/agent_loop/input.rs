@@ -1,0 +1,24 @@
+//! What a query is answered with.
+
+use bridge_protocol::{Query, QueryCaller, QueryContent};
+use tokio::sync::mpsc;
+
+use super::state::QueryState;
+use crate::bridge::BridgeTools;
+use crate::config::Limits;
+use crate::model::Model;
+
+/// What a query is answered with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueryInput<'a> {
+    pub(crate) query: &'a Query,
+    pub(crate) tools: &'a BridgeTools,
+    pub(crate) model: &'a dyn Model,
+    pub(crate) system: &'a str,
+    pub(crate) limits: &'a Limits,
+    /// Receives the progress. A full channel makes the model wait.
+    pub(crate) progress: &'a mpsc::Sender<QueryContent>,
+    pub(crate) state: &'a QueryState,
+    /// Who asks, if the bridge has told it.
+    pub(crate) caller: Option<&'a QueryCaller>,
+}
