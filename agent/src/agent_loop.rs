@@ -1,23 +1,31 @@
 //! The agent loop, which answers one query: the model takes a turn, the calls of the turn are made
 //! in the page, their results are sent back to the model, and so on until a turn has no calls.
 //!
-//! - [`run`] is the loop, and [`budget`] enforces the limits of the query.
-//! - [`prompt`], [`context`] and [`local_time`] write the input of the model; [`boundary`] marks the service's own
+//! - [`run`] is the loop, [`history`] is what the model reads in it, and [`budget`] enforces the limits
+//!   of the query.
+//! - [`response`] is about the tool that a query must be answered with, and [`answer_tool`] is the one
+//!   of a `responseSchema`.
+//! - [`prompt`], [`context`], [`attachments`] and [`local_time`] write the input of the model; [`boundary`] marks the service's own
 //!   lines in it.
 //! - [`turn`] collects one turn of the model, and [`progress_sink`] sends it to the page meanwhile.
 //! - [`approvals`] lets calls wait for a person.
 //! - [`tool_catalog`] lists the tools that the model can call, [`tool_runner`] calls them, and
 //!   [`tool_call_log`] records the calls. [`truncate`] shortens long results.
-//! - [`state`] is what others see of a query while it is answered; [`usage_meter`] counts what it uses.
+//! - [`state`] is what others see of a query while it is answered; [`usage_meter`] counts
+//!   what it uses, and [`transcript`] is what later queries of the conversation get.
 
+mod answer_tool;
 mod approvals;
+mod attachments;
 mod boundary;
 mod budget;
 mod context;
+mod history;
 mod input;
 mod local_time;
 mod progress_sink;
 mod prompt;
+mod response;
 mod run;
 mod state;
 #[cfg(test)]
@@ -25,6 +33,7 @@ mod tests;
 mod tool_call_log;
 mod tool_catalog;
 mod tool_runner;
+mod transcript;
 mod truncate;
 mod turn;
 mod usage_meter;
@@ -36,6 +45,7 @@ pub(crate) use prompt::system_prompt;
 use run::AgentLoop;
 pub(crate) use run::Answer;
 pub(crate) use state::QueryState;
+pub(crate) use transcript::FinishedTranscript;
 
 /// Answers a query, and sends progress meanwhile.
 ///

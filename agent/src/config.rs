@@ -1,6 +1,7 @@
 //! The settings of an agent, from flags, the environment, a file, and defaults.
 
 mod bridge_url;
+mod conversations;
 mod limits;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -11,6 +12,7 @@ use bridge_service::{LOOPBACK, Secret};
 use clap::Args;
 
 pub use bridge_url::BridgeUrl;
+pub use conversations::ConversationSettings;
 pub use limits::{AskFor, Limits};
 
 use crate::model::ModelSettings;
@@ -104,6 +106,10 @@ pub struct Config {
     /// Limits of one query.
     #[command(flatten)]
     pub limits: Limits,
+
+    /// Limits of conversations, and where they are stored.
+    #[command(flatten)]
+    pub conversations: ConversationSettings,
 }
 
 const DEFAULT_BIND: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3003);
@@ -132,6 +138,7 @@ impl Default for Config {
             system_file: None,
             model: ModelSettings::default(),
             limits: Limits::default(),
+            conversations: ConversationSettings::default(),
         }
     }
 }

@@ -3,10 +3,12 @@
 
 mod body;
 mod caller;
+mod conversation_routes;
 mod event_stream;
 mod guard;
 mod problem;
 mod query_request;
+mod state;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +21,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
 use axum::{Json, Router, middleware};
 use bridge_protocol::{ErrorCode, QueryId};
-use bridge_service::HostOriginPolicy;
 use bridge_service::connections::{
     self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, WhenFull,
 };
@@ -30,11 +31,12 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::credential::TokenHash;
-use crate::queries::{AcceptedQuery, EventTarget, Queries, StreamWriter};
+use crate::queries::{AcceptedQuery, EventTarget, StreamWriter};
 use caller::RequestCaller;
+use conversation_routes::{delete_conversation, get_conversation, list_conversations};
 pub(crate) use problem::Problem;
 use query_request::QueryRequest;
+pub(crate) use state::AppState;
 
 /// How long the head of a request may take, from the connection or from the request before it. A
 /// bridge keeps idle connections for 90 s: if the agent closed them earlier, a query could already
@@ -49,16 +51,6 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a client may take for each 64 KiB of the events that wait for it.
 const RESPONSE_PROGRESS_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// The state that the routes share.
-#[derive(Clone, Debug)]
-pub(crate) struct AppState {
-    pub(crate) queries: Arc<Queries>,
-    /// The hash of the service credential.
-    pub(crate) credential: TokenHash,
-    pub(crate) policy: Arc<HostOriginPolicy>,
-    pub(crate) max_body_bytes: usize,
-}
 
 /// Serves all routes until `stopping` is cancelled, and then until the open requests have ended. A
 /// connection over `max_connections` waits until another one has ended.
@@ -94,7 +86,8 @@ pub(crate) async fn serve(
 fn router(state: AppState) -> Router {
     let unknown_route = || async {
         let message = "the agent takes PUT /query, PUT /query/{uuid}, DELETE /query/{uuid} and \
-                       PUT /query/{uuid}/approvals/{id}";
+                       PUT /query/{uuid}/approvals/{id}, and of a bridge GET /conversations, and GET \
+                       and DELETE /conversations/{id}";
         Problem::new(ErrorCode::UnknownMethod, message)
     };
     // The router adds the methods of the route in `allow` (RFC 9110 section 15.5.6).
@@ -105,6 +98,11 @@ fn router(state: AppState) -> Router {
         .route("/query", put(put_query))
         .route("/query/{uuid}", put(put_query).delete(delete_query))
         .route("/query/{uuid}/approvals/{id}", put(put_approval))
+        .route("/conversations", get(list_conversations))
+        .route(
+            "/conversations/{id}",
+            get(get_conversation).delete(delete_conversation),
+        )
         .route("/healthz", get(health))
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)

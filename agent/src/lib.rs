@@ -7,7 +7,8 @@
 //! 2. [`queries`] runs the task that answers it, and makes sure that it has exactly one outcome.
 //! 3. [`agent_loop`] takes turns with the [`model`], and calls the tools that the model requests.
 //! 4. [`bridge`] calls those tools in the page, through the bridge, with the query's own token.
-//! 5. Meanwhile, the progress is sent back as a stream of events. The query is cancelled when its
+//! 5. [`conversations`] keeps what was said and called, for the next query of the conversation.
+//! 6. Meanwhile, the progress is sent back as a stream of events. The query is cancelled when its
 //!    reader disconnects.
 //!
 //! To run an agent inside another process, see [`bind`].
@@ -16,6 +17,7 @@
 mod agent_loop;
 mod bridge;
 mod config;
+mod conversations;
 mod credential;
 mod failure;
 mod http;
@@ -25,8 +27,8 @@ mod queries;
 mod service;
 
 pub use bridge_service::Secret;
-pub use config::{AskFor, BridgeUrl, Config, Limits};
+pub use config::{AskFor, BridgeUrl, Config, ConversationSettings, Limits};
 pub use credential::CredentialError;
-pub use model::{ModelSettings, Provider, Thinking};
+pub use model::{ModelSettings, Pictures, Provider, Thinking};
 pub use program::{logs_content, run};
 pub use service::{BoundServer, ServerHandle, StartError, bind};

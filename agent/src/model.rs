@@ -1,6 +1,7 @@
 //! A language model, independent of its provider. It receives the conversation so far and the
 //! tools, and produces its next turn piece by piece.
 //!
+//! - [`media`] is pictures and files in the input.
 //! - [`settings`] has the settings of a model, and [`select`] creates the model from them.
 //! - [`genai`] is the adapter to hosted models; only it uses the crate of that name.
 //! - [`retry`] repeats attempts that have failed, and [`scripted`] is a model without a provider.
@@ -16,13 +17,15 @@ use serde_json::{Map, Value};
 use crate::failure::Failure;
 
 mod genai;
+mod media;
 mod retry;
 mod scripted;
 mod select;
 mod settings;
 
+pub(crate) use media::Media;
 pub(crate) use select::from_settings;
-pub use settings::{ModelSettings, Provider, Thinking};
+pub use settings::{ModelSettings, Pictures, Provider, Thinking};
 
 /// A language model, or a substitute for one.
 pub(crate) trait Model: Send + Sync + fmt::Debug {
@@ -31,6 +34,10 @@ pub(crate) trait Model: Send + Sync + fmt::Debug {
 
     /// Returns the name of the model at its provider.
     fn name(&self) -> &str;
+
+    /// Returns whether the model reads content of this media type. Text is content of messages, and
+    /// not meant here.
+    fn reads_media(&self, mime_type: &str) -> bool;
 
     /// Starts the next turn. The stream ends with exactly one [`Event::End`] or one failure.
     /// Dropping it closes the connection to the provider.
@@ -46,6 +53,8 @@ pub(crate) struct Request {
     pub(crate) prompt: Arc<str>,
     pub(crate) system: String,
     pub(crate) history: Vec<Message>,
+    /// How many messages at the beginning of the history are of earlier queries.
+    pub(crate) earlier_messages: usize,
     pub(crate) tools: Arc<[Tool]>,
     pub(crate) tool_selection: ToolSelection,
     /// The maximum output of this turn, in tokens.
@@ -73,10 +82,25 @@ pub(crate) enum ToolSelection {
 /// A message of the conversation.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
-    User(String),
+    User(UserMessage),
     Model(ModelTurn),
     /// The results of the calls in the turn before, in their order.
     Results(Vec<CallResult>),
+}
+
+/// What the person asks, or the service says in the person's place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UserMessage {
+    pub(crate) text: String,
+    pub(crate) media: Vec<Media>,
+}
+
+impl Message {
+    /// Creates a message of the person or the service without pictures and files.
+    pub(crate) fn from_text(text: String) -> Self {
+        let media = Vec::new();
+        Self::User(UserMessage { text, media })
+    }
 }
 
 /// A completed turn of a model.
@@ -110,6 +134,8 @@ pub(crate) struct CallResult {
     pub(crate) tool: String,
     pub(crate) text: String,
     pub(crate) is_error: bool,
+    /// The pictures in the result that the model reads.
+    pub(crate) media: Vec<Media>,
 }
 
 /// A piece of a turn.

@@ -14,10 +14,11 @@ use tokio_util::sync::CancellationToken;
 use crate::agent_loop;
 use crate::bridge::BridgeClient;
 use crate::config::{BridgeUrl, Config};
+use crate::conversations::Conversations;
 use crate::credential::{self, CredentialError, TokenHash};
 use crate::http::{self, AppState};
 use crate::model::{self, Model};
-use crate::queries::Queries;
+use crate::queries::{Queries, QueriesConfig};
 
 /// How long queries and connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -48,6 +49,9 @@ pub enum StartError {
     /// `system_file` cannot be read, `system` is set, too, or the text is too long.
     #[error("{0}")]
     System(String),
+    /// `conversations_file` cannot be used.
+    #[error("{0}")]
+    Conversations(String),
     /// The address of the bridge cannot be used.
     #[error("`bridge_url` cannot be used: {0}")]
     Bridge(String),
@@ -69,6 +73,7 @@ pub struct BoundServer {
     policy: HostOriginPolicy,
     credential: TokenHash,
     system_prompt: String,
+    conversations: Conversations,
     model: Arc<dyn Model>,
     listener: TcpListener,
     address: SocketAddr,
@@ -110,11 +115,15 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
         error,
     };
     let system_prompt = load_system_prompt(&config)?;
+    let conversations = Conversations::open(&config.conversations);
+    let conversations =
+        conversations.map_err(|error| StartError::Conversations(error.to_string()))?;
     let listener = connections::listen(config.bind).map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
     Ok(BoundServer {
         credential: TokenHash::new(&credential),
         system_prompt,
+        conversations,
         config,
         policy,
         model,
@@ -177,13 +186,14 @@ impl BoundServer {
         let bridge = bridge.map_err(|failure| StartError::Bridge(failure.message))?;
         let Self { config, model, .. } = self;
         let label = model.label().to_owned();
-        let queries = Queries::new(
+        let queries = Queries::new(QueriesConfig {
             bridge,
             model,
-            self.system_prompt,
-            config.limits,
-            config.max_queries,
-        );
+            system_prompt: self.system_prompt,
+            limits: config.limits,
+            max_queries: config.max_queries,
+            conversations: self.conversations,
+        });
         let queries = Arc::new(queries);
         let state = AppState {
             queries: Arc::clone(&queries),

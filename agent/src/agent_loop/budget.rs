@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::config::Limits;
 use crate::failure::Failure;
-use crate::model::Message;
+use crate::model::{Media, Message, UserMessage};
 
 /// The number of bytes that count as one token where a provider does not count tokens.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -138,14 +138,23 @@ pub(super) fn history_bytes(history: &[Message]) -> u64 {
 
 fn message_bytes(message: &Message) -> usize {
     match message {
-        Message::User(text) => text.len(),
+        Message::User(UserMessage { text, media }) => text.len() + media_bytes(media),
         Message::Model(turn) => {
             let calls = turn.calls.iter();
             let calls = calls.map(|call| call.tool.len() + json_bytes(&call.arguments));
             turn.text.len() + calls.sum::<usize>()
         }
-        Message::Results(results) => results.iter().map(|result| result.text.len()).sum(),
+        Message::Results(results) => {
+            let results = results.iter();
+            results
+                .map(|result| result.text.len() + media_bytes(&result.media))
+                .sum()
+        }
     }
+}
+
+fn media_bytes(media: &[Media]) -> usize {
+    media.iter().map(Media::input_bytes).sum()
 }
 
 fn json_bytes(arguments: &Map<String, Value>) -> usize {

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 use super::state::QueryState;
 use crate::bridge::BridgeTools;
 use crate::config::Limits;
-use crate::model::Model;
+use crate::model::{Message, Model};
 
 /// What a query is answered with.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,8 @@ pub(crate) struct QueryInput<'a> {
     /// Receives the progress. A full channel makes the model wait.
     pub(crate) progress: &'a mpsc::Sender<QueryContent>,
     pub(crate) state: &'a QueryState,
+    /// The messages of earlier queries of the conversation.
+    pub(crate) conversation: &'a [Message],
     /// Who asks, if the bridge has told it.
     pub(crate) caller: Option<&'a QueryCaller>,
 }

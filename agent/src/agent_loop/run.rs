@@ -2,26 +2,37 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::{ErrorCode, Query, QueryContent, QueryToolCall, TokenUsage};
+use bridge_protocol::{ErrorCode, QueryContent, QueryToolCall, TokenUsage};
+use serde_json::Value;
 use tracing::debug;
 
+use super::answer_tool::AnswerTool;
+use super::attachments::PromptAttachments;
 use super::boundary::PromptBoundary;
 use super::budget::{Budget, ExhaustedLimit, history_bytes};
+use super::history::{History, Shortened};
 use super::input::QueryInput;
 use super::progress_sink::ProgressSink;
-use super::prompt::{self, ANSWER_NOW};
+use super::prompt::{self, ANSWER_NOW, OpeningPrompt};
+use super::response::{
+    answer_invalid, empty_answer, find_response_tool, reject_calls_of_turn,
+    response_tool_not_called,
+};
 use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::ToolCatalog;
 use super::tool_runner::{IndexedCall, ToolRunner, reject_calls};
 use super::turn::{CallName, collect_turn};
 use crate::failure::Failure;
-use crate::model::{ArgumentsDelta, Call, CallResult, Message, ModelTurn, Request, ToolSelection};
+use crate::model::{
+    ArgumentsDelta, Call, CallResult, Message, ModelTurn, Request, ToolSelection, UserMessage,
+};
 
 /// The answer to a query.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// The text of the last turn; `None` if the response tool has completed the query.
-    pub(crate) result: Option<String>,
+    /// The text of the last turn, or the value that fits the `responseSchema`; `None` if the response
+    /// tool has completed the query.
+    pub(crate) result: Option<Value>,
     /// The calls, in the order in which they ended.
     pub(crate) tool_calls: Vec<QueryToolCall>,
 }
@@ -32,6 +43,7 @@ pub(super) struct AgentLoop<'a> {
     input: QueryInput<'a>,
     prompt: Arc<str>,
     boundary: PromptBoundary,
+    answer_tool: Option<AnswerTool>,
     catalog: ToolCatalog,
     /// The name by which the model calls the response tool.
     response_tool: Option<String>,
@@ -45,19 +57,30 @@ pub(super) struct AgentLoop<'a> {
     last_turn_reason: Option<ExhaustedLimit>,
     /// The calls that the model has requested so far, rejected ones included.
     call_count: usize,
-    history: Vec<Message>,
+    corrections: usize,
+    shortenings: usize,
+    history: History<'a>,
     call_log: ToolCallLog,
 }
 
 impl<'a> AgentLoop<'a> {
     /// Lists the tools, checks that the response tool is among them, and writes the first message.
     pub(super) async fn start(input: QueryInput<'a>) -> Result<Self, Failure> {
-        let catalog = ToolCatalog::new(input.tools.list().await?);
-        let response_tool = find_response_tool(input.query, &catalog)?;
+        let tools = input.tools.list().await?;
+        let answer_tool = AnswerTool::for_query(input.query, &tools)?;
+        let catalog = AnswerTool::catalog(answer_tool.as_ref(), tools);
+        let response_tool = find_response_tool(input.query, answer_tool.as_ref(), &catalog)?;
+        let attachments = &input.query.attachments;
+        let attachments = input
+            .state
+            .media
+            .convert_attachments(attachments, input.model)?;
+        let earlier = input.conversation.to_vec();
         let mut agent_loop = Self {
             input,
             prompt: input.query.prompt.as_str().into(),
             boundary: PromptBoundary::new(),
+            answer_tool,
             catalog,
             response_tool,
             response_required: false,
@@ -65,31 +88,46 @@ impl<'a> AgentLoop<'a> {
             budget: Budget::new(input.limits),
             last_turn_reason: None,
             call_count: 0,
-            history: Vec::new(),
+            corrections: 0,
+            shortenings: 0,
+            history: History::new(earlier, &input.state.transcript),
             call_log: ToolCallLog::default(),
         };
-        agent_loop.write_opening();
+        let max_bytes = input.limits.max_history_bytes as u64;
+        let shortened = agent_loop.history.shorten_earlier(max_bytes);
+        agent_loop.note_shortened(shortened).await;
+        agent_loop.write_opening(attachments);
         Ok(agent_loop)
     }
 
-    fn write_opening(&mut self) {
-        self.history = vec![self.opening(false)];
+    fn write_opening(&mut self, attachments: PromptAttachments) {
+        let PromptAttachments { media, items } = attachments;
+        let message = |text| {
+            Message::User(UserMessage {
+                text,
+                media: media.clone(),
+            })
+        };
+        let remembered = prompt::remembered_prompt(self.input.query, &items, &self.boundary);
+        let opening = message(self.opening(&items, false));
+        self.history.begin(opening, message(remembered.clone()));
         self.last_turn_reason = self.budget.last_turn_reason(self.input_bytes());
         if self.last_turn_reason.is_some() {
-            self.history = vec![self.opening(true)];
+            let opening = message(self.opening(&items, true));
+            self.history.begin(opening, message(remembered));
         }
     }
 
-    fn opening(&self, is_last_turn: bool) -> Message {
-        let (catalog, boundary) = (&self.catalog, &self.boundary);
-        let opening = prompt::opening_prompt(
-            self.input.query,
-            self.input.caller,
-            catalog,
+    fn opening(&self, items: &[String], is_last_turn: bool) -> String {
+        prompt::opening_prompt(OpeningPrompt {
+            query: self.input.query,
+            caller: self.input.caller,
+            items,
+            catalog: &self.catalog,
+            response_tool: self.response_tool.as_deref(),
             is_last_turn,
-            boundary,
-        );
-        Message::User(opening)
+            boundary: &self.boundary,
+        })
     }
 
     /// Runs turn after turn until the query is answered.
@@ -113,26 +151,40 @@ impl<'a> AgentLoop<'a> {
                 match self.response_tool.clone() {
                     Some(response) => self.require_response_tool(&response, &turn),
                     None if turn.text.trim().is_empty() => self.repeat_turn(empty_answer())?,
-                    None => return Ok(self.into_answer(Some(turn.text))),
+                    None => return Ok(self.into_answer(Some(turn.text.into()))),
                 }
             } else if self.response_tool.is_none()
                 && let Some(limit) = last_turn_reason
             {
                 return Err(self.budget.exceeded(limit));
-            } else if self.run_calls(&turn).await? {
-                return Ok(self.into_answer(None));
+            } else if let Some(completed) = self.run_calls(&turn).await? {
+                return Ok(self.into_answer(completed.value));
             }
         }
     }
 
+    /// Runs a turn, again with less input if it was too long for the model.
     async fn next_turn(&mut self, tool_selection: ToolSelection) -> Result<ModelTurn, Failure> {
+        loop {
+            match self.try_turn(tool_selection.clone()).await {
+                Err(failure) if failure.code == ErrorCode::ModelInputTooLong => {
+                    self.shorten_input(failure).await?;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    async fn try_turn(&mut self, tool_selection: ToolSelection) -> Result<ModelTurn, Failure> {
         let input_bytes = self.input_bytes();
         let max_output_tokens = self.budget.begin_turn(input_bytes)?;
+        let (history, earlier_messages) = self.history.messages();
         let events = self.input.model.turn(Request {
             query: self.input.query.uuid.clone(),
             prompt: Arc::clone(&self.prompt),
             system: self.input.system.to_owned(),
-            history: self.history.clone(),
+            history,
+            earlier_messages,
             tools: self.catalog.tools(),
             tool_selection,
             max_output_tokens,
@@ -153,9 +205,36 @@ impl<'a> AgentLoop<'a> {
         );
         // Providers do not accept an empty turn in a request.
         if !turn.text.is_empty() || !turn.calls.is_empty() {
-            self.history.push(message);
+            let catalog = &self.catalog;
+            self.history
+                .push_turn(&turn, |name| catalog.registered_name(name));
         }
         Ok(turn)
+    }
+
+    /// Leaves out the oldest of what the model reads, or fails if nothing can be left out.
+    async fn shorten_input(&mut self, failure: Failure) -> Result<(), Failure> {
+        let max_bytes = self.history.bytes() / 2;
+        let shortened = self.history.shorten(max_bytes);
+        if shortened == Shortened::Nothing || self.shortenings == MAX_SHORTENINGS {
+            return Err(failure);
+        }
+        self.shortenings += 1;
+        self.note_shortened(shortened).await;
+        Ok(())
+    }
+
+    async fn note_shortened(&self, shortened: Shortened) {
+        if let Some(note) = shortened.note() {
+            let text = note.to_owned();
+            self.send_progress(QueryContent::Note { text }).await;
+        }
+    }
+
+    /// Sends progress to the page. A closed channel is not an error: a receiver that does not need
+    /// the answer any more drops it.
+    async fn send_progress(&self, content: QueryContent) {
+        let _ = self.input.progress.send(content).await;
     }
 
     /// Names a call of the turn that the model is writing.
@@ -171,20 +250,14 @@ impl<'a> AgentLoop<'a> {
         let meter = &state.meter;
         meter.add_turn(model.name(), turn);
         let usage = meter.usage();
-        // A closed channel is not an error: a receiver that does not need the answer any more drops
-        // it.
         if !usage.models.is_empty() {
-            let _ = self
-                .input
-                .progress
-                .send(QueryContent::Usage { usage })
-                .await;
+            self.send_progress(QueryContent::Usage { usage }).await;
         }
     }
 
     /// Returns the size of the model's input in the next turn.
     fn input_bytes(&self) -> u64 {
-        self.input.system.len() as u64 + self.catalog.bytes() + history_bytes(&self.history)
+        self.input.system.len() as u64 + self.catalog.bytes() + self.history.bytes()
     }
 
     /// Returns the response tool if a turn does not call it.
@@ -213,14 +286,14 @@ impl<'a> AgentLoop<'a> {
         // Providers do not accept two turns of the model in succession.
         if !turn.text.is_empty() && turn.calls.is_empty() {
             let reminder = prompt::response_tool_reminder(response, &self.boundary);
-            self.history.push(Message::User(reminder));
+            self.history.push(Message::from_text(reminder));
         }
         self.last_turn_reason = self.budget.last_turn_reason(self.input_bytes());
     }
 
-    /// Makes the calls of a turn; the call of the response tool runs last and alone. Returns
-    /// whether that call succeeded, which completes the query.
-    async fn run_calls(&mut self, turn: &ModelTurn) -> Result<bool, Failure> {
+    /// Makes the calls of a turn; the call of the response tool runs last and alone. If that call
+    /// succeeds, it completes the query.
+    async fn run_calls(&mut self, turn: &ModelTurn) -> Result<Option<Completed>, Failure> {
         let (response_calls, other_calls) = self.index_calls(&turn.calls);
         let granted = self.budget.reserve_calls(other_calls.len());
         let (granted, excess) = other_calls.split_at(granted);
@@ -234,17 +307,44 @@ impl<'a> AgentLoop<'a> {
             .run_parallel(granted, &mut results, &mut self.call_log)
             .await?;
         runner.reject_excess(excess, &mut results).await;
+        let mut completed = None;
         if let Some((response, repeated)) = response_calls.split_first() {
-            let result = runner.run_single(*response, &mut self.call_log).await?;
-            if !result.is_error {
-                return Ok(true);
-            }
+            let (result, value) = match &self.answer_tool {
+                Some(answer_tool) => read_answer(answer_tool, response.call),
+                None => (
+                    runner.run_single(*response, &mut self.call_log).await?,
+                    None,
+                ),
+            };
+            completed = (!result.is_error).then_some(Completed { value });
             results[response.index] = Some(result);
             reject_calls(repeated, "the answer is one call.", &mut results);
         }
+        let invalid_answer = response_calls
+            .first()
+            .and_then(|call| results[call.index].as_ref());
+        let invalid_answer = invalid_answer
+            .filter(|result| result.is_error && self.answer_tool.is_some())
+            .map(|result| result.text.clone());
         self.append_results(results.into_iter().flatten().collect());
-        self.refresh_tools().await?;
-        Ok(false)
+        if completed.is_none() {
+            if let Some(violations) = invalid_answer {
+                self.correct_answer(&violations).await?;
+            }
+            self.refresh_tools().await?;
+        }
+        Ok(completed)
+    }
+
+    /// Lets the model correct an answer that does not fit the schema, or fails if it had its chances.
+    async fn correct_answer(&mut self, violations: &str) -> Result<(), Failure> {
+        if self.corrections == MAX_CORRECTIONS {
+            return Err(answer_invalid(violations));
+        }
+        self.corrections += 1;
+        let text = "The answer does not have the form that the page needs: asking again".to_owned();
+        self.send_progress(QueryContent::Note { text }).await;
+        Ok(())
     }
 
     /// Numbers the calls of a turn, and separates those of the response tool from the others.
@@ -280,12 +380,12 @@ impl<'a> AgentLoop<'a> {
         // A page that reloads has no tools for a moment. Calls of its former tools wait at the
         // bridge.
         if !tools.is_empty() {
-            self.catalog = ToolCatalog::new(tools);
+            self.catalog = AnswerTool::catalog(self.answer_tool.as_ref(), tools);
         }
         Ok(())
     }
 
-    fn into_answer(self, result: Option<String>) -> Answer {
+    fn into_answer(self, result: Option<Value>) -> Answer {
         Answer {
             result,
             tool_calls: self.call_log.into_calls(),
@@ -293,50 +393,41 @@ impl<'a> AgentLoop<'a> {
     }
 }
 
+/// A query that the call of the response tool has completed.
+#[derive(Debug)]
+struct Completed {
+    /// The answer that fits the `responseSchema`, if there is one.
+    value: Option<Value>,
+}
+
+/// Reads the answer in the arguments of a call. Returns the result of the call, and the answer if it
+/// fits the schema.
+fn read_answer(answer_tool: &AnswerTool, call: &Call) -> (CallResult, Option<Value>) {
+    let answer = answer_tool.read(&call.arguments);
+    let result = CallResult {
+        id: call.id.clone(),
+        tool: call.tool.clone(),
+        text: answer
+            .as_ref()
+            .err()
+            .cloned()
+            .unwrap_or_else(|| "Received.".to_owned()),
+        is_error: answer.is_err(),
+        media: Vec::new(),
+    };
+    (result, answer.ok())
+}
+
 /// Returns the number of a call within the query. `before` is the number of calls in earlier turns.
 fn call_number(before: usize, index: usize) -> usize {
     before + index + 1
 }
 
-/// Finds the name by which the model calls the response tool of a query.
-fn find_response_tool(query: &Query, catalog: &ToolCatalog) -> Result<Option<String>, Failure> {
-    let Some(requested) = &query.response_tool else {
-        return Ok(None);
-    };
-    if let Some(name) = catalog.offered_name(&requested.name) {
-        return Ok(Some(name.to_owned()));
-    }
-    let name = &requested.name;
-    let message = format!("the page has no tool `{name}`, which the answer must be a call of");
-    let remedy = "register the response tool before you send the query";
-    Err(Failure::new(ErrorCode::ToolNotFound, message).with_remedy(remedy))
-}
-
 /// How many turns of a query are asked for again.
 const MAX_REPEATED_TURNS: usize = 1;
 
-/// Answers the calls of a turn that should have called the response tool, and none else.
-fn reject_calls_of_turn(history: &mut Vec<Message>, turn: &ModelTurn, response: &str) {
-    if turn.calls.is_empty() {
-        return;
-    }
-    let rejected = turn.calls.iter().map(|call| CallResult {
-        id: call.id.clone(),
-        tool: call.tool.clone(),
-        text: format!("Not called: the answer must be a call of `{response}`. Call it now."),
-        is_error: true,
-    });
-    history.push(Message::Results(rejected.collect()));
-}
+/// How often the model may correct an answer that does not fit the `responseSchema`.
+const MAX_CORRECTIONS: usize = 2;
 
-fn empty_answer() -> Failure {
-    let message = "the model has answered with neither text nor a call, twice";
-    let remedy = "say more in the prompt, or use another model";
-    Failure::new(ErrorCode::ModelAnswerEmpty, message).with_remedy(remedy)
-}
-
-fn response_tool_not_called(response: &str) -> Failure {
-    let message = format!("the model has not called `{response}`, which the answer must be");
-    let remedy = "say in the prompt what the answer should be, or use another model";
-    Failure::new(ErrorCode::ResponseToolNotCalled, message).with_remedy(remedy)
-}
+/// How often a query whose input is too long for the model is shortened.
+const MAX_SHORTENINGS: usize = 3;

@@ -1,6 +1,8 @@
 //! The state of a query that the task of the query sees, also when the query was cancelled.
 
 use super::approvals::Approvals;
+use super::attachments::MediaFilter;
+use super::transcript::Transcript;
 use super::usage_meter::UsageMeter;
 
 /// The state of a query while it is answered.
@@ -8,6 +10,8 @@ use super::usage_meter::UsageMeter;
 pub(crate) struct QueryState {
     pub(crate) meter: UsageMeter,
     pub(crate) approvals: Approvals,
+    pub(super) media: MediaFilter,
+    pub(crate) transcript: Transcript,
 }
 
 impl QueryState {
@@ -16,6 +20,8 @@ impl QueryState {
         Self {
             meter: UsageMeter::start(),
             approvals: Approvals::default(),
+            media: MediaFilter::default(),
+            transcript: Transcript::default(),
         }
     }
 }

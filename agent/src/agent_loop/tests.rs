@@ -1,6 +1,8 @@
 //! Queries answered by a fake model, with the tools of a page behind a real bridge.
 
+mod answer_schema;
 mod cancellation;
+mod conversation;
 mod fake_model;
 mod limits;
 mod outcomes;
@@ -8,6 +10,7 @@ mod page;
 mod test_bed;
 mod tool_calls;
 
-use fake_model::{FakeModel, call_turn, text_turn, tool_definition};
+pub(crate) use fake_model::FakeModel;
+use fake_model::{call_turn, text_turn, tool_definition};
 use page::{Page, no_page_actions};
 use test_bed::{TestBed, with_deadline};

@@ -171,6 +171,11 @@ impl ToolRunner<'_> {
                 tool: call.tool.clone(),
                 text: truncate(result.text, max_bytes, self.boundary),
                 is_error: result.is_error,
+                media: self
+                    .input
+                    .state
+                    .media
+                    .filter(result.pictures, self.input.model),
             },
             outcome,
             page_result,
@@ -298,6 +303,7 @@ pub(super) fn reject_calls(
             tool: call.tool.clone(),
             text: format!("Not called: {reason}"),
             is_error: true,
+            media: Vec::new(),
         });
     }
 }

@@ -44,6 +44,12 @@ pub struct Limits {
         default_value_t = 64 * 1024, value_parser = parse_count)]
     pub max_tool_result_bytes: usize,
 
+    /// Maximum size of earlier queries of a conversation in the input of the model, in bytes. Of a
+    /// longer one the oldest results of calls are left out first, then the oldest queries.
+    #[arg(long, env = "MCP_WEB_AGENT_MAX_HISTORY_BYTES", value_name = "BYTES",
+        default_value_t = 128 * 1024, value_parser = parse_count)]
+    pub max_history_bytes: usize,
+
     /// Kinds of tools whose calls a person must approve in the page first: `write` for all that
     /// change something, `destructive` for those that may destroy something or say nothing about it,
     /// `open-world` for those that reach beyond the app. A page can name more tools in its query.
@@ -84,6 +90,7 @@ impl Default for Limits {
             query_timeout: Duration::from_secs(600),
             call_timeout: Duration::from_secs(120),
             max_tool_result_bytes: 64 * 1024,
+            max_history_bytes: 128 * 1024,
             ask: Vec::new(),
             approval_timeout: Duration::from_secs(60),
         }

@@ -90,6 +90,15 @@ pub(super) fn query_caller(headers: &HeaderMap) -> Result<Option<QueryCaller>, P
     })
 }
 
+/// Authorizes a request that only a bridge may send. `credential` is the hash of the service
+/// credential.
+pub(super) fn authorize_bridge(headers: &HeaderMap, credential: TokenHash) -> Result<(), Problem> {
+    if TokenHash::new(&bearer_token(headers)?) == credential {
+        return Ok(());
+    }
+    Err(wrong_credential())
+}
+
 fn wrong_credential() -> Problem {
     Problem::new(
         ErrorCode::InvalidAuthentication,

@@ -63,7 +63,9 @@ fn status(code: ErrorCode) -> StatusCode {
         | ErrorCode::InvalidAuthentication
         | ErrorCode::TokenExpired => StatusCode::UNAUTHORIZED,
         ErrorCode::OriginNotAllowed | ErrorCode::InsufficientScope => StatusCode::FORBIDDEN,
-        ErrorCode::QueryNotFound | ErrorCode::UnknownMethod => StatusCode::NOT_FOUND,
+        ErrorCode::QueryNotFound | ErrorCode::ConversationNotFound | ErrorCode::UnknownMethod => {
+            StatusCode::NOT_FOUND
+        }
         ErrorCode::QueryCompleted => StatusCode::CONFLICT,
         ErrorCode::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
         ErrorCode::RequestTooLarge => StatusCode::PAYLOAD_TOO_LARGE,

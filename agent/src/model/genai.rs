@@ -37,7 +37,7 @@ use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, Headers, ModelIden, ServiceTarget};
 use reqwest::Url;
 
-use super::{Event, ModelSettings, Provider, Request};
+use super::{Event, ModelSettings, Pictures, Provider, Request};
 use crate::failure::Failure;
 use crate::model::retry::{AttemptError, ProviderAttempt};
 use errors::ErrorMapper;
@@ -103,6 +103,7 @@ impl HostedModel {
                 model,
                 is_official_api: is_official,
                 thinking: settings.thinking,
+                reads_pictures: reads_pictures(provider, is_official, settings.pictures),
                 temperature: settings.temperature,
                 stop_sequences: settings.stop_sequences.clone(),
                 // genai sends no key to Ollama.
@@ -117,6 +118,14 @@ impl HostedModel {
                 idle: settings.provider_silence,
             },
         })
+    }
+}
+
+fn reads_pictures(provider: Provider, is_official: bool, setting: Pictures) -> bool {
+    match setting {
+        Pictures::Auto => is_official && provider != Provider::Ollama,
+        Pictures::On => true,
+        Pictures::Off => false,
     }
 }
 
@@ -170,6 +179,10 @@ impl ProviderAttempt for HostedModel {
 
     fn name(&self) -> &str {
         &self.request_builder.model
+    }
+
+    fn reads_media(&self, mime_type: &str) -> bool {
+        self.request_builder.reads_media(mime_type)
     }
 
     fn attempt(&self, request: &Request) -> BoxStream<'static, Result<Event, AttemptError>> {

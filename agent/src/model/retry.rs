@@ -29,6 +29,9 @@ pub(super) trait ProviderAttempt: Send + Sync + fmt::Debug + 'static {
     /// Returns the name of the model, as in [`Model::name`].
     fn name(&self) -> &str;
 
+    /// Returns whether the model reads this media type, as [`Model::reads_media`].
+    fn reads_media(&self, mime_type: &str) -> bool;
+
     /// Starts an attempt. Its stream ends like that of [`Model::turn`].
     fn attempt(&self, request: &Request) -> BoxStream<'static, Result<Event, AttemptError>>;
 }
@@ -78,6 +81,10 @@ impl<A: ProviderAttempt> Model for RetryingModel<A> {
 
     fn name(&self) -> &str {
         self.provider.name()
+    }
+
+    fn reads_media(&self, mime_type: &str) -> bool {
+        self.provider.reads_media(mime_type)
     }
 
     fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>> {

@@ -31,6 +31,10 @@ impl Model for ScriptedModel {
         "commands"
     }
 
+    fn reads_media(&self, _: &str) -> bool {
+        false
+    }
+
     fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>> {
         stream::iter(events(&request)).boxed()
     }
@@ -68,13 +72,21 @@ fn next_turn(request: &Request) -> ModelTurn {
             None => text_turn(format!("There is no line `/{tool} {{…}}` in the prompt.")),
         };
     }
-    let turns = request.history.iter();
+    let turns = own_history(request).iter();
     let turns = turns.filter(|message| matches!(message, Message::Model(_)));
     match script.blocks.get(turns.count()) {
         Some(block) => call_turn(block, request),
         None if script.blocks.is_empty() => text_turn(usage_text(&request.tools)),
         None => text_turn(summarize_results(request)),
     }
+}
+
+/// Returns the messages of this query, without those of earlier ones.
+fn own_history(request: &Request) -> &[Message] {
+    request
+        .history
+        .get(request.earlier_messages..)
+        .unwrap_or_default()
 }
 
 fn text_turn(text: String) -> ModelTurn {
@@ -86,7 +98,7 @@ fn text_turn(text: String) -> ModelTurn {
 
 /// Creates a turn with these calls. Their ids are consecutive numbers across the whole query.
 fn call_turn(commands: &[ScriptCommand], request: &Request) -> ModelTurn {
-    let before: usize = request.history.iter().map(call_count).sum();
+    let before: usize = own_history(request).iter().map(call_count).sum();
     let calls = commands.iter().enumerate().map(|(index, command)| Call {
         id: (before + index + 1).to_string(),
         tool: command.tool.clone(),
@@ -107,10 +119,12 @@ fn call_count(message: &Message) -> usize {
 
 /// Returns the results of all calls, one line for each.
 fn summarize_results(request: &Request) -> String {
-    let results = request.history.iter().filter_map(|message| match message {
-        Message::Results(results) => Some(results),
-        Message::User(_) | Message::Model(_) => None,
-    });
+    let results = own_history(request)
+        .iter()
+        .filter_map(|message| match message {
+            Message::Results(results) => Some(results),
+            Message::User(_) | Message::Model(_) => None,
+        });
     let lines: Vec<String> = results.flatten().map(result_line).collect();
     lines.join("\n")
 }
@@ -165,6 +179,7 @@ mod tests {
             prompt: prompt.into(),
             system: String::new(),
             history,
+            earlier_messages: 0,
             tools: Arc::new([tool("add"), tool("list")]),
             tool_selection: ToolSelection::Auto,
             max_output_tokens: 100,
@@ -174,7 +189,7 @@ mod tests {
     /// Runs a prompt as the agent loop would. The result of each call is its own arguments.
     async fn run_prompt(prompt: &str) -> (Vec<Vec<Call>>, String) {
         // A command in the content of the page is not run.
-        let mut history = vec![Message::User(format!("{prompt}\n\n/list {{}}"))];
+        let mut history = vec![Message::from_text(format!("{prompt}\n\n/list {{}}"))];
         let mut rounds = Vec::new();
         loop {
             let mut events: Vec<_> = ScriptedModel
@@ -196,6 +211,7 @@ mod tests {
                 tool: call.tool.clone(),
                 text: Value::Object(call.arguments.clone()).to_string(),
                 is_error: call.tool != "add",
+                media: Vec::new(),
             });
             let results = results.collect();
             rounds.push(turn.calls.clone());
@@ -253,6 +269,7 @@ mod tests {
             tool: "list".to_owned(),
             text: "ä\n".repeat(300),
             is_error: false,
+            media: Vec::new(),
         };
         let line = result_line(&result);
         assert_eq!(line.chars().count(), "list: ".len() + MAX_RESULT_CHARS + 1);

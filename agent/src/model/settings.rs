@@ -60,6 +60,12 @@ pub struct ModelSettings {
     )]
     pub stop_sequences: Vec<String>,
 
+    /// Whether the model gets the pictures that tools return and that a person attaches, and PDF
+    /// files at Anthropic, OpenAI and Gemini. `auto` is `on` for the APIs of Anthropic, OpenAI and
+    /// Gemini and `off` for every other server, because it refuses pictures if its model reads none.
+    #[arg(long, env = "MCP_WEB_AGENT_PICTURES", value_name = "WHETHER", value_enum, default_value_t = Pictures::Auto)]
+    pub pictures: Pictures,
+
     /// How often a provider that is busy, broken or unreachable is retried, as long as it has not
     /// produced any output.
     #[arg(long, env = "MCP_WEB_AGENT_RETRIES", value_name = "N", default_value_t = 2,
@@ -92,11 +98,23 @@ impl Default for ModelSettings {
             thinking: Thinking::Off,
             temperature: None,
             stop_sequences: Vec::new(),
+            pictures: Pictures::Auto,
             retries: 2,
             first_token_within: Duration::from_secs(60),
             provider_silence: Duration::from_secs(60),
         }
     }
+}
+
+/// Whether a model gets pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Pictures {
+    /// If the requests go to Anthropic, OpenAI or Gemini.
+    Auto,
+    /// Always.
+    On,
+    /// Never: the model reads their types and sizes.
+    Off,
 }
 
 /// The provider of a model.

@@ -189,10 +189,11 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::config::Limits;
+    use crate::config::{ConversationSettings, Limits};
+    use crate::conversations::Conversations;
     use crate::credential::TokenHash;
     use crate::model::{ModelSettings, Provider, from_settings};
-    use crate::queries::{Queries, QueryOwner};
+    use crate::queries::{Queries, QueriesConfig, QueryOwner};
 
     #[tokio::test(start_paused = true)]
     async fn a_bridge_that_does_not_answer_is_given_up() {
@@ -205,13 +206,14 @@ mod tests {
             ..ModelSettings::default()
         };
         let model = from_settings(&settings).unwrap();
-        let queries = Arc::new(Queries::new(
+        let queries = Arc::new(Queries::new(QueriesConfig {
             bridge,
             model,
-            String::new(),
-            Limits::default(),
-            1,
-        ));
+            system_prompt: String::new(),
+            limits: Limits::default(),
+            max_queries: 1,
+            conversations: Conversations::open(&ConversationSettings::default()).unwrap(),
+        }));
         let query: Query = serde_json::from_str(r#"{"uuid":"a","prompt":"p"}"#).unwrap();
         let bearer = Secret::from_trusted("token".to_owned());
         let owner = QueryOwner::Frontend(TokenHash::new(&bearer));

@@ -7,6 +7,7 @@ use bridge_protocol::{
     BridgeToPage, ErrorCode, QueryAccepted, QueryCancel, QueryComplete, QueryContent, QueryFailure,
     QueryId, QueryProgress, QueryUsage,
 };
+use serde_json::Value;
 use serde_json::value::to_raw_value;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -146,7 +147,9 @@ fn report_rejected(failure: Failure) -> QueryOutcome {
 async fn report_outcome(reporter: &QueryReporter, outcome: &QueryOutcome) -> Result<(), Failure> {
     match outcome {
         QueryOutcome::Answered(answer) => match &answer.result {
-            Some(result) => reporter.complete(result).await,
+            // The protocol of mcp-web 0.1 has only texts.
+            Some(Value::String(text)) => reporter.complete(text).await,
+            Some(value) => reporter.complete(&value.to_string()).await,
             // The response tool has completed the query at the bridge.
             None => Ok(()),
         },

@@ -13,6 +13,7 @@ use super::recent_queries::RecentQueries;
 use crate::agent_loop::QueryState;
 use crate::bridge::BridgeClient;
 use crate::config::Limits;
+use crate::conversations::Conversations;
 use crate::credential::TokenHash;
 use crate::failure::Failure;
 use crate::model::Model;
@@ -23,11 +24,22 @@ pub(crate) struct Queries {
     pub(super) model: Arc<dyn Model>,
     pub(super) system_prompt: String,
     pub(super) limits: Limits,
+    pub(crate) conversations: Conversations,
     max_queries: usize,
     table: Mutex<QueryTable>,
     pub(super) tasks: TaskTracker,
     /// Cancelled when the agent shuts down.
     pub(super) stopping: CancellationToken,
+}
+
+/// What queries are answered with.
+pub(crate) struct QueriesConfig {
+    pub(crate) bridge: BridgeClient,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) system_prompt: String,
+    pub(crate) limits: Limits,
+    pub(crate) max_queries: usize,
+    pub(crate) conversations: Conversations,
 }
 
 #[derive(Default)]
@@ -68,19 +80,14 @@ pub(crate) enum QueryOwner {
 }
 
 impl Queries {
-    pub(crate) fn new(
-        bridge: BridgeClient,
-        model: Arc<dyn Model>,
-        system_prompt: String,
-        limits: Limits,
-        max_queries: usize,
-    ) -> Self {
+    pub(crate) fn new(config: QueriesConfig) -> Self {
         Self {
-            bridge,
-            model,
-            system_prompt,
-            limits,
-            max_queries,
+            bridge: config.bridge,
+            model: config.model,
+            system_prompt: config.system_prompt,
+            limits: config.limits,
+            conversations: config.conversations,
+            max_queries: config.max_queries,
             table: Mutex::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),

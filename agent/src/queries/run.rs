@@ -14,6 +14,7 @@ use super::outcome::QueryOutcome;
 use super::registry::{QueryPermit, shutting_down};
 use crate::agent_loop::{self, QueryInput};
 use crate::bridge::{BridgeTools, QueryReporter};
+use crate::conversations::{ConversationKey, ConversationOwner, Turn};
 use crate::failure::Failure;
 
 /// The number of pieces of progress that are buffered before they are forwarded. When the buffer is
@@ -46,7 +47,8 @@ async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarge
     let reporter = QueryReporter::new(&permit.queries.bridge, &query.token, &id);
     let sink = EventSink::new(id, target, reporter);
     sink.send_accepted().await;
-    let outcome = run_to_outcome(&permit, query, &sink).await;
+    let outcome = run_to_outcome(&permit, &query, &sink).await;
+    remember(&permit, &query, &outcome).await;
     permit.finished.cancel();
     let usage = permit.state.meter.usage();
     log_end(&permit, &outcome, &usage);
@@ -54,6 +56,37 @@ async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarge
         tracing::warn!(code = %failure.code, "{}", failure.message);
     }
     sink.finish(outcome, usage).await;
+}
+
+/// Returns the key of the conversation that a query continues, if it continues one.
+fn conversation_key(query: &AcceptedQuery) -> Result<Option<ConversationKey>, Failure> {
+    let Some(id) = &query.message.conversation else {
+        return Ok(None);
+    };
+    let Some(caller) = &query.caller else {
+        let message = "the bridge does not tell who asks, so that there can be no conversation";
+        let failure = Failure::new(ErrorCode::ProtocolViolation, message);
+        return Err(failure.with_remedy("update the bridge, or ask without `conversation`"));
+    };
+    ConversationOwner::new(caller).key(id).map(Some)
+}
+
+/// Appends a query that has ended to its conversation, before the page hears of its end.
+async fn remember(permit: &QueryPermit, query: &AcceptedQuery, outcome: &QueryOutcome) {
+    let Ok(Some(key)) = conversation_key(query) else {
+        return;
+    };
+    let ending = match outcome {
+        QueryOutcome::Answered(_) => None,
+        QueryOutcome::Failed(failure) => Some(format!("(Not answered: {}.)", failure.message)),
+        QueryOutcome::Cancelled(_) => Some("(The request was cancelled.)".to_owned()),
+    };
+    let transcript = permit.state.transcript.finish(ending.as_deref());
+    if let Some(transcript) = transcript {
+        let turn = Turn::new(&query.message, transcript);
+        // The store has logged its error. The answer is worth more than the next question.
+        let _ = permit.queries.conversations.append(key, turn).await;
+    }
 }
 
 /// Logs one line for each query, for the operator who counts what is used.
@@ -78,10 +111,10 @@ fn log_end(permit: &QueryPermit, outcome: &QueryOutcome, usage: &QueryUsage) {
 /// and open calls are cancelled.
 async fn run_to_outcome(
     permit: &QueryPermit,
-    query: AcceptedQuery,
+    query: &AcceptedQuery,
     sink: &EventSink,
 ) -> QueryOutcome {
-    let timeout = query_timeout(permit, &query);
+    let timeout = query_timeout(permit, query);
     let answering = AssertUnwindSafe(answer_query(permit, query, sink)).catch_unwind();
     tokio::select! {
         biased;
@@ -113,12 +146,16 @@ fn timed_out(timeout: Duration) -> Failure {
 
 async fn answer_query(
     permit: &QueryPermit,
-    query: AcceptedQuery,
+    query: &AcceptedQuery,
     sink: &EventSink,
 ) -> QueryOutcome {
     let (sender, progress) = mpsc::channel::<QueryContent>(PROGRESS_BUFFER);
     let queries = &permit.queries;
     let answering = async move {
+        let conversation = match conversation_key(query)? {
+            Some(key) => queries.conversations.messages(key).await?,
+            None => Vec::new(),
+        };
         let tools = BridgeTools::connect(&queries.bridge, &query.token, &permit.id).await?;
         // `sender` is dropped at the end of this block, which ends the forwarding.
         agent_loop::answer(QueryInput {
@@ -129,6 +166,7 @@ async fn answer_query(
             limits: &queries.limits,
             progress: &sender,
             state: &permit.state,
+            conversation: &conversation,
             caller: query.caller.as_ref(),
         })
         .await

@@ -133,6 +133,8 @@ error_codes! {
     QueryNotActive,
     /// The query has already ended.
     QueryCompleted,
+    /// No conversation of this user and app has this id.
+    ConversationNotFound,
     /// The token already has the maximum number of queries.
     QueryLimitExceeded,
     /// The query did not end before its timeout.
@@ -152,8 +154,10 @@ error_codes! {
     /// The model's provider cannot be reached, fails (HTTP 5xx), or does not respond.
     ModelUnavailable,
     /// The model's provider rejects the request (other HTTP 4xx), for example because of an unknown
-    /// model or a prompt that is too long.
+    /// model.
     ModelRequestRefused,
+    /// The input is longer than the model can read, also without what could be left out.
+    ModelInputTooLong,
     /// The model's answer was interrupted: the connection was lost, or the provider reported an
     /// error in the stream.
     ModelStreamBroken,
@@ -167,6 +171,8 @@ error_codes! {
     ModelLengthReached,
     /// The model answered with neither text nor a call.
     ModelAnswerEmpty,
+    /// The model's answer does not fit the schema that the query requires.
+    ModelAnswerInvalid,
     /// The query has used up its rounds, calls or tokens.
     QueryBudgetExceeded,
     /// The model answered without calling the tool that the query requires.

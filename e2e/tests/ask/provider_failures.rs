@@ -42,7 +42,7 @@ fn cases() -> Vec<FailureCase> {
         case("401", Turn::rejected(401), "ModelUnauthorized", 1),
         case("403", Turn::rejected(403), "ModelUnauthorized", 1),
         case("404", Turn::rejected(404), "ModelRequestRefused", 1),
-        case("413", Turn::rejected(413), "ModelRequestRefused", 1),
+        case("413", Turn::rejected(413), "ModelInputTooLong", 1),
         case("429", busy(429), "ModelRateLimited", 3),
         case("500", busy(500), "ModelUnavailable", 3),
         case("503", busy(503), "ModelUnavailable", 3),

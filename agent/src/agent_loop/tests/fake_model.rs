@@ -12,18 +12,18 @@ use crate::failure::Failure;
 use crate::model::{Call, CallResult, Event, Message, Model, ModelTurn, Request};
 
 /// The events of one turn. A turn without a final event hangs.
-pub(super) type TurnEvents = Vec<Result<Event, Failure>>;
+pub(crate) type TurnEvents = Vec<Result<Event, Failure>>;
 
 /// A model that replays given turns.
 #[derive(Debug)]
-pub(super) struct FakeModel {
+pub(crate) struct FakeModel {
     turns: Mutex<VecDeque<TurnEvents>>,
     requests: Mutex<Vec<Request>>,
     open_streams: Arc<()>,
 }
 
 impl FakeModel {
-    pub(super) fn new(turns: impl IntoIterator<Item = TurnEvents>) -> Self {
+    pub(crate) fn new(turns: impl IntoIterator<Item = TurnEvents>) -> Self {
         Self {
             turns: Mutex::new(turns.into_iter().collect()),
             requests: Mutex::default(),
@@ -57,6 +57,10 @@ impl Model for FakeModel {
 
     fn name(&self) -> &str {
         "script"
+    }
+
+    fn reads_media(&self, mime_type: &str) -> bool {
+        mime_type == "image/png"
     }
 
     fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>> {

@@ -92,7 +92,7 @@ async fn a_model_that_stops_without_the_response_tool_must_call_it() {
     );
     let last = second.history.last();
     assert!(
-        matches!(last, Some(Message::User(text)) if text.contains("must be a call of `plan`")),
+        matches!(last, Some(Message::User(user)) if user.text.contains("must be a call of `plan`")),
         "{last:?}"
     );
 }
@@ -156,7 +156,7 @@ async fn an_empty_answer_is_asked_for_once_more_and_then_fails() {
     let (answer, _) = bed
         .answer(&model, &Limits::default(), no_page_actions)
         .await;
-    assert_eq!(answer.unwrap().result.as_deref(), Some("Done."));
+    assert_eq!(answer.unwrap().result, Some(json!("Done.")));
     let model = FakeModel::new([text_turn(""), text_turn(" \n")]);
     let (answer, _) = bed
         .answer(&model, &Limits::default(), no_page_actions)
@@ -198,9 +198,11 @@ async fn notes_and_thoughts_are_sent_to_the_page() {
     let (answer, progress) = bed
         .answer(&model, &Limits::default(), no_page_actions)
         .await;
-    assert_eq!(answer.unwrap().result.as_deref(), Some("Yes."));
+    assert_eq!(answer.unwrap().result, Some(json!("Yes.")));
     let kinds: Vec<_> = progress.iter().map(|event| &event["type"]).collect();
     assert_eq!(kinds, ["note", "thinking", "text"]);
     let first = &model.requests()[0];
-    assert!(matches!(&first.history[..], [Message::User(text)] if text.ends_with("\n\nDo it")));
+    assert!(
+        matches!(&first.history[..], [Message::User(user)] if user.text.ends_with("\n\nDo it"))
+    );
 }

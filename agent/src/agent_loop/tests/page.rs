@@ -91,6 +91,12 @@ impl Page {
             .await;
     }
 
+    /// Answers a call with blocks of content.
+    pub(super) async fn answer_content(&mut self, call: &PageCall, content: Value) {
+        self.send(json!({ "type": "call-response", "requestId": call.id, "content": content }))
+            .await;
+    }
+
     pub(super) async fn fail(&mut self, call: &PageCall, message: &str) {
         self.send(
             json!({ "type": "call-error", "requestId": call.id, "code": "HandlerFailed",

@@ -59,6 +59,7 @@ pub(super) fn query_input<'a>(
         limits,
         progress,
         state,
+        conversation: &[],
         caller: None,
     }
 }

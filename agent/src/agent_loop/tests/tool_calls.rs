@@ -33,14 +33,16 @@ async fn progress_and_tool_calls_are_reported_in_order() {
     ]);
     assert_eq!(Value::from(progress), expected);
     let answer = answer.unwrap();
-    assert_eq!(answer.result.as_deref(), Some("Done."));
+    assert_eq!(answer.result, Some(json!("Done.")));
     let tool_calls = json!([{ "tool": "add", "arguments": { "n": 1 }, "result": { "id": 7 } }]);
     assert_eq!(json!(answer.tool_calls), tool_calls);
     let [first, second] = &model.requests()[..] else {
         panic!("two turns");
     };
     assert_eq!(&*first.prompt, "Do it");
-    assert!(matches!(&first.history[..], [Message::User(text)] if text.ends_with("\n\nDo it")));
+    assert!(
+        matches!(&first.history[..], [Message::User(user)] if user.text.ends_with("\n\nDo it"))
+    );
     let [
         Message::User(_),
         Message::Model(turn),
@@ -173,7 +175,7 @@ async fn a_call_that_takes_too_long_is_cancelled_and_the_answer_goes_on() {
             page.expect_cancel(&call).await;
         })
         .await;
-    assert_eq!(answer.unwrap().result.as_deref(), Some("Too slow."));
+    assert_eq!(answer.unwrap().result, Some(json!("Too slow.")));
     let expected = "The tool did not answer within 200ms, and was cancelled.";
     assert_eq!(model.last_results()[0].text, expected);
 }

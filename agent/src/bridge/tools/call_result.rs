@@ -4,6 +4,8 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
+use crate::model::Media;
+
 /// The result of a call.
 #[derive(Debug)]
 pub(crate) struct PageCallResult {
@@ -12,6 +14,8 @@ pub(crate) struct PageCallResult {
     pub(crate) is_error: bool,
     /// The page's result as far as MCP can represent it; `None` if the page returned nothing.
     pub(crate) page_result: Option<Box<RawValue>>,
+    /// The pictures in the result, which `text` describes.
+    pub(crate) pictures: Vec<Media>,
 }
 
 impl PageCallResult {
@@ -21,6 +25,7 @@ impl PageCallResult {
             text: reason.to_owned(),
             is_error: true,
             page_result: to_raw_value(&json!({ "error": reason })).ok(),
+            pictures: Vec::new(),
         }
     }
 
@@ -33,6 +38,7 @@ impl PageCallResult {
             text,
             is_error: false,
             page_result: page_result(&result),
+            pictures: result.content.iter().filter_map(picture).collect(),
         }
     }
 }
@@ -66,18 +72,31 @@ fn block_text(block: &ContentBlock) -> String {
     }
 }
 
-/// Describes binary content, which is not sent to the model, by its type and its decoded size.
+/// Describes binary content by its type and its decoded size.
 fn binary_placeholder(mime_type: &str, base64: &str) -> String {
-    let padding = base64
-        .bytes()
-        .rev()
-        .take_while(|byte| *byte == b'=')
-        .count();
-    let bytes = (base64.len() / 4 * 3).saturating_sub(padding);
-    match bytes {
-        0..1000 => format!("[{mime_type}, {bytes} bytes]"),
-        _ => format!("[{mime_type}, {} kB]", bytes.div_ceil(1000)),
+    format!("[{}]", media(mime_type, base64).describe())
+}
+
+fn media(mime_type: &str, base64: &str) -> Media {
+    Media {
+        name: None,
+        mime_type: mime_type.to_ascii_lowercase(),
+        data: base64.into(),
     }
+}
+
+fn picture(block: &ContentBlock) -> Option<Media> {
+    let media = match block {
+        ContentBlock::Image(image) => media(&image.mime_type, &image.data),
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::BlobResourceContents {
+                mime_type, blob, ..
+            } => media(mime_type.as_deref()?, blob),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    media.is_picture().then_some(media)
 }
 
 /// Returns the page's own result. The bridge's response contains a text unchanged, and any other
@@ -116,6 +135,10 @@ mod tests {
         let expected = "a\n[image/png, 12 kB]\n[audio/wav, 4 bytes]\ninside\n[a/b, 3 bytes]\n\
             [resource c at a:c]";
         assert_eq!(result.text, expected);
+        assert_eq!(
+            format!("{:?}", result.pictures),
+            "[Media(image/png, 12 kB)]"
+        );
         assert!(!result.is_error);
     }
 

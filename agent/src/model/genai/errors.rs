@@ -101,7 +101,8 @@ impl ErrorMapper {
                 failure: self.unavailable(&format!(" (HTTP {status})"), text),
                 retry,
             },
-            400 | 413 | 422 if error_classification::is_input_too_long(body) => {
+            413 => AttemptError::permanent(self.input_too_long(status, text)),
+            400 | 422 if error_classification::is_input_too_long(body) => {
                 AttemptError::permanent(self.input_too_long(status, text))
             }
             _ => AttemptError::permanent(self.request_refused(status, text)),
@@ -182,7 +183,6 @@ impl ErrorMapper {
             300..400 | 404 => {
                 failure.with_remedy("the operator of the agent must check model and base URL")
             }
-            413 => failure.with_remedy(SHORTER_INPUT),
             // OpenAI's newer models do not accept tools in chat completions while they think.
             _ if failure.message.contains("reasoning_effort") => {
                 failure.with_remedy("the operator of the agent must set `thinking` to off")
@@ -193,7 +193,7 @@ impl ErrorMapper {
 
     fn input_too_long(&self, status: u16, text: Option<String>) -> Failure {
         let problem = format!("cannot read so much at once (HTTP {status})");
-        let failure = self.failure(ErrorCode::ModelRequestRefused, &problem, text);
+        let failure = self.failure(ErrorCode::ModelInputTooLong, &problem, text);
         failure.with_remedy(SHORTER_INPUT)
     }
 

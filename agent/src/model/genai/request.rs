@@ -8,7 +8,9 @@ use genai::chat::{
 use serde_json::{Map, Value, json};
 
 use super::{thinking_state, tool_names};
-use crate::model::{CallResult, Message, Provider, Request, Thinking, Tool, ToolSelection};
+use crate::model::{
+    CallResult, Media, Message, Provider, Request, Thinking, Tool, ToolSelection, UserMessage,
+};
 
 /// Builds requests for one model.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub(super) struct RequestBuilder {
     /// Whether requests go to the provider itself, and not to a compatible server.
     pub(super) is_official_api: bool,
     pub(super) thinking: Thinking,
+    /// Whether the model gets pictures.
+    pub(super) reads_pictures: bool,
     pub(super) temperature: Option<f64>,
     pub(super) stop_sequences: Vec<String>,
     pub(super) headers: Option<Headers>,
@@ -60,7 +64,7 @@ impl RequestBuilder {
 
     fn convert_message(&self, message: &Message, with_thinking: bool) -> Vec<ChatMessage> {
         match message {
-            Message::User(text) => vec![ChatMessage::user(text.as_str())],
+            Message::User(message) => vec![ChatMessage::user(user_parts(message))],
             Message::Model(turn) => {
                 let parts = thinking_state::turn_parts(turn, self.provider, with_thinking);
                 if parts.is_empty() {
@@ -68,29 +72,39 @@ impl RequestBuilder {
                 }
                 vec![ChatMessage::assistant(MessageContent::from_parts(parts))]
             }
-            Message::Results(results) if self.provider == Provider::Ollama => {
-                separate_results(results)
-            }
             Message::Results(results) => {
-                let parts: Vec<_> = results
-                    .iter()
-                    .map(|result| self.result_part(result))
-                    .collect();
-                vec![ChatMessage::tool(MessageContent::from_parts(parts))]
+                let mut messages = if self.provider == Provider::Ollama {
+                    separate_results(results)
+                } else {
+                    let parts = results.iter().map(|result| self.result_part(result));
+                    let parts: Vec<_> = parts.collect();
+                    vec![ChatMessage::tool(MessageContent::from_parts(parts))]
+                };
+                if self.provider != Provider::Anthropic {
+                    messages.extend(media_message(results));
+                }
+                messages
             }
         }
     }
 
+    /// Returns whether the model reads this media type.
+    pub(super) fn reads_media(&self, mime_type: &str) -> bool {
+        match mime_type {
+            "image/png" | "image/jpeg" | "image/gif" | "image/webp" => self.reads_pictures,
+            "application/pdf" => {
+                let has_files = !matches!(self.provider, Provider::Ollama | Provider::Commands);
+                self.reads_pictures && self.is_official_api && has_files
+            }
+            _ => false,
+        }
+    }
+
     fn result_part(&self, result: &CallResult) -> ContentPart {
-        // genai has no field for `is_error`.
-        if self.provider == Provider::Anthropic && result.is_error {
-            let block = json!({
-                "type": "tool_result",
-                "tool_use_id": result.id,
-                "content": result.text,
-                "is_error": true,
-            });
-            return ContentPart::from_custom(block, None);
+        // genai has no fields for `is_error` and pictures.
+        let is_custom = result.is_error || !result.media.is_empty();
+        if self.provider == Provider::Anthropic && is_custom {
+            return ContentPart::from_custom(anthropic_result(result), None);
         }
         let name = tool_names::to_provider(self.provider, &result.tool);
         ToolResponse::new(result.id.as_str(), result_text(result))
@@ -174,6 +188,50 @@ impl RequestBuilder {
             ))),
         }
     }
+}
+
+/// Returns a `tool_result` block of Anthropic's API.
+fn anthropic_result(result: &CallResult) -> Value {
+    let pictures = result.media.iter().map(|picture| {
+        json!({ "type": "image", "source": {
+            "type": "base64", "media_type": picture.mime_type, "data": &*picture.data } })
+    });
+    let text = json!({ "type": "text", "text": result.text });
+    // No block of text may be empty.
+    let text = (!result.text.is_empty()).then_some(text);
+    json!({
+        "type": "tool_result",
+        "tool_use_id": result.id,
+        "content": text.into_iter().chain(pictures).collect::<Vec<_>>(),
+        "is_error": result.is_error,
+    })
+}
+
+fn user_parts(message: &UserMessage) -> MessageContent {
+    let media = message.media.iter().map(media_part);
+    let text = ContentPart::from_text(message.text.as_str());
+    MessageContent::from_parts(media.chain([text]).collect::<Vec<_>>())
+}
+
+fn media_part(media: &Media) -> ContentPart {
+    ContentPart::from_binary_base64(
+        media.mime_type.as_str(),
+        media.data.clone(),
+        media.name.clone(),
+    )
+}
+
+/// Returns the message with the pictures of results. Except Anthropic's, the APIs take only text in a
+/// result.
+fn media_message(results: &[CallResult]) -> Option<ChatMessage> {
+    let results = results.iter().filter(|result| !result.media.is_empty());
+    let parts = results.flat_map(|result| {
+        let caption = format!("What `{}` returned besides text:", result.tool);
+        let media = result.media.iter().map(media_part);
+        [ContentPart::from_text(caption)].into_iter().chain(media)
+    });
+    let parts: Vec<_> = parts.collect();
+    (!parts.is_empty()).then(|| ChatMessage::user(MessageContent::from_parts(parts)))
 }
 
 /// The length of the longest cache key that OpenAI accepts.

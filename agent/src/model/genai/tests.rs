@@ -65,6 +65,7 @@ fn request(history: Vec<Message>) -> Request {
         prompt: "What is the weather?".into(),
         system: "You are helpful.".to_owned(),
         history,
+        earlier_messages: 0,
         tools: Arc::new([tool("get_weather", "location"), tool("get_time", "zone")]),
         tool_selection: ToolSelection::Auto,
         max_output_tokens: 100,
@@ -72,7 +73,7 @@ fn request(history: Vec<Message>) -> Request {
 }
 
 fn question() -> Message {
-    Message::User("What is the weather?".to_owned())
+    Message::from_text("What is the weather?".to_owned())
 }
 
 fn results(turn: &ModelTurn) -> Message {
@@ -85,6 +86,7 @@ fn results(turn: &ModelTurn) -> Message {
             tool: call.tool.clone(),
             text: format!("result {index}"),
             is_error: index == 1,
+            media: Vec::new(),
         });
     Message::Results(results.collect())
 }

@@ -21,6 +21,10 @@ impl ProviderAttempt for FakeAttempts {
         "fake"
     }
 
+    fn reads_media(&self, _: &str) -> bool {
+        false
+    }
+
     fn attempt(&self, _: &Request) -> BoxStream<'static, Result<Event, AttemptError>> {
         stream::iter(self.0.lock().unwrap().remove(0)).boxed()
     }
@@ -54,6 +58,7 @@ async fn run_attempts(
         prompt: "p".into(),
         system: String::new(),
         history: Vec::new(),
+        earlier_messages: 0,
         tools: Arc::new([]),
         tool_selection: ToolSelection::Auto,
         max_output_tokens: 1,

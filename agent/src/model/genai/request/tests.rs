@@ -11,6 +11,7 @@ fn builder(provider: Provider, model: &str, thinking: Thinking) -> RequestBuilde
         model: model.to_owned(),
         is_official_api: true,
         thinking,
+        reads_pictures: true,
         temperature: None,
         stop_sequences: Vec::new(),
         headers: None,
@@ -23,9 +24,10 @@ fn request() -> Request {
         prompt: "p".into(),
         system: String::new(),
         history: vec![
-            Message::User("p".to_owned()),
+            Message::from_text("p".to_owned()),
             Message::Model(ModelTurn::default()),
         ],
+        earlier_messages: 0,
         tools: Arc::new([Tool {
             name: "web_search".to_owned(),
             description: None,
@@ -105,6 +107,7 @@ fn anthropic_messages_alternate_between_roles() {
         tool: "add".to_owned(),
         text: "done".to_owned(),
         is_error: false,
+        media: Vec::new(),
     };
     let text_turn = ModelTurn {
         text: "I add it.".to_owned(),
@@ -112,11 +115,11 @@ fn anthropic_messages_alternate_between_roles() {
     };
     let request = Request {
         history: vec![
-            Message::User("Add it".to_owned()),
+            Message::from_text("Add it".to_owned()),
             Message::Model(text_turn),
             Message::Results(vec![result]),
             Message::Model(ModelTurn::default()),
-            Message::User("Now call the other tool".to_owned()),
+            Message::from_text("Now call the other tool".to_owned()),
         ],
         ..request()
     };
@@ -131,6 +134,71 @@ fn anthropic_messages_alternate_between_roles() {
         &parts[..],
         [ContentPart::ToolResponse(_), ContentPart::Text(_)]
     ));
+}
+
+#[test]
+fn pictures_are_in_results_at_anthropic_and_in_a_message_after_them_elsewhere() {
+    let picture = Media {
+        name: None,
+        mime_type: "image/png".to_owned(),
+        data: "AAAA".into(),
+    };
+    let result = CallResult {
+        id: "1".to_owned(),
+        tool: "draw".to_owned(),
+        text: "drawn".to_owned(),
+        is_error: false,
+        media: vec![picture.clone()],
+    };
+    let asked = UserMessage {
+        text: "Draw it".to_owned(),
+        media: vec![picture],
+    };
+    let request = Request {
+        history: vec![Message::User(asked), Message::Results(vec![result])],
+        ..request()
+    };
+    let is_picture = |part: &ContentPart| matches!(part, ContentPart::Binary(binary) if binary.content_type == "image/png");
+    for provider in [
+        Provider::Anthropic,
+        Provider::Openai,
+        Provider::Gemini,
+        Provider::Ollama,
+    ] {
+        let (chat, _) = builder(provider, "m", Thinking::Off).build(&request);
+        let messages = chat.messages.iter().map(|message| message.content.parts());
+        let messages: Vec<_> = messages.collect();
+        assert!(is_picture(&messages[0][0]), "{provider}");
+        if provider == Provider::Anthropic {
+            let ContentPart::Custom(custom) = &messages[0][2] else {
+                panic!("{:?}", messages[0]);
+            };
+            let expected = json!([{ "type": "text", "text": "drawn" }, { "type": "image",
+                "source": { "type": "base64", "media_type": "image/png", "data": "AAAA" } }]);
+            assert_eq!(custom.data["content"], expected);
+        } else {
+            assert_eq!(messages.len(), 3, "{provider}");
+            assert!(is_picture(&messages[2][1]), "{provider}");
+        }
+    }
+}
+
+#[test]
+fn a_model_reads_pictures_and_at_its_own_api_pdf_files() {
+    let reads = |provider, is_official_api, reads_pictures, mime_type| {
+        let builder = RequestBuilder {
+            is_official_api,
+            reads_pictures,
+            ..builder(provider, "m", Thinking::Off)
+        };
+        builder.reads_media(mime_type)
+    };
+    assert!(reads(Provider::Openai, false, true, "image/webp"));
+    assert!(!reads(Provider::Openai, true, false, "image/webp"));
+    assert!(!reads(Provider::Openai, true, true, "image/tiff"));
+    assert!(reads(Provider::Gemini, true, true, "application/pdf"));
+    assert!(!reads(Provider::Gemini, false, true, "application/pdf"));
+    assert!(!reads(Provider::Ollama, true, true, "application/pdf"));
 }
 
 #[test]

@@ -122,7 +122,7 @@ async fn input_that_is_too_long_is_refused_with_a_remedy() {
         ),
     ] {
         let failure = failure_for(provider, Reply::status(status, body.to_string())).await;
-        assert_eq!(failure.code, ErrorCode::ModelRequestRefused, "{failure}");
+        assert_eq!(failure.code, ErrorCode::ModelInputTooLong, "{failure}");
         assert!(failure.message.contains("cannot read so much"), "{failure}");
         assert!(failure.remedy.unwrap().contains("less context"));
     }

@@ -153,6 +153,8 @@ fn is_agent_code(code: &ErrorCode) -> bool {
             | ErrorCode::ModelRefused
             | ErrorCode::ModelLengthReached
             | ErrorCode::ModelAnswerEmpty
+            | ErrorCode::ModelAnswerInvalid
+            | ErrorCode::ModelInputTooLong
             | ErrorCode::QueryBudgetExceeded
             | ErrorCode::QueryTimeout
             | ErrorCode::ResponseToolNotCalled

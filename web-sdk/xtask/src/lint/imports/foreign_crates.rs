@@ -53,6 +53,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Arguments are parsed where a program starts: the rest gets settings, whatever their source.",
         importers: &[
             "agent/src/config.rs",
+            "agent/src/config/conversations.rs",
             "agent/src/config/limits.rs",
             "agent/src/model/settings.rs",
             "agent/src/program.rs",
@@ -159,6 +160,11 @@ pub(super) const RULES: &[Rule] = &[
             "e2e/src/clients/full_client.rs",
             "e2e/src/clients/mcp.rs",
         ],
+    },
+    Rule {
+        crates: &["rusqlite"],
+        reason: "One module knows how conversations are stored.",
+        importers: &["agent/src/conversations/database.rs"],
     },
     Rule {
         crates: &["tokio_tungstenite", "tungstenite"],

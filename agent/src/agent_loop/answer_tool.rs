@@ -1,0 +1,213 @@
+//! The synthetic tool of a query with a `responseSchema`: its arguments are the answer.
+
+use bridge_protocol::{ErrorCode, Query};
+use bridge_schema::{Validator, dialect, walk};
+use serde_json::{Map, Value, json};
+
+use super::tool_catalog::ToolCatalog;
+use crate::bridge::{PageTool, ToolClass};
+use crate::failure::Failure;
+use crate::model::Tool;
+
+/// The name of the tool. Pages see it in `tool-arguments`.
+const NAME: &str = "answer";
+
+/// The property that holds an answer that is not an object.
+const VALUE_PROPERTY: &str = "value";
+
+/// The tool whose arguments are the answer.
+#[derive(Debug)]
+pub(super) struct AnswerTool {
+    tool: PageTool,
+    validator: Validator,
+    /// Whether the schema allows more than objects, so that the answer is in [`VALUE_PROPERTY`].
+    is_wrapped: bool,
+}
+
+impl AnswerTool {
+    /// Creates the tool of a query, if it has a `responseSchema`.
+    pub(super) fn for_query(
+        query: &Query,
+        page_tools: &[PageTool],
+    ) -> Result<Option<Self>, Failure> {
+        let Some(schema) = &query.response_schema else {
+            return Ok(None);
+        };
+        if query.response_tool.is_some() {
+            return Err(invalid(
+                "`responseTool` is set, too: set one of them".to_owned(),
+            ));
+        }
+        let schema: Value =
+            serde_json::from_str(schema.get()).map_err(|error| invalid(error.to_string()))?;
+        let is_wrapped = !describes_object(&schema);
+        let schema = if is_wrapped { wrap(schema) } else { schema };
+        let schema = dialect::to_2020_12(Some(&schema)).map_err(invalid)?;
+        let tool = Tool {
+            name: unused_name(page_tools),
+            description: Some(
+                "Gives the answer to the request. Its arguments are the answer.".to_owned(),
+            ),
+            input_schema: schema.clone(),
+        };
+        Ok(Some(Self {
+            tool: PageTool {
+                registered_name: NAME.to_owned(),
+                own_timeout: None,
+                class: ToolClass::UNKNOWN,
+                tool,
+            },
+            validator: Validator::new(schema).map_err(invalid)?,
+            is_wrapped,
+        }))
+    }
+
+    /// Returns the name by which the model calls it.
+    pub(super) fn name(&self) -> &str {
+        &self.tool.tool.name
+    }
+
+    /// Creates the catalog of the tools of the page and this tool.
+    pub(super) fn catalog(answer: Option<&Self>, mut page_tools: Vec<PageTool>) -> ToolCatalog {
+        page_tools.extend(answer.map(|answer| answer.tool.clone()));
+        ToolCatalog::new(page_tools)
+    }
+
+    /// Returns the answer in the arguments of a call, or what the model must correct.
+    pub(super) fn read(&self, arguments: &Map<String, Value>) -> Result<Value, String> {
+        let arguments = Value::Object(arguments.clone());
+        let violations = self.validator.validate(&arguments);
+        violations.map_err(|failure| failure.to_string())?;
+        Ok(match arguments {
+            Value::Object(mut fields) if self.is_wrapped => {
+                fields.remove(VALUE_PROPERTY).unwrap_or_default()
+            }
+            whole => whole,
+        })
+    }
+}
+
+fn describes_object(schema: &Value) -> bool {
+    let kind = schema.get("type");
+    kind.is_some_and(|kind| kind == "object")
+        || kind.is_none() && schema.get("properties").is_some()
+}
+
+/// Makes a schema of any value the schema of an object, because arguments are one. References within
+/// the schema stay valid.
+fn wrap(mut schema: Value) -> Value {
+    walk::for_each_subschema(&mut schema, &mut |fields: &mut Map<String, Value>| {
+        if fields.get("$ref").is_some_and(|reference| reference == "#") {
+            let root = format!("#/properties/{VALUE_PROPERTY}");
+            fields.insert("$ref".to_owned(), root.into());
+        }
+    });
+    let mut root = Map::new();
+    if let Some(fields) = schema.as_object_mut() {
+        for field in ["$schema", "$defs", "definitions"] {
+            root.extend(fields.remove(field).map(|value| (field.to_owned(), value)));
+        }
+    }
+    root.extend([
+        ("type".to_owned(), "object".into()),
+        ("properties".to_owned(), json!({ VALUE_PROPERTY: schema })),
+        ("required".to_owned(), json!([VALUE_PROPERTY])),
+        ("additionalProperties".to_owned(), false.into()),
+    ]);
+    Value::Object(root)
+}
+
+fn unused_name(page_tools: &[PageTool]) -> String {
+    let is_used = |name: &str| page_tools.iter().any(|page| page.tool.name == name);
+    let numbered = (2..).map(|number| format!("{NAME}_{number}"));
+    let mut names = std::iter::once(NAME.to_owned()).chain(numbered);
+    names.find(|name| !is_used(name)).unwrap_or_default()
+}
+
+fn invalid(reason: String) -> Failure {
+    let message = format!("`responseSchema` cannot be used: {reason}");
+    Failure::new(ErrorCode::ProtocolViolation, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::to_raw_value;
+
+    use super::*;
+
+    fn query(schema: Value) -> Query {
+        Query {
+            response_schema: to_raw_value(&schema).ok(),
+            ..Query::new("q", "p")
+        }
+    }
+
+    fn tool_for(schema: Value) -> AnswerTool {
+        AnswerTool::for_query(&query(schema), &[]).unwrap().unwrap()
+    }
+
+    fn read(tool: &AnswerTool, arguments: Value) -> Result<String, String> {
+        let answer = tool.read(arguments.as_object().unwrap())?;
+        Ok(answer.to_string())
+    }
+
+    #[test]
+    fn an_object_is_the_arguments_and_anything_else_a_property() {
+        let object = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+        let tool = tool_for(object.clone());
+        assert_eq!(
+            tool.tool.tool.input_schema["properties"],
+            object["properties"]
+        );
+        assert_eq!(read(&tool, json!({ "n": 1 })), Ok(r#"{"n":1}"#.to_owned()));
+        let error = read(&tool, json!({ "n": "one" })).unwrap_err();
+        assert!(error.contains("/n"), "{error}");
+
+        let tool = tool_for(json!({ "type": "array", "items": { "type": "string" } }));
+        assert_eq!(
+            read(&tool, json!({ "value": ["a"] })),
+            Ok(r#"["a"]"#.to_owned())
+        );
+        assert!(read(&tool, json!({ "value": [1] })).is_err());
+        assert!(read(&tool, json!({})).unwrap_err().contains("value"));
+    }
+
+    #[test]
+    fn references_in_a_schema_of_any_value_stay_valid() {
+        let tree = json!({ "$schema": "http://json-schema.org/draft-07/schema#",
+            "definitions": { "name": { "type": "string" } },
+            "type": "array", "items": { "anyOf": [{ "$ref": "#/definitions/name" }, { "$ref": "#" }] } });
+        let tool = tool_for(tree);
+        let nested = json!({ "value": ["a", ["b", []]] });
+        assert_eq!(read(&tool, nested), Ok(r#"["a",["b",[]]]"#.to_owned()));
+        assert!(read(&tool, json!({ "value": ["a", [1]] })).is_err());
+        let any = tool_for(json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] }));
+        assert_eq!(read(&any, json!({ "value": null })), Ok("null".to_owned()));
+    }
+
+    #[test]
+    fn a_schema_that_cannot_be_used_is_a_failure_of_the_query() {
+        let mut both = query(json!({ "type": "object" }));
+        both.response_tool = serde_json::from_value(json!({ "name": "plan" })).unwrap();
+        for (query, part) in [
+            (both, "`responseTool`"),
+            (query(json!({ "type": 7 })), "cannot be used"),
+        ] {
+            let failure = AnswerTool::for_query(&query, &[]).unwrap_err();
+            assert_eq!(failure.code, ErrorCode::ProtocolViolation);
+            assert!(failure.message.contains(part), "{failure}");
+        }
+        assert!(
+            AnswerTool::for_query(&Query::new("q", "p"), &[])
+                .unwrap()
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn a_tool_of_the_page_keeps_its_name() {
+        let first = tool_for(json!({ "type": "object" }));
+        let second = AnswerTool::for_query(&query(json!({ "type": "object" })), &[first.tool]);
+        assert_eq!(second.unwrap().unwrap().name(), "answer_2");
+    }
+}

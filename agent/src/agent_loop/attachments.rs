@@ -1,0 +1,202 @@
+//! Pictures and files: those that a person attaches to a prompt, and those in results of tools.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bridge_protocol::{Attachment, ErrorCode};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::model::{Media, Model};
+
+/// The largest picture or file, in bytes of base64: Anthropic accepts 5 MB for a picture.
+const MAX_MEDIA_BYTES: usize = 5 * 1024 * 1024;
+
+/// The maximum number of pictures and files that a model gets in a query.
+const MAX_MEDIA: usize = 20;
+
+/// The attachments of a prompt as the model gets them.
+#[derive(Debug, Default)]
+pub(super) struct PromptAttachments {
+    pub(super) media: Vec<Media>,
+    /// Lines of context: texts, and descriptions of what the model cannot read.
+    pub(super) items: Vec<String>,
+}
+
+/// Decides which pictures and files the model of a query gets.
+#[derive(Debug, Default)]
+pub(crate) struct MediaFilter {
+    passed: AtomicUsize,
+}
+
+impl MediaFilter {
+    /// Converts the attachments of a prompt.
+    pub(super) fn convert_attachments(
+        &self,
+        attachments: &[Attachment],
+        model: &dyn Model,
+    ) -> Result<PromptAttachments, Failure> {
+        let mut converted = PromptAttachments::default();
+        for attachment in attachments {
+            let media = Media {
+                name: attachment.name.clone(),
+                mime_type: attachment.mime_type.to_ascii_lowercase(),
+                data: attachment.data.as_str().into(),
+            };
+            let content = STANDARD.decode(&attachment.data);
+            let content = content.map_err(|_| invalid(&media, "its data is not base64"))?;
+            if !is_media_type(&media.mime_type) {
+                return Err(invalid(
+                    &media,
+                    "its `mimeType` is not one, such as image/png",
+                ));
+            }
+            match String::from_utf8(content) {
+                Ok(text) if is_text(&media.mime_type) => {
+                    converted.items.push(file_item(&media, "", Some(&text)));
+                }
+                _ if self.passes(&media, model) => converted.media.push(media),
+                _ => converted
+                    .items
+                    .push(file_item(&media, "; this model cannot read it", None)),
+            }
+        }
+        Ok(converted)
+    }
+
+    /// Returns those of a result that the model gets. The text of the result describes all.
+    pub(super) fn filter(&self, media: Vec<Media>, model: &dyn Model) -> Vec<Media> {
+        let media = media.into_iter();
+        media.filter(|media| self.passes(media, model)).collect()
+    }
+
+    fn passes(&self, media: &Media, model: &dyn Model) -> bool {
+        model.reads_media(&media.mime_type)
+            && media.data.len() <= MAX_MEDIA_BYTES
+            && self.passed.fetch_add(1, Ordering::Relaxed) < MAX_MEDIA
+    }
+}
+
+/// Returns a line of context for a file, in the form of the other items.
+fn file_item(media: &Media, remark: &str, text: Option<&str>) -> String {
+    let description = format!(
+        "A file that the person attached ({}){remark}",
+        media.describe()
+    );
+    let name = media.name.as_deref().unwrap_or("file");
+    let mut item = json!({ "name": name, "from": "the person", "description": description });
+    if let Some(text) = text {
+        item["value"] = text.into();
+    }
+    item.to_string()
+}
+
+/// Returns whether this is a media type (RFC 6838 section 4.2), without parameters.
+fn is_media_type(mime_type: &str) -> bool {
+    let is_name = |name: &str| {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);
+        (1..=127).contains(&name.len()) && name.bytes().all(is_allowed)
+    };
+    mime_type
+        .split_once('/')
+        .is_some_and(|(kind, subtype)| is_name(kind) && is_name(subtype))
+}
+
+fn is_text(mime_type: &str) -> bool {
+    const TEXTS: [&str; 5] = [
+        "application/json",
+        "application/xml",
+        "application/yaml",
+        "application/javascript",
+        "image/svg+xml",
+    ];
+    mime_type.starts_with("text/")
+        || mime_type.ends_with("+json")
+        || mime_type.ends_with("+xml")
+        || TEXTS.contains(&mime_type)
+}
+
+fn invalid(media: &Media, reason: &str) -> Failure {
+    let name = media.name.as_deref().unwrap_or("without a name");
+    let name: String = name.chars().take(64).collect();
+    let message = format!("the attachment {name:?} cannot be used: {reason}");
+    Failure::new(ErrorCode::ProtocolViolation, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent_loop::tests::FakeModel;
+
+    fn attachment(name: &str, mime_type: &str, data: &str) -> Attachment {
+        Attachment {
+            name: Some(name.to_owned()),
+            mime_type: mime_type.to_owned(),
+            data: data.to_owned(),
+        }
+    }
+
+    fn convert(attachments: &[Attachment]) -> Result<PromptAttachments, Failure> {
+        let filter = MediaFilter::default();
+        filter.convert_attachments(attachments, &FakeModel::new([]))
+    }
+
+    #[test]
+    fn pictures_are_passed_on_texts_are_context_and_the_rest_is_described() {
+        let converted = convert(&[
+            attachment("a.png", "IMAGE/PNG", "AAAA"),
+            attachment("b.md", "text/markdown", &STANDARD.encode("# Wörter")),
+            attachment("c.bin", "application/x-bin", "////"),
+            attachment("d.txt", "text/plain", "////"),
+        ])
+        .unwrap();
+        assert_eq!(
+            format!("{:?}", converted.media),
+            "[Media(a.png, image/png, 3 bytes)]"
+        );
+        let item = |name: &str, description: &str| {
+            format!(
+                r#"{{"name":"{name}","from":"the person","description":"A file that the person attached ({name}, {description}"#
+            )
+        };
+        let expected = [
+            item("b.md", r##"text/markdown, 9 bytes)","value":"# Wörter"}"##),
+            item(
+                "c.bin",
+                r#"application/x-bin, 3 bytes); this model cannot read it"}"#,
+            ),
+            item(
+                "d.txt",
+                r#"text/plain, 3 bytes); this model cannot read it"}"#,
+            ),
+        ];
+        assert_eq!(converted.items, expected);
+    }
+
+    #[test]
+    fn an_attachment_that_is_not_base64_or_has_no_type_is_refused() {
+        for (mime_type, data, part) in [
+            ("image/png", "data:image/png;base64,AAAA", "not base64"),
+            ("png", "AAAA", "`mimeType`"),
+            ("image/png; q=1", "AAAA", "`mimeType`"),
+        ] {
+            let failure = convert(&[attachment("x", mime_type, data)]).unwrap_err();
+            assert_eq!(failure.code, ErrorCode::ProtocolViolation);
+            assert!(failure.message.contains(part), "{failure}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_or_too_many_is_only_described() {
+        let large = "AAAA".repeat(MAX_MEDIA_BYTES / 4 + 1);
+        let converted = convert(&[attachment("large", "image/png", &large)]).unwrap();
+        assert_eq!((converted.media.len(), converted.items.len()), (0, 1));
+        let many = vec![attachment("a", "image/png", "AAAA"); MAX_MEDIA + 2];
+        let converted = convert(&many).unwrap();
+        assert_eq!(
+            (converted.media.len(), converted.items.len()),
+            (MAX_MEDIA, 2)
+        );
+    }
+}

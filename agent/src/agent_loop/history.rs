@@ -1,0 +1,237 @@
+//! The messages that the model gets: those of earlier queries of the conversation, then those of this
+//! query.
+
+use super::budget::history_bytes;
+use super::transcript::Transcript;
+use crate::model::{Message, ModelTurn};
+
+/// The text in place of a result that is no longer sent to the model.
+const DROPPED_RESULT: &str = "[This result was left out: the conversation is long.]";
+
+/// The messages that the model gets. Those of this query are also written to its transcript.
+#[derive(Debug)]
+pub(super) struct History<'a> {
+    earlier: Vec<Message>,
+    own: Vec<Message>,
+    transcript: &'a Transcript,
+}
+
+impl<'a> History<'a> {
+    pub(super) fn new(earlier: Vec<Message>, transcript: &'a Transcript) -> Self {
+        Self {
+            earlier,
+            own: Vec::new(),
+            transcript,
+        }
+    }
+
+    /// Begins this query with a message. `remembered` is what later queries of the conversation get
+    /// of it.
+    pub(super) fn begin(&mut self, opening: Message, remembered: Message) {
+        self.own = vec![opening];
+        self.transcript.begin(remembered);
+    }
+
+    pub(super) fn push(&mut self, message: Message) {
+        self.transcript.push(message.clone());
+        self.own.push(message);
+    }
+
+    /// Appends a turn of the model. `registered_name` returns the name under which the page has
+    /// registered a tool.
+    pub(super) fn push_turn<'b>(
+        &mut self,
+        turn: &'b ModelTurn,
+        registered_name: impl Fn(&'b str) -> &'b str,
+    ) {
+        for call in &turn.calls {
+            self.transcript
+                .name_tool(&call.tool, registered_name(&call.tool));
+        }
+        self.push(Message::Model(turn.clone()));
+    }
+
+    /// Returns all messages, and how many of them are of earlier queries.
+    pub(super) fn messages(&self) -> (Vec<Message>, usize) {
+        let messages = self.earlier.iter().chain(&self.own);
+        (messages.cloned().collect(), self.earlier.len())
+    }
+
+    /// Returns the last message of this query. What is changed in it is not in the transcript.
+    pub(super) fn last_mut(&mut self) -> Option<&mut Message> {
+        self.own.last_mut()
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.earlier_bytes() + history_bytes(&self.own)
+    }
+
+    pub(super) fn earlier_bytes(&self) -> u64 {
+        history_bytes(&self.earlier)
+    }
+
+    /// Shortens the messages of earlier queries to this size.
+    pub(super) fn shorten_earlier(&mut self, max_bytes: u64) -> Shortened {
+        let (before, length) = (self.earlier_bytes(), self.earlier.len());
+        drop_results(&mut self.earlier, before.saturating_sub(max_bytes));
+        self.drop_queries(max_bytes);
+        self.shortened(before, length, self.earlier_bytes())
+    }
+
+    /// Shortens all messages to this size as far as possible: the oldest results first, except those
+    /// that the model has not seen, then the oldest queries.
+    pub(super) fn shorten(&mut self, max_bytes: u64) -> Shortened {
+        let (before, length) = (self.bytes(), self.earlier.len());
+        let excess = before.saturating_sub(max_bytes);
+        let dropped = drop_results(&mut self.earlier, excess);
+        let seen = self.own.len().saturating_sub(1);
+        drop_results(&mut self.own[..seen], excess.saturating_sub(dropped));
+        self.drop_queries(max_bytes.saturating_sub(history_bytes(&self.own)));
+        self.shortened(before, length, self.bytes())
+    }
+
+    /// Drops the oldest queries until the others have at most this size.
+    fn drop_queries(&mut self, max_bytes: u64) {
+        let mut bytes = self.earlier_bytes();
+        let mut kept_from = 0;
+        while bytes > max_bytes && kept_from < self.earlier.len() {
+            let rest = &self.earlier[kept_from + 1..];
+            let is_question = |message: &Message| matches!(message, Message::User(_));
+            let next = rest
+                .iter()
+                .position(is_question)
+                .map_or(rest.len(), |it| it);
+            let end = kept_from + 1 + next;
+            bytes -= history_bytes(&self.earlier[kept_from..end]);
+            kept_from = end;
+        }
+        self.earlier.drain(..kept_from);
+    }
+
+    fn shortened(&self, before: u64, length: usize, after: u64) -> Shortened {
+        if self.earlier.len() < length {
+            Shortened::Queries
+        } else if after < before {
+            Shortened::Results
+        } else {
+            Shortened::Nothing
+        }
+    }
+}
+
+/// What was left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shortened {
+    Nothing,
+    Results,
+    Queries,
+}
+
+impl Shortened {
+    /// Returns the note for the person.
+    pub(super) fn note(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::Results => Some(
+                "The conversation is long: results of earlier calls were left out of what the \
+                 model reads",
+            ),
+            Self::Queries => {
+                Some("The conversation is long: its beginning was left out of what the model reads")
+            }
+        }
+    }
+}
+
+/// Drops results from the oldest on, until this many bytes are saved. Returns how many are.
+fn drop_results(messages: &mut [Message], bytes: u64) -> u64 {
+    let mut saved = 0;
+    for message in messages {
+        let before = history_bytes(std::slice::from_ref(message));
+        match message {
+            _ if saved >= bytes => break,
+            Message::Results(results) => {
+                for result in results {
+                    result.media.clear();
+                    if result.text.len() > DROPPED_RESULT.len() {
+                        result.text = DROPPED_RESULT.to_owned();
+                    }
+                }
+            }
+            Message::User(user) => user.media.clear(),
+            Message::Model(_) => {}
+        }
+        saved += before.saturating_sub(history_bytes(std::slice::from_ref(message)));
+    }
+    saved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::CallResult;
+
+    fn user(text: &str) -> Message {
+        Message::from_text(text.to_owned())
+    }
+
+    fn results(bytes: usize) -> Message {
+        Message::Results(vec![CallResult {
+            id: "a".to_owned(),
+            tool: "list".to_owned(),
+            text: "x".repeat(bytes),
+            is_error: false,
+            media: Vec::new(),
+        }])
+    }
+
+    fn texts(history: &History<'_>) -> Vec<String> {
+        let (messages, _) = history.messages();
+        let text = |message| match message {
+            Message::User(user) => user.text,
+            Message::Model(turn) => turn.text,
+            Message::Results(results) => results[0].text.clone(),
+        };
+        messages.into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn results_are_dropped_before_queries_and_the_newest_result_stays() {
+        let transcript = Transcript::default();
+        let earlier = vec![user("1"), results(1000), user("2"), results(1000)];
+        let mut history = History::new(earlier, &transcript);
+        history.begin(user("3"), user("3"));
+        history.push(results(1000));
+        history.push(results(1000));
+        let long = "x".repeat(1000);
+        assert_eq!(history.shorten(5000), Shortened::Nothing);
+        assert_eq!(history.shorten(3500), Shortened::Results);
+        assert_eq!(
+            texts(&history),
+            ["1", DROPPED_RESULT, "2", &long, "3", &long, &long]
+        );
+        assert_eq!(history.shorten(1300), Shortened::Results);
+        let dropped = DROPPED_RESULT;
+        assert_eq!(
+            texts(&history),
+            ["1", dropped, "2", dropped, "3", dropped, &long]
+        );
+        assert_eq!(history.shorten(1100), Shortened::Queries);
+        assert_eq!(texts(&history), ["3", dropped, &long]);
+        assert_eq!(history.shorten(1), Shortened::Nothing);
+        assert!(Shortened::Nothing.note().is_none());
+    }
+
+    #[test]
+    fn earlier_queries_are_dropped_from_the_oldest_on() {
+        let transcript = Transcript::default();
+        let earlier = vec![user("first"), user("second"), results(60), user("third")];
+        let mut history = History::new(earlier, &transcript);
+        history.begin(user("4"), user("4"));
+        assert_eq!(history.shorten_earlier(1000), Shortened::Nothing);
+        assert_eq!(history.shorten_earlier(66), Shortened::Queries);
+        assert_eq!(texts(&history), ["second", DROPPED_RESULT, "third", "4"]);
+        assert_eq!(history.shorten_earlier(0), Shortened::Queries);
+        assert_eq!(texts(&history), ["4"]);
+    }
+}

@@ -1,0 +1,153 @@
+//! Earlier queries of a conversation, input that is too long, and pictures.
+
+use bridge_protocol::ErrorCode;
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use super::test_bed::query_input;
+use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
+use crate::agent_loop::{QueryInput, QueryState, answer};
+use crate::config::Limits;
+use crate::failure::Failure;
+use crate::model::{CallResult, Message, ModelTurn};
+
+fn too_long() -> Failure {
+    Failure::new(
+        ErrorCode::ModelInputTooLong,
+        "the model cannot read so much",
+    )
+}
+
+/// An earlier query with a call whose result has this many bytes.
+fn earlier(prompt: &str, result_bytes: usize) -> [Message; 3] {
+    let result = CallResult {
+        id: "z".to_owned(),
+        tool: "list".to_owned(),
+        text: "x".repeat(result_bytes),
+        is_error: false,
+        media: Vec::new(),
+    };
+    [
+        Message::from_text(prompt.to_owned()),
+        Message::Results(vec![result]),
+        Message::Model(ModelTurn {
+            text: "Done.".to_owned(),
+            ..ModelTurn::default()
+        }),
+    ]
+}
+
+#[tokio::test]
+async fn a_query_begins_after_those_before_it_and_is_written_down() {
+    let bed = TestBed::with_query(&[], json!({})).await;
+    let model = FakeModel::new([text_turn("Yes.")]);
+    let (limits, state) = (Limits::default(), QueryState::new());
+    let (sender, _progress) = mpsc::channel(16);
+    let conversation = earlier("Is it late?", 10);
+    let input = query_input(&bed.query, &bed.tools, &model, &limits, &sender, &state);
+    let answered = answer(QueryInput {
+        conversation: &conversation,
+        ..input
+    })
+    .await;
+    assert_eq!(answered.unwrap().result, Some(json!("Yes.")));
+    let request = &model.requests()[0];
+    assert_eq!((request.history.len(), request.earlier_messages), (4, 3));
+    let transcript = state.transcript.finish(None).unwrap();
+    let [Message::User(asked), Message::Model(said)] = &transcript.messages[..] else {
+        panic!("{transcript:?}");
+    };
+    assert_eq!((&*asked.text, &*said.text), ("Do it", "Yes."));
+}
+
+#[tokio::test]
+async fn a_long_conversation_is_shortened_and_the_page_hears_it() {
+    let bed = TestBed::with_query(&[], json!({})).await;
+    let state = QueryState::new();
+    let limits = Limits {
+        max_history_bytes: 1_000,
+        ..Limits::default()
+    };
+    let (sender, mut progress) = mpsc::channel(16);
+    let model = FakeModel::new([text_turn("Yes.")]);
+    let conversation = earlier("Is it late?", 2_000);
+    let input = query_input(&bed.query, &bed.tools, &model, &limits, &sender, &state);
+    let answered = answer(QueryInput {
+        conversation: &conversation,
+        ..input
+    });
+    assert!(answered.await.is_ok());
+    let note = progress.recv().await.unwrap().to_raw();
+    assert!(note.get().contains("results of earlier calls"), "{note}");
+    assert_eq!(model.requests()[0].history.len(), 4);
+}
+
+#[tokio::test]
+async fn input_that_is_too_long_for_the_model_is_shortened_until_it_fits() {
+    let mut bed = TestBed::with_query(&[tool_definition("list")], json!({})).await;
+    let list = || call_turn(&[("list", json!({}))]);
+    let model = FakeModel::new([list(), list(), vec![Err(too_long())], text_turn("Long.")]);
+    let (answer, progress) = bed
+        .answer(&model, &Limits::default(), async |page: &mut Page| {
+            for _ in 0..2 {
+                page.answer_next_call(json!("x".repeat(5_000))).await;
+            }
+        })
+        .await;
+    assert_eq!(answer.unwrap().result, Some(json!("Long.")));
+    let last = &model.requests()[3].history;
+    let bytes = |index: usize| match &last[index] {
+        Message::Results(results) => results[0].text.len(),
+        other => panic!("{other:?}"),
+    };
+    assert!(
+        bytes(2) < 100 && bytes(4) >= 5_000,
+        "the newest result stays"
+    );
+    let notes = progress.iter().filter(|event| event["type"] == "note");
+    assert_eq!(notes.count(), 1);
+
+    let model = FakeModel::new([vec![Err(too_long())]]);
+    let (answer, _) = bed
+        .answer(&model, &Limits::default(), no_page_actions)
+        .await;
+    assert_eq!(answer.unwrap_err().code, ErrorCode::ModelInputTooLong);
+}
+
+#[tokio::test]
+async fn pictures_of_tools_and_prompts_reach_a_model_that_reads_them() {
+    let more = json!({ "attachments": [
+        { "name": "a.png", "mimeType": "image/png", "data": "AAAA" },
+        { "name": "a.txt", "mimeType": "text/plain", "data": "aGk=" } ] });
+    let mut bed = TestBed::with_query(&[tool_definition("draw")], more).await;
+    let model = FakeModel::new([call_turn(&[("draw", json!({}))]), text_turn("A cat.")]);
+    let (answer, _) = bed
+        .answer(&model, &Limits::default(), async |page: &mut Page| {
+            let call = page.recv_call().await;
+            page.answer_content(
+                &call,
+                json!([
+                    { "type": "text", "text": "Drawn" },
+                    { "type": "image", "mimeType": "image/png", "data": "AAAAAAAA" },
+                    { "type": "image", "mimeType": "image/tiff", "data": "AAAA" },
+                ]),
+            )
+            .await;
+        })
+        .await;
+    assert!(answer.is_ok());
+    let Message::User(asked) = &model.requests()[0].history[0] else {
+        panic!("the question is first");
+    };
+    assert_eq!(
+        format!("{:?}", asked.media),
+        "[Media(a.png, image/png, 3 bytes)]"
+    );
+    assert!(asked.text.contains(r#""value":"hi""#), "{}", asked.text);
+    let drawn = &model.last_results()[0];
+    assert_eq!(
+        drawn.text,
+        "Drawn\n[image/png, 6 bytes]\n[image/tiff, 3 bytes]"
+    );
+    assert_eq!(format!("{:?}", drawn.media), "[Media(image/png, 6 bytes)]");
+}

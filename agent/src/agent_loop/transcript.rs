@@ -1,0 +1,146 @@
+//! What was said, called and answered in a query, for the queries after it.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::model::{CallResult, Message, ModelTurn};
+
+/// The messages of a query. It is shared with the task of the query, which still reads it when the
+/// query was cancelled.
+#[derive(Debug, Default)]
+pub(crate) struct Transcript {
+    state: Mutex<TranscriptState>,
+}
+
+#[derive(Debug, Default)]
+struct TranscriptState {
+    messages: Vec<Message>,
+    /// Registered names of tools by the names that the model uses, where they differ.
+    tool_names: HashMap<String, String>,
+}
+
+/// The messages of a query that has ended.
+#[derive(Debug)]
+pub(crate) struct FinishedTranscript {
+    /// They begin with the message of the person, and end with a turn of the model.
+    pub(crate) messages: Vec<Message>,
+    pub(crate) tool_names: HashMap<String, String>,
+}
+
+impl Transcript {
+    pub(super) fn begin(&self, opening: Message) {
+        self.state().messages = vec![opening];
+    }
+
+    pub(super) fn push(&self, message: Message) {
+        self.state().messages.push(message);
+    }
+
+    pub(super) fn name_tool(&self, name: &str, registered: &str) {
+        if name != registered {
+            let (name, registered) = (name.to_owned(), registered.to_owned());
+            self.state().tool_names.insert(name, registered);
+        }
+    }
+
+    /// Takes the messages of a query that has ended. `ending` says how it ended if the model has not
+    /// answered. Returns `None` if the model has not said anything.
+    pub(crate) fn finish(&self, ending: Option<&str>) -> Option<FinishedTranscript> {
+        let TranscriptState {
+            mut messages,
+            tool_names,
+        } = std::mem::take(&mut *self.state());
+        if messages.len() < 2 {
+            return None;
+        }
+        close(&mut messages, ending);
+        Some(FinishedTranscript {
+            messages,
+            tool_names,
+        })
+    }
+
+    /// Locks the state. A poisoned lock is used anyway, because no code panics while it holds the
+    /// lock.
+    fn state(&self) -> MutexGuard<'_, TranscriptState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Completes the messages as providers require them: each call has a result, and the last message is a
+/// turn of the model.
+fn close(messages: &mut Vec<Message>, ending: Option<&str>) {
+    if let Some(Message::Model(turn)) = messages.last()
+        && !turn.calls.is_empty()
+    {
+        let results = turn.calls.iter().map(|call| CallResult {
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+            text: "It is not known whether this was done: the query ended before.".to_owned(),
+            is_error: true,
+            media: Vec::new(),
+        });
+        messages.push(Message::Results(results.collect()));
+    }
+    if !matches!(messages.last(), Some(Message::Model(_))) {
+        let text = ending.unwrap_or("Done.").to_owned();
+        messages.push(Message::Model(ModelTurn {
+            text,
+            ..ModelTurn::default()
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+    use crate::model::Call;
+
+    fn turn(text: &str, call: Option<&str>) -> Message {
+        let calls = call.into_iter().map(|id| Call {
+            id: id.to_owned(),
+            tool: "add".to_owned(),
+            arguments: Map::new(),
+        });
+        Message::Model(ModelTurn {
+            text: text.to_owned(),
+            calls: calls.collect(),
+            ..ModelTurn::default()
+        })
+    }
+
+    #[test]
+    fn a_query_that_ends_early_is_completed_for_the_provider() {
+        let transcript = Transcript::default();
+        transcript.begin(Message::from_text("Add it".to_owned()));
+        transcript.name_tool("add", "add");
+        transcript.name_tool("add_1", "add card");
+        transcript.push(turn("", Some("a")));
+        let finished = transcript.finish(Some("(It was cancelled.)")).unwrap();
+        let [
+            Message::User(_),
+            Message::Model(_),
+            Message::Results(results),
+            Message::Model(last),
+        ] = &finished.messages[..]
+        else {
+            panic!("{finished:?}");
+        };
+        assert!(results[0].is_error && results[0].id == "a");
+        assert_eq!(last.text, "(It was cancelled.)");
+        assert_eq!(finished.tool_names["add_1"], "add card");
+        assert_eq!(finished.tool_names.len(), 1);
+    }
+
+    #[test]
+    fn an_answered_query_is_kept_as_it_is_and_an_unanswered_one_is_not() {
+        let transcript = Transcript::default();
+        transcript.begin(Message::from_text("Hello".to_owned()));
+        assert!(transcript.finish(Some("(It failed.)")).is_none());
+        transcript.begin(Message::from_text("Hello".to_owned()));
+        transcript.push(turn("Hi", None));
+        assert_eq!(transcript.finish(None).unwrap().messages.len(), 2);
+    }
+}

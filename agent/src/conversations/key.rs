@@ -1,0 +1,44 @@
+//! The id of a conversation, and whose it is.
+
+use bridge_protocol::limits::MAX_CONVERSATION_ID_BYTES;
+use bridge_protocol::{ErrorCode, QueryCaller};
+
+use crate::failure::Failure;
+
+/// The owner of conversations: a person in an app.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ConversationOwner {
+    pub(super) user: String,
+    pub(super) app: String,
+}
+
+/// The id of a conversation and its owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ConversationKey {
+    pub(super) owner: ConversationOwner,
+    pub(super) id: String,
+}
+
+impl ConversationOwner {
+    /// Returns the owner of the conversations of a caller.
+    pub(crate) fn new(caller: &QueryCaller) -> Self {
+        Self {
+            user: caller.user.clone(),
+            app: caller.app.clone(),
+        }
+    }
+
+    /// Returns the key of a conversation of this owner.
+    pub(crate) fn key(self, id: &str) -> Result<ConversationKey, Failure> {
+        let is_valid = (1..=MAX_CONVERSATION_ID_BYTES).contains(&id.len())
+            && id.bytes().all(|byte| byte.is_ascii_graphic());
+        if !is_valid {
+            let message = format!(
+                "the id of a conversation must have 1 to {MAX_CONVERSATION_ID_BYTES} visible ASCII characters"
+            );
+            return Err(Failure::new(ErrorCode::ProtocolViolation, message));
+        }
+        let id = id.to_owned();
+        Ok(ConversationKey { owner: self, id })
+    }
+}

@@ -1,0 +1,115 @@
+//! Conversations as the routes return them.
+
+use std::collections::HashMap;
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::turn::{AttachmentName, StoredMessage, StoredResult, Turn};
+
+/// A conversation in the list of its owner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConversationSummary {
+    pub(super) id: String,
+    /// The beginning of the first prompt.
+    pub(super) title: String,
+    /// The number of queries.
+    pub(super) turns: u64,
+    pub(super) bytes: u64,
+    /// In the format of RFC 3339, as is `updated_at`.
+    pub(super) created_at: String,
+    pub(super) updated_at: String,
+}
+
+/// A conversation with its messages.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConversationMessages {
+    id: String,
+    created_at: String,
+    updated_at: String,
+    messages: Vec<ConversationMessage>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(
+    tag = "role",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+enum ConversationMessage {
+    User {
+        text: String,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<AttachmentName>,
+    },
+    Assistant {
+        text: String,
+        tool_calls: Vec<ConversationCall>,
+    },
+}
+
+/// A call of a tool and its result, as the model has read it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ConversationCall {
+    id: String,
+    tool: String,
+    arguments: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<String>,
+    is_error: bool,
+}
+
+impl ConversationMessages {
+    pub(super) fn new(summary: ConversationSummary, turns: Vec<Turn>) -> Self {
+        Self {
+            id: summary.id,
+            created_at: summary.created_at,
+            updated_at: summary.updated_at,
+            messages: turns.into_iter().flat_map(turn_messages).collect(),
+        }
+    }
+}
+
+fn turn_messages(turn: Turn) -> Vec<ConversationMessage> {
+    let mut results: HashMap<String, StoredResult> = HashMap::new();
+    for message in &turn.messages {
+        if let StoredMessage::Results { results: stored } = message {
+            let stored = stored.iter().cloned();
+            results.extend(stored.map(|result| (result.id.clone(), result)));
+        }
+    }
+    let mut messages = vec![ConversationMessage::User {
+        text: turn.prompt,
+        attachments: turn.attachments,
+    }];
+    for message in turn.messages {
+        let StoredMessage::Model { text, calls } = message else {
+            continue;
+        };
+        let calls = calls.into_iter().map(|call| {
+            let result = results.remove(&call.id);
+            ConversationCall {
+                id: call.id,
+                tool: call.registered.unwrap_or(call.tool),
+                arguments: call.arguments,
+                is_error: result.as_ref().is_some_and(|result| result.is_error),
+                result: result.map(|result| result.text),
+            }
+        });
+        messages.push(ConversationMessage::Assistant {
+            text,
+            tool_calls: calls.collect(),
+        });
+    }
+    messages
+}
+
+/// Formats a time in milliseconds since 1970 (RFC 3339).
+pub(super) fn format_time(unix_ms: u64) -> String {
+    let time = UNIX_EPOCH + Duration::from_millis(unix_ms);
+    humantime::format_rfc3339_millis(time).to_string()
+}

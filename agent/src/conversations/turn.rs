@@ -1,0 +1,217 @@
+//! One query of a conversation, as it is stored.
+
+use std::collections::HashMap;
+
+use bridge_protocol::Query;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::agent_loop::FinishedTranscript;
+use crate::model::{Call, CallResult, Media, Message, ModelTurn, UserMessage};
+
+/// One query of a conversation: its prompt and the messages of the model and its tools.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Turn {
+    /// The prompt as the person wrote it.
+    pub(super) prompt: String,
+    pub(super) attachments: Vec<AttachmentName>,
+    pub(super) messages: Vec<StoredMessage>,
+}
+
+/// An attachment of a prompt, without its content.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AttachmentName {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    mime_type: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(
+    tag = "role",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub(super) enum StoredMessage {
+    User {
+        text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        media: Vec<StoredMedia>,
+    },
+    Model {
+        text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<StoredCall>,
+    },
+    Results {
+        results: Vec<StoredResult>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StoredMedia {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    mime_type: String,
+    data: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StoredCall {
+    pub(super) id: String,
+    /// The name that the model uses.
+    pub(super) tool: String,
+    /// The name under which the page registered the tool, if it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) registered: Option<String>,
+    pub(super) arguments: Map<String, Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StoredResult {
+    pub(super) id: String,
+    tool: String,
+    pub(super) text: String,
+    pub(super) is_error: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    media: Vec<StoredMedia>,
+}
+
+impl Turn {
+    /// Creates the turn of a query that has ended.
+    pub(crate) fn new(query: &Query, transcript: FinishedTranscript) -> Self {
+        let FinishedTranscript {
+            messages,
+            tool_names,
+        } = transcript;
+        let attachments = query.attachments.iter().map(|attachment| AttachmentName {
+            name: attachment.name.clone(),
+            mime_type: attachment.mime_type.clone(),
+        });
+        let messages = messages.into_iter();
+        let messages = messages.map(|message| StoredMessage::new(message, &tool_names));
+        Self {
+            prompt: query.prompt.clone(),
+            attachments: attachments.collect(),
+            messages: messages.collect(),
+        }
+    }
+
+    /// Returns the messages for the model. What a provider requires to be sent back within a query is
+    /// not needed after it.
+    pub(crate) fn into_messages(self) -> impl Iterator<Item = Message> {
+        self.messages.into_iter().map(StoredMessage::into_message)
+    }
+
+    /// Replaces pictures and files by their descriptions.
+    pub(super) fn drop_media(&mut self) {
+        for message in &mut self.messages {
+            match message {
+                StoredMessage::User { text, media } => {
+                    for media in media.drain(..) {
+                        let description = media.into_media().describe();
+                        text.insert_str(0, &format!("[{description}: no longer attached]\n"));
+                    }
+                }
+                // The text of a result describes its pictures.
+                StoredMessage::Results { results } => {
+                    results.iter_mut().for_each(|result| result.media.clear());
+                }
+                StoredMessage::Model { .. } => {}
+            }
+        }
+    }
+}
+
+impl StoredMessage {
+    fn new(message: Message, tool_names: &HashMap<String, String>) -> Self {
+        match message {
+            Message::User(UserMessage { text, media }) => Self::User {
+                text,
+                media: media.into_iter().map(StoredMedia::new).collect(),
+            },
+            Message::Model(turn) => {
+                let calls = turn.calls.into_iter().map(|call| StoredCall {
+                    registered: tool_names.get(&call.tool).cloned(),
+                    id: call.id,
+                    tool: call.tool,
+                    arguments: call.arguments,
+                });
+                Self::Model {
+                    text: turn.text,
+                    calls: calls.collect(),
+                }
+            }
+            Message::Results(results) => {
+                let results = results.into_iter().map(|result| StoredResult {
+                    id: result.id,
+                    tool: result.tool,
+                    text: result.text,
+                    is_error: result.is_error,
+                    media: result.media.into_iter().map(StoredMedia::new).collect(),
+                });
+                Self::Results {
+                    results: results.collect(),
+                }
+            }
+        }
+    }
+
+    fn into_message(self) -> Message {
+        match self {
+            Self::User { text, media } => Message::User(UserMessage {
+                text,
+                media: media.into_iter().map(StoredMedia::into_media).collect(),
+            }),
+            Self::Model { text, calls } => {
+                let calls = calls.into_iter().map(|call| Call {
+                    id: call.id,
+                    tool: call.tool,
+                    arguments: call.arguments,
+                });
+                Message::Model(ModelTurn {
+                    text,
+                    calls: calls.collect(),
+                    ..ModelTurn::default()
+                })
+            }
+            Self::Results { results } => {
+                let results = results.into_iter().map(|result| CallResult {
+                    id: result.id,
+                    tool: result.tool,
+                    text: result.text,
+                    is_error: result.is_error,
+                    media: result
+                        .media
+                        .into_iter()
+                        .map(StoredMedia::into_media)
+                        .collect(),
+                });
+                Message::Results(results.collect())
+            }
+        }
+    }
+}
+
+impl StoredMedia {
+    fn new(media: Media) -> Self {
+        Self {
+            name: media.name,
+            mime_type: media.mime_type,
+            data: media.data.to_string(),
+        }
+    }
+
+    fn into_media(self) -> Media {
+        Media {
+            name: self.name,
+            mime_type: self.mime_type,
+            data: self.data.into(),
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The state that the routes share.
+
+use std::sync::Arc;
+
+use bridge_service::HostOriginPolicy;
+
+use crate::credential::TokenHash;
+use crate::queries::Queries;
+
+/// The state that the routes share.
+#[derive(Clone, Debug)]
+pub(crate) struct AppState {
+    pub(crate) queries: Arc<Queries>,
+    /// The hash of the service credential.
+    pub(crate) credential: TokenHash,
+    pub(crate) policy: Arc<HostOriginPolicy>,
+    pub(crate) max_body_bytes: usize,
+}

@@ -1,0 +1,76 @@
+//! Pictures and files in the input of a model.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A picture or a file.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Media {
+    pub(crate) name: Option<String>,
+    pub(crate) mime_type: String,
+    /// The content as base64.
+    pub(crate) data: Arc<str>,
+}
+
+/// What a picture counts as input, in bytes of text. Providers count about 1,500 tokens for one of the
+/// size that pages send.
+const PICTURE_INPUT_BYTES: usize = 6 * 1024;
+
+impl Media {
+    pub(crate) fn is_picture(&self) -> bool {
+        self.mime_type.starts_with("image/")
+    }
+
+    /// Returns the size as input of a model, in bytes of text.
+    pub(crate) fn input_bytes(&self) -> usize {
+        if self.is_picture() {
+            PICTURE_INPUT_BYTES
+        } else {
+            decoded_bytes(&self.data)
+        }
+    }
+
+    /// Describes the content for a model that does not get it: its name, its type and its decoded
+    /// size.
+    pub(crate) fn describe(&self) -> String {
+        let size = match decoded_bytes(&self.data) {
+            bytes @ 0..1000 => format!("{bytes} bytes"),
+            bytes => format!("{} kB", bytes.div_ceil(1000)),
+        };
+        let name = self.name.iter().map(|name| format!("{name}, "));
+        let name: String = name.collect();
+        format!("{name}{}, {size}", self.mime_type)
+    }
+}
+
+impl fmt::Debug for Media {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Media({})", self.describe())
+    }
+}
+
+fn decoded_bytes(base64: &str) -> usize {
+    let padding = base64.bytes().rev().take_while(|byte| *byte == b'=');
+    (base64.len() / 4 * 3).saturating_sub(padding.count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_is_described_by_name_type_and_size() {
+        let media = |name: Option<&str>, data: String| Media {
+            name: name.map(str::to_owned),
+            mime_type: "image/png".to_owned(),
+            data: data.into(),
+        };
+        assert_eq!(
+            media(None, "AAAAAA==".to_owned()).describe(),
+            "image/png, 4 bytes"
+        );
+        let large = media(Some("board.png"), "AAAA".repeat(4000));
+        assert_eq!(format!("{large:?}"), "Media(board.png, image/png, 12 kB)");
+        assert_eq!(large.input_bytes(), PICTURE_INPUT_BYTES);
+    }
+}
