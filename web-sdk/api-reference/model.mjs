@@ -10,7 +10,7 @@ const TOPICS = {
   Handles: ["types/handles.ts"],
   Calls: ["types/calls.ts"],
   "Results and content": ["mcp-web/content.ts", "types/content.ts"],
-  Queries: ["types/query.ts"],
+  Queries: ["types/query.ts", "types/conversation.ts"],
   Connection: ["types/status.ts"],
   Errors: ["mcp-web/error.ts", "types/error-codes.ts"],
   Schemas: ["types/infer.ts"],

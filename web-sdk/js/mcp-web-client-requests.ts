@@ -26,7 +26,7 @@ export class ClientRequests {
     this.#call = call;
     this.#port = port;
     const send = (key: string, method: string, params: string) => {
-      if (call.caller.via !== "webmcp") return port.ask(call.callId, key, method, params);
+      if (call.caller.via !== "webmcp") return port.connection().ask(call.callId, key, method, params);
       const [capability = ""] = method.split("/");
       const error = new McpWebError("ClientCapabilityMissing", `the call came from the browser (WebMCP): it has no ${capability}`);
       this.#open.onFailure(key, Object.assign(error, { data: { requiredCapabilities: { [capability]: {} } } }));

@@ -26,8 +26,10 @@
 
 import type { WebMcp } from "./mcp-web-model-context.ts";
 import type { Queries } from "./mcp-web-query.ts";
+import type { Conversations } from "./query/conversations.ts";
 import type { QueriesPort } from "./query/messages.ts";
 import type { CallEvent } from "./types/calls.ts";
+import type { Conversation, ConversationOptions, ConversationSummary } from "./types/conversation.ts";
 import type {
   AppDefinition,
   PromptDefinition,
@@ -36,7 +38,7 @@ import type {
   ToolDefinition,
 } from "./types/definitions.ts";
 import type { AddOptions, AppHandle, PromptHandle, ResourceHandle, ResourceTemplateHandle, ToolHandle } from "./types/handles.ts";
-import type { ToolSchema } from "./types/infer.ts";
+import type { InferInput, ToolSchema } from "./types/infer.ts";
 import type { HttpMcpConfig, McpWebOptions, StdioMcpConfig, Unsubscribe } from "./types/options.ts";
 import type { Query, QueryOptions, QuerySignal } from "./types/query.ts";
 import type { ConnectedClient, Diagnosis, Status } from "./types/status.ts";
@@ -51,14 +53,14 @@ import { Definitions } from "./mcp-web/definitions.ts";
 import { inBrowser, randomHex } from "./mcp-web/environment.ts";
 import { McpWebError } from "./mcp-web/error.ts";
 import { toJson } from "./mcp-web/json.ts";
-import { elicitInPage, loadModule } from "./mcp-web/lazy.ts";
+import { elicitInPage, importDiagnosis, loadModule } from "./mcp-web/lazy.ts";
 import { type Subscription, notify, subscribe } from "./mcp-web/listeners.ts";
 import { loadCore } from "./mcp-web/load.ts";
 import { resolveBridgeUrl, validateOptions } from "./mcp-web/options.ts";
 import { type HandedOver, type PageEntry, pageKey, pageRegistry } from "./mcp-web/page-registry.ts";
-import { PageQuery, uuidFromHex } from "./mcp-web/query.ts";
+import { PageQuery, randomUuid } from "./mcp-web/query.ts";
 import { toolResult } from "./mcp-web/results.ts";
-import { parseWith } from "./mcp-web/schemas.ts";
+import { parseWith, toJsonSchema } from "./mcp-web/schemas.ts";
 import { TabSession } from "./mcp-web/tab-session.ts";
 import { storedToken } from "./mcp-web/token.ts";
 import { validateDefinition } from "./mcp-web/validation.ts";
@@ -67,6 +69,7 @@ import { wasmSource } from "./mcp-web/wasm-source.ts";
 
 export type * from "./types/calls.ts";
 export type * from "./types/content.ts";
+export type * from "./types/conversation.ts";
 export type * from "./types/definitions.ts";
 export type * from "./types/dialog.ts";
 export type * from "./types/error-codes.ts";
@@ -82,8 +85,9 @@ export { McpWebError, content };
 const addOptionName = (code: string, message: string) =>
   /^(InvalidAuthentication|TokenExpired)$/.test(code) ? `${message} (authToken of new McpWeb())` : message;
 
+const notInBrowser = (what: string) => new McpWebError("NotInBrowser", `${what} needs a browser`);
+
 const importImages = () => import("./mcp-web-images.ts");
-const importDiagnosis = () => import("./mcp-web-diagnose.ts");
 
 /**
  * Returns the `McpWeb` of this document that has the key, and gives it the newer options. It may belong to another copy of
@@ -167,9 +171,9 @@ export class McpWeb {
     if (existing) return existing;
     pageRegistry().set(key, this.#registryEntry());
     this.#session = new TabSession(options, this.#bridgeUrl);
-    this.#restrictions = new RestrictionMonitor(importDiagnosis, {
+    this.#restrictions = new RestrictionMonitor({
       bridgeUrl: this.#bridgeUrl,
-      error: (code, message) => new McpWebError(code, message),
+      McpWebError,
       show: (status) => this.#setStatus(status),
       stop: () => this.#connection?.disconnect(),
       retry: () => this.#start(),
@@ -409,9 +413,37 @@ export class McpWeb {
    * const { response } = await query.result; // orderCards has run: { arguments, result }
    * ```
    */
-  query<Arguments extends object = any>(options: QueryOptions, { signal }: QuerySignal = {}): Query<Arguments> {
-    const uuid = uuidFromHex(randomHex(16));
+  query<const Schema extends ToolSchema>(
+    options: QueryOptions & { responseSchema: Schema },
+    signal?: QuerySignal,
+  ): Query<any, InferInput<Schema>>;
+  query<Arguments extends object = any>(options: QueryOptions, signal?: QuerySignal): Query<Arguments>;
+  query(options: QueryOptions, { signal }: QuerySignal = {}): Query {
+    const uuid = randomUuid();
     return new PageQuery(uuid, this.#prepareQuery(options), (queries, json) => queries.start(uuid, options, json!, signal));
+  }
+
+  /**
+   * Returns a conversation: its queries know what was said in those before them. The agent keeps it for the user and the
+   * app, in memory unless its operator gives it a file.
+   */
+  conversation({ id = randomUuid() }: ConversationOptions = {}): Conversation {
+    return {
+      id,
+      query: (options: QueryOptions, signal?: QuerySignal) => this.query({ ...options, conversation: id }, signal),
+      history: () => this.#stored("history", id),
+      clear: () => this.#stored("clear", id),
+    };
+  }
+
+  /** Returns the conversations of the user with this app, the latest first. */
+  conversations(): Promise<ConversationSummary[]> {
+    return this.#stored("list", "");
+  }
+
+  /** Does something with the conversations that the agent keeps. */
+  async #stored(key: keyof Conversations, id: string): Promise<any> {
+    return (await this.#prepareQuery())[0].conversations[key](id);
   }
 
   /**
@@ -441,8 +473,10 @@ export class McpWeb {
   /** Returns what a query needs. The app may change what it has passed: the query is sent as the options are now. */
   async #prepareQuery(options?: QueryOptions): Promise<[Queries, string | undefined]> {
     const createError = (message: string) => new McpWebError("QueryInvalid", message);
-    const json = toJson(options, "the query", createError, (_, value) => value ?? null);
-    if (!inBrowser) throw new McpWebError("NotInBrowser", "a query needs a browser: this code runs on a server");
+    // A schema of a library may have no JSON. It is read as the app has passed it.
+    const plain = { ...options, responseSchema: null };
+    const json = toJson(plain, "the query", createError, (_, value) => value ?? null);
+    if (!inBrowser) throw notInBrowser("a query");
     if (!this.#queries) {
       const { Queries } = await loadModule(import("./mcp-web-query.ts"), "query", "Query");
       this.#queries ??= new Queries(this, this.#session!, this.#queriesPort());
@@ -468,7 +502,7 @@ export class McpWeb {
    */
   connect(): Promise<void> {
     if (!inBrowser) {
-      return Promise.reject(new McpWebError("NotInBrowser", "connect() needs a browser: this code runs on a server"));
+      return Promise.reject(notInBrowser("connect()"));
     }
     if (this.#status.state === "connected") {
       this.#shareTools();
@@ -501,17 +535,7 @@ export class McpWeb {
    */
   async diagnose(): Promise<Diagnosis> {
     const { diagnose } = await loadModule(importDiagnosis(), "diagnose", "Diagnosis");
-    const { storage = "local" } = this.#options;
-    return diagnose({
-      bridgeUrl: this.#bridgeUrl,
-      status: this.#status,
-      sessionId: this.sessionId,
-      sessionName: this.#sessionName,
-      storage,
-      token: this.#token,
-      tokenIsFetched: this.#isRenewable,
-      definitions: this.#definitions.all,
-    });
+    return diagnose(this, this.#options, this.#definitions.all);
   }
 
   #start(): void {
@@ -682,9 +706,7 @@ export class McpWeb {
   /** What calls may use of this page. */
   #callPort() {
     return {
-      progress: (...report: Parameters<CoreConnection["progress"]>) => this.#connection!.progress(...report),
-      log: (...entry: Parameters<CoreConnection["log"]>) => this.#connection!.log(...entry),
-      ask: (...request: Parameters<CoreConnection["ask"]>) => this.#connection!.ask(...request),
+      connection: () => this.#connection!,
       elicitInPage: () => this.#options.elicitInPage,
       importImages,
       dialog: (request: Omit<Parameters<typeof elicitInPage>[0], "appName" | "strings">, signal: AbortSignal) => {
@@ -702,8 +724,8 @@ export class McpWeb {
       parseWith,
       toolResult,
       tools: () => this.#definitions.all,
-      send: (json) => this.#connection!.query(json),
       maxBytes: () => this.#maxMessageBytes,
+      jsonSchema: toJsonSchema,
     };
   }
 }

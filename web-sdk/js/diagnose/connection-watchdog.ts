@@ -1,7 +1,6 @@
 /** Looks for the browser restriction behind a failure, and reports it in place of the connection's own error. */
 
-import type { McpWebError } from "../mcp-web/error.ts";
-import type { McpWebErrorCode } from "../types/error-codes.ts";
+import type { McpWebError, McpWebErrorConstructor } from "../mcp-web/error.ts";
 import type { Status } from "../types/status.ts";
 import type { BrowserRestriction } from "./browser-restrictions.ts";
 import { explain, pendingPermission } from "./explain.ts";
@@ -9,7 +8,7 @@ import { explain, pendingPermission } from "./explain.ts";
 /** What the watchdog uses of the page. */
 export interface WatchdogPage {
   readonly bridgeUrl: string;
-  error(code: McpWebErrorCode, message: string): McpWebError;
+  McpWebError: McpWebErrorConstructor;
   /** Shows the status to the app. */
   show(status: Status): void;
   /** Ends the attempts to connect. */
@@ -110,7 +109,7 @@ export class ConnectionWatchdog {
   }
 
   #toError({ code, message, remedy }: BrowserRestriction): McpWebError {
-    return Object.assign(this.#page.error(code, message), { remedy });
+    return Object.assign(new this.#page.McpWebError(code, message), { remedy });
   }
 }
 

@@ -4,14 +4,25 @@ import type { Diagnosis, DiagnosisCheck } from "../types/status.ts";
 import { type PageFacts, bridgeFacts, pageFacts } from "./addresses.ts";
 import { bridgeChecks } from "./bridge.ts";
 import { contextChecks } from "./context.ts";
-import type { DiagnosisFacts } from "./facts.ts";
+import type { McpWeb } from "../mcp-web.ts";
+import type { McpWebOptions } from "../types/options.ts";
+import type { DefinitionFacts, DiagnosisFacts } from "./facts.ts";
 import { connectionCheck, definitionsCheck, lifecycleCheck } from "./state.ts";
 import { tokenCheck } from "./token.ts";
 
 const SIGNS = { passed: "ok", failed: "FAILED", warning: "warning", unknown: "?" };
 
+/** The page, as far as a diagnosis uses it. */
+export type DiagnosedPage = Pick<McpWeb, "bridgeUrl" | "status" | "sessionId" | "sessionName" | "authToken">;
+
 /** Runs all checks. The token is in nothing that this returns. */
-export async function diagnose(facts: DiagnosisFacts): Promise<Diagnosis> {
+export async function diagnose(
+  { bridgeUrl, status, sessionId, sessionName, authToken: token }: DiagnosedPage,
+  { storage = "local", authToken }: McpWebOptions,
+  definitions: DefinitionFacts[],
+): Promise<Diagnosis> {
+  const tokenIsFetched = typeof authToken === "function";
+  const facts = { bridgeUrl, status, sessionId, sessionName, storage, token, tokenIsFetched, definitions };
   const [page, bridge] = [pageFacts(), bridgeFacts(facts.bridgeUrl)];
   const groups = await Promise.all([
     contextChecks(page, bridge, facts),

@@ -3,6 +3,7 @@
 import type { Status } from "../types/status.ts";
 import type { WatchdogPage } from "../diagnose/connection-watchdog.ts";
 import type { McpWebError } from "./error.ts";
+import { importDiagnosis } from "./lazy.ts";
 
 /** Failures that a restriction of the browser may have caused. */
 const UNCLEAR: unknown[] = ["BridgeUnreachable", "BridgeUrlRefused", "OriginNotAllowed"];
@@ -21,7 +22,6 @@ interface Watchdog {
 
 /** While there is no failure, only this is loaded; from the first failure on, `mcp-web-diagnose.js` judges each status. */
 export class RestrictionMonitor {
-  readonly #importDiagnosis: () => Promise<typeof import("../mcp-web-diagnose.ts")>;
   readonly #page: WatchdogPage;
   #latest: CoreStatus = { state: "idle" };
   #slowTimer: ReturnType<typeof setTimeout> | undefined;
@@ -30,8 +30,7 @@ export class RestrictionMonitor {
   #wasConnected = false;
   #watchdog: Watchdog | undefined;
 
-  constructor(importDiagnosis: () => Promise<typeof import("../mcp-web-diagnose.ts")>, page: WatchdogPage) {
-    this.#importDiagnosis = importDiagnosis;
+  constructor(page: WatchdogPage) {
     this.#page = page;
   }
 
@@ -59,7 +58,7 @@ export class RestrictionMonitor {
   }
 
   #watch(): void {
-    this.#loading ??= this.#importDiagnosis().then(
+    this.#loading ??= importDiagnosis().then(
       ({ ConnectionWatchdog }) => {
         const watchdog = new ConnectionWatchdog(this.#page, UNCLEAR, SLOW_MS);
         this.#watchdog = watchdog;

@@ -1,5 +1,6 @@
 /** What a handler can do besides returning: report, log, and ask the client behind its call. */
 
+import type { CoreConnection } from "./core.ts";
 import type { DialogRequest } from "../dialog/request.ts";
 import type * as calls from "../types/calls.ts";
 import type { McpWebOptions } from "../types/options.ts";
@@ -31,9 +32,8 @@ export interface CallContextMessage {
 
 /** What calls may use of the page: what the wasm offers for them, and the page's way to ask its own user. */
 export interface CallPort {
-  progress(callId: string, progress: string, total?: string, message?: string): void;
-  log(callId: string, level: string, logger: string | undefined, data: string): void;
-  ask(callId: string, key: string, method: string, params: string): void;
+  /** Returns the wasm connection. */
+  connection(): Pick<CoreConnection, "progress" | "log" | "ask">;
   elicitInPage(): McpWebOptions["elicitInPage"];
   importImages: ImageLimit["load"];
   dialog(request: Omit<DialogRequest, "appName" | "strings">, signal: AbortSignal): Promise<calls.ElicitAnswer<object>>;
@@ -119,7 +119,7 @@ export class CallContext {
     if (!this.#context.progress || progress <= this.#progress) return;
     this.#progress = progress;
     const end = total === undefined ? undefined : JSON.stringify(total);
-    this.#port.progress(this.callId, JSON.stringify(progress), end, message === undefined ? undefined : String(message));
+    this.#port.connection().progress(this.callId, JSON.stringify(progress), end, message === undefined ? undefined : String(message));
   }
 
   #log(level: calls.LogLevel, data: unknown, logger?: string): void {
@@ -127,7 +127,7 @@ export class CallContext {
     if (severity < 0) throw new TypeError(`log(): the level must be one of ${LEVELS.join(", ")}`);
     const { logLevel } = this.#context;
     if (!logLevel || severity < LEVELS.indexOf(logLevel)) return;
-    this.#port.log(this.callId, level, logger === undefined ? undefined : String(logger), JSON.stringify(data) ?? "null");
+    this.#port.connection().log(this.callId, level, logger === undefined ? undefined : String(logger), JSON.stringify(data) ?? "null");
   }
 
   /** Pictures are read at once, and not when the module is loaded. */

@@ -12,6 +12,8 @@ export const loadModule = <Module>(importing: Promise<Module>, name: string, fea
     throw new McpWebError(code, `mcp-web-${name}.js of the SDK could not be loaded`, { cause });
   });
 
+export const importDiagnosis = () => import("../mcp-web-diagnose.ts");
+
 /** Asks the user of the page in place of a client. */
 export async function elicitInPage(
   request: DialogRequest,

@@ -11,7 +11,7 @@ const MAX_ICON_LENGTH = 32_768;
 /** Returns a copy of the options. Throws a `TypeError` if one of them is of the wrong type. */
 export function validateOptions(options: McpWebOptions): McpWebOptions {
   if (!isObject(options) || typeof options.name !== "string" || !options.name.trim()) {
-    throw new TypeError('new McpWeb() needs the name of your app: new McpWeb({ name: "My app" })');
+    throw new TypeError('new McpWeb() needs the name of your app: { name: "My app" }');
   }
   const { authToken, elicitInPage, storage } = options;
   const isValidToken = authToken === undefined || typeof authToken === "function" || (typeof authToken === "string" && authToken);

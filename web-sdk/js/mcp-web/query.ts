@@ -1,16 +1,16 @@
 /** A query as the app has it: at once, while what runs it (`mcp-web-query.js`) is still being loaded. */
 
+import { randomHex } from "./environment.ts";
 import type { QueryRun } from "../query/query-run.ts";
 import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
 
 /** Makes a UUID of version 4, also on plain http pages, where `crypto.randomUUID` is missing. */
-export const uuidFromHex = (hex: string): string =>
-  hex.replace(/(.{8})(.{4}).(.{3}).(.{3})(.{12})/, "$1-$2-4$3-a$4-$5");
+export const randomUuid = (): string => randomHex(16).replace(/(.{8})(.{4}).(.{3}).(.{3})(.{12})/, "$1-$2-4$3-a$4-$5");
 
 export class PageQuery<Needs extends unknown[]> implements Query {
   readonly uuid: string;
   readonly #starting: Promise<QueryRun>;
-  #run: Pick<QueryRun, "state" | "cancel"> | undefined;
+  #run: (Pick<QueryRun, "state" | "cancel"> & Partial<QueryRun>) | undefined;
   readonly #result: Promise<QueryResult>;
   #isWatched = false;
   /** The arguments of `cancel()`, once the app has called it. */
@@ -46,6 +46,10 @@ export class PageQuery<Needs extends unknown[]> implements Query {
   cancel(reason?: string): void {
     this.#cancellation = [reason];
     this.#run?.cancel(reason);
+  }
+
+  approve(id: string, approved = true): void {
+    this.#run?.approve?.(id, approved);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<QueryEvent, void, undefined> {

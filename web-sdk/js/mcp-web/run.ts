@@ -14,7 +14,7 @@ export type CallMessage = { type: keyof typeof CALLS; context?: object; [field: 
 
 /** How messages of one type are described to the app, and how their handlers are run. */
 interface CallType {
-  kind(message: CallMessage): string;
+  kind: string;
   input(message: CallMessage): unknown;
   run(definition: AnyDefinition, message: CallMessage, call: CallContext): Promise<{ value: unknown; outcome: HandlerOutcome }>;
 }
@@ -32,7 +32,7 @@ const runWith =
 
 const CALLS = {
   "tool-call": {
-    kind: () => "tool",
+    kind: "tool",
     input: ({ toolInput }) => toolInput,
     async run({ handler, inputSchema, outputSchema, name }, { toolInput }, { context, imageLimit }) {
       const input = await parseWith(inputSchema, toolInput, "InvalidArguments", `the arguments of "${name}" are invalid`);
@@ -42,17 +42,17 @@ const CALLS = {
     },
   },
   "prompt-get": {
-    kind: () => "prompt",
+    kind: "prompt",
     input: (message) => message.arguments,
     run: runWith("getPrompt"),
   },
   "resource-read": {
-    kind: ({ uriTemplate }) => (uriTemplate === undefined ? "resource" : "resource-template"),
+    kind: "resource",
     input: ({ uri, variables }) => (variables === undefined ? { uri } : { uri, variables }),
     run: runWith("readResource"),
   },
   completion: {
-    kind: () => "completion",
+    kind: "completion",
     input: ({ argument, arguments: others = {} }) => ({ argument, arguments: others }),
     run: runWith("complete"),
   },
@@ -61,7 +61,9 @@ const CALLS = {
 /** Returns what the app's listeners get to know about a call. */
 export function describeCall(message: CallMessage, registration: Registration) {
   const { kind, input }: CallType = CALLS[message.type];
-  return { kind: kind(message), name: registration.id, input: input(message) };
+  // Only templates have one.
+  const suffix = message.uriTemplate === undefined ? "" : "-template";
+  return { kind: kind + suffix, name: registration.id, input: input(message) };
 }
 
 /** Runs the handler, and returns what it returned and its outcome for the bridge. */

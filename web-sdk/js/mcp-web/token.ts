@@ -10,17 +10,13 @@ const TOKEN_BYTES = 24;
 export function storedToken(bridge: string, storage: "local" | "session" | "none" = "local"): string {
   const key = `mcp-web:token:${bridge}`;
   const store = openStorage(storage);
+  const token = randomHex(TOKEN_BYTES);
   try {
     const stored = store?.getItem(key);
     if (stored) return stored;
-  } catch {
-    // Storage that throws is treated like storage that is missing.
-  }
-  const token = randomHex(TOKEN_BYTES);
-  try {
     store?.setItem(key, token);
   } catch {
-    // The token then lasts as long as the document.
+    // Storage that throws is treated like storage that is missing: the token lasts as long as the document.
   }
   return token;
 }

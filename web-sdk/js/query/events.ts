@@ -1,5 +1,7 @@
 /** The progress of a query: stored for those who read it later, within a limit. */
 
+import { parse } from "partial-json";
+
 import type { QueryEvent } from "../types/query.ts";
 
 /** As much as a bridge stores for a page that is away, in characters of JSON. */
@@ -14,12 +16,40 @@ const KNOWN_EVENTS = new Map<unknown, string[]>([
   ["note", ["text"]],
   ["tool-started", ["id", "tool"]],
   ["tool-finished", ["id", "tool"]],
+  ["tool-arguments", ["id", "tool", "delta"]],
+  ["approval-requested", ["id", "tool"]],
+  ["usage", []],
 ]);
 
 /** Returns the event for the content of a `query_progress` message. */
 export function parseEvent(content: any): QueryEvent {
   const isKnown = KNOWN_EVENTS.get(content?.type)?.every((field) => typeof content[field] === "string");
-  return Object.freeze(isKnown ? content : { type: "progress", content });
+  return isKnown ? content : { type: "progress", content };
+}
+
+/** The arguments of calls that the model writes, as text, by the ids of the calls. */
+class WrittenArguments {
+  readonly #texts = new Map<string, string>();
+
+  /** Completes an event. The text is parsed only when somebody looks at it. */
+  complete(event: QueryEvent): QueryEvent {
+    if (event.type === "tool-started") this.#texts.delete(event.id);
+    if (event.type !== "tool-arguments") return event;
+    const text = (this.#texts.get(event.id) ?? "") + event.delta;
+    this.#texts.set(event.id, text);
+    let value: { parsed: unknown } | undefined;
+    const get = () => (value ??= { parsed: parseWritten(text) }).parsed;
+    return Object.defineProperty(event, "arguments", { get, enumerable: false });
+  }
+}
+
+/** Returns the value as far as it is written; an empty object before there is one. */
+function parseWritten(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return {};
+  }
 }
 
 /** A stored event, and a link to the next one. The first entry has no size, dropped ones have no event. */
@@ -38,11 +68,12 @@ export class QueryEvents {
   #before: Entry = {};
   #last: Entry = this.#before;
   #size = 0;
+  readonly #arguments = new WrittenArguments();
   #end: { error: unknown } | undefined;
   #changed = signal();
 
   push(content: unknown): void {
-    const event = parseEvent(content);
+    const event = Object.freeze(this.#arguments.complete(parseEvent(content)));
     const size = JSON.stringify(event).length;
     this.#last = this.#last.next = { event, size };
     this.#size += size;

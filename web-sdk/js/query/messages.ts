@@ -1,6 +1,7 @@
 /** What the files about queries share: the bridge's messages, and what they use of the page. */
 
 import type { McpWebError, McpWebErrorConstructor } from "../mcp-web/error.ts";
+import type { CoreConnection } from "../mcp-web/core.ts";
 import type { ElicitAnswer } from "../types/calls.ts";
 import type { DialogRequest } from "../dialog/request.ts";
 import type { McpWebErrorCode } from "../types/error-codes.ts";
@@ -33,11 +34,14 @@ export interface QueriesPort {
   toolResult(value: unknown, limit: { maxEdge: undefined; load: never }): Promise<ToolOutcome>;
   /** Returns everything that the page offers at this moment. */
   tools(): PageTool[];
-  /** Returns whether the message was sent. */
-  send(json: string): boolean;
+  /** Returns the wasm connection. */
+  connection(): Pick<CoreConnection, "query">;
   /** Returns the largest message that the bridge takes, once that is known. */
   maxBytes(): number | undefined;
   elicitInPage(): McpWebOptions["elicitInPage"];
+  /** Returns the JSON Schema of a schema, if it has one. */
+  jsonSchema(schema: unknown, side: "input" | "output"): unknown;
+  importImages(): Promise<typeof import("../mcp-web-images.ts")>;
   dialog(request: Omit<DialogRequest, "appName" | "strings">, signal: AbortSignal): Promise<ElicitAnswer<object>>;
 }
 

@@ -5,11 +5,12 @@ import type { McpWebErrorCode } from "../types/error-codes.ts";
 import type { QueryOptions } from "../types/query.ts";
 import type { Status } from "../types/status.ts";
 import type { QueriesPort, QueryMessage } from "./messages.ts";
+import { Conversations, type ConversationsPage } from "./conversations.ts";
 import { type RequestPort, buildQueryRequest } from "./query-request.ts";
 import { QueryRun } from "./query-run.ts";
 
 /** The `McpWeb`, as far as queries use it. */
-export interface QueriesPage {
+export interface QueriesPage extends ConversationsPage {
   readonly status: Status;
   onStatusChange(listener: (status: Status) => void): void;
 }
@@ -35,6 +36,11 @@ export class Queries {
     page.onStatusChange((status) => this.#onStatusChange(status));
   }
 
+  /** The conversations that the agent keeps for this user and app. */
+  get conversations(): Conversations {
+    return new Conversations(this.#page, this.#port.createError);
+  }
+
   get isIdle(): boolean {
     return !this.#runs.size;
   }
@@ -45,12 +51,18 @@ export class Queries {
     if (run.hasEnded) return run;
     buildQueryRequest(options as object, JSON.parse(json), this.#port, run.signal).then(
       (request) => {
-        run.setRequest(request);
+        run.setRequest(request, this.#valueParser(options));
         this.#send(run);
       },
       (error) => run.fail(error),
     );
     return run;
+  }
+
+  /** Returns what the library of `responseSchema` makes of the answer. */
+  #valueParser({ responseSchema }: QueryOptions) {
+    const subject = "the answer does not fit responseSchema";
+    return responseSchema && ((value: unknown) => this.#port.parseWith(responseSchema, value, "ModelAnswerInvalid", subject));
   }
 
   /** Attaches to a query that another document of this tab has sent, or this one. */
@@ -67,6 +79,7 @@ export class Queries {
   #create(uuid: string, signal?: AbortSignal): QueryRun {
     const run = new QueryRun(uuid, this.#port.McpWebError, {
       onAccepted: () => this.#session.queries.add(uuid),
+      onApproved: (id, approved) => this.#port.connection().query(JSON.stringify({ type: "query_answer", uuid, id, approved })),
       onCancelled: (reason) => this.#cancel(run, reason),
       onEnded: () => {
         this.#runs.delete(uuid);
@@ -105,7 +118,7 @@ export class Queries {
   }
 
   #onConnected(): void {
-    for (const [uuid, text] of this.#unsentCancellations) if (this.#port.send(text)) this.#unsentCancellations.delete(uuid);
+    for (const [uuid, text] of this.#unsentCancellations) if (this.#port.connection().query(text)) this.#unsentCancellations.delete(uuid);
     for (const run of [...this.#runs.values()]) this.#send(run);
   }
 
@@ -116,7 +129,7 @@ export class Queries {
     const json = JSON.stringify(message);
     const [bytes, maxBytes] = [new TextEncoder().encode(json).length, this.#port.maxBytes()];
     if (maxBytes && bytes > maxBytes) return run.fail(this.#tooLarge(bytes, maxBytes));
-    run.isSent = this.#port.send(json);
+    run.isSent = this.#port.connection().query(json);
     if (!run.isSent) return;
     run.mayBeKnown = true;
     this.#session.queries.add(run.uuid);
@@ -126,7 +139,7 @@ export class Queries {
   #cancel(run: QueryRun, reason: string | undefined): void {
     if (!run.mayBeKnown) return;
     const json = JSON.stringify({ type: "query_cancel", uuid: run.uuid, reason });
-    const isSent = this.#page.status.state === "connected" && this.#port.send(json);
+    const isSent = this.#page.status.state === "connected" && this.#port.connection().query(json);
     if (!isSent) this.#unsentCancellations.set(run.uuid, json);
   }
 

@@ -1,9 +1,22 @@
 /** From what an app passes to `query()` to what an agent is asked. */
 
 import { type ContextPort, contextFromTool } from "./context.ts";
-import type { PageTool } from "./messages.ts";
+import { encodeAttachment } from "./attachments.ts";
+import { localTime } from "./local-time.ts";
+import type { PageTool, QueriesPort } from "./messages.ts";
 
-const OPTIONS = ["prompt", "context", "tools", "restrictTools", "responseTool", "timeout"];
+const OPTIONS = [
+  "prompt",
+  "context",
+  "tools",
+  "restrictTools",
+  "responseTool",
+  "responseSchema",
+  "approve",
+  "attachments",
+  "conversation",
+  "timeout",
+];
 
 /** An object whose fields are not known yet. */
 type UnknownObject = { [field: string]: any };
@@ -12,7 +25,7 @@ type UnknownObject = { [field: string]: any };
 type CreateInvalid = (what: string, remedy: string) => Error;
 
 /** What this file uses of the page. */
-export type RequestPort = ContextPort & { tools(): PageTool[] };
+export type RequestPort = ContextPort & Pick<QueriesPort, "importImages" | "jsonSchema"> & { tools(): PageTool[] };
 
 /** The fields of the `query` message. */
 export interface QueryRequest {
@@ -21,6 +34,11 @@ export interface QueryRequest {
   restrictTools?: boolean;
   responseTool?: { name: string };
   timeout?: number;
+  responseSchema?: object;
+  approve?: string[];
+  attachments?: object[];
+  conversation?: string;
+  localTime: string;
   context: object[];
 }
 
@@ -38,10 +56,11 @@ export async function buildQueryRequest(
 ): Promise<QueryRequest> {
   const tools = new Tools(port);
   const invalid: CreateInvalid = (what, remedy) => port.createError("QueryInvalid", `query(): ${what}`, remedy);
-  if (!isObject(options)) throw invalid("it needs an object", 'pass one such as { prompt: "Summarise the board" }');
+  if (!isObject(options) || !isObject(given)) throw invalid("it needs an object", 'pass one such as { prompt: "Summarise the board" }');
   const unknown = Object.keys(given).find((option) => !OPTIONS.includes(option));
   if (unknown) throw invalid(`there is no option "${unknown}"`, `the options are ${OPTIONS.join(", ")}`);
-  const { prompt, context, restrictTools, responseTool, timeout } = options;
+  const { prompt, context, restrictTools, responseTool, timeout, approve, conversation } = options;
+  const { responseSchema, attachments } = given;
   if (typeof prompt !== "string" || !prompt.trim()) {
     throw invalid("the prompt must be a text that is not empty", "say in it what the agent should do");
   }
@@ -53,17 +72,36 @@ export async function buildQueryRequest(
   if (timeout && !(Number.isSafeInteger(timeout) && timeout > 0)) {
     throw invalid("timeout must be a whole number of milliseconds, from 1", "pass one such as 60000, or none");
   }
+  if (approve && !Array.isArray(approve)) throw invalid("approve must be an array", "put handles or names of tools into one");
+  if (attachments && !Array.isArray(attachments)) throw invalid("attachments must be an array", "put files into one");
+  if (conversation !== null && conversation !== undefined && !/^[!-~]{1,64}$/.test(conversation)) {
+    throw invalid("conversation must be an id", "pass 1 to 64 visible ASCII characters, or use mcpWeb.conversation()");
+  }
+  if (responseSchema && responseTool) throw invalid("responseSchema and responseTool exclude each other", "pass one of them");
+  const schema = responseSchema && port.jsonSchema(responseSchema, "input");
+  if (responseSchema && !isObject(schema)) {
+    throw invalid("responseSchema has no JSON Schema", "pass JSON Schema, or a schema of a library that converts itself");
+  }
   const request = {
     prompt,
     ...(options.tools && { tools: options.tools.map((tool: unknown) => tools.describe(tool, "tools")) }),
     ...(typeof restrictTools === "boolean" && { restrictTools }),
     ...(responseTool && { responseTool: tools.describe(responseTool, "responseTool") }),
     ...(timeout && { timeout }),
+    ...(schema && { responseSchema: schema }),
+    ...(approve && { approve: approve.map((tool: unknown) => tools.find(tool, "approve").id) }),
+    ...(conversation && { conversation }),
+    localTime: localTime(),
   };
   // All items are checked first: no tool runs for a query that is refused.
   const items = ((context ?? []) as unknown[]).map((item, index) => parseItem(item, given.context?.[index], tools, invalid));
   const values = items.map((item) => ("tool" in item ? contextFromTool(item.tool, item.arguments, port, signal) : item));
-  return { ...request, context: await Promise.all(values) };
+  const files = attachments?.map((attachment: unknown) => encodeAttachment(attachment, port, invalid));
+  return {
+    ...request,
+    ...(files && { attachments: await Promise.all(files) }),
+    context: await Promise.all(values),
+  };
 }
 
 /** An item of context is a value, or a tool of the page that returns one. */

@@ -1,21 +1,29 @@
 /** How queries end, as the app sees it. */
 
-import type { QueryResult, QueryToolCall } from "../types/query.ts";
+import type { QueryResult, QueryToolCall, QueryUsage } from "../types/query.ts";
 import type { McpWebErrorConstructor } from "../mcp-web/error.ts";
 import type { QueryMessage } from "./messages.ts";
 
 /** The tool whose call is the answer. Of a query of another document, nobody here knows which it is. */
-type KnownRequest = { responseTool?: { name: string } | undefined };
+type KnownRequest = { responseTool?: { name: string } | undefined; responseSchema?: object };
+
+const isObject = (value: unknown) => typeof value === "object" && value !== null;
 
 /** Returns the answer in a `query_complete` message. */
-export function parseQueryResult({ result, toolCalls = [] }: QueryMessage, request: KnownRequest | undefined): QueryResult {
-  const calls = toolCalls as QueryToolCall[];
-  if (typeof result === "string") return { text: result, toolCalls: calls };
-  if (result !== undefined && result !== null) return { value: result, toolCalls: calls };
+export function parseQueryResult(message: QueryMessage, request: KnownRequest | undefined): QueryResult {
+  const { toolCalls = [], usage } = message;
+  const more = { toolCalls: toolCalls as QueryToolCall[], ...(isObject(usage) && { usage: usage as unknown as QueryUsage }) };
+  return { ...parseAnswer(message.result, more.toolCalls, request), ...more };
+}
+
+function parseAnswer(result: unknown, calls: QueryToolCall[], request: KnownRequest | undefined): Partial<QueryResult> {
+  if (request?.responseSchema) return { value: result };
+  if (typeof result === "string") return { text: result };
+  if (result !== undefined && result !== null) return { value: result };
   const name = request?.responseTool?.name;
   // Without a request, the last call has ended the query.
   const last = calls.filter(({ tool }) => !request || tool === name).at(-1);
-  return last ? { response: { arguments: last.arguments, result: last.result }, toolCalls: calls } : { toolCalls: calls };
+  return last ? { response: { arguments: last.arguments, result: last.result } } : {};
 }
 
 /** Returns the error in a `query_failure` message. */

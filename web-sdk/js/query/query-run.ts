@@ -14,6 +14,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** What a query reports to the page. */
 export interface QueryRunPage {
   onAccepted(): void;
+  /** The user has answered a request for approval. */
+  onApproved(id: string, approved: boolean): void;
   /** The app or its signal has cancelled the query. */
   onCancelled(reason: string | undefined): void;
   /** The query has ended, however it did. */
@@ -35,6 +37,7 @@ export class QueryRun {
   readonly #controller = new AbortController();
   /** The fields of the message; `undefined` as long as the context is being collected. */
   #request: QueryRequest | undefined;
+  #parseValue: ((value: unknown) => Promise<unknown>) | undefined;
   #isAttached = false;
   #deadline: number | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -65,9 +68,10 @@ export class QueryRun {
 
   // What the page does.
 
-  setRequest(request: QueryRequest): void {
+  setRequest(request: QueryRequest, parseValue?: (value: unknown) => Promise<unknown>): void {
     if (this.hasEnded) return;
     this.#request = request;
+    this.#parseValue = parseValue;
     if (request.timeout === undefined) return;
     this.#deadline = performance.now() + request.timeout;
     this.#timer = setTimeout(() => this.#onTimeout(), Math.min(request.timeout, MAX_TIMER_MS));
@@ -103,6 +107,10 @@ export class QueryRun {
     this.#end("cancelled", error);
   }
 
+  approve(id: string, approved: boolean): void {
+    if (!this.hasEnded) this.#page.onApproved(id, approved);
+  }
+
   fail(error: unknown): void {
     this.#end("failed", error);
   }
@@ -113,10 +121,20 @@ export class QueryRun {
     const { type, content, number, reason } = message;
     if (type === "query_accepted") this.#onAccepted();
     else if (type === "query_progress") this.#onProgress(content, number as number | undefined);
-    else if (type === "query_complete") this.#end("complete", undefined, parseQueryResult(message, this.#request));
+    else if (type === "query_complete") void this.#onComplete(parseQueryResult(message, this.#request));
     else if (type === "query_failure") this.fail(parseQueryFailure(message, this.#McpWebError));
     else if (type === "query_cancel") {
       this.#end("cancelled", new this.#McpWebError("QueryCancelled", (reason as string | undefined) ?? "the agent has given the query up"));
+    }
+  }
+
+  /** The library of the schema has its say about the answer. */
+  async #onComplete(result: QueryResult): Promise<void> {
+    try {
+      if (this.#parseValue) result.value = await this.#parseValue(result.value);
+      this.#end("complete", undefined, result);
+    } catch (error) {
+      this.fail(error);
     }
   }
 

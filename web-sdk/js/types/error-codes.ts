@@ -59,6 +59,8 @@ export type McpWebErrorCode =
   | "QueryTimeout"
   /** The bridge does not know the query (any more), or it is not this session's. */
   | "QueryNotFound"
+  /** The user has no conversation of this id in the app. */
+  | "ConversationNotFound"
   /** The bridge has had a query of this uuid, and it is over. */
   | "QueryCompleted"
   /** The token has as many queries in flight as it may have. */
@@ -81,8 +83,10 @@ export type McpWebErrorCode =
   | "ModelRateLimited"
   /** The model's provider cannot be reached, or is overloaded. */
   | "ModelUnavailable"
-  /** The model's provider does not accept the request: an unknown model, a prompt that is too long. */
+  /** The model's provider does not accept the request: an unknown model. */
   | "ModelRequestRefused"
+  /** The input is longer than the model can read, also without what could be left out. */
+  | "ModelInputTooLong"
   /** The model's answer broke off. */
   | "ModelStreamBroken"
   /** The model's answer came to an end without saying that it was the end. */
@@ -95,6 +99,8 @@ export type McpWebErrorCode =
   | "ModelLengthReached"
   /** The model answered with neither text nor a call, twice. */
   | "ModelAnswerEmpty"
+  /** The model's answer does not fit the schema of the query. */
+  | "ModelAnswerInvalid"
   /** The model has answered without the tool that the query demands. */
   | "ResponseToolNotCalled"
   /** The bridge knows no such token, or it is too short. */

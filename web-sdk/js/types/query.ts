@@ -1,6 +1,6 @@
 /** What a page asks an agent: a service that has a model, and that uses the page's own tools to answer. */
 
-import type { JsonSchema } from "./infer.ts";
+import type { JsonSchema, ToolSchema } from "./infer.ts";
 import type { AppHandle, ToolHandle } from "./handles.ts";
 
 /** A tool of this page: its handle, or its name. */
@@ -31,11 +31,39 @@ export interface QueryOptions {
   /** The answer is a call of this tool: the agent must make it, and the first that succeeds completes the query. */
   responseTool?: ToolReference | undefined;
   /**
+   * The answer is a value that fits this schema, in {@link QueryResult.value}: JSON Schema, or a schema of a library that
+   * implements Standard Schema, whose transforms and defaults are applied. Not together with `responseTool`.
+   *
+   * @example
+   * ```js
+   * const { value } = await mcpWeb.query({
+   *   prompt: "Which cards are late?",
+   *   responseSchema: { type: "array", items: { type: "string" } },
+   * }).result; // value: string[]
+   * ```
+   */
+  responseSchema?: ToolSchema | undefined;
+  /**
+   * Tools whose calls the user must approve: the agent tells of each with an `approval-requested` event, and waits for
+   * {@link Query.approve}. The operator of the agent may ask for approval of further tools.
+   */
+  approve?: readonly ToolReference[] | undefined;
+  /**
+   * Pictures and files that belong to the prompt. Pictures are scaled down to 1,568 pixels. A model that reads no pictures
+   * is told their names, types and sizes.
+   */
+  attachments?: readonly QueryAttachment[] | undefined;
+  /** The id of the conversation that the query continues, or begins: see {@link McpWeb.conversation}. */
+  conversation?: string | undefined;
+  /**
    * How long it may take, in milliseconds from 1. The bridge has a limit of its own (`query_timeout`), which counts if it
    * is shorter. Until the query is taken, also without a connection, only this one counts.
    */
   timeout?: number | undefined;
 }
+
+/** A picture or file: a `File` or another `Blob`, or its content as base64. */
+export type QueryAttachment = Blob | { mimeType: string; data: string; name?: string | undefined };
 
 /** Something that the agent should know: a fact, or what a tool of the page says. */
 export type QueryContext =
@@ -74,7 +102,7 @@ export interface QuerySignal {
  * const { text } = await query.result;
  * ```
  */
-export interface Query<Arguments extends object = any> extends AsyncIterable<QueryEvent> {
+export interface Query<Arguments extends object = any, Value = any> extends AsyncIterable<QueryEvent> {
   /** Names the query; see {@link McpWeb.attachQuery}. */
   readonly uuid: string;
   /**
@@ -86,7 +114,7 @@ export interface Query<Arguments extends object = any> extends AsyncIterable<Que
    * The answer. Rejected with a {@link McpWebError} (`code`, `message`, and `remedy` where something can be done) when
    * the query fails or is cancelled, or with the reason of the signal that has cancelled it.
    */
-  readonly result: Promise<QueryResult<Arguments>>;
+  readonly result: Promise<QueryResult<Arguments, Value>>;
   /**
    * What the agent tells of its progress, from the beginning, for each loop anew; ends with the query, by throwing what
    * {@link Query.result} is rejected with. Leaving the loop does not cancel the query. At most 256 KiB are kept for who
@@ -100,18 +128,47 @@ export interface Query<Arguments extends object = any> extends AsyncIterable<Que
    * @param reason for the agent, and the message of the error
    */
   cancel(reason?: string): void;
+  /**
+   * Answers an `approval-requested` event: the call is made, or it is not. Does nothing if the request was answered
+   * before or has expired.
+   *
+   * @param id the `id` of the event
+   */
+  approve(id: string, approved?: boolean): void;
 }
 
 /** The answer to a query. */
-export interface QueryResult<Arguments extends object = any> {
+export interface QueryResult<Arguments extends object = any, Value = any> {
   /** What the agent says in the end. */
   text?: string;
   /** The call of {@link QueryOptions.responseTool} that has completed the query: how, and what it returned. */
   response?: { arguments: Arguments; result: any };
-  /** What an agent answers that speaks in other JSON values than text. */
-  value?: any;
+  /** The answer that fits {@link QueryOptions.responseSchema}, or the JSON value of another agent. */
+  value?: Value;
   /** The calls of this page's tools, in the order in which they ended. */
   toolCalls: QueryToolCall[];
+  /** What the query has used, as far as the provider of the model reports it. */
+  usage?: QueryUsage;
+}
+
+/** What a query has used. */
+export interface QueryUsage {
+  /** The tokens by the name of the model. */
+  models: Record<string, TokenUsage>;
+  /** The time since the agent has accepted the query. */
+  milliseconds: number;
+}
+
+/** The tokens of a model. */
+export interface TokenUsage {
+  /** The tokens of the input, those from the provider's cache included. */
+  input: number;
+  /** The tokens of the output, those of the thinking included. */
+  output: number;
+  /** The tokens of the input that were in the provider's cache. */
+  cached: number;
+  /** The tokens of the output that the model has used to think. */
+  thinking: number;
 }
 
 /** A call that the agent has made. */
@@ -130,6 +187,22 @@ export type QueryEvent =
   | { readonly type: "text"; readonly text: string }
   /** A piece of what the model thinks, where it shows that. */
   | { readonly type: "thinking"; readonly text: string }
+  /**
+   * The model writes the arguments of a call; `id` is the same when the tool is called. `arguments` is the value as far
+   * as it is written, such as `{ title: "Mil" }`. With {@link QueryOptions.responseSchema}, the tool is `answer`, and
+   * `arguments` is the answer; one that is no object is in its property `value`.
+   */
+  | { readonly type: "tool-arguments"; readonly id: string; readonly tool: string; readonly delta: string; readonly arguments: any }
+  /** A call waits for the user: see {@link Query.approve}. After `expiresInMs` it is not made. */
+  | {
+      readonly type: "approval-requested";
+      readonly id: string;
+      readonly tool: string;
+      readonly arguments: any;
+      readonly expiresInMs: number;
+    }
+  /** What the query has used so far; told after each turn of the model. */
+  | { readonly type: "usage"; readonly usage: QueryUsage }
   /** A tool was called; `id` is the same when it has finished. */
   | { readonly type: "tool-started"; readonly id: string; readonly tool: string; readonly arguments: any }
   /** A call has ended; `error` says why it failed. */
@@ -139,6 +212,8 @@ export type QueryEvent =
       readonly tool: string;
       readonly isError: boolean;
       readonly error?: string;
+      /** Why it failed, for a program: `tool_error`, `denied` by the user, `timeout`, `unavailable`. */
+      readonly outcome?: string;
     }
   /** Something that the user may want to know: the model is busy, a limit is near. */
   | { readonly type: "note"; readonly text: string }

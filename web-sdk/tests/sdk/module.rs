@@ -58,8 +58,11 @@ fn the_module_works_in_a_browser() {
 }
 
 fn run(file: &str) {
-    let file = crate_folder().join("tests/sdk/module").join(file);
+    let folder = crate_folder().join("tests/sdk/module");
+    let file = folder.join(file);
     let output = Command::new(node())
+        .arg("--import")
+        .arg(folder.join("packages.mjs"))
         .arg("--test")
         .arg(file)
         .output()

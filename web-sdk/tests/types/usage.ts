@@ -8,6 +8,8 @@ import {
   type Diagnosis,
   type JsonSchema,
   type McpToolResult,
+  type Conversation,
+  type ConversationSummary,
   type Query,
   type QueryEvent,
   type Status,
@@ -181,6 +183,14 @@ export function told(event: QueryEvent): string {
       return `${event.id} ${event.tool} ${event.arguments.title}`;
     case "tool-finished":
       return event.isError ? (event.error ?? "failed") : event.tool;
+    case "tool-arguments":
+      return `${event.id} ${event.delta} ${event.arguments.title}`;
+    case "approval-requested":
+      return `${event.id} ${event.tool} ${event.arguments.title} ${event.expiresInMs}`;
+    case "usage":
+      return Object.values(event.usage.models)
+        .map(({ input, output, cached, thinking }) => input + output + cached + thinking)
+        .join();
     case "progress":
       return JSON.stringify(event.content);
   }
@@ -255,3 +265,21 @@ const imported: string[] = [];
 new McpWeb({ name: "Board", webmcp: { mirror: true, frames: true, onImportsChange: (tools) => imported.push(...tools.map(({ name, isForm }) => `${name} ${isForm}`)) } });
 new McpWeb({ name: "Board", webmcp: false }).addTool({ name: "a", webmcp: false, handler: (_input, { caller }) => caller.via === "webmcp" });
 connectWebMcp({ name: "Shop", frames: true, onImportsChange: (tools: readonly ImportedTool[]) => tools.length }).connect();
+
+export async function conversing(file: File): Promise<string[]> {
+  const conversation: Conversation = mcpWeb.conversation();
+  const { value } = await conversation.query({
+    prompt: "Which cards are late?",
+    responseSchema: { type: "array", items: { type: "object", properties: { title: { type: "string" } }, required: ["title"] } },
+    attachments: [file, { mimeType: "text/plain", data: "aGk=", name: "notes.txt" }],
+    approve: [count, "delete_card"],
+  }).result;
+  const titles: string[] = (value ?? []).map(({ title }) => title);
+  const continued = mcpWeb.conversation({ id: conversation.id });
+  const { text, usage } = await continued.query({ prompt: "Why?" }).result;
+  const roles: ("user" | "assistant")[] = (await continued.history()).map(({ role }) => role);
+  const [first]: ConversationSummary[] = await mcpWeb.conversations();
+  await continued.clear();
+  mcpWeb.query({ prompt: "Delete it" }).approve("1", false);
+  return [...titles, text ?? "", ...roles, first?.title ?? "", String(usage?.milliseconds)];
+}

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { McpWebError } from "../../../js/mcp-web/error.ts";
-import { PageQuery, uuidFromHex } from "../../../js/mcp-web/query.ts";
+import { PageQuery, randomUuid } from "../../../js/mcp-web/query.ts";
 import { parseQueryResult, parseQueryFailure } from "../../../js/query/query-result.ts";
 import { MAX_STORED_CHARS, QueryEvents, parseEvent } from "../../../js/query/events.ts";
+import { localTime } from "../../../js/query/local-time.ts";
 import { buildQueryRequest } from "../../../js/query/query-request.ts";
 
 const text = (text) => ({ type: "text", text });
@@ -16,7 +17,7 @@ async function read(events, most = Infinity) {
 }
 
 test("a uuid is one of version 4", () => {
-  assert.equal(uuidFromHex("00112233445566778899aabbccddeeff"), "00112233-4455-4677-a899-aabbccddeeff");
+  assert.match(randomUuid(), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
 test("events of our agent are told from what others send", () => {
@@ -178,7 +179,34 @@ test("no tool runs for a query that is refused", async () => {
 
 test("what is not given is not sent", async () => {
   const given = { prompt: "?", context: undefined, tools: null, responseTool: undefined, restrictTools: undefined, timeout: undefined };
-  assert.deepEqual(await question(given), { prompt: "?", context: [] });
+  const { localTime, ...fields } = await question(given);
+  assert.deepEqual(fields, { prompt: "?", context: [] });
+});
+
+test("the time is that of the page, with its offset and time zone", () => {
+  const at = (offset) => Object.assign(new Date(2026, 1, 3, 4, 5, 6), { getTimezoneOffset: () => offset });
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  for (const [offset, expected] of [[-60, "+01:00"], [210, "-03:30"], [0, "+00:00"], [-345, "+05:45"]]) {
+    assert.equal(localTime(at(offset)), `2026-02-03T04:05:06${expected}[${zone}]`);
+  }
+});
+
+test("arguments that are being written are an object as far as they go, and are not kept twice", () => {
+  const events = new QueryEvents();
+  const read = [];
+  const reading = (async () => {
+    for await (const event of events.all()) read.push(event);
+  })();
+  for (const delta of ["", "{", '"a', '":tr', "ue}"]) events.push({ type: "tool-arguments", id: "1", tool: "t", delta });
+  events.push({ type: "tool-started", id: "1", tool: "t", arguments: { a: true } });
+  events.push({ type: "tool-arguments", id: "1", tool: "t", delta: "no JSON" });
+  events.end();
+  return reading.then(() => {
+    const values = read.filter(({ type }) => type === "tool-arguments").map((event) => event.arguments);
+    assert.deepEqual(values.slice(0, 2), [{}, {}]);
+    assert.deepEqual(values.slice(4), [{ a: true }, {}]);
+    assert.deepEqual(Object.keys(read[4]), ["type", "id", "tool", "delta"]);
+  });
 });
 
 test("context that is nothing in JavaScript is null, and dates and instances with fields are what JSON makes of them", async () => {

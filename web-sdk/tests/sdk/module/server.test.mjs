@@ -72,7 +72,7 @@ test("a definition that is no tool is refused with what to do", () => {
     [{ name: "", handler }, /name must be a non-empty string/],
     [{ name: "now" }, /needs a function handler/],
     [{ name: "now", handler, description: 7 }, /description of tool "now" must be a string/],
-    [{ name: "now", handler, inputSchema: [] }, /inputSchema of tool "now" must be a JSON Schema such as/],
+    [{ name: "now", handler, inputSchema: [] }, /inputSchema of tool "now" must be a JSON Schema, or/],
     [{ name: "now", handler, inputSchema: new Schema() }, /z\.toJSONSchema/],
     [{ name: "now", handler, outputSchema: { "~standard": {} } }, /outputSchema of tool "now"/],
     [{ name: "now", handler, timeout: 0 }, /timeout of tool "now" must be a whole number of milliseconds/],

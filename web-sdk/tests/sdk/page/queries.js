@@ -11,7 +11,15 @@ async function asking(options = { prompt: "?" }, more, pageOptions) {
   const bridge = new Bridge();
   const mcpWeb = await bridge.page(pageOptions);
   const query = mcpWeb.query(options, more);
-  return { bridge, mcpWeb, query, asked: await bridge.next("query") };
+  return { bridge, mcpWeb, query, asked: await nextQuery(bridge) };
+}
+
+/** Returns the next query that a page sends, without its time, which is the present. */
+async function nextQuery(bridge) {
+  const { localTime, ...asked } = await bridge.next("query");
+  const [, time] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d)\[[\w/+-]+\]$/.exec(localTime);
+  assert(Math.abs(Date.parse(time) - Date.now()) < 60_000, localTime);
+  return asked;
 }
 
 /** The bridge says something of the query. */
@@ -101,7 +109,7 @@ export default {
     mcpWeb.query({ prompt: "?", context });
     board.cards.push("b");
     const schema = { type: "object" };
-    equal((await bridge.next("query")).context, [
+    equal((await nextQuery(bridge)).context, [
       { name: "list", value: { input: {} }, schema, description: "Lists cards", type: "tool" },
       { name: "list", value: { input: { column: "todo" } }, schema, description: 'Lists cards; called with {"column":"todo"}', type: "tool" },
       { name: "draw", value: "A board\n[image/png]", type: "tool" },
@@ -110,6 +118,137 @@ export default {
     equal([contexts[0].client, contexts[0].caller], [undefined, { via: "page", roles: [] }]);
     await rejects(contexts[0].sample({ prompt: "?" }), { code: "ClientCapabilityMissing" });
     await rejects(contexts[0].elicit({ message: "?", schema }), { code: "ClientCapabilityMissing" });
+  },
+
+  async "arguments are read while they are written, usage and approval are passed on"() {
+    const { bridge, query } = await asking();
+    const heard = read(query);
+    say(bridge, query, "accepted");
+    const deltas = ['{"title":"Mi', 'lk","tags":["a', '"]}'];
+    deltas.forEach((delta, index) => progress(bridge, query, { type: "tool-arguments", id: "1", tool: "add", delta }, index + 1));
+    const request = { type: "approval-requested", id: "1", tool: "add", arguments: { title: "Milk" }, expiresInMs: 60_000 };
+    progress(bridge, query, request, 4);
+    await settled();
+    query.approve("1");
+    query.approve("1", false);
+    const answer = { type: "query_answer", uuid: query.uuid, id: "1" };
+    equal(await bridge.next("query_answer"), { ...answer, approved: true });
+    equal(await bridge.next("query_answer"), { ...answer, approved: false });
+    const usage = { models: { m: { input: 5, output: 2, cached: 1, thinking: 0 } }, milliseconds: 12 };
+    progress(bridge, query, { type: "usage", usage }, 5);
+    complete(bridge, query, { result: "Done", usage });
+    const events = await heard;
+    equal(events.slice(0, 3).map((event) => event.arguments), [
+      { title: "Mi" },
+      { title: "Milk", tags: ["a"] },
+      { title: "Milk", tags: ["a"] },
+    ]);
+    equal(events.slice(3), [request, { type: "usage", usage }]);
+    equal((await query.result).usage, usage);
+    query.approve("1");
+    await settled();
+    assert(!bridge.has("query_answer"), "the query has ended");
+  },
+
+  async "an answer that fits a schema is a value, which the schema's library changes"() {
+    const library = (change) => ({
+      "~standard": {
+        version: 1,
+        vendor: "test",
+        validate: (value) => change(value),
+        jsonSchema: { input: () => ({ type: "object" }), output: () => ({ type: "object" }) },
+      },
+      // Such a schema may have no JSON.
+      get cyclic() {
+        return this;
+      },
+    });
+    const { bridge, query, asked } = await asking({ prompt: "?", responseSchema: { type: "string" } });
+    equal(asked.responseSchema, { type: "string" });
+    complete(bridge, query, { result: "text" });
+    equal(await query.result, { value: "text", toolCalls: [] });
+
+    const doubled = await asking({ prompt: "?", responseSchema: library(({ n }) => ({ value: { n: n * 2 } })) });
+    equal(doubled.asked.responseSchema, { type: "object" });
+    complete(doubled.bridge, doubled.query, { result: { n: 2 } });
+    equal((await doubled.query.result).value, { n: 4 });
+
+    const refused = await asking({ prompt: "?", responseSchema: library(() => ({ issues: [{ message: "too late", path: ["n"] }] })) });
+    complete(refused.bridge, refused.query, { result: { n: 2 } });
+    await rejects(refused.query.result, { code: "ModelAnswerInvalid", message: /responseSchema: \/n: too late/ });
+    equal(refused.query.state, "failed");
+  },
+
+  async "attachments are sent as base64, and pictures no larger than models use"() {
+    const canvas = new OffscreenCanvas(3000, 30);
+    canvas.getContext("2d");
+    const picture = await canvas.convertToBlob({ type: "image/png" });
+    const attachments = [
+      new File(["hi"], "notes.txt", { type: "text/plain;charset=utf-8" }),
+      picture,
+      { mimeType: "application/pdf", data: "AAAA", name: "a.pdf" },
+      { mimeType: "image/png", data: "no picture" },
+    ];
+    const { asked } = await asking({ prompt: "?", attachments });
+    equal(asked.attachments[0], { name: "notes.txt", mimeType: "text/plain", data: "aGk=" });
+    const { mimeType, data } = asked.attachments[1];
+    const scaled = await createImageBitmap(await (await fetch(`data:${mimeType};base64,${data}`)).blob());
+    equal([mimeType, scaled.width, scaled.height], ["image/png", 1568, 16]);
+    equal(asked.attachments.slice(2), [
+      { name: "a.pdf", mimeType: "application/pdf", data: "AAAA" },
+      { mimeType: "image/png", data: "no picture" },
+    ]);
+  },
+
+  async "a conversation is named in its queries, and kept by the agent"() {
+    const bridge = new Bridge();
+    const mcpWeb = await bridge.page();
+    const conversation = mcpWeb.conversation();
+    assert(/^[0-9a-f-]{36}$/.test(conversation.id), conversation.id);
+    conversation.query({ prompt: "?" });
+    equal((await nextQuery(bridge)).conversation, conversation.id);
+    const asked = [];
+    const { fetch } = globalThis;
+    const answers = [
+      Response.json({ conversations: [{ id: "c" }] }),
+      Response.json({ messages: [{ role: "user", text: "?" }] }),
+      Response.json({ code: "ConversationNotFound" }, { status: 404 }),
+      new Response(null, { status: 204 }),
+      Response.json({ error: "AgentNotConfigured", message: "the bridge has no agent" }, { status: 503 }),
+    ];
+    globalThis.fetch = async (url, { method, headers }) => {
+      asked.push(`${method} ${new URL(url).pathname}${new URL(url).search}`);
+      equal(headers.authorization, `Bearer ${mcpWeb.authToken}`);
+      return answers.shift();
+    };
+    try {
+      const named = mcpWeb.conversation({ id: "a/b" });
+      equal(await mcpWeb.conversations(), [{ id: "c" }]);
+      equal(await named.history(), [{ role: "user", text: "?" }]);
+      equal(await named.history(), []);
+      await named.clear();
+      await rejects(named.clear(), { code: "AgentNotConfigured", message: /has no agent/ });
+    } finally {
+      globalThis.fetch = fetch;
+    }
+    const session = `?sessionId=${mcpWeb.sessionId}`;
+    const one = `/conversations/a%2Fb${session}`;
+    equal(asked, [`GET /conversations${session}`, `GET ${one}`, `GET ${one}`, `DELETE ${one}`, `DELETE ${one}`]);
+  },
+
+  async "options that cannot be sent are refused"() {
+    const mcpWeb = await new Bridge().page();
+    for (const [options, message] of [
+      [{ approve: "add" }, /approve must be an array/],
+      [{ attachments: new Blob() }, /attachments must be an array/],
+      [{ attachments: [new Blob(["x"])] }, /an attachment is a Blob with a type/],
+      [{ conversation: "a b" }, /conversation must be an id/],
+      [{ responseSchema: 7 }, /responseSchema has no JSON Schema/],
+      [{ responseSchema: { type: "object" }, responseTool: "add" }, /exclude each other/],
+    ]) {
+      await rejects(mcpWeb.query({ prompt: "?", ...options }).result, { code: "QueryInvalid", message });
+    }
+    await rejects(mcpWeb.query({ prompt: "?", approve: ["nope"] }).result, { code: "ToolNotFound" });
   },
 
   async "a tool of the context that fails fails the query, which is not sent"() {
@@ -133,7 +272,7 @@ export default {
     const order = mcpWeb.addTool({ name: "order", description: "Orders", inputSchema, annotations: { readOnlyHint: false }, handler() {} });
     mcpWeb.addTool({ name: "list", handler: () => [] });
     const query = mcpWeb.query({ prompt: "Plan", tools: ["list"], restrictTools: true, responseTool: order, timeout: 60_000 });
-    const { timeout, ...asked } = await bridge.next("query");
+    const { timeout, ...asked } = await nextQuery(bridge);
     equal(asked, {
       type: "query",
       uuid: query.uuid,
@@ -246,7 +385,7 @@ export default {
     await settled();
     equal([query.state, bridge.has("query"), mcpWeb.openQueries], ["waiting", false, []]);
     await bridge.accept();
-    equal((await bridge.next("query")).uuid, query.uuid);
+    equal((await nextQuery(bridge)).uuid, query.uuid);
     equal(mcpWeb.openQueries, [query.uuid]);
     const early = idle.query({ prompt: "?" });
     await settled();
@@ -258,7 +397,7 @@ export default {
   async "what was not taken before the connection broke is asked again, as the same"() {
     const { bridge, query, asked } = await asking();
     await reconnect(bridge);
-    equal(await bridge.next("query"), asked);
+    equal(await nextQuery(bridge), asked);
     say(bridge, query, "accepted");
     // The first had been taken after all.
     complete(bridge, query, { result: "Done" });
@@ -368,8 +507,8 @@ export default {
     const options = { name: "Reloaded", storage: "local", authToken: "0123456789abcdef" };
     const mcpWeb = await bridge.page(options);
     const [query, over] = [mcpWeb.query({ prompt: "?" }), mcpWeb.query({ prompt: "!" })];
-    await bridge.next("query");
-    await bridge.next("query");
+    await nextQuery(bridge);
+    await nextQuery(bridge);
     complete(bridge, over, { result: "" });
     await over.result;
     const session = (name = "Reloaded") => new TabSession({ name }, mcpWeb.bridgeUrl);
