@@ -56,7 +56,18 @@ fn matches_pattern(pattern: &str, client_name: &str) -> bool {
 ///   bytes: their beginning and their end.
 /// - Gemini CLI 0.61 writes a single text of 39,960 characters or more to a file. It shows the
 ///   model a result of several blocks, such as a truncated one, in full.
-const BUILT_IN_PROFILES: [(&str, Profile); 4] = [
+/// - The agent of this project passes pictures on to a model. Providers scale them down to about 1,568
+///   pixels, and count what they get.
+const BUILT_IN_PROFILES: [(&str, Profile); 5] = [
+    (
+        "mcp-web-agent",
+        Profile {
+            max_result_bytes: None,
+            max_text_chars: None,
+            max_image_edge: Some(1_568),
+            patience: None,
+        },
+    ),
     (
         "claude-ai",
         Profile {

@@ -3,6 +3,7 @@
 
 mod ask_ai;
 mod ask_ai_guide;
+mod ask_features;
 mod bridge_restart;
 mod browser_restrictions;
 mod cancel;
