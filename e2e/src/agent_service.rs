@@ -1,8 +1,10 @@
 //! The agent service for a test bed.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::net::TcpSocket;
 use tokio::process::Command;
 
 use crate::clients::http;
@@ -14,6 +16,8 @@ use crate::{Format, MockProvider, ProcessGroup, TestBed, program_paths, with_dea
 pub struct AgentEndpoint {
     address: SocketAddr,
     token: String,
+    /// Is bound to the port and does not listen: the agent can bind to it, and nobody else is given it.
+    _reservation: Arc<TcpSocket>,
 }
 
 /// A running `mcp-web-agent`. It stops when this is dropped.
@@ -24,12 +28,15 @@ pub struct AgentService {
 }
 
 impl AgentEndpoint {
-    /// Reserves a port that was free a moment ago.
+    /// Reserves a free port.
     pub fn reserve() -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_reuseaddr(true).unwrap();
+        socket.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
         Self {
-            address: listener.local_addr().unwrap(),
+            address: socket.local_addr().unwrap(),
             token: "what-a-bridge-shows-its-agent-0123456789".to_owned(),
+            _reservation: Arc::new(socket),
         }
     }
 
