@@ -4,8 +4,13 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
+use crate::base64url::encode_base64url;
+
 /// No UTF-8 text begins with this byte, so no opaque token has the same hash input as a subject.
 const SUBJECT_DOMAIN: &[u8] = b"\xFFmcp-web issuer and subject\0";
+
+/// The same for the inputs of the hashes that name users.
+const USER_DOMAIN: &[u8] = b"\xFFmcp-web user\0";
 
 /// Identifies a realm: the hash of its opaque token, or of the issuer and subject of its signed
 /// tokens.
@@ -27,6 +32,15 @@ impl RealmId {
         hash.update(issuer);
         hash.update(subject);
         Self(hash.finalize().into())
+    }
+
+    /// The name of the user of this realm for the agent. It is always the same, and neither the
+    /// realm's token nor the id of the realm can be computed from it.
+    pub fn user_id(&self) -> String {
+        let mut hash = Sha256::new();
+        hash.update(USER_DOMAIN);
+        hash.update(self.0);
+        encode_base64url(&hash.finalize())
     }
 
     /// The bytes of the hash.
@@ -61,5 +75,27 @@ mod tests {
         }
         let again = RealmId::from_subject("https://a", "bc");
         assert_eq!(again, realms[0]);
+    }
+
+    #[test]
+    fn a_user_id_is_stable_and_is_no_hash_that_authenticates() {
+        let token = "0123456789abcdef";
+        let realm = RealmId::from_token(token);
+        let user = realm.user_id();
+        // Stored with what belongs to the user, so that it must never change.
+        assert_eq!(user, "kEMdO980JqLT0wv5y6rGile7h_TUSyktHR2NVydpJ_s");
+        assert_ne!(user, encode_base64url(realm.as_bytes()));
+        assert_ne!(user, RealmId::from_token(&user).user_id());
+        let others = [
+            RealmId::from_token("0123456789abcdeF"),
+            RealmId::from_subject("https://a", "bc"),
+            RealmId::from_subject("https://ab", "c"),
+        ];
+        for other in others {
+            assert_ne!(other.user_id(), user);
+            assert_eq!(other.user_id().len(), user.len());
+        }
+        let subject = RealmId::from_subject("https://a", "bc");
+        assert_eq!(subject.user_id(), others[1].user_id());
     }
 }
