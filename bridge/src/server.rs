@@ -67,7 +67,8 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
 
     checked.authenticator.start();
     let definitions = DefinitionRegistry::new(mcp::check_definition, config.max_definition_bytes);
-    let agent_queries = Arc::new(AgentQueries::new(&config));
+    let tokens_are_self_made = !checked.authenticator.has_configured_tokens();
+    let agent_queries = Arc::new(AgentQueries::new(&config, tokens_are_self_made));
     let hub = Hub::new(config, definitions, Arc::clone(&agent_queries) as _);
     agent_queries.set_hub(&hub);
     if hub.config.agent.run_agent {

@@ -4,6 +4,7 @@
 mod event_limits;
 mod limits;
 mod long_response;
+mod query_fields;
 
 use std::borrow::Cow;
 
@@ -16,6 +17,7 @@ use bridge_protocol::{
 
 pub use limits::PageMessageLimits;
 pub use long_response::parse_long_response;
+pub use query_fields::is_conversation_id;
 
 use crate::definition::{Definition, DefinitionRegistry};
 use crate::realm::{
@@ -103,6 +105,10 @@ impl PageEvent {
             other if query_id(&other).is_some_and(|id| id.as_str().len() > MAX_QUERY_ID_BYTES) => {
                 return Err(CloseFrame::violation("a query has an endless uuid"));
             }
+            PageToBridge::Query(query) => match query_fields::check(&query) {
+                Ok(()) => Self::Message(PageToBridge::Query(query)),
+                Err(error) => Self::MalformedQuery(query.uuid, error.to_owned()),
+            },
             other => Self::Message(other),
         })
     }
@@ -211,6 +217,7 @@ fn apply_message(
         }
         PageToBridge::Query(query) => realm.query_asked(id, connection, *query, now),
         PageToBridge::QueryAttach(attach) => realm.query_attached(id, connection, &attach.uuid),
+        PageToBridge::QueryAnswer(answer) => realm.approval_answered(id, connection, answer),
         PageToBridge::QueryCancel(cancel) => {
             realm.query_cancelled_by_page(id, connection, &cancel.uuid, now)
         }

@@ -83,7 +83,7 @@ pub use limits::{QueryLimits, RealmLimits};
 pub use now::Now;
 pub use overdue_calls::ProbeAnswer;
 pub use page_protocol::PageProtocol;
-pub use query::{QueryPolicy, is_unguessable_id};
+pub use query::{QueryPage, QueryPolicy, QueryResult, is_unguessable_id};
 pub use query_events::{QueryError, ReportRejected, ToolNotAllowed};
 pub use receipt::Receipt;
 pub use refusal::Refusal;

@@ -1,23 +1,26 @@
 //! The HTTP client for the agent.
 
-use std::collections::VecDeque;
+mod event_stream;
+
 use std::time::Duration;
 
-use bridge_protocol::{ErrorCode, PageToBridge, Query, QueryId};
+use bridge_protocol::{ErrorCode, PageToBridge, QUERY_CALLER_HEADER, Query, QueryCaller, QueryId};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::sync::{OnceCell, watch};
 
-use super::agent_event;
-use crate::agent_queries::agent_event::AgentEvent;
-use crate::agent_queries::sse::{Event, SseDecoder};
 use crate::config;
 use bridge_auth::query_token::QueryToken;
 use bridge_realm::realm::QueryError;
 use bridge_service::{Secret, http_client};
 
+pub(super) use event_stream::AgentEventStream;
+
 /// The header with the token that the agent uses to call tools and to report.
 const QUERY_TOKEN_HEADER: &str = "mcp-web-query-token";
+
+/// The segment of the path of an agent below which the approvals of a query are.
+const APPROVALS: &str = "approvals";
 
 const EVENT_STREAM: &str = "text/event-stream";
 
@@ -29,6 +32,15 @@ pub(super) enum AgentAddress {
     Starting,
     /// The agent cannot be started.
     Failed,
+}
+
+/// What the agent is given with a query.
+#[derive(Debug)]
+pub(super) struct QueryCredentials {
+    /// The token with which it calls tools and reports.
+    pub(super) token: Option<QueryToken>,
+    /// Who asks.
+    pub(super) caller: QueryCaller,
 }
 
 /// A client for the agent that receives the queries.
@@ -80,20 +92,23 @@ impl AgentClient {
     pub(super) async fn send_query(
         &self,
         query: Query,
-        token: Option<QueryToken>,
+        credentials: QueryCredentials,
     ) -> Result<AgentResponse, QueryError> {
         let id = query.uuid.clone();
         let body = PageToBridge::Query(Box::new(query)).encode();
         let build = |request: RequestBuilder| {
             let request = request.header(CONTENT_TYPE, "application/json");
             let request = request.header(ACCEPT, EVENT_STREAM);
-            let request = match &token {
+            let request = request.header(QUERY_CALLER_HEADER, credentials.caller.to_header());
+            let request = match &credentials.token {
                 Some(token) => request.header(QUERY_TOKEN_HEADER, token.as_str()),
                 None => request,
             };
             request.body(body)
         };
-        let response = self.request(Method::PUT, &id, build).await?;
+        let response = self
+            .request(Method::PUT, |url| query_url(url, &id), build)
+            .await?;
         if !response.status().is_success() {
             return Err(rejected_query(response.status()));
         }
@@ -109,7 +124,8 @@ impl AgentClient {
 
     /// Notifies the agent that a query has ended. If this fails, the agent finds its token revoked.
     pub(super) async fn cancel_query(&self, id: &QueryId) {
-        match self.request(Method::DELETE, id, |request| request).await {
+        let url = |url| query_url(url, id);
+        match self.request(Method::DELETE, url, |request| request).await {
             Ok(response) if response.status().is_success() => {}
             Ok(response) => {
                 tracing::debug!(status = %response.status(), "the agent did not stop a query");
@@ -121,26 +137,51 @@ impl AgentClient {
         }
     }
 
-    /// Sends a request about a query, within the configured timeout.
+    /// Sends the answer of a person to a request for approval. An agent that does not wait for it any
+    /// more (404) has received it all the same.
+    pub(super) async fn send_approval(
+        &self,
+        id: &QueryId,
+        call: &str,
+        approved: bool,
+    ) -> Result<(), QueryError> {
+        let url = |url| append(query_url(url, id), [APPROVALS, call]);
+        let body = format!(r#"{{"approved":{approved}}}"#);
+        let build = |request: RequestBuilder| {
+            let request = request.header(CONTENT_TYPE, "application/json");
+            request.body(body)
+        };
+        let status = self.request(Method::PUT, url, build).await?.status();
+        if status.is_success() || status == StatusCode::NOT_FOUND {
+            Ok(())
+        } else {
+            Err(rejected_query(status))
+        }
+    }
+
+    /// Sends a request within the configured timeout. `url` builds its URL from that of the agent.
     async fn request(
         &self,
         method: Method,
-        id: &QueryId,
+        build_url: impl FnOnce(Url) -> Url,
         build: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, QueryError> {
         let outcome = tokio::time::timeout(self.timeout, async {
             let url = self.url().await?;
             let client = self.http.get_or_try_init(|| build_client(&url)).await;
             let client = client.map_err(|error| unreachable(&error))?;
-            let mut request = build(client.request(method, query_url(url, id)));
+            let mut request = build(client.request(method, build_url(url)));
             if let Some(credential) = &self.credential {
                 request = request.bearer_auth(credential.expose());
             }
             let response = request.send().await;
             response.map_err(|error| unreachable(&http_client::last_cause(&error)))
         });
-        let timed_out = |_| unavailable(format!("Agent did not answer within {:?}", self.timeout));
-        outcome.await.map_err(timed_out)?
+        outcome.await.map_err(|_| self.timed_out())?
+    }
+
+    fn timed_out(&self) -> QueryError {
+        unavailable(format!("Agent did not answer within {:?}", self.timeout))
     }
 
     /// Returns the address of the agent. Waits while the agent is being started.
@@ -159,9 +200,15 @@ impl AgentClient {
     }
 }
 
-fn query_url(mut url: Url, id: &QueryId) -> Url {
+/// The URL of a query.
+fn query_url(url: Url, id: &QueryId) -> Url {
+    append(url, [id.as_str()])
+}
+
+/// Appends segments to the path of a URL, and encodes them.
+fn append<'a>(mut url: Url, segments: impl IntoIterator<Item = &'a str>) -> Url {
     if let Ok(mut path) = url.path_segments_mut() {
-        path.push(id.as_str());
+        path.extend(segments);
     }
     url
 }
@@ -173,70 +220,6 @@ pub(super) enum AgentResponse {
     Deferred,
     /// The response is a stream of events for the page.
     Stream(Box<AgentEventStream>),
-}
-
-/// The event stream of an agent. Dropping it closes the connection.
-#[derive(Debug)]
-pub(super) struct AgentEventStream {
-    response: Response,
-    silence_timeout: Duration,
-    decoder: SseDecoder,
-    events: VecDeque<Event>,
-}
-
-impl AgentEventStream {
-    fn new(response: Response, silence_timeout: Duration) -> Self {
-        Self {
-            response,
-            silence_timeout,
-            decoder: SseDecoder::default(),
-            events: VecDeque::new(),
-        }
-    }
-
-    /// Returns the next event of this query. A stream that ends before its query is an error.
-    pub(super) async fn next(&mut self, id: &QueryId) -> Result<AgentEvent, QueryError> {
-        loop {
-            if let Some(event) = self.events.pop_front() {
-                return agent_event::parse(&event, id);
-            }
-            let chunk = tokio::time::timeout(self.silence_timeout, self.response.chunk()).await;
-            let bytes = match chunk {
-                Ok(Ok(Some(bytes))) => bytes,
-                Ok(Ok(None)) => {
-                    return Err(stream_lost("The agent ended its stream before the query"));
-                }
-                Ok(Err(error)) => {
-                    let cause = http_client::last_cause(&error);
-                    return Err(stream_lost(&format!(
-                        "The stream of the agent broke: {cause}"
-                    )));
-                }
-                Err(_) => {
-                    let timeout = self.silence_timeout;
-                    return Err(stream_lost(&format!(
-                        "The agent said nothing for {timeout:?}"
-                    )));
-                }
-            };
-            let decoded = self
-                .decoder
-                .decode(&bytes, |event| self.events.push_back(event));
-            decoded.map_err(|too_long| {
-                QueryError::new(ErrorCode::AgentFailed, too_long.message(), None)
-            })?;
-        }
-    }
-
-    /// Reads and discards the rest of the stream, until the agent ends it.
-    pub(super) async fn drain(&mut self) {
-        while let Ok(Some(_)) = self.response.chunk().await {}
-    }
-}
-
-fn stream_lost(error: &str) -> QueryError {
-    let remedy = "ask again, and see the agent's log";
-    QueryError::new(ErrorCode::AgentUnavailable, error, Some(remedy))
 }
 
 /// The error for a status other than 2xx.
@@ -282,4 +265,21 @@ async fn build_client(url: &Url) -> Result<reqwest::Client, String> {
     let url = url.clone();
     let built = tokio::task::spawn_blocking(move || http_client::build(&url)).await;
     built.map_err(|error| error.to_string())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_below_and_beside_that_of_the_agent() {
+        let url = |text| Url::parse(text).unwrap();
+        let query = query_url(url("http://a:1/v1/ask"), &QueryId::from("q-1"));
+        assert_eq!(query.as_str(), "http://a:1/v1/ask/q-1");
+        let approval = append(query, [APPROVALS, "a/b ?#%2e\\é"]);
+        assert_eq!(
+            approval.as_str(),
+            "http://a:1/v1/ask/q-1/approvals/a%2Fb%20%3F%23%252e%5C%C3%A9"
+        );
+    }
 }

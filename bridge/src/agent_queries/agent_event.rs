@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use bridge_protocol::{ErrorCode, QueryId};
+use bridge_protocol::{ErrorCode, QueryId, QueryToolCall};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::report::AgentReport;
 use crate::agent_queries::sse::{Event, excerpt};
-use bridge_realm::realm::QueryError;
+use bridge_realm::realm::{QueryError, QueryResult};
 
 /// One event of an agent.
 #[derive(Debug)]
@@ -31,6 +31,10 @@ struct Message<'a> {
     content: Option<&'a RawValue>,
     #[serde(borrow)]
     result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow, rename = "toolCalls")]
+    tool_calls: Option<&'a RawValue>,
     error: Option<String>,
     reason: Option<String>,
     #[serde(borrow)]
@@ -58,7 +62,11 @@ pub(super) fn parse(event: &Event, id: &QueryId) -> Result<AgentEvent, QueryErro
             Some(content) => AgentReport::Progress(content.to_owned()),
             None => return malformed_event("it has no `content`"),
         },
-        "query_complete" => AgentReport::Complete(message.result.map(ToOwned::to_owned)),
+        "query_complete" => AgentReport::Complete(QueryResult {
+            value: message.result.map(ToOwned::to_owned),
+            usage: message.usage.map(ToOwned::to_owned),
+            tool_calls: message.tool_calls.map(foreign_calls).unwrap_or_default(),
+        }),
         "query_failure" => {
             let error = message
                 .error
@@ -71,6 +79,15 @@ pub(super) fn parse(event: &Event, id: &QueryId) -> Result<AgentEvent, QueryErro
         }
         _ => AgentReport::Cancel(message.reason),
     }))
+}
+
+/// Parses the tool calls of an agent that have a source. Others are not needed, because the bridge
+/// knows the calls of the page's tools, and what another agent lists in their place is ignored.
+pub(crate) fn foreign_calls(calls: &RawValue) -> Vec<QueryToolCall> {
+    let calls: Vec<&RawValue> = serde_json::from_str(calls.get()).unwrap_or_default();
+    let calls = calls.into_iter();
+    let calls = calls.filter_map(|call| serde_json::from_str::<QueryToolCall>(call.get()).ok());
+    calls.filter(|call| call.source.is_some()).collect()
 }
 
 fn is_known_type(kind: &str) -> bool {
@@ -117,12 +134,40 @@ mod tests {
             else {
                 panic!("{data}");
             };
-            assert_eq!(result.is_some(), has_result);
+            assert_eq!(result.value.is_some(), has_result);
         }
         let cancelled = parse_data("query_cancel", r#"{"uuid":"q","reason":"r"}"#);
         assert!(
             matches!(cancelled, Ok(AgentEvent::Report(AgentReport::Cancel(Some(why)))) if why == "r")
         );
+    }
+
+    #[test]
+    fn a_completion_has_any_result_the_usage_and_the_calls_with_a_source() {
+        let data = r#"{"result":{"z":1.0},"usage":{"milliseconds":7},"toolCalls":[
+            {"tool":"own","arguments":{}},
+            {"tool":"search","arguments":{"q":1},"result":null,"source":"files"},
+            {"tool":"no arguments","source":"files"}, 5]}"#;
+        let Ok(AgentEvent::Report(AgentReport::Complete(result))) =
+            parse_data("query_complete", data)
+        else {
+            panic!("{data}");
+        };
+        assert_eq!(result.value.unwrap().get(), r#"{"z":1.0}"#);
+        assert_eq!(result.usage.unwrap().get(), r#"{"milliseconds":7}"#);
+        let calls = serde_json::to_string(&result.tool_calls).unwrap();
+        assert_eq!(
+            calls,
+            r#"[{"tool":"search","arguments":{"q":1},"result":null,"source":"files"}]"#
+        );
+        for other in ["5", "{}", "null"] {
+            let data = format!(r#"{{"toolCalls":{other},"usage":{other}}}"#);
+            let parsed = parse_data("query_complete", &data);
+            assert!(
+                matches!(&parsed, Ok(AgentEvent::Report(AgentReport::Complete(it))) if it.tool_calls.is_empty()),
+                "{parsed:?}"
+            );
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridge_protocol::{ErrorCode, QueryId, SessionId};
+use bridge_protocol::{ErrorCode, QueryCaller, QueryId, SessionId};
 use dashmap::mapref::entry::Entry as MapEntry;
 
 use super::query_lifetime::QueryLifetime;
@@ -13,11 +13,13 @@ use crate::hub::Hub;
 use bridge_auth::query_token::QueryToken;
 use bridge_auth::{Principal, RealmId};
 use bridge_protocol::Subject;
-use bridge_realm::realm::{QueryError, QueryPolicy, Realm};
+use bridge_realm::realm::{QueryError, QueryPage, QueryPolicy, Realm};
 
 /// An open query, for which an agent may call tools.
 pub(crate) struct DirectQuery {
     pub(crate) token: QueryToken,
+    /// Who asks.
+    pub(crate) caller: QueryCaller,
     /// How long the query may take.
     pub(crate) timeout: Duration,
 }
@@ -39,18 +41,39 @@ impl AgentQueries {
         let realm = principal.realm;
         let token = self.reserve_id(realm, id, principal.subject())?;
         let opened = hub.apply(realm, |realm, now| {
-            let opened = resolve_session(realm, session)
-                .and_then(|session| realm.query_opened(id, &session, policy, now));
+            let opened = resolve_page(realm, session, principal).and_then(|page| {
+                let timeout = realm.query_opened(id, &page.session, policy, now)?;
+                Ok((timeout, page))
+            });
             (opened, Vec::new())
         });
         match opened.unwrap_or_else(|| Err(no_page_error())) {
-            Ok(timeout) => Ok(DirectQuery { token, timeout }),
+            Ok((timeout, page)) => Ok(DirectQuery {
+                token,
+                caller: self.caller(principal.realm, page),
+                timeout,
+            }),
             Err(error) => {
                 self.release_id(realm, id);
                 Err(error)
             }
         }
     }
+}
+
+/// Finds the page of a request of its frontend: the page of `requested`, or else the only page of
+/// the principal.
+pub(super) fn resolve_page(
+    realm: &Realm,
+    requested: Option<&SessionId>,
+    principal: &Principal,
+) -> Result<QueryPage, QueryError> {
+    let session = resolve_session(realm, requested)?;
+    let page = realm.query_page(&session).ok_or_else(no_page_error)?;
+    Ok(QueryPage {
+        subject: principal.subject(),
+        ..page
+    })
 }
 
 fn resolve_session(realm: &Realm, requested: Option<&SessionId>) -> Result<SessionId, QueryError> {
@@ -75,7 +98,7 @@ fn resolve_session(realm: &Realm, requested: Option<&SessionId>) -> Result<Sessi
     }
 }
 
-fn no_page_error() -> QueryError {
+pub(super) fn no_page_error() -> QueryError {
     let error = "No page is connected for this token";
     let remedy = "open the app in a browser and ask again";
     QueryError::new(ErrorCode::NoSessionsFound, error, Some(remedy))

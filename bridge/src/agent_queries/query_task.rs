@@ -6,11 +6,12 @@ use std::sync::{Arc, Weak};
 use bridge_protocol::{Query, QueryId};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent_queries::agent_client::{AgentClient, AgentEventStream, AgentResponse};
+use crate::agent_queries::agent_client::{
+    AgentClient, AgentEventStream, AgentResponse, QueryCredentials,
+};
 use crate::agent_queries::agent_event::AgentEvent;
 use crate::hub::Hub;
 use bridge_auth::RealmId;
-use bridge_auth::query_token::QueryToken;
 use bridge_realm::realm::{Effects, Now, Realm};
 
 /// The state of the task of one query.
@@ -28,9 +29,9 @@ impl QueryTask {
         self,
         agent: Arc<AgentClient>,
         query: Query,
-        token: Option<QueryToken>,
+        credentials: QueryCredentials,
     ) {
-        match agent.send_query(query, token).await {
+        match agent.send_query(query, credentials).await {
             Err(error) => self.apply(|realm, now| realm.query_refused(&self.id, error, now)),
             Ok(AgentResponse::Deferred) => {
                 self.apply(|realm, _| realm.query_accepted(&self.id));

@@ -7,12 +7,12 @@ use std::time::Duration;
 use bridge_auth::query_token::{QueryToken, TokenHash, is_query_token};
 use bridge_auth::{AuthError, Principal, RealmId};
 use bridge_protocol::{ErrorCode, Query, QueryId, Subject};
-use bridge_realm::realm::{AgentEffect, QueryError, is_unguessable_id};
+use bridge_realm::realm::{AgentEffect, QueryError, QueryPage, is_unguessable_id};
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use super::agent_client::AgentClient;
+use super::agent_client::{AgentClient, QueryCredentials};
 use super::agent_process;
 use super::query_lifetime::QueryLifetime;
 use super::query_task::QueryTask;
@@ -25,9 +25,11 @@ const STREAM_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// The active queries of all realms, and the agent that answers them.
 #[derive(Debug, Default)]
 pub(crate) struct AgentQueries {
-    agent: Option<Arc<AgentClient>>,
+    pub(super) agent: Option<Arc<AgentClient>>,
     pub(super) active: DashMap<QueryId, ActiveQuery>,
     pub(super) tokens: DashMap<TokenHash, QueryId>,
+    /// Whether pages generate their tokens themselves.
+    pub(super) tokens_are_self_made: bool,
     tasks: TaskTracker,
     hub: OnceLock<Weak<Hub>>,
     /// The task that runs the bridge's own agent. The process ends with it.
@@ -51,9 +53,11 @@ pub(super) struct ActiveQuery {
 }
 
 impl AgentQueries {
-    pub(crate) fn new(config: &Config) -> Self {
+    /// `tokens_are_self_made` says whether pages generate their tokens themselves.
+    pub(crate) fn new(config: &Config, tokens_are_self_made: bool) -> Self {
         Self {
             agent: AgentClient::from_config(&config.agent).map(Arc::new),
+            tokens_are_self_made,
             ..Self::default()
         }
     }
@@ -90,13 +94,7 @@ impl AgentQueries {
     }
 
     /// Sends a query to the agent, or rejects it if its id is in use.
-    fn start_query(
-        &self,
-        realm: RealmId,
-        query: Query,
-        with_token: bool,
-        subject: Option<Arc<Subject>>,
-    ) {
+    fn start_query(&self, realm: RealmId, query: Query, with_token: bool, page: QueryPage) {
         let (Some(agent), Some(hub)) = (self.agent.clone(), self.hub.get().cloned()) else {
             return;
         };
@@ -116,6 +114,11 @@ impl AgentQueries {
         if let Some(token_hash) = token_hash {
             self.tokens.insert(token_hash, id.clone());
         }
+        let subject = page.subject.clone();
+        let credentials = QueryCredentials {
+            token,
+            caller: self.caller(realm, page),
+        };
         let lifetime = QueryLifetime::default();
         let task = QueryTask {
             hub,
@@ -123,7 +126,7 @@ impl AgentQueries {
             id,
             agent_cancelled: lifetime.agent_cancelled.clone(),
         };
-        let task = self.tasks.spawn(task.run(agent, query, token));
+        let task = self.tasks.spawn(task.run(agent, query, credentials));
         let id_is_credential = !with_token && is_unguessable_id(vacant.key());
         vacant.insert(ActiveQuery {
             realm,
@@ -158,6 +161,27 @@ impl AgentQueries {
             }
         });
         query.task = Some(AbortOnDropHandle::new(task));
+    }
+
+    /// Sends the answer of a person to the agent, unless the query ends first.
+    fn send_approval(&self, realm: RealmId, id: QueryId, call: String, approved: bool) {
+        let (Some(agent), Some(hub)) = (self.agent.clone(), self.hub.get().cloned()) else {
+            return;
+        };
+        let Some(lifetime) = self.lifetime_of(&id) else {
+            return;
+        };
+        self.tasks.spawn(async move {
+            let outcome = tokio::select! {
+                outcome = agent.send_approval(&id, &call, approved) => outcome,
+                () = lifetime.ended.cancelled() => return,
+            };
+            if let Some(hub) = hub.upgrade() {
+                hub.apply(realm, |realm, _| {
+                    ((), realm.approval_sent(&id, &call, outcome))
+                });
+            }
+        });
     }
 
     /// Ends a query of which the agent knows that it has ended. The agent still receives the
@@ -242,8 +266,13 @@ impl AgentPort for AgentQueries {
             AgentEffect::Start {
                 query,
                 with_token,
-                subject,
-            } => self.start_query(realm, *query, with_token, subject),
+                page,
+            } => self.start_query(realm, *query, with_token, *page),
+            AgentEffect::SendApproval {
+                query,
+                call,
+                approved,
+            } => self.send_approval(realm, query, call, approved),
             AgentEffect::PageAttached { query } => {
                 if let Some(lifetime) = self.lifetime_of(&query) {
                     lifetime.page_attached.notify_waiters();

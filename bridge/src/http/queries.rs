@@ -17,14 +17,14 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use bridge_auth::is_query_token;
 use bridge_auth::{RealmId, bearer_token};
 use bridge_protocol::{ErrorCode, QueryId};
-use bridge_realm::realm::{QueryError, ReportRejected};
+use bridge_realm::realm::{QueryError, QueryResult, ReportRejected};
 use http::StatusCode;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::agent_queries::AgentReport;
+use crate::agent_queries::{AgentReport, foreign_calls};
 use crate::refusals::RefusalKind;
 use crate::shares::Party;
 use crate::web::body::read_to_end_limited;
@@ -42,7 +42,8 @@ pub(super) fn progress() -> MethodRouter<AppState> {
 /// Serves `PUT /query/{uuid}/complete`.
 pub(super) fn complete() -> MethodRouter<AppState> {
     report(MethodFilter::PUT, |body| {
-        Some(AgentReport::Complete(Some(parse_message(body)?)))
+        let complete: CompleteBody = parse_object(body)?;
+        Some(AgentReport::Complete(complete.into_result()?))
     })
 }
 
@@ -81,6 +82,37 @@ fn report(method: MethodFilter, parse: fn(&[u8]) -> Option<AgentReport>) -> Meth
 #[derive(Deserialize)]
 struct MessageBody {
     message: String,
+}
+
+/// All fields but `message` are not part of mcp-web 0.1.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CompleteBody {
+    #[serde(default)]
+    message: Option<String>,
+    /// Any JSON value, in place of `message`.
+    #[serde(default)]
+    result: Option<Box<RawValue>>,
+    #[serde(default)]
+    usage: Option<Box<RawValue>>,
+    #[serde(default)]
+    tool_calls: Option<Box<RawValue>>,
+}
+
+impl CompleteBody {
+    fn into_result(self) -> Option<QueryResult> {
+        let message = self.message.map(|message| to_raw_value(&message).ok());
+        let value = self.result.or(message.flatten())?;
+        Some(QueryResult {
+            value: Some(value),
+            usage: self.usage,
+            tool_calls: self
+                .tool_calls
+                .as_deref()
+                .map(foreign_calls)
+                .unwrap_or_default(),
+        })
+    }
 }
 
 #[derive(Deserialize)]

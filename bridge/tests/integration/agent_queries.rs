@@ -2,6 +2,9 @@
 //! agents.
 
 mod agent_process;
+mod approvals;
+mod callers;
+mod completions;
 mod direct;
 mod event_streams;
 mod reattachment;
@@ -381,6 +384,13 @@ async fn stateless_requests_accept_a_query_token() {
 async fn a_malformed_query_fails_and_its_page_keeps_its_socket_and_queries() {
     let (bridge, mut agent, mut page, query) = start_query(json!({})).await;
     for (fields, error) in [
+        (
+            json!({ "responseSchema": {}, "responseTool": { "name": "echo" } }),
+            "not both",
+        ),
+        (json!({ "responseSchema": true }), "`responseSchema`"),
+        (json!({ "conversation": "a b" }), "`conversation`"),
+        (json!({ "conversation": "c".repeat(65) }), "`conversation`"),
         (json!({ "prompt": 1 }), "invalid type: integer `1`"),
         (
             json!({ "prompt": "p", "context": {} }),

@@ -193,7 +193,8 @@ pub struct QueryProgress {
     /// The id of the query.
     pub uuid: QueryId,
     /// The number of the message within the query, counted by the bridge from 1; absent for the note
-    /// that earlier progress is missing. A document that attaches again can receive the same number again.
+    /// that earlier progress is missing. A document that attaches again can receive the same number
+    /// again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
     /// Any JSON value: a [`QueryContent`], or the content that another agent sent.

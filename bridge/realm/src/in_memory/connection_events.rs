@@ -140,6 +140,7 @@ impl InMemoryBridge {
             return Vec::new();
         };
         line.authenticated = true;
+        let (app, app_description) = hello.app.map(|app| (app.name, app.description)).unzip();
         let hello = PageHello {
             session: line.session.clone(),
             protocol: PageProtocol::V2,
@@ -147,7 +148,8 @@ impl InMemoryBridge {
             name: hello.session_name,
             origin: None,
             page_title: hello.page_title,
-            app: hello.app.map(|app| app.name),
+            app,
+            app_description: app_description.flatten(),
             expires,
             may_query: true,
             subject: None,

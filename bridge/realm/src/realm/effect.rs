@@ -1,15 +1,13 @@
 //! The effects of an event, which the hub performs after the state has changed.
 
-use std::sync::Arc;
-
 use bridge_json::RawJson;
 use bridge_protocol::{
     BridgeToPage, CallId, CallLog, CallProgress, CloseCode, ErrorCode, Kind, Query, QueryId,
-    Subject,
 };
 use serde_json::value::RawValue;
 
 use super::ids::{ClientId, ConnectionId};
+use super::query::QueryPage;
 
 /// The effects of one event, in the order in which the hub performs them.
 pub type Effects = Vec<Effect>;
@@ -75,8 +73,16 @@ pub enum AgentEffect {
         /// Whether the agent receives a token for the query. Without one, anybody who knows the id
         /// of the query can act as its agent.
         with_token: bool,
-        /// The subject of the token of the page that sent the query.
-        subject: Option<Arc<Subject>>,
+        /// The page that sent the query.
+        page: Box<QueryPage>,
+    },
+    /// Send the answer of a person to a request for approval. The outcome is reported with
+    /// [`Realm::approval_sent`](super::Realm::approval_sent).
+    SendApproval {
+        query: QueryId,
+        /// The id of the call that waits for the approval.
+        call: String,
+        approved: bool,
     },
     /// Retry the calls that wait for the page: a document has attached to the query, or the page
     /// has registered its items again.

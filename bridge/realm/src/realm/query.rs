@@ -1,22 +1,23 @@
 //! A query of a page to an agent, either running or ended.
 
+mod approvals;
 mod delivery;
+mod page;
+mod result;
+mod tool_calls;
 
 use std::time::Duration;
 use web_time::Instant;
 
-use bridge_protocol::{Query, QueryId, QueryTool, QueryToolCall, SessionId};
-use serde_json::value::{RawValue, to_raw_value};
+use bridge_protocol::{Query, QueryId, QueryTool, SessionId};
 
-use super::{Answer, Call, CallFailure, CallOutcome, Now, PageProtocol, PageRequest, QueryLimits};
+use super::{Call, CallOutcome, Now, PageProtocol, QueryLimits};
 
+pub(super) use approvals::Approvals;
 pub(super) use delivery::QueryDelivery;
-
-/// The maximum number of tool calls in the final message of a query.
-const MAX_TOOL_CALLS: usize = 1024;
-
-/// The memory that a tool call needs in addition to its texts.
-const TOOL_CALL_OVERHEAD_BYTES: usize = 64;
+pub use page::QueryPage;
+pub use result::QueryResult;
+pub(super) use tool_calls::ToolCalls;
 
 /// Who has started a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +93,7 @@ pub(super) struct RunningQuery {
     pub(super) page_presence: PagePresence,
     pub(super) delivery: QueryDelivery,
     pub(super) tool_calls: ToolCalls,
+    pub(super) approvals: Approvals,
     /// Whether the agent must be sent a cancellation whenever the query ends without it, and not
     /// only when the page cancels the query.
     pub(super) cancel_agent_on_end: bool,
@@ -117,6 +119,7 @@ impl RunningQuery {
             page_presence: PagePresence::Attached,
             delivery: QueryDelivery::new(is_ours && !limits.attach_timeout.is_zero()),
             tool_calls: ToolCalls::new(limits.max_tool_call_bytes),
+            approvals: Approvals::default(),
             cancel_agent_on_end: origin != QueryOrigin::Page(PageProtocol::V1),
             expires: now.instant + policy.effective_timeout(limits.timeout),
             policy,
@@ -177,119 +180,6 @@ impl RunningQuery {
         matches!(outcome, CallOutcome::Answered(_))
             && self.response_tool() == Some(call.request.name())
     }
-}
-
-/// The finished tool calls of a query, in the order in which they ended.
-#[derive(Debug)]
-pub(super) struct ToolCalls {
-    calls: Vec<QueryToolCall>,
-    bytes: usize,
-    max_bytes: usize,
-}
-
-impl ToolCalls {
-    fn new(max_bytes: usize) -> Self {
-        Self {
-            calls: Vec::new(),
-            bytes: 0,
-            max_bytes,
-        }
-    }
-
-    /// Records a finished call. If `max_bytes` is exceeded, its result, and then also its
-    /// arguments, are replaced by a short note or an empty object.
-    pub(super) fn record(&mut self, request: &PageRequest, outcome: &CallOutcome) {
-        let PageRequest::Tool { tool, input } = request else {
-            return;
-        };
-        if self.calls.len() == MAX_TOOL_CALLS {
-            return;
-        }
-        let size = outcome_bytes(outcome);
-        let overhead = tool.name().len() + TOOL_CALL_OVERHEAD_BYTES;
-        let fits = |bytes: usize| self.bytes + bytes <= self.max_bytes;
-        let total = overhead + input.get().len() + size;
-        let (arguments, result) = if fits(total) {
-            (input.clone(), raw_result(outcome))
-        } else if fits(overhead + input.get().len()) {
-            (input.clone(), omission_note(size))
-        } else {
-            (
-                RawValue::from_string("{}".to_owned()).unwrap_or_default(),
-                omission_note(size),
-            )
-        };
-        let result_bytes = result.as_ref().map_or(0, |result| result.get().len());
-        self.bytes += overhead + arguments.get().len() + result_bytes;
-        self.calls.push(QueryToolCall {
-            tool: tool.name().to_owned(),
-            arguments,
-            result,
-            source: None,
-        });
-    }
-
-    pub(super) fn take(&mut self) -> Vec<QueryToolCall> {
-        std::mem::take(&mut self.calls)
-    }
-}
-
-fn omission_note(bytes: usize) -> Option<Box<RawValue>> {
-    let note = format!("left out: {bytes} bytes, more than `max_query_bytes` has room for");
-    to_raw_value(&note).ok()
-}
-
-fn outcome_bytes(outcome: &CallOutcome) -> usize {
-    match outcome {
-        CallOutcome::Answered(answer) => answer.bytes(),
-        CallOutcome::Failed(failure) => {
-            let data = failure.data.as_ref().map_or(0, |data| data.get().len());
-            failure.message.len() + data
-        }
-    }
-}
-
-/// The result of a call as JSON, verbatim as the page wrote it if possible.
-fn raw_result(outcome: &CallOutcome) -> Option<Box<RawValue>> {
-    match outcome {
-        CallOutcome::Answered(Answer::Value(value)) => value.as_ref()?.to_raw_value(),
-        CallOutcome::Answered(Answer::Content {
-            content,
-            structured,
-            meta,
-        }) => {
-            #[derive(serde::Serialize)]
-            #[serde(rename_all = "camelCase")]
-            struct Whole<'a> {
-                content: &'a RawValue,
-                #[serde(skip_serializing_if = "Option::is_none")]
-                structured_content: Option<&'a RawValue>,
-                #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-                meta: Option<&'a RawValue>,
-            }
-            let whole = Whole {
-                content,
-                structured_content: structured.as_deref(),
-                meta: meta.as_deref(),
-            };
-            to_raw_value(&whole).ok()
-        }
-        CallOutcome::Failed(failure) => raw_failure(failure),
-    }
-}
-
-/// The failure of a call as JSON. V1 pages send a whole error object, which is in the failure's
-/// data.
-fn raw_failure(failure: &CallFailure) -> Option<Box<RawValue>> {
-    let is_whole = |data: &RawValue| {
-        serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(data.get())
-            .is_ok_and(|fields| fields.contains_key("error"))
-    };
-    if let Some(data) = failure.data.as_ref().filter(|data| is_whole(data)) {
-        return Some(data.clone());
-    }
-    let code = failure.code.as_str();
-    to_raw_value(&serde_json::json!({ "error": failure.message, "code": code })).ok()
 }
 
 /// A query that has ended and is still recorded.

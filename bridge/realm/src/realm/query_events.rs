@@ -6,6 +6,7 @@
 //! gone, another document may attach within `query_attach`. When a query ends, its running calls
 //! are cancelled.
 
+mod approval_events;
 mod detach;
 mod ended_queries;
 mod ending;
@@ -19,7 +20,7 @@ use serde_json::value::RawValue;
 
 use super::deadlines::Deadline;
 use super::query::{self, PagePresence, QueryOrigin, QueryPolicy, RunningQuery};
-use super::{AgentEffect, ConnectionId, Effect, Effects, Now, PageProtocol, Realm};
+use super::{AgentEffect, ConnectionId, Effect, Effects, Now, PageProtocol, QueryPage, Realm};
 
 pub(super) use ending::QueryOutcome;
 pub use errors::{QueryError, ReportRejected};
@@ -38,7 +39,7 @@ impl Realm {
             return Effects::new();
         };
         let protocol = page.protocol();
-        let subject = page.subject();
+        let query_page = page.query_page(session);
         if protocol == PageProtocol::V2 && self.can_attach_query(session, &query.uuid) {
             // The page repeats the query because it does not know that the query has arrived. The
             // agent must not receive it twice.
@@ -71,7 +72,7 @@ impl Realm {
             query: Box::new(query),
             with_token: protocol == PageProtocol::V2
                 || !self.limits.queries.query_ids_are_credentials,
-            subject,
+            page: Box::new(query_page),
         })])
     }
 
@@ -91,6 +92,12 @@ impl Realm {
             connection,
             message: QueryError::malformed_message(error).into_message(uuid),
         }])
+    }
+
+    /// What an agent is told of a page of this realm.
+    pub fn query_page(&self, session: &SessionId) -> Option<QueryPage> {
+        let page = self.sessions.get(session)?;
+        Some(page.query_page(session))
     }
 
     /// A frontend sends a query to its agent itself. For the returned duration the agent may call
@@ -183,6 +190,7 @@ impl Realm {
         if query.origin == QueryOrigin::Frontend {
             return Ok(Effects::new());
         }
+        query.approvals.record_request(&content);
         query.delivery.push_progress(content);
         Ok(self.send_query_updates(id))
     }

@@ -16,7 +16,7 @@ use indexmap::IndexSet;
 
 use super::deadlines::Deadline;
 use super::receipt::EARLIEST_PROOF;
-use super::{ConnectionId, Now, PageProtocol};
+use super::{ConnectionId, Now, PageProtocol, QueryPage};
 use crate::fast_hash::FastHash;
 use crate::realm::app_key::AppKey;
 use bridge_protocol::Subject;
@@ -39,6 +39,8 @@ pub struct PageHello {
     pub page_title: Option<String>,
     /// The name of the app that the page belongs to.
     pub app: Option<String>,
+    /// The description of the app.
+    pub app_description: Option<String>,
     /// When the token expires.
     pub expires: Option<Instant>,
     /// Whether the token allows queries.
@@ -65,6 +67,9 @@ const LATE_HELLO_WINDOW_MS: u64 = 60_000;
 /// stored and shown to people and models.
 const MAX_PAGE_TEXT_CHARS: usize = 256;
 
+/// The maximum length in characters of the description of an app.
+const MAX_APP_DESCRIPTION_CHARS: usize = 768;
+
 impl PageHello {
     /// Truncates the texts that are stored, and drops a document id that is too long.
     pub(super) fn truncate_texts(self) -> Self {
@@ -74,13 +79,20 @@ impl PageHello {
             name: self.name.map(truncate),
             page_title: self.page_title.map(truncate),
             app: self.app.map(truncate),
+            app_description: self
+                .app_description
+                .map(|text| truncate_to(text, MAX_APP_DESCRIPTION_CHARS)),
             ..self
         }
     }
 }
 
 fn truncate(text: String) -> String {
-    match text.char_indices().nth(MAX_PAGE_TEXT_CHARS) {
+    truncate_to(text, MAX_PAGE_TEXT_CHARS)
+}
+
+fn truncate_to(text: String, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
@@ -137,6 +149,7 @@ struct SessionInfo {
     origin: Option<Box<str>>,
     page_title: Option<Box<str>>,
     app: Option<Box<str>>,
+    app_description: Option<Box<str>>,
     written_ms: Option<u64>,
     checks_late_calls: bool,
 }
@@ -151,6 +164,7 @@ impl From<PageHello> for SessionInfo {
             origin: hello.origin.map(Into::into),
             page_title: hello.page_title.map(Into::into),
             app: hello.app.map(Into::into),
+            app_description: hello.app_description.map(Into::into),
             written_ms: hello.written_ms,
             checks_late_calls: hello.checks_late_calls,
         }
@@ -318,9 +332,16 @@ impl Session {
         self.info.may_query
     }
 
-    /// The subject of the token of the page.
-    pub(super) fn subject(&self) -> Option<Arc<Subject>> {
-        self.info.subject.clone()
+    /// What an agent is told of the page.
+    pub(super) fn query_page(&self, id: &SessionId) -> QueryPage {
+        let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+        QueryPage {
+            session: id.clone(),
+            subject: self.info.subject.clone(),
+            app: text(&self.info.app),
+            app_description: text(&self.info.app_description),
+            origin: text(&self.info.origin),
+        }
     }
 
     /// Applies the permissions and the subject of a new token.

@@ -64,6 +64,7 @@ pub(super) fn page_hello(session: &str) -> PageHello {
         origin: None,
         page_title: None,
         app: None,
+        app_description: None,
         expires: None,
         may_query: true,
         subject: None,

@@ -80,6 +80,7 @@ impl Page {
             origin: None,
             page_title: None,
             app: None,
+            app_description: None,
             expires: None,
             may_query: true,
             subject: None,

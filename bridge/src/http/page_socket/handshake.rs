@@ -169,6 +169,7 @@ pub(super) async fn authenticate(
             Some(lease.ok_or_else(|| reject(ErrorCode::InvalidSession, message))?)
         }
     };
+    let (app, app_description) = hello.app.map(|app| (app.name, app.description)).unzip();
     let hello = PageHello {
         session: session.clone(),
         protocol,
@@ -179,7 +180,8 @@ pub(super) async fn authenticate(
             OriginCheck::Absent | OriginCheck::Foreign(_) => None,
         },
         page_title: hello.page_title,
-        app: hello.app.map(|app| app.name),
+        app,
+        app_description: app_description.flatten(),
         expires: principal.expires_at().map(tokio::time::Instant::into_std),
         may_query: principal.scopes.contains(Scope::Query),
         subject: principal.subject(),

@@ -76,6 +76,7 @@ impl AppState {
         let opened = opened.map_err(Problem::from)?;
         Ok(Json(json!({
             "token": opened.token.as_str(),
+            "caller": opened.caller,
             "expiresIn": opened.timeout.as_secs_f64().ceil() as u64,
         })))
     }

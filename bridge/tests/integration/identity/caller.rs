@@ -110,3 +110,40 @@ async fn opaque_tokens_have_no_subject() {
     };
     assert_eq!((status, caller), (200, anonymous));
 }
+
+#[tokio::test]
+async fn agents_are_told_the_subject_and_the_roles_of_signed_tokens() {
+    let mut agent = MockAgent::start().await;
+    let config = Config {
+        agent: agent.config().agent,
+        ..config_with_secret()
+    };
+    let bridge = start_bridge_with(config).await;
+    let token = token_with_roles(json!(["editor"]));
+    let mut page = Page::connect(&bridge, "s", &token).await;
+    let mut ask = async |page: &mut Page, uuid: &str| {
+        let query = json!({ "type": "query", "uuid": uuid, "prompt": "?", "context": [] });
+        page.send_json(query).await;
+        let request = agent.next_request().await;
+        let caller = request.caller();
+        request.respond(200);
+        caller
+    };
+    let caller = ask(&mut page, "1").await;
+    assert_eq!(caller.sub.as_deref(), Some("ada"));
+    assert_eq!(
+        (&caller.roles[..], caller.self_made),
+        (&["editor".to_owned()][..], false)
+    );
+    // A fresh token of the same subject is the same user with other roles.
+    page.renew(&token_with_roles(json!("lead"))).await.unwrap();
+    let renewed = ask(&mut page, "2").await;
+    assert_eq!(
+        (&renewed.user, &renewed.roles[0][..]),
+        (&caller.user, "lead")
+    );
+    let mut other = Page::connect(&bridge, "s", &Signer::hs256().token("bob")).await;
+    let other = ask(&mut other, "3").await;
+    assert_ne!(other.user, caller.user);
+    assert_eq!(other.sub.as_deref(), Some("bob"));
+}

@@ -8,6 +8,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bridge::{Agent, Config, ServerHandle};
+use bridge_protocol::{QUERY_CALLER_HEADER, QueryCaller};
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -39,11 +40,19 @@ impl AgentRequest {
         token.to_str().unwrap().to_owned()
     }
 
-    pub(crate) fn respond(self, status: u16) {
+    /// Who asks, as the bridge says in a header.
+    pub(crate) fn caller(&self) -> QueryCaller {
+        let header = self.headers[QUERY_CALLER_HEADER].to_str().unwrap();
+        QueryCaller::from_header(header).unwrap()
+    }
+
+    pub(crate) fn respond_with(self, response: impl IntoResponse) {
         // The bridge may have dropped the request.
-        let _ = self
-            .responder
-            .send(StatusCode::from_u16(status).unwrap().into_response());
+        let _ = self.responder.send(response.into_response());
+    }
+
+    pub(crate) fn respond(self, status: u16) {
+        self.respond_with(StatusCode::from_u16(status).unwrap());
     }
 
     /// Responds with a stream of events, which begins with the acceptance.

@@ -192,9 +192,13 @@ fn final_message_bytes(final_message: &BridgeToPage) -> usize {
     match final_message {
         BridgeToPage::QueryComplete(message) => {
             let call = |it: &QueryToolCall| {
-                it.tool.len() + it.arguments.get().len() + raw(&it.result) + ENTRY_OVERHEAD_BYTES
+                let source = it.source.as_ref().map_or(0, String::len);
+                let texts = it.tool.len() + source + it.arguments.get().len();
+                texts + raw(&it.result) + ENTRY_OVERHEAD_BYTES
             };
-            raw(&message.result) + message.tool_calls.iter().map(call).sum::<usize>()
+            raw(&message.result)
+                + raw(&message.usage)
+                + message.tool_calls.iter().map(call).sum::<usize>()
         }
         BridgeToPage::QueryFailure(failure) => failure.error.len(),
         BridgeToPage::QueryCancel(cancel) => cancel.reason.as_ref().map_or(0, String::len),

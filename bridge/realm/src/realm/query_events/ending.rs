@@ -5,13 +5,12 @@ use std::time::Duration;
 use bridge_protocol::{
     BridgeToPage, CallId, ErrorCode, QueryCancel, QueryComplete, QueryId, SessionId,
 };
-use serde_json::value::RawValue;
 
 use super::{QueryError, ReportRejected};
 use crate::realm::deadlines::Deadline;
 use crate::realm::query::{EndedQuery, EndedQueryState, PagePresence, QueryOrigin, RunningQuery};
 use crate::realm::{
-    AgentEffect, CallFailure, ConnectionId, Effect, Effects, Now, QueryLimits, Realm,
+    AgentEffect, CallFailure, ConnectionId, Effect, Effects, Now, QueryLimits, QueryResult, Realm,
 };
 
 /// How long the stream of an agent is read after the call of the response tool, because it may
@@ -22,7 +21,7 @@ const AGENT_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(in crate::realm) enum QueryOutcome {
     /// The agent has completed the query, with a result or with a call of the response tool.
-    Completed(Option<Box<RawValue>>),
+    Completed(QueryResult),
     /// The agent has failed or violated the protocol.
     Failed(QueryError),
     /// The agent has cancelled the query.
@@ -87,12 +86,17 @@ impl QueryOutcome {
     ) -> Option<BridgeToPage> {
         let uuid = id.clone();
         Some(match self {
-            QueryOutcome::Completed(result) => BridgeToPage::QueryComplete(QueryComplete {
-                uuid,
-                result,
-                tool_calls: query.tool_calls.take(),
-                usage: None,
-            }),
+            QueryOutcome::Completed(mut result) => {
+                query
+                    .tool_calls
+                    .append_foreign(result.tool_calls.split_off(0));
+                BridgeToPage::QueryComplete(QueryComplete {
+                    uuid,
+                    usage: result.checked_usage(),
+                    result: result.value,
+                    tool_calls: query.tool_calls.take(),
+                })
+            }
             QueryOutcome::Cancelled(reason) => {
                 BridgeToPage::QueryCancel(QueryCancel { uuid, reason })
             }
@@ -136,7 +140,7 @@ impl Realm {
     pub fn query_completed(
         &mut self,
         id: &QueryId,
-        result: Option<Box<RawValue>>,
+        result: impl Into<QueryResult>,
         now: Now,
     ) -> (Result<(), ReportRejected>, Effects) {
         let demanded = match self.running_query(id) {
@@ -147,7 +151,7 @@ impl Realm {
             Err(refusal) => return (Err(refusal), Effects::new()),
         };
         let Some(failed) = demanded else {
-            let outcome = QueryOutcome::Completed(result);
+            let outcome = QueryOutcome::Completed(result.into());
             return (Ok(()), self.end_query(id, outcome, now));
         };
         let refusal = ReportRejected::ResponseToolRequired(failed.error.clone());
@@ -243,8 +247,14 @@ impl Realm {
         };
         let outcome = match outcome {
             QueryOutcome::PageCancelled => outcome,
-            // The answer has been delivered, so the outcome that the agent reports is ignored.
-            _ if query.is_answered => QueryOutcome::Completed(None),
+            // The response tool has the answer, so only the rest of what the agent reports counts.
+            QueryOutcome::Completed(result) if query.is_answered => {
+                QueryOutcome::Completed(QueryResult {
+                    value: None,
+                    ..result
+                })
+            }
+            _ if query.is_answered => QueryOutcome::Completed(QueryResult::default()),
             _ => outcome,
         };
         let deadline = Deadline::Query(id.clone());

@@ -38,7 +38,7 @@ impl QueryError {
         }
     }
 
-    pub(super) fn no_agent() -> Self {
+    pub fn no_agent() -> Self {
         let remedy = "start the bridge with `agent_url` (--agent-url)";
         Self::new(
             ErrorCode::AgentNotConfigured,

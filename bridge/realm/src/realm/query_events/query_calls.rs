@@ -4,7 +4,9 @@ use bridge_protocol::{ErrorCode, QueryId, SessionId};
 
 use super::{QueryOutcome, ReportRejected};
 use crate::realm::query::PagePresence;
-use crate::realm::{Call, CallFailure, CallOutcome, Effects, Now, Realm, SessionSummary};
+use crate::realm::{
+    Call, CallFailure, CallOutcome, Effects, Now, QueryResult, Realm, SessionSummary,
+};
 
 /// The rejection of a tool that a query may not call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +102,7 @@ impl Realm {
             // Progress from before this call may still be in the stream of the agent.
             self.query_answered(id, now)
         } else {
-            self.end_query(id, QueryOutcome::Completed(None), now)
+            self.end_query(id, QueryOutcome::Completed(QueryResult::default()), now)
         }
     }
 }

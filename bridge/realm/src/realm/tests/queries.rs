@@ -1,5 +1,6 @@
 //! Named behaviours of queries. The module `schedules` checks what holds in every order of events.
 
+mod approvals;
 mod attaching;
 mod away;
 mod calls;
@@ -67,11 +68,25 @@ impl Harness {
     }
 
     fn complete(&mut self) -> Result<(), ReportRejected> {
-        let (outcome, effects) =
-            self.realm
-                .query_completed(&id(QUERY), Some(raw("\"done\"")), self.now);
+        self.complete_with(Some(raw("\"done\"")))
+    }
+
+    fn complete_with(&mut self, result: impl Into<QueryResult>) -> Result<(), ReportRejected> {
+        let (outcome, effects) = self.realm.query_completed(&id(QUERY), result, self.now);
         self.apply(effects);
         outcome
+    }
+
+    /// The final message that was sent, as JSON.
+    fn complete_message(&self) -> serde_json::Value {
+        let message = self.effects.iter().find_map(|effect| match effect {
+            Effect::Send {
+                message: message @ BridgeToPage::QueryComplete(_),
+                ..
+            } => Some(message.encode()),
+            _ => None,
+        });
+        serde_json::from_str(&message.unwrap()).unwrap()
     }
 
     fn cancel_by_page(&mut self) {
@@ -109,6 +124,11 @@ impl Harness {
                 query, with_token, ..
             }) => Some(format!("ask {} {with_token}", query.uuid)),
             Effect::Agent(AgentEffect::PageAttached { query }) => Some(format!("has page {query}")),
+            Effect::Agent(AgentEffect::SendApproval {
+                query,
+                call,
+                approved,
+            }) => Some(format!("approve {query} {call} {approved}")),
             Effect::Agent(AgentEffect::Cancel { query }) => Some(format!("stop {query}")),
             Effect::Agent(AgentEffect::Revoke { query }) => Some(format!("ended {query}")),
             Effect::Agent(AgentEffect::Forget { query }) => Some(format!("forgotten {query}")),
@@ -358,4 +378,39 @@ fn queries_end_with_the_bridge() {
     // The id of the query is not released before the agent has confirmed the cancellation.
     let told = ["failure BridgeStopping", "stop q"];
     assert_eq!(scene.apply(effects).effect_log(), told);
+}
+
+#[test]
+fn the_agent_is_told_of_the_page_with_bounded_texts() {
+    let mut scene = Harness::new();
+    let subject = Arc::new(bridge_protocol::Subject {
+        sub: Some("ada".to_owned()),
+        roles: vec!["editor".to_owned()],
+    });
+    let hello = PageHello {
+        app: Some("todo".to_owned()),
+        app_description: Some("d".repeat(1_000)),
+        origin: Some("https://todo.example".to_owned()),
+        subject: Some(Arc::clone(&subject)),
+        ..page_hello(TAB)
+    };
+    let connected = scene
+        .realm
+        .page_connected(FIRST_CONNECTION, hello, scene.now);
+    let effects = connected.unwrap().1;
+    scene.apply(effects).ask_agent(query_message(QUERY));
+    let page = scene.effects.iter().find_map(|effect| match effect {
+        Effect::Agent(AgentEffect::Start { page, .. }) => Some((**page).clone()),
+        _ => None,
+    });
+    let expected = QueryPage {
+        session: TAB.into(),
+        subject: Some(subject),
+        app: Some("todo".to_owned()),
+        app_description: Some(format!("{}…", "d".repeat(768))),
+        origin: Some("https://todo.example".to_owned()),
+    };
+    assert_eq!(page.as_ref(), Some(&expected));
+    assert_eq!(scene.realm.query_page(&TAB.into()), Some(expected));
+    assert_eq!(scene.realm.query_page(&"other".into()), None);
 }

@@ -136,7 +136,7 @@ pub(super) const RULES: &[Rule] = &[
             "agent/src/model/settings.rs",
             "bridge/auth/src/jwks/fetch.rs",
             "bridge/service/src/http_client.rs",
-            "bridge/src/agent_queries/agent_client.rs",
+            "bridge/src/agent_queries/agent_client",
             "bridge/src/agent_queries/agent_process.rs",
             "client-stdio/src/bridge_http.rs",
             "client-stdio/src/config.rs",

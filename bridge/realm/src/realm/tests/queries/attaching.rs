@@ -3,7 +3,7 @@
 use super::*;
 
 /// The hello of another document in the same tab.
-fn reloaded_hello() -> PageHello {
+pub(super) fn reloaded_hello() -> PageHello {
     PageHello {
         document: Some("another".to_owned()),
         ..page_hello(TAB)
@@ -17,19 +17,19 @@ impl Harness {
         self.connect_page(SECOND_CONNECTION, reloaded_hello())
     }
 
-    fn connect_page(&mut self, connection: ConnectionId, hello: PageHello) -> &mut Self {
+    pub(super) fn connect_page(&mut self, connection: ConnectionId, hello: PageHello) -> &mut Self {
         let connected = self.realm.page_connected(connection, hello, self.now);
         self.apply(connected.unwrap().1)
     }
 
-    fn attach_to(&mut self, session: &str, connection: ConnectionId) -> Vec<String> {
+    pub(super) fn attach_to(&mut self, session: &str, connection: ConnectionId) -> Vec<String> {
         let effects = self
             .realm
             .query_attached(&session.into(), connection, &id(QUERY));
         self.apply(effects).effect_log()
     }
 
-    fn attach(&mut self) -> Vec<String> {
+    pub(super) fn attach(&mut self) -> Vec<String> {
         self.attach_to(TAB, SECOND_CONNECTION)
     }
 

@@ -1,5 +1,7 @@
 //! The tools that a query may call, and the calls that its final message reports.
 
+use bridge_protocol::QueryToolCall;
+
 use super::*;
 
 #[test]
@@ -205,4 +207,93 @@ fn a_streaming_agent_is_drained_after_its_response_tool_was_called() {
     let mut scene = answered();
     scene.cancel_by_page();
     assert_eq!(scene.effect_log(), ["stop q"]);
+}
+
+fn foreign_call(tool: &str, source: Option<&str>, result: &str) -> QueryToolCall {
+    QueryToolCall {
+        tool: tool.to_owned(),
+        arguments: raw(r#"{"a":1}"#),
+        result: Some(raw(result)),
+        source: source.map(str::to_owned),
+    }
+}
+
+#[test]
+fn the_usage_and_any_result_of_the_agent_are_passed_on() {
+    for (usage, passes) in [
+        (
+            r#"{"milliseconds":7,"models":{"m":{"input":1}},"own":1.50}"#.to_owned(),
+            true,
+        ),
+        (format!(r#"{{"a":"{}"}}"#, "x".repeat(16 * 1024 - 8)), true),
+        (format!(r#"{{"a":"{}"}}"#, "x".repeat(16 * 1024 - 7)), false),
+        ("[]".to_owned(), false),
+        ("7".to_owned(), false),
+    ] {
+        let mut scene = Harness::with_accepted_query();
+        let result = QueryResult {
+            value: Some(raw(r#"{"z":[1.0,null]}"#)),
+            usage: Some(raw(&usage)),
+            tool_calls: Vec::new(),
+        };
+        scene.complete_with(result).unwrap();
+        let message = scene.complete_message();
+        assert_eq!(message["result"].to_string(), r#"{"z":[1.0,null]}"#);
+        let expected: serde_json::Value = serde_json::from_str(&usage).unwrap();
+        assert_eq!(message.get("usage"), passes.then_some(&expected));
+    }
+}
+
+#[test]
+fn calls_that_only_the_agent_knows_follow_those_of_the_page() {
+    let mut scene = Harness::with_accepted_query();
+    scene.call_for_query("a", "echo").unwrap();
+    scene.answer(FIRST_CONNECTION, "a");
+    let calls = vec![
+        foreign_call("echo", None, "1"),
+        foreign_call("search", Some("files"), "[1.50]"),
+        foreign_call("read", Some("files"), &format!("\"{}\"", "x".repeat(998))),
+        foreign_call(&"t".repeat(1_000), Some("files"), "1"),
+        foreign_call("t", Some(&"s".repeat(1_000)), "1"),
+    ];
+    let result = QueryResult {
+        tool_calls: calls,
+        ..QueryResult::default()
+    };
+    scene.complete_with(result).unwrap();
+    let message = scene.complete_message();
+    assert_eq!(
+        message["toolCalls"],
+        serde_json::json!([
+            { "tool": "echo", "arguments": {} },
+            { "tool": "search", "arguments": { "a": 1 }, "result": [1.50], "source": "files" },
+            { "tool": "read", "arguments": { "a": 1 }, "source": "files",
+              "result": "left out: 1000 bytes, more than `max_query_bytes` has room for" },
+        ])
+    );
+}
+
+#[test]
+fn after_the_response_tool_the_agent_still_reports_usage_and_its_own_calls() {
+    let mut scene = Harness::with_page();
+    let asked = Asked {
+        response_tool: Some(query_tool("echo")),
+        ..query_message(QUERY)
+    };
+    scene.ask_agent(asked);
+    let effects = scene.realm.query_stream_opened(&id(QUERY));
+    scene.apply(effects);
+    scene.call_for_query("a", "echo").unwrap();
+    scene.answer(FIRST_CONNECTION, "a");
+    let result = QueryResult {
+        value: Some(raw("\"ignored\"")),
+        usage: Some(raw(r#"{"milliseconds":7}"#)),
+        tool_calls: vec![foreign_call("search", Some("files"), "1")],
+    };
+    scene.complete_with(result).unwrap();
+    let message = scene.complete_message();
+    assert_eq!(message.get("result"), None);
+    assert_eq!(message["usage"], serde_json::json!({ "milliseconds": 7 }));
+    assert_eq!(message["toolCalls"][0]["tool"], "echo");
+    assert_eq!(message["toolCalls"][1]["source"], "files");
 }

@@ -3,7 +3,7 @@
 use crate::realm::AgentEffect;
 use std::collections::BTreeMap;
 
-use bridge_protocol::QueryId;
+use bridge_protocol::{QueryAnswer, QueryId};
 use proptest::prelude::*;
 
 use super::super::queries::{agent_failed, id, query_call, query_message, query_tool};
@@ -25,6 +25,9 @@ pub(super) enum QueryStep {
     Opened { tab: u8, query: u8 },
     AgentStopped { query: u8 },
     Called { tab: u8, query: u8 },
+    ApprovalRequested { query: u8 },
+    ApprovalAnswered { tab: u8, query: u8 },
+    ApprovalSent { query: u8, has_arrived: bool },
 }
 
 pub(super) fn any_query_step() -> impl Strategy<Value = QueryStep> {
@@ -45,7 +48,13 @@ pub(super) fn any_query_step() -> impl Strategy<Value = QueryStep> {
             .prop_map(|(tab, query)| QueryStep::Attached { tab, query }),
         1 => (tab.clone(), query.clone()).prop_map(|(tab, query)| QueryStep::Opened { tab, query }),
         1 => query.clone().prop_map(|query| QueryStep::AgentStopped { query }),
-        4 => (tab, query).prop_map(|(tab, query)| QueryStep::Called { tab, query }),
+        4 => (tab.clone(), query.clone())
+            .prop_map(|(tab, query)| QueryStep::Called { tab, query }),
+        2 => query.clone().prop_map(|query| QueryStep::ApprovalRequested { query }),
+        3 => (tab, query.clone())
+            .prop_map(|(tab, query)| QueryStep::ApprovalAnswered { tab, query }),
+        2 => (query, any::<bool>())
+            .prop_map(|(query, has_arrived)| QueryStep::ApprovalSent { query, has_arrived }),
     ]
 }
 
@@ -60,6 +69,8 @@ struct ObservedQuery {
     cancelled_by_page: bool,
     /// Whether a frontend has started the query, so that nothing is sent to the page.
     silent: bool,
+    /// Whether the answer to the request for approval is being sent.
+    is_sending_approval: bool,
 }
 
 /// All queries that were started. An id may be reused after it was forgotten.
@@ -89,6 +100,14 @@ impl QueryTracker {
                 assert!(
                     !self.observed[query].ended,
                     "a page attached to {query} after its end"
+                );
+            }
+            Effect::Agent(AgentEffect::SendApproval { query, .. }) => {
+                let seen = self.observed.get_mut(query).unwrap();
+                assert!(!seen.ended, "an approval of {query} is sent after its end");
+                assert!(
+                    !std::mem::replace(&mut seen.is_sending_approval, true),
+                    "an approval of {query} is sent twice"
                 );
             }
             Effect::Agent(AgentEffect::Forget { query }) => {
@@ -260,6 +279,36 @@ impl ScheduleRun {
                 effects
             }
             QueryStep::AgentStopped { query } => realm.agent_cancelled(&name(query)),
+            QueryStep::ApprovalRequested { query } => {
+                // A repeated request is another one, which can be answered at once.
+                if let Some(seen) = self.queries.observed.get_mut(&name(query)) {
+                    seen.is_sending_approval = false;
+                }
+                let content = raw(r#"{"type":"approval-requested","id":"a"}"#);
+                realm
+                    .query_progressed(&name(query), content)
+                    .unwrap_or_default()
+            }
+            QueryStep::ApprovalAnswered { tab, query } => {
+                let (session, connection) = (Self::session(tab), self.connection(tab));
+                let answer = QueryAnswer {
+                    uuid: name(query),
+                    id: "a".to_owned(),
+                    approved: true,
+                };
+                self.realm.approval_answered(&session, connection, answer)
+            }
+            QueryStep::ApprovalSent { query, has_arrived } => {
+                if let Some(seen) = self.queries.observed.get_mut(&name(query)) {
+                    seen.is_sending_approval = false;
+                }
+                let outcome = if has_arrived {
+                    Ok(())
+                } else {
+                    Err(agent_failed("no"))
+                };
+                realm.approval_sent(&name(query), "a", outcome)
+            }
             QueryStep::Called { tab, query } => {
                 let call = CallId(format!("c{number}"));
                 let new = query_call(name(query).as_str(), call.as_str(), tool("t0"));

@@ -1,0 +1,37 @@
+//! What an agent reports when it has completed a query.
+
+use bridge_protocol::QueryToolCall;
+use serde_json::value::RawValue;
+
+/// The largest report of what a query has used, in bytes of JSON.
+const MAX_USAGE_BYTES: usize = 16 * 1024;
+
+/// The end of a query that its agent has completed.
+#[derive(Debug, Default)]
+pub struct QueryResult {
+    /// Any JSON value; `None` if the agent has answered with a call of the response tool.
+    pub value: Option<Box<RawValue>>,
+    /// What the agent has used.
+    pub usage: Option<Box<RawValue>>,
+    /// The calls of the agent. Only those with a source are passed on, because the bridge knows the
+    /// calls of the page's tools itself.
+    pub tool_calls: Vec<QueryToolCall>,
+}
+
+impl QueryResult {
+    /// The usage, if it is an object that is not too large.
+    pub(in crate::realm) fn checked_usage(&mut self) -> Option<Box<RawValue>> {
+        let usage = self.usage.take()?;
+        let is_valid = usage.get().starts_with('{') && usage.get().len() <= MAX_USAGE_BYTES;
+        is_valid.then_some(usage)
+    }
+}
+
+impl From<Option<Box<RawValue>>> for QueryResult {
+    fn from(value: Option<Box<RawValue>>) -> Self {
+        Self {
+            value,
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The answers of people to the agent's requests for approval.
+
+use bridge_protocol::{QueryAnswer, QueryContent, QueryId, SessionId};
+
+use super::QueryError;
+use crate::realm::query::QueryOrigin;
+use crate::realm::{AgentEffect, ConnectionId, Effect, Effects, PageProtocol, Realm};
+
+impl Realm {
+    /// A person has answered a request for approval. Ignored if nothing waits for the answer: the
+    /// query has ended or is another page's, or the request was answered before.
+    pub fn approval_answered(
+        &mut self,
+        session: &SessionId,
+        connection: ConnectionId,
+        answer: QueryAnswer,
+    ) -> Effects {
+        if self.session_on(session, connection).is_none() {
+            return Effects::new();
+        }
+        let query = self.queries.get_mut(&answer.uuid).filter(|query| {
+            let is_of_page = query.origin == QueryOrigin::Page(PageProtocol::V2);
+            query.session == *session && is_of_page && !query.is_answered
+        });
+        if !query.is_some_and(|query| query.approvals.begin_sending(&answer.id)) {
+            return Effects::new();
+        }
+        Effects::from([Effect::Agent(AgentEffect::SendApproval {
+            query: answer.uuid,
+            call: answer.id,
+            approved: answer.approved,
+        })])
+    }
+
+    /// The agent has received the answer of a person, or could not be reached. The page is then told
+    /// so, and may answer again.
+    pub fn approval_sent(
+        &mut self,
+        id: &QueryId,
+        call: &str,
+        outcome: Result<(), QueryError>,
+    ) -> Effects {
+        let Some(query) = self.queries.get_mut(id) else {
+            return Effects::new();
+        };
+        let can_retry = query.approvals.record_sent(call, outcome.is_ok());
+        let Err(error) = outcome else {
+            return Effects::new();
+        };
+        let next = if can_retry {
+            "answer again"
+        } else {
+            "the call will not run"
+        };
+        let text = format!(
+            "The answer did not reach the agent: {}; {next}",
+            error.error
+        );
+        let note = QueryContent::Note { text }.to_raw();
+        query.delivery.push_progress(note);
+        self.send_query_updates(id)
+    }
+}
