@@ -5,22 +5,25 @@
 //! in a task for each query ([`query_task`]), which reports the outcome to the realm.
 //! [`agent_client`] is the HTTP client; no other module uses reqwest. [`agent_process`] runs the
 //! bridge's own agent. [`direct_queries`] opens the queries that a frontend sends to its agent
-//! directly. [`caller`] says who asks.
+//! directly, and [`conversations`] forwards its requests for conversations. [`caller`] says who asks.
 
 mod agent_client;
 mod agent_event;
 mod agent_process;
 mod caller;
+mod conversations;
 mod credential;
 mod direct_queries;
 mod query_lifetime;
 mod query_task;
 mod registry;
 mod report;
+mod running_requests;
 mod sse;
 
 pub(crate) use agent_event::foreign_calls;
 pub(crate) use agent_process::find_program as agent_program;
+pub(crate) use conversations::{ConversationAnswer, ConversationRequest};
 pub(crate) use credential::{fill_in_credential, warn_of_exposed_credential};
 pub(crate) use query_lifetime::QueryLifetime;
 pub(crate) use registry::AgentQueries;

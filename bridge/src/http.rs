@@ -1,6 +1,7 @@
 //! The routes of the bridge, and the checks that every request passes.
 
 mod compat;
+mod conversations;
 mod health;
 mod hot_routes;
 mod metrics;
@@ -100,6 +101,8 @@ fn common_routes(routes: Router<AppState>) -> Router<AppState> {
         .route("/query/{uuid}/complete", queries::complete())
         .route("/query/{uuid}/fail", queries::fail())
         .route("/query/{uuid}/cancel", queries::cancel())
+        .route("/conversations", conversations::all())
+        .route("/conversations/{id}", conversations::one())
         .route("/sessions", get(rest::sessions))
         .route("/tools", get(rest::tools))
         .route("/healthz", get(health::health))

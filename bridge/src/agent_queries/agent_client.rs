@@ -5,6 +5,7 @@ mod event_stream;
 use std::time::Duration;
 
 use bridge_protocol::{ErrorCode, PageToBridge, QUERY_CALLER_HEADER, Query, QueryCaller, QueryId};
+use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::sync::{OnceCell, watch};
@@ -12,6 +13,7 @@ use tokio::sync::{OnceCell, watch};
 use crate::config;
 use bridge_auth::query_token::QueryToken;
 use bridge_realm::realm::QueryError;
+use bridge_service::body::{self, BodyError};
 use bridge_service::{Secret, http_client};
 
 pub(super) use event_stream::AgentEventStream;
@@ -21,6 +23,12 @@ const QUERY_TOKEN_HEADER: &str = "mcp-web-query-token";
 
 /// The segment of the path of an agent below which the approvals of a query are.
 const APPROVALS: &str = "approvals";
+
+/// The last segment of the path of an agent's conversations, beside that for queries.
+const CONVERSATIONS: &str = "conversations";
+
+/// The largest answer to a request for conversations, in bytes.
+const MAX_CONVERSATION_BYTES: usize = 8 * 1024 * 1024;
 
 const EVENT_STREAM: &str = "text/event-stream";
 
@@ -159,6 +167,31 @@ impl AgentClient {
         }
     }
 
+    /// Sends a request for all conversations of the caller or for one of them, and reads the answer
+    /// within the configured timeout. `has_room` is told how many bytes have arrived before they are
+    /// stored.
+    pub(super) async fn fetch_conversations(
+        &self,
+        method: Method,
+        conversation: Option<&str>,
+        caller: &QueryCaller,
+        has_room: impl FnMut(usize) -> bool,
+    ) -> Result<AgentAnswer, QueryError> {
+        let url = |url| append(conversations_url(url), conversation);
+        let build =
+            |request: RequestBuilder| request.header(QUERY_CALLER_HEADER, caller.to_header());
+        let exchange = async {
+            let response = self.request(method, url, build).await?;
+            let response = http::Response::<reqwest::Body>::from(response);
+            let (parts, body) = response.into_parts();
+            let read = body::read_to_end_with_room(body, MAX_CONVERSATION_BYTES, has_room);
+            let body = read.await.map_err(unreadable_answer)?;
+            Ok(AgentAnswer { parts, body })
+        };
+        let outcome = tokio::time::timeout(self.timeout, exchange).await;
+        outcome.map_err(|_| self.timed_out())?
+    }
+
     /// Sends a request within the configured timeout. `url` builds its URL from that of the agent.
     async fn request(
         &self,
@@ -205,12 +238,46 @@ fn query_url(url: Url, id: &QueryId) -> Url {
     append(url, [id.as_str()])
 }
 
+/// The URL of the conversations, which is beside that of the agent for queries.
+fn conversations_url(mut url: Url) -> Url {
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.pop().push(CONVERSATIONS);
+    }
+    url
+}
+
 /// Appends segments to the path of a URL, and encodes them.
 fn append<'a>(mut url: Url, segments: impl IntoIterator<Item = &'a str>) -> Url {
     if let Ok(mut path) = url.path_segments_mut() {
         path.extend(segments);
     }
     url
+}
+
+/// The answer of an agent to a request for conversations.
+#[derive(Debug)]
+pub(super) struct AgentAnswer {
+    pub(super) parts: http::response::Parts,
+    pub(super) body: Bytes,
+}
+
+fn unreadable_answer(error: BodyError) -> QueryError {
+    let (error, remedy) = match error {
+        BodyError::TooLarge => (
+            format!("The agent's answer has more than {MAX_CONVERSATION_BYTES} bytes"),
+            "delete the conversation, or ask for another",
+        ),
+        BodyError::NoRoom => {
+            let error = "There is no memory for the agent's answer".to_owned();
+            let remedy = "retry later, or raise `max_memory_bytes`";
+            return QueryError::new(ErrorCode::MemoryLimitExceeded, error, Some(remedy));
+        }
+        BodyError::TimedOut => ("The agent's answer came too slowly".to_owned(), "retry"),
+        BodyError::Unreadable(cause) => {
+            return unavailable(format!("The agent's answer broke: {cause}"));
+        }
+    };
+    QueryError::new(ErrorCode::AgentFailed, error, Some(remedy))
 }
 
 /// How an agent responds to a query that it has accepted.
@@ -281,5 +348,14 @@ mod tests {
             approval.as_str(),
             "http://a:1/v1/ask/q-1/approvals/a%2Fb%20%3F%23%252e%5C%C3%A9"
         );
+        for (agent, conversations) in [
+            ("http://a:1/query", "http://a:1/conversations"),
+            ("http://a:1/v1/ask", "http://a:1/v1/conversations"),
+        ] {
+            let all = conversations_url(url(agent));
+            assert_eq!(all.as_str(), conversations);
+            let one = append(all, Some("c/1"));
+            assert_eq!(one.as_str(), format!("{conversations}/c%2F1"));
+        }
     }
 }

@@ -4,13 +4,14 @@
 /// Returns the name of the route of a path, in which all paths that the bridge does not know have
 /// one name.
 pub(super) fn route_name(path: &str) -> &'static str {
-    const ROUTES: [&str; 9] = [
+    const ROUTES: [&str; 10] = [
         "/mcp",
         "/tool-call",
         "/",
         "/ws",
         "/sessions",
         "/tools",
+        "/conversations",
         "/healthz",
         "/readyz",
         "/metrics",
@@ -18,6 +19,7 @@ pub(super) fn route_name(path: &str) -> &'static str {
     let route = ROUTES.into_iter().find(|route| *route == path);
     route.unwrap_or_else(|| match path.split('/').nth(1) {
         Some("query") => "/query/…",
+        Some("conversations") => "/conversations/…",
         Some("sdk") => "/sdk/…",
         Some(".well-known") => "/.well-known/…",
         _ => "another",
@@ -34,6 +36,7 @@ mod tests {
             ("/mcp", "/mcp"),
             ("/", "/"),
             ("/query/0123-4567/progress", "/query/…"),
+            ("/conversations/abc", "/conversations/…"),
             ("/sdk/mcp-web.js", "/sdk/…"),
             ("/a-token-in-the-wrong-place", "another"),
             ("*", "another"),

@@ -114,6 +114,8 @@ fn status_for(code: ErrorCode) -> StatusCode {
             StatusCode::TOO_MANY_REQUESTS
         }
         ErrorCode::BridgeStopping => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::AgentNotConfigured => StatusCode::NOT_IMPLEMENTED,
+        ErrorCode::AgentUnavailable | ErrorCode::AgentFailed => StatusCode::BAD_GATEWAY,
         ErrorCode::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
         ErrorCode::RequestTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::InternalError => StatusCode::INTERNAL_SERVER_ERROR,

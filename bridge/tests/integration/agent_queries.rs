@@ -5,6 +5,7 @@ mod agent_process;
 mod approvals;
 mod callers;
 mod completions;
+mod conversations;
 mod direct;
 mod event_streams;
 mod reattachment;

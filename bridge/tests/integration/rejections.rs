@@ -35,6 +35,7 @@ async fn a_foreign_host_is_403() {
         "/",
         "/sessions",
         "/tools",
+        "/conversations",
         "/healthz",
         "/readyz",
         "/sdk/mcp-web.js",
@@ -98,7 +99,14 @@ async fn several_host_headers_are_400() {
 async fn a_foreign_origin_on_http_is_403_without_cors() {
     let bridge = start_bridge().await;
     for origin in ["https://evil.example", "null"] {
-        for path in ["/mcp", "/", "/sessions", "/tools", "/healthz", "/readyz"] {
+        for path in [
+            "/mcp",
+            "/",
+            "/sessions",
+            "/tools",
+            "/conversations",
+            "/healthz",
+        ] {
             let request = http_client()
                 .get(format!("{}{path}", bridge.url()))
                 .bearer_auth(TOKEN)
@@ -168,6 +176,8 @@ async fn a_missing_short_or_unlisted_token_is_401_with_a_challenge() {
             ("POST", "/tool-call"),
             ("GET", "/sessions"),
             ("GET", "/tools"),
+            ("GET", "/conversations"),
+            ("DELETE", "/conversations/c"),
         ] {
             let url = format!("{}{path}", bridge.url());
             let mut request = http_client()

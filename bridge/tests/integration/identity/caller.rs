@@ -147,3 +147,35 @@ async fn agents_are_told_the_subject_and_the_roles_of_signed_tokens() {
     assert_ne!(other.user, caller.user);
     assert_eq!(other.sub.as_deref(), Some("bob"));
 }
+
+#[tokio::test]
+async fn requests_for_conversations_need_the_query_scope_and_have_the_roles_of_their_token() {
+    let mut agent = MockAgent::start().await;
+    let config = Config {
+        agent: agent.config().agent,
+        ..config_with_secret()
+    };
+    let bridge = start_bridge_with(config).await;
+    let token = token_with_roles(json!(["editor"]));
+    let _page = Page::connect(&bridge, "s", &token).await;
+    let get = |token: &str| {
+        let request = http_client().get(format!("{}/conversations", bridge.url()));
+        send_for_json(request.bearer_auth(token))
+    };
+    let without = Signer::hs256().sign(&claims("ada", "page tools:read tools:call", 600.0));
+    let (status, answer) = get(&without).await;
+    assert_eq!(
+        (status, &answer["error"]),
+        (403, &json!("InsufficientScope"))
+    );
+    let lead = token_with_roles(json!("lead"));
+    let (answer, caller) = tokio::join!(get(&lead), async {
+        let request = agent.next_request().await;
+        let caller = request.caller();
+        request.respond_with(axum::Json(json!({ "conversations": [] })));
+        caller
+    });
+    assert_eq!(answer, (200, json!({ "conversations": [] })));
+    assert_eq!(caller.sub.as_deref(), Some("ada"));
+    assert_eq!(caller.roles, ["lead"]);
+}
