@@ -1,0 +1,160 @@
+//! Compares the events of runs with those in `agent/golden/agui`. An end-to-end test validates these
+//! files with the schemas of `@ag-ui/core`, and reads them with the clients of both generations.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use bridge_protocol::{ErrorCode, QueryUsage, TokenUsage};
+use serde_json::{Map, Value, json};
+
+use super::*;
+
+fn encoder(is_versioned: bool) -> RunEncoder {
+    let mut encoder = RunEncoder::new(RunIdentity {
+        thread_id: "thread".to_owned(),
+        run_id: "run".to_owned(),
+        parent_run_id: None,
+        id_prefix: "q1".to_owned(),
+        is_versioned,
+    });
+    encoder.started();
+    encoder
+}
+
+fn arguments(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+/// Compares the events with a file that has one on each line.
+fn assert_golden(name: &str, encoder: &mut RunEncoder) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("golden/agui/{name}.jsonl"));
+    let events = encoder.take_events().into_iter();
+    let lines: Vec<_> = events
+        .map(|event| serde_json::to_string(&event).unwrap())
+        .collect();
+    let actual = lines.join("\n") + "\n";
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(actual, expected, "{}", path.display());
+}
+
+fn usage() -> QueryUsage {
+    let tokens = TokenUsage {
+        input: 120,
+        output: 30,
+        cached: 100,
+        thinking: 10,
+    };
+    QueryUsage {
+        models: [("gpt-5".to_owned(), tokens)].into(),
+        milliseconds: 900,
+    }
+}
+
+#[test]
+fn a_text_is_opened_continued_and_closed() {
+    let mut encoder = encoder(true);
+    encoder.text("Two ".to_owned());
+    encoder.text(String::new());
+    encoder.text("cards.".to_owned());
+    encoder.usage(&usage());
+    encoder.succeeded(Some(json!("Two cards.")));
+    assert_golden("text", &mut encoder);
+}
+
+#[test]
+fn reasoning_ends_where_text_or_a_call_begins() {
+    let mut encoder = encoder(true);
+    encoder.thinking("Let me ".to_owned());
+    encoder.thinking("see.".to_owned());
+    encoder.text("I look it up.".to_owned());
+    encoder.thinking("Which tool?".to_owned());
+    encoder.call("q1-call-1", "read_board", &Map::new());
+    encoder.result("q1-call-1", "[]".to_owned());
+    encoder.text("It is empty.".to_owned());
+    encoder.succeeded(None);
+    assert_golden("reasoning", &mut encoder);
+}
+
+#[test]
+fn calls_of_a_turn_belong_to_its_message_and_have_results() {
+    let mut encoder = encoder(true);
+    encoder.text("I move both.".to_owned());
+    encoder.arguments("q1-call-1", "move_card", "{\"id\"".to_owned());
+    encoder.arguments("q1-call-1", "move_card", ":1}".to_owned());
+    encoder.arguments("q1-call-2", "move_card", "{\"id\":2}".to_owned());
+    encoder.call("q1-call-1", "move_card", &arguments(json!({ "id": 1 })));
+    encoder.call("q1-call-2", "move_card", &arguments(json!({ "id": 2 })));
+    encoder.result("q1-call-2", "There is no card 2.".to_owned());
+    encoder.result("q1-call-1", "{\"moved\":true}".to_owned());
+    encoder.call("q1-call-3", "read_board", &Map::new());
+    encoder.result("q1-call-3", "[1]".to_owned());
+    encoder.text("One card was moved.".to_owned());
+    encoder.succeeded(None);
+    assert_golden("tool-calls", &mut encoder);
+}
+
+#[test]
+fn calls_of_client_tools_stay_open_for_the_next_run() {
+    for (is_versioned, name) in [(true, "client-tool"), (false, "client-tool-0.x")] {
+        let mut encoder = encoder(is_versioned);
+        assert!(!encoder.waits_for_client());
+        encoder.call("q1-call-1", "read_board", &Map::new());
+        encoder.arguments("q1-call-2", "pick_colour", "{}".to_owned());
+        encoder.client_call("q1-call-2", "pick_colour", &Map::new());
+        encoder.result("q1-call-1", "[]".to_owned());
+        assert!(encoder.waits_for_client());
+        encoder.succeeded(None);
+        assert_golden(name, &mut encoder);
+    }
+}
+
+#[test]
+fn an_approval_interrupts_the_run_and_the_next_has_the_result() {
+    let mut interrupted = encoder(true);
+    let deleted = arguments(json!({ "id": 1 }));
+    interrupted.arguments("q1-call-1", "delete_card", "{\"id\":1}".to_owned());
+    interrupted.approval_requested(
+        "q1-call-1",
+        "delete_card",
+        &deleted,
+        SystemTime::UNIX_EPOCH,
+        Duration::from_secs(90),
+    );
+    interrupted.succeeded(None);
+    assert_golden("interrupt", &mut interrupted);
+
+    let mut resumed = encoder(true);
+    resumed.result("q0-call-1", "{\"deleted\":true}".to_owned());
+    resumed.text("It is gone.".to_owned());
+    resumed.succeeded(None);
+    assert_golden("resume", &mut resumed);
+}
+
+#[test]
+fn a_failure_closes_what_is_open_and_says_what_to_do() {
+    let mut encoder = encoder(true);
+    encoder.note("The model is busy: attempt 2 follows");
+    encoder.text("I".to_owned());
+    encoder.arguments("q1-call-1", "move_card", "{\"i".to_owned());
+    let failure = Failure::new(ErrorCode::ModelStreamUnfinished, "the answer broke off");
+    encoder.failed(&failure.with_remedy("retry"));
+    assert_golden("failure", &mut encoder);
+}
+
+#[test]
+fn a_cancelled_run_is_neither_a_success_nor_a_failure_since_1_0() {
+    for (is_versioned, name) in [(true, "cancelled"), (false, "cancelled-0.x")] {
+        let mut encoder = encoder(is_versioned);
+        encoder.text("I begin".to_owned());
+        encoder.cancelled("it was cancelled");
+        assert_golden(name, &mut encoder);
+    }
+}
+
+#[test]
+fn a_changed_state_is_sent_whole() {
+    let mut encoder = encoder(true);
+    encoder.state(json!({ "page": 4 }));
+    encoder.succeeded(None);
+    assert_golden("state", &mut encoder);
+}

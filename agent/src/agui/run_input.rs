@@ -1,0 +1,283 @@
+//! The request of a run: `RunAgentInput`.
+
+use bridge_protocol::{ErrorCode, QueryTool, limits};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::messages::{Message, null_as_default};
+use crate::failure::Failure;
+
+/// The maximum length of the id of a thread, in bytes. It is that of a conversation.
+const MAX_THREAD_ID_BYTES: usize = 64;
+
+/// The maximum number of tools that a client brings.
+const MAX_CLIENT_TOOLS: usize = 128;
+
+/// The maximum length of the name of a client's tool, in bytes. Providers of models accept no more.
+const MAX_TOOL_NAME_BYTES: usize = 64;
+
+/// The request of a run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunInput {
+    pub(crate) thread_id: String,
+    pub(crate) run_id: String,
+    /// Absent in requests of clients from before version 1.0.
+    #[serde(default)]
+    pub(crate) protocol_version: Option<String>,
+    #[serde(default)]
+    pub(crate) parent_run_id: Option<String>,
+    #[serde(default)]
+    pub(crate) state: Option<Value>,
+    /// The whole thread.
+    pub(crate) messages: Vec<Message>,
+    /// The client's own tools.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub(crate) tools: Vec<ClientTool>,
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub(crate) context: Vec<Context>,
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub(crate) forwarded_props: ForwardedProps,
+    /// The answers to the interrupts of the run before.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub(crate) resume: Vec<ResumeEntry>,
+}
+
+/// A tool that the client executes itself.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct ClientTool {
+    pub(crate) name: String,
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub(crate) description: String,
+    /// The JSON Schema of the arguments.
+    #[serde(default)]
+    pub(crate) parameters: Option<Value>,
+}
+
+/// A piece of information for the model.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Context {
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub(crate) description: String,
+    #[serde(default)]
+    pub(crate) value: Value,
+}
+
+/// The fields of a query that AG-UI has no place for. Other members are those of the application,
+/// and are not read.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ForwardedProps {
+    /// The session of the page, in case its token has several.
+    #[serde(default)]
+    pub(crate) session_id: Option<String>,
+    /// The page's tools that the model may call, with `restrict_tools`.
+    #[serde(default)]
+    pub(crate) tools: Option<Vec<QueryTool>>,
+    #[serde(default)]
+    pub(crate) restrict_tools: Option<bool>,
+    /// The names of the tools whose calls a person must approve.
+    #[serde(default)]
+    pub(crate) approve: Option<Vec<String>>,
+    /// In milliseconds.
+    #[serde(default)]
+    pub(crate) timeout: Option<u64>,
+    #[serde(default)]
+    pub(crate) local_time: Option<String>,
+}
+
+/// The answer to an interrupt.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResumeEntry {
+    pub(crate) interrupt_id: String,
+    pub(crate) status: ResumeStatus,
+    #[serde(default)]
+    pub(crate) payload: Option<Value>,
+}
+
+/// Whether an interrupt was answered or given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ResumeStatus {
+    Resolved,
+    Cancelled,
+}
+
+impl ResumeEntry {
+    /// Returns whether the person approves the call. A payload that is neither a boolean nor has
+    /// the field `approved` is not an approval.
+    pub(crate) fn is_approval(&self) -> bool {
+        let approved = match &self.payload {
+            Some(Value::Object(payload)) => payload.get("approved"),
+            payload => payload.as_ref(),
+        };
+        self.status == ResumeStatus::Resolved && approved == Some(&Value::Bool(true))
+    }
+}
+
+impl RunInput {
+    /// Parses and checks the body of a request.
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, Failure> {
+        let input: Self = serde_json::from_slice(body).map_err(|error| {
+            violation(format!("the body is no RunAgentInput of AG-UI: {error}"))
+                .with_remedy("send it with `HttpAgent` of @ag-ui/client, or as its schema says")
+        })?;
+        input.check_ids()?;
+        input.check_tools()?;
+        Ok(input)
+    }
+
+    /// Returns whether the client declares a version of the protocol, which those of 1.0 do.
+    pub(crate) fn is_versioned(&self) -> bool {
+        self.protocol_version.is_some()
+    }
+
+    fn check_ids(&self) -> Result<(), Failure> {
+        let is_valid = |id: &str, max: usize| {
+            (1..=max).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        for (name, id, max) in [
+            ("threadId", &self.thread_id, MAX_THREAD_ID_BYTES),
+            ("runId", &self.run_id, limits::MAX_QUERY_ID_BYTES),
+        ] {
+            if !is_valid(id, max) {
+                let message = format!("the `{name}` is not 1 to {max} bytes of visible ASCII");
+                return Err(violation(message).with_remedy("generate one with crypto.randomUUID()"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_tools(&self) -> Result<(), Failure> {
+        let count = self.tools.len();
+        if count > MAX_CLIENT_TOOLS {
+            let message = format!(
+                "the request brings {count} `tools`, and at most {MAX_CLIENT_TOOLS} are taken"
+            );
+            return Err(violation(message).with_remedy("leave some out"));
+        }
+        for (index, tool) in self.tools.iter().enumerate() {
+            let name = &tool.name;
+            let is_valid = (1..=MAX_TOOL_NAME_BYTES).contains(&name.len())
+                && (name.bytes()).all(|it| it.is_ascii_alphanumeric() || it == b'_' || it == b'-');
+            let message = if !is_valid {
+                let name = name.chars().take(MAX_TOOL_NAME_BYTES).collect::<String>();
+                format!(
+                    "the tool name {name:?} is not 1 to {MAX_TOOL_NAME_BYTES} of A-Z, a-z, 0-9, `_` \
+                     and `-`, as providers of models require"
+                )
+            } else if self.tools[..index].iter().any(|it| it.name == *name) {
+                format!("the request brings the tool `{name}` twice")
+            } else if (tool.parameters.as_ref()).is_some_and(|it| !it.is_object() && !it.is_null())
+            {
+                format!(
+                    "the `parameters` of the tool `{name}` are no JSON Schema that is an object"
+                )
+            } else {
+                continue;
+            };
+            return Err(violation(message).with_remedy("correct it"));
+        }
+        Ok(())
+    }
+}
+
+fn violation(message: impl Into<String>) -> Failure {
+    Failure::new(ErrorCode::ProtocolViolation, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(changes: Value) -> Result<RunInput, Failure> {
+        let mut input = json!({ "threadId": "t", "runId": "r", "messages": [] });
+        let changes = changes.as_object().unwrap().clone();
+        input.as_object_mut().unwrap().extend(changes);
+        RunInput::parse(input.to_string().as_bytes())
+    }
+
+    #[test]
+    fn absent_fields_and_nulls_mean_the_same() {
+        let absent = parse(json!({})).unwrap();
+        let nulls = json!({ "state": null, "tools": null, "context": null, "forwardedProps": null,
+            "resume": null, "parentRunId": null, "protocolVersion": null });
+        let nulls = parse(nulls).unwrap();
+        assert_eq!(format!("{absent:?}"), format!("{nulls:?}"));
+        assert!(!absent.is_versioned());
+        assert!(
+            parse(json!({ "protocolVersion": "1.0" }))
+                .unwrap()
+                .is_versioned()
+        );
+    }
+
+    #[test]
+    fn members_that_the_agent_does_not_know_are_ignored() {
+        let input = parse(json!({ "later": 1, "forwardedProps": { "theme": "dark",
+            "sessionId": "page" } }));
+        let session = input.unwrap().forwarded_props.session_id;
+        assert_eq!(session.as_deref(), Some("page"));
+    }
+
+    #[test]
+    fn limits_are_checked_with_a_remedy() {
+        let tools = |names: Vec<String>| {
+            let tools = names
+                .iter()
+                .map(|name| json!({ "name": name, "description": "" }));
+            parse(json!({ "tools": tools.collect::<Vec<_>>() }))
+        };
+        let numbered = |count: usize| tools((0..count).map(|n| format!("tool_{n}")).collect());
+        assert!(numbered(MAX_CLIENT_TOOLS).is_ok());
+        assert!(tools(vec!["x".repeat(MAX_TOOL_NAME_BYTES)]).is_ok());
+        assert!(parse(json!({ "threadId": "t".repeat(MAX_THREAD_ID_BYTES) })).is_ok());
+        for (result, part) in [
+            (numbered(MAX_CLIENT_TOOLS + 1), "at most 128"),
+            (tools(vec!["x".repeat(MAX_TOOL_NAME_BYTES + 1)]), "1 to 64"),
+            (tools(vec!["a b".to_owned()]), "\"a b\""),
+            (tools(vec!["a".to_owned(), "a".to_owned()]), "twice"),
+            (
+                parse(json!({ "tools": [{ "name": "a", "description": "", "parameters": true }] })),
+                "JSON Schema",
+            ),
+            (parse(json!({ "threadId": "" })), "threadId"),
+            (
+                parse(json!({ "threadId": "t".repeat(MAX_THREAD_ID_BYTES + 1) })),
+                "threadId",
+            ),
+            (parse(json!({ "runId": "a b" })), "runId"),
+            (RunInput::parse(b"{}"), "missing field `threadId`"),
+            (
+                parse(json!({ "messages": [{ "id": "1", "role": "user" }] })),
+                "missing field `content`",
+            ),
+        ] {
+            let failure = result.unwrap_err();
+            assert!(failure.message.contains(part), "{failure}");
+            assert!(failure.remedy.is_some(), "{failure}");
+        }
+    }
+
+    #[test]
+    fn only_a_resolved_yes_is_an_approval() {
+        let entry = |status: &str, payload: Value| {
+            let entry = json!({ "interruptId": "i", "status": status, "payload": payload });
+            serde_json::from_value::<ResumeEntry>(entry).unwrap()
+        };
+        assert!(entry("resolved", json!({ "approved": true })).is_approval());
+        assert!(entry("resolved", json!(true)).is_approval());
+        for entry in [
+            entry("resolved", json!({ "approved": false })),
+            entry("resolved", json!({ "approved": "yes" })),
+            entry("resolved", json!(null)),
+            entry("resolved", json!({})),
+            entry("cancelled", json!({ "approved": true })),
+        ] {
+            assert!(!entry.is_approval(), "{entry:?}");
+        }
+    }
+}
