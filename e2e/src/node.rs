@@ -39,11 +39,25 @@ impl NodeProject {
         project
     }
 
+    /// Copies a page of `e2e/agui` with the files that all of them have, and installs its own packages
+    /// and the built SDK in it.
+    pub fn copy_of_agui_page(name: &str) -> Self {
+        let project = Self::copy_of("agui");
+        let page = program_paths::workspace().join("e2e/agui").join(name);
+        copy_tree(&page, project.path());
+        project.install_packages_of(&program_paths::agui_node_modules(name));
+        project
+    }
+
     /// Links the pinned packages into the project, and installs the SDK as it is published.
     pub fn install_packages_and_sdk(&self) {
+        self.install_packages_of(&program_paths::node_modules());
+    }
+
+    fn install_packages_of(&self, node_modules: &Path) {
         let packages = self.path().join("node_modules");
         std::fs::create_dir(&packages).unwrap();
-        for package in std::fs::read_dir(program_paths::node_modules()).unwrap() {
+        for package in std::fs::read_dir(node_modules).unwrap() {
             let package = package.unwrap();
             let name = package.file_name();
             // The programs of the packages, and no caches.

@@ -49,6 +49,12 @@ pub fn react_18_node_modules() -> PathBuf {
     require_existing(path, "the npm packages of e2e/react-18")
 }
 
+/// Returns the installed packages of a folder of `e2e/agui`.
+pub fn agui_node_modules(name: &str) -> PathBuf {
+    let path = workspace().join(format!("target/tools/agui-{name}/node_modules"));
+    require_existing(path, "the npm packages of a client of AG-UI")
+}
+
 /// Returns the installed packages of `web-sdk/package.json`: what builds the SDK, and schema libraries.
 pub fn sdk_node_modules() -> PathBuf {
     let path = workspace().join("target/tools/web-sdk-node/node_modules");

@@ -15,6 +15,10 @@ use crate::{Workspace, api, apt, client_table, node, python};
 /// The folders of `e2e/bundlers` with packages. Vite 8 is one of the packages of the journeys.
 const BUNDLER_PACKAGES: [&str; 5] = ["next", "tools", "vite6", "vite7", "webpack"];
 
+/// The folders of `e2e/agui` with packages: one for each client of AG-UI, because each brings its own
+/// version of the protocol.
+const AGUI_PACKAGES: [&str; 3] = ["http-agent", "copilotkit", "assistant-ui"];
+
 /// What tests need besides Rust. Environment variables pass its paths to them.
 pub(crate) struct Tools {
     pub(super) wasm_rustc: WasmRustc,
@@ -70,6 +74,12 @@ impl Tools {
         let clients = needs_clients
             .then(|| ClientPackages::ensure(workspace))
             .transpose()?;
+        if options.includes(Suite::Journeys) {
+            for name in AGUI_PACKAGES {
+                let folder = format!("e2e/agui/{name}");
+                node::install_pinned(workspace, &folder, &format!("agui-{name}"))?;
+            }
+        }
         if needs_bundlers {
             for name in BUNDLER_PACKAGES {
                 let folder = format!("e2e/bundlers/{name}");

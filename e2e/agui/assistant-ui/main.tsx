@@ -1,0 +1,80 @@
+import { HttpAgent } from "@ag-ui/client";
+import {
+  AssistantRuntimeProvider,
+  ComposerPrimitive,
+  ErrorPrimitive,
+  makeAssistantTool,
+  MessagePrimitive,
+  ThreadPrimitive,
+  tool,
+  type ToolCallMessagePartProps,
+} from "@assistant-ui/react";
+import { useAgUiRuntime } from "@assistant-ui/react-ag-ui";
+import { createRoot } from "react-dom/client";
+import { z } from "zod";
+import { mcpWeb } from "./notes";
+
+const agent = new HttpAgent({
+  url: "http://localhost:3003/agui",
+  headers: { Authorization: `Bearer ${mcpWeb.authToken}` },
+});
+agent.use((input, next) =>
+  next.run({ ...input, forwardedProps: { ...input.forwardedProps, approve: ["clear_notes"] } }),
+);
+
+const PaintTitle = makeAssistantTool({
+  ...tool({
+    description: "Paints the title of the page",
+    parameters: z.object({ colour: z.string() }),
+    execute: async ({ colour }) => {
+      document.querySelector<HTMLElement>("#title")!.style.color = colour;
+      return `The title is ${colour}.`;
+    },
+  }),
+  toolName: "paint_title",
+});
+
+function ToolCall({ toolName, approval, respondToApproval }: ToolCallMessagePartProps) {
+  if (!approval || approval.approved !== undefined) return <p>[{toolName}]</p>;
+  return (
+    <div id="approval">
+      <span>Allow the call of {toolName}? </span>
+      <button id="allow" onClick={() => respondToApproval({ approved: true })}>Allow</button>
+      <button id="refuse" onClick={() => respondToApproval({ approved: false })}>Refuse</button>
+    </div>
+  );
+}
+
+function Message() {
+  return (
+    <MessagePrimitive.Root>
+      <MessagePrimitive.Parts components={{ tools: { Fallback: ToolCall } }} />
+      <MessagePrimitive.Error>
+        <ErrorPrimitive.Root>
+          <ErrorPrimitive.Message />
+        </ErrorPrimitive.Root>
+      </MessagePrimitive.Error>
+    </MessagePrimitive.Root>
+  );
+}
+
+function Chat() {
+  const runtime = useAgUiRuntime({ agent });
+  return (
+    <AssistantRuntimeProvider runtime={runtime}>
+      <PaintTitle />
+      <ThreadPrimitive.Root>
+        <ThreadPrimitive.Viewport id="answer">
+          <ThreadPrimitive.Messages components={{ Message }} />
+        </ThreadPrimitive.Viewport>
+        <ComposerPrimitive.Root>
+          <ComposerPrimitive.Input rows={2} placeholder="Ask" />
+          <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
+          <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
+        </ComposerPrimitive.Root>
+      </ThreadPrimitive.Root>
+    </AssistantRuntimeProvider>
+  );
+}
+
+createRoot(document.querySelector("#root")!).render(<Chat />);

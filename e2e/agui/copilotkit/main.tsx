@@ -1,0 +1,39 @@
+import { HttpAgent } from "@ag-ui/client";
+import { CopilotChat, CopilotKitProvider, useFrontendTool, useInterrupt } from "@copilotkit/react-core/v2";
+import "@copilotkit/react-core/v2/styles.css";
+import { createRoot } from "react-dom/client";
+import { z } from "zod";
+import { mcpWeb } from "./notes";
+
+const agent = new HttpAgent({
+  url: "http://localhost:3003/agui",
+  headers: { Authorization: `Bearer ${mcpWeb.authToken}` },
+});
+
+function Chat() {
+  useFrontendTool({
+    name: "paint_title",
+    description: "Paints the title of the page",
+    parameters: z.object({ colour: z.string() }),
+    handler: async ({ colour }) => {
+      document.querySelector<HTMLElement>("#title")!.style.color = colour;
+      return `The title is ${colour}.`;
+    },
+  });
+  useInterrupt({
+    render: ({ interrupt, resolve }) => (
+      <div id="approval">
+        <span>{interrupt?.message} </span>
+        <button id="allow" onClick={() => resolve({ approved: true })}>Allow</button>
+        <button id="refuse" onClick={() => resolve({ approved: false })}>Refuse</button>
+      </div>
+    ),
+  });
+  return <CopilotChat />;
+}
+
+createRoot(document.querySelector("#root")!).render(
+  <CopilotKitProvider selfManagedAgents={{ default: agent }} properties={{ approve: ["clear_notes"] }}>
+    <Chat />
+  </CopilotKitProvider>,
+);

@@ -1,0 +1,4 @@
+//! The AG-UI protocol at the agent, with clients of others as they are published: `HttpAgent` of
+//! `@ag-ui/client`, CopilotKit and assistant-ui. Each brings its own version of the protocol.
+
+mod recorded_runs;
