@@ -27,7 +27,7 @@ for (const name of names) {
     onRunFinishedEvent: ({ event, outcome, pendingToolCallIds }) =>
       Object.assign(run, { outcome, pending: pendingToolCallIds, usage: event.usage }),
   };
-  await agent.runAgent({ runId: "run" }, subscriber).catch((error) => (run.error = error.message));
+  await agent.runAgent({ runId: events[0].runId }, subscriber).catch((error) => (run.error = error.message));
   run.messages = agent.messages;
   run.state = agent.state;
   run.interrupts = agent.pendingInterrupts.map(({ toolCallId }) => toolCallId);

@@ -144,6 +144,9 @@ pub(crate) struct ModelUsage {
     pub(crate) input_tokens: u64,
     pub(crate) output_tokens: u64,
     pub(crate) total_tokens: u64,
-    pub(crate) reasoning_tokens: u64,
-    pub(crate) cached_input_tokens: u64,
+    /// Absent if the provider does not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reasoning_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cached_input_tokens: Option<u64>,
 }

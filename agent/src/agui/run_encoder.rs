@@ -16,27 +16,31 @@ const NOTE_EVENT: &str = "mcp-web.note";
 /// outcome `cancelled`.
 const CANCELLED_CODE: &str = "QueryCancelled";
 
+/// The result of a call that has none.
+const NOT_MADE: &str = "The call was not made, or was cancelled.";
+
 /// The identity of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct RunIdentity {
     pub(crate) thread_id: String,
     pub(crate) run_id: String,
     pub(crate) parent_run_id: Option<String>,
-    /// What all ids of the run begin with. It is never used again, unlike the id of a run, which the
-    /// client has chosen.
-    pub(crate) id_prefix: String,
     /// Whether the client declares a version of the protocol.
     pub(crate) is_versioned: bool,
 }
 
-/// The state of the events of one run: what is open, and which ids are used.
+/// The state of the events of a query: what is open, and which ids are used.
 ///
 /// Each method reports one step of the query and appends the events that describe it. The first is
 /// [`started`](Self::started), and the last is one of [`succeeded`](Self::succeeded),
-/// [`cancelled`](Self::cancelled) and [`failed`](Self::failed).
+/// [`cancelled`](Self::cancelled) and [`failed`](Self::failed). A query whose calls wait for the
+/// client has several runs: the next begins with [`started`](Self::started) again.
 #[derive(Debug)]
 pub(crate) struct RunEncoder {
     run: RunIdentity,
+    /// What all ids begin with: the id of the query, which is never used again. That of a run is
+    /// chosen by the client.
+    id_prefix: String,
     events: Vec<Event>,
     open: Option<OpenMessage>,
     /// The message of the assistant that contains the calls of this turn.
@@ -46,7 +50,10 @@ pub(crate) struct RunEncoder {
     /// The calls of this run in the order in which they began.
     call_order: Vec<String>,
     interrupts: Vec<Interrupt>,
-    usage: Vec<ModelUsage>,
+    /// What the query has used.
+    usage: QueryUsage,
+    /// What it had used when the run began.
+    former_usage: QueryUsage,
 }
 
 /// A message whose end was not sent yet.
@@ -61,20 +68,21 @@ enum OpenMessage {
 enum CallState {
     /// The model writes its arguments.
     Open,
-    /// Its arguments are complete.
+    /// Its arguments are complete, and it is being made.
     Ended,
     /// It waits for the approval of a person.
     Interrupted,
     /// It waits for its result, which the client has to bring.
     Pending,
-    /// Its result was sent.
+    /// Its result was sent, or the client has it.
     Answered,
 }
 
 impl RunEncoder {
-    pub(crate) fn new(run: RunIdentity) -> Self {
+    pub(crate) fn new(run: RunIdentity, id_prefix: String) -> Self {
         Self {
             run,
+            id_prefix,
             events: Vec::new(),
             open: None,
             turn_message: None,
@@ -82,8 +90,26 @@ impl RunEncoder {
             calls: BTreeMap::new(),
             call_order: Vec::new(),
             interrupts: Vec::new(),
-            usage: Vec::new(),
+            usage: QueryUsage::default(),
+            former_usage: QueryUsage::default(),
         }
+    }
+
+    /// Continues with another run, whose request answers the calls that have waited for the client.
+    pub(crate) fn resumed(&mut self, run: RunIdentity) {
+        self.run = run;
+        self.former_usage = self.usage.clone();
+        self.turn_message = None;
+        self.call_order.clear();
+        self.interrupts.clear();
+        for state in self.calls.values_mut() {
+            match state {
+                CallState::Interrupted => *state = CallState::Ended,
+                CallState::Pending => *state = CallState::Answered,
+                CallState::Open | CallState::Ended | CallState::Answered => {}
+            }
+        }
+        self.started();
     }
 
     /// Returns the events since the last call of this method.
@@ -174,15 +200,19 @@ impl RunEncoder {
         self.end_call(call);
     }
 
-    /// A call has its result, or the reason for which it failed.
+    /// A call has its result, or the reason for which it failed. Those of the client's own tools are
+    /// not sent: the client has made them.
     pub(crate) fn result(&mut self, call: &str, content: String) {
+        if self.calls.get(call) == Some(&CallState::Answered) {
+            return;
+        }
         self.end_call(call);
         self.close_message();
         // What the model writes after a result belongs to its next turn.
         self.turn_message = None;
         self.message_count += 1;
         self.events.push(Event::ToolCallResult {
-            message_id: format!("{}-result-{}", self.run.id_prefix, self.message_count),
+            message_id: format!("{}-result-{}", self.id_prefix, self.message_count),
             tool_call_id: call.to_owned(),
             content,
             role: Role::Tool,
@@ -234,42 +264,63 @@ impl RunEncoder {
     }
 
     /// What the query has used so far.
-    pub(crate) fn usage(&mut self, usage: &QueryUsage) {
-        let models = usage.models.iter();
-        self.usage = models
-            .map(|(model, tokens)| ModelUsage {
-                model: model.clone(),
-                input_tokens: tokens.input,
-                output_tokens: tokens.output,
-                total_tokens: tokens.input + tokens.output,
-                reasoning_tokens: tokens.thinking,
-                cached_input_tokens: tokens.cached,
-            })
-            .collect();
+    pub(crate) fn usage(&mut self, usage: QueryUsage) {
+        self.usage = usage;
     }
 
-    /// Returns whether the run has to end before the query does: a call waits for the client.
+    /// Returns whether the run has to end before the query does: a call waits for the client, and no
+    /// other is being made.
     pub(crate) fn waits_for_client(&self) -> bool {
-        let waiting = [CallState::Interrupted, CallState::Pending];
-        self.calls.values().any(|state| waiting.contains(state))
+        let has = |state| self.calls.values().any(|it| *it == state);
+        (has(CallState::Interrupted) || has(CallState::Pending)) && !has(CallState::Ended)
     }
 
-    /// The run has ended without a failure: with an answer, or with calls that wait for the client.
+    /// Returns the calls of the client's own tools that wait for their results, in the order in which
+    /// they began.
+    pub(crate) fn pending_calls(&self) -> Vec<String> {
+        self.calls_of(CallState::Pending)
+    }
+
+    /// Returns the calls that wait for the approval of a person.
+    pub(crate) fn interrupted_calls(&self) -> Vec<String> {
+        self.calls_of(CallState::Interrupted)
+    }
+
+    fn calls_of(&self, state: CallState) -> Vec<String> {
+        let calls = self.call_order.iter();
+        calls
+            .filter(|call| self.calls[*call] == state)
+            .cloned()
+            .collect()
+    }
+
+    /// The query is answered.
     pub(crate) fn succeeded(&mut self, result: Option<Value>) {
         self.close_all();
-        let outcome = if !self.interrupts.is_empty() {
-            let interrupts = std::mem::take(&mut self.interrupts);
-            Some(RunOutcome::Interrupt { interrupts })
-        } else if self.run.is_versioned {
-            let pending = self.call_order.iter();
-            let pending = pending.filter(|call| self.calls[*call] == CallState::Pending);
-            Some(RunOutcome::Success {
-                pending_tool_call_ids: pending.cloned().collect(),
-            })
+        self.finished(result, self.success());
+    }
+
+    /// The run ends before the query: calls wait for the client. Until the next run, nothing is
+    /// reported.
+    pub(crate) fn suspended(&mut self) {
+        self.close_message();
+        for call in self.calls_of(CallState::Open) {
+            self.end_call(&call);
+        }
+        let outcome = if self.interrupts.is_empty() {
+            self.success()
         } else {
-            None
+            // A request that does not answer them gets them again.
+            let interrupts = self.interrupts.clone();
+            Some(RunOutcome::Interrupt { interrupts })
         };
-        self.finished(result, outcome);
+        self.finished(None, outcome);
+    }
+
+    fn success(&self) -> Option<RunOutcome> {
+        self.run.is_versioned.then(|| RunOutcome::Success {
+            pending_tool_call_ids: self.pending_calls(),
+        })
     }
 
     /// The run was cancelled, and somebody reads its stream still.
@@ -292,11 +343,10 @@ impl RunEncoder {
 
     fn error(&mut self, message: String, code: String) {
         self.close_all();
-        let usage = std::mem::take(&mut self.usage);
         self.events.push(Event::RunError {
             message,
             code,
-            usage,
+            usage: self.usage_of_run(),
         });
     }
 
@@ -306,13 +356,32 @@ impl RunEncoder {
             run_id: self.run.run_id.clone(),
             result,
             outcome,
-            usage: std::mem::take(&mut self.usage),
+            usage: self.usage_of_run(),
         });
+    }
+
+    /// Returns what the query has used since the run began, as the protocol wants it.
+    fn usage_of_run(&self) -> Vec<ModelUsage> {
+        let models = self.usage.models.iter().map(|(model, tokens)| {
+            let former = self.former_usage.models.get(model);
+            let former = former.copied().unwrap_or_default();
+            let input_tokens = tokens.input - former.input;
+            let output_tokens = tokens.output - former.output;
+            ModelUsage {
+                model: model.clone(),
+                input_tokens,
+                output_tokens,
+                total_tokens: input_tokens + output_tokens,
+                reasoning_tokens: reported(tokens.thinking - former.thinking),
+                cached_input_tokens: reported(tokens.cached - former.cached),
+            }
+        });
+        models.filter(|usage| usage.total_tokens > 0).collect()
     }
 
     fn new_message_id(&mut self) -> String {
         self.message_count += 1;
-        format!("{}-message-{}", self.run.id_prefix, self.message_count)
+        format!("{}-message-{}", self.id_prefix, self.message_count)
     }
 
     /// Sends the start of a call, unless it was sent.
@@ -366,12 +435,17 @@ impl RunEncoder {
     /// call has none cannot be continued at most providers.
     fn close_all(&mut self) {
         self.close_message();
-        for call in self.call_order.clone() {
-            if matches!(self.calls[&call], CallState::Open | CallState::Ended) {
-                self.result(&call, "The call was not made, or was cancelled.".to_owned());
-            }
+        let is_unanswered = |state: &CallState| matches!(state, CallState::Open | CallState::Ended);
+        let calls = self.calls.iter().filter(|(_, state)| is_unanswered(state));
+        for call in calls.map(|(call, _)| call.clone()).collect::<Vec<_>>() {
+            self.result(&call, NOT_MADE.to_owned());
         }
     }
+}
+
+/// Returns a count, unless it is 0: providers that do not report it are counted as 0, too.
+fn reported(count: u64) -> Option<u64> {
+    (count > 0).then_some(count)
 }
 
 #[cfg(test)]

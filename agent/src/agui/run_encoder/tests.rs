@@ -9,14 +9,17 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 
-fn encoder(is_versioned: bool) -> RunEncoder {
-    let mut encoder = RunEncoder::new(RunIdentity {
+fn identity(run_id: &str, is_versioned: bool) -> RunIdentity {
+    RunIdentity {
         thread_id: "thread".to_owned(),
-        run_id: "run".to_owned(),
+        run_id: run_id.to_owned(),
         parent_run_id: None,
-        id_prefix: "q1".to_owned(),
         is_versioned,
-    });
+    }
+}
+
+fn encoder(is_versioned: bool) -> RunEncoder {
+    let mut encoder = RunEncoder::new(identity("run", is_versioned), "q1".to_owned());
     encoder.started();
     encoder
 }
@@ -37,9 +40,9 @@ fn assert_golden(name: &str, encoder: &mut RunEncoder) {
     assert_eq!(actual, expected, "{}", path.display());
 }
 
-fn usage() -> QueryUsage {
+fn usage(input: u64) -> QueryUsage {
     let tokens = TokenUsage {
-        input: 120,
+        input,
         output: 30,
         cached: 100,
         thinking: 10,
@@ -56,7 +59,7 @@ fn a_text_is_opened_continued_and_closed() {
     encoder.text("Two ".to_owned());
     encoder.text(String::new());
     encoder.text("cards.".to_owned());
-    encoder.usage(&usage());
+    encoder.usage(usage(120));
     encoder.succeeded(Some(json!("Two cards.")));
     assert_golden("text", &mut encoder);
 }
@@ -94,40 +97,81 @@ fn calls_of_a_turn_belong_to_its_message_and_have_results() {
 }
 
 #[test]
-fn calls_of_client_tools_stay_open_for_the_next_run() {
+fn calls_of_client_tools_are_pending_when_all_others_have_results() {
     for (is_versioned, name) in [(true, "client-tool"), (false, "client-tool-0.x")] {
         let mut encoder = encoder(is_versioned);
-        assert!(!encoder.waits_for_client());
         encoder.call("q1-call-1", "read_board", &Map::new());
         encoder.arguments("q1-call-2", "pick_colour", "{}".to_owned());
         encoder.client_call("q1-call-2", "pick_colour", &Map::new());
+        assert!(!encoder.waits_for_client(), "the page is being asked");
         encoder.result("q1-call-1", "[]".to_owned());
         assert!(encoder.waits_for_client());
-        encoder.succeeded(None);
+        encoder.suspended();
         assert_golden(name, &mut encoder);
+
+        assert_eq!(encoder.pending_calls(), ["q1-call-2"]);
+        encoder.resumed(identity("run-2", is_versioned));
+        assert!(!encoder.waits_for_client());
+        encoder.call("q1-call-2", "pick_colour", &Map::new());
+        encoder.result("q1-call-2", "red".to_owned());
+        encoder.text("It is red.".to_owned());
+        encoder.succeeded(None);
+        assert_golden(&format!("{name}-resumed"), &mut encoder);
     }
 }
 
 #[test]
 fn an_approval_interrupts_the_run_and_the_next_has_the_result() {
-    let mut interrupted = encoder(true);
+    let mut encoder = encoder(true);
     let deleted = arguments(json!({ "id": 1 }));
-    interrupted.arguments("q1-call-1", "delete_card", "{\"id\":1}".to_owned());
-    interrupted.approval_requested(
+    encoder.arguments("q1-call-1", "delete_card", "{\"id\":1}".to_owned());
+    encoder.usage(usage(110));
+    encoder.approval_requested(
         "q1-call-1",
         "delete_card",
         &deleted,
         SystemTime::UNIX_EPOCH,
         Duration::from_secs(90),
     );
-    interrupted.succeeded(None);
-    assert_golden("interrupt", &mut interrupted);
+    assert!(encoder.waits_for_client());
+    encoder.suspended();
+    assert_golden("interrupt", &mut encoder);
 
-    let mut resumed = encoder(true);
-    resumed.result("q0-call-1", "{\"deleted\":true}".to_owned());
-    resumed.text("It is gone.".to_owned());
-    resumed.succeeded(None);
-    assert_golden("resume", &mut resumed);
+    assert_eq!(encoder.interrupted_calls(), ["q1-call-1"]);
+    encoder.resumed(identity("run-2", true));
+    encoder.call("q1-call-1", "delete_card", &deleted);
+    encoder.result("q1-call-1", "{\"deleted\":true}".to_owned());
+    encoder.text("It is gone.".to_owned());
+    encoder.usage(usage(230));
+    encoder.succeeded(None);
+    assert_golden("resume", &mut encoder);
+}
+
+#[test]
+fn an_interrupted_run_can_be_interrupted_again() {
+    let mut encoder = encoder(true);
+    let request = |encoder: &mut RunEncoder, call: &str| {
+        let now = SystemTime::UNIX_EPOCH;
+        encoder.approval_requested(call, "delete_card", &Map::new(), now, Duration::ZERO);
+        assert!(encoder.waits_for_client());
+        encoder.suspended();
+    };
+    request(&mut encoder, "q1-call-1");
+    encoder.take_events();
+    encoder.resumed(identity("run-2", true));
+    encoder.result("q1-call-1", "done".to_owned());
+    request(&mut encoder, "q1-call-2");
+    let events = encoder.take_events();
+    let Some(Event::RunFinished {
+        run_id,
+        outcome: Some(RunOutcome::Interrupt { interrupts }),
+        ..
+    }) = events.last()
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!((run_id.as_str(), interrupts.len()), ("run-2", 1));
+    assert_eq!(interrupts[0].id, "q1-call-2");
 }
 
 #[test]

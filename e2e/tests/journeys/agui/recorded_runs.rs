@@ -22,7 +22,11 @@ const COMMON_RUNS: [&str; 7] = [
 
 #[tokio::test]
 async fn the_client_of_version_1_reads_all_runs() {
-    let runs = read_runs("http-agent", &["cancelled", "client-tool"]).await;
+    let runs = read_runs(
+        "http-agent",
+        &["cancelled", "client-tool", "client-tool-resumed"],
+    )
+    .await;
     assert_eq!(runs["cancelled"]["outcome"], "cancelled");
     assert_eq!(runs["client-tool"]["pending"], json!(["q1-call-2"]));
     let usage = json!([{ "model": "gpt-5", "inputTokens": 120, "outputTokens": 30,
@@ -33,7 +37,15 @@ async fn the_client_of_version_1_reads_all_runs() {
 #[tokio::test]
 async fn the_clients_of_the_version_before_read_all_runs() {
     for client in ["copilotkit", "assistant-ui"] {
-        let runs = read_runs(client, &["cancelled-0.x", "client-tool-0.x"]).await;
+        let runs = read_runs(
+            client,
+            &[
+                "cancelled-0.x",
+                "client-tool-0.x",
+                "client-tool-0.x-resumed",
+            ],
+        )
+        .await;
         assert_eq!(runs["cancelled-0.x"]["runError"], "QueryCancelled");
         assert_eq!(runs["client-tool-0.x"]["outcome"], "success");
     }
