@@ -11,6 +11,9 @@
 //! - [`approvals`] lets calls wait for a person.
 //! - [`tool_catalog`] lists the tools that the model can call, [`tool_runner`] calls them, and
 //!   [`tool_call_log`] records the calls. [`truncate`] shortens long results.
+//! - [`shared_state`] is the state of an application that the model can change.
+//! - [`client_calls`] are the calls that the client makes itself; [`call_activity`] is what its stream
+//!   has to know about calls.
 //! - [`state`] is what others see of a query while it is answered; [`usage_meter`] counts
 //!   what it uses, and [`transcript`] is what later queries of the conversation get.
 
@@ -19,6 +22,8 @@ mod approvals;
 mod attachments;
 mod boundary;
 mod budget;
+mod call_activity;
+mod client_calls;
 mod context;
 mod history;
 mod input;
@@ -27,6 +32,7 @@ mod progress_sink;
 mod prompt;
 mod response;
 mod run;
+mod shared_state;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -39,6 +45,7 @@ mod turn;
 mod usage_meter;
 
 use crate::failure::Failure;
+pub(crate) use client_calls::{ClientResult, ClientTool};
 pub(crate) use input::QueryInput;
 pub(crate) use local_time::describe as describe_local_time;
 pub(crate) use prompt::system_prompt;

@@ -4,9 +4,20 @@
 //! - [`run_input`] is the request, [`messages`] are its messages, and [`request`] is what they ask
 //!   for now.
 //! - [`events`] are the events of a run, and [`run_encoder`] makes them from the progress of a query.
+//!   [`run_usage`] counts what a run uses.
+//! - [`run`] reads that progress. Where the query waits for the client, the run ends, and
+//!   [`suspended_runs`] stores it for the next request.
 
 mod events;
 mod messages;
 mod request;
+mod run;
 mod run_encoder;
 mod run_input;
+mod run_usage;
+mod suspended_runs;
+
+pub(crate) use events::Event;
+pub(crate) use run::{Phase, Run};
+pub(crate) use run_input::RunInput;
+pub(crate) use suspended_runs::{SuspendedRuns, ThreadKey};

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 /// The SHA-256 hash of a token. Tokens are compared by their hashes, so that the duration of a
 /// comparison reveals nothing about the tokens themselves.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct TokenHash([u8; 32]);
 
 impl TokenHash {

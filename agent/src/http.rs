@@ -1,6 +1,7 @@
 //! The HTTP edge: the routes, the authorization of their callers, and the responses to errors. Only
 //! this module uses axum.
 
+mod agui;
 mod body;
 mod caller;
 mod conversation_routes;
@@ -18,7 +19,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, put};
+use axum::routing::{get, post, put};
 use axum::{Json, Router, middleware};
 use bridge_protocol::{ErrorCode, QueryId};
 use bridge_service::connections::{
@@ -85,9 +86,9 @@ pub(crate) async fn serve(
 
 fn router(state: AppState) -> Router {
     let unknown_route = || async {
-        let message = "the agent takes PUT /query, PUT /query/{uuid}, DELETE /query/{uuid} and \
-                       PUT /query/{uuid}/approvals/{id}, and of a bridge GET /conversations, and GET \
-                       and DELETE /conversations/{id}";
+        let message = "the agent takes PUT /query, PUT /query/{uuid}, DELETE /query/{uuid}, \
+                       PUT /query/{uuid}/approvals/{id} and POST /agui, and of a bridge GET \
+                       /conversations, and GET and DELETE /conversations/{id}";
         Problem::new(ErrorCode::UnknownMethod, message)
     };
     // The router adds the methods of the route in `allow` (RFC 9110 section 15.5.6).
@@ -103,6 +104,7 @@ fn router(state: AppState) -> Router {
             "/conversations/{id}",
             get(get_conversation).delete(delete_conversation),
         )
+        .route("/agui", post(agui::post_run))
         .route("/healthz", get(health))
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
@@ -153,6 +155,7 @@ async fn put_query(
         token,
         timeout,
         caller,
+        client_tools: Vec::new(),
     };
     if wants_stream {
         let (writer, events) = StreamWriter::channel();

@@ -15,7 +15,6 @@
 #![warn(missing_docs)]
 
 mod agent_loop;
-#[expect(dead_code, reason = "the route that uses it follows")]
 mod agui;
 mod bridge;
 mod config;

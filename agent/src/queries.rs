@@ -17,5 +17,5 @@ mod tests;
 
 pub(crate) use bridge_authorization::AuthorizationError;
 pub(crate) use event_sink::{EventTarget, StreamWriter};
-pub(crate) use registry::{Queries, QueriesConfig, QueryOwner};
+pub(crate) use registry::{Queries, QueriesConfig, QueryOwner, QueryPermit};
 pub(crate) use run::AcceptedQuery;

@@ -200,6 +200,7 @@ impl BoundServer {
             credential: self.credential,
             policy: Arc::new(self.policy),
             max_body_bytes: config.max_body_bytes,
+            suspended_runs: std::sync::Arc::default(),
         };
         let stopping = CancellationToken::new();
         let server = tokio::spawn(http::serve(

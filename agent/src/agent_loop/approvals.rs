@@ -8,7 +8,7 @@ use bridge_protocol::Query;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::tool_catalog::ToolInfo;
+use super::tool_catalog::{Executor, ToolInfo};
 use crate::bridge::ToolEffect;
 use crate::config::AskFor;
 
@@ -21,6 +21,9 @@ pub(crate) struct Approvals {
 
 /// Returns whether a person must approve the calls of a tool.
 pub(super) fn must_be_approved(tool: &ToolInfo, query: &Query, ask: &[AskFor]) -> bool {
+    if tool.executor != Executor::Page {
+        return false;
+    }
     let by_page = query.approve.iter().flatten();
     let class = tool.class;
     let by_operator = |kind: &AskFor| match kind {
@@ -111,6 +114,7 @@ mod tests {
                 effect,
                 is_open_world,
             },
+            executor: Executor::Page,
         };
         let silent = Query::new("q", "p");
         let naming = Query {

@@ -3,6 +3,7 @@
 use bridge_protocol::{Query, QueryCaller, QueryContent};
 use tokio::sync::mpsc;
 
+use super::client_calls::ClientTool;
 use super::state::QueryState;
 use crate::bridge::BridgeTools;
 use crate::config::Limits;
@@ -23,4 +24,6 @@ pub(crate) struct QueryInput<'a> {
     pub(crate) conversation: &'a [Message],
     /// Who asks, if the bridge has told it.
     pub(crate) caller: Option<&'a QueryCaller>,
+    /// The tools that the client executes itself.
+    pub(crate) client_tools: &'a [ClientTool],
 }

@@ -19,9 +19,10 @@ use super::response::{
     response_tool_not_called,
 };
 use super::tool_call_log::ToolCallLog;
-use super::tool_catalog::ToolCatalog;
+use super::tool_catalog::{Executor, ToolCatalog};
 use super::tool_runner::{IndexedCall, ToolRunner, reject_calls};
 use super::turn::{CallName, collect_turn};
+use crate::bridge::PageTool;
 use crate::failure::Failure;
 use crate::model::{
     ArgumentsDelta, Call, CallResult, Message, ModelTurn, Request, ToolSelection, UserMessage,
@@ -68,7 +69,7 @@ impl<'a> AgentLoop<'a> {
     pub(super) async fn start(input: QueryInput<'a>) -> Result<Self, Failure> {
         let tools = input.tools.list().await?;
         let answer_tool = AnswerTool::for_query(input.query, &tools)?;
-        let catalog = AnswerTool::catalog(answer_tool.as_ref(), tools);
+        let catalog = catalog(input, answer_tool.as_ref(), tools);
         let response_tool = find_response_tool(input.query, answer_tool.as_ref(), &catalog)?;
         let attachments = &input.query.attachments;
         let attachments = input
@@ -327,6 +328,9 @@ impl<'a> AgentLoop<'a> {
             .filter(|result| result.is_error && self.answer_tool.is_some())
             .map(|result| result.text.clone());
         self.append_results(results.into_iter().flatten().collect());
+        for text in self.input.state.take_added_prompts() {
+            self.history.push(Message::from_text(text));
+        }
         if completed.is_none() {
             if let Some(violations) = invalid_answer {
                 self.correct_answer(&violations).await?;
@@ -380,7 +384,7 @@ impl<'a> AgentLoop<'a> {
         // A page that reloads has no tools for a moment. Calls of its former tools wait at the
         // bridge.
         if !tools.is_empty() {
-            self.catalog = AnswerTool::catalog(self.answer_tool.as_ref(), tools);
+            self.catalog = catalog(self.input, self.answer_tool.as_ref(), tools);
         }
         Ok(())
     }
@@ -421,6 +425,18 @@ fn read_answer(answer_tool: &AnswerTool, call: &Call) -> (CallResult, Option<Val
 /// Returns the number of a call within the query. `before` is the number of calls in earlier turns.
 fn call_number(before: usize, index: usize) -> usize {
     before + index + 1
+}
+
+/// Returns the tools that the model can call: those of the page, and those of others.
+fn catalog(
+    input: QueryInput<'_>,
+    answer_tool: Option<&AnswerTool>,
+    page_tools: Vec<PageTool>,
+) -> ToolCatalog {
+    let state_tool = input.state.shared.tool();
+    AnswerTool::catalog(answer_tool, page_tools)
+        .with(Executor::Agent, state_tool.as_slice())
+        .with(Executor::Client, input.client_tools)
 }
 
 /// How many turns of a query are asked for again.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bridge::{PageTool, ToolClass};
+use super::client_calls::ClientTool;
+use crate::bridge::{PageTool, ToolClass, ToolEffect};
 use crate::model::Tool;
 
 /// The tools that the model can call at the moment.
@@ -21,11 +22,50 @@ pub(super) struct ToolInfo {
     pub(super) registered_name: String,
     pub(super) own_timeout: Option<Duration>,
     pub(super) class: ToolClass,
+    pub(super) executor: Executor,
+}
+
+/// Who executes a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Executor {
+    Page,
+    /// The client that asks.
+    Client,
+    /// The agent: the tool changes the state that the application shares.
+    Agent,
 }
 
 impl ToolCatalog {
     pub(super) fn new(tools: Vec<PageTool>) -> Self {
         let (infos, tools): (Vec<_>, Vec<_>) = tools.into_iter().map(split).unzip();
+        Self {
+            bytes: tools.iter().map(tool_bytes).sum(),
+            tools: tools.into(),
+            infos,
+        }
+    }
+
+    /// Adds tools that the page does not execute. Those whose name another tool has get another one.
+    pub(super) fn with(self, executor: Executor, more: &[ClientTool]) -> Self {
+        if more.is_empty() {
+            return self;
+        }
+        let mut tools = self.tools.to_vec();
+        let mut infos = self.infos;
+        for client_tool in more {
+            let name = free_name(&client_tool.name, &tools);
+            tools.push(Tool {
+                name,
+                description: client_tool.description.clone(),
+                input_schema: client_tool.input_schema.clone(),
+            });
+            infos.push(ToolInfo {
+                registered_name: client_tool.name.clone(),
+                own_timeout: None,
+                class: OTHER_CLASS,
+                executor,
+            });
+        }
         Self {
             bytes: tools.iter().map(tool_bytes).sum(),
             tools: tools.into(),
@@ -60,7 +100,9 @@ impl ToolCatalog {
     /// Returns the name by which the model calls the tool that the page registered as `registered`.
     pub(super) fn offered_name(&self, registered: &str) -> Option<&str> {
         let mut infos = self.infos.iter();
-        let index = infos.position(|info| info.registered_name == registered)?;
+        let index = infos.position(|info| {
+            info.registered_name == registered && info.executor == Executor::Page
+        })?;
         Some(&self.tools.get(index)?.name)
     }
 
@@ -80,11 +122,96 @@ fn split(page_tool: PageTool) -> (ToolInfo, Tool) {
         registered_name,
         own_timeout,
         class,
+        executor: Executor::Page,
     };
     (info, tool)
 }
 
+/// The class of tools that the page does not execute. They are made without the approval of a person:
+/// the client asks for it itself.
+const OTHER_CLASS: ToolClass = ToolClass {
+    effect: ToolEffect::Write,
+    is_open_world: false,
+};
+
+/// The maximum length of a name, in bytes. Providers of models accept no more.
+const MAX_NAME_BYTES: usize = 64;
+
+/// Returns a name that no other tool has: `name`, or one with a suffix.
+fn free_name(name: &str, tools: &[Tool]) -> String {
+    let is_free = |name: &str| !tools.iter().any(|tool| tool.name == name);
+    if is_free(name) {
+        return name.to_owned();
+    }
+    let numbered = (0..).map(|number| {
+        let suffix = match number {
+            0 => CLIENT_SUFFIX.to_owned(),
+            number => format!("{CLIENT_SUFFIX}_{number}"),
+        };
+        // The names of clients are ASCII.
+        let kept = name.len().min(MAX_NAME_BYTES - suffix.len());
+        format!("{}{suffix}", &name[..kept])
+    });
+    let mut free = numbered.filter(|name| is_free(name));
+    free.next().unwrap_or_default()
+}
+
+/// What is appended to the name of a tool if a tool of the page has that name.
+const CLIENT_SUFFIX: &str = "_client";
+
 fn tool_bytes(tool: &Tool) -> u64 {
     let description = tool.description.as_deref().unwrap_or_default().len();
     (tool.name.len() + description + tool.input_schema.to_string().len()) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(name: &str) -> Tool {
+        Tool {
+            name: name.to_owned(),
+            description: None,
+            input_schema: json!({ "type": "object" }),
+        }
+    }
+
+    fn client_tool(name: &str) -> ClientTool {
+        ClientTool {
+            name: name.to_owned(),
+            description: None,
+            input_schema: json!({ "type": "object" }),
+        }
+    }
+
+    #[test]
+    fn tools_of_the_page_keep_their_names_beside_those_of_the_client() {
+        let long = "x".repeat(MAX_NAME_BYTES);
+        let page_tools = ["paint", "paint_client", &long].map(|name| PageTool {
+            registered_name: name.to_owned(),
+            own_timeout: None,
+            class: OTHER_CLASS,
+            tool: tool(name),
+        });
+        let client_tools = ["paint", "speak", &long].map(client_tool);
+        let catalog = ToolCatalog::new(page_tools.into()).with(Executor::Client, &client_tools);
+        let names = catalog.names();
+        let shortened = format!("{}_client", "x".repeat(MAX_NAME_BYTES - 7));
+        let expected = [
+            "paint",
+            "paint_client",
+            &long,
+            "paint_client_1",
+            "speak",
+            &shortened,
+        ];
+        assert_eq!(names, expected);
+        let is_client = |name: &str| catalog.info(name).unwrap().executor == Executor::Client;
+        assert!(!is_client("paint") && is_client("paint_client_1") && is_client("speak"));
+        assert_eq!(catalog.registered_name("paint_client_1"), "paint");
+        assert_eq!(catalog.offered_name("paint"), Some("paint"));
+        assert_eq!(catalog.offered_name("speak"), None, "no response tool");
+    }
 }

@@ -9,9 +9,11 @@ use serde_json::value::RawValue;
 
 use super::approvals::{Approval, must_be_approved};
 use super::boundary::PromptBoundary;
+use super::call_activity::BusyCall;
+use super::client_calls::ClientResult;
 use super::input::QueryInput;
 use super::tool_call_log::ToolCallLog;
-use super::tool_catalog::{ToolCatalog, ToolInfo};
+use super::tool_catalog::{Executor, ToolCatalog, ToolInfo};
 use super::truncate::truncate;
 use crate::bridge::PageCallResult;
 use crate::failure::Failure;
@@ -79,15 +81,26 @@ impl CallOutcome {
 impl ToolRunner<'_> {
     /// Makes calls, at most `parallel_calls` at the same time, and puts the result of each at its
     /// index.
-    pub(super) async fn run_parallel(
-        &self,
-        calls: &[IndexedCall<'_>],
+    pub(super) async fn run_parallel<'b>(
+        &'b self,
+        calls: &[IndexedCall<'b>],
         results: &mut [Option<CallResult>],
         call_log: &mut ToolCallLog,
     ) -> Result<(), Failure> {
         // The futures are boxed: otherwise the compiler cannot prove that they are `Send`.
-        let running: Vec<_> = calls.iter().map(|call| self.run_boxed(*call)).collect();
-        let mut running = stream::iter(running).buffer_unordered(self.input.limits.parallel_calls);
+        let (client_calls, other_calls): (Vec<_>, Vec<_>) = calls
+            .iter()
+            .partition(|call| self.is_client_call(call.call));
+        let run_all = |calls: Vec<IndexedCall<'b>>| {
+            let running = calls.into_iter().map(|call| self.run_boxed(call));
+            stream::iter(running.collect::<Vec<_>>())
+        };
+        // The client makes its calls elsewhere, and all together.
+        let client_call_count = client_calls.len().max(1);
+        let mut running = stream::select(
+            run_all(other_calls).buffer_unordered(self.input.limits.parallel_calls),
+            run_all(client_calls).buffer_unordered(client_call_count),
+        );
         while let Some((call, finished)) = running.next().await {
             let result = self.finish(call, finished?, call_log).await;
             results[call.index] = Some(result);
@@ -133,20 +146,23 @@ impl ToolRunner<'_> {
     async fn execute(&self, call: IndexedCall<'_>) -> Result<FinishedCall, Failure> {
         let IndexedCall { number, call, .. } = call;
         let info = self.catalog.info(&call.tool);
+        let busy = self.input.state.activity.begin();
         let denied = match info {
-            Some(info) => self.ask_person(number, call, info).await,
+            Some(info) => self.ask_person(number, call, info, &busy).await,
             None => None,
         };
         if let Some(reason) = denied {
             let result = PageCallResult::from_error(&reason);
             return Ok(self.finished(call, result, CallOutcome::Denied, None));
         }
-        self.send_progress(QueryContent::ToolStarted {
-            id: number.to_string(),
-            tool: self.catalog.registered_name(&call.tool).to_owned(),
-            arguments: call.arguments.clone(),
-        })
-        .await;
+        let executor = info.map(|info| info.executor);
+        if executor == Some(Executor::Client) {
+            return Ok(self.wait_for_client(number, call, &busy).await);
+        }
+        self.send_started(number, call).await;
+        if executor == Some(Executor::Agent) {
+            return Ok(self.update_state(call));
+        }
         let Some(info) = info else {
             let result = self.unknown_tool(call);
             return Ok(self.finished(call, result, CallOutcome::Unavailable, None));
@@ -155,6 +171,73 @@ impl ToolRunner<'_> {
         let (mut result, outcome) = self.call_with_timeout(call, info.own_timeout).await?;
         let page_result = result.page_result.take();
         Ok(self.finished(call, result, outcome, Some(page_result)))
+    }
+
+    async fn send_started(&self, number: usize, call: &Call) {
+        self.send_progress(QueryContent::ToolStarted {
+            id: number.to_string(),
+            tool: self.catalog.registered_name(&call.tool).to_owned(),
+            arguments: call.arguments.clone(),
+        })
+        .await;
+    }
+
+    fn is_client_call(&self, call: &Call) -> bool {
+        self.catalog
+            .info(&call.tool)
+            .is_some_and(|it| it.executor == Executor::Client)
+    }
+
+    /// Waits for the result of a call that the client makes.
+    async fn wait_for_client(
+        &self,
+        number: usize,
+        call: &Call,
+        busy: &BusyCall<'_>,
+    ) -> FinishedCall {
+        // It is open before it is reported: who reads the report wants to know who makes the call.
+        let open = self.input.state.client_calls.open(&number.to_string());
+        self.input.state.meter.count_call();
+        let waiting = busy.wait_outside();
+        self.send_started(number, call).await;
+        let ClientResult {
+            text,
+            is_error,
+            pictures,
+        } = open.wait().await;
+        drop(waiting);
+        let outcome = if is_error {
+            CallOutcome::ToolError
+        } else {
+            CallOutcome::Ok
+        };
+        let result = PageCallResult {
+            text,
+            is_error,
+            page_result: None,
+            pictures,
+        };
+        self.finished(call, result, outcome, None)
+    }
+
+    /// Changes the state that the application shares.
+    fn update_state(&self, call: &Call) -> FinishedCall {
+        self.input.state.meter.count_call();
+        match self.input.state.shared.update(&call.arguments) {
+            Ok(()) => {
+                let result = PageCallResult {
+                    text: "The state is changed.".to_owned(),
+                    is_error: false,
+                    page_result: None,
+                    pictures: Vec::new(),
+                };
+                self.finished(call, result, CallOutcome::Ok, None)
+            }
+            Err(reason) => {
+                let result = PageCallResult::from_error(reason);
+                self.finished(call, result, CallOutcome::ToolError, None)
+            }
+        }
     }
 
     fn finished(
@@ -184,7 +267,13 @@ impl ToolRunner<'_> {
 
     /// Waits for the approval of a call that needs one. Returns the reason for the model if the call
     /// must not be made.
-    async fn ask_person(&self, number: usize, call: &Call, info: &ToolInfo) -> Option<String> {
+    async fn ask_person(
+        &self,
+        number: usize,
+        call: &Call,
+        info: &ToolInfo,
+        busy: &BusyCall<'_>,
+    ) -> Option<String> {
         let QueryInput {
             query,
             limits,
@@ -197,6 +286,7 @@ impl ToolRunner<'_> {
         let expires_in = limits.approval_timeout;
         let id = number.to_string();
         let request = state.approvals.open(&id);
+        let _waiting = busy.wait_outside();
         self.send_progress(QueryContent::ApprovalRequested {
             id,
             tool: info.registered_name.clone(),
@@ -273,8 +363,10 @@ impl ToolRunner<'_> {
                 page_result,
             );
         }
+        let id = number.to_string();
+        self.input.state.activity.record_result(&id, &result.text);
         self.send_progress(QueryContent::ToolFinished {
-            id: number.to_string(),
+            id,
             tool: self.catalog.registered_name(&call.tool).to_owned(),
             is_error: result.is_error,
             error: result.is_error.then(|| truncate_error(&result.text)),

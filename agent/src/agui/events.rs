@@ -1,7 +1,9 @@
 //! The events of a run that the agent sends.
 
+use std::time::SystemTime;
+
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The version of the protocol that the agent declares.
 pub(crate) const PROTOCOL_VERSION: &str = "1.0";
@@ -134,6 +136,24 @@ pub(crate) struct Interrupt {
     pub(crate) response_schema: Value,
     /// The end of the time in which it can be answered (RFC 3339).
     pub(crate) expires_at: String,
+}
+
+impl Interrupt {
+    /// Creates the interrupt of a call that waits for approval.
+    pub(crate) fn for_call(call: &str, tool: &str, expires_at: SystemTime) -> Self {
+        Self {
+            id: call.to_owned(),
+            reason: "tool_call",
+            message: format!("Allow the call of {tool}?"),
+            tool_call_id: call.to_owned(),
+            response_schema: json!({
+                "type": "object",
+                "properties": { "approved": { "type": "boolean" } },
+                "required": ["approved"],
+            }),
+            expires_at: humantime::format_rfc3339_millis(expires_at).to_string(),
+        }
+    }
 }
 
 /// The tokens that one model has used in the run.

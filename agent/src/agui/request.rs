@@ -1,12 +1,16 @@
 //! What a request asks for now: the messages of a thread are all that were ever sent, and those that
 //! follow the last message of the assistant are new.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bridge_protocol::{Attachment, ContextItem, ContextKind};
-use serde_json::Value;
 use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
 
-use super::messages::{FileSource, Message, Part};
+use super::messages::{Content, FileSource, Message, Part};
 use super::run_input::RunInput;
+use crate::agent_loop::{ClientResult, ClientTool};
+use crate::model::Media;
 
 /// The media type of a file whose message does not say it.
 const UNKNOWN_MEDIA_TYPE: &str = "application/octet-stream";
@@ -24,13 +28,6 @@ impl Prompt {
     pub(crate) fn is_empty(&self) -> bool {
         self.text.trim().is_empty() && self.attachments.is_empty()
     }
-}
-
-/// The result of a call of one of the client's tools.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ClientResult {
-    pub(crate) text: String,
-    pub(crate) is_error: bool,
 }
 
 impl RunInput {
@@ -80,25 +77,60 @@ impl RunInput {
                     content,
                     tool_call_id,
                     error,
-                } if tool_call_id == call => {
-                    let text = content.text();
-                    Some(match error {
-                        Some(error) if text.is_empty() => ClientResult {
-                            text: error.clone(),
-                            is_error: true,
-                        },
-                        Some(error) => ClientResult {
-                            text: format!("{error}\n{text}"),
-                            is_error: true,
-                        },
-                        None => ClientResult {
-                            text,
-                            is_error: false,
-                        },
-                    })
-                }
+                } if tool_call_id == call => Some(read_result(content, error.as_deref())),
                 _ => None,
             })
+    }
+
+    /// Returns the state that the application shares, if it shares one.
+    pub(crate) fn shared_state(&self) -> Option<&Value> {
+        self.state.as_ref().filter(|state| !is_empty(state))
+    }
+
+    /// Returns the number of prompts before the new one. Messages of the person in succession, such as
+    /// after a request that failed, are one prompt.
+    pub(crate) fn earlier_prompts(&self) -> usize {
+        let is_answer = |message: &Message| matches!(message, Message::Assistant { .. });
+        let last_answer = self.messages.iter().rposition(is_answer);
+        let earlier = &self.messages[..last_answer.unwrap_or_default()];
+        let is_prompt = |message: &&Message| {
+            matches!(message, Message::User { .. } | Message::Assistant { .. })
+        };
+        let turns: Vec<_> = earlier.iter().filter(is_prompt).map(is_answer).collect();
+        turns
+            .chunk_by(|left, right| left == right)
+            .filter(|chunk| !chunk[0])
+            .count()
+    }
+
+    /// Returns what was said and called before the new messages, if anything was.
+    pub(crate) fn history_item(&self) -> Option<ContextItem> {
+        let is_answer = |message: &Message| matches!(message, Message::Assistant { .. });
+        let last_answer = self.messages.iter().rposition(is_answer)?;
+        let messages = self.messages[..=last_answer].iter();
+        let history: Vec<_> = messages.filter_map(history_entry).collect();
+        Some(context_item("earlier messages", &Value::Array(history)))
+    }
+
+    /// Returns whether the thread has a call with this id.
+    pub(crate) fn has_call(&self, call: &str) -> bool {
+        let is_answered = self.resume.iter().any(|it| it.interrupt_id == call);
+        is_answered
+            || self.messages.iter().any(|message| match message {
+                Message::Assistant { tool_calls, .. } => tool_calls.iter().any(|it| it.id == call),
+                Message::Tool { tool_call_id, .. } => tool_call_id == call,
+                _ => false,
+            })
+    }
+
+    /// Returns the client's own tools.
+    pub(crate) fn client_tools(&self) -> Vec<ClientTool> {
+        let tools = self.tools.iter().map(|tool| ClientTool {
+            name: tool.name.clone(),
+            description: Some(tool.description.clone()).filter(|it| !it.is_empty()),
+            input_schema: input_schema(tool.parameters.as_ref()),
+        });
+        tools.collect()
     }
 
     /// Returns whether the person approves an interrupted call, if the request answers it.
@@ -120,11 +152,69 @@ impl RunInput {
                 items.push(context_item("instructions of the application", &content));
             }
         }
-        if let Some(state) = self.state.as_ref().filter(|state| !is_empty(state)) {
+        if let Some(state) = self.shared_state() {
             items.push(context_item("state of the application", state));
         }
         items
     }
+}
+
+/// Reads the result of a call. The model gets its pictures, and a description of each in the text.
+fn read_result(content: &Content, error: Option<&str>) -> ClientResult {
+    let mut lines: Vec<_> = error.map(str::to_owned).into_iter().collect();
+    lines.extend(Some(content.text()).filter(|text| !text.is_empty()));
+    let mut pictures = Vec::new();
+    for part in content.parts() {
+        if let Part::File {
+            name,
+            mime_type: Some(mime_type),
+            source: FileSource::Data(data),
+        } = part
+            && STANDARD.decode(data).is_ok()
+        {
+            let media = Media {
+                name: name.clone(),
+                mime_type: mime_type.to_ascii_lowercase(),
+                data: data.as_str().into(),
+            };
+            lines.push(format!("[{}]", media.describe()));
+            pictures.extend(Some(media).filter(Media::is_picture));
+        }
+    }
+    ClientResult {
+        text: lines.join("\n"),
+        is_error: error.is_some(),
+        pictures,
+    }
+}
+
+fn history_entry(message: &Message) -> Option<Value> {
+    match message {
+        Message::User { content } => Some(json!({ "user": content.text() })),
+        Message::Tool { content, .. } => Some(json!({ "result": content.text() })),
+        Message::Assistant {
+            content,
+            tool_calls,
+        } => {
+            let calls = tool_calls.iter().map(
+                |call| json!({ "tool": call.function.name, "arguments": call.function.arguments }),
+            );
+            let calls: Vec<_> = calls.collect();
+            Some(json!({ "assistant": content, "calls": calls }))
+        }
+        Message::System { .. } | Message::Other => None,
+    }
+}
+
+/// Returns the schema of the arguments of a tool. Providers require that its root says that it is an
+/// object; a tool without a schema takes no arguments.
+fn input_schema(parameters: Option<&Value>) -> Value {
+    let mut schema = match parameters {
+        Some(Value::Object(schema)) => schema.clone(),
+        _ => Map::new(),
+    };
+    schema.insert("type".to_owned(), "object".into());
+    Value::Object(schema)
 }
 
 fn context_item(name: &str, value: &Value) -> ContextItem {
@@ -193,20 +283,33 @@ mod tests {
             { "id": "a", "role": "assistant", "toolCalls": [call("c1"), call("c2")] },
             { "id": "t1", "role": "tool", "toolCallId": "c1", "content": "red" },
             { "id": "t2", "role": "tool", "toolCallId": "c2", "content": "", "error": "no colours" },
+            { "id": "t3", "role": "tool", "toolCallId": "c3", "content": [
+                { "type": "text", "text": "seen" },
+                { "type": "image", "source": { "type": "data", "value": "AAAA", "mimeType": "image/png" } },
+                { "type": "image", "source": { "type": "data", "value": "no base64", "mimeType": "image/png" } },
+            ] },
         ] }));
         assert!(input.prompt().is_empty());
         let result = |text: &str, is_error| {
             let text = text.to_owned();
-            Some(ClientResult { text, is_error })
+            let pictures = Vec::new();
+            Some(ClientResult {
+                text,
+                is_error,
+                pictures,
+            })
         };
         assert_eq!(input.client_result("c1"), result("red", false));
         assert_eq!(input.client_result("c2"), result("no colours", true));
-        assert_eq!(input.client_result("c3"), None);
+        let picture = input.client_result("c3").unwrap();
+        assert_eq!(picture.text, "seen\n[image/png, 3 bytes]");
+        assert_eq!(picture.pictures.len(), 1);
+        assert_eq!(input.client_result("c4"), None);
     }
 
     #[test]
     fn state_instructions_and_context_are_shown_to_the_model() {
-        let names = |input: RunInput| {
+        let texts = |input: RunInput| {
             let items = input.context_items().into_iter();
             items
                 .map(|item| format!("{}={}", item.name, item.value.unwrap()))
@@ -222,8 +325,32 @@ mod tests {
             "instructions of the application=\"Be brief.\"",
             "state of the application={\"page\":3}",
         ];
-        assert_eq!(names(all), expected);
-        assert!(names(input(json!({ "state": {} }))).is_empty());
+        assert_eq!(texts(all), expected);
+        assert!(texts(input(json!({ "state": {} }))).is_empty());
+    }
+
+    #[test]
+    fn the_earlier_messages_are_counted_by_prompt_and_can_be_shown() {
+        let answer = json!({ "id": "a", "role": "assistant", "content": "answer" });
+        let thread = |messages: Value| input(json!({ "messages": messages }));
+        let first = thread(json!([user("one")]));
+        assert_eq!(first.earlier_prompts(), 0);
+        assert!(first.history_item().is_none());
+        let third = thread(json!([
+            user("one"),
+            answer,
+            user("two"),
+            user("two again"),
+            answer,
+            user("three")
+        ]));
+        assert_eq!(third.earlier_prompts(), 2);
+        let item = third.history_item().unwrap().value.unwrap();
+        let item = item.get();
+        assert!(
+            item.contains("two again") && !item.contains("three"),
+            "{item}"
+        );
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 use bridge_protocol::QueryUsage;
 use serde_json::{Map, Value, json};
 
-use super::events::{Event, Interrupt, ModelUsage, PROTOCOL_VERSION, Role, RunOutcome};
+use super::events::{Event, Interrupt, PROTOCOL_VERSION, Role, RunOutcome};
+use super::run_usage::RunUsage;
 use crate::failure::Failure;
 
 /// The name of the custom event for notes to the person.
@@ -50,10 +51,7 @@ pub(crate) struct RunEncoder {
     /// The calls of this run in the order in which they began.
     call_order: Vec<String>,
     interrupts: Vec<Interrupt>,
-    /// What the query has used.
-    usage: QueryUsage,
-    /// What it had used when the run began.
-    former_usage: QueryUsage,
+    usage: RunUsage,
 }
 
 /// A message whose end was not sent yet.
@@ -90,15 +88,19 @@ impl RunEncoder {
             calls: BTreeMap::new(),
             call_order: Vec::new(),
             interrupts: Vec::new(),
-            usage: QueryUsage::default(),
-            former_usage: QueryUsage::default(),
+            usage: RunUsage::default(),
         }
+    }
+
+    /// Continues with another run, whose request does not answer the calls that wait for the client.
+    pub(crate) fn restarted(&mut self, run: RunIdentity) {
+        self.run = run;
+        self.usage.begin_run();
+        self.started();
     }
 
     /// Continues with another run, whose request answers the calls that have waited for the client.
     pub(crate) fn resumed(&mut self, run: RunIdentity) {
-        self.run = run;
-        self.former_usage = self.usage.clone();
         self.turn_message = None;
         self.call_order.clear();
         self.interrupts.clear();
@@ -109,7 +111,7 @@ impl RunEncoder {
                 CallState::Open | CallState::Ended | CallState::Answered => {}
             }
         }
-        self.started();
+        self.restarted(run);
     }
 
     /// Returns the events since the last call of this method.
@@ -231,18 +233,8 @@ impl RunEncoder {
     ) {
         self.call(call, tool, arguments);
         self.calls.insert(call.to_owned(), CallState::Interrupted);
-        self.interrupts.push(Interrupt {
-            id: call.to_owned(),
-            reason: "tool_call",
-            message: format!("Allow the call of {tool}?"),
-            tool_call_id: call.to_owned(),
-            response_schema: json!({
-                "type": "object",
-                "properties": { "approved": { "type": "boolean" } },
-                "required": ["approved"],
-            }),
-            expires_at: humantime::format_rfc3339_millis(now + expires_in).to_string(),
-        });
+        self.interrupts
+            .push(Interrupt::for_call(call, tool, now + expires_in));
     }
 
     /// The client has to make a call, with one of its own tools.
@@ -265,7 +257,7 @@ impl RunEncoder {
 
     /// What the query has used so far.
     pub(crate) fn usage(&mut self, usage: QueryUsage) {
-        self.usage = usage;
+        self.usage.update(usage);
     }
 
     /// Returns whether the run has to end before the query does: a call waits for the client, and no
@@ -346,7 +338,7 @@ impl RunEncoder {
         self.events.push(Event::RunError {
             message,
             code,
-            usage: self.usage_of_run(),
+            usage: self.usage.of_run(),
         });
     }
 
@@ -356,27 +348,8 @@ impl RunEncoder {
             run_id: self.run.run_id.clone(),
             result,
             outcome,
-            usage: self.usage_of_run(),
+            usage: self.usage.of_run(),
         });
-    }
-
-    /// Returns what the query has used since the run began, as the protocol wants it.
-    fn usage_of_run(&self) -> Vec<ModelUsage> {
-        let models = self.usage.models.iter().map(|(model, tokens)| {
-            let former = self.former_usage.models.get(model);
-            let former = former.copied().unwrap_or_default();
-            let input_tokens = tokens.input - former.input;
-            let output_tokens = tokens.output - former.output;
-            ModelUsage {
-                model: model.clone(),
-                input_tokens,
-                output_tokens,
-                total_tokens: input_tokens + output_tokens,
-                reasoning_tokens: reported(tokens.thinking - former.thinking),
-                cached_input_tokens: reported(tokens.cached - former.cached),
-            }
-        });
-        models.filter(|usage| usage.total_tokens > 0).collect()
     }
 
     fn new_message_id(&mut self) -> String {
@@ -441,11 +414,6 @@ impl RunEncoder {
             self.result(&call, NOT_MADE.to_owned());
         }
     }
-}
-
-/// Returns a count, unless it is 0: providers that do not report it are counted as 0, too.
-fn reported(count: u64) -> Option<u64> {
-    (count > 0).then_some(count)
 }
 
 #[cfg(test)]

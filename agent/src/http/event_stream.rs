@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::response::sse::{Event, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse};
 use bridge_protocol::{BridgeToPage, ErrorCode};
-use futures_util::stream;
+use futures_util::{Stream, stream};
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderName};
 use tokio::sync::mpsc;
@@ -40,6 +40,13 @@ pub(super) fn response(messages: mpsc::Receiver<BridgeToPage>) -> Response {
         let message = messages.recv().await?;
         Some((Ok::<_, Infallible>(event(&message)), messages))
     });
+    respond_with(events)
+}
+
+/// Responds with a stream of events, up to the last.
+pub(super) fn respond_with(
+    events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
+) -> Response {
     let keep_alive = KeepAlive::new()
         .interval(KEEPALIVE_INTERVAL)
         .text("keepalive");

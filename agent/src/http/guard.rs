@@ -53,7 +53,7 @@ pub(super) fn cors(policy: Arc<HostOriginPolicy>) -> CorsLayer {
     };
     CorsLayer::new()
         .allow_origin(AllowOrigin::predicate(is_allowed))
-        .allow_methods([Method::GET, Method::PUT, Method::DELETE])
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers([RETRY_AFTER, WWW_AUTHENTICATE])
         .allow_private_network(true)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bridge_service::HostOriginPolicy;
 
+use crate::agui::SuspendedRuns;
 use crate::credential::TokenHash;
 use crate::queries::Queries;
 
@@ -15,4 +16,5 @@ pub(crate) struct AppState {
     pub(crate) credential: TokenHash,
     pub(crate) policy: Arc<HostOriginPolicy>,
     pub(crate) max_body_bytes: usize,
+    pub(crate) suspended_runs: Arc<SuspendedRuns>,
 }

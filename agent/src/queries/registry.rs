@@ -72,7 +72,7 @@ struct RunningQuery {
 }
 
 /// The sender of a query, which may cancel it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum QueryOwner {
     Bridge,
     /// The frontend with this token.

@@ -1,9 +1,12 @@
 //! Answers one query, from its acceptance to its outcome.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bridge_protocol::{ErrorCode, Query, QueryCaller, QueryContent, QueryUsage, TokenUsage};
+use bridge_protocol::{
+    ErrorCode, Query, QueryCaller, QueryContent, QueryId, QueryUsage, TokenUsage,
+};
 use bridge_service::Secret;
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
@@ -12,7 +15,7 @@ use tokio::time::sleep;
 use super::event_sink::{EventSink, EventTarget};
 use super::outcome::QueryOutcome;
 use super::registry::{QueryPermit, shutting_down};
-use crate::agent_loop::{self, QueryInput};
+use crate::agent_loop::{self, ClientTool, QueryInput, QueryState};
 use crate::bridge::{BridgeTools, QueryReporter};
 use crate::conversations::{ConversationKey, ConversationOwner, Turn};
 use crate::failure::Failure;
@@ -30,9 +33,20 @@ pub(crate) struct AcceptedQuery {
     pub(crate) timeout: Option<Duration>,
     /// Who asks, if the bridge has told it.
     pub(crate) caller: Option<QueryCaller>,
+    /// The tools that the client executes itself.
+    pub(crate) client_tools: Vec<ClientTool>,
 }
 
 impl QueryPermit {
+    pub(crate) fn id(&self) -> &QueryId {
+        &self.id
+    }
+
+    /// Returns what others see of the query while it is answered.
+    pub(crate) fn state(&self) -> &Arc<QueryState> {
+        &self.state
+    }
+
     /// Starts a task that answers the query and reports its progress to `target`.
     pub(crate) fn spawn(mut self, query: AcceptedQuery, target: EventTarget) {
         self.is_started = true;
@@ -168,6 +182,7 @@ async fn answer_query(
             state: &permit.state,
             conversation: &conversation,
             caller: query.caller.as_ref(),
+            client_tools: &query.client_tools,
         })
         .await
     };

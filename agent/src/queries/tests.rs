@@ -90,6 +90,7 @@ async fn a_panic_fails_the_query_and_releases_its_permit() {
         token,
         timeout: None,
         caller: None,
+        client_tools: Vec::new(),
     };
     let is_direct = false;
     permit.spawn(query, EventTarget::Stream { writer, is_direct });

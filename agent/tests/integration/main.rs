@@ -2,6 +2,7 @@
 //! needs no key.
 #![allow(clippy::unwrap_used)]
 
+mod agui;
 mod conversations;
 mod direct;
 mod documented;

@@ -61,6 +61,7 @@ pub(super) fn query_input<'a>(
         state,
         conversation: &[],
         caller: None,
+        client_tools: &[],
     }
 }
 

@@ -11,6 +11,8 @@ use super::with_deadline;
 pub(crate) struct EventStream {
     chunks: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
     text: String,
+    /// Whether each event has the type of its message as its name.
+    is_named: bool,
 }
 
 impl EventStream {
@@ -26,6 +28,15 @@ impl EventStream {
         Self {
             chunks: response.bytes_stream().boxed(),
             text: String::new(),
+            is_named: true,
+        }
+    }
+
+    /// Sends a request whose response must be a stream of events without names.
+    pub(crate) async fn open_unnamed(request: RequestBuilder) -> Self {
+        Self {
+            is_named: false,
+            ..Self::open(request).await
         }
     }
 
@@ -39,10 +50,16 @@ impl EventStream {
                 if event.starts_with(':') {
                     continue;
                 }
-                let (name, data) = event.split_once('\n').unwrap();
+                let (name, data) = if self.is_named {
+                    event.split_once('\n').unwrap()
+                } else {
+                    ("", event.as_str())
+                };
                 let data: Value =
                     serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
-                assert_eq!(name.strip_prefix("event: "), data["type"].as_str());
+                if self.is_named {
+                    assert_eq!(name.strip_prefix("event: "), data["type"].as_str());
+                }
                 return Some(data);
             }
             let chunk = with_deadline("event", self.chunks.next()).await?.unwrap();

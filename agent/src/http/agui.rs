@@ -1,0 +1,184 @@
+//! `POST /agui`: the AG-UI protocol over HTTP with an event stream.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::request::Parts;
+use axum::response::Response;
+use axum::response::sse;
+use bridge_protocol::{ErrorCode, Query, QueryCaller, QueryId, SessionId};
+use bridge_service::Secret;
+use futures_util::{StreamExt, stream};
+use uuid::Uuid;
+
+use super::caller::RequestCaller;
+use super::problem::Problem;
+use super::state::AppState;
+use super::{body, event_stream};
+use crate::agui::{Event, Phase, Run, RunInput, SuspendedRuns, ThreadKey};
+use crate::conversations::ConversationOwner;
+use crate::failure::Failure;
+use crate::model::Message;
+use crate::queries::{AcceptedQuery, EventTarget, QueryOwner, QueryPermit, StreamWriter};
+
+/// Answers the request of a run.
+pub(super) async fn post_run(
+    State(state): State<AppState>,
+    parts: Parts,
+    body: Body,
+) -> Result<Response, Problem> {
+    let caller = RequestCaller::authorize_query(&parts.headers, state.credential)?;
+    let owner = caller.owner();
+    let RequestCaller::Frontend { bearer } = caller else {
+        let message = "a bridge sends queries to PUT /query; POST /agui is for frontends";
+        return Err(Problem::new(ErrorCode::ProtocolViolation, message));
+    };
+    if !event_stream::accepts_event_stream(&parts.headers) {
+        return Err(event_stream::event_stream_required());
+    }
+    let body = body::read(body, state.max_body_bytes).await?;
+    let input = RunInput::parse(&body)?;
+    let thread = (owner, input.thread_id.clone());
+    let suspended = state.suspended_runs.take(&thread);
+    let run = match suspended.filter(|run| run.is_continued_by(&input)) {
+        Some(mut run) => {
+            run.resume(&input);
+            run
+        }
+        None => start_run(&state, owner, &bearer, &input).await?,
+    };
+    Ok(respond(run, thread, Arc::clone(&state.suspended_runs)))
+}
+
+/// Sends a query for the new messages of a thread.
+async fn start_run(
+    state: &AppState,
+    owner: QueryOwner,
+    bearer: &Secret,
+    input: &RunInput,
+) -> Result<Run, Problem> {
+    let prompt = input.prompt();
+    if prompt.is_empty() {
+        return Err(nothing_asked(input).into());
+    }
+    let permit = acquire(state, owner, &input.run_id)?;
+    let props = &input.forwarded_props;
+    let mut query = Query {
+        context: input.context_items(),
+        tools: props.tools.clone(),
+        restrict_tools: props.restrict_tools,
+        timeout: props.timeout,
+        approve: props.approve.clone(),
+        attachments: prompt.attachments,
+        local_time: props.local_time.clone(),
+        ..Query::new(permit.id().clone(), prompt.text)
+    };
+    let session_id = props.session_id.clone().map(SessionId::from);
+    let authorized = permit.authorize(bearer, &query, session_id).await?;
+    if let Some(caller) = &authorized.caller {
+        query.conversation = Some(input.thread_id.clone());
+        continue_conversation(state, caller, input, &mut query).await?;
+    } else {
+        // A bridge of mcp-web 0.1 does not tell who asks, and there are no conversations then.
+        query.context.extend(input.history_item());
+    }
+    let query = AcceptedQuery {
+        message: query,
+        token: authorized.token,
+        timeout: Some(authorized.timeout),
+        caller: authorized.caller,
+        client_tools: input.client_tools(),
+    };
+    let (writer, messages) = StreamWriter::channel();
+    let id = permit.id().to_string();
+    let query_state = Arc::clone(permit.state());
+    if let Some(shared) = input.shared_state() {
+        query_state.shared.share(shared.clone());
+    }
+    let mut run = Run::start(input.identity(), &id, messages, query_state);
+    if prompt.omitted_files > 0 {
+        run.note("A file was left out: the agent reads only files that are in the message.");
+    }
+    let is_direct = true;
+    permit.spawn(query, EventTarget::Stream { writer, is_direct });
+    Ok(run)
+}
+
+/// Lets a query continue the conversation of its thread. If the agent has none, the model gets the
+/// messages of the thread as context. If the person has changed an earlier message, the conversation
+/// begins again: the messages of the thread are what was said.
+async fn continue_conversation(
+    state: &AppState,
+    caller: &QueryCaller,
+    input: &RunInput,
+    query: &mut Query,
+) -> Result<(), Failure> {
+    let conversations = &state.queries.conversations;
+    let key = ConversationOwner::new(caller).key(&input.thread_id)?;
+    let stored = conversations.messages(key.clone()).await?;
+    let is_prompt = |message: &&Message| matches!(message, Message::User(_));
+    let stored = stored.iter().filter(is_prompt).count();
+    let is_changed = input.earlier_prompts() < stored;
+    if is_changed {
+        conversations.delete(key).await?;
+    }
+    if is_changed || stored == 0 {
+        query.context.extend(input.history_item());
+    }
+    Ok(())
+}
+
+/// Acquires the permit for a query with the id of its run, or with another one if that was used.
+fn acquire(state: &AppState, owner: QueryOwner, run_id: &str) -> Result<QueryPermit, Failure> {
+    match state.queries.acquire(&QueryId::from(run_id), owner) {
+        Err(failure) if failure.code == ErrorCode::QueryCompleted => {
+            let id = QueryId(Uuid::new_v4().to_string());
+            state.queries.acquire(&id, owner)
+        }
+        acquired => acquired,
+    }
+}
+
+fn nothing_asked(input: &RunInput) -> Failure {
+    if input.resume.is_empty() {
+        let message = "the thread has no message of the user after the last one of the assistant";
+        Failure::new(ErrorCode::ProtocolViolation, message).with_remedy("add what to ask")
+    } else {
+        let message = "the run that this request resumes does not wait any more";
+        Failure::new(ErrorCode::QueryNotFound, message)
+            .with_remedy("send the message of the user again")
+    }
+}
+
+/// Responds with the events of a run. When it is suspended, it is stored before its last event is
+/// sent, because that is when the client may continue it.
+fn respond(run: Run, thread: ThreadKey, suspended_runs: Arc<SuspendedRuns>) -> Response {
+    let chunks = stream::unfold(Some(run), move |run| {
+        let (thread, suspended_runs) = (thread.clone(), Arc::clone(&suspended_runs));
+        async move {
+            let mut run = run?;
+            let events = run.next_events().await;
+            let rest = match run.phase() {
+                Phase::Running => Some(run),
+                Phase::Suspended => {
+                    suspended_runs.insert(thread, run);
+                    None
+                }
+                Phase::Ended => None,
+            };
+            Some((stream::iter(events), rest))
+        }
+    });
+    let events = chunks
+        .flatten()
+        .map(|event| Ok::<_, Infallible>(encode(&event)));
+    event_stream::respond_with(events)
+}
+
+fn encode(event: &Event) -> sse::Event {
+    // The event consists of strings, numbers and JSON values: encoding it cannot fail.
+    let json = serde_json::to_string(event).unwrap_or_default();
+    sse::Event::default().data(json)
+}
