@@ -34,3 +34,6 @@ mcpWeb.addTool({
     return { notes: 0 };
   },
 });
+
+await mcpWeb.connect();
+document.body.dataset.connected = "";

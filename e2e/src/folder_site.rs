@@ -53,6 +53,7 @@ impl Drop for FolderSite {
 async fn read(path: PathBuf) -> impl IntoResponse {
     let media_type = match path.extension().and_then(|extension| extension.to_str()) {
         Some("html") => "text/html; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
         Some("js") => "text/javascript; charset=utf-8",
         Some("wasm") => "application/wasm",
         _ => "application/octet-stream",

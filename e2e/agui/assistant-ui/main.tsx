@@ -69,8 +69,8 @@ function Chat() {
         </ThreadPrimitive.Viewport>
         <ComposerPrimitive.Root>
           <ComposerPrimitive.Input rows={2} placeholder="Ask" />
-          <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
-          <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
+          <ComposerPrimitive.Send id="send">Send</ComposerPrimitive.Send>
+          <ComposerPrimitive.Cancel id="stop">Stop</ComposerPrimitive.Cancel>
         </ComposerPrimitive.Root>
       </ThreadPrimitive.Root>
     </AssistantRuntimeProvider>

@@ -1,6 +1,7 @@
 import { HttpAgent } from "@ag-ui/client";
 import { CopilotChat, CopilotKitProvider, useFrontendTool, useInterrupt } from "@copilotkit/react-core/v2";
 import "@copilotkit/react-core/v2/styles.css";
+import { useState } from "react";
 import { createRoot } from "react-dom/client";
 import { z } from "zod";
 import { mcpWeb } from "./notes";
@@ -32,8 +33,18 @@ function Chat() {
   return <CopilotChat />;
 }
 
-createRoot(document.querySelector("#root")!).render(
-  <CopilotKitProvider selfManagedAgents={{ default: agent }} properties={{ approve: ["clear_notes"] }}>
-    <Chat />
-  </CopilotKitProvider>,
-);
+function App() {
+  const [failure, setFailure] = useState("");
+  return (
+    <CopilotKitProvider
+      selfManagedAgents={{ default: agent }}
+      properties={{ approve: ["clear_notes"] }}
+      onError={({ error }) => setFailure(error.message)}
+    >
+      <Chat />
+      <p role="alert">{failure}</p>
+    </CopilotKitProvider>
+  );
+}
+
+createRoot(document.querySelector("#root")!).render(<App />);
