@@ -1,6 +1,6 @@
+// The page of all clients: a list of notes, a tool that adds to it, and one that a person must approve.
 import { McpWeb } from "mcp-web-sdk";
 
-/** The page: a list of notes, with one tool that adds to it and one that a person must approve. */
 export const mcpWeb = new McpWeb({
   name: "notes",
   description: "A list of notes",

@@ -1,14 +1,12 @@
 //! The request of a run: `RunAgentInput`.
 
 use bridge_protocol::{ErrorCode, QueryTool, limits};
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::messages::{Message, null_as_default};
 use crate::failure::Failure;
-
-/// The maximum length of the id of a thread, in bytes. It is that of a conversation.
-const MAX_THREAD_ID_BYTES: usize = 64;
 
 /// The maximum number of tools that a client brings.
 const MAX_CLIENT_TOOLS: usize = 128;
@@ -36,7 +34,7 @@ pub(crate) struct RunInput {
     pub(crate) tools: Vec<ClientTool>,
     #[serde(default, deserialize_with = "null_as_default")]
     pub(crate) context: Vec<Context>,
-    #[serde(default, deserialize_with = "null_as_default")]
+    #[serde(default, deserialize_with = "object_or_default")]
     pub(crate) forwarded_props: ForwardedProps,
     /// The answers to the interrupts of the run before.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -84,6 +82,19 @@ pub(crate) struct ForwardedProps {
     pub(crate) timeout: Option<u64>,
     #[serde(default)]
     pub(crate) local_time: Option<String>,
+}
+
+/// Reads the members of an object. The protocol allows any other value, too.
+fn object_or_default<'de, D>(deserializer: D) -> Result<ForwardedProps, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let value = Value::deserialize(deserializer)?;
+    if value.is_object() {
+        serde_json::from_value(value).map_err(D::Error::custom)
+    } else {
+        Ok(ForwardedProps::default())
+    }
 }
 
 /// The answer to an interrupt.
@@ -138,7 +149,11 @@ impl RunInput {
             (1..=max).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
         };
         for (name, id, max) in [
-            ("threadId", &self.thread_id, MAX_THREAD_ID_BYTES),
+            (
+                "threadId",
+                &self.thread_id,
+                limits::MAX_CONVERSATION_ID_BYTES,
+            ),
             ("runId", &self.run_id, limits::MAX_QUERY_ID_BYTES),
         ] {
             if !is_valid(id, max) {
@@ -221,6 +236,9 @@ mod tests {
             "sessionId": "page" } }));
         let session = input.unwrap().forwarded_props.session_id;
         assert_eq!(session.as_deref(), Some("page"));
+        assert!(parse(json!({ "forwardedProps": "dark" })).is_ok());
+        let misspelled = parse(json!({ "forwardedProps": { "approve": true } }));
+        assert!(misspelled.is_err(), "a person would not be asked");
     }
 
     #[test]
@@ -234,7 +252,9 @@ mod tests {
         let numbered = |count: usize| tools((0..count).map(|n| format!("tool_{n}")).collect());
         assert!(numbered(MAX_CLIENT_TOOLS).is_ok());
         assert!(tools(vec!["x".repeat(MAX_TOOL_NAME_BYTES)]).is_ok());
-        assert!(parse(json!({ "threadId": "t".repeat(MAX_THREAD_ID_BYTES) })).is_ok());
+        assert!(
+            parse(json!({ "threadId": "t".repeat(limits::MAX_CONVERSATION_ID_BYTES) })).is_ok()
+        );
         for (result, part) in [
             (numbered(MAX_CLIENT_TOOLS + 1), "at most 128"),
             (tools(vec!["x".repeat(MAX_TOOL_NAME_BYTES + 1)]), "1 to 64"),
@@ -246,7 +266,7 @@ mod tests {
             ),
             (parse(json!({ "threadId": "" })), "threadId"),
             (
-                parse(json!({ "threadId": "t".repeat(MAX_THREAD_ID_BYTES + 1) })),
+                parse(json!({ "threadId": "t".repeat(limits::MAX_CONVERSATION_ID_BYTES + 1) })),
                 "threadId",
             ),
             (parse(json!({ "runId": "a b" })), "runId"),

@@ -41,8 +41,8 @@ function App() {
       properties={{ approve: ["clear_notes"] }}
       onError={({ error }) => setFailure(error.message)}
     >
-      <Chat />
       <p role="alert">{failure}</p>
+      <Chat />
     </CopilotKitProvider>
   );
 }

@@ -2,5 +2,6 @@
 //! `@ag-ui/client`, CopilotKit and assistant-ui. Each brings its own version of the protocol.
 
 mod clients;
+mod guide;
 mod page;
 mod recorded_runs;

@@ -47,7 +47,10 @@ fn scripts() -> Scripts {
         ])
     };
     Scripts::default()
-        .with("text", Turn::from_text("Good ").text("morning."))
+        .with(
+            "text",
+            Script::new([greeting("Good "), greeting("Once more: good ")]),
+        )
         .with(
             "page-tool",
             Script::new([
@@ -74,6 +77,10 @@ fn scripts() -> Scripts {
         .with("failure", Turn::from_text("I").broken(1, BreakMode::Cut))
 }
 
+fn greeting(beginning: &str) -> Turn {
+    Turn::from_text(beginning).text("morning.")
+}
+
 async fn uses_the_protocol(client: Client) {
     let page = AguiPage::open(client, scripts()).await;
     answers_with_text(&page).await;
@@ -87,6 +94,11 @@ async fn uses_the_protocol(client: Client) {
 async fn answers_with_text(page: &AguiPage) {
     page.ask("Greet me [[text]]").await;
     page.wait_for_text("Good morning.").await;
+    // The next message of the thread: the model reads what was said.
+    page.ask("And again").await;
+    page.wait_for_model_requests(2).await;
+    let request = page.last_model_request();
+    assert!(request.contains("Good morning."), "{request}");
     page.screenshot("text").await;
 }
 

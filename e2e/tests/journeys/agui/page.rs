@@ -10,6 +10,8 @@ use e2e::{
 };
 use serde_json::{Value, json};
 
+use super::guide::agent_arguments;
+
 /// How long a build may take, with other journeys beside it.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(180);
 
@@ -42,7 +44,7 @@ impl AguiPage {
         let arguments = endpoint.bridge_arguments();
         let bed = TestBed::bridge_with(&arguments.each_ref().map(String::as_str)).await;
         let provider = MockProvider::start(scripts).await;
-        let flags = ["--allowed-origins", "loopback"];
+        let flags = agent_arguments();
         let agent = AgentService::start(&endpoint, &bed, &provider, Format::OpenAi, &flags).await;
 
         let project = NodeProject::copy_of_agui_page(client.name);
@@ -137,6 +139,10 @@ impl AguiPage {
         let shown = "document.querySelector('#title').style.color";
         let condition = format!("{shown} === {} || Promise.reject({shown})", json!(colour));
         self.browser.wait_for(&condition).await;
+    }
+
+    pub(super) async fn wait_for_model_requests(&self, count: usize) {
+        self.provider.wait_for_end(count - 1).await;
     }
 
     /// Returns the body of the last request to the model.
