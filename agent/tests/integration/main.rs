@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod agui;
+mod agui_threads;
 mod conversations;
 mod direct;
 mod documented;

@@ -100,8 +100,33 @@ static AGENT: LazyLock<Vec<Template>> = LazyLock::new(|| {
         ("GET", "/healthz", Value::Null),
         ("GET", "/query", Value::Null),
         ("POST", "/nowhere", json!({})),
+        ("POST", "/agui", run_input()),
     ])
 });
+
+/// Returns a request of AG-UI with all of its fields.
+fn run_input() -> Value {
+    let call = json!({"id": "c", "type": "function",
+        "function": {"name": "paint", "arguments": "{}"}});
+    json!({
+        "threadId": "t", "runId": "r", "protocolVersion": "1.0", "parentRunId": "p",
+        "state": {"page": 1},
+        "messages": [
+            {"id": "1", "role": "system", "content": "Be brief."},
+            {"id": "2", "role": "assistant", "content": null, "toolCalls": [call]},
+            {"id": "3", "role": "tool", "toolCallId": "c", "content": "red", "error": "e"},
+            {"id": "4", "role": "user", "content": [
+                {"type": "text", "text": "/echo {\"text\":\"x\"}"},
+                {"type": "image", "source": {"type": "data", "value": "AAAA", "mimeType": "image/png"}},
+                {"type": "binary", "mimeType": "image/png", "url": "data:image/png;base64,AAAA"},
+            ]},
+        ],
+        "tools": [{"name": "paint", "description": "Paints", "parameters": {"type": "object"}}],
+        "context": [{"description": "d", "value": "v"}],
+        "forwardedProps": {"sessionId": "tab-1", "approve": ["echo"], "timeout": 1000},
+        "resume": [{"interruptId": "i", "status": "resolved", "payload": {"approved": true}}],
+    })
+}
 
 fn templates(rows: impl IntoIterator<Item = (&'static str, &'static str, Value)>) -> Vec<Template> {
     let template = |(method, path, body)| Template { method, path, body };
