@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use bridge_protocol::{BridgeToPage, QueryContent, QueryUsage};
+use bridge_protocol::{BridgeToPage, ErrorCode, QueryContent, QueryUsage};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
@@ -94,8 +94,10 @@ impl Run {
             }
             match self.messages.recv().await {
                 Some(message) => self.receive(message),
-                // A query ends with a message, unless its reader is too slow for it.
-                None => self.phase = Phase::Ended,
+                None => {
+                    self.encoder.failed(&unread_end());
+                    self.phase = Phase::Ended;
+                }
             }
             let is_idle = self.messages.is_empty() && !self.state.activity.is_busy();
             if self.phase == Phase::Running && self.encoder.waits_for_client() && is_idle {
@@ -239,5 +241,48 @@ impl Run {
                 }
             }
         }
+    }
+}
+
+/// Creates the failure of a query whose last message was dropped, because nobody has read the messages
+/// before it in time.
+fn unread_end() -> Failure {
+    let message = "the query has ended, and its end was not read in time";
+    Failure::new(ErrorCode::QueryTimeout, message).with_remedy("send the message of the user again")
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::{QueryId, QueryProgress};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_run_whose_last_message_was_dropped_fails() {
+        let (sender, messages) = mpsc::channel(1);
+        let input = br#"{"threadId":"t","runId":"r","messages":[]}"#;
+        let identity = RunInput::parse(input).unwrap().identity();
+        let mut run = Run::start(identity, "q", messages, Arc::new(QueryState::new()));
+        let text = "half".to_owned();
+        let progress = BridgeToPage::QueryProgress(QueryProgress {
+            uuid: QueryId::from("q"),
+            number: None,
+            content: QueryContent::Text { text }.to_raw(),
+        });
+        sender.send(progress).await.unwrap();
+        drop(sender);
+        let mut events = Vec::new();
+        while run.phase() == Phase::Running {
+            events.extend(run.next_events().await);
+        }
+        let Some(Event::RunError { message, code, .. }) = events.last() else {
+            panic!("{events:?}");
+        };
+        assert_eq!(code, "QueryTimeout");
+        assert!(
+            message.ends_with("send the message of the user again"),
+            "{message}"
+        );
+        assert!(run.next_events().await.is_empty());
     }
 }
