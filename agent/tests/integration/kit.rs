@@ -58,23 +58,18 @@ impl TestBed {
 
     pub(crate) async fn start_with(settings: agent::Config) -> Self {
         let bound = agent::bind(settings).await.unwrap();
-        let bridge = Self::start_bridge(&bound.url()).await;
-        let agent = bound.serve(&bridge.url()).unwrap();
-        Self { bridge, agent }
-    }
-
-    /// Starts a bridge for the agent at this URL.
-    pub(crate) async fn start_bridge(agent_url: &str) -> bridge::ServerHandle {
         let config = bridge::Config {
             bind: ([127, 0, 0, 1], 0).into(),
             agent: bridge::Agent {
-                agent_url: Some(agent_url.parse().unwrap()),
+                agent_url: Some(bound.url().parse().unwrap()),
                 agent_token: Some(CREDENTIAL.parse().unwrap()),
                 ..bridge::Agent::default()
             },
             ..bridge::Config::default()
         };
-        bridge::serve(config, bridge::App::default()).await.unwrap()
+        let bridge = bridge::serve(config, bridge::App::default()).await.unwrap();
+        let agent = bound.serve(&bridge.url()).unwrap();
+        Self { bridge, agent }
     }
 
     /// Connects a page with the tools of these tests.
