@@ -130,12 +130,12 @@ impl RequestBuilder {
 
     fn convert_tool(&self, tool: &Tool) -> ProviderTool {
         let name = tool_names::to_provider(self.provider, &tool.name).into_owned();
-        let converted = ProviderTool::new(ToolName::Custom(name))
-            .with_schema(normalize_schema(&tool.input_schema));
-        match &tool.description {
-            Some(description) => converted.with_description(description),
-            None => converted,
-        }
+        // Without a description, genai sends `null` to some providers, and llama.cpp then refuses
+        // the whole request.
+        let description = tool.description.as_ref().unwrap_or(&tool.name);
+        ProviderTool::new(ToolName::Custom(name))
+            .with_description(description)
+            .with_schema(normalize_schema(&tool.input_schema))
     }
 
     /// Returns whether a tool is forced by offering no other tool. Ollama has no parameter to force

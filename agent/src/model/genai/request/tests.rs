@@ -39,6 +39,16 @@ fn request() -> Request {
 }
 
 #[test]
+fn a_tool_without_a_description_is_described_by_its_name() {
+    for provider in [Provider::Anthropic, Provider::Openai, Provider::Gemini] {
+        let (chat, _) = builder(provider, "m", Thinking::Off).build(&request());
+        let tools = chat.tools.unwrap();
+        let description = tools[0].description.as_deref();
+        assert_eq!(description, Some("web_search"), "{provider}");
+    }
+}
+
+#[test]
 fn openai_gets_a_cache_key_and_the_lowest_supported_effort() {
     for (model, expected) in [
         ("gpt-5.4-mini", "zero"),
