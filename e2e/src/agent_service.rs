@@ -90,10 +90,22 @@ impl AgentService {
         key: &str,
         arguments: &[&str],
     ) -> Self {
+        let base_url = provider.base_url(format);
+        Self::start_with_base_url(endpoint, bed, format, &base_url, key, arguments).await
+    }
+
+    /// Starts an agent whose model is at any server with the API of this format.
+    pub async fn start_with_base_url(
+        endpoint: &AgentEndpoint,
+        bed: &TestBed,
+        format: Format,
+        base_url: &str,
+        key: &str,
+        arguments: &[&str],
+    ) -> Self {
         let mut command = Command::new(program_paths::built("mcp-web-agent"));
         command.args(["--provider", format.name()]);
-        let base_url = provider.base_url(format);
-        for (flag, value) in [("--model", "mock"), ("--base-url", base_url.as_str())] {
+        for (flag, value) in [("--model", "mock"), ("--base-url", base_url)] {
             if !arguments.contains(&flag) {
                 command.args([flag, value]);
             }
@@ -146,8 +158,14 @@ impl AgentService {
 
     /// Waits until the agent is answering no query.
     pub async fn wait_until_idle(&self) {
-        with_deadline("the agent to be idle", async {
-            while self.active_queries().await > 0 {
+        self.wait_for_active_queries(0).await;
+    }
+
+    /// Waits until the agent is answering this number of queries.
+    pub async fn wait_for_active_queries(&self, count: u64) {
+        let what = format!("{count} queries of the agent");
+        with_deadline(what, async {
+            while self.active_queries().await != count {
                 tokio::task::yield_now().await;
             }
         })

@@ -24,6 +24,7 @@ mod folder_site;
 pub mod idle;
 mod large;
 mod latencies;
+mod llama_cpp;
 pub mod load;
 mod meter;
 mod mock_provider;
@@ -57,6 +58,7 @@ pub use clients::{
 pub use deadline::{DEADLINE, with_deadline};
 pub use folder_site::FolderSite;
 pub use large::LargeResult;
+pub use llama_cpp::LlamaCpp;
 pub use mock_provider::{
     BreakMode, Exchange, ExchangeOutcome, Fault, Format, MockProvider, Recordings, ResponseSource,
     Script, Scripts, StopReason, TokenUsage, Turn, TurnPart, Upstream,

@@ -90,6 +90,15 @@ pub fn clients_python(major: u8) -> PathBuf {
     )
 }
 
+/// Returns the Python environment with the server of llama.cpp.
+pub fn llama_cpp_python() -> PathBuf {
+    let default = workspace().join("target/tools/llama-cpp");
+    require_existing(
+        path_from_env("MCP_WEB_LLAMA_CPP", default),
+        "the Python package of e2e/llama-cpp",
+    )
+}
+
 /// Returns the path of Chromium.
 pub fn chromium() -> PathBuf {
     require_existing(

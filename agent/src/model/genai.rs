@@ -3,8 +3,9 @@
 //! work around its errors:
 //!
 //! - [`request`] builds a request: caching, a forced tool, results of calls. [`thinking_effort`]
-//!   sets how much the model thinks, [`tool_names`] maps reserved names of tools, and
-//!   [`thinking_state`] stores what a provider requires to be sent back.
+//!   sets how much the model thinks, [`tool_names`] maps reserved names of tools, [`tool_schema`]
+//!   completes their schemas, and [`thinking_state`] stores what a provider requires to be sent
+//!   back.
 //! - [`response_stream`] reads a response, within time limits. [`frame_inspector`] searches each
 //!   frame for the actual end of the response, because `genai` also reports an end when a stream
 //!   breaks off.
@@ -24,6 +25,7 @@ mod response_stream;
 mod thinking_effort;
 mod thinking_state;
 mod tool_names;
+mod tool_schema;
 
 use std::fmt;
 use std::sync::Arc;

@@ -71,7 +71,7 @@ impl Format {
         }
     }
 
-    pub(super) fn base_path(self) -> &'static str {
+    pub(crate) fn base_path(self) -> &'static str {
         match self {
             Self::Anthropic | Self::OpenAi | Self::OpenAiResponses => "/v1/",
             Self::Gemini => "/v1beta/",

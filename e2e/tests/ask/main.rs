@@ -1,5 +1,5 @@
 //! Queries of pages: native pages, real bridges and agents, and a mock provider with scripted
-//! answers in the formats of four real ones.
+//! answers in the formats of four real ones, or the real server of llama.cpp.
 #![allow(clippy::unwrap_used)]
 
 mod cancellation;
@@ -7,6 +7,7 @@ mod credentials;
 mod direct_client;
 mod direct_query;
 mod disconnects;
+mod llama_cpp;
 mod measurements;
 mod mock;
 mod page_reload;

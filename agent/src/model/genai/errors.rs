@@ -20,6 +20,10 @@ use crate::model::retry::{AttemptError, RetryDecision};
 /// The remedy for a request that is longer than the context of the model.
 const SHORTER_INPUT: &str = "ask with less context, offer fewer tools, or let tools return less";
 
+/// The remedy for a schema that the provider does not support.
+const SIMPLER_SCHEMA: &str =
+    "register the tool with a simpler schema, or leave it out of the query with `restrictTools`";
+
 /// Maps the errors of one provider to failures.
 #[derive(Clone, Debug)]
 pub(super) struct ErrorMapper {
@@ -183,6 +187,7 @@ impl ErrorMapper {
             300..400 | 404 => {
                 failure.with_remedy("the operator of the agent must check model and base URL")
             }
+            _ if is_about_schema(&failure.message) => failure.with_remedy(SIMPLER_SCHEMA),
             // OpenAI's newer models do not accept tools in chat completions while they think.
             _ if failure.message.contains("reasoning_effort") => {
                 failure.with_remedy("the operator of the agent must set `thinking` to off")
@@ -282,6 +287,11 @@ impl ErrorMapper {
             None => Failure::new(code, format!("{subject} {problem}")),
         }
     }
+}
+
+/// Returns whether an error names a schema: those of tools are the only ones in a request.
+fn is_about_schema(message: &str) -> bool {
+    message.to_ascii_lowercase().contains("schema")
 }
 
 /// Truncates a name that the provider has chosen.

@@ -7,7 +7,7 @@ use genai::chat::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{thinking_state, tool_names};
+use super::{thinking_state, tool_names, tool_schema};
 use crate::model::{
     CallResult, Media, Message, Provider, Request, Thinking, Tool, ToolSelection, UserMessage,
 };
@@ -135,7 +135,7 @@ impl RequestBuilder {
         let description = tool.description.as_ref().unwrap_or(&tool.name);
         ProviderTool::new(ToolName::Custom(name))
             .with_description(description)
-            .with_schema(normalize_schema(&tool.input_schema))
+            .with_schema(tool_schema::normalize(&tool.input_schema))
     }
 
     /// Returns whether a tool is forced by offering no other tool. Ollama has no parameter to force
@@ -282,17 +282,6 @@ fn separate_results(results: &[CallResult]) -> Vec<ChatMessage> {
         .iter()
         .map(|result| ToolResponse::new(result.id.as_str(), text(result)));
     responses.map(ChatMessage::from).collect()
-}
-
-/// Completes a schema: providers require an object with properties, even if there are none.
-fn normalize_schema(schema: &Value) -> Value {
-    let mut schema = match schema {
-        Value::Object(schema) => schema.clone(),
-        _ => Map::new(),
-    };
-    schema.entry("type").or_insert_with(|| "object".into());
-    schema.entry("properties").or_insert_with(|| json!({}));
-    Value::Object(schema)
 }
 
 #[cfg(test)]

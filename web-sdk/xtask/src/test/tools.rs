@@ -27,6 +27,8 @@ pub(crate) struct Tools {
     chromium: Option<Chromium>,
     node: Option<Node>,
     pub(crate) clients: Option<ClientPackages>,
+    /// The virtual environment with the server of llama.cpp.
+    llama_cpp: Option<PathBuf>,
 }
 
 /// The packages of the third-party MCP clients, and the folder for their results.
@@ -80,6 +82,12 @@ impl Tools {
                 node::install_pinned(workspace, &folder, &format!("agui-{name}"))?;
             }
         }
+        let llama_cpp = options
+            .includes(Suite::Journeys)
+            .then(|| {
+                python::ensure_environment(workspace, "e2e/llama-cpp/requirements.txt", "llama-cpp")
+            })
+            .transpose()?;
         if needs_bundlers {
             for name in BUNDLER_PACKAGES {
                 let folder = format!("e2e/bundlers/{name}");
@@ -88,6 +96,7 @@ impl Tools {
         }
         Ok(Self {
             clients,
+            llama_cpp,
             wasm_rustc,
             webdriver,
             chromium,
@@ -116,6 +125,9 @@ impl Tools {
                 .env("MCP_WEB_CLIENTS_PYTHON_1", python_1)
                 .env("MCP_WEB_CLIENTS_PYTHON_2", python_2)
                 .env("MCP_WEB_CLIENTS_ROWS", &clients.rows);
+        }
+        if let Some(llama_cpp) = &self.llama_cpp {
+            command.env("MCP_WEB_LLAMA_CPP", llama_cpp);
         }
     }
 }

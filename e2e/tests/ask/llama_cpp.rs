@@ -1,0 +1,71 @@
+//! The real server of llama.cpp, with both APIs that it shares with the agent. What the model
+//! answers is described in `e2e/llama-cpp/table_model.py`.
+
+mod answers;
+mod cancellation;
+mod failures;
+mod load;
+
+use e2e::{AgentEndpoint, AgentService, Format, LlamaCpp, NativeItem, NativePage, TestBed};
+
+/// A bridge, its agent, and the server of the agent's model.
+pub(crate) struct LlamaCppTestBed {
+    server: LlamaCpp,
+    bridge: TestBed,
+    agent: AgentService,
+}
+
+/// The key that the agent sends: with Anthropic's API it needs one, even if the server does not.
+const KEY: &str = "sk-the-key-of-the-agent-0123456789";
+
+/// The text that the model answers without tools, or with `[[text]]` in the prompt.
+const TEXT: &str = "Two cards are late.";
+
+/// The text that the model answers to the results of tools.
+const ANSWER: &str = "Done now.";
+
+/// The arguments for the server, the agent and the bridge of a test.
+#[derive(Clone, Copy, Default)]
+struct Arguments<'a> {
+    server: &'a [&'a str],
+    agent: &'a [&'a str],
+    bridge: &'a [&'a str],
+}
+
+impl LlamaCppTestBed {
+    async fn start(format: Format) -> Self {
+        Self::start_with(format, Arguments::default()).await
+    }
+
+    async fn start_with(format: Format, arguments: Arguments<'_>) -> Self {
+        let server = LlamaCpp::start(arguments.server).await;
+        let endpoint = AgentEndpoint::reserve();
+        let bridge_arguments = endpoint.bridge_arguments();
+        let mut bridge_arguments: Vec<_> = bridge_arguments.iter().map(String::as_str).collect();
+        bridge_arguments.extend(arguments.bridge);
+        let bridge = TestBed::bridge_with(&bridge_arguments).await;
+        let url = server.base_url(format);
+        let agent = arguments.agent;
+        let agent =
+            AgentService::start_with_base_url(&endpoint, &bridge, format, &url, KEY, agent).await;
+        Self {
+            server,
+            bridge,
+            agent,
+        }
+    }
+
+    /// Opens a page with these tools.
+    async fn page(&self, tools: Vec<NativeItem>) -> NativePage {
+        NativePage::open(&self.bridge, "board", tools).await
+    }
+
+    /// Waits until neither agent nor server work on a query, and checks that no log contains the
+    /// key.
+    async fn assert_idle_without_leaks(&self) {
+        self.agent.wait_until_idle().await;
+        self.server.wait_for_busy_slots(0).await;
+        let logs = [self.agent.log(), self.bridge.log()].join("\n");
+        assert!(!logs.contains(KEY), "{logs}");
+    }
+}
