@@ -5,7 +5,7 @@ use genai::chat::{
     CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatRole, ContentPart, MessageContent,
     Tool as ProviderTool, ToolChoice, ToolName, ToolResponse,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{thinking_state, tool_names, tool_schema};
 use crate::model::{

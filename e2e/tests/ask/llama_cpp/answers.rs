@@ -21,6 +21,26 @@ async fn a_query_without_tools_is_answered_with_text() {
         let page = bed.page(vec![]).await;
         let events = QueryEvents::run(&page, query("q-1", "Is anything late?")).await;
         assert_eq!(events.last()["result"], TEXT, "{format:?}: {events:?}");
+        // What the agent reports is what the server has counted.
+        let usage = &events.last()["usage"]["models"]["mock"];
+        let input = bed.server.metric("prompt_tokens_total").await;
+        let output = bed.server.metric("tokens_predicted_total").await;
+        assert_eq!(
+            (&usage["input"], &usage["output"]),
+            (&json!(input), &json!(output)),
+            "{format:?}"
+        );
+        let line = bed.agent.log();
+        let expected = [
+            "query=q-1".to_owned(),
+            "model=\"mock\"".to_owned(),
+            "end=\"complete\"".to_owned(),
+            format!("input_tokens={input} output_tokens={output}"),
+            "calls=0".to_owned(),
+        ];
+        for part in expected {
+            assert!(line.contains(&part), "{part}: {line}");
+        }
         bed.assert_idle_without_leaks().await;
     }
 }
@@ -170,9 +190,10 @@ async fn a_call_that_fails_once_is_repeated() {
         let saving = NativeItem::tool("save", move |_| {
             let is_first = !has_failed.swap(true, Ordering::Relaxed);
             async move {
-                match is_first {
-                    true => Err("the disk is full [[again]]".into()),
-                    false => Ok(json!("saved").into()),
+                if is_first {
+                    Err("the disk is full [[again]]".into())
+                } else {
+                    Ok(json!("saved").into())
                 }
             }
         });

@@ -58,7 +58,7 @@ async fn a_prompt_that_exceeds_the_context_is_refused_with_a_remedy() {
         let page = bed.page(vec![]).await;
         let events = QueryEvents::run(&page, query("q-1", &"Look! ".repeat(1000))).await;
         let last = events.last();
-        assert_eq!(last["code"], "ModelRequestRefused", "{events:?}");
+        assert_eq!(last["code"], "ModelInputTooLong", "{events:?}");
         let error = last["error"].as_str().unwrap();
         let subject = format!("the model server ({} API)", format.name());
         for text in [
