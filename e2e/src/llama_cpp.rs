@@ -56,10 +56,10 @@ impl LlamaCpp {
     pub async fn busy_slots(&self) -> usize {
         let answer = async {
             let url = format!("{}/slots", self.url);
-            http().get(url).send().await?.json().await
+            let response = http().get(url).send().await.unwrap();
+            response.json::<Vec<Value>>().await.unwrap()
         };
-        let slots: reqwest::Result<Vec<Value>> = with_deadline("the slots", answer).await;
-        let slots = slots.unwrap();
+        let slots = with_deadline("the slots", answer).await;
         let busy = slots.iter().filter(|slot| slot["is_processing"] == true);
         busy.count()
     }
@@ -91,10 +91,10 @@ impl LlamaCpp {
     pub async fn metric(&self, name: &str) -> u64 {
         let answer = async {
             let url = format!("{}/metrics", self.url);
-            http().get(url).send().await?.text().await
+            let response = http().get(url).send().await.unwrap();
+            response.text().await.unwrap()
         };
-        let metrics: reqwest::Result<String> = with_deadline("the metrics", answer).await;
-        let metrics = metrics.unwrap();
+        let metrics = with_deadline("the metrics", answer).await;
         let prefix = format!("llamacpp:{name} ");
         let value = metrics.lines().find_map(|line| line.strip_prefix(&prefix));
         let value = value.unwrap_or_else(|| panic!("no {name} in:\n{metrics}"));
