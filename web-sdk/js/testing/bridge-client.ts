@@ -18,6 +18,9 @@ import type {
 
 const LISTS: ListName[] = ["tools", "prompts", "resources"];
 
+/** How long a call that wants the log waits for what is late. */
+const LATE_LOG_MS = 100;
+
 /** MCP up to 2025-11-25; the package reports the code of later revisions. */
 const RESOURCE_NOT_FOUND = -32002;
 
@@ -136,7 +139,11 @@ export class BridgeClient extends ClientBase implements TestClient {
     } finally {
       // The client delivers a notification after a result that came behind it.
       await nextTask();
-      if (onLog) this.#logListeners.delete(onLog);
+      if (onLog) {
+        // The log may come by another stream than the result.
+        await new Promise((resolve) => setTimeout(resolve, LATE_LOG_MS));
+        this.#logListeners.delete(onLog);
+      }
     }
   }
 }
