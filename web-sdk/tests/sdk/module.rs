@@ -29,6 +29,11 @@ fn queries_work_without_a_browser() {
     run("query.test.mjs");
 }
 
+#[test]
+fn questions_and_answers_of_the_element_work_without_a_browser() {
+    run("ask.test.mjs");
+}
+
 /// Uses the built module in `target/sdk`.
 #[test]
 fn state_tools_do_what_the_list_of_cases_says() {

@@ -15,6 +15,7 @@ import {
   type Status,
   type ToolHandle,
 } from "mcp-web-sdk";
+import { McpWebAskElement, type AskOptions, type AskStrings, type AskSuggestion } from "mcp-web-sdk/ask";
 import { connectWebMcp, type ImportedTool } from "mcp-web-sdk/webmcp";
 
 const mcpWeb = new McpWeb({ name: "Board", authToken: async () => "0123456789abcdef", storage: "session", elicitInPage: "fallback" });
@@ -283,3 +284,32 @@ export async function conversing(file: File): Promise<string[]> {
   mcpWeb.query({ prompt: "Delete it" }).approve("1", false);
   return [...titles, text ?? "", ...roles, first?.title ?? "", String(usage?.milliseconds)];
 }
+
+const askBox: McpWebAskElement = document.createElement("mcp-web-ask");
+const askStrings: AskStrings = {
+  ...{ label: "", placeholder: "", send: "", stop: "", retry: "", copy: "", copied: "", clear: "", conversation: "", suggestions: "" },
+  ...{ question: "", prompt: "", thinking: "", waiting: "", running: "", done: "", cancelled: "", interrupted: "", approve: "", deny: "" },
+  tool: (name) => name.toUpperCase(),
+  callState: (state) => ({ waiting: "", running: "", done: "", failed: "", cancelled: "" })[state],
+  approval: (tool) => tool.trim(),
+  image: (text) => text.trim(),
+  failure: ({ code, message, remedy = "" }) => (code === "AgentUnavailable" ? message + remedy : undefined),
+};
+const suggestion: AskSuggestion = { label: "Plan", prompt: () => "Plan my day", options: (prompt) => ({ timeout: prompt.length }) };
+const askOptions: AskOptions = { restrictTools: true };
+Object.assign(askBox, { label: "Ask", placeholder: "?" });
+askBox.mcpWeb = new McpWeb({ name: "Board" });
+askBox.strings = askStrings;
+askBox.suggestions = ["Which cards are late?", suggestion];
+askBox.options = async () => askOptions;
+askBox.context = () => [{ name: "selection", value: 1 }];
+askBox.answer = ({ response, value }) => (response ? `${response.arguments}` : `${value}`);
+const isAsked: boolean = askBox.ask("?", { timeout: 1 }) || askBox.running;
+askBox.addEventListener("mcp-web-ask-start", ({ detail }) => detail.query.uuid + detail.prompt);
+askBox.addEventListener("mcp-web-ask-progress", ({ detail }) => detail.event.type);
+askBox.addEventListener("mcp-web-ask-cancel", ({ detail }) => detail.query?.uuid);
+document.addEventListener("mcp-web-ask-complete", ({ detail }) => detail.result.text);
+document.addEventListener("mcp-web-ask-error", ({ detail }) => detail.error);
+if (isAsked) askBox.stop();
+askBox.clear();
+askBox.focus();

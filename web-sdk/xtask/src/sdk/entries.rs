@@ -1,8 +1,9 @@
 //! The modules that apps import.
 
 /// The main module, and those for frameworks, which need it.
-pub(super) const ENTRIES: [&str; 7] = [
+pub(super) const ENTRIES: [&str; 8] = [
     "mcp-web",
+    "mcp-web-ask",
     "mcp-web-react",
     "mcp-web-state",
     "mcp-web-state-react",

@@ -125,6 +125,8 @@ fn bundle(
             "--minify",
             "--format=esm",
             "--target=es2022",
+            // The modules of packages, and not their scripts for old browsers, which are larger.
+            "--main-fields=module,main",
             "--charset=utf8",
             "--legal-comments=inline",
             "--log-level=error",

@@ -86,6 +86,7 @@ fn compile(workspace: &Workspace, file: &str) -> Output {
             "types": [],
             "paths": {
                 "mcp-web-sdk": [workspace.sdk().join("mcp-web.d.ts")],
+                "mcp-web-sdk/ask": [workspace.sdk().join("mcp-web-ask.d.ts")],
                 "mcp-web-sdk/state": [workspace.sdk().join("mcp-web-state.d.ts")],
                 "mcp-web-sdk/webmcp": [workspace.sdk().join("mcp-web-webmcp.d.ts")],
             },

@@ -1,0 +1,131 @@
+/** Shows the parts of an answer. Elements stay as long as their part does, so that nothing jumps and selections stay. */
+
+import { createElement } from "../dialog/element.ts";
+import type { Strings } from "./strings.ts";
+import type { TextRenderer } from "./text-renderer.ts";
+import type { Block, Call } from "./turn.ts";
+
+/** What the parts of an answer need. */
+export interface ViewContext {
+  readonly strings: Strings;
+  readonly renderer: TextRenderer;
+  /** The person has answered whether a call may be made. */
+  onApproval(id: string, approved: boolean): void;
+}
+
+/** A part of an answer. */
+interface BlockView {
+  readonly kind: Block["kind"];
+  readonly element: HTMLElement;
+  show(block: Block): void;
+}
+
+/** All parts of an answer, in their order. */
+export class AnswerView {
+  readonly element = createElement("div", { class: "answer", part: "answer" });
+  readonly #context: ViewContext;
+  #views: BlockView[] = [];
+
+  constructor(context: ViewContext) {
+    this.#context = context;
+  }
+
+  show(blocks: readonly Block[]): void {
+    const { element } = this;
+    for (const { element } of this.#views.splice(blocks.length)) element.remove();
+    blocks.forEach((block, index) => {
+      let view = this.#views[index];
+      if (view?.kind !== block.kind) {
+        const created = createView(block.kind, this.#context);
+        view ? view.element.replaceWith(created.element) : element.append(created.element);
+        view = this.#views[index] = created;
+      }
+      view.show(block);
+    });
+  }
+}
+
+function createView(kind: Block["kind"], context: ViewContext): BlockView {
+  if (kind === "calls") return new CallsView(context);
+  if (kind === "text") return createTextView(context);
+  if (kind === "thinking") return createThinkingView(context);
+  return createNoteView();
+}
+
+function createTextView({ renderer }: ViewContext): BlockView {
+  const element = createElement("div", { class: "text", part: "text" });
+  const render = renderer.create(element);
+  return { kind: "text", element, show: (block) => render(textOf(block)) };
+}
+
+function createThinkingView({ strings }: ViewContext): BlockView {
+  const text = createElement("p", { dir: "auto" });
+  const element = createElement("details", { class: "thinking", part: "thinking" }, [
+    createElement("summary", {}, [strings.thinking]),
+    text,
+  ]);
+  return { kind: "thinking", element, show: (block) => (text.textContent = textOf(block)) };
+}
+
+function createNoteView(): BlockView {
+  const element = createElement("p", { class: "note", part: "note", dir: "auto" });
+  return { kind: "note", element, show: (block) => (element.textContent = textOf(block)) };
+}
+
+const textOf = (block: Block): string => ("text" in block ? block.text.trim() : "");
+
+/** Tools that are called one after the other or side by side. */
+class CallsView implements BlockView {
+  readonly kind = "calls";
+  readonly element = createElement("ul", { class: "calls", part: "calls" });
+  readonly #context: ViewContext;
+  readonly #shown = new Map<string, { call: Call; item: HTMLElement }>();
+
+  constructor(context: ViewContext) {
+    this.#context = context;
+  }
+
+  show(block: Block): void {
+    const calls = "calls" in block ? block.calls : [];
+    for (const call of calls) {
+      const shown = this.#shown.get(call.id);
+      if (shown && isSame(shown.call, call)) continue;
+      const item = shown?.item ?? createElement("li", { class: "call", part: "call" });
+      item.dataset["state"] = call.state;
+      const isOpen = item.querySelector("details")?.open;
+      item.replaceChildren(...this.#parts(call));
+      if (isOpen) item.querySelector("details")?.setAttribute("open", "");
+      if (!shown) this.element.append(item);
+      this.#shown.set(call.id, { call, item });
+    }
+  }
+
+  #parts(call: Call): HTMLElement[] {
+    const { strings, onApproval } = this.#context;
+    const input = createElement("pre", { dir: "ltr", tabindex: 0 }, [JSON.stringify(call.arguments ?? {}, null, 2)]);
+    if (call.state === "waiting") {
+      const button = (name: "approve" | "deny", approved: boolean) =>
+        createButton(name, strings[name], () => onApproval(call.id, approved));
+      const question = createElement("p", {}, [strings.approval(strings.tool(call.tool))]);
+      const buttons = createElement("div", { class: "row" }, [button("approve", true), button("deny", false)]);
+      return [question, input, buttons];
+    }
+    const summary = createElement("summary", {}, [
+      createElement("span", { class: "icon", "aria-hidden": "true" }),
+      createElement("code", {}, [strings.tool(call.tool)]),
+      createElement("span", { class: "hidden" }, [`, ${strings.callState(call.state)}`]),
+      call.error ? createElement("span", { class: "error" }, [call.error]) : undefined,
+    ]);
+    return [createElement("details", {}, [summary, input])];
+  }
+}
+
+/** The arguments of a call are the same objects as long as they do not change. */
+const isSame = (a: Call, b: Call): boolean => a.state === b.state && a.error === b.error && a.arguments === b.arguments;
+
+/** Makes a button. Its part is the name of what it does. */
+export function createButton(name: string, text: string, onClick: () => void): HTMLButtonElement {
+  const button = createElement("button", { type: "button", class: name, part: `button ${name}` }, [text]);
+  button.addEventListener("click", onClick);
+  return button;
+}

@@ -1,0 +1,199 @@
+/** The box: the conversation, where questions are written, the suggestions, and what screen readers are told. */
+
+import { createElement } from "../dialog/element.ts";
+import type { AskSuggestion } from "../types/ask.ts";
+import { createButton } from "./answer-view.ts";
+import { announcements } from "./speech.ts";
+import type { Strings } from "./strings.ts";
+import { styles } from "./styles.ts";
+import { TextRenderer } from "./text-renderer.ts";
+import { type Turn, isOver } from "./turn.ts";
+import { TurnView } from "./turn-view.ts";
+
+/** So near to the end counts as at the end, in pixels: what comes is scrolled into view. */
+const NEAR_PX = 32;
+/** So many announcements stay in the document. */
+const MAX_ANNOUNCEMENTS = 20;
+
+/** What the person does. */
+export interface BoxActions {
+  /** Returns whether the question was asked. */
+  ask(prompt: string): boolean;
+  askSuggestion(suggestion: AskSuggestion): void;
+  stop(): void;
+  retry(): void;
+  clear(): void;
+  approve(id: string, approved: boolean): void;
+}
+
+/** The words and settings of the box. */
+export interface BoxSettings {
+  strings: Strings;
+  suggestions: readonly AskSuggestion[];
+  isPlain: boolean;
+}
+
+export class BoxView {
+  readonly renderer: TextRenderer;
+  readonly #settings: BoxSettings;
+  readonly #actions: BoxActions;
+  readonly #conversation: HTMLElement;
+  readonly #header: HTMLElement;
+  readonly #input: HTMLTextAreaElement;
+  readonly #send: HTMLButtonElement;
+  readonly #stop: HTMLButtonElement;
+  readonly #announcer = createElement("div", { class: "hidden", role: "status" });
+  #suggestions: HTMLButtonElement[] = [];
+  #views: TurnView[] = [];
+  #turns: readonly Turn[] = [];
+  /** How much of the newest answer was announced. */
+  #spoken = 0;
+
+  constructor(root: ShadowRoot, settings: BoxSettings, actions: BoxActions) {
+    const { strings, suggestions, isPlain } = settings;
+    this.#settings = settings;
+    this.#actions = actions;
+    this.renderer = new TextRenderer(strings, isPlain);
+    this.#conversation = createElement("div", {
+      class: "conversation",
+      part: "conversation",
+      role: "log",
+      // Whole sentences are announced by a region of its own.
+      "aria-live": "off",
+      "aria-label": strings.conversation,
+      tabindex: 0,
+    });
+    this.#header = createElement("div", { class: "header", part: "header" }, [createButton("clear", strings.clear, () => actions.clear())]);
+    this.#input = createElement("textarea", { class: "input", part: "input", rows: 1, placeholder: strings.placeholder, "aria-label": strings.label });
+    this.#send = createElement("button", { type: "submit", class: "send", part: "button send" }, [strings.send]);
+    this.#stop = createButton("stop", strings.stop, () => actions.stop());
+    this.#stop.setAttribute("aria-keyshortcuts", "Escape");
+    root.adoptedStyleSheets = [styles()];
+    root.replaceChildren(
+      createElement("section", { class: "box", part: "box", "aria-label": strings.label }, [
+        createElement("div", { class: "frame", part: "frame" }, [this.#header, this.#conversation, this.#createForm()]),
+        suggestions.length ? this.#createSuggestions(suggestions) : undefined,
+        createElement("slot", { class: "footer", part: "footer" }),
+        this.#announcer,
+      ]),
+    );
+    this.show([]);
+  }
+
+  /** What the person has written. */
+  get draft(): string {
+    return this.#input.value;
+  }
+
+  set draft(text: string) {
+    this.#input.value = text;
+    this.#showControls();
+  }
+
+  focus(): void {
+    this.#input.focus();
+  }
+
+  show(turns: readonly Turn[]): void {
+    const { scrollHeight, scrollTop, clientHeight } = this.#conversation;
+    const isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+    const isNew = turns.length > this.#turns.length;
+    const before = this.#turns;
+    this.#turns = turns;
+    // A turn that was left out at the beginning, or asked again, is another one.
+    const same = before.findIndex((turn, index) => turn.label !== turns[index]?.label || turn.prompt !== turns[index]?.prompt);
+    for (const { element } of this.#views.splice(same < 0 ? turns.length : same)) element.remove();
+    this.#header.hidden = this.#conversation.hidden = !turns.length;
+    turns.forEach((turn, index) => {
+      const view = (this.#views[index] ??= this.#append(turn));
+      view.show(turn, index === turns.length - 1);
+    });
+    this.#announce(isNew ? undefined : before.at(-1), turns.at(-1));
+    this.#showControls();
+    if (isAtEnd || isNew) this.#conversation.scrollTop = this.#conversation.scrollHeight;
+  }
+
+  /** Tells screen readers. */
+  announce(...texts: string[]): void {
+    this.#announcer.append(...texts.map((text) => createElement("p", {}, [text])));
+    while (this.#announcer.childElementCount > MAX_ANNOUNCEMENTS) this.#announcer.firstElementChild!.remove();
+  }
+
+  /** Removes what was announced so far. */
+  skipAnnouncements(): void {
+    this.#announcer.replaceChildren();
+  }
+
+  #announce(before: Turn | undefined, after: Turn | undefined): void {
+    if (!after) return;
+    if (!before) this.#spoken = 0;
+    const { texts, spoken } = announcements(before, after, this.#spoken, this.#settings.strings);
+    this.#spoken = spoken;
+    this.announce(...texts);
+  }
+
+  #append(turn: Turn): TurnView {
+    const { strings } = this.#settings;
+    const view = new TurnView(turn, {
+      strings,
+      renderer: this.renderer,
+      onApproval: (id, approved) => {
+        this.#actions.approve(id, approved);
+        this.focus();
+      },
+      onRetry: () => {
+        this.#actions.retry();
+        this.focus();
+      },
+      onCopied: () => this.announce(strings.copied),
+    });
+    this.#conversation.append(view.element);
+    return view;
+  }
+
+  #createForm(): HTMLFormElement {
+    const form = createElement("form", { class: "form", part: "form", autocomplete: "off" }, [
+      createElement("label", {}, [this.#input]),
+      this.#send,
+      this.#stop,
+    ]);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#askDraft();
+    });
+    this.#input.addEventListener("input", () => this.#showControls());
+    this.#input.addEventListener("keydown", (event) => {
+      // Enter also ends the composition of a character.
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      this.#askDraft();
+    });
+    return form;
+  }
+
+  #askDraft(): void {
+    const prompt = this.draft.trim();
+    if (prompt && this.#actions.ask(prompt)) this.draft = "";
+    this.focus();
+  }
+
+  #createSuggestions(suggestions: readonly AskSuggestion[]): HTMLElement {
+    this.#suggestions = suggestions.map((suggestion) =>
+      createButton("suggestion", suggestion.label, () => this.#actions.askSuggestion(suggestion)),
+    );
+    const { strings } = this.#settings;
+    return createElement("div", { class: "row", part: "suggestions", role: "group", "aria-label": strings.suggestions }, this.#suggestions);
+  }
+
+  #showControls(): void {
+    const last = this.#turns.at(-1);
+    const isRunning = last !== undefined && !isOver(last);
+    const hadFocus = this.#stop.matches(":focus");
+    this.#stop.hidden = !isRunning;
+    this.#send.hidden = isRunning;
+    this.#conversation.setAttribute("aria-busy", String(isRunning));
+    this.#send.setAttribute("aria-disabled", String(!this.draft.trim()));
+    for (const button of this.#suggestions) button.setAttribute("aria-disabled", String(isRunning));
+    if (hadFocus && !isRunning) this.focus();
+  }
+}

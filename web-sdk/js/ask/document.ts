@@ -1,0 +1,22 @@
+/** The document around the element: its `McpWeb`, and when its scripts have run. */
+
+import type { McpWeb } from "../mcp-web.ts";
+import { pageRegistry } from "../mcp-web/page-registry.ts";
+
+/** Returns the `McpWeb` of the document, if it has one only. */
+export function onlyPage(): McpWeb | undefined {
+  const entries = [...pageRegistry().values()];
+  return entries.length === 1 ? (entries[0]!.page as McpWeb) : undefined;
+}
+
+/** Calls a function once all scripts of the document have run that are there from the start. */
+export function whenParsed(run: () => void): void {
+  if (document.readyState === "complete") return run();
+  const controller = new AbortController();
+  const once = () => {
+    controller.abort();
+    run();
+  };
+  document.addEventListener("DOMContentLoaded", once, { signal: controller.signal });
+  window.addEventListener("load", once, { signal: controller.signal });
+}

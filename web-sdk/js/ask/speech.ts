@@ -1,0 +1,67 @@
+/** What a screen reader is told of an answer: whole sentences once, and not each piece of them. */
+
+import type { Strings } from "./strings.ts";
+import { type Block, type Call, type Turn, answerText, isOver } from "./turn.ts";
+
+/** Shorter pieces wait for the next one: a number with a point is no sentence. */
+const MIN_SENTENCE_CHARS = 24;
+
+/** Where a sentence ends. */
+const SENTENCE_END = /[.!?…:][)\]"'”’*_`]*\s|[。！？]|\n/g;
+
+/** Returns the texts to announce for a change of a turn. `spoken` is how much of the answer was announced before. */
+export function announcements(
+  before: Turn | undefined,
+  after: Turn,
+  spoken: number,
+  strings: Strings,
+): { texts: string[]; spoken: number } {
+  const texts = [...callTexts(callsOf(before), callsOf(after), strings), ...textsOf(after, "note").slice(textsOf(before, "note").length)];
+  const isNewState = before?.state !== after.state;
+  if (isNewState && after.state === "waiting") texts.push(strings.waiting);
+  const answer = answerText(after);
+  const end = isOver(after) ? answer.length : Math.max(spoken, lastSentenceEnd(answer, spoken));
+  const words = plainText(answer.slice(spoken, end));
+  if (words) texts.push(words);
+  if (isNewState && after.state === "complete" && !answer) texts.push(strings.done);
+  if (isNewState && after.state === "cancelled") texts.push(strings.cancelled);
+  if (isNewState && after.error) texts.push(strings.failure(after.error));
+  return { texts, spoken: end };
+}
+
+/** Returns where the last whole sentence ends, and `from` if there is none. */
+function lastSentenceEnd(text: string, from: number): number {
+  let end = from;
+  for (const { 0: mark, index } of text.slice(from).matchAll(SENTENCE_END)) {
+    if (index + mark.length >= MIN_SENTENCE_CHARS) end = from + index + mark.length;
+  }
+  return end;
+}
+
+function callTexts(before: readonly Call[], after: readonly Call[], { tool, callState, approval }: Strings): string[] {
+  const known = new Map(before.map(({ id, state }) => [id, state]));
+  const changed = after.filter(({ id, state }) => known.get(id) !== state);
+  return changed.flatMap((call) => {
+    if (call.state === "waiting") return approval(tool(call.tool));
+    if (call.state === "done") return [];
+    const text = `${tool(call.tool)}: ${callState(call.state)}`;
+    return call.error ? `${text}. ${call.error}` : text;
+  });
+}
+
+const callsOf = (turn: Turn | undefined): Call[] =>
+  turn?.blocks.flatMap((block) => (block.kind === "calls" ? [...block.calls] : [])) ?? [];
+
+const textsOf = (turn: Turn | undefined, kind: Block["kind"]): string[] =>
+  turn?.blocks.flatMap((block) => (block.kind === kind && "text" in block ? [block.text] : [])) ?? [];
+
+/** Returns markdown without its marks. */
+export const plainText = (markdown: string): string =>
+  markdown
+    .replace(/^\s*(```|~~~).*$/gm, "")
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/^\s*(#{1,6}|>|[-*+])\s+/gm, "")
+    .replace(/\*+|`+|~~/g, "")
+    .replace(/(?<!\w)_+|_+(?!\w)/g, "")
+    .replace(/\s+/g, " ")
+    .trim();

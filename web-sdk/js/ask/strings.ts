@@ -1,0 +1,41 @@
+/** The words of the element: those that the app gives, and English ones for the rest. */
+
+import type { AskFailure, AskStrings } from "../types/ask.ts";
+import { failureText } from "./failures.ts";
+
+/** All words. */
+export type Strings = Required<Omit<AskStrings, "failure">> & { failure(error: AskFailure): string };
+
+const ENGLISH: Strings = {
+  label: "Ask AI",
+  placeholder: "Ask, or say what to change",
+  send: "Ask AI",
+  stop: "Stop",
+  retry: "Try again",
+  copy: "Copy",
+  copied: "Copied",
+  clear: "New conversation",
+  conversation: "Conversation",
+  suggestions: "Suggestions",
+  question: "You asked:",
+  prompt: "Prompt",
+  thinking: "Thinking",
+  waiting: "Waiting for the agent",
+  running: "Working",
+  done: "Done",
+  cancelled: "Stopped",
+  interrupted: "The page was left before the answer came.",
+  tool: (name) => name,
+  callState: (state) => state,
+  approval: (tool) => `May the AI use ${tool}?`,
+  approve: "Allow",
+  deny: "Do not allow",
+  image: (text) => `Picture: ${text}`,
+  failure: failureText,
+};
+
+/** Returns all words. A word that is given as `undefined`, such as a missing translation, is English, too. */
+export function completeStrings(given: AskStrings = {}): Strings {
+  const translated = Object.fromEntries(Object.entries(given).filter(([, text]) => text !== undefined));
+  return { ...ENGLISH, ...translated, failure: (error) => given.failure?.(error) ?? failureText(error) };
+}

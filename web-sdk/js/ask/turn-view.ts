@@ -1,0 +1,95 @@
+/** Shows a question, its answer, how far it is, and what can be done with it. */
+
+import { createElement } from "../dialog/element.ts";
+import { AnswerView, type ViewContext, createButton } from "./answer-view.ts";
+import { type Turn, answerText, isOver } from "./turn.ts";
+
+/** How long a button shows that it has copied, in milliseconds. */
+const COPIED_MS = 2000;
+
+export interface TurnContext extends ViewContext {
+  onRetry(): void;
+  /** An answer was copied. */
+  onCopied(): void;
+}
+
+export class TurnView {
+  readonly element: HTMLElement;
+  readonly #context: TurnContext;
+  readonly #answer: AnswerView;
+  readonly #end = createElement("div", { class: "answer" });
+  #shown: Turn | undefined;
+  #isLast: boolean | undefined;
+
+  constructor(turn: Turn, context: TurnContext) {
+    this.#context = context;
+    this.#answer = new AnswerView(context);
+    this.element = createElement("article", { class: "turn", part: "turn", "aria-label": turn.label }, [
+      createQuestion(turn, context),
+      this.#answer.element,
+      this.#end,
+    ]);
+  }
+
+  /** `isLast`: only the last question can be asked again. */
+  show(turn: Turn, isLast: boolean): void {
+    const isChanged = turn.state !== this.#shown?.state || isLast !== this.#isLast;
+    if (turn.blocks !== this.#shown?.blocks) this.#answer.show(turn.blocks);
+    this.#shown = turn;
+    this.#isLast = isLast;
+    if (!isChanged) return;
+    this.element.dataset["state"] = turn.state;
+    this.#answer.element.setAttribute("aria-busy", String(!isOver(turn)));
+    this.#end.replaceChildren(...this.#createEnd(turn, isLast));
+  }
+
+  #createEnd(turn: Turn, isLast: boolean): HTMLElement[] {
+    const { strings, onRetry } = this.#context;
+    const { state, error } = turn;
+    const text = answerText(turn);
+    const parts: (HTMLElement | false)[] = [];
+    if (!isOver(turn)) parts.push(createState(strings[state as "waiting" | "running"], true));
+    if (state === "cancelled" || (state === "complete" && !text)) parts.push(createState(strings[state === "complete" ? "done" : state], false));
+    if (error) {
+      parts.push(createElement("p", { class: "failure", part: "failure", dir: "auto" }, [strings.failure(error)]));
+      parts.push(createElement("p", { class: "details" }, [error.code ? `${error.message} (${error.code})` : error.message]));
+    }
+    const canCopy = isOver(turn) && text && navigator.clipboard;
+    const canRetry = isLast && (state === "failed" || state === "cancelled");
+    if (canCopy || canRetry) {
+      const retry = canRetry ? createButton("retry", strings.retry, onRetry) : undefined;
+      const copy = canCopy ? this.#createCopy(text) : undefined;
+      parts.push(createElement("div", { class: "row", part: "actions" }, [retry, copy]));
+    }
+    return parts.filter((part) => part !== false);
+  }
+
+  #createCopy(text: string): HTMLButtonElement {
+    const { strings, onCopied } = this.#context;
+    const button = createButton("copy", strings.copy, async () => {
+      await navigator.clipboard.writeText(text);
+      button.textContent = strings.copied;
+      onCopied();
+      setTimeout(() => (button.textContent = strings.copy), COPIED_MS);
+    });
+    return button;
+  }
+}
+
+function createState(text: string, isRunning: boolean): HTMLElement {
+  const icon = isRunning ? createElement("span", { class: "icon", "aria-hidden": "true" }) : undefined;
+  return createElement("p", { class: "state", part: "state" }, [icon, text]);
+}
+
+/** Where the prompt is not what the person has read, it can be opened. */
+function createQuestion({ label, prompt }: Turn, { strings }: TurnContext): HTMLElement {
+  const hidden = createElement("span", { class: "hidden" }, [`${strings.question} `]);
+  const details =
+    prompt === label
+      ? undefined
+      : createElement("details", { part: "prompt" }, [
+          createElement("summary", {}, [strings.prompt]),
+          createElement("pre", { tabindex: 0 }, [prompt]),
+        ]);
+  return createElement("div", { class: "question", part: "question" }, [createElement("p", { dir: "auto" }, [hidden, label]), details]);
+}

@@ -1,0 +1,118 @@
+/** A question and its answer as plain data: the events of the query go in, what is shown comes out. */
+
+import type { AskCallState, AskFailure } from "../types/ask.ts";
+import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
+
+/** A call of a tool. */
+export interface Call {
+  id: string;
+  tool: string;
+  state: AskCallState;
+  arguments?: unknown;
+  error?: string | undefined;
+}
+
+/** A part of an answer. */
+export type Block = { kind: "text" | "thinking" | "note"; text: string } | { kind: "calls"; calls: readonly Call[] };
+
+/** A question and its answer. A new object for each change. */
+export interface Turn {
+  readonly label: string;
+  readonly prompt: string;
+  /** The uuid of the query, once there is one. */
+  readonly uuid?: string | undefined;
+  readonly state: Query["state"];
+  readonly blocks: readonly Block[];
+  readonly error?: AskFailure | undefined;
+}
+
+/** Returns a turn that was just asked. */
+export const createTurn = (label: string, prompt: string): Turn => ({ label, prompt, state: "waiting", blocks: [] });
+
+/** Returns whether the turn has ended. */
+export const isOver = ({ state }: Turn): boolean => state !== "waiting" && state !== "running";
+
+/** Applies an event of the query. Events of other types than those here change no part of the answer. */
+export const applyEvent = (turn: Turn, event: QueryEvent): Turn => ({ ...turn, state: "running", blocks: changeBlocks(turn.blocks, event) });
+
+function changeBlocks(blocks: readonly Block[], event: QueryEvent): readonly Block[] {
+  switch (event.type) {
+    case "text":
+    case "thinking":
+      return appendText(blocks, event.type, event.text);
+    case "note":
+      return [...blocks, { kind: "note", text: event.text }];
+    case "progress":
+      return typeof event.content === "string" ? [...blocks, { kind: "note", text: event.content }] : blocks;
+    case "tool-started":
+      return setCall(blocks, { id: event.id, tool: event.tool, state: "running", arguments: event.arguments });
+    case "approval-requested":
+      return setCall(blocks, { id: event.id, tool: event.tool, state: "waiting", arguments: event.arguments });
+    case "tool-finished": {
+      const { id, isError, outcome, error } = event;
+      // A person who has not allowed a call knows that.
+      const end: Partial<Call> = outcome === "denied" ? { state: "cancelled" } : { state: isError ? "failed" : "done", error };
+      return changeCalls(blocks, (call) => (call.id === id ? { ...call, ...end } : call));
+    }
+    default:
+      return blocks;
+  }
+}
+
+/** The person has answered whether a call may be made. */
+export const answerApproval = (turn: Turn, id: string, approved: boolean): Turn => ({
+  ...turn,
+  blocks: changeCalls(turn.blocks, (call) => (call.id === id ? { ...call, state: approved ? "running" : "cancelled" } : call)),
+});
+
+/** The query is complete. `text` is the answer if it is no text of the model. */
+export function completeTurn(turn: Turn, result: QueryResult, text = textOf(result)): Turn {
+  // An agent that streams has sent its text before.
+  const isNew = text && !turn.blocks.some((block) => block.kind === "text" && block.text.endsWith(text));
+  return endTurn({ ...turn, blocks: isNew ? [...turn.blocks, { kind: "text", text }] : turn.blocks }, "complete");
+}
+
+/** The query has failed, or was never sent. */
+export const failTurn = (turn: Turn, error: AskFailure): Turn => endTurn({ ...turn, error }, "failed");
+
+/** The person has stopped the answer. */
+export const cancelTurn = (turn: Turn): Turn => endTurn(turn, "cancelled");
+
+/** Returns the text of the answer, as markdown. */
+export const answerText = ({ blocks }: Turn): string =>
+  blocks
+    .flatMap((block) => (block.kind === "text" ? [block.text.trim()] : []))
+    .filter(Boolean)
+    .join("\n\n");
+
+function textOf({ text, value }: QueryResult): string | undefined {
+  if (text !== undefined || value === undefined) return text;
+  return typeof value === "string" ? value : `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
+}
+
+/** No event reports the end of the call that completes the query. All other ends cancel what runs. */
+function endTurn(turn: Turn, state: "complete" | "failed" | "cancelled"): Turn {
+  const last = state === "complete" ? "done" : "cancelled";
+  const end = (call: Call): Call => (call.state === "running" || call.state === "waiting" ? { ...call, state: last } : call);
+  return { ...turn, state, blocks: changeCalls(turn.blocks, end) };
+}
+
+function appendText(blocks: readonly Block[], kind: "text" | "thinking", text: string): readonly Block[] {
+  const last = blocks.at(-1);
+  if (last?.kind !== kind) return [...blocks, { kind, text }];
+  return [...blocks.slice(0, -1), { kind, text: last.text + text }];
+}
+
+/** Replaces a call, or adds it to the calls that were made side by side. */
+function setCall(blocks: readonly Block[], call: Call): readonly Block[] {
+  if (hasCall(blocks, call.id)) return changeCalls(blocks, (known) => (known.id === call.id ? { ...known, ...call } : known));
+  const last = blocks.at(-1);
+  if (last?.kind !== "calls") return [...blocks, { kind: "calls", calls: [call] }];
+  return [...blocks.slice(0, -1), { kind: "calls", calls: [...last.calls, call] }];
+}
+
+const hasCall = (blocks: readonly Block[], id: string): boolean =>
+  blocks.some((block) => block.kind === "calls" && block.calls.some((call) => call.id === id));
+
+const changeCalls = (blocks: readonly Block[], change: (call: Call) => Call): readonly Block[] =>
+  blocks.map((block) => (block.kind === "calls" ? { ...block, calls: block.calls.map(change) } : block));

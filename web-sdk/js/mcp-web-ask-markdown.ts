@@ -1,0 +1,123 @@
+/**
+ * Renders the markdown of an answer. Loaded with the first answer of `<mcp-web-ask>`.
+ *
+ * A model may be made to write what an attacker wants, so an answer is not trusted: HTML is shown as text, links are only
+ * those of the web, mail and telephone, and pictures of other sites are links, because loading them would tell these sites
+ * what the model knows.
+ */
+
+import createPurifier from "dompurify";
+import { Marked, type Token, type TokensList } from "marked";
+
+/** What markdown becomes. Everything else is removed. */
+const TAGS = (
+  "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr img li ol p pre strong table tbody td th thead tr ul"
+).split(" ");
+const ATTRIBUTES = ["align", "alt", "href", "src", "start", "title"];
+/** Addresses of these schemes, and relative ones. */
+const ADDRESSES = /^(?:(?:https?|mailto|tel):|[^a-z]|[a-z+.-]+(?:[^a-z+.:-]|$))/i;
+
+/** The words of the renderer. */
+export interface MarkdownStrings {
+  image(text: string): string;
+}
+
+/** A block of the text, such as a paragraph or a list, and its elements. */
+interface RenderedBlock {
+  source: string;
+  nodes: ChildNode[];
+}
+
+const escape = (text: string): string => text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+
+/** Renders a text that grows into an element: only blocks that have changed are rendered again. */
+export class MarkdownView {
+  readonly #element: Element;
+  readonly #marked: Marked;
+  #blocks: RenderedBlock[] = [];
+  #links = "{}";
+
+  constructor(element: Element, strings: MarkdownStrings) {
+    this.#element = element;
+    this.#marked = new Marked({
+      gfm: true,
+      renderer: {
+        html: ({ text }) => (/^<br\s*\/?>\s*$/i.test(text) ? "<br>" : escape(text)),
+        checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
+        image({ href, text }) {
+          if (isOwnPicture(href)) return false;
+          return `<a href="${escape(href)}">${escape(strings.image(text || href))}</a>`;
+        },
+      },
+    });
+    element.replaceChildren();
+  }
+
+  show(text: string): void {
+    const tokens = this.#marked.lexer(text);
+    // A link may be defined in another block than the one that uses it.
+    const links = JSON.stringify(tokens.links);
+    const sources = tokens.map(({ raw }) => raw);
+    let same = 0;
+    if (links === this.#links) while (same < sources.length && sources[same] === this.#blocks[same]?.source) same++;
+    for (const { nodes } of this.#blocks.splice(same)) for (const node of nodes) node.remove();
+    for (const token of tokens.slice(same)) {
+      const nodes = this.#render(token, tokens.links);
+      this.#element.append(...nodes);
+      this.#blocks.push({ source: token.raw, nodes });
+    }
+    this.#links = links;
+  }
+
+  #render(token: Token, links: TokensList["links"]): ChildNode[] {
+    const html = this.#marked.parser(Object.assign([token], { links }));
+    return [...sanitize(html).childNodes];
+  }
+}
+
+/** The browser's purifier for this document; made once. */
+let purifier: ReturnType<typeof createPurifier> | undefined;
+
+function sanitize(html: string): DocumentFragment {
+  if (!purifier) {
+    purifier = createPurifier(window);
+    purifier.addHook("afterSanitizeAttributes", (element) => completeElement(element));
+  }
+  return purifier.sanitize(html, {
+    ALLOWED_TAGS: TAGS,
+    ALLOWED_ATTR: ATTRIBUTES,
+    ALLOWED_URI_REGEXP: ADDRESSES,
+    ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
+    RETURN_DOM_FRAGMENT: true,
+  });
+}
+
+/** Adds what keeps the page safe and the text readable. */
+function completeElement(element: Element): void {
+  if (element instanceof HTMLAnchorElement && element.hasAttribute("href")) {
+    element.rel = "noopener noreferrer nofollow";
+    // A link to another site must not replace the app.
+    if (!isOfThisSite(element.getAttribute("href")!)) element.target = "_blank";
+  }
+  if (element instanceof HTMLImageElement) {
+    if (!isOwnPicture(element.getAttribute("src") ?? "")) element.removeAttribute("src");
+    element.loading = "lazy";
+  }
+  // Code is written from left to right, whatever the language of the page is.
+  if (element.localName === "pre") {
+    element.setAttribute("dir", "ltr");
+    element.setAttribute("tabindex", "0");
+  } else if (/^(p|h\d|ul|ol|table|blockquote)$/.test(element.localName)) element.setAttribute("dir", "auto");
+}
+
+/** Returns whether a picture can be loaded without a request to another site. */
+const isOwnPicture = (address: string): boolean => /^data:image\//i.test(address) || isOfThisSite(address);
+
+function isOfThisSite(address: string): boolean {
+  try {
+    return new URL(address, document.baseURI).origin === location.origin;
+  } catch {
+    return false;
+  }
+}

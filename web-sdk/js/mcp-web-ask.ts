@@ -1,0 +1,413 @@
+/**
+ * `<mcp-web-ask>`: a box in which people ask an AI that uses the tools of the page. A custom element without a framework.
+ *
+ * ```html
+ * <script type="module" src="http://localhost:3001/sdk/mcp-web-ask.js"></script>
+ * <mcp-web-ask></mcp-web-ask>
+ * ```
+ *
+ * In an app with a bundler, `import "mcp-web-sdk/ask"` defines the element.
+ *
+ * @packageDocumentation
+ */
+
+import { BoxView } from "./ask/box-view.ts";
+import { onlyPage, whenParsed } from "./ask/document.ts";
+import { loadConversation, storeConversation } from "./ask/stored-conversation.ts";
+import { completeStrings } from "./ask/strings.ts";
+import { parseSuggestions } from "./ask/suggestions.ts";
+import { type Turn, answerApproval, applyEvent, cancelTurn, completeTurn, createTurn, failTurn, isOver } from "./ask/turn.ts";
+import type { McpWeb } from "./mcp-web.ts";
+import type { AskEventMap, AskFailure, AskOptions, AskStrings, AskSuggestion, ForEachQuestion } from "./types/ask.ts";
+import type { Query, QueryOptions, QueryResult } from "./types/query.ts";
+
+export type * from "./types/ask.ts";
+
+/** So many questions and answers are shown. The oldest ones are removed. */
+const MAX_TURNS = 50;
+
+/** The browser's class. A server has none: there, the class below only has a name. */
+const HTMLElement = (globalThis.HTMLElement ?? class {}) as typeof globalThis.HTMLElement;
+
+/**
+ * The element `<mcp-web-ask>`: an input, suggestions, and the conversation, with the answer as markdown while the model
+ * writes it, and with the tools that it uses.
+ *
+ * The page's `McpWeb` is the property `mcpWeb`. Without it, the element takes the only `McpWeb` of the document. Where there
+ * is none, the attributes `name`, `description` and `bridge-url` make one, as options of `new McpWeb()`.
+ *
+ * More attributes: `label`, `placeholder` and `suggestions` (a JSON array of texts), `markdown="off"`, and `storage="none"`,
+ * with which a reload ends the conversation. The element's children are shown below the box.
+ *
+ * Enter asks, Shift+Enter begins a line, Escape stops the answer. The conversation stays with the tab over reloads, in
+ * `sessionStorage` under `mcp-web:ask:` and the `id` of the element.
+ *
+ * @example
+ * ```js
+ * const element = document.querySelector("mcp-web-ask");
+ * element.mcpWeb = mcpWeb;
+ * element.suggestions = ["Which cards are late?"];
+ * element.context = () => [{ name: "selection", value: board.selected }];
+ * element.addEventListener("mcp-web-ask-complete", ({ detail }) => console.log(detail.result.text));
+ * ```
+ */
+export class McpWebAskElement extends HTMLElement {
+  /** @internal */
+  static readonly observedAttributes = ["label", "placeholder", "suggestions", "markdown"];
+
+  #mcpWeb: McpWeb | undefined;
+  #strings: AskStrings = {};
+  #suggestions: readonly (string | AskSuggestion)[] | undefined;
+  #view: BoxView | undefined;
+  #isRendering = false;
+  #turns: readonly Turn[] = [];
+  /** The conversation of the agent. */
+  #conversation: string | undefined;
+  /** Stops the question that is being answered. */
+  #controller: AbortController | undefined;
+  #query: Query | undefined;
+  #frame: number | undefined;
+  /** The `McpWeb` that the attributes have made. */
+  #own: Promise<McpWeb> | undefined;
+
+  /**
+   * What every question is asked with besides the prompt: a value, or a function that returns it for each question. Its
+   * `context` replaces that of {@link McpWebAskElement.context}.
+   */
+  options: ForEachQuestion<AskOptions | undefined>;
+
+  /**
+   * What the agent is told with every question, as in {@link QueryOptions.context}: a value, or a function that returns it
+   * for each question.
+   */
+  context: ForEachQuestion<QueryOptions["context"]>;
+
+  /**
+   * Returns the answer to show, as markdown, for a result whose answer is not its text: a call of
+   * {@link QueryOptions.responseTool}, or a value. `undefined` shows the result's own text or value.
+   */
+  answer: ((result: QueryResult) => string | undefined) | undefined;
+
+  /** The page that is asked. While it is not set, the only `McpWeb` of the document is. */
+  get mcpWeb(): McpWeb | undefined {
+    return this.#mcpWeb ?? onlyPage();
+  }
+
+  set mcpWeb(mcpWeb: McpWeb | undefined) {
+    this.#mcpWeb = mcpWeb;
+    if (mcpWeb) this.#attach(mcpWeb);
+  }
+
+  /** The words of the box, such as a translation. */
+  get strings(): AskStrings {
+    return this.#strings;
+  }
+
+  set strings(strings: AskStrings | undefined) {
+    this.#strings = strings ?? {};
+    this.#renderSoon();
+  }
+
+  /** Buttons that ask a question. A text is the label and the prompt. */
+  get suggestions(): readonly (string | AskSuggestion)[] {
+    return this.#suggestions ?? parseSuggestions(this.getAttribute("suggestions"));
+  }
+
+  set suggestions(suggestions: readonly (string | AskSuggestion)[] | undefined) {
+    this.#suggestions = suggestions;
+    this.#renderSoon();
+  }
+
+  /** What stands in the empty input. */
+  get placeholder(): string {
+    return this.getAttribute("placeholder") ?? "";
+  }
+
+  set placeholder(text: string) {
+    this.setAttribute("placeholder", text);
+  }
+
+  /** The name of the box and of its input. */
+  get label(): string {
+    return this.getAttribute("label") ?? "";
+  }
+
+  set label(text: string) {
+    this.setAttribute("label", text);
+  }
+
+  /** Whether a question is being answered. */
+  get running(): boolean {
+    const last = this.#turns.at(-1);
+    return last !== undefined && !isOver(last);
+  }
+
+  /**
+   * Asks a question, as if the person had written it.
+   *
+   * @param prompt the question
+   * @param options more than {@link McpWebAskElement.options}, which it replaces option by option
+   * @returns whether it was asked: not while another one is being answered
+   */
+  ask(prompt: string, options?: ForEachQuestion<AskOptions | undefined>): boolean {
+    return this.#ask(createTurn(prompt, prompt), options);
+  }
+
+  /** Stops the answer. What the query still runs is cancelled. */
+  stop(): void {
+    this.#controller?.abort(new Error("the person at the page has stopped the answer"));
+  }
+
+  /** Stops the answer and removes all questions and answers: the next question begins a conversation. */
+  clear(): void {
+    this.stop();
+    this.#controller = undefined;
+    this.#query = undefined;
+    this.#turns = [];
+    this.#conversation = undefined;
+    this.#store();
+    this.#show();
+  }
+
+  /** Focuses the input. */
+  override focus(): void {
+    this.#view?.focus();
+  }
+
+  /** @internal */
+  connectedCallback(): void {
+    if (!this.#view) {
+      for (const name of ["mcpWeb", "options", "context", "answer", "strings", "suggestions"] as const) this.#upgrade(name);
+      this.attachShadow({ mode: "open" });
+      this.addEventListener("keydown", (event) => {
+        if (event.key !== "Escape" || !this.running) return;
+        // The dialog around the box stays open.
+        event.preventDefault();
+        this.stop();
+      });
+      if (this.#keeps) ({ id: this.#conversation, turns: this.#turns } = loadConversation(this.id));
+      this.#render();
+    }
+    // Scripts of the document may set the property, or make the page, until then.
+    whenParsed(() => this.#connectPage());
+  }
+
+  /** @internal */
+  disconnectedCallback(): void {
+    queueMicrotask(() => {
+      // Another element cannot take the answer up.
+      if (!this.isConnected && !this.#keeps) this.stop();
+    });
+  }
+
+  /** @internal */
+  attributeChangedCallback(): void {
+    this.#renderSoon();
+  }
+
+  /** A property that was set before the element was defined hides the one of the class. */
+  #upgrade(name: "mcpWeb" | "options" | "context" | "answer" | "strings" | "suggestions"): void {
+    if (!Object.hasOwn(this, name)) return;
+    const value = this[name];
+    delete this[name];
+    Object.assign(this, { [name]: value });
+  }
+
+  get #keeps(): boolean {
+    return this.getAttribute("storage") !== "none";
+  }
+
+  #connectPage(): void {
+    if (!this.isConnected) return;
+    this.#page().then(
+      (mcpWeb) => this.#attach(mcpWeb),
+      // The person is told when they ask.
+      () => {},
+    );
+  }
+
+  /** Returns the page, which the attributes make where there is none. */
+  async #page(): Promise<McpWeb> {
+    const { mcpWeb } = this;
+    if (mcpWeb) return mcpWeb;
+    const attribute = (name: string) => this.getAttribute(name) ?? undefined;
+    const [name, description, bridgeUrl] = [attribute("name"), attribute("description"), attribute("bridge-url")];
+    if (!name) {
+      throw new TypeError("<mcp-web-ask> has no McpWeb: set its property mcpWeb, or its attribute name");
+    }
+    const options = { name, ...(description && { description }), ...(bridgeUrl && { bridgeUrl }) };
+    return (this.#own ??= import("./mcp-web.ts").then(({ McpWeb }) => new McpWeb(options)));
+  }
+
+  /** Takes up the question that the document before this one has asked. */
+  #attach(mcpWeb: McpWeb): void {
+    const last = this.#turns.at(-1);
+    if (!last || isOver(last) || this.#controller) return;
+    const turn = { ...last, blocks: [] };
+    const { uuid } = last;
+    if (uuid !== undefined && mcpWeb.openQueries.includes(uuid)) {
+      void this.#follow(turn, (signal) => mcpWeb.attachQuery(uuid, { signal }));
+    } else {
+      this.#change(failTurn(last, { message: completeStrings(this.#strings).interrupted, code: "QueryNotFound" }));
+    }
+  }
+
+  #askSuggestion({ label, prompt = label, options }: AskSuggestion): boolean {
+    return this.#ask(createTurn(label, typeof prompt === "function" ? prompt() : prompt), options);
+  }
+
+  #retry(): void {
+    const last = this.#turns.at(-1);
+    if (!last || !isOver(last)) return;
+    const suggestion = this.#allSuggestions().find(({ label }) => label === last.label);
+    this.#turns = this.#turns.slice(0, -1);
+    if (suggestion) this.#askSuggestion(suggestion);
+    else this.#ask(createTurn(last.label, last.prompt), undefined);
+  }
+
+  #ask(turn: Turn, options: ForEachQuestion<AskOptions | undefined>): boolean {
+    if (this.running) return false;
+    this.#turns = [...this.#turns, turn].slice(-MAX_TURNS);
+    this.#show();
+    void this.#follow(turn, async (signal) => {
+      const [mcpWeb, all] = await Promise.all([this.#page(), this.#queryOptions(turn.prompt, options)]);
+      signal.throwIfAborted();
+      const conversation = mcpWeb.conversation(this.#conversation ? { id: this.#conversation } : {});
+      this.#conversation = conversation.id;
+      return conversation.query(all, { signal });
+    });
+    return true;
+  }
+
+  async #queryOptions(prompt: string, options: ForEachQuestion<AskOptions | undefined>): Promise<QueryOptions> {
+    const resolve = <Value>(value: ForEachQuestion<Value>) =>
+      typeof value === "function" ? (value as (prompt: string) => Value | Promise<Value>)(prompt) : value;
+    const [context, general, special] = await Promise.all([resolve(this.context), resolve(this.options), resolve(options)]);
+    return { context, ...general, ...special, prompt };
+  }
+
+  /** Follows a query to its end. `start` sends it. */
+  async #follow(turn: Turn, start: (signal: AbortSignal) => Query | Promise<Query>): Promise<void> {
+    const controller = new AbortController();
+    const { prompt } = turn;
+    let query: Query | undefined;
+    let current = turn;
+    const change = (next: Turn) => {
+      // Without this question, the conversation goes on.
+      if (this.#controller === controller) this.#change((current = next));
+    };
+    this.#controller = controller;
+    void this.#view?.renderer.prepare();
+    try {
+      query = await start(controller.signal);
+      this.#query = query;
+      change({ ...current, uuid: query.uuid });
+      this.#store();
+      this.#emit("mcp-web-ask-start", { prompt, query });
+      for await (const event of query) {
+        change(applyEvent(current, event));
+        this.#emit("mcp-web-ask-progress", { prompt, query, event });
+      }
+      const result = await query.result;
+      change(completeTurn(current, result, this.answer?.(result)));
+      this.#end(controller);
+      this.#emit("mcp-web-ask-complete", { prompt, query, result });
+    } catch (error) {
+      const isStopped = controller.signal.aborted || query?.state === "cancelled";
+      change(isStopped ? cancelTurn(current) : failTurn(current, failureOf(error)));
+      this.#end(controller);
+      isStopped ? this.#emit("mcp-web-ask-cancel", { prompt, query }) : this.#emit("mcp-web-ask-error", { prompt, query, error });
+    }
+  }
+
+  #end(controller: AbortController): void {
+    if (this.#controller !== controller) return;
+    this.#controller = undefined;
+    this.#query = undefined;
+    this.#store();
+  }
+
+  #approve(id: string, approved: boolean): void {
+    const last = this.#turns.at(-1);
+    if (!this.#query || !last) return;
+    this.#query.approve(id, approved);
+    this.#change(answerApproval(last, id, approved));
+  }
+
+  /** Replaces the newest turn. */
+  #change(turn: Turn): void {
+    this.#turns = [...this.#turns.slice(0, -1), turn];
+    if (isOver(turn)) return this.#show();
+    // Pieces of text come faster than they can be shown.
+    this.#frame ??= requestAnimationFrame(() => this.#show());
+  }
+
+  #show(): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = undefined;
+    this.#view?.show(this.#turns);
+  }
+
+  #store(): void {
+    if (this.#keeps) storeConversation(this.id, { id: this.#conversation, turns: this.#turns });
+  }
+
+  #emit<Type extends keyof AskEventMap>(type: Type, detail: AskEventMap[Type]["detail"]): void {
+    this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
+  }
+
+  #allSuggestions(): AskSuggestion[] {
+    return this.suggestions.map((suggestion) => (typeof suggestion === "string" ? { label: suggestion } : suggestion));
+  }
+
+  /** Renders once for all that is set in one task. */
+  #renderSoon(): void {
+    if (!this.#view || this.#isRendering) return;
+    this.#isRendering = true;
+    queueMicrotask(() => this.#render());
+  }
+
+  #render(): void {
+    this.#isRendering = false;
+    const draft = this.#view?.draft ?? "";
+    const hadFocus = this.shadowRoot!.activeElement !== null;
+    const given = { ...this.#strings };
+    if (this.hasAttribute("label")) given.label = this.label;
+    if (this.hasAttribute("placeholder")) given.placeholder = this.placeholder;
+    this.#view = new BoxView(
+      this.shadowRoot!,
+      { strings: completeStrings(given), suggestions: this.#allSuggestions(), isPlain: this.getAttribute("markdown") === "off" },
+      {
+        ask: (prompt) => this.ask(prompt),
+        askSuggestion: (suggestion) => void this.#askSuggestion(suggestion),
+        stop: () => this.stop(),
+        retry: () => this.#retry(),
+        clear: () => {
+          this.clear();
+          this.focus();
+        },
+        approve: (id, approved) => this.#approve(id, approved),
+      },
+    );
+    this.#view.draft = draft;
+    this.#view.show(this.#turns);
+    // The person knows what was answered before.
+    this.#view.skipAnnouncements();
+    if (hadFocus) this.focus();
+  }
+}
+
+function failureOf(error: unknown): AskFailure {
+  const { code, message = String(error), remedy } = (error ?? {}) as Partial<AskFailure>;
+  return { code, message, remedy };
+}
+
+// A second copy of the SDK in the document must not define it again.
+if (globalThis.customElements && !customElements.get("mcp-web-ask")) customElements.define("mcp-web-ask", McpWebAskElement);
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "mcp-web-ask": McpWebAskElement;
+  }
+  interface GlobalEventHandlersEventMap extends AskEventMap {}
+}

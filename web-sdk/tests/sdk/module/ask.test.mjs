@@ -1,0 +1,119 @@
+// What `<mcp-web-ask>` is made of, without a page.
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { failureText } from "../../../js/ask/failures.ts";
+import { announcements, plainText } from "../../../js/ask/speech.ts";
+import { MAX_STORED_CHARS, loadConversation, storeConversation } from "../../../js/ask/stored-conversation.ts";
+import { completeStrings } from "../../../js/ask/strings.ts";
+import { answerApproval, answerText, applyEvent, cancelTurn, completeTurn, createTurn, failTurn, isOver } from "../../../js/ask/turn.ts";
+import { McpWebAskElement } from "../../../js/mcp-web-ask.ts";
+
+const text = (text) => ({ type: "text", text });
+const started = (id, tool) => ({ type: "tool-started", id, tool, arguments: {} });
+const finished = (id, tool, error, outcome) => ({ type: "tool-finished", id, tool, isError: error !== undefined, error, outcome });
+const after = (events, from = createTurn("Plan", "Plan my day")) => events.reduce(applyEvent, from);
+const states = ({ blocks }) => blocks.flatMap(({ calls = [] }) => calls.map(({ state }) => state));
+
+test("a server can import the module", () => {
+  assert.equal(typeof McpWebAskElement, "function");
+});
+
+test("pieces of text are one text until something else comes", () => {
+  const turn = after([text("Two cards "), text("are late."), started("1", "list"), { type: "note", text: "busy" }, text("Done.")]);
+  assert.equal(turn.state, "running");
+  assert.deepEqual(turn.blocks.map(({ kind, text }) => text ?? kind), ["Two cards are late.", "calls", "busy", "Done."]);
+  assert.equal(answerText(turn), "Two cards are late.\n\nDone.");
+});
+
+test("calls side by side are one part, each with its end", () => {
+  const turn = after([started("1", "a"), started("2", "b"), finished("2", "b", "locked"), finished("1", "a"), started("3", "c")]);
+  assert.equal(turn.blocks.length, 1);
+  assert.deepEqual(states(turn), ["done", "failed", "running"]);
+  assert.equal(turn.blocks[0].calls[1].error, "locked");
+});
+
+test("a call that must be allowed keeps its place, and one that is not allowed has not failed", () => {
+  const asked = after([{ type: "approval-requested", id: "1", tool: "clear", arguments: {}, expiresInMs: 1 }, text("…")]);
+  assert.deepEqual(states(asked), ["waiting"]);
+  const allowed = after([started("1", "clear"), finished("1", "clear")], answerApproval(asked, "1", true));
+  assert.deepEqual([states(allowed), allowed.blocks.length], [["done"], 2]);
+  const denied = after([finished("1", "clear", "denied", "denied")], answerApproval(asked, "1", false));
+  assert.deepEqual(states(denied), ["cancelled"]);
+});
+
+test("an end ends the calls that run, and a text that was streamed is not repeated", () => {
+  const running = after([text("So be it."), started("1", "a")]);
+  assert.deepEqual(states(completeTurn(running, { toolCalls: [] })), ["done"]);
+  assert.deepEqual(states(cancelTurn(running)), ["cancelled"]);
+  const failed = failTurn(running, { message: "it broke" });
+  assert.deepEqual([states(failed), failed.state, isOver(failed), isOver(running)], [["cancelled"], "failed", true, false]);
+  assert.equal(answerText(completeTurn(running, { text: "So be it.", toolCalls: [] })), "So be it.");
+  assert.equal(answerText(completeTurn(running, { text: "Or not.", toolCalls: [] })), "So be it.\n\nOr not.");
+  assert.equal(answerText(completeTurn(after([]), { value: { a: 1 }, toolCalls: [] })), '```json\n{\n  "a": 1\n}\n```');
+  assert.equal(answerText(completeTurn(after([]), { toolCalls: [] }, "**c1**")), "**c1**");
+});
+
+test("what other agents report is shown as far as it is text", () => {
+  const turn = after([{ type: "progress", content: "half" }, { type: "progress", content: { percent: 50 } }, { type: "usage" }]);
+  assert.deepEqual(turn.blocks, [{ kind: "note", text: "half" }]);
+});
+
+test("whole sentences are announced once, without the marks of markdown", () => {
+  const strings = completeStrings();
+  let [turn, spoken, all] = [undefined, 0, []];
+  const next = (after) => {
+    const { texts, ...rest } = announcements(turn, after, spoken, strings);
+    all.push(...texts);
+    [turn, spoken] = [after, rest.spoken];
+  };
+  next(createTurn("?", "?"));
+  for (const piece of ["1. The ", "first item is late. And", " the second one is not.\n", "Last"]) next(applyEvent(turn, text(piece)));
+  next(completeTurn(turn, { toolCalls: [] }));
+  assert.deepEqual(all, ["Waiting for the agent", "1. The first item is late.", "And the second one is not.", "Last"]);
+  assert.equal(plainText("# A\n- **b** `c_d` _e_ [f](g) ![h](i)\n```js\nlet j;\n```\n~~k~~"), "A b c_d e f h let j; k");
+});
+
+test("a failure has words for the person, and its own advice comes first", () => {
+  assert.equal(failureText({ code: "ModelRefused", message: "no" }), "The model declined to answer. Ask in other words.");
+  assert.equal(failureText({ code: "AgentUnavailable", message: "m", remedy: "start the agent" }), "The agent does not answer. Start the agent.");
+  assert.equal(failureText({ code: "constructor", message: "m" }), "The question was not answered. Try again.");
+  const { failure } = completeStrings({ failure: ({ code }) => (code === "Disconnected" ? "Nicht verbunden." : undefined) });
+  assert.equal(failure({ code: "Disconnected", message: "m" }), "Nicht verbunden.");
+  assert.equal(failure({ code: "AgentFailed", message: "m" }), "The agent has failed. Try again.");
+});
+
+const stored = new Map();
+
+beforeEach(() => {
+  stored.clear();
+  globalThis.sessionStorage = {
+    getItem: (key) => stored.get(key) ?? null,
+    setItem: (key, value) => stored.set(key, value),
+    removeItem: (key) => stored.delete(key),
+  };
+});
+
+test("a conversation is stored until it is empty, and what is stored by something else is none", () => {
+  const turns = [createTurn("One", "1")];
+  storeConversation("box", { id: "c", turns });
+  assert.deepEqual(loadConversation("box"), { id: "c", turns: JSON.parse(JSON.stringify(turns)) });
+  storeConversation("box", { turns: [] });
+  assert.equal(stored.size, 0);
+  for (const other of [null, "{", "7", "{}", '{"turns":{}}', '{"turns":[7,{"label":"x"}]}']) {
+    if (other) stored.set("mcp-web:ask:box", other);
+    assert.deepEqual(loadConversation("box"), { turns: [] }, other);
+  }
+});
+
+test("the oldest turns are left out of what is too large to be stored", () => {
+  const large = { ...createTurn("?", "?"), blocks: [{ kind: "text", text: "x".repeat(MAX_STORED_CHARS / 3) }] };
+  storeConversation("box", { turns: [{ ...large, label: "old" }, large, { ...large, label: "new" }] });
+  assert.deepEqual(loadConversation("box").turns.map(({ label }) => label), ["?", "new"]);
+  assert.ok(stored.get("mcp-web:ask:box").length <= MAX_STORED_CHARS);
+});
+
+test("a page that may not store anything works", () => {
+  globalThis.sessionStorage = undefined;
+  storeConversation("box", { turns: [createTurn("?", "?")] });
+  assert.deepEqual(loadConversation("box"), { turns: [] });
+});
