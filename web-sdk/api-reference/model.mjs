@@ -76,7 +76,7 @@ function adaptExport(context, reflection) {
     codes.set(reflection, headCode(declarationOf(context, reflection)));
     const children = [...(reflection.children ?? [])];
     for (const child of children.filter((child) => child.kindOf(ReflectionKind.Accessor))) makeProperty(project, child);
-    // What an interface has from another one is documented there.
+    // What a class or interface has from another one is documented there.
     for (const child of children.filter(isInheritedMethod)) project.removeReflection(child);
     for (const child of reflection.children ?? []) keepSignatures(context, child);
   }
@@ -124,7 +124,7 @@ function signatureCode(declaration) {
 
 const withoutExport = (code) => code.replace(/^export (declare )?/, "");
 
-const isInheritedMethod = (child) => child.kindOf(ReflectionKind.Method) && child.inheritedFrom;
+const isInheritedMethod = (child) => child.kindOf(ReflectionKind.Method | ReflectionKind.Constructor) && child.inheritedFrom;
 
 /** Removes what the type of a declaration declares. */
 function removeNested(project, reflection) {
@@ -134,13 +134,14 @@ function removeNested(project, reflection) {
   for (const other of nested) project.removeReflection(other);
 }
 
-/** Makes a getter a property that can only be read, as which it is used. */
+/** Makes a getter a property, as which it is used: one that can only be read unless there is a setter. */
 function makeProperty(project, accessor) {
-  const { getSignature } = accessor;
+  const { getSignature, setSignature } = accessor;
   accessor.kind = ReflectionKind.Property;
   accessor.type = getSignature.type;
   accessor.comment = getSignature.comment;
-  accessor.setFlag(ReflectionFlag.Readonly);
+  if (setSignature) project.removeReflection(setSignature);
+  else accessor.setFlag(ReflectionFlag.Readonly);
   getSignature.comment = undefined;
   project.removeReflection(getSignature);
 }
