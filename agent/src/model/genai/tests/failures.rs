@@ -132,6 +132,17 @@ async fn input_that_is_too_long_is_refused_with_a_remedy() {
 }
 
 #[tokio::test]
+async fn a_schema_that_is_not_supported_is_refused_with_a_remedy() {
+    // The answer of llama.cpp.
+    let body = json!({"error": {"code": 400, "type": "invalid_request_error", "message":
+        "Automatic parser generation failed: JSON schema error at #/properties/n: unsupported $ref #"}});
+    let reply = Reply::status(400, body.to_string());
+    let failure = failure_for(Provider::Openai, reply).await;
+    assert_eq!(failure.code, ErrorCode::ModelRequestRefused, "{failure}");
+    assert!(failure.remedy.unwrap().contains("a simpler schema"));
+}
+
+#[tokio::test]
 async fn errors_name_a_compatible_server_by_its_api() {
     for (provider, subject) in [
         (Provider::Anthropic, "the model server (anthropic API) "),
