@@ -78,9 +78,11 @@ async fn arguments_comply_with_the_schema_of_the_tool() {
             "count": { "type": "integer", "minimum": 3 },
             "labels": { "type": "array", "items": { "type": "string", "maxLength": 6 }, "minItems": 2 },
             "date": { "type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$" },
+            "note": true,
+            "span": { "type": "array", "prefixItems": [true, { "type": "integer" }], "items": false },
             "where": { "anyOf": [{ "type": "null" }, { "type": "boolean" }] },
         },
-        "required": ["card", "column", "count", "labels", "date", "where"],
+        "required": ["card", "column", "count", "labels", "date", "note", "span", "where"],
         "additionalProperties": false,
         "$defs": {
             "card": {

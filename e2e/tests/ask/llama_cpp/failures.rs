@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use e2e::{AgentEndpoint, AgentService, LlamaCpp, NativePage, TestBed};
+use bridge_protocol::Kind;
+use e2e::{AgentEndpoint, AgentService, LlamaCpp, NativeItem, NativePage, TestBed};
+use serde_json::json;
 
 use super::{ANSWER, Arguments, KEY, LlamaCppTestBed, TEXT};
-use crate::test_bed::{QueryEvents, adding_tool, query};
+use crate::test_bed::{QueryEvents, adding_tool, query, query_tool};
 
 #[tokio::test]
 async fn a_server_that_is_killed_in_the_middle_breaks_the_answer() {
@@ -71,6 +73,29 @@ async fn a_prompt_that_exceeds_the_context_is_refused_with_a_remedy() {
         }
         let events = QueryEvents::run(&page, query("q-2", "Is anything late?")).await;
         assert_eq!(events.last()["result"], TEXT, "{format:?}: {events:?}");
+        bed.assert_idle_without_leaks().await;
+    }
+}
+
+#[tokio::test]
+async fn a_schema_that_the_server_does_not_support_is_refused_with_a_remedy() {
+    let schema = json!({ "type": "object", "properties": { "child": { "$ref": "#" } } });
+    for format in LlamaCpp::FORMATS {
+        let bed = LlamaCppTestBed::start(format).await;
+        let definition = json!({ "name": "tree", "inputSchema": schema });
+        let tree = NativeItem::new(Kind::Tool, definition, async |call| Ok(call.input().into()));
+        let page = bed.page(vec![tree, adding_tool(1)]).await;
+        let events = QueryEvents::run(&page, query("q-1", "Add a card")).await;
+        let last = events.last();
+        assert_eq!(last["code"], "ModelRequestRefused", "{format:?}: {last}");
+        let remedy = last["reason"].as_str().unwrap();
+        assert!(remedy.contains("`restrictTools`"), "{format:?}: {last}");
+        // The remedy helps.
+        let mut request = query("q-2", "Add a card");
+        request.tools = Some(vec![query_tool("add_card")]);
+        request.restrict_tools = Some(true);
+        let events = QueryEvents::run(&page, request).await;
+        assert_eq!(events.last()["result"], ANSWER, "{format:?}: {events:?}");
         bed.assert_idle_without_leaks().await;
     }
 }
