@@ -56,10 +56,10 @@ summary { width: fit-content; cursor: pointer; }
 .call[data-state="cancelled"] code { text-decoration: line-through; }
 .call[data-state="waiting"] { flex-basis: 100%; border: 2px solid var(--accent); padding: 0.5rem 0.7rem; }
 .icon { inline-size: 0.9em; block-size: 0.9em; line-height: 0.9; text-align: center; flex: none; }
-[data-state="done"] > * > .icon::before { content: "✓" / ""; }
-[data-state="failed"] > * > .icon::before { content: "✕" / ""; color: var(--error); }
-[data-state="cancelled"] > * > .icon::before { content: "⊘" / ""; }
-:is([data-state="running"], .state) .icon { border: 2px solid var(--border); border-block-start-color: var(--accent); border-radius: 50%; animation: spin 0.9s linear infinite; }
+.call[data-state="done"] .icon::before { content: "✓" / ""; }
+.call[data-state="failed"] .icon::before { content: "✕" / ""; color: var(--error); }
+.call[data-state="cancelled"] .icon::before { content: "⊘" / ""; }
+:is(.call[data-state="running"], .state) .icon { border: 2px solid var(--border); border-block-start-color: var(--accent); border-radius: 50%; animation: spin 0.9s linear infinite; }
 .state { display: flex; gap: 0.5rem; align-items: center; }
 .failure, .error { color: var(--error); }
 .details { font-family: ui-monospace, monospace; }
@@ -76,6 +76,7 @@ button[aria-disabled="true"] { opacity: 0.55; cursor: default; }
 .send, .approve { border-color: var(--accent); background: var(--accent); color: var(--accent-text); }
 :is(.send, .approve):hover { background: color-mix(in oklab, var(--accent) 85%, light-dark(#000, #fff)); }
 :is(.clear, .copy) { min-height: 1.8rem; border-color: transparent; background: transparent; color: var(--muted); font-weight: 400; }
+.copy:first-child { margin-inline-start: -0.8rem; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .conversation:focus-visible, .input:focus-visible { outline-offset: -2px; }
 .hidden { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }

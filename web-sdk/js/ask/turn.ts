@@ -67,9 +67,10 @@ export const answerApproval = (turn: Turn, id: string, approved: boolean): Turn 
 
 /** The query is complete. `text` is the answer if it is no text of the model. */
 export function completeTurn(turn: Turn, result: QueryResult, text = textOf(result)): Turn {
+  const blocks = withResponse(turn.blocks, result);
   // An agent that streams has sent its text before.
-  const isNew = text && !turn.blocks.some((block) => block.kind === "text" && block.text.endsWith(text));
-  return endTurn({ ...turn, blocks: isNew ? [...turn.blocks, { kind: "text", text }] : turn.blocks }, "complete");
+  const isNew = text && !blocks.some((block) => block.kind === "text" && block.text.endsWith(text));
+  return endTurn({ ...turn, blocks: isNew ? [...blocks, { kind: "text", text }] : blocks }, "complete");
 }
 
 /** The query has failed, or was never sent. */
@@ -84,6 +85,14 @@ export const answerText = ({ blocks }: Turn): string =>
     .flatMap((block) => (block.kind === "text" ? [block.text.trim()] : []))
     .filter(Boolean)
     .join("\n\n");
+
+/** The call that completes a query may be faster than the event that it has started. */
+function withResponse(blocks: readonly Block[], { response, toolCalls }: QueryResult): readonly Block[] {
+  const call = response && toolCalls.at(-1);
+  const isKnown = (block: Block) => block.kind === "calls" && block.calls.some(({ tool, state }) => tool === call?.tool && state !== "failed");
+  if (!call || blocks.some(isKnown)) return blocks;
+  return setCall(blocks, { id: "response", tool: call.tool, state: "done", arguments: call.arguments });
+}
 
 function textOf({ text, value }: QueryResult): string | undefined {
   if (text !== undefined || value === undefined) return text;

@@ -53,6 +53,13 @@ test("an end ends the calls that run, and a text that was streamed is not repeat
   assert.equal(answerText(completeTurn(after([]), { toolCalls: [] }, "**c1**")), "**c1**");
 });
 
+test("the call that is the answer is shown, also when nothing reported that it has started", () => {
+  const result = { response: { arguments: { a: 1 }, result: 1 }, toolCalls: [{ tool: "choose", arguments: { a: 1 }, result: 1 }] };
+  assert.deepEqual(states(completeTurn(after([text("Hm.")]), result)), ["done"]);
+  assert.deepEqual(states(completeTurn(after([started("1", "choose"), finished("1", "choose", "no")]), result)), ["failed", "done"]);
+  assert.deepEqual(states(completeTurn(after([started("1", "choose")]), result)), ["done"]);
+});
+
 test("what other agents report is shown as far as it is text", () => {
   const turn = after([{ type: "progress", content: "half" }, { type: "progress", content: { percent: 50 } }, { type: "usage" }]);
   assert.deepEqual(turn.blocks, [{ kind: "note", text: "half" }]);
