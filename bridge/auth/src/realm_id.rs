@@ -9,7 +9,7 @@ use crate::base64url::encode_base64url;
 /// No UTF-8 text begins with this byte, so no opaque token has the same hash input as a subject.
 const SUBJECT_DOMAIN: &[u8] = b"\xFFmcp-web issuer and subject\0";
 
-/// The same for the inputs of the hashes that name users.
+/// Begins the input of the hash that names a user. No input of another hash begins with it.
 const USER_DOMAIN: &[u8] = b"\xFFmcp-web user\0";
 
 /// Identifies a realm: the hash of its opaque token, or of the issuer and subject of its signed

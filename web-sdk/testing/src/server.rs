@@ -1,37 +1,29 @@
 //! An MCP server in memory, for the pages and clients of one token.
+//!
+//! [`handlers`] starts the requests of clients; [`received_request`] is what it needs to know of one.
+
+mod handlers;
+mod received_request;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_protocol::{
-    CallContext, CallId, CallingClient, ClientError, ClientInfo, ClientResponse, ConnectedClient,
-    ErrorCode, Kind,
+    CallId, CallingClient, ClientError, ClientInfo, ClientResponse, ConnectedClient, ErrorCode,
+    Kind,
 };
 use bridge_realm::in_memory::{InMemoryBridge, Output};
-use bridge_realm::realm::{
-    CallEvent, CallOutcome, ClientId, Effects, PageRequest, ResourceMatch, RouteError,
-};
-use bridge_results::arguments::Arguments;
-use bridge_results::prompt_arguments;
-use bridge_results::request_error::{CallError, hint, route_error};
-use bridge_results::tool_call::{invalid_arguments, route_error_result};
-use bridge_results::tool_result::ToolResult;
+use bridge_realm::realm::{CallEvent, CallOutcome, ClientId};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::event::{Event, RequestError};
-use crate::limits::{
-    CALL_TIMEOUT, MAX_CALL_TIMEOUT, MAX_REQUEST_BYTES, page_message_limits, realm_limits,
-};
-use crate::outcome::{self, RequestTarget, to_raw, validate_input};
-use crate::params::{
-    self, CommonParams, CompletionParams, PromptParams, ResourceParams, ToolParams,
-};
-use crate::tool_routing;
+use crate::limits::{MAX_REQUEST_BYTES, page_message_limits, realm_limits};
+use crate::outcome::{self, RequestTarget};
+use received_request::{ReceivedRequest, Started};
 
 /// JSON-RPC 2.0, section 5.1.
-const METHOD_NOT_FOUND: i32 = -32601;
 const INVALID_REQUEST: i32 = -32600;
 
 /// The MCP revision of the clients: the last one with sessions, in which they answer the requests of handlers at once.
@@ -58,12 +50,6 @@ struct OpenRequest {
     client: u64,
     progress_token: Option<Value>,
     target: RequestTarget,
-}
-
-/// A request that has to wait for a page, or the result that it has already.
-enum Started {
-    Waiting,
-    Result(Box<RawValue>),
 }
 
 impl Server {
@@ -181,7 +167,13 @@ impl Server {
             self.events.push(Event::Error { id, error });
             return self.take_events();
         }
-        match self.start(client, id, method, params, at) {
+        let request = ReceivedRequest {
+            client,
+            id,
+            params,
+            at,
+        };
+        match self.start(method, request) {
             Ok(Started::Waiting) => {}
             Ok(Started::Result(result)) => self.events.push(Event::Result { id, result }),
             Err(error) => self.events.push(Event::Error { id, error }),
@@ -241,236 +233,6 @@ impl Server {
         let mut open = self.open.iter();
         open.find(|(_, request)| request.id == id)
             .map(|(call, _)| call.clone())
-    }
-
-    fn start(
-        &mut self,
-        client: u64,
-        id: u64,
-        method: &str,
-        params: &str,
-        at: Duration,
-    ) -> Result<Started, RequestError> {
-        let list = |field: &str, kind| {
-            let items = self.bridge.listed(kind).join(",");
-            raw(format!("{{\"{field}\":[{items}]}}"))
-        };
-        let started = match method {
-            "tools/list" => Ok(Started::Result(list("tools", Kind::Tool))),
-            "prompts/list" => Ok(Started::Result(list("prompts", Kind::Prompt))),
-            "resources/list" => Ok(Started::Result(list("resources", Kind::Resource))),
-            "resources/templates/list" => {
-                let list = list("resourceTemplates", Kind::ResourceTemplate);
-                Ok(Started::Result(list))
-            }
-            "tools/call" => self.call_tool(client, id, params, at),
-            "prompts/get" => self.get_prompt(client, id, params, at),
-            "resources/read" => self.read_resource(client, id, params, at),
-            "completion/complete" => self.complete(client, id, params, at),
-            "resources/subscribe" => self.subscribe(client, params, at),
-            "resources/unsubscribe" => self.unsubscribe(client, params, at),
-            _ => {
-                return Err(RequestError {
-                    code: METHOD_NOT_FOUND,
-                    message: format!("the test kit has no method `{method}`"),
-                    data: None,
-                });
-            }
-        };
-        started.map_err(|error| error.into_json_rpc(false).into())
-    }
-
-    fn call_tool(
-        &mut self,
-        client: u64,
-        id: u64,
-        params: &str,
-        at: Duration,
-    ) -> Result<Started, CallError> {
-        let ToolParams { name, arguments } = params::parse(params)?;
-        let target = params::target(params)?;
-        let mut arguments = arguments.map_or_else(Arguments::default, Arguments::from_raw);
-        let routed = tool_routing::route(self.bridge.realm(), &name, &mut arguments, &target);
-        let (session, tool) = match routed {
-            Ok(destination) => destination,
-            Err(error) => return Ok(tool_result(&route_error_result(error)?)),
-        };
-        let input = arguments.into_raw().map_err(invalid_arguments);
-        let request = match input.and_then(|input| validate_input(&tool, input)) {
-            Ok(input) => PageRequest::Tool {
-                tool: Arc::clone(&tool),
-                input,
-            },
-            Err(failure) => return Ok(tool_result(&ToolResult::from_failure(&failure))),
-        };
-        let timeout = tool
-            .timeout()
-            .map_or(CALL_TIMEOUT, |timeout| timeout.min(MAX_CALL_TIMEOUT));
-        let target = RequestTarget::Tool(tool);
-        self.ask_page(
-            (client, id, params),
-            (&session, request, timeout),
-            target,
-            at,
-        )
-    }
-
-    fn get_prompt(
-        &mut self,
-        client: u64,
-        id: u64,
-        params: &str,
-        at: Duration,
-    ) -> Result<Started, CallError> {
-        let PromptParams { name, arguments } = params::parse(params)?;
-        let target = RequestTarget::Prompt(format!("prompt `{name}`"));
-        let target_session = params::target(params)?;
-        let routed = self
-            .bridge
-            .realm()
-            .route(Kind::Prompt, &name, &target_session);
-        let (session, prompt) = routed.map_err(|error| route_error(Kind::Prompt, error))?;
-        prompt_arguments::validate(&prompt, &arguments)?;
-        let request = PageRequest::Prompt {
-            name: prompt.name().to_owned(),
-            arguments: to_raw(&arguments),
-        };
-        self.ask_page(
-            (client, id, params),
-            (&session, request, CALL_TIMEOUT),
-            target,
-            at,
-        )
-    }
-
-    fn read_resource(
-        &mut self,
-        client: u64,
-        id: u64,
-        params: &str,
-        at: Duration,
-    ) -> Result<Started, CallError> {
-        let ResourceParams { uri } = params::parse(params)?;
-        let target = RequestTarget::Resource(uri.clone());
-        let (session, matched) = match self
-            .bridge
-            .realm()
-            .route_resource(&uri, &params::target(params)?)
-        {
-            Ok(found) => found,
-            Err(RouteError::NoSessions) => {
-                let why = hint(Kind::Resource, &[]);
-                return Err(CallError::ResourceNotFound { uri, why });
-            }
-            Err(error) => return Err(route_error(Kind::Resource, error)),
-        };
-        let template = match matched {
-            ResourceMatch::Exact => None,
-            ResourceMatch::Template(template, variables) => Some((template, variables)),
-        };
-        let request = PageRequest::Resource { uri, template };
-        self.ask_page(
-            (client, id, params),
-            (&session, request, CALL_TIMEOUT),
-            target,
-            at,
-        )
-    }
-
-    fn complete(
-        &mut self,
-        client: u64,
-        id: u64,
-        params: &str,
-        at: Duration,
-    ) -> Result<Started, CallError> {
-        let asked: CompletionParams = params::parse(params)?;
-        let item = asked.item();
-        let routed = self
-            .bridge
-            .realm()
-            .route(item.kind, &item.name, &params::target(params)?);
-        let (session, definition) = routed.map_err(|error| route_error(item.kind, error))?;
-        let request = PageRequest::Completion {
-            reference: definition.item(),
-            argument: asked.argument,
-            arguments: asked.context.arguments,
-        };
-        let target = RequestTarget::Completion;
-        self.ask_page(
-            (client, id, params),
-            (&session, request, CALL_TIMEOUT),
-            target,
-            at,
-        )
-    }
-
-    fn subscribe(&mut self, client: u64, params: &str, at: Duration) -> Result<Started, CallError> {
-        let ResourceParams { uri } = params::parse(params)?;
-        let mut refusal = None;
-        let outputs = self.bridge.with_realm(at, |realm| {
-            let effects = realm.resource_subscribed(ClientId(client), uri);
-            effects.unwrap_or_else(|refused| {
-                refusal = Some(refused);
-                Effects::new()
-            })
-        });
-        self.apply(outputs);
-        match refusal {
-            Some(refused) => Err(CallError::failed(refused.code, refused.message)),
-            None => Ok(Started::Result(raw("{}".to_owned()))),
-        }
-    }
-
-    fn unsubscribe(
-        &mut self,
-        client: u64,
-        params: &str,
-        at: Duration,
-    ) -> Result<Started, CallError> {
-        let ResourceParams { uri } = params::parse(params)?;
-        let outputs = self.bridge.with_realm(at, |realm| {
-            realm.resource_unsubscribed(ClientId(client), &uri)
-        });
-        self.apply(outputs);
-        Ok(Started::Result(raw("{}".to_owned())))
-    }
-
-    /// Sends a request to its page.
-    fn ask_page(
-        &mut self,
-        (client, id, params): (u64, u64, &str),
-        (session, request, timeout): (&bridge_protocol::SessionId, PageRequest, Duration),
-        target: RequestTarget,
-        at: Duration,
-    ) -> Result<Started, CallError> {
-        let CommonParams { meta } = params::parse(params)?;
-        let context = CallContext {
-            client: self.clients.get(&client).cloned(),
-            progress: meta.progress_token.is_some(),
-            log_level: meta.log_level,
-            timeout_ms: u64::try_from(timeout.as_millis()).ok(),
-            ..CallContext::default()
-        };
-        let started = self
-            .bridge
-            .start_call(session, request, context, timeout, at);
-        let (call, outputs) = match (started, &target) {
-            (Ok(started), _) => started,
-            (Err(failure), RequestTarget::Tool(_)) => {
-                return Ok(tool_result(&ToolResult::from_failure(&failure)));
-            }
-            (Err(failure), _) => return Err(CallError::Failed(failure)),
-        };
-        let request = OpenRequest {
-            id,
-            client,
-            progress_token: meta.progress_token,
-            target,
-        };
-        self.open.insert(call, request);
-        self.apply(outputs);
-        Ok(Started::Waiting)
     }
 
     fn deliver(&mut self, outputs: Vec<Output>) -> Vec<Event> {
@@ -604,15 +366,6 @@ fn client_error(message: &str) -> ClientError {
     }
 }
 
-fn tool_result(result: &ToolResult) -> Started {
-    Started::Result(to_raw(result))
-}
-
-/// JSON that was put together from JSON.
-fn raw(json: String) -> Box<RawValue> {
-    RawValue::from_string(json).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -644,7 +397,7 @@ mod tests {
         let mut server = Server::new(0);
         let client = server.client_connected("test", "1", "{}");
         let events = server.request(client, 1, "tools/lists", "{}", AT);
-        assert_eq!(error_of(&events).code, METHOD_NOT_FOUND);
+        assert_eq!(error_of(&events).code, -32601);
         let events = server.request(client, 2, "resources/read", r#"{"url":"a://b"}"#, AT);
         assert_eq!(error_of(&events).code, -32602);
         assert!(error_of(&events).message.contains("missing field `uri`"));

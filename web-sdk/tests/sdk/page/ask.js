@@ -8,8 +8,8 @@ const text = (text) => ({ type: "text", text });
 const started = (id, tool, input = {}) => ({ type: "tool-started", id, tool, arguments: input });
 const finished = (id, tool, error) => ({ type: "tool-finished", id, tool, isError: error !== undefined, error });
 
-/** What the bridge says of the newest query. */
-class Asked {
+/** The newest query of the element, as the bridge sees it. */
+class ReceivedQuery {
   constructor(bridge, element, message) {
     Object.assign(this, { bridge, element, message });
   }
@@ -54,7 +54,7 @@ async function box(properties = {}, attributes = {}) {
   const ask = async (prompt) => {
     write(element, prompt);
     press(element, "Enter");
-    return new Asked(bridge, element, await bridge.next("query"));
+    return new ReceivedQuery(bridge, element, await bridge.next("query"));
   };
   return { bridge, mcpWeb, element, ask };
 }
@@ -177,7 +177,7 @@ const TESTS = {
     assert(shown(element).includes("(ModelStreamBroken)"), shown(element));
     assert(shown(element).includes("All is"), "what has come stays");
     button(element, "Try again").click();
-    const second = new Asked(bridge, element, await bridge.next("query"));
+    const second = new ReceivedQuery(bridge, element, await bridge.next("query"));
     equal(second.message.prompt, "Work");
     await second.complete({ result: "Done." });
     assert(!one(element, "[part=failure]") && !button(element, "Try again"));
@@ -195,7 +195,7 @@ const TESTS = {
     await first.complete({ result: "." });
     selected = "c2";
     button(element, "Plan").click();
-    const second = new Asked(bridge, element, await bridge.next("query"));
+    const second = new ReceivedQuery(bridge, element, await bridge.next("query"));
     equal([second.message.prompt, second.message.restrictTools], ["Plan my day", true]);
     assert(JSON.stringify(second.message.context).includes("c2"), "what a suggestion does not replace stays");
     equal(button(element, "Summarise").getAttribute("aria-disabled"), "true");
@@ -420,11 +420,11 @@ const TESTS = {
     document.body.append(next);
     await eventually(() => shown(next).includes("half"));
     equal(all(next, "[part=turn]").map(({ computedName }) => computedName), ["One", "Two"]);
-    await new Asked(bridge, next, second.message).complete({ result: "half and half" });
+    await new ReceivedQuery(bridge, next, second.message).complete({ result: "half and half" });
     assert(shown(next).includes("half and half"), shown(next));
     write(next, "Three");
     press(next, "Enter");
-    const third = new Asked(bridge, next, await bridge.next("query"));
+    const third = new ReceivedQuery(bridge, next, await bridge.next("query"));
     equal(third.message.conversation, first.message.conversation);
     await third.complete({ result: "3" });
     next.clear();
