@@ -37,6 +37,18 @@ fn questions_and_answers_of_the_element_work_without_a_browser() {
 /// Uses the built module in `target/sdk`.
 #[test]
 fn state_tools_do_what_the_list_of_cases_says() {
+    run("state-cases.test.mjs");
+}
+
+/// Uses the built module in `target/sdk`.
+#[test]
+fn state_tools_keep_what_any_sequence_of_calls_sets() {
+    run("state-properties.test.mjs");
+}
+
+/// Uses the built module in `target/sdk`.
+#[test]
+fn state_tools_have_an_order_and_work_with_each_library() {
     run("state.test.mjs");
 }
 
@@ -55,6 +67,11 @@ fn hooks_offer_what_is_mounted() {
 #[test]
 fn tools_are_shared_with_the_browser() {
     run("webmcp.test.mjs");
+}
+
+#[test]
+fn tools_of_the_browser_are_imported() {
+    run("webmcp-import.test.mjs");
 }
 
 #[test]
