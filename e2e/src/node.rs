@@ -49,6 +49,22 @@ impl NodeProject {
         project
     }
 
+    /// Links the packages that the SDK is built with, and bundles `main.js` with the built SDK into
+    /// `dist`, by esbuild.
+    pub async fn bundle_with_sdk(&self) {
+        self.link(&program_paths::sdk_node_modules());
+        let esbuild = program_paths::sdk_node_modules().join("esbuild/bin/esbuild");
+        let program = esbuild.display().to_string();
+        let sdk = program_paths::sdk_package().join("mcp-web.js");
+        let alias = format!("--alias:mcp-web-sdk={}", sdk.display());
+        let options = ["--bundle", "--format=esm", "--splitting", "--outdir=dist"];
+        let mut arguments = vec![program.as_str(), "main.js"];
+        arguments.extend(options);
+        arguments.push(&alias);
+        let mut build = self.node("esbuild", &arguments);
+        build.wait_for_line("Done in").await;
+    }
+
     /// Links the pinned packages into the project, and installs the SDK as it is published.
     pub fn install_packages_and_sdk(&self) {
         self.install_packages_of(&program_paths::node_modules());

@@ -3,7 +3,7 @@
 
 use e2e::{
     AgentEndpoint, AgentService, Browser, ColorScheme, Exchange, FolderSite, Format, MockProvider,
-    NodeProject, Script, Scripts, TestBed, Turn, program_paths,
+    NodeProject, Script, Scripts, TestBed, Turn,
 };
 use serde_json::{Value, json};
 
@@ -25,7 +25,8 @@ impl AskBed {
         let bridge = TestBed::bridge_with(&bridge_arguments.each_ref().map(String::as_str)).await;
         let agent =
             AgentService::start(&endpoint, &bridge, &provider, Format::OpenAi, arguments).await;
-        let project = built_app().await;
+        let project = NodeProject::copy_of("ask-app");
+        project.bundle_with_sdk().await;
         let site = FolderSite::start(project.path().to_owned()).await;
         Self {
             bridge,
@@ -53,28 +54,6 @@ impl AskBed {
         let exchanges: Vec<Exchange> = self.provider.exchanges();
         exchanges[exchange].body.clone()
     }
-}
-
-/// Bundles the app with the SDK and Zod.
-async fn built_app() -> NodeProject {
-    let project = NodeProject::copy_of("ask-app");
-    project.link(&program_paths::sdk_node_modules());
-    let sdk = program_paths::sdk_package().join("mcp-web.js");
-    let esbuild = program_paths::sdk_node_modules().join("esbuild/bin/esbuild");
-    let alias = format!("--alias:mcp-web-sdk={}", sdk.display());
-    let program = esbuild.display().to_string();
-    let arguments = [
-        &program,
-        "main.js",
-        "--bundle",
-        "--format=esm",
-        "--splitting",
-        "--outdir=dist",
-        &alias,
-    ];
-    let mut build = project.node("esbuild", &arguments);
-    build.wait_for_line("Done in").await;
-    project
 }
 
 /// Does something in the app, and returns what it tells.

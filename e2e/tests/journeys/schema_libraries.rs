@@ -1,6 +1,6 @@
 //! Tools whose schemas are those of libraries, in a page that esbuild has bundled.
 
-use e2e::{Browser, Era, FolderSite, McpClient, NodeProject, TestBed, Transport, program_paths};
+use e2e::{Browser, Era, FolderSite, McpClient, NodeProject, TestBed, Transport};
 use serde_json::{Value, json};
 
 /// Libraries whose defaults and transforms reach the handler. TypeBox has none in a schema.
@@ -10,21 +10,7 @@ const TRANSFORMING: [&str; 4] = ["zod", "zod_mini", "valibot", "arktype"];
 async fn schemas_of_libraries_validate_and_transform_calls() {
     let bed = TestBed::bridge().await;
     let project = NodeProject::copy_of("schema-app");
-    project.link(&program_paths::sdk_node_modules());
-    let sdk = program_paths::sdk_package().join("mcp-web.js");
-    let esbuild = program_paths::sdk_node_modules().join("esbuild/bin/esbuild");
-    let alias = format!("--alias:mcp-web-sdk={}", sdk.display());
-    let arguments = [
-        "main.js",
-        "--bundle",
-        "--format=esm",
-        "--splitting",
-        "--outdir=dist",
-        &alias,
-    ];
-    let program = esbuild.display().to_string();
-    let mut build = project.node("esbuild", &[&[program.as_str()], &arguments[..]].concat());
-    build.wait_for_line("Done in").await;
+    project.bundle_with_sdk().await;
     let site = FolderSite::start(project.path().to_owned()).await;
     let browser = Browser::open().await;
     let (bridge, token) = (bed.url(), bed.token());

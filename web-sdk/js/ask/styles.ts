@@ -3,6 +3,8 @@
  * scheme and the font are inherited.
  */
 
+import { sharedStyleSheet } from "../dialog/style-sheet.ts";
+
 const CSS = `
 :host { display: block; }
 :host([hidden]), [hidden] { display: none !important; }
@@ -88,13 +90,5 @@ button[aria-disabled="true"] { opacity: 0.55; cursor: default; }
 }
 `;
 
-let sheet: CSSStyleSheet | undefined;
-
 /** Returns the style sheet, which all elements share. */
-export function styles(): CSSStyleSheet {
-  if (!sheet) {
-    sheet = new CSSStyleSheet();
-    sheet.replaceSync(CSS);
-  }
-  return sheet;
-}
+export const styles = sharedStyleSheet(CSS);

@@ -6,6 +6,8 @@
  * not be read on another one.
  */
 
+import { sharedStyleSheet } from "./style-sheet.ts";
+
 const CSS = `
 dialog {
   --accent: var(--mcp-web-accent, light-dark(#1f5fbf, #8ab4f8));
@@ -87,13 +89,5 @@ button:hover { background: color-mix(in srgb, currentColor 6%, transparent); }
 footer { margin-top: 1rem; color: var(--muted); font-size: 0.8125rem; }
 `;
 
-let sheet: CSSStyleSheet | undefined;
-
 /** Returns the style sheet, which all dialogs share. */
-export function styles(): CSSStyleSheet {
-  if (!sheet) {
-    sheet = new CSSStyleSheet();
-    sheet.replaceSync(CSS);
-  }
-  return sheet;
-}
+export const styles = sharedStyleSheet(CSS);

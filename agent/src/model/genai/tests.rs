@@ -146,6 +146,15 @@ fn assert_arguments_are_complete(turn: &ModelTurn, pieces: &[(String, String)]) 
     }
 }
 
+/// Tokens of which none were cached or used to think.
+fn tokens(input: u64, output: u64) -> TokenUsage {
+    TokenUsage {
+        input,
+        output,
+        ..TokenUsage::default()
+    }
+}
+
 fn call(id: &str, tool: &str, arguments: Value) -> Call {
     Call {
         id: id.to_owned(),

@@ -21,6 +21,17 @@ async fn call_echo(bridge: &ServerHandle, token: &str) -> u16 {
         .0
 }
 
+/// Starts a bridge for signed tokens with an agent. Also returns the token of an editor.
+async fn bridge_with_agent() -> (MockAgent, ServerHandle, String) {
+    let agent = MockAgent::start().await;
+    let config = Config {
+        agent: agent.config().agent,
+        ..config_with_secret()
+    };
+    let bridge = start_bridge_with(config).await;
+    (agent, bridge, token_with_roles(json!(["editor"])))
+}
+
 fn token_with_roles(roles: Value) -> String {
     let mut claims = claims("ada", ALL_SCOPES, 600.0);
     claims["roles"] = roles;
@@ -64,13 +75,7 @@ async fn handlers_see_subject_and_roles_of_each_request() {
 
 #[tokio::test]
 async fn agent_calls_carry_the_identity_of_the_query_owner() {
-    let mut agent = MockAgent::start().await;
-    let config = Config {
-        agent: agent.config().agent,
-        ..config_with_secret()
-    };
-    let bridge = start_bridge_with(config).await;
-    let token = token_with_roles(json!(["editor"]));
+    let (mut agent, bridge, token) = bridge_with_agent().await;
     let mut page = Page::connect(&bridge, "s", &token).await;
     page.register(&[echo_tool()]).await;
     let query = json!({ "type": "query", "uuid": UUID, "prompt": "?", "context": [] });
@@ -113,13 +118,7 @@ async fn opaque_tokens_have_no_subject() {
 
 #[tokio::test]
 async fn agents_are_told_the_subject_and_the_roles_of_signed_tokens() {
-    let mut agent = MockAgent::start().await;
-    let config = Config {
-        agent: agent.config().agent,
-        ..config_with_secret()
-    };
-    let bridge = start_bridge_with(config).await;
-    let token = token_with_roles(json!(["editor"]));
+    let (mut agent, bridge, token) = bridge_with_agent().await;
     let mut page = Page::connect(&bridge, "s", &token).await;
     let mut ask = async |page: &mut Page, uuid: &str| {
         let query = json!({ "type": "query", "uuid": uuid, "prompt": "?", "context": [] });
@@ -150,13 +149,7 @@ async fn agents_are_told_the_subject_and_the_roles_of_signed_tokens() {
 
 #[tokio::test]
 async fn requests_for_conversations_need_the_query_scope_and_have_the_roles_of_their_token() {
-    let mut agent = MockAgent::start().await;
-    let config = Config {
-        agent: agent.config().agent,
-        ..config_with_secret()
-    };
-    let bridge = start_bridge_with(config).await;
-    let token = token_with_roles(json!(["editor"]));
+    let (mut agent, bridge, token) = bridge_with_agent().await;
     let _page = Page::connect(&bridge, "s", &token).await;
     let get = |token: &str| {
         let request = http_client().get(format!("{}/conversations", bridge.url()));

@@ -108,15 +108,7 @@ async fn text_and_two_calls_are_read_in_chunks_of_any_size() {
             turn.calls,
             [weather, call("toolu_02", "get_time", json!({}))]
         );
-        let (input, output) = (472, 89);
-        assert_eq!(
-            usage,
-            TokenUsage {
-                input,
-                output,
-                ..TokenUsage::default()
-            }
-        );
+        assert_eq!(usage, tokens(472, 89));
     }
 }
 

@@ -56,15 +56,7 @@ async fn text_and_two_calls_are_read_in_chunks_of_any_size() {
         assert_eq!(weather.arguments["location"], "Tokyo");
         assert_eq!((time.tool.as_str(), time.arguments.len()), ("get_time", 0));
         assert_ne!(weather.id, time.id);
-        let (input, output) = (169, 15);
-        assert_eq!(
-            usage,
-            TokenUsage {
-                input,
-                output,
-                ..TokenUsage::default()
-            }
-        );
+        assert_eq!(usage, tokens(169, 15));
     }
 }
 

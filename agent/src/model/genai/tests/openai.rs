@@ -76,15 +76,7 @@ async fn text_and_two_calls_are_read_in_chunks_of_any_size() {
             json!({"location": "Paris, France"}),
         );
         assert_eq!(turn.calls, [weather, call("call_2", "get_time", json!({}))]);
-        let (input, output) = (82, 17);
-        assert_eq!(
-            usage,
-            TokenUsage {
-                input,
-                output,
-                ..TokenUsage::default()
-            }
-        );
+        assert_eq!(usage, tokens(82, 17));
     }
 }
 

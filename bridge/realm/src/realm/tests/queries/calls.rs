@@ -170,17 +170,23 @@ fn tool_calls_are_bounded_in_number() {
     assert_eq!(calls, Some(1024));
 }
 
+/// A page that has asked a streaming agent for a call of its tool `echo`.
+fn with_response_tool() -> Harness {
+    let mut scene = Harness::with_page();
+    let asked = Asked {
+        response_tool: Some(query_tool("echo")),
+        ..query_message(QUERY)
+    };
+    scene.ask_agent(asked);
+    let effects = scene.realm.query_stream_opened(&id(QUERY));
+    scene.apply(effects);
+    scene
+}
+
 #[test]
 fn a_streaming_agent_is_drained_after_its_response_tool_was_called() {
     let answered = || {
-        let mut scene = Harness::with_page();
-        let asked = Asked {
-            response_tool: Some(query_tool("echo")),
-            ..query_message(QUERY)
-        };
-        scene.ask_agent(asked);
-        let effects = scene.realm.query_stream_opened(&id(QUERY));
-        scene.apply(effects);
+        let mut scene = with_response_tool();
         scene.call_for_query("a", "echo").unwrap();
         scene.call_for_query("b", "other").unwrap();
         scene.answer(FIRST_CONNECTION, "a");
@@ -275,14 +281,7 @@ fn calls_that_only_the_agent_knows_follow_those_of_the_page() {
 
 #[test]
 fn after_the_response_tool_the_agent_still_reports_usage_and_its_own_calls() {
-    let mut scene = Harness::with_page();
-    let asked = Asked {
-        response_tool: Some(query_tool("echo")),
-        ..query_message(QUERY)
-    };
-    scene.ask_agent(asked);
-    let effects = scene.realm.query_stream_opened(&id(QUERY));
-    scene.apply(effects);
+    let mut scene = with_response_tool();
     scene.call_for_query("a", "echo").unwrap();
     scene.answer(FIRST_CONNECTION, "a");
     let result = QueryResult {
