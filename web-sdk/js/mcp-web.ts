@@ -26,7 +26,6 @@
 
 import type { WebMcp } from "./mcp-web-model-context.ts";
 import type { Queries } from "./mcp-web-query.ts";
-import type { Conversations } from "./query/conversations.ts";
 import type { QueriesPort } from "./query/messages.ts";
 import type { CallEvent } from "./types/calls.ts";
 import type { Conversation, ConversationOptions, ConversationSummary } from "./types/conversation.ts";
@@ -51,14 +50,13 @@ import { content } from "./mcp-web/content.ts";
 import type { CoreConnection, PageInfo } from "./mcp-web/core.ts";
 import { Definitions } from "./mcp-web/definitions.ts";
 import { inBrowser, randomHex } from "./mcp-web/environment.ts";
-import { McpWebError } from "./mcp-web/error.ts";
-import { toJson } from "./mcp-web/json.ts";
+import { McpWebError, notInBrowser } from "./mcp-web/error.ts";
 import { elicitInPage, importDiagnosis, loadModule } from "./mcp-web/lazy.ts";
 import { type Subscription, notify, subscribe } from "./mcp-web/listeners.ts";
 import { loadCore } from "./mcp-web/load.ts";
 import { resolveBridgeUrl, validateOptions } from "./mcp-web/options.ts";
+import { PageQueries } from "./mcp-web/page-queries.ts";
 import { type HandedOver, type PageEntry, pageKey, pageRegistry } from "./mcp-web/page-registry.ts";
-import { PageQuery, randomUuid } from "./mcp-web/query.ts";
 import { toolResult } from "./mcp-web/results.ts";
 import { parseWith, toJsonSchema } from "./mcp-web/schemas.ts";
 import { TabSession } from "./mcp-web/tab-session.ts";
@@ -84,8 +82,6 @@ export { McpWebError, content };
 /** The bridge gives pages and AI clients the same message about a token; a page gets it from its own option. */
 const addOptionName = (code: string, message: string) =>
   /^(InvalidAuthentication|TokenExpired)$/.test(code) ? `${message} (authToken of new McpWeb())` : message;
-
-const notInBrowser = (what: string) => new McpWebError("NotInBrowser", `${what} needs a browser`);
 
 const importImages = () => import("./mcp-web-images.ts");
 
@@ -130,8 +126,7 @@ export class McpWeb {
   readonly #clientsListeners = new Set<Subscription<readonly ConnectedClient[]>>();
   readonly #definitions: Definitions;
   readonly #calls: Calls;
-  /** The queries of this page, once it has sent one. */
-  #queries: Queries | undefined;
+  readonly #queries = new PageQueries((constructor) => new constructor(this, this.#session!, this.#queriesPort()));
   /** The largest message that the bridge takes. */
   #maxMessageBytes: number | undefined;
   /** The wasm connection, once it is loaded. */
@@ -418,32 +413,21 @@ export class McpWeb {
     signal?: QuerySignal,
   ): Query<any, InferInput<Schema>>;
   query<Arguments extends object = any>(options: QueryOptions, signal?: QuerySignal): Query<Arguments>;
-  query(options: QueryOptions, { signal }: QuerySignal = {}): Query {
-    const uuid = randomUuid();
-    return new PageQuery(uuid, this.#prepareQuery(options), (queries, json) => queries.start(uuid, options, json!, signal));
+  query(options: QueryOptions, signal?: QuerySignal): Query {
+    return this.#queries.query(options, signal);
   }
 
   /**
    * Returns a conversation: its queries know what was said in those before them. The agent keeps it for the user and the
    * app, in memory unless its operator gives it a file.
    */
-  conversation({ id = randomUuid() }: ConversationOptions = {}): Conversation {
-    return {
-      id,
-      query: (options: QueryOptions, signal?: QuerySignal) => this.query({ ...options, conversation: id }, signal),
-      history: () => this.#stored("history", id),
-      clear: () => this.#stored("clear", id),
-    };
+  conversation(options?: ConversationOptions): Conversation {
+    return this.#queries.conversation(options);
   }
 
   /** Returns the conversations of the user with this app, the latest first. */
   conversations(): Promise<ConversationSummary[]> {
-    return this.#stored("list", "");
-  }
-
-  /** Does something with the conversations that the agent keeps. */
-  async #stored(key: keyof Conversations, id: string): Promise<any> {
-    return (await this.#prepareQuery())[0].conversations[key](id);
+    return this.#queries.stored("list");
   }
 
   /**
@@ -458,8 +442,8 @@ export class McpWeb {
    * for (const uuid of mcpWeb.openQueries) show(mcpWeb.attachQuery(uuid));
    * ```
    */
-  attachQuery<Arguments extends object = any>(uuid: string, { signal }: QuerySignal = {}): Query<Arguments> {
-    return new PageQuery(uuid, this.#prepareQuery(), (queries, _json) => queries.attach(uuid, signal));
+  attachQuery<Arguments extends object = any>(uuid: string, signal?: QuerySignal): Query<Arguments> {
+    return this.#queries.attach(uuid, signal);
   }
 
   /**
@@ -468,20 +452,6 @@ export class McpWeb {
    */
   get openQueries(): string[] {
     return [...(this.#session?.queries ?? [])];
-  }
-
-  /** Returns what a query needs. The app may change what it has passed: the query is sent as the options are now. */
-  async #prepareQuery(options?: QueryOptions): Promise<[Queries, string | undefined]> {
-    const createError = (message: string) => new McpWebError("QueryInvalid", message);
-    // A schema of a library may have no JSON. It is read as the app has passed it.
-    const plain = { ...options, responseSchema: null };
-    const json = toJson(plain, "the query", createError, (_, value) => value ?? null);
-    if (!inBrowser) throw notInBrowser("a query");
-    if (!this.#queries) {
-      const { Queries } = await loadModule(import("./mcp-web-query.ts"), "query", "Query");
-      this.#queries ??= new Queries(this, this.#session!, this.#queriesPort());
-    }
-    return [this.#queries, json];
   }
 
   /**
@@ -500,14 +470,9 @@ export class McpWeb {
    * `reconnecting`, and is rejected with a {@link McpWebError} when the status becomes `failed` or
    * `disconnected`.
    */
-  connect(): Promise<void> {
-    if (!inBrowser) {
-      return Promise.reject(notInBrowser("connect()"));
-    }
-    if (this.#status.state === "connected") {
-      this.#shareTools();
-      return Promise.resolve();
-    }
+  async connect(): Promise<void> {
+    if (!inBrowser) throw notInBrowser("connect()");
+    if (this.#status.state === "connected") return this.#shareTools();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.#start();
@@ -515,12 +480,11 @@ export class McpWeb {
   }
 
   /** Disconnects, and cancels running calls. What was added stays, and is registered again by `connect()`. */
-  disconnect(): Promise<void> {
+  async disconnect(): Promise<void> {
     this.#restrictions?.reset();
-    this.#queries?.disconnect();
+    this.#queries.loaded?.disconnect();
     if (this.#connection) this.#connection.disconnect();
     else if (inBrowser) this.#setStatus({ state: "disconnected" });
-    return Promise.resolve();
   }
 
   /**
@@ -569,7 +533,7 @@ export class McpWeb {
         this.#options = { ...this.#options, ...options };
         if (options.autoConnect !== false && /idle|disconnected|failed/.test(this.#status.state)) this.#start();
       },
-      isIdle: () => this.#calls.isIdle && this.#queries?.isIdle !== false,
+      isIdle: () => this.#calls.isIdle && this.#queries.loaded?.isIdle !== false,
       handOver: () => this.#handOver(),
     };
   }
@@ -636,10 +600,7 @@ export class McpWeb {
   }
 
   #socketUrl(): string {
-    const socket = new URL(`${this.#bridgeUrl}/ws`);
-    socket.protocol = socket.protocol.replace("http", "ws");
-    socket.searchParams.set("session", this.sessionId!);
-    return socket.href;
+    return `${this.#bridgeUrl.replace("http", "ws")}/ws?session=${encodeURIComponent(this.sessionId!)}`;
   }
 
   /** Whether a fresh token can be fetched. */
@@ -669,7 +630,7 @@ export class McpWeb {
         this.#sessionName = sessionName;
         this.#maxMessageBytes = maxMessageBytes;
       },
-      query: (message: Parameters<Queries["onMessage"]>[0]) => this.#queries?.onMessage(message),
+      query: (message: Parameters<Queries["onMessage"]>[0]) => this.#queries.loaded?.onMessage(message),
       clients: (clients?: ConnectedClient[]) => {
         if (this.#isReplaced) return;
         this.#clients = Object.freeze(clients ?? []);

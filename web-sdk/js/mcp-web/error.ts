@@ -25,3 +25,6 @@ export type McpWebErrorConstructor = new (code: McpWebErrorCode, message: string
 
 // The name is on the prototype, where the browser looks for it when it writes the stack: the minified class has another.
 (McpWebError.prototype as { name: string }).name = "McpWebError";
+
+/** Makes the error for what works only in a browser. */
+export const notInBrowser = (what: string): McpWebError => new McpWebError("NotInBrowser", `${what} needs a browser`);

@@ -5,12 +5,12 @@ import type { QueryRun } from "../query/query-run.ts";
 import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
 
 /** Makes a UUID of version 4, also on plain http pages, where `crypto.randomUUID` is missing. */
-export const randomUuid = (): string => randomHex(16).replace(/(.{8})(.{4}).(.{3}).(.{3})(.{12})/, "$1-$2-4$3-a$4-$5");
+export const randomUuid = (): string => randomHex().replace(/(.{8})(.{4}).(.{3}).(.{3})(.{12})/, "$1-$2-4$3-a$4-$5");
 
 export class PageQuery<Needs extends unknown[]> implements Query {
   readonly uuid: string;
   readonly #starting: Promise<QueryRun>;
-  #run: (Pick<QueryRun, "state" | "cancel"> & Partial<QueryRun>) | undefined;
+  #run: (Pick<QueryRun, "state"> & Partial<QueryRun>) | undefined;
   readonly #result: Promise<QueryResult>;
   #isWatched = false;
   /** The arguments of `cancel()`, once the app has called it. */
@@ -26,7 +26,7 @@ export class PageQuery<Needs extends unknown[]> implements Query {
       if (this.#cancellation) run.cancel(...this.#cancellation);
       return run;
     });
-    this.#starting.catch(() => (this.#run = { state: "failed", cancel() {} }));
+    this.#starting.catch(() => (this.#run = { state: "failed" }));
     this.#result = this.#starting.then((run) => run.result);
     // A failure that nobody has asked for is written to the console.
     this.#result.catch(({ message }) => {
@@ -45,7 +45,7 @@ export class PageQuery<Needs extends unknown[]> implements Query {
 
   cancel(reason?: string): void {
     this.#cancellation = [reason];
-    this.#run?.cancel(reason);
+    this.#run?.cancel?.(reason);
   }
 
   approve(id: string, approved = true): void {

@@ -7,9 +7,6 @@ import type { McpWebOptions } from "../types/options.ts";
 import { randomHex } from "./environment.ts";
 import { openStorage } from "./storage.ts";
 
-/** Enough for ids that never meet by chance. */
-const ID_BYTES = 16;
-
 /**
  * The id of this tab's session, and its queries. While the document lives, they are not in the storage, which browsers
  * copy into a tab that is duplicated or opened from this one. They are in the storage from one document to the next, and
@@ -29,7 +26,7 @@ export class TabSession {
     this.#key = `mcp-web:session:${bridge}:${name}${sessionName ? `:${sessionName}` : ""}`;
     this.#store = openStorage(storage === "none" ? storage : "session");
     const [stored, ...queries] = this.#take();
-    this.id = sessionId ?? (stored || randomHex(ID_BYTES));
+    this.id = sessionId ?? (stored || randomHex());
     this.queries = new Set(queries);
     if (!this.#store) return;
     // Events of the document do not bubble.
@@ -43,7 +40,7 @@ export class TabSession {
   /** Gives this tab another id, because another tab has taken its session over. */
   renew(): string {
     this.queries.clear();
-    return (this.id = randomHex(ID_BYTES));
+    return (this.id = randomHex());
   }
 
   /** Leaves the session to another object of this document. Returns whether that finds it in the storage. */

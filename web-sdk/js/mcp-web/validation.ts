@@ -99,8 +99,7 @@ function convertSchema(tool: AnyDefinition, side: "input" | "output", subject: s
   }
   if (!isPlainObject(schema)) {
     throw createError(
-      `${field} of ${subject} must be a JSON Schema, or a schema that converts to one${problem}; libraries have ` +
-        `functions such as z.toJSONSchema(schema)`,
+      `${field} of ${subject} must be a JSON Schema, or a schema that converts to one${problem}: see z.toJSONSchema()`,
     );
   }
   tool[field] = schema;

@@ -1,0 +1,58 @@
+/** The queries and conversations of a page. What runs them (`mcp-web-query.js`) is loaded with the first of them. */
+
+import type { Queries } from "../mcp-web-query.ts";
+import type { Conversations } from "../query/conversations.ts";
+import type { Conversation, ConversationOptions } from "../types/conversation.ts";
+import type { Query, QueryOptions, QuerySignal } from "../types/query.ts";
+import { inBrowser } from "./environment.ts";
+import { McpWebError, notInBrowser } from "./error.ts";
+import { toJson } from "./json.ts";
+import { loadModule } from "./lazy.ts";
+import { PageQuery, randomUuid } from "./query.ts";
+
+export class PageQueries {
+  /** The queries of the page, once there has been one. */
+  loaded: Queries | undefined;
+  readonly #create: (constructor: typeof Queries) => Queries;
+
+  /** `create` makes the object with the class that was loaded. */
+  constructor(create: (constructor: typeof Queries) => Queries) {
+    this.#create = create;
+  }
+
+  query(options: QueryOptions, { signal }: QuerySignal = {}): Query {
+    const uuid = randomUuid();
+    return new PageQuery(uuid, this.#load(options), (queries, json) => queries.start(uuid, options, json!, signal));
+  }
+
+  attach(uuid: string, { signal }: QuerySignal = {}): Query {
+    return new PageQuery(uuid, this.#load(), (queries, _json) => queries.attach(uuid, signal));
+  }
+
+  conversation({ id = randomUuid() }: ConversationOptions = {}): Conversation {
+    return {
+      id,
+      query: (options: QueryOptions, signal?: QuerySignal) => this.query({ ...options, conversation: id }, signal),
+      history: () => this.stored("history", id),
+      clear: () => this.stored("clear", id),
+    };
+  }
+
+  /** Does something with the conversations that the agent keeps. */
+  async stored(key: keyof Conversations, id = ""): Promise<any> {
+    return (await this.#load())[0].conversations[key](id);
+  }
+
+  /** Returns what a query needs. The app may change what it has passed: the query is sent as the options are now. */
+  async #load(options?: QueryOptions): Promise<[Queries, string | undefined]> {
+    // These may have no JSON. They are read as the app has passed them.
+    const plain = { ...options, responseSchema: null, attachments: null };
+    const json = toJson(plain, "the query", (message) => new McpWebError("QueryInvalid", message), (_, value) => value ?? null);
+    if (!inBrowser) throw notInBrowser("a query");
+    if (!this.loaded) {
+      const { Queries } = await loadModule(import("../mcp-web-query.ts"), "query", "Query");
+      this.loaded ??= this.#create(Queries);
+    }
+    return [this.loaded, json];
+  }
+}
