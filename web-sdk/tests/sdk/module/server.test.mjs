@@ -156,5 +156,5 @@ test("a converted schema of a library is a JSON Schema, and the library's own sc
   const converted = Object.defineProperty({ type: "object" }, "~standard", { value: { vendor: "zod" }, enumerable: false });
   assert.equal(mcpWeb.addTool({ name: "converted", inputSchema: converted, handler }).name, "converted");
   const library = { type: "object", "~standard": { vendor: "zod" } };
-  assert.throws(() => mcpWeb.addTool({ name: "library", inputSchema: library, handler }), /z\.toJSONSchema\(schema\)/);
+  assert.throws(() => mcpWeb.addTool({ name: "library", inputSchema: library, handler }), /z\.toJSONSchema/);
 });
