@@ -5,29 +5,33 @@
 //!   of the query.
 //! - [`response`] is about the tool that a query must be answered with, and [`answer_tool`] is the one
 //!   of a `responseSchema`.
-//! - [`prompt`], [`context`], [`attachments`] and [`local_time`] write the input of the model; [`boundary`] marks the service's own
-//!   lines in it.
+//! - [`prompt`], [`context`], [`attachments`] and [`local_time`] write the input of the model, and
+//!   [`added_prompt`] what the person says meanwhile; [`boundary`] marks the lines of the service in
+//!   it.
 //! - [`turn`] collects one turn of the model, and [`progress_sink`] sends it to the page meanwhile.
-//! - [`approvals`] lets calls wait for a person.
+//! - [`approvals`] says which calls wait for the approval of a person.
 //! - [`tool_catalog`] lists the tools that the model can call, [`tool_runner`] calls them, and
 //!   [`tool_call_log`] records the calls. [`truncate`] shortens long results.
 //! - [`shared_state`] is the state of an application that the model can change.
-//! - [`client_calls`] are the calls that the client makes itself; [`call_activity`] is what its stream
-//!   has to know about calls.
+//! - [`open_calls`] are the calls that wait for a person, or for a [`client_result`]; [`call_activity`]
+//!   and [`call_results`] are what the stream of a client has to know about calls.
 //! - [`state`] is what others see of a query while it is answered; [`usage_meter`] counts
 //!   what it uses, and [`transcript`] is what later queries of the conversation get.
 
+mod added_prompt;
 mod answer_tool;
 mod approvals;
 mod attachments;
 mod boundary;
 mod budget;
 mod call_activity;
-mod client_calls;
+mod call_results;
+mod client_result;
 mod context;
 mod history;
 mod input;
 mod local_time;
+mod open_calls;
 mod progress_sink;
 mod prompt;
 mod response;
@@ -45,9 +49,10 @@ mod turn;
 mod usage_meter;
 
 use crate::failure::Failure;
-pub(crate) use client_calls::{ClientResult, ClientTool};
+pub(crate) use added_prompt::AddedPrompt;
+pub(crate) use client_result::ClientResult;
 pub(crate) use input::QueryInput;
-pub(crate) use local_time::describe as describe_local_time;
+pub(crate) use local_time::check as check_local_time;
 pub(crate) use prompt::system_prompt;
 use run::AgentLoop;
 pub(crate) use run::Answer;

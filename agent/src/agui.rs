@@ -1,21 +1,21 @@
 //! The AG-UI protocol (<https://docs.ag-ui.com/spec/1.0>), in which frontends of other makers ask an
 //! agent. A run is a query, and a thread is a conversation.
 //!
-//! - [`run_input`] is the request, [`messages`] are its messages, and [`request`] is what they ask
-//!   for now.
+//! - [`run_input`] is the request, [`messages`] are its messages, and [`thread`] is what they say.
 //! - [`events`] are the events of a run, and [`run_encoder`] makes them from the progress of a query.
-//!   [`run_usage`] counts what a run uses.
+//!   [`call_states`] is how far its calls are, and [`run_usage`] counts what a run uses.
 //! - [`run`] reads that progress. Where the query waits for the client, the run ends, and
 //!   [`suspended_runs`] stores it for the next request.
 
+mod call_states;
 mod events;
 mod messages;
-mod request;
 mod run;
 mod run_encoder;
 mod run_input;
 mod run_usage;
 mod suspended_runs;
+mod thread;
 
 pub(crate) use events::Event;
 pub(crate) use run::{Phase, Run};

@@ -95,6 +95,16 @@ pub(crate) struct UserMessage {
     pub(crate) media: Vec<Media>,
 }
 
+impl UserMessage {
+    /// Replaces pictures and files by their descriptions.
+    pub(crate) fn drop_media(&mut self) {
+        for media in self.media.drain(..) {
+            let description = format!("[{}: no longer attached]\n", media.describe());
+            self.text.insert_str(0, &description);
+        }
+    }
+}
+
 impl Message {
     /// Creates a message of the person or the service without pictures and files.
     pub(crate) fn from_text(text: String) -> Self {
@@ -136,6 +146,19 @@ pub(crate) struct CallResult {
     pub(crate) is_error: bool,
     /// The pictures in the result that the model reads.
     pub(crate) media: Vec<Media>,
+}
+
+impl CallResult {
+    /// Creates the result of a call, without pictures.
+    pub(crate) fn new(call: &Call, text: String, is_error: bool) -> Self {
+        Self {
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+            text,
+            is_error,
+            media: Vec::new(),
+        }
+    }
 }
 
 /// A piece of a turn.

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_loop;
+use crate::agui::SuspendedRuns;
 use crate::bridge::BridgeClient;
 use crate::config::{BridgeUrl, Config};
 use crate::conversations::Conversations;
@@ -186,6 +187,7 @@ impl BoundServer {
         let bridge = bridge.map_err(|failure| StartError::Bridge(failure.message))?;
         let Self { config, model, .. } = self;
         let label = model.label().to_owned();
+        let suspended_runs = Arc::new(SuspendedRuns::new(config.limits.query_timeout));
         let queries = Queries::new(QueriesConfig {
             bridge,
             model,
@@ -200,7 +202,7 @@ impl BoundServer {
             credential: self.credential,
             policy: Arc::new(self.policy),
             max_body_bytes: config.max_body_bytes,
-            suspended_runs: std::sync::Arc::default(),
+            suspended_runs,
         };
         let stopping = CancellationToken::new();
         let server = tokio::spawn(http::serve(

@@ -4,8 +4,6 @@ use bridge_protocol::{ErrorCode, Query};
 use bridge_schema::{Validator, dialect, walk};
 use serde_json::{Map, Value, json};
 
-use super::tool_catalog::ToolCatalog;
-use crate::bridge::{PageTool, ToolClass};
 use crate::failure::Failure;
 use crate::model::Tool;
 
@@ -18,7 +16,7 @@ const VALUE_PROPERTY: &str = "value";
 /// The tool whose arguments are the answer.
 #[derive(Debug)]
 pub(super) struct AnswerTool {
-    tool: PageTool,
+    tool: Tool,
     validator: Validator,
     /// Whether the schema allows more than objects, so that the answer is in [`VALUE_PROPERTY`].
     is_wrapped: bool,
@@ -26,10 +24,7 @@ pub(super) struct AnswerTool {
 
 impl AnswerTool {
     /// Creates the tool of a query, if it has a `responseSchema`.
-    pub(super) fn for_query(
-        query: &Query,
-        page_tools: &[PageTool],
-    ) -> Result<Option<Self>, Failure> {
+    pub(super) fn for_query(query: &Query) -> Result<Option<Self>, Failure> {
         let Some(schema) = &query.response_schema else {
             return Ok(None);
         };
@@ -44,33 +39,21 @@ impl AnswerTool {
         let schema = if is_wrapped { wrap(schema) } else { schema };
         let schema = dialect::to_2020_12(Some(&schema)).map_err(invalid)?;
         let tool = Tool {
-            name: unused_name(page_tools),
+            name: NAME.to_owned(),
             description: Some(
                 "Gives the answer to the request. Its arguments are the answer.".to_owned(),
             ),
             input_schema: schema.clone(),
         };
         Ok(Some(Self {
-            tool: PageTool {
-                registered_name: NAME.to_owned(),
-                own_timeout: None,
-                class: ToolClass::UNKNOWN,
-                tool,
-            },
+            tool,
             validator: Validator::new(schema).map_err(invalid)?,
             is_wrapped,
         }))
     }
 
-    /// Returns the name by which the model calls it.
-    pub(super) fn name(&self) -> &str {
-        &self.tool.tool.name
-    }
-
-    /// Creates the catalog of the tools of the page and this tool.
-    pub(super) fn catalog(answer: Option<&Self>, mut page_tools: Vec<PageTool>) -> ToolCatalog {
-        page_tools.extend(answer.map(|answer| answer.tool.clone()));
-        ToolCatalog::new(page_tools)
+    pub(super) fn tool(&self) -> &Tool {
+        &self.tool
     }
 
     /// Returns the answer in the arguments of a call, or what the model must correct.
@@ -117,13 +100,6 @@ fn wrap(mut schema: Value) -> Value {
     Value::Object(root)
 }
 
-fn unused_name(page_tools: &[PageTool]) -> String {
-    let is_used = |name: &str| page_tools.iter().any(|page| page.tool.name == name);
-    let numbered = (2..).map(|number| format!("{NAME}_{number}"));
-    let mut names = std::iter::once(NAME.to_owned()).chain(numbered);
-    names.find(|name| !is_used(name)).unwrap_or_default()
-}
-
 fn invalid(reason: String) -> Failure {
     let message = format!("`responseSchema` cannot be used: {reason}");
     Failure::new(ErrorCode::ProtocolViolation, message)
@@ -143,7 +119,7 @@ mod tests {
     }
 
     fn tool_for(schema: Value) -> AnswerTool {
-        AnswerTool::for_query(&query(schema), &[]).unwrap().unwrap()
+        AnswerTool::for_query(&query(schema)).unwrap().unwrap()
     }
 
     fn read(tool: &AnswerTool, arguments: Value) -> Result<String, String> {
@@ -155,10 +131,7 @@ mod tests {
     fn an_object_is_the_arguments_and_anything_else_a_property() {
         let object = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
         let tool = tool_for(object.clone());
-        assert_eq!(
-            tool.tool.tool.input_schema["properties"],
-            object["properties"]
-        );
+        assert_eq!(tool.tool.input_schema["properties"], object["properties"]);
         assert_eq!(read(&tool, json!({ "n": 1 })), Ok(r#"{"n":1}"#.to_owned()));
         let error = read(&tool, json!({ "n": "one" })).unwrap_err();
         assert!(error.contains("/n"), "{error}");
@@ -193,21 +166,14 @@ mod tests {
             (both, "`responseTool`"),
             (query(json!({ "type": 7 })), "cannot be used"),
         ] {
-            let failure = AnswerTool::for_query(&query, &[]).unwrap_err();
+            let failure = AnswerTool::for_query(&query).unwrap_err();
             assert_eq!(failure.code, ErrorCode::ProtocolViolation);
             assert!(failure.message.contains(part), "{failure}");
         }
         assert!(
-            AnswerTool::for_query(&Query::new("q", "p"), &[])
+            AnswerTool::for_query(&Query::new("q", "p"))
                 .unwrap()
                 .is_none()
         );
-    }
-
-    #[test]
-    fn a_tool_of_the_page_keeps_its_name() {
-        let first = tool_for(json!({ "type": "object" }));
-        let second = AnswerTool::for_query(&query(json!({ "type": "object" })), &[first.tool]);
-        assert_eq!(second.unwrap().unwrap().name(), "answer_2");
     }
 }

@@ -1,23 +1,14 @@
-//! Calls that wait for the approval of a person.
+//! The approval of calls by a person.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bridge_protocol::Query;
-use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use super::open_calls::OpenCall;
 use super::tool_catalog::{Executor, ToolInfo};
 use crate::bridge::ToolEffect;
 use crate::config::AskFor;
-
-/// The calls of one query that wait for the approval of a person.
-#[derive(Debug, Default)]
-pub(crate) struct Approvals {
-    /// By the id of the call.
-    waiting: Mutex<HashMap<String, oneshot::Sender<bool>>>,
-}
 
 /// Returns whether a person must approve the calls of a tool.
 pub(super) fn must_be_approved(tool: &ToolInfo, query: &Query, ask: &[AskFor]) -> bool {
@@ -46,53 +37,12 @@ pub(super) enum Approval {
     Expired,
 }
 
-impl Approvals {
-    /// Opens a request for the approval of a call. It is closed when the request is dropped.
-    pub(super) fn open(&self, id: &str) -> ApprovalRequest<'_> {
-        let (sender, answer) = oneshot::channel();
-        self.waiting().insert(id.to_owned(), sender);
-        ApprovalRequest {
-            approvals: self,
-            id: id.to_owned(),
-            answer,
-        }
-    }
-
-    /// Answers the request for a call. Returns whether there was one.
-    pub(crate) fn answer(&self, id: &str, is_approved: bool) -> bool {
-        let sender = self.waiting().remove(id);
-        sender.is_some_and(|sender| sender.send(is_approved).is_ok())
-    }
-
-    /// Locks the table. A poisoned lock is used anyway, because no code panics while it holds the
-    /// lock.
-    fn waiting(&self) -> MutexGuard<'_, HashMap<String, oneshot::Sender<bool>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A request for the approval of a call.
-#[derive(Debug)]
-pub(super) struct ApprovalRequest<'a> {
-    approvals: &'a Approvals,
-    id: String,
-    answer: oneshot::Receiver<bool>,
-}
-
-impl ApprovalRequest<'_> {
-    /// Waits for the answer, at most this long.
-    pub(super) async fn wait(mut self, expires_in: Duration) -> Approval {
-        match timeout(expires_in, &mut self.answer).await {
-            Ok(Ok(true)) => Approval::Granted,
-            Ok(Ok(false)) => Approval::Denied,
-            Ok(Err(_)) | Err(_) => Approval::Expired,
-        }
-    }
-}
-
-impl Drop for ApprovalRequest<'_> {
-    fn drop(&mut self) {
-        self.approvals.waiting().remove(&self.id);
+/// Waits for the approval of a call, at most this long.
+pub(super) async fn wait_for_approval(call: OpenCall<'_, bool>, expires_in: Duration) -> Approval {
+    match timeout(expires_in, call.wait()).await {
+        Ok(Some(true)) => Approval::Granted,
+        Ok(Some(false)) => Approval::Denied,
+        Ok(None) | Err(_) => Approval::Expired,
     }
 }
 
@@ -101,6 +51,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::agent_loop::open_calls::OpenCalls;
     use crate::bridge::ToolClass;
 
     const EXPIRES_IN: Duration = Duration::from_secs(60);
@@ -144,28 +95,24 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_is_answered_once() {
-        let approvals = Approvals::default();
+    async fn a_person_approves_or_denies_a_call() {
+        let approvals = OpenCalls::default();
         for (is_approved, expected) in [(true, Approval::Granted), (false, Approval::Denied)] {
-            let request = approvals.open("1");
-            assert!(!approvals.answer("2", true), "another call");
-            assert!(approvals.answer("1", is_approved));
-            assert!(!approvals.answer("1", true), "it is answered");
-            assert_eq!(request.wait(EXPIRES_IN).await, expected);
+            let call = approvals.open("1");
+            assert!(approvals.reply("1", is_approved));
+            assert_eq!(wait_for_approval(call, EXPIRES_IN).await, expected);
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn silence_is_no_approval_and_a_late_answer_is_refused() {
-        let approvals = Approvals::default();
+    async fn silence_is_no_approval_and_a_late_reply_is_refused() {
+        let approvals = OpenCalls::default();
         let started = Instant::now();
-        let approval = approvals.open("1").wait(EXPIRES_IN).await;
+        let approval = wait_for_approval(approvals.open("1"), EXPIRES_IN).await;
         assert_eq!(
             (approval, started.elapsed()),
             (Approval::Expired, EXPIRES_IN)
         );
-        assert!(!approvals.answer("1", true));
-        drop(approvals.open("2"));
-        assert!(!approvals.answer("2", true), "the call was cancelled");
+        assert!(!approvals.reply("1", true));
     }
 }

@@ -1,46 +1,29 @@
-//! What a reader that ends its stream before the query ends has to know about the calls.
+//! Which calls of a query are being made. AG-UI ends a run when only the client can go on, and reads
+//! it here.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The calls that are being made, and the results of those that have ended.
+/// The number of calls that are being made, and of reports about calls that were not read yet.
 #[derive(Debug, Default)]
 pub(crate) struct CallActivity {
-    /// The calls that are being made. Calls that wait for a person or for the client are not counted.
+    /// Calls that wait for a person or for the client are not counted.
     busy: AtomicUsize,
-    keeps_results: AtomicBool,
-    /// The results as the model has them, by the id of the call.
-    results: Mutex<HashMap<String, String>>,
 }
 
 impl CallActivity {
-    /// Makes the results of calls available: their progress has only the errors.
-    pub(crate) fn keep_results(&self) {
-        self.keeps_results.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns the result of a call that has ended. It is available once.
-    pub(crate) fn take_result(&self, id: &str) -> Option<String> {
-        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
-        results.remove(id)
-    }
-
-    /// Returns whether calls are being made.
+    /// Returns whether calls are being made, or reports about calls were not read yet.
     pub(crate) fn is_busy(&self) -> bool {
         self.busy.load(Ordering::SeqCst) > 0
     }
 
-    /// Records the result of a call, before its end is reported.
-    pub(super) fn record_result(&self, id: &str, text: &str) {
-        if self.keeps_results.load(Ordering::Relaxed) {
-            let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
-            results.insert(id.to_owned(), text.to_owned());
-        }
+    /// Ends the count of a report about a call. Only the reader of a query that ends its stream before
+    /// the query ends has to do this.
+    pub(crate) fn report_read(&self) {
+        self.busy.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Counts a call as long as the returned value exists.
-    pub(super) fn begin(&self) -> BusyCall<'_> {
+    pub(crate) fn begin(&self) -> BusyCall<'_> {
         self.busy.fetch_add(1, Ordering::SeqCst);
         BusyCall(self)
     }
@@ -48,11 +31,16 @@ impl CallActivity {
 
 /// A call that is being made.
 #[derive(Debug)]
-pub(super) struct BusyCall<'a>(&'a CallActivity);
+pub(crate) struct BusyCall<'a>(&'a CallActivity);
 
 impl BusyCall<'_> {
+    /// Counts a report about the call, which is sent next, until it is read.
+    pub(crate) fn count_report(&self) {
+        self.0.busy.fetch_add(1, Ordering::SeqCst);
+    }
+
     /// Waits for something of which others need not wait, too. The call counts again afterwards.
-    pub(super) fn wait_outside(&self) -> WaitingCall<'_> {
+    pub(crate) fn wait_outside(&self) -> WaitingCall<'_> {
         self.0.busy.fetch_sub(1, Ordering::SeqCst);
         WaitingCall(self.0)
     }
@@ -66,7 +54,7 @@ impl Drop for BusyCall<'_> {
 
 /// A call that waits for a person or for the client.
 #[derive(Debug)]
-pub(super) struct WaitingCall<'a>(&'a CallActivity);
+pub(crate) struct WaitingCall<'a>(&'a CallActivity);
 
 impl Drop for WaitingCall<'_> {
     fn drop(&mut self) {
@@ -94,13 +82,19 @@ mod tests {
     }
 
     #[test]
-    fn results_are_recorded_for_readers_that_want_them() {
+    fn a_report_about_a_call_counts_until_it_is_read() {
         let activity = CallActivity::default();
-        activity.record_result("1", "red");
-        assert_eq!(activity.take_result("1"), None);
-        activity.keep_results();
-        activity.record_result("2", "blue");
-        assert_eq!(activity.take_result("2").as_deref(), Some("blue"));
-        assert_eq!(activity.take_result("2"), None);
+        let call = activity.begin();
+        call.count_report();
+        let waiting = call.wait_outside();
+        assert!(activity.is_busy());
+        activity.report_read();
+        assert!(!activity.is_busy());
+        drop(waiting);
+        call.count_report();
+        drop(call);
+        assert!(activity.is_busy());
+        activity.report_read();
+        assert!(!activity.is_busy());
     }
 }

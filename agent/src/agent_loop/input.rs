@@ -3,11 +3,10 @@
 use bridge_protocol::{Query, QueryCaller, QueryContent};
 use tokio::sync::mpsc;
 
-use super::client_calls::ClientTool;
 use super::state::QueryState;
 use crate::bridge::BridgeTools;
 use crate::config::Limits;
-use crate::model::{Message, Model};
+use crate::model::{Message, Model, Tool};
 
 /// What a query is answered with.
 #[derive(Clone, Copy, Debug)]
@@ -25,5 +24,5 @@ pub(crate) struct QueryInput<'a> {
     /// Who asks, if the bridge has told it.
     pub(crate) caller: Option<&'a QueryCaller>,
     /// The tools that the client executes itself.
-    pub(crate) client_tools: &'a [ClientTool],
+    pub(crate) client_tools: &'a [Tool],
 }

@@ -1,6 +1,19 @@
 //! The date and time for the prompt.
 
+use bridge_protocol::ErrorCode;
 use chrono::{DateTime, FixedOffset, SecondsFormat, Utc};
+
+use crate::failure::Failure;
+
+/// Checks the date and time of a page.
+pub(crate) fn check(local_time: Option<&str>) -> Result<(), Failure> {
+    if local_time.is_none_or(|time| describe(time).is_some()) {
+        return Ok(());
+    }
+    let failure = Failure::new(ErrorCode::ProtocolViolation, "`localTime` cannot be read");
+    let format = "RFC 9557, such as 2026-11-25T10:15:00+01:00[Europe/Berlin]";
+    Err(failure.with_remedy(format!("use the format of {format}")))
+}
 
 /// The longest name of a time zone. The longest of IANA has 32 characters.
 const MAX_ZONE_CHARS: usize = 64;
@@ -8,7 +21,7 @@ const MAX_ZONE_CHARS: usize = 64;
 /// Describes a date and time in the format of RFC 9557, such as
 /// `2026-11-25T10:15:00+01:00[Europe/Berlin]`. Returns `None` for any other text, which a prompt must
 /// not contain.
-pub(crate) fn describe(local_time: &str) -> Option<String> {
+pub(super) fn describe(local_time: &str) -> Option<String> {
     let (time, zone) = match local_time.split_once('[') {
         Some((time, rest)) => (time, Some(rest.strip_suffix(']')?)),
         None => (local_time, None),

@@ -3,7 +3,6 @@
 
 use bridge_protocol::{ErrorCode, Query};
 
-use super::answer_tool::AnswerTool;
 use super::history::History;
 use super::tool_catalog::ToolCatalog;
 use crate::failure::Failure;
@@ -12,11 +11,10 @@ use crate::model::{CallResult, Message, ModelTurn};
 /// Finds the name by which the model calls the tool that it must answer with.
 pub(super) fn find_response_tool(
     query: &Query,
-    answer_tool: Option<&AnswerTool>,
     catalog: &ToolCatalog,
 ) -> Result<Option<String>, Failure> {
-    if let Some(answer_tool) = answer_tool {
-        return Ok(Some(answer_tool.name().to_owned()));
+    if let Some(name) = catalog.answer_tool_name() {
+        return Ok(Some(name.to_owned()));
     }
     let Some(requested) = &query.response_tool else {
         return Ok(None);
@@ -35,13 +33,9 @@ pub(super) fn reject_calls_of_turn(history: &mut History<'_>, turn: &ModelTurn, 
     if turn.calls.is_empty() {
         return;
     }
-    let rejected = turn.calls.iter().map(|call| CallResult {
-        id: call.id.clone(),
-        tool: call.tool.clone(),
-        text: format!("Not called: the answer must be a call of `{response}`. Call it now."),
-        is_error: true,
-        media: Vec::new(),
-    });
+    let text = format!("Not called: the answer must be a call of `{response}`. Call it now.");
+    let calls = turn.calls.iter();
+    let rejected = calls.map(|call| CallResult::new(call, text.clone(), true));
     history.push(Message::Results(rejected.collect()));
 }
 

@@ -68,9 +68,9 @@ impl<'a> AgentLoop<'a> {
     /// Lists the tools, checks that the response tool is among them, and writes the first message.
     pub(super) async fn start(input: QueryInput<'a>) -> Result<Self, Failure> {
         let tools = input.tools.list().await?;
-        let answer_tool = AnswerTool::for_query(input.query, &tools)?;
+        let answer_tool = AnswerTool::for_query(input.query)?;
         let catalog = catalog(input, answer_tool.as_ref(), tools);
-        let response_tool = find_response_tool(input.query, answer_tool.as_ref(), &catalog)?;
+        let response_tool = find_response_tool(input.query, &catalog)?;
         let attachments = &input.query.attachments;
         let attachments = input
             .state
@@ -299,11 +299,7 @@ impl<'a> AgentLoop<'a> {
         let granted = self.budget.reserve_calls(other_calls.len());
         let (granted, excess) = other_calls.split_at(granted);
         let mut results = vec![None; turn.calls.len()];
-        let runner = ToolRunner {
-            input: self.input,
-            catalog: &self.catalog,
-            boundary: &self.boundary,
-        };
+        let runner = ToolRunner::new(self.input, &self.catalog, &self.boundary);
         runner
             .run_parallel(granted, &mut results, &mut self.call_log)
             .await?;
@@ -327,10 +323,8 @@ impl<'a> AgentLoop<'a> {
         let invalid_answer = invalid_answer
             .filter(|result| result.is_error && self.answer_tool.is_some())
             .map(|result| result.text.clone());
-        self.append_results(results.into_iter().flatten().collect());
-        for text in self.input.state.take_added_prompts() {
-            self.history.push(Message::from_text(text));
-        }
+        let added = self.added_messages()?;
+        self.append_results(results.into_iter().flatten().collect(), added);
         if completed.is_none() {
             if let Some(violations) = invalid_answer {
                 self.correct_answer(&violations).await?;
@@ -366,15 +360,33 @@ impl<'a> AgentLoop<'a> {
         indexed.partition(|indexed| self.is_response_call(indexed.call))
     }
 
-    fn append_results(&mut self, results: Vec<CallResult>) {
+    /// Returns what the person has said while the query waited for the client.
+    fn added_messages(&self) -> Result<Vec<Message>, Failure> {
+        let QueryInput { state, model, .. } = self.input;
+        let prompts = state.take_added_prompts().into_iter();
+        let messages = prompts.map(|prompt| {
+            let attachments = state
+                .media
+                .convert_attachments(&prompt.attachments, model)?;
+            Ok(prompt.into_message(attachments, &self.boundary))
+        });
+        messages.collect()
+    }
+
+    /// Appends the results of a turn, and what the person has said meanwhile.
+    fn append_results(&mut self, results: Vec<CallResult>, added: Vec<Message>) {
         self.history.push(Message::Results(results));
-        self.last_turn_reason = self.budget.last_turn_reason(self.input_bytes());
+        let input_bytes = self.input_bytes() + history_bytes(&added);
+        self.last_turn_reason = self.budget.last_turn_reason(input_bytes);
         if self.last_turn_reason.is_some()
             && self.response_tool.is_none()
             && let Some(Message::Results(results)) = self.history.last_mut()
             && let Some(last) = results.last_mut()
         {
             self.boundary.append_note(&mut last.text, ANSWER_NOW);
+        }
+        for message in added {
+            self.history.push(message);
         }
     }
 
@@ -385,6 +397,9 @@ impl<'a> AgentLoop<'a> {
         // bridge.
         if !tools.is_empty() {
             self.catalog = catalog(self.input, self.answer_tool.as_ref(), tools);
+            // A new tool of the page can have taken its name.
+            let answer_tool = self.catalog.answer_tool_name().map(str::to_owned);
+            self.response_tool = answer_tool.or(self.response_tool.take());
         }
         Ok(())
     }
@@ -408,17 +423,9 @@ struct Completed {
 /// fits the schema.
 fn read_answer(answer_tool: &AnswerTool, call: &Call) -> (CallResult, Option<Value>) {
     let answer = answer_tool.read(&call.arguments);
-    let result = CallResult {
-        id: call.id.clone(),
-        tool: call.tool.clone(),
-        text: answer
-            .as_ref()
-            .err()
-            .cloned()
-            .unwrap_or_else(|| "Received.".to_owned()),
-        is_error: answer.is_err(),
-        media: Vec::new(),
-    };
+    let violations = answer.as_ref().err().cloned();
+    let text = violations.unwrap_or_else(|| "Received.".to_owned());
+    let result = CallResult::new(call, text, answer.is_err());
     (result, answer.ok())
 }
 
@@ -433,8 +440,10 @@ fn catalog(
     answer_tool: Option<&AnswerTool>,
     page_tools: Vec<PageTool>,
 ) -> ToolCatalog {
+    let answer_tool = answer_tool.map(|it| std::slice::from_ref(it.tool()));
     let state_tool = input.state.shared.tool();
-    AnswerTool::catalog(answer_tool, page_tools)
+    ToolCatalog::new(page_tools)
+        .with(Executor::Answer, answer_tool.unwrap_or_default())
         .with(Executor::Agent, state_tool.as_slice())
         .with(Executor::Client, input.client_tools)
 }

@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use super::client_calls::ClientTool;
+use crate::model::Tool;
 
 /// The name of the tool that changes the state.
-const TOOL: &str = "update_state";
+const TOOL_NAME: &str = "update_state";
 
 /// The state that the application shares for a query, if it shares one.
 #[derive(Debug, Default)]
@@ -23,9 +23,14 @@ struct Inner {
 }
 
 impl SharedState {
-    /// Lets the model change this state.
-    pub(crate) fn share(&self, value: Value) {
-        self.inner().value = Some(value);
+    /// Lets the model change this state. Returns whether it is another one than before.
+    pub(crate) fn share(&self, value: &Value) -> bool {
+        let mut inner = self.inner();
+        let is_changed = inner.value.as_ref() != Some(value);
+        if is_changed {
+            inner.value = Some(value.clone());
+        }
+        is_changed
     }
 
     /// Returns the state if it has changed since the last call of this method.
@@ -38,12 +43,12 @@ impl SharedState {
     }
 
     /// Returns the tool that changes the state, if there is one.
-    pub(super) fn tool(&self) -> Option<ClientTool> {
+    pub(super) fn tool(&self) -> Option<Tool> {
         self.inner().value.as_ref()?;
         let description = "Changes the state of the application. `changes` is a JSON Merge Patch: \
                            its members replace those of the state, and null removes one.";
-        Some(ClientTool {
-            name: TOOL.to_owned(),
+        Some(Tool {
+            name: TOOL_NAME.to_owned(),
             description: Some(description.to_owned()),
             input_schema: json!({
                 "type": "object",
@@ -102,7 +107,8 @@ mod tests {
     fn changes_are_merged_and_reported_once() {
         let state = SharedState::default();
         assert!(state.tool().is_none() && state.take_change().is_none());
-        state.share(json!({ "page": 1, "filter": { "late": true, "owner": "Ada" }, "x": 0 }));
+        let shared = json!({ "page": 1, "filter": { "late": true, "owner": "Ada" }, "x": 0 });
+        assert!(state.share(&shared) && !state.share(&shared));
         assert!(state.tool().is_some());
         assert_eq!(state.take_change(), None, "nothing has changed yet");
         let update = |changes: Value| {

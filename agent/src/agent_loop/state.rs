@@ -2,10 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::approvals::Approvals;
+use super::added_prompt::AddedPrompt;
 use super::attachments::MediaFilter;
 use super::call_activity::CallActivity;
-use super::client_calls::ClientCalls;
+use super::call_results::CallResults;
+use super::client_result::ClientResult;
+use super::open_calls::OpenCalls;
 use super::shared_state::SharedState;
 use super::transcript::Transcript;
 use super::usage_meter::UsageMeter;
@@ -14,14 +16,17 @@ use super::usage_meter::UsageMeter;
 #[derive(Debug)]
 pub(crate) struct QueryState {
     pub(crate) meter: UsageMeter,
-    pub(crate) approvals: Approvals,
+    /// The calls that wait for the approval of a person.
+    pub(crate) approvals: OpenCalls<bool>,
     pub(super) media: MediaFilter,
     pub(crate) transcript: Transcript,
-    pub(crate) client_calls: ClientCalls,
+    /// The calls that the client makes itself.
+    pub(crate) client_calls: OpenCalls<ClientResult>,
     pub(crate) activity: CallActivity,
+    pub(crate) results: CallResults,
     pub(crate) shared: SharedState,
     /// What the person has said while the query waited for the client.
-    added_prompts: Mutex<Vec<String>>,
+    added_prompts: Mutex<Vec<AddedPrompt>>,
 }
 
 impl QueryState {
@@ -29,23 +34,27 @@ impl QueryState {
     pub(crate) fn new() -> Self {
         Self {
             meter: UsageMeter::start(),
-            approvals: Approvals::default(),
+            approvals: OpenCalls::default(),
             media: MediaFilter::default(),
             transcript: Transcript::default(),
-            client_calls: ClientCalls::default(),
+            client_calls: OpenCalls::default(),
             activity: CallActivity::default(),
+            results: CallResults::default(),
             shared: SharedState::default(),
             added_prompts: Mutex::default(),
         }
     }
 
-    /// Adds a prompt, which the model receives after the results of the calls that are open.
-    pub(crate) fn add_prompt(&self, prompt: String) {
-        let prompts = self.added_prompts.lock();
-        prompts.unwrap_or_else(PoisonError::into_inner).push(prompt);
+    /// Adds a prompt, unless it is empty. The model receives it after the results of the calls that
+    /// are open.
+    pub(crate) fn add_prompt(&self, prompt: AddedPrompt) {
+        if !prompt.is_empty() {
+            let prompts = self.added_prompts.lock();
+            prompts.unwrap_or_else(PoisonError::into_inner).push(prompt);
+        }
     }
 
-    pub(super) fn take_added_prompts(&self) -> Vec<String> {
+    pub(super) fn take_added_prompts(&self) -> Vec<AddedPrompt> {
         let prompts = self.added_prompts.lock();
         std::mem::take(&mut prompts.unwrap_or_else(PoisonError::into_inner))
     }

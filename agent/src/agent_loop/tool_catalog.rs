@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::client_calls::ClientTool;
 use crate::bridge::{PageTool, ToolClass, ToolEffect};
 use crate::model::Tool;
 
@@ -33,6 +32,19 @@ pub(super) enum Executor {
     Client,
     /// The agent: the tool changes the state that the application shares.
     Agent,
+    /// Nobody: the arguments of a call are the answer to the query.
+    Answer,
+}
+
+impl Executor {
+    /// Returns what is appended to the name of a tool if another tool has that name.
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Page => "_page",
+            Self::Client => "_client",
+            Self::Agent | Self::Answer => "_agent",
+        }
+    }
 }
 
 impl ToolCatalog {
@@ -46,21 +58,20 @@ impl ToolCatalog {
     }
 
     /// Adds tools that the page does not execute. Those whose name another tool has get another one.
-    pub(super) fn with(self, executor: Executor, more: &[ClientTool]) -> Self {
+    pub(super) fn with(self, executor: Executor, more: &[Tool]) -> Self {
         if more.is_empty() {
             return self;
         }
         let mut tools = self.tools.to_vec();
         let mut infos = self.infos;
-        for client_tool in more {
-            let name = free_name(&client_tool.name, &tools);
+        for tool in more {
+            let name = free_name(&tool.name, executor.suffix(), &tools);
             tools.push(Tool {
                 name,
-                description: client_tool.description.clone(),
-                input_schema: client_tool.input_schema.clone(),
+                ..tool.clone()
             });
             infos.push(ToolInfo {
-                registered_name: client_tool.name.clone(),
+                registered_name: tool.name.clone(),
                 own_timeout: None,
                 class: OTHER_CLASS,
                 executor,
@@ -106,6 +117,13 @@ impl ToolCatalog {
         Some(&self.tools.get(index)?.name)
     }
 
+    /// Returns the name by which the model calls the tool whose arguments are the answer.
+    pub(super) fn answer_tool_name(&self) -> Option<&str> {
+        let mut infos = self.infos.iter();
+        let index = infos.position(|info| info.executor == Executor::Answer)?;
+        Some(&self.tools.get(index)?.name)
+    }
+
     pub(super) fn names(&self) -> Vec<&str> {
         self.tools.iter().map(|tool| tool.name.as_str()).collect()
     }
@@ -137,27 +155,24 @@ const OTHER_CLASS: ToolClass = ToolClass {
 /// The maximum length of a name, in bytes. Providers of models accept no more.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Returns a name that no other tool has: `name`, or one with a suffix.
-fn free_name(name: &str, tools: &[Tool]) -> String {
+/// Returns a name that no other tool has: `name`, or one with this suffix.
+fn free_name(name: &str, suffix: &str, tools: &[Tool]) -> String {
     let is_free = |name: &str| !tools.iter().any(|tool| tool.name == name);
     if is_free(name) {
         return name.to_owned();
     }
     let numbered = (0..).map(|number| {
         let suffix = match number {
-            0 => CLIENT_SUFFIX.to_owned(),
-            number => format!("{CLIENT_SUFFIX}_{number}"),
+            0 => suffix.to_owned(),
+            number => format!("{suffix}_{number}"),
         };
-        // The names of clients are ASCII.
+        // The names of these tools are ASCII.
         let kept = name.len().min(MAX_NAME_BYTES - suffix.len());
         format!("{}{suffix}", &name[..kept])
     });
     let mut free = numbered.filter(|name| is_free(name));
     free.next().unwrap_or_default()
 }
-
-/// What is appended to the name of a tool if a tool of the page has that name.
-const CLIENT_SUFFIX: &str = "_client";
 
 fn tool_bytes(tool: &Tool) -> u64 {
     let description = tool.description.as_deref().unwrap_or_default().len();
@@ -178,14 +193,6 @@ mod tests {
         }
     }
 
-    fn client_tool(name: &str) -> ClientTool {
-        ClientTool {
-            name: name.to_owned(),
-            description: None,
-            input_schema: json!({ "type": "object" }),
-        }
-    }
-
     #[test]
     fn tools_of_the_page_keep_their_names_beside_those_of_the_client() {
         let long = "x".repeat(MAX_NAME_BYTES);
@@ -195,7 +202,7 @@ mod tests {
             class: OTHER_CLASS,
             tool: tool(name),
         });
-        let client_tools = ["paint", "speak", &long].map(client_tool);
+        let client_tools = ["paint", "speak", &long].map(tool);
         let catalog = ToolCatalog::new(page_tools.into()).with(Executor::Client, &client_tools);
         let names = catalog.names();
         let shortened = format!("{}_client", "x".repeat(MAX_NAME_BYTES - 7));

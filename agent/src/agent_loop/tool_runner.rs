@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use bridge_protocol::QueryContent;
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, StreamExt, stream};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use serde_json::value::RawValue;
+use tokio::sync::Semaphore;
 
-use super::approvals::{Approval, must_be_approved};
+use super::approvals::{Approval, must_be_approved, wait_for_approval};
 use super::boundary::PromptBoundary;
 use super::call_activity::BusyCall;
-use super::client_calls::ClientResult;
+use super::client_result::ClientResult;
 use super::input::QueryInput;
 use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::{Executor, ToolCatalog, ToolInfo};
@@ -33,9 +35,11 @@ const DENIED_REMEDY: &str =
 /// Makes the calls of one turn, and reports each to the page.
 #[derive(Debug)]
 pub(super) struct ToolRunner<'a> {
-    pub(super) input: QueryInput<'a>,
-    pub(super) catalog: &'a ToolCatalog,
-    pub(super) boundary: &'a PromptBoundary,
+    input: QueryInput<'a>,
+    catalog: &'a ToolCatalog,
+    boundary: &'a PromptBoundary,
+    /// What calls of the page's tools need, so that at most `parallel_calls` are made at the same time.
+    permits: Semaphore,
 }
 
 /// A call with its index in the turn and its number in the query.
@@ -46,7 +50,14 @@ pub(super) struct IndexedCall<'a> {
     pub(super) call: &'a Call,
 }
 
-/// A call that has ended.
+/// A call whose end was reported.
+#[derive(Debug)]
+struct EndedCall<'a> {
+    call: IndexedCall<'a>,
+    result: FinishedCall,
+}
+
+/// The result of a call, and how it has ended.
 #[derive(Debug)]
 struct FinishedCall {
     result: CallResult,
@@ -78,41 +89,35 @@ impl CallOutcome {
     }
 }
 
-impl ToolRunner<'_> {
-    /// Makes calls, at most `parallel_calls` at the same time, and puts the result of each at its
-    /// index.
+impl<'a> ToolRunner<'a> {
+    pub(super) fn new(
+        input: QueryInput<'a>,
+        catalog: &'a ToolCatalog,
+        boundary: &'a PromptBoundary,
+    ) -> Self {
+        Self {
+            input,
+            catalog,
+            boundary,
+            permits: Semaphore::new(input.limits.parallel_calls),
+        }
+    }
+
+    /// Makes calls, of which the page gets at most `parallel_calls` at the same time, and puts the
+    /// result of each at its index.
     pub(super) async fn run_parallel<'b>(
         &'b self,
         calls: &[IndexedCall<'b>],
         results: &mut [Option<CallResult>],
         call_log: &mut ToolCallLog,
     ) -> Result<(), Failure> {
-        // The futures are boxed: otherwise the compiler cannot prove that they are `Send`.
-        let (client_calls, other_calls): (Vec<_>, Vec<_>) = calls
-            .iter()
-            .partition(|call| self.is_client_call(call.call));
-        let run_all = |calls: Vec<IndexedCall<'b>>| {
-            let running = calls.into_iter().map(|call| self.run_boxed(call));
-            stream::iter(running.collect::<Vec<_>>())
-        };
-        // The client makes its calls elsewhere, and all together.
-        let client_call_count = client_calls.len().max(1);
-        let mut running = stream::select(
-            run_all(other_calls).buffer_unordered(self.input.limits.parallel_calls),
-            run_all(client_calls).buffer_unordered(client_call_count),
-        );
-        while let Some((call, finished)) = running.next().await {
-            let result = self.finish(call, finished?, call_log).await;
-            results[call.index] = Some(result);
+        let calls = calls.iter().map(|call| self.run(*call));
+        let mut running: FuturesUnordered<_> = calls.collect();
+        while let Some(ended) = running.next().await {
+            let EndedCall { call, result } = ended?;
+            results[call.index] = Some(self.log(call.call, result, call_log));
         }
         Ok(())
-    }
-
-    fn run_boxed<'b>(
-        &'b self,
-        call: IndexedCall<'b>,
-    ) -> BoxFuture<'b, (IndexedCall<'b>, Result<FinishedCall, Failure>)> {
-        async move { (call, self.execute(call).await) }.boxed()
     }
 
     /// Makes one call.
@@ -121,8 +126,17 @@ impl ToolRunner<'_> {
         call: IndexedCall<'_>,
         call_log: &mut ToolCallLog,
     ) -> Result<CallResult, Failure> {
-        let finished = self.execute(call).await?;
-        Ok(self.finish(call, finished, call_log).await)
+        let EndedCall { result, .. } = self.run(call).await?;
+        Ok(self.log(call.call, result, call_log))
+    }
+
+    /// Records a call if it was sent to the bridge.
+    fn log(&self, call: &Call, finished: FinishedCall, call_log: &mut ToolCallLog) -> CallResult {
+        if let Some(page_result) = finished.page_result {
+            let tool = self.catalog.registered_name(&call.tool).to_owned();
+            call_log.add(tool, &call.arguments, page_result);
+        }
+        finished.result
     }
 
     /// Rejects calls over the limit of the query.
@@ -143,49 +157,59 @@ impl ToolRunner<'_> {
         self.send_progress(QueryContent::Note { text }).await;
     }
 
-    async fn execute(&self, call: IndexedCall<'_>) -> Result<FinishedCall, Failure> {
-        let IndexedCall { number, call, .. } = call;
-        let info = self.catalog.info(&call.tool);
+    /// Makes a call and reports it. It is busy from now on, before the returned future is polled: no
+    /// other call of the turn can look like the last.
+    fn run<'b>(&'b self, call: IndexedCall<'b>) -> BoxFuture<'b, Result<EndedCall<'b>, Failure>> {
         let busy = self.input.state.activity.begin();
-        let denied = match info {
-            Some(info) => self.ask_person(number, call, info, &busy).await,
-            None => None,
-        };
-        if let Some(reason) = denied {
-            let result = PageCallResult::from_error(&reason);
-            return Ok(self.finished(call, result, CallOutcome::Denied, None));
+        // It is boxed: otherwise the compiler cannot prove that it is `Send`.
+        async move {
+            let result = self.execute(call, &busy).await?;
+            self.report_end(call, &result, busy).await;
+            Ok(EndedCall { call, result })
         }
-        let executor = info.map(|info| info.executor);
-        if executor == Some(Executor::Client) {
-            return Ok(self.wait_for_client(number, call, &busy).await);
-        }
-        self.send_started(number, call).await;
-        if executor == Some(Executor::Agent) {
-            return Ok(self.update_state(call));
-        }
-        let Some(info) = info else {
+        .boxed()
+    }
+
+    async fn execute(
+        &self,
+        call: IndexedCall<'_>,
+        busy: &BusyCall<'_>,
+    ) -> Result<FinishedCall, Failure> {
+        let IndexedCall { number, call, .. } = call;
+        let Some(info) = self.catalog.info(&call.tool) else {
+            self.report_start(number, call, busy).await;
             let result = self.unknown_tool(call);
             return Ok(self.finished(call, result, CallOutcome::Unavailable, None));
         };
+        match info.executor {
+            Executor::Client => Ok(self.wait_for_client(number, call, busy).await),
+            Executor::Agent => {
+                self.report_start(number, call, busy).await;
+                Ok(self.update_state(call))
+            }
+            Executor::Page | Executor::Answer => self.call_page(number, call, info, busy).await,
+        }
+    }
+
+    /// Makes a call of a tool of the page, once the person and the limit of parallel calls allow it.
+    async fn call_page(
+        &self,
+        number: usize,
+        call: &Call,
+        info: &ToolInfo,
+        busy: &BusyCall<'_>,
+    ) -> Result<FinishedCall, Failure> {
+        if let Some(reason) = self.ask_person(number, call, info, busy).await {
+            let result = PageCallResult::from_error(&reason);
+            return Ok(self.finished(call, result, CallOutcome::Denied, None));
+        }
+        // The semaphore is never closed.
+        let _permit = self.permits.acquire().await;
+        self.report_start(number, call, busy).await;
         self.input.state.meter.count_call();
         let (mut result, outcome) = self.call_with_timeout(call, info.own_timeout).await?;
         let page_result = result.page_result.take();
         Ok(self.finished(call, result, outcome, Some(page_result)))
-    }
-
-    async fn send_started(&self, number: usize, call: &Call) {
-        self.send_progress(QueryContent::ToolStarted {
-            id: number.to_string(),
-            tool: self.catalog.registered_name(&call.tool).to_owned(),
-            arguments: call.arguments.clone(),
-        })
-        .await;
-    }
-
-    fn is_client_call(&self, call: &Call) -> bool {
-        self.catalog
-            .info(&call.tool)
-            .is_some_and(|it| it.executor == Executor::Client)
     }
 
     /// Waits for the result of a call that the client makes.
@@ -198,13 +222,16 @@ impl ToolRunner<'_> {
         // It is open before it is reported: who reads the report wants to know who makes the call.
         let open = self.input.state.client_calls.open(&number.to_string());
         self.input.state.meter.count_call();
+        busy.count_report();
         let waiting = busy.wait_outside();
-        self.send_started(number, call).await;
+        self.send_progress(self.started(number, call)).await;
+        // The timeout is that of the query.
+        let result = open.wait().await;
         let ClientResult {
             text,
             is_error,
             pictures,
-        } = open.wait().await;
+        } = result.unwrap_or_else(ClientResult::not_made);
         drop(waiting);
         let outcome = if is_error {
             CallOutcome::ToolError
@@ -248,17 +275,12 @@ impl ToolRunner<'_> {
         page_result: Option<Option<Box<RawValue>>>,
     ) -> FinishedCall {
         let max_bytes = self.input.limits.max_tool_result_bytes;
+        let text = truncate(result.text, max_bytes, self.boundary);
+        let media = &self.input.state.media;
         FinishedCall {
             result: CallResult {
-                id: call.id.clone(),
-                tool: call.tool.clone(),
-                text: truncate(result.text, max_bytes, self.boundary),
-                is_error: result.is_error,
-                media: self
-                    .input
-                    .state
-                    .media
-                    .filter(result.pictures, self.input.model),
+                media: media.filter(result.pictures, self.input.model),
+                ..CallResult::new(call, text, result.is_error)
             },
             outcome,
             page_result,
@@ -285,7 +307,8 @@ impl ToolRunner<'_> {
         }
         let expires_in = limits.approval_timeout;
         let id = number.to_string();
-        let request = state.approvals.open(&id);
+        let open = state.approvals.open(&id);
+        busy.count_report();
         let _waiting = busy.wait_outside();
         self.send_progress(QueryContent::ApprovalRequested {
             id,
@@ -294,7 +317,7 @@ impl ToolRunner<'_> {
             expires_in_ms: u64::try_from(expires_in.as_millis()).unwrap_or(u64::MAX),
         })
         .await;
-        let reason = match request.wait(expires_in).await {
+        let reason = match wait_for_approval(open, expires_in).await {
             Approval::Granted => return None,
             Approval::Denied => "The person did not approve this call.".to_owned(),
             Approval::Expired => {
@@ -344,27 +367,28 @@ impl ToolRunner<'_> {
         PageCallResult::from_error(&format!("There is no tool `{tool}`. There are: {names}"))
     }
 
-    async fn finish(
-        &self,
-        call: IndexedCall<'_>,
-        finished: FinishedCall,
-        call_log: &mut ToolCallLog,
-    ) -> CallResult {
+    async fn report_start(&self, number: usize, call: &Call, busy: &BusyCall<'_>) {
+        busy.count_report();
+        self.send_progress(self.started(number, call)).await;
+    }
+
+    fn started(&self, number: usize, call: &Call) -> QueryContent {
+        QueryContent::ToolStarted {
+            id: number.to_string(),
+            tool: self.catalog.registered_name(&call.tool).to_owned(),
+            arguments: call.arguments.clone(),
+        }
+    }
+
+    async fn report_end(&self, call: IndexedCall<'_>, finished: &FinishedCall, busy: BusyCall<'_>) {
         let IndexedCall { number, call, .. } = call;
         let FinishedCall {
-            result,
-            outcome,
-            page_result,
+            result, outcome, ..
         } = finished;
-        if let Some(page_result) = page_result {
-            call_log.add(
-                self.catalog.registered_name(&call.tool).to_owned(),
-                &call.arguments,
-                page_result,
-            );
-        }
         let id = number.to_string();
-        self.input.state.activity.record_result(&id, &result.text);
+        self.input.state.results.record(&id, &result.text);
+        busy.count_report();
+        drop(busy);
         self.send_progress(QueryContent::ToolFinished {
             id,
             tool: self.catalog.registered_name(&call.tool).to_owned(),
@@ -373,7 +397,6 @@ impl ToolRunner<'_> {
             outcome: result.is_error.then(|| outcome.as_str().to_owned()),
         })
         .await;
-        result
     }
 
     /// Sends progress to the page. A closed channel is not an error: a receiver that does not need
@@ -390,13 +413,8 @@ pub(super) fn reject_calls(
     results: &mut [Option<CallResult>],
 ) {
     for IndexedCall { index, call, .. } in calls {
-        results[*index] = Some(CallResult {
-            id: call.id.clone(),
-            tool: call.tool.clone(),
-            text: format!("Not called: {reason}"),
-            is_error: true,
-            media: Vec::new(),
-        });
+        let text = format!("Not called: {reason}");
+        results[*index] = Some(CallResult::new(call, text, true));
     }
 }
 

@@ -73,13 +73,9 @@ fn close(messages: &mut Vec<Message>, ending: Option<&str>) {
     if let Some(Message::Model(turn)) = messages.last()
         && !turn.calls.is_empty()
     {
-        let results = turn.calls.iter().map(|call| CallResult {
-            id: call.id.clone(),
-            tool: call.tool.clone(),
-            text: "It is not known whether this was done: the query ended before.".to_owned(),
-            is_error: true,
-            media: Vec::new(),
-        });
+        let text = "It is not known whether this was done: the query ended before.";
+        let calls = turn.calls.iter();
+        let results = calls.map(|call| CallResult::new(call, text.to_owned(), true));
         messages.push(Message::Results(results.collect()));
     }
     if !matches!(messages.last(), Some(Message::Model(_))) {

@@ -1,28 +1,25 @@
 //! Reads the progress of a query as the events of a run. A run ends before its query where the query
 //! waits for the client, and another run continues it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use bridge_protocol::{BridgeToPage, ErrorCode, QueryContent, QueryUsage};
+use bridge_protocol::{BridgeToPage, ErrorCode, QueryContent, QueryId, QueryUsage};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use super::events::Event;
-use super::run_encoder::{RunEncoder, RunIdentity};
-use super::run_input::RunInput;
-use crate::agent_loop::{ClientResult, QueryState};
+use super::run_encoder::RunEncoder;
+use super::run_input::{RunIdentity, RunInput};
+use super::thread::Prompt;
+use crate::agent_loop::{AddedPrompt, ClientResult, QueryState};
 use crate::failure::Failure;
-
-/// The result of a call that the client leaves open although it goes on.
-const NOT_ANSWERED: &str = "The app has not made this call: the person has gone on.";
 
 /// The run of a query.
 #[derive(Debug)]
 pub(crate) struct Run {
     encoder: RunEncoder,
-    /// The prefix of the ids of calls: a client needs ids that are unique in its thread.
-    call_prefix: String,
     /// The messages of the query. Dropping the receiver cancels the query.
     messages: mpsc::Receiver<BridgeToPage>,
     state: Arc<QueryState>,
@@ -39,18 +36,6 @@ pub(crate) enum Phase {
     Ended,
 }
 
-impl RunInput {
-    /// Returns the identity of the run that is requested.
-    pub(crate) fn identity(&self) -> RunIdentity {
-        RunIdentity {
-            thread_id: self.thread_id.clone(),
-            run_id: self.run_id.clone(),
-            parent_run_id: self.parent_run_id.clone(),
-            is_versioned: self.is_versioned(),
-        }
-    }
-}
-
 impl Run {
     /// Starts the run of a new query. `query` is the id of the query.
     pub(crate) fn start(
@@ -59,12 +44,11 @@ impl Run {
         messages: mpsc::Receiver<BridgeToPage>,
         state: Arc<QueryState>,
     ) -> Self {
-        state.activity.keep_results();
+        state.results.keep();
         let mut encoder = RunEncoder::new(run, query.to_owned());
         encoder.started();
         Self {
             encoder,
-            call_prefix: format!("{query}-call-"),
             messages,
             state,
             phase: Phase::Running,
@@ -75,14 +59,17 @@ impl Run {
         self.phase
     }
 
-    /// Returns whether the query has ended, and all of its messages were received or are waiting.
-    pub(crate) fn query_has_ended(&self) -> bool {
-        self.messages.is_closed()
+    /// Returns the id of the query.
+    pub(crate) fn query(&self) -> QueryId {
+        self.encoder.query().into()
     }
 
-    /// Reports something to the person.
-    pub(crate) fn note(&mut self, text: &str) {
-        self.encoder.note(text);
+    /// Reports to the person that files of a prompt were left out, if any were.
+    pub(crate) fn note_omitted_files(&mut self, prompt: &Prompt) {
+        if prompt.omitted_files > 0 {
+            let text = "A file was left out: the agent reads only files that are in the message.";
+            self.encoder.note(text);
+        }
     }
 
     /// Returns the next events, which are none after the last.
@@ -99,11 +86,16 @@ impl Run {
                     self.phase = Phase::Ended;
                 }
             }
-            let is_idle = self.messages.is_empty() && !self.state.activity.is_busy();
-            if self.phase == Phase::Running && self.encoder.waits_for_client() && is_idle {
-                self.encoder.suspended();
-                self.phase = Phase::Suspended;
-            }
+            self.suspend_if_idle();
+        }
+    }
+
+    /// Ends the run if only the client can go on.
+    fn suspend_if_idle(&mut self) {
+        let is_idle = self.encoder.waits_for_client() && !self.state.activity.is_busy();
+        if self.phase == Phase::Running && is_idle {
+            self.encoder.suspended();
+            self.phase = Phase::Suspended;
         }
     }
 
@@ -111,55 +103,76 @@ impl Run {
     ///
     /// If the request leaves an approval open, the new run ends at once and asks for it again.
     pub(crate) fn resume(&mut self, input: &RunInput) {
+        self.encoder.restarted(input.identity());
         let interrupted = self.encoder.interrupted_calls();
-        let approvals: Option<Vec<_>> = (interrupted.iter())
-            .map(|call| input.approval(call))
+        let open = interrupted.iter().filter(|call| self.is_open(call));
+        let approvals: Option<Vec<_>> = open
+            .map(|call| Some((call, input.approval(call)?)))
             .collect();
         let Some(approvals) = approvals else {
-            self.encoder.restarted(input.identity());
             self.encoder.suspended();
             return;
         };
-        let pending = self.encoder.pending_calls();
-        self.encoder.resumed(input.identity());
         self.phase = Phase::Running;
-        // The model receives the prompt together with the results, which are sent below.
         let prompt = input.prompt();
-        if !prompt.is_empty() {
-            self.state.add_prompt(prompt.text);
-        }
-        for (call, is_approved) in interrupted.iter().zip(approvals) {
-            let id = self.query_call_id(call);
+        self.note_omitted_files(&prompt);
+        let has_prompt = !prompt.is_empty();
+        // The model receives them together with the results, which are sent below.
+        self.add_to_query(prompt, input);
+        let mut is_continued = false;
+        for call in &interrupted {
             // A call whose time for approval has expired has its result already.
-            self.state.approvals.answer(id, is_approved);
+            self.encoder.approval_answered(call);
         }
-        for call in pending {
-            let result = input.client_result(&call).unwrap_or_else(|| ClientResult {
-                text: NOT_ANSWERED.to_owned(),
-                is_error: true,
-                pictures: Vec::new(),
-            });
-            let id = self.query_call_id(&call).to_owned();
-            self.state.client_calls.finish(&id, result);
+        for (call, is_approved) in approvals {
+            let id = self.encoder.query_call_id(call);
+            is_continued |= self.state.approvals.reply(id, is_approved);
+        }
+        for call in self.encoder.pending_calls() {
+            let result = match input.client_result(&call) {
+                Some(result) => result,
+                None if has_prompt => ClientResult::not_made(),
+                // The client did not know of it: the run before has asked for approvals.
+                None => continue,
+            };
+            self.encoder.client_answered(&call);
+            let id = self.encoder.query_call_id(&call);
+            is_continued |= self.state.client_calls.reply(id, result);
+        }
+        if !is_continued {
+            self.suspend_if_idle();
         }
     }
 
-    /// Returns whether a request continues this suspended run: its thread still has the calls that
-    /// wait for the client. It has not if the person has changed an earlier message.
-    pub(crate) fn is_continued_by(&self, input: &RunInput) -> bool {
-        let interrupted = self.encoder.interrupted_calls();
-        let pending = self.encoder.pending_calls();
-        let mut waiting = interrupted.iter().chain(&pending);
-        waiting.any(|call| input.has_call(call))
+    /// Adds what the person has said, and the state of the application if it has changed it.
+    fn add_to_query(&mut self, prompt: Prompt, input: &RunInput) {
+        let shared = input.shared_state();
+        let is_changed = shared.is_some_and(|state| self.state.shared.share(state));
+        let added = AddedPrompt {
+            text: prompt.text,
+            attachments: prompt.attachments,
+            context: input
+                .state_item()
+                .filter(|_| is_changed)
+                .into_iter()
+                .collect(),
+        };
+        self.state.add_prompt(added);
     }
 
-    fn call_id(&self, id: &str) -> String {
-        format!("{}{id}", self.call_prefix)
+    /// Returns whether a request continues this suspended run: its thread still has calls that wait
+    /// for the client, and the query can still read what the person has said since. The thread has
+    /// not if the person has changed an earlier message.
+    pub(crate) fn is_continued_by(&self, known_calls: &HashSet<&str>, has_prompt: bool) -> bool {
+        let waiting = self.encoder.waiting_calls();
+        let is_known = waiting.iter().any(|call| known_calls.contains(&**call));
+        is_known && (!has_prompt || waiting.iter().any(|call| self.is_open(call)))
     }
 
-    /// Returns the id that a call has within its query.
-    fn query_call_id<'a>(&self, call: &'a str) -> &'a str {
-        call.strip_prefix(&self.call_prefix).unwrap_or(call)
+    /// Returns whether the query waits for the reply to a call.
+    fn is_open(&self, call: &str) -> bool {
+        let id = self.encoder.query_call_id(call);
+        self.state.approvals.is_open(id) || self.state.client_calls.is_open(id)
     }
 
     fn receive(&mut self, message: BridgeToPage) {
@@ -206,14 +219,16 @@ impl Run {
             QueryContent::Note { text } => self.encoder.note(&text),
             QueryContent::Usage { usage } => self.encoder.usage(usage),
             QueryContent::ToolArguments { id, tool, delta } => {
-                self.encoder.arguments(&self.call_id(&id), &tool, delta);
+                let call = self.encoder.call_id(&id);
+                self.encoder.arguments(&call, &tool, delta);
             }
             QueryContent::ToolStarted {
                 id,
                 tool,
                 arguments,
             } => {
-                let call = self.call_id(&id);
+                self.state.activity.report_read();
+                let call = self.encoder.call_id(&id);
                 if self.state.client_calls.is_open(&id) {
                     self.encoder.client_call(&call, &tool, &arguments);
                 } else {
@@ -226,15 +241,17 @@ impl Run {
                 arguments,
                 expires_in_ms,
             } => {
-                let call = self.call_id(&id);
+                self.state.activity.report_read();
+                let call = self.encoder.call_id(&id);
                 let expires_in = Duration::from_millis(expires_in_ms);
                 let now = SystemTime::now();
                 self.encoder
                     .approval_requested(&call, &tool, &arguments, now, expires_in);
             }
             QueryContent::ToolFinished { id, error, .. } => {
-                let result = self.state.activity.take_result(&id).or(error);
-                let call = self.call_id(&id);
+                self.state.activity.report_read();
+                let result = self.state.results.take(&id).or(error);
+                let call = self.encoder.call_id(&id);
                 self.encoder.result(&call, result.unwrap_or_default());
                 if let Some(state) = self.state.shared.take_change() {
                     self.encoder.state(state);
@@ -253,23 +270,61 @@ fn unread_end() -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use bridge_protocol::{QueryId, QueryProgress};
+    use bridge_protocol::QueryProgress;
+    use serde_json::Map;
 
     use super::*;
 
-    #[tokio::test]
-    async fn a_run_whose_last_message_was_dropped_fails() {
-        let (sender, messages) = mpsc::channel(1);
+    fn start(state: Arc<QueryState>) -> (Run, mpsc::Sender<BridgeToPage>) {
+        let (sender, messages) = mpsc::channel(8);
         let input = br#"{"threadId":"t","runId":"r","messages":[]}"#;
         let identity = RunInput::parse(input).unwrap().identity();
-        let mut run = Run::start(identity, "q", messages, Arc::new(QueryState::new()));
-        let text = "half".to_owned();
+        (Run::start(identity, "q", messages, state), sender)
+    }
+
+    async fn send(sender: &mpsc::Sender<BridgeToPage>, content: QueryContent) {
         let progress = BridgeToPage::QueryProgress(QueryProgress {
             uuid: QueryId::from("q"),
             number: None,
-            content: QueryContent::Text { text }.to_raw(),
+            content: content.to_raw(),
         });
         sender.send(progress).await.unwrap();
+    }
+
+    fn tool_started(id: &str) -> QueryContent {
+        QueryContent::ToolStarted {
+            id: id.to_owned(),
+            tool: "paint".to_owned(),
+            arguments: Map::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_run_is_not_suspended_before_all_calls_are_reported() {
+        let state = Arc::new(QueryState::new());
+        let (mut run, sender) = start(Arc::clone(&state));
+        let calls = ["1", "2"].map(|id| (state.client_calls.open(id), state.activity.begin()));
+        let _waiting = calls.each_ref().map(|(_, call)| {
+            call.count_report();
+            call.wait_outside()
+        });
+        for (id, expected) in [("1", Phase::Running), ("2", Phase::Suspended)] {
+            send(&sender, tool_started(id)).await;
+            while !run
+                .next_events()
+                .await
+                .iter()
+                .any(|it| matches!(it, Event::ToolCallEnd { .. }))
+            {}
+            assert_eq!(run.phase(), expected, "call {id}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_run_whose_last_message_was_dropped_fails() {
+        let (mut run, sender) = start(Arc::new(QueryState::new()));
+        let text = "half".to_owned();
+        send(&sender, QueryContent::Text { text }).await;
         drop(sender);
         let mut events = Vec::new();
         while run.phase() == Phase::Running {

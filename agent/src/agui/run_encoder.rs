@@ -1,12 +1,13 @@
 //! Makes the events of a run from the progress of a query.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use bridge_protocol::QueryUsage;
 use serde_json::{Map, Value, json};
 
+use super::call_states::{CallState, CallStates};
 use super::events::{Event, Interrupt, PROTOCOL_VERSION, Role, RunOutcome};
+use super::run_input::RunIdentity;
 use super::run_usage::RunUsage;
 use crate::failure::Failure;
 
@@ -20,22 +21,13 @@ const CANCELLED_CODE: &str = "QueryCancelled";
 /// The result of a call that has none.
 const NOT_MADE: &str = "The call was not made, or was cancelled.";
 
-/// The identity of a run.
-#[derive(Clone, Debug)]
-pub(crate) struct RunIdentity {
-    pub(crate) thread_id: String,
-    pub(crate) run_id: String,
-    pub(crate) parent_run_id: Option<String>,
-    /// Whether the client declares a version of the protocol.
-    pub(crate) is_versioned: bool,
-}
-
 /// The state of the events of a query: what is open, and which ids are used.
 ///
 /// Each method reports one step of the query and appends the events that describe it. The first is
 /// [`started`](Self::started), and the last is one of [`succeeded`](Self::succeeded),
 /// [`cancelled`](Self::cancelled) and [`failed`](Self::failed). A query whose calls wait for the
-/// client has several runs: the next begins with [`started`](Self::started) again.
+/// client has several runs: one ends with [`suspended`](Self::suspended), and the next begins with
+/// [`restarted`](Self::restarted).
 #[derive(Debug)]
 pub(crate) struct RunEncoder {
     run: RunIdentity,
@@ -47,10 +39,7 @@ pub(crate) struct RunEncoder {
     /// The message of the assistant that contains the calls of this turn.
     turn_message: Option<String>,
     message_count: usize,
-    calls: BTreeMap<String, CallState>,
-    /// The calls of this run in the order in which they began.
-    call_order: Vec<String>,
-    interrupts: Vec<Interrupt>,
+    calls: CallStates,
     usage: RunUsage,
 }
 
@@ -59,21 +48,6 @@ pub(crate) struct RunEncoder {
 enum OpenMessage {
     Text(String),
     Reasoning(String),
-}
-
-/// How far a call is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CallState {
-    /// The model writes its arguments.
-    Open,
-    /// Its arguments are complete, and it is being made.
-    Ended,
-    /// It waits for the approval of a person.
-    Interrupted,
-    /// It waits for its result, which the client has to bring.
-    Pending,
-    /// Its result was sent, or the client has it.
-    Answered,
 }
 
 impl RunEncoder {
@@ -85,33 +59,43 @@ impl RunEncoder {
             open: None,
             turn_message: None,
             message_count: 0,
-            calls: BTreeMap::new(),
-            call_order: Vec::new(),
-            interrupts: Vec::new(),
+            calls: CallStates::default(),
             usage: RunUsage::default(),
         }
     }
 
-    /// Continues with another run, whose request does not answer the calls that wait for the client.
+    /// Continues with another run.
     pub(crate) fn restarted(&mut self, run: RunIdentity) {
         self.run = run;
+        self.turn_message = None;
         self.usage.begin_run();
         self.started();
     }
 
-    /// Continues with another run, whose request answers the calls that have waited for the client.
-    pub(crate) fn resumed(&mut self, run: RunIdentity) {
-        self.turn_message = None;
-        self.call_order.clear();
-        self.interrupts.clear();
-        for state in self.calls.values_mut() {
-            match state {
-                CallState::Interrupted => *state = CallState::Ended,
-                CallState::Pending => *state = CallState::Answered,
-                CallState::Open | CallState::Ended | CallState::Answered => {}
-            }
-        }
-        self.restarted(run);
+    /// The client has answered the request for the approval of a call.
+    pub(crate) fn approval_answered(&mut self, call: &str) {
+        self.calls.set(call, CallState::Running);
+    }
+
+    /// The client has the result of a call that it has made.
+    pub(crate) fn client_answered(&mut self, call: &str) {
+        self.calls.set(call, CallState::Answered);
+    }
+
+    /// Returns the id of the query.
+    pub(crate) fn query(&self) -> &str {
+        &self.id_prefix
+    }
+
+    /// Returns the id that a call has for the client, from the one that it has within its query.
+    pub(crate) fn call_id(&self, id: &str) -> String {
+        format!("{}-call-{id}", self.id_prefix)
+    }
+
+    /// Returns the id that a call has within its query, from the one that it has for the client.
+    pub(crate) fn query_call_id<'a>(&self, call: &'a str) -> &'a str {
+        let id = call.strip_prefix(&self.id_prefix);
+        id.and_then(|id| id.strip_prefix("-call-")).unwrap_or(call)
     }
 
     /// Returns the events since the last call of this method.
@@ -181,7 +165,7 @@ impl RunEncoder {
     /// The model has written a piece of the arguments of a call.
     pub(crate) fn arguments(&mut self, call: &str, tool: &str, delta: String) {
         self.begin_call(call, tool);
-        if self.calls.get(call) == Some(&CallState::Open) && !delta.is_empty() {
+        if self.calls.get(call) == Some(&CallState::Writing) && !delta.is_empty() {
             let tool_call_id = call.to_owned();
             self.events.push(Event::ToolCallArgs {
                 tool_call_id,
@@ -190,9 +174,9 @@ impl RunEncoder {
         }
     }
 
-    /// The arguments of a call are complete. They are sent whole unless they were sent in pieces.
+    /// A call is being made. Its arguments are sent whole unless they were sent in pieces.
     pub(crate) fn call(&mut self, call: &str, tool: &str, arguments: &Map<String, Value>) {
-        if !self.calls.contains_key(call) {
+        if self.calls.get(call).is_none() {
             self.begin_call(call, tool);
             self.events.push(Event::ToolCallArgs {
                 tool_call_id: call.to_owned(),
@@ -200,6 +184,7 @@ impl RunEncoder {
             });
         }
         self.end_call(call);
+        self.calls.set(call, CallState::Running);
     }
 
     /// A call has its result, or the reason for which it failed. Those of the client's own tools are
@@ -219,7 +204,7 @@ impl RunEncoder {
             content,
             role: Role::Tool,
         });
-        self.calls.insert(call.to_owned(), CallState::Answered);
+        self.calls.set(call, CallState::Answered);
     }
 
     /// A call waits for the approval of a person, who can give it until `now` and `expires_in`.
@@ -232,15 +217,14 @@ impl RunEncoder {
         expires_in: Duration,
     ) {
         self.call(call, tool, arguments);
-        self.calls.insert(call.to_owned(), CallState::Interrupted);
-        self.interrupts
-            .push(Interrupt::for_call(call, tool, now + expires_in));
+        let interrupt = Interrupt::for_call(call, tool, now + expires_in);
+        self.calls.set(call, CallState::Interrupted(interrupt));
     }
 
     /// The client has to make a call, with one of its own tools.
     pub(crate) fn client_call(&mut self, call: &str, tool: &str, arguments: &Map<String, Value>) {
         self.call(call, tool, arguments);
-        self.calls.insert(call.to_owned(), CallState::Pending);
+        self.calls.set(call, CallState::Pending);
     }
 
     /// The state of the thread has changed.
@@ -263,27 +247,23 @@ impl RunEncoder {
     /// Returns whether the run has to end before the query does: a call waits for the client, and no
     /// other is being made.
     pub(crate) fn waits_for_client(&self) -> bool {
-        let has = |state| self.calls.values().any(|it| *it == state);
-        (has(CallState::Interrupted) || has(CallState::Pending)) && !has(CallState::Ended)
+        self.calls.wait_for_client()
     }
 
     /// Returns the calls of the client's own tools that wait for their results, in the order in which
     /// they began.
     pub(crate) fn pending_calls(&self) -> Vec<String> {
-        self.calls_of(CallState::Pending)
+        self.calls.with(|state| *state == CallState::Pending)
     }
 
     /// Returns the calls that wait for the approval of a person.
     pub(crate) fn interrupted_calls(&self) -> Vec<String> {
-        self.calls_of(CallState::Interrupted)
+        self.calls.with(|state| state.interrupt().is_some())
     }
 
-    fn calls_of(&self, state: CallState) -> Vec<String> {
-        let calls = self.call_order.iter();
-        calls
-            .filter(|call| self.calls[*call] == state)
-            .cloned()
-            .collect()
+    /// Returns the calls that wait for the client.
+    pub(crate) fn waiting_calls(&self) -> Vec<String> {
+        self.calls.with(CallState::waits_for_client)
     }
 
     /// The query is answered.
@@ -296,14 +276,13 @@ impl RunEncoder {
     /// reported.
     pub(crate) fn suspended(&mut self) {
         self.close_message();
-        for call in self.calls_of(CallState::Open) {
+        for call in self.calls.with(|state| *state == CallState::Writing) {
             self.end_call(&call);
         }
-        let outcome = if self.interrupts.is_empty() {
+        let interrupts = self.calls.interrupts();
+        let outcome = if interrupts.is_empty() {
             self.success()
         } else {
-            // A request that does not answer them gets them again.
-            let interrupts = self.interrupts.clone();
             Some(RunOutcome::Interrupt { interrupts })
         };
         self.finished(None, outcome);
@@ -359,7 +338,7 @@ impl RunEncoder {
 
     /// Sends the start of a call, unless it was sent.
     fn begin_call(&mut self, call: &str, tool: &str) {
-        if self.calls.contains_key(call) {
+        if self.calls.get(call).is_some() {
             return;
         }
         self.close_message();
@@ -376,14 +355,13 @@ impl RunEncoder {
             tool_call_name: tool.to_owned(),
             parent_message_id,
         });
-        self.calls.insert(call.to_owned(), CallState::Open);
-        self.call_order.push(call.to_owned());
+        self.calls.set(call, CallState::Writing);
     }
 
     /// Sends the end of a call, unless it was sent.
     fn end_call(&mut self, call: &str) {
-        if let Some(state @ CallState::Open) = self.calls.get_mut(call) {
-            *state = CallState::Ended;
+        if self.calls.get(call) == Some(&CallState::Writing) {
+            self.calls.set(call, CallState::Written);
             let tool_call_id = call.to_owned();
             self.events.push(Event::ToolCallEnd { tool_call_id });
         }
@@ -408,9 +386,7 @@ impl RunEncoder {
     /// call has none cannot be continued at most providers.
     fn close_all(&mut self) {
         self.close_message();
-        let is_unanswered = |state: &CallState| matches!(state, CallState::Open | CallState::Ended);
-        let calls = self.calls.iter().filter(|(_, state)| is_unanswered(state));
-        for call in calls.map(|(call, _)| call.clone()).collect::<Vec<_>>() {
+        for call in self.calls.with(CallState::is_unanswered) {
             self.result(&call, NOT_MADE.to_owned());
         }
     }

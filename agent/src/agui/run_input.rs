@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::messages::{Message, null_as_default};
+use crate::agent_loop::check_local_time;
 use crate::failure::Failure;
 
 /// The maximum number of tools that a client brings.
@@ -39,6 +40,16 @@ pub(crate) struct RunInput {
     /// The answers to the interrupts of the run before.
     #[serde(default, deserialize_with = "null_as_default")]
     pub(crate) resume: Vec<ResumeEntry>,
+}
+
+/// The identity of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunIdentity {
+    pub(crate) thread_id: String,
+    pub(crate) run_id: String,
+    pub(crate) parent_run_id: Option<String>,
+    /// Whether the client declares a version of the protocol.
+    pub(crate) is_versioned: bool,
 }
 
 /// A tool that the client executes itself.
@@ -136,12 +147,18 @@ impl RunInput {
         })?;
         input.check_ids()?;
         input.check_tools()?;
+        check_local_time(input.forwarded_props.local_time.as_deref())?;
         Ok(input)
     }
 
-    /// Returns whether the client declares a version of the protocol, which those of 1.0 do.
-    pub(crate) fn is_versioned(&self) -> bool {
-        self.protocol_version.is_some()
+    /// Returns the identity of the run that is requested.
+    pub(crate) fn identity(&self) -> RunIdentity {
+        RunIdentity {
+            thread_id: self.thread_id.clone(),
+            run_id: self.run_id.clone(),
+            parent_run_id: self.parent_run_id.clone(),
+            is_versioned: self.protocol_version.is_some(),
+        }
     }
 
     fn check_ids(&self) -> Result<(), Failure> {
@@ -222,12 +239,9 @@ mod tests {
             "resume": null, "parentRunId": null, "protocolVersion": null });
         let nulls = parse(nulls).unwrap();
         assert_eq!(format!("{absent:?}"), format!("{nulls:?}"));
-        assert!(!absent.is_versioned());
-        assert!(
-            parse(json!({ "protocolVersion": "1.0" }))
-                .unwrap()
-                .is_versioned()
-        );
+        assert!(!absent.identity().is_versioned);
+        let versioned = parse(json!({ "protocolVersion": "1.0" })).unwrap();
+        assert!(versioned.identity().is_versioned);
     }
 
     #[test]
@@ -265,6 +279,10 @@ mod tests {
                 "JSON Schema",
             ),
             (parse(json!({ "threadId": "" })), "threadId"),
+            (
+                parse(json!({ "forwardedProps": { "localTime": "noon" } })),
+                "`localTime`",
+            ),
             (
                 parse(json!({ "threadId": "t".repeat(limits::MAX_CONVERSATION_ID_BYTES + 1) })),
                 "threadId",

@@ -1,7 +1,7 @@
 //! The runs whose queries wait for their clients.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -15,39 +15,123 @@ const ENDED_RUN_TTL: Duration = Duration::from_secs(600);
 /// The maximum number of suspended runs. The oldest makes room for another one.
 const MAX_SUSPENDED_RUNS: usize = 1024;
 
+/// The maximum number of suspended runs of one token, which is the number of queries that a bridge
+/// lets it have. Its oldest makes room for another one.
+const MAX_SUSPENDED_RUNS_PER_OWNER: usize = 16;
+
 /// The owner of a thread, and its id.
 pub(crate) type ThreadKey = (QueryOwner, String);
 
 /// The runs whose queries wait for their clients: one for each thread.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct SuspendedRuns {
-    runs: Mutex<HashMap<ThreadKey, SuspendedRun>>,
+    /// How long a run is stored: until its query has certainly ended, and some time for its end.
+    lifetime: Duration,
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    next_number: u64,
+    /// In the order in which they were suspended, which is that of their expiry.
+    runs: BTreeMap<u64, SuspendedRun>,
+    /// The numbers of the runs by owner and thread.
+    threads: HashMap<QueryOwner, HashMap<String, u64>>,
 }
 
 #[derive(Debug)]
 struct SuspendedRun {
+    thread: ThreadKey,
     run: Run,
     since: Instant,
 }
 
 impl SuspendedRuns {
-    /// Stores a run. Dropping the former run of the thread cancels its query.
-    pub(crate) fn insert(&self, thread: ThreadKey, run: Run) {
-        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.retain(|_, it| !it.run.query_has_ended() || it.since.elapsed() < ENDED_RUN_TTL);
-        if runs.len() >= MAX_SUSPENDED_RUNS {
-            let oldest = runs.iter().min_by_key(|(_, it)| it.since);
-            let oldest = oldest.map(|(thread, _)| thread.clone());
-            oldest.and_then(|thread| runs.remove(&thread));
+    /// `query_timeout` is the longest time that a query may take.
+    pub(crate) fn new(query_timeout: Duration) -> Self {
+        Self {
+            lifetime: query_timeout.saturating_add(ENDED_RUN_TTL),
+            table: Mutex::default(),
         }
-        let since = Instant::now();
-        runs.insert(thread, SuspendedRun { run, since });
     }
 
-    /// Takes the run of a thread.
-    pub(crate) fn take(&self, thread: &ThreadKey) -> Option<Run> {
-        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.remove(thread).map(|it| it.run)
+    /// Stores a run. Dropping the former run of the thread cancels its query.
+    pub(crate) fn insert(&self, thread: ThreadKey, run: Run) {
+        let mut table = self.table();
+        table.remove_thread(&thread);
+        table.make_room(thread.0);
+        table.insert(thread, run);
+    }
+
+    /// Takes the run of a thread if it fulfils a condition.
+    pub(crate) fn take_if(
+        &self,
+        thread: &ThreadKey,
+        condition: impl FnOnce(&Run) -> bool,
+    ) -> Option<Run> {
+        let mut table = self.table();
+        let number = table.number(thread)?;
+        let suspended = table.runs.get(&number)?;
+        condition(&suspended.run).then(|| table.remove(number))?
+    }
+
+    /// Locks the table, without the runs that have expired. A poisoned lock is used anyway, because
+    /// no code panics while it holds the lock.
+    fn table(&self) -> MutexGuard<'_, Table> {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some((number, oldest)) = table.runs.first_key_value()
+            && oldest.since.elapsed() >= self.lifetime
+        {
+            let number = *number;
+            table.remove(number);
+        }
+        table
+    }
+}
+
+impl Table {
+    fn number(&self, (owner, thread): &ThreadKey) -> Option<u64> {
+        self.threads.get(owner)?.get(thread).copied()
+    }
+
+    fn insert(&mut self, thread: ThreadKey, run: Run) {
+        let number = self.next_number;
+        self.next_number += 1;
+        let (owner, id) = thread.clone();
+        self.threads.entry(owner).or_default().insert(id, number);
+        let since = Instant::now();
+        self.runs
+            .insert(number, SuspendedRun { thread, run, since });
+    }
+
+    fn remove_thread(&mut self, thread: &ThreadKey) {
+        if let Some(number) = self.number(thread) {
+            self.remove(number);
+        }
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Run> {
+        let SuspendedRun { thread, run, .. } = self.runs.remove(&number)?;
+        let (owner, id) = thread;
+        if let Some(threads) = self.threads.get_mut(&owner) {
+            threads.remove(&id);
+            if threads.is_empty() {
+                self.threads.remove(&owner);
+            }
+        }
+        Some(run)
+    }
+
+    /// Makes room for a run of this owner.
+    fn make_room(&mut self, owner: QueryOwner) {
+        let own = self.threads.get(&owner);
+        let own = own.filter(|threads| threads.len() >= MAX_SUSPENDED_RUNS_PER_OWNER);
+        let oldest = match own {
+            Some(threads) => threads.values().min().copied(),
+            None if self.runs.len() >= MAX_SUSPENDED_RUNS => self.runs.keys().next().copied(),
+            None => None,
+        };
+        oldest.and_then(|number| self.remove(number));
     }
 }
 
@@ -56,14 +140,33 @@ mod tests {
     use std::sync::Arc;
 
     use bridge_protocol::BridgeToPage;
+    use bridge_service::Secret;
     use tokio::sync::mpsc;
 
     use super::*;
     use crate::agent_loop::QueryState;
     use crate::agui::RunInput;
+    use crate::credential::TokenHash;
 
+    const QUERY_TIMEOUT: Duration = Duration::from_secs(300);
+
+    /// Each owner has two threads.
     fn thread(number: usize) -> ThreadKey {
+        let owner = Secret::from_trusted(format!("token-{}", number / 2));
+        let owner = QueryOwner::Frontend(TokenHash::new(&owner));
+        (owner, number.to_string())
+    }
+
+    fn thread_of_bridge(number: usize) -> ThreadKey {
         (QueryOwner::Bridge, number.to_string())
+    }
+
+    fn runs() -> SuspendedRuns {
+        SuspendedRuns::new(QUERY_TIMEOUT)
+    }
+
+    fn take(runs: &SuspendedRuns, thread: &ThreadKey) -> Option<Run> {
+        runs.take_if(thread, |_| true)
     }
 
     /// Returns a run, and the sender whose existence shows that its query runs.
@@ -76,38 +179,51 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn runs_whose_query_has_ended_are_dropped_after_a_while() {
-        let runs = SuspendedRuns::default();
-        let (ended, query) = run();
-        drop(query);
-        runs.insert(thread(1), ended);
-        let (waiting, _query) = run();
-        runs.insert(thread(2), waiting);
-        tokio::time::advance(ENDED_RUN_TTL).await;
-        let (other, _other_query) = run();
-        runs.insert(thread(3), other);
-        assert!(runs.take(&thread(1)).is_none());
-        assert!(runs.take(&thread(2)).is_some());
-        assert!(runs.take(&thread(2)).is_none(), "it is taken once");
+    async fn a_run_is_dropped_some_time_after_its_query_has_ended() {
+        let runs = runs();
+        runs.insert(thread(1), run().0);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        runs.insert(thread(2), run().0);
+        tokio::time::advance(QUERY_TIMEOUT + ENDED_RUN_TTL - Duration::from_secs(1)).await;
+        assert!(take(&runs, &thread(1)).is_none());
+        assert!(runs.take_if(&thread(2), |_| false).is_none(), "it stays");
+        assert!(take(&runs, &thread(2)).is_some());
+        assert!(take(&runs, &thread(2)).is_none(), "it is taken once");
+        assert!(runs.table().threads.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_oldest_run_makes_room_and_its_query_is_cancelled() {
-        let runs = SuspendedRuns::default();
+        let runs = runs();
         let mut queries = Vec::new();
         for number in 0..=MAX_SUSPENDED_RUNS {
             let (run, query) = run();
             runs.insert(thread(number), run);
             queries.push(query);
-            tokio::time::advance(Duration::from_millis(1)).await;
         }
+        assert!(queries[0].is_closed());
+        assert!(queries[1..].iter().all(|query| !query.is_closed()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_token_with_many_threads_drops_only_its_own_runs() {
+        let runs = runs();
+        let (other, other_query) = run();
+        runs.insert(thread(0), other);
+        let mut queries = Vec::new();
+        for number in 0..=MAX_SUSPENDED_RUNS_PER_OWNER {
+            let (run, query) = run();
+            runs.insert(thread_of_bridge(number), run);
+            queries.push(query);
+        }
+        assert!(!other_query.is_closed());
         assert!(queries[0].is_closed());
         assert!(queries[1..].iter().all(|query| !query.is_closed()));
     }
 
     #[tokio::test]
     async fn another_run_of_a_thread_replaces_the_former() {
-        let runs = SuspendedRuns::default();
+        let runs = runs();
         let (former, former_query) = run();
         let (latter, latter_query) = run();
         runs.insert(thread(1), former);

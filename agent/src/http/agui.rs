@@ -41,13 +41,14 @@ pub(super) async fn post_run(
     let body = body::read(body, state.max_body_bytes).await?;
     let input = RunInput::parse(&body)?;
     let thread = (owner, input.thread_id.clone());
-    let suspended = state.suspended_runs.take(&thread);
-    let run = match suspended.filter(|run| run.is_continued_by(&input)) {
+    let (known_calls, has_prompt) = (input.known_calls(), !input.prompt().is_empty());
+    let is_continued = |run: &Run| run.is_continued_by(&known_calls, has_prompt);
+    let run = match state.suspended_runs.take_if(&thread, is_continued) {
         Some(mut run) => {
             run.resume(&input);
             run
         }
-        None => start_run(&state, owner, &bearer, &input).await?,
+        None => start_run(&state, &thread, &bearer, &input).await?,
     };
     Ok(respond(run, thread, Arc::clone(&state.suspended_runs)))
 }
@@ -55,10 +56,11 @@ pub(super) async fn post_run(
 /// Sends a query for the new messages of a thread.
 async fn start_run(
     state: &AppState,
-    owner: QueryOwner,
+    thread: &ThreadKey,
     bearer: &Secret,
     input: &RunInput,
 ) -> Result<Run, Problem> {
+    let (owner, _) = *thread;
     let prompt = input.prompt();
     if prompt.is_empty() {
         return Err(nothing_asked(input).into());
@@ -71,12 +73,13 @@ async fn start_run(
         restrict_tools: props.restrict_tools,
         timeout: props.timeout,
         approve: props.approve.clone(),
-        attachments: prompt.attachments,
+        attachments: prompt.attachments.clone(),
         local_time: props.local_time.clone(),
-        ..Query::new(permit.id().clone(), prompt.text)
+        ..Query::new(permit.id().clone(), prompt.text.clone())
     };
     let session_id = props.session_id.clone().map(SessionId::from);
     let authorized = permit.authorize(bearer, &query, session_id).await?;
+    end_former_query(state, thread).await;
     if let Some(caller) = &authorized.caller {
         query.conversation = Some(input.thread_id.clone());
         continue_conversation(state, caller, input, &mut query).await?;
@@ -95,15 +98,24 @@ async fn start_run(
     let id = permit.id().to_string();
     let query_state = Arc::clone(permit.state());
     if let Some(shared) = input.shared_state() {
-        query_state.shared.share(shared.clone());
+        query_state.shared.share(shared);
     }
     let mut run = Run::start(input.identity(), &id, messages, query_state);
-    if prompt.omitted_files > 0 {
-        run.note("A file was left out: the agent reads only files that are in the message.");
-    }
+    run.note_omitted_files(&prompt);
     let is_direct = true;
     permit.spawn(query, EventTarget::Stream { writer, is_direct });
     Ok(run)
+}
+
+/// Cancels the query of a thread that still waits for its client, which has not continued it. When this
+/// returns, the conversation has that query as far as it came.
+async fn end_former_query(state: &AppState, thread: &ThreadKey) {
+    if let Some(run) = state.suspended_runs.take_if(thread, |_| true) {
+        let query = run.query();
+        drop(run);
+        // It fails if the query has ended.
+        let _ = state.queries.cancel(&query, thread.0).await;
+    }
 }
 
 /// Lets a query continue the conversation of its thread. If the agent has none, the model gets the

@@ -13,8 +13,8 @@ pub(super) async fn read(body: Body, max_bytes: usize) -> Result<Bytes, Problem>
     read.map_err(|error| match error {
         BodyError::TooLarge | BodyError::NoRoom => {
             let message = format!(
-                "the query has more than {max_bytes} bytes: send less context, or raise \
-                 `max_body_bytes`"
+                "the request has more than {max_bytes} bytes: send less context, begin a new \
+                 thread if it is one of AG-UI, or raise `max_body_bytes`"
             );
             Problem::new(ErrorCode::RequestTooLarge, message)
         }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::Problem;
-use crate::agent_loop::describe_local_time;
+use crate::agent_loop::check_local_time;
 
 /// A query as it was received, with the session that a frontend selects.
 #[derive(Debug)]
@@ -117,12 +117,7 @@ impl QueryRequest {
             let field = field.chars().take(64).collect::<String>();
             return violation(format!("a query has no field `{field}`, only {FIELDS}"));
         }
-        let local_time = self.query.local_time.as_deref();
-        if local_time.is_some_and(|time| describe_local_time(time).is_none()) {
-            let message = "`localTime` is not in the format of RFC 9557, such as \
-                           2026-11-25T10:15:00+01:00[Europe/Berlin]";
-            return violation(message.to_owned());
-        }
+        check_local_time(self.query.local_time.as_deref())?;
         if self.query.prompt.trim().is_empty() {
             return violation("the `prompt` of the query is empty: say what to do".to_owned());
         }
@@ -182,7 +177,7 @@ mod tests {
                 "no field `restricttools`, only prompt",
             ),
             (r#"{"prompt":" \n"}"#, "`prompt` of the query is empty"),
-            (r#"{"prompt":"p","localTime":"noon"}"#, "RFC 9557"),
+            (r#"{"prompt":"p","localTime":"noon"}"#, "`localTime`"),
         ] {
             let message = error_message(check(invalid));
             assert!(message.contains(part), "{message}");

@@ -153,7 +153,7 @@ impl Queries {
         is_approved: bool,
     ) -> Result<(), Failure> {
         let state = Arc::clone(&self.table().find(id, owner)?.state);
-        if state.approvals.answer(call, is_approved) {
+        if state.approvals.reply(call, is_approved) {
             return Ok(());
         }
         let message = "no call with this id waits for approval: it was answered or has expired";

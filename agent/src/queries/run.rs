@@ -15,10 +15,11 @@ use tokio::time::sleep;
 use super::event_sink::{EventSink, EventTarget};
 use super::outcome::QueryOutcome;
 use super::registry::{QueryPermit, shutting_down};
-use crate::agent_loop::{self, ClientTool, QueryInput, QueryState};
+use crate::agent_loop::{self, QueryInput, QueryState};
 use crate::bridge::{BridgeTools, QueryReporter};
 use crate::conversations::{ConversationKey, ConversationOwner, Turn};
 use crate::failure::Failure;
+use crate::model::Tool;
 
 /// The number of pieces of progress that are buffered before they are forwarded. When the buffer is
 /// full, the loop waits.
@@ -34,7 +35,7 @@ pub(crate) struct AcceptedQuery {
     /// Who asks, if the bridge has told it.
     pub(crate) caller: Option<QueryCaller>,
     /// The tools that the client executes itself.
-    pub(crate) client_tools: Vec<ClientTool>,
+    pub(crate) client_tools: Vec<Tool>,
 }
 
 impl QueryPermit {

@@ -257,6 +257,74 @@ async fn a_call_that_nobody_approves_is_not_made() {
 }
 
 #[tokio::test]
+async fn a_call_of_the_client_beside_an_approval_is_pending_in_the_run_after_it() {
+    let bed = TestBed::start().await;
+    let mut page = bed.connect_page().await;
+    let mut members = paint_tool();
+    members["forwardedProps"] = json!({ "approve": ["add_card"] });
+    let mut thread = Thread::new(&bed, members);
+    thread.say("/add_card {}\n/paint {}");
+    let events = thread.run(json!({})).await;
+    let outcome = &events.last().unwrap()["outcome"];
+    assert_eq!(outcome["type"], "interrupt", "{events:?}");
+    let events = thread
+        .start(resume(&outcome["interrupts"][0]["id"], true))
+        .await;
+    let call = page.recv_call().await;
+    page.answer(&call, json!("added")).await;
+    let events = thread.finish(events).await;
+    let pending = json!({ "type": "success", "pendingToolCallIds": ["run-1-call-2"] });
+    assert_eq!(events.last().unwrap()["outcome"], pending, "{events:?}");
+    thread.messages.push(json!({ "id": "t", "role": "tool",
+        "toolCallId": "run-1-call-2", "content": "it is red" }));
+    let text = text(&thread.run(json!({})).await);
+    assert!(
+        text.contains("it is red") && text.contains("added"),
+        "{text}"
+    );
+    bed.wait_for_running(0).await;
+}
+
+#[tokio::test]
+async fn a_message_after_an_expired_approval_is_answered() {
+    let mut config = settings();
+    config.limits.approval_timeout = Duration::from_millis(1);
+    let bed = TestBed::start_with(config).await;
+    let _page = bed.connect_page().await;
+    let approve = json!({ "forwardedProps": { "approve": ["add_card"] } });
+    let mut thread = Thread::new(&bed, approve);
+    thread.say("/add_card {}");
+    thread.run(json!({})).await;
+    bed.wait_for_running(0).await;
+    thread.say("hello");
+    let events = thread.run(json!({})).await;
+    assert_eq!(events[0]["runId"], "run-2");
+    assert!(
+        text(&events).contains("no language model here"),
+        "{events:?}"
+    );
+    bed.wait_for_running(0).await;
+}
+
+#[tokio::test]
+async fn a_refused_request_does_not_end_the_query_that_waits() {
+    let bed = TestBed::start().await;
+    let _page = bed.connect_page().await;
+    let mut thread = Thread::new(&bed, paint_tool());
+    thread.say("/paint {}");
+    thread.run(json!({})).await;
+    let messages = std::mem::take(&mut thread.messages);
+    let nothing = thread.request(TOKEN, json!({}));
+    assert_eq!(status_and_body(nothing).await.0, 400);
+    thread.messages = messages;
+    thread.messages.push(json!({ "id": "t", "role": "tool",
+        "toolCallId": "run-1-call-1", "content": "it is red" }));
+    let text = text(&thread.run(json!({})).await);
+    assert!(text.contains("it is red"), "{text}");
+    bed.wait_for_running(0).await;
+}
+
+#[tokio::test]
 async fn a_thread_that_was_changed_does_not_continue_the_run() {
     let bed = TestBed::start().await;
     let _page = bed.connect_page().await;
@@ -280,6 +348,17 @@ async fn the_model_changes_the_state_that_the_application_shares() {
     let events = thread.run(json!({})).await;
     let snapshot = &find(&events, "STATE_SNAPSHOT")["snapshot"];
     assert_eq!(*snapshot, json!({ "page": 2 }));
+
+    // The application changes the state while the query waits for it.
+    let mut thread = Thread::new(&bed, paint_tool());
+    thread.say("/paint {}\n\n/update_state {\"changes\": {\"filter\": \"all\"}}");
+    let events = thread.run(json!({ "state": { "page": 1 } })).await;
+    let call = &events.last().unwrap()["outcome"]["pendingToolCallIds"][0];
+    thread.messages.push(json!({ "id": "t", "role": "tool",
+        "toolCallId": call, "content": "it is red" }));
+    let events = thread.run(json!({ "state": { "page": 2 } })).await;
+    let snapshot = &find(&events, "STATE_SNAPSHOT")["snapshot"];
+    assert_eq!(*snapshot, json!({ "page": 2, "filter": "all" }));
 
     let mut thread = Thread::new(&bed, json!({ "state": {} }));
     thread.say("/update_state {}");

@@ -192,3 +192,48 @@ async fn calls_wait_for_the_approval_of_the_frontend_that_asked() {
         "{last}"
     );
 }
+
+#[tokio::test]
+async fn calls_that_wait_for_approval_do_not_hold_up_the_others() {
+    let mut config = settings();
+    config.limits.parallel_calls = 1;
+    let bed = TestBed::start_with(config).await;
+    let mut page = bed.connect_page().await;
+    let query =
+        json!({ "prompt": "/add_card {}\n/add_card {}\n/plan {}", "approve": ["add_card"] });
+    let request = streaming(bed.put(UUID, &query)).bearer_auth(TOKEN);
+    let mut events = EventStream::open(request).await;
+    let call = page.recv_call().await;
+    assert_eq!(call.tool_name, "plan");
+    page.answer(&call, json!("planned")).await;
+    let mut waiting = Vec::new();
+    loop {
+        let event = events.next().await.unwrap();
+        let content = &event["content"];
+        match content["type"].as_str() {
+            Some("approval-requested") => waiting.push(content["id"].clone()),
+            Some("tool-finished") => {
+                assert_eq!(content["tool"], "plan", "{event}");
+                break;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(waiting, [json!("1"), json!("2")]);
+    for id in waiting {
+        let url = format!(
+            "{}/{UUID}/approvals/{}",
+            bed.agent.url(),
+            id.as_str().unwrap()
+        );
+        let denied = http_client().put(url).bearer_auth(TOKEN);
+        let denied = denied.json(&json!({ "approved": false })).send().await;
+        assert_eq!(denied.unwrap().status(), 204);
+    }
+    let last = events.last().await;
+    let result = last["result"].as_str().unwrap();
+    assert!(
+        result.contains("planned") && result.contains("did not approve"),
+        "{last}"
+    );
+}

@@ -110,9 +110,9 @@ fn calls_of_client_tools_are_pending_when_all_others_have_results() {
         assert_golden(name, &mut encoder);
 
         assert_eq!(encoder.pending_calls(), ["q1-call-2"]);
-        encoder.resumed(identity("run-2", is_versioned));
+        encoder.restarted(identity("run-2", is_versioned));
+        encoder.client_answered("q1-call-2");
         assert!(!encoder.waits_for_client());
-        encoder.call("q1-call-2", "pick_colour", &Map::new());
         encoder.result("q1-call-2", "red".to_owned());
         encoder.text("It is red.".to_owned());
         encoder.succeeded(None);
@@ -138,7 +138,8 @@ fn an_approval_interrupts_the_run_and_the_next_has_the_result() {
     assert_golden("interrupt", &mut encoder);
 
     assert_eq!(encoder.interrupted_calls(), ["q1-call-1"]);
-    encoder.resumed(identity("run-2", true));
+    encoder.restarted(identity("run-2", true));
+    encoder.approval_answered("q1-call-1");
     encoder.call("q1-call-1", "delete_card", &deleted);
     encoder.result("q1-call-1", "{\"deleted\":true}".to_owned());
     encoder.text("It is gone.".to_owned());
@@ -158,7 +159,8 @@ fn an_interrupted_run_can_be_interrupted_again() {
     };
     request(&mut encoder, "q1-call-1");
     encoder.take_events();
-    encoder.resumed(identity("run-2", true));
+    encoder.restarted(identity("run-2", true));
+    encoder.approval_answered("q1-call-1");
     encoder.result("q1-call-1", "done".to_owned());
     request(&mut encoder, "q1-call-2");
     let events = encoder.take_events();
@@ -172,6 +174,42 @@ fn an_interrupted_run_can_be_interrupted_again() {
     };
     assert_eq!((run_id.as_str(), interrupts.len()), ("run-2", 1));
     assert_eq!(interrupts[0].id, "q1-call-2");
+}
+
+#[test]
+fn an_approval_that_has_expired_is_not_asked_for() {
+    let mut encoder = encoder(true);
+    let now = SystemTime::UNIX_EPOCH;
+    encoder.approval_requested("q1-call-1", "delete_card", &Map::new(), now, Duration::ZERO);
+    encoder.client_call("q1-call-2", "pick_colour", &Map::new());
+    encoder.call("q1-call-3", "read_board", &Map::new());
+    encoder.result("q1-call-1", "Nobody approved this call.".to_owned());
+    assert!(!encoder.waits_for_client(), "the page is being asked");
+    encoder.result("q1-call-3", "[]".to_owned());
+    assert!(encoder.waits_for_client());
+    encoder.suspended();
+    let events = encoder.take_events();
+    let Some(Event::RunFinished { outcome, .. }) = events.last() else {
+        panic!("{events:?}");
+    };
+    let pending_tool_call_ids = vec!["q1-call-2".to_owned()];
+    let expected = RunOutcome::Success {
+        pending_tool_call_ids,
+    };
+    assert_eq!(*outcome, Some(expected));
+}
+
+#[test]
+fn a_call_that_was_only_written_does_not_keep_later_runs_open() {
+    let mut encoder = encoder(true);
+    encoder.client_call("q1-call-1", "pick_colour", &Map::new());
+    encoder.arguments("q1-call-2", "move_card", "{}".to_owned());
+    assert!(encoder.waits_for_client());
+    encoder.suspended();
+    encoder.restarted(identity("run-2", true));
+    encoder.client_answered("q1-call-1");
+    encoder.client_call("q1-call-3", "pick_colour", &Map::new());
+    assert!(encoder.waits_for_client());
 }
 
 #[test]

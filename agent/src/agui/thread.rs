@@ -1,5 +1,7 @@
-//! What a request asks for now: the messages of a thread are all that were ever sent, and those that
-//! follow the last message of the assistant are new.
+//! What the messages of a thread say: they are all that were ever sent, and those that follow the last
+//! message of the assistant are new.
+
+use std::collections::HashSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::messages::{Content, FileSource, Message, Part};
 use super::run_input::RunInput;
-use crate::agent_loop::{ClientResult, ClientTool};
-use crate::model::Media;
+use crate::agent_loop::ClientResult;
+use crate::model::{Media, Tool};
 
 /// The media type of a file whose message does not say it.
 const UNKNOWN_MEDIA_TYPE: &str = "application/octet-stream";
@@ -31,12 +33,17 @@ impl Prompt {
 }
 
 impl RunInput {
+    /// Returns the messages up to the last one of the assistant, and the new ones after it.
+    fn split_at_last_answer(&self) -> (&[Message], &[Message]) {
+        let last_answer = self.messages.iter().rposition(is_answer);
+        let answered = last_answer.map_or(0, |index| index + 1);
+        self.messages.split_at(answered)
+    }
+
     /// Returns the messages of the person after the last message of the assistant.
     pub(crate) fn prompt(&self) -> Prompt {
-        let is_answer = |message: &Message| matches!(message, Message::Assistant { .. });
-        let last_answer = self.messages.iter().rposition(is_answer);
         let mut prompt = Prompt::default();
-        for message in &self.messages[last_answer.map_or(0, |index| index + 1)..] {
+        for message in self.split_at_last_answer().1 {
             let Message::User { content } = message else {
                 continue;
             };
@@ -90,9 +97,7 @@ impl RunInput {
     /// Returns the number of prompts before the new one. Messages of the person in succession, such as
     /// after a request that failed, are one prompt.
     pub(crate) fn earlier_prompts(&self) -> usize {
-        let is_answer = |message: &Message| matches!(message, Message::Assistant { .. });
-        let last_answer = self.messages.iter().rposition(is_answer);
-        let earlier = &self.messages[..last_answer.unwrap_or_default()];
+        let (earlier, _) = self.split_at_last_answer();
         let is_prompt = |message: &&Message| {
             matches!(message, Message::User { .. } | Message::Assistant { .. })
         };
@@ -105,27 +110,34 @@ impl RunInput {
 
     /// Returns what was said and called before the new messages, if anything was.
     pub(crate) fn history_item(&self) -> Option<ContextItem> {
-        let is_answer = |message: &Message| matches!(message, Message::Assistant { .. });
-        let last_answer = self.messages.iter().rposition(is_answer)?;
-        let messages = self.messages[..=last_answer].iter();
-        let history: Vec<_> = messages.filter_map(history_entry).collect();
-        Some(context_item("earlier messages", &Value::Array(history)))
+        let (earlier, _) = self.split_at_last_answer();
+        let history: Vec<_> = earlier.iter().filter_map(history_entry).collect();
+        let has_history = !earlier.is_empty();
+        has_history.then(|| context_item("earlier messages", &Value::Array(history)))
     }
 
-    /// Returns whether the thread has a call with this id.
-    pub(crate) fn has_call(&self, call: &str) -> bool {
-        let is_answered = self.resume.iter().any(|it| it.interrupt_id == call);
-        is_answered
-            || self.messages.iter().any(|message| match message {
-                Message::Assistant { tool_calls, .. } => tool_calls.iter().any(|it| it.id == call),
-                Message::Tool { tool_call_id, .. } => tool_call_id == call,
-                _ => false,
-            })
+    /// Returns the ids of the calls that the request knows.
+    pub(crate) fn known_calls(&self) -> HashSet<&str> {
+        let mut known: HashSet<_> = (self.resume.iter())
+            .map(|entry| entry.interrupt_id.as_str())
+            .collect();
+        for message in &self.messages {
+            match message {
+                Message::Assistant { tool_calls, .. } => {
+                    known.extend(tool_calls.iter().map(|call| call.id.as_str()));
+                }
+                Message::Tool { tool_call_id, .. } => {
+                    known.insert(tool_call_id);
+                }
+                _ => {}
+            }
+        }
+        known
     }
 
     /// Returns the client's own tools.
-    pub(crate) fn client_tools(&self) -> Vec<ClientTool> {
-        let tools = self.tools.iter().map(|tool| ClientTool {
+    pub(crate) fn client_tools(&self) -> Vec<Tool> {
+        let tools = self.tools.iter().map(|tool| Tool {
             name: tool.name.clone(),
             description: Some(tool.description.clone()).filter(|it| !it.is_empty()),
             input_schema: input_schema(tool.parameters.as_ref()),
@@ -152,11 +164,19 @@ impl RunInput {
                 items.push(context_item("instructions of the application", &content));
             }
         }
-        if let Some(state) = self.shared_state() {
-            items.push(context_item("state of the application", state));
-        }
+        items.extend(self.state_item());
         items
     }
+
+    /// Returns the state that the application shares as context for the model.
+    pub(crate) fn state_item(&self) -> Option<ContextItem> {
+        let state = self.shared_state()?;
+        Some(context_item("state of the application", state))
+    }
+}
+
+fn is_answer(message: &Message) -> bool {
+    matches!(message, Message::Assistant { .. })
 }
 
 /// Reads the result of a call. The model gets its pictures, and a description of each in the text.

@@ -1,0 +1,23 @@
+//! The result of a call that the client makes itself, with a tool that it has brought along.
+
+use crate::model::Media;
+
+/// The result of a call that the client has made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClientResult {
+    pub(crate) text: String,
+    pub(crate) is_error: bool,
+    /// The pictures in the result, which `text` describes.
+    pub(crate) pictures: Vec<Media>,
+}
+
+impl ClientResult {
+    /// The result of a call that the client leaves open although the query goes on.
+    pub(crate) fn not_made() -> Self {
+        Self {
+            text: "The app has not made this call: the person has gone on.".to_owned(),
+            is_error: true,
+            pictures: Vec::new(),
+        }
+    }
+}
