@@ -98,7 +98,7 @@ pub(crate) struct UserMessage {
 impl UserMessage {
     /// Replaces pictures and files by their descriptions.
     pub(crate) fn drop_media(&mut self) {
-        for media in self.media.drain(..) {
+        for media in self.media.drain(..).rev() {
             let description = format!("[{}: no longer attached]\n", media.describe());
             self.text.insert_str(0, &description);
         }

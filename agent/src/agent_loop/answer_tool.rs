@@ -1,8 +1,11 @@
 //! The synthetic tool of a query with a `responseSchema`: its arguments are the answer.
 
+use std::sync::Arc;
+
 use bridge_protocol::{ErrorCode, Query};
 use bridge_schema::{Validator, dialect, walk};
 use serde_json::{Map, Value, json};
+use tokio::task::{JoinError, spawn_blocking};
 
 use crate::failure::Failure;
 use crate::model::Tool;
@@ -17,14 +20,15 @@ const VALUE_PROPERTY: &str = "value";
 #[derive(Debug)]
 pub(super) struct AnswerTool {
     tool: Tool,
-    validator: Validator,
+    validator: Arc<Validator>,
     /// Whether the schema allows more than objects, so that the answer is in [`VALUE_PROPERTY`].
     is_wrapped: bool,
 }
 
 impl AnswerTool {
-    /// Creates the tool of a query, if it has a `responseSchema`.
-    pub(super) fn for_query(query: &Query) -> Result<Option<Self>, Failure> {
+    /// Creates the tool of a query, if it has a `responseSchema`. A large schema takes a while: it is
+    /// read and compiled on a thread that may block.
+    pub(super) async fn for_query(query: &Query) -> Result<Option<Self>, Failure> {
         let Some(schema) = &query.response_schema else {
             return Ok(None);
         };
@@ -33,8 +37,14 @@ impl AnswerTool {
                 "`responseTool` is set, too: set one of them".to_owned(),
             ));
         }
+        let schema = schema.clone();
+        let building = spawn_blocking(move || Self::from_json(schema.get()).map(Some));
+        building.await.map_err(|error| fault(&error))?
+    }
+
+    fn from_json(schema: &str) -> Result<Self, Failure> {
         let schema: Value =
-            serde_json::from_str(schema.get()).map_err(|error| invalid(error.to_string()))?;
+            serde_json::from_str(schema).map_err(|error| invalid(error.to_string()))?;
         let is_wrapped = !describes_object(&schema);
         let schema = if is_wrapped { wrap(schema) } else { schema };
         let schema = dialect::to_2020_12(Some(&schema)).map_err(invalid)?;
@@ -45,27 +55,32 @@ impl AnswerTool {
             ),
             input_schema: schema.clone(),
         };
-        Ok(Some(Self {
+        Ok(Self {
             tool,
-            validator: Validator::new(schema).map_err(invalid)?,
+            validator: Arc::new(Validator::new(schema).map_err(invalid)?),
             is_wrapped,
-        }))
+        })
     }
 
     pub(super) fn tool(&self) -> &Tool {
         &self.tool
     }
 
-    /// Returns the answer in the arguments of a call, or what the model must correct.
-    pub(super) fn read(&self, arguments: &Map<String, Value>) -> Result<Value, String> {
+    /// Returns the answer in the arguments of a call, or the violations that the model must correct.
+    pub(super) async fn read(
+        &self,
+        arguments: &Map<String, Value>,
+    ) -> Result<Result<Value, String>, Failure> {
         let arguments = Value::Object(arguments.clone());
-        let violations = self.validator.validate(&arguments);
-        violations.map_err(|failure| failure.to_string())?;
-        Ok(match arguments {
-            Value::Object(mut fields) if self.is_wrapped => {
-                fields.remove(VALUE_PROPERTY).unwrap_or_default()
+        let validator = Arc::clone(&self.validator);
+        let validating = spawn_blocking(move || (validator.validate(&arguments), arguments));
+        let (validated, arguments) = validating.await.map_err(|error| fault(&error))?;
+        Ok(match (validated, arguments) {
+            (Err(violations), _) => Err(violations.to_string()),
+            (Ok(()), Value::Object(mut fields)) if self.is_wrapped => {
+                Ok(fields.remove(VALUE_PROPERTY).unwrap_or_default())
             }
-            whole => whole,
+            (Ok(()), whole) => Ok(whole),
         })
     }
 }
@@ -76,18 +91,20 @@ fn describes_object(schema: &Value) -> bool {
         || kind.is_none() && schema.get("properties").is_some()
 }
 
+/// The fields of the root of a schema that stay there when the schema is wrapped.
+const ROOT_FIELDS: [&str; 4] = ["$schema", "$id", "$defs", "definitions"];
+
 /// Makes a schema of any value the schema of an object, because arguments are one. References within
 /// the schema stay valid.
 fn wrap(mut schema: Value) -> Value {
     walk::for_each_subschema(&mut schema, &mut |fields: &mut Map<String, Value>| {
-        if fields.get("$ref").is_some_and(|reference| reference == "#") {
-            let root = format!("#/properties/{VALUE_PROPERTY}");
-            fields.insert("$ref".to_owned(), root.into());
+        if let Some(Value::String(reference)) = fields.get_mut("$ref") {
+            move_reference(reference);
         }
     });
     let mut root = Map::new();
     if let Some(fields) = schema.as_object_mut() {
-        for field in ["$schema", "$defs", "definitions"] {
+        for field in ROOT_FIELDS {
             root.extend(fields.remove(field).map(|value| (field.to_owned(), value)));
         }
     }
@@ -98,6 +115,24 @@ fn wrap(mut schema: Value) -> Value {
         ("additionalProperties".to_owned(), false.into()),
     ]);
     Value::Object(root)
+}
+
+/// Makes a reference to a place of the schema point to where that place is in the wrapped one.
+fn move_reference(reference: &mut String) {
+    let is_pointer = |pointer: &str| pointer.is_empty() || pointer.starts_with('/');
+    let Some(pointer) = reference.strip_prefix('#').filter(|it| is_pointer(it)) else {
+        return;
+    };
+    let field = pointer.split('/').nth(1);
+    if field.is_none_or(|field| !ROOT_FIELDS.contains(&field)) {
+        *reference = format!("#/properties/{VALUE_PROPERTY}{pointer}");
+    }
+}
+
+fn fault(error: &JoinError) -> Failure {
+    tracing::error!(%error, "an answer cannot be compared with its schema");
+    let message = "the agent has a fault, which its log shows";
+    Failure::new(ErrorCode::AgentFailed, message)
 }
 
 fn invalid(reason: String) -> Failure {
@@ -118,60 +153,76 @@ mod tests {
         }
     }
 
-    fn tool_for(schema: Value) -> AnswerTool {
-        AnswerTool::for_query(&query(schema)).unwrap().unwrap()
+    async fn tool_for(schema: Value) -> AnswerTool {
+        let tool = AnswerTool::for_query(&query(schema)).await;
+        tool.unwrap().unwrap()
     }
 
-    fn read(tool: &AnswerTool, arguments: Value) -> Result<String, String> {
-        let answer = tool.read(arguments.as_object().unwrap())?;
+    async fn read(tool: &AnswerTool, arguments: Value) -> Result<String, String> {
+        let answer = tool.read(arguments.as_object().unwrap()).await.unwrap()?;
         Ok(answer.to_string())
     }
 
-    #[test]
-    fn an_object_is_the_arguments_and_anything_else_a_property() {
+    #[tokio::test]
+    async fn an_object_is_the_arguments_and_anything_else_a_property() {
         let object = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
-        let tool = tool_for(object.clone());
+        let tool = tool_for(object.clone()).await;
         assert_eq!(tool.tool.input_schema["properties"], object["properties"]);
-        assert_eq!(read(&tool, json!({ "n": 1 })), Ok(r#"{"n":1}"#.to_owned()));
-        let error = read(&tool, json!({ "n": "one" })).unwrap_err();
+        assert_eq!(
+            read(&tool, json!({ "n": 1 })).await,
+            Ok(r#"{"n":1}"#.to_owned())
+        );
+        let error = read(&tool, json!({ "n": "one" })).await.unwrap_err();
         assert!(error.contains("/n"), "{error}");
 
-        let tool = tool_for(json!({ "type": "array", "items": { "type": "string" } }));
+        let tool = tool_for(json!({ "type": "array", "items": { "type": "string" } })).await;
         assert_eq!(
-            read(&tool, json!({ "value": ["a"] })),
+            read(&tool, json!({ "value": ["a"] })).await,
             Ok(r#"["a"]"#.to_owned())
         );
-        assert!(read(&tool, json!({ "value": [1] })).is_err());
-        assert!(read(&tool, json!({})).unwrap_err().contains("value"));
+        assert!(read(&tool, json!({ "value": [1] })).await.is_err());
+        assert!(read(&tool, json!({})).await.unwrap_err().contains("value"));
     }
 
-    #[test]
-    fn references_in_a_schema_of_any_value_stay_valid() {
+    #[tokio::test]
+    async fn references_in_a_schema_of_any_value_stay_valid() {
         let tree = json!({ "$schema": "http://json-schema.org/draft-07/schema#",
             "definitions": { "name": { "type": "string" } },
             "type": "array", "items": { "anyOf": [{ "$ref": "#/definitions/name" }, { "$ref": "#" }] } });
-        let tool = tool_for(tree);
+        let tool = tool_for(tree).await;
         let nested = json!({ "value": ["a", ["b", []]] });
-        assert_eq!(read(&tool, nested), Ok(r#"["a",["b",[]]]"#.to_owned()));
-        assert!(read(&tool, json!({ "value": ["a", [1]] })).is_err());
-        let any = tool_for(json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] }));
-        assert_eq!(read(&any, json!({ "value": null })), Ok("null".to_owned()));
+        assert_eq!(
+            read(&tool, nested).await,
+            Ok(r#"["a",["b",[]]]"#.to_owned())
+        );
+        assert!(read(&tool, json!({ "value": ["a", [1]] })).await.is_err());
+        let twice = tool_for(json!({ "type": "array", "prefixItems": [
+            { "type": "string" }, { "$ref": "#/prefixItems/0" } ] }))
+        .await;
+        assert!(read(&twice, json!({ "value": ["a", "b"] })).await.is_ok());
+        assert!(read(&twice, json!({ "value": ["a", 1] })).await.is_err());
+        let any = tool_for(json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] })).await;
+        assert_eq!(
+            read(&any, json!({ "value": null })).await,
+            Ok("null".to_owned())
+        );
     }
 
-    #[test]
-    fn a_schema_that_cannot_be_used_is_a_failure_of_the_query() {
+    #[tokio::test]
+    async fn a_schema_that_cannot_be_used_is_a_failure_of_the_query() {
         let mut both = query(json!({ "type": "object" }));
         both.response_tool = serde_json::from_value(json!({ "name": "plan" })).unwrap();
         for (query, part) in [
             (both, "`responseTool`"),
             (query(json!({ "type": 7 })), "cannot be used"),
         ] {
-            let failure = AnswerTool::for_query(&query).unwrap_err();
+            let failure = AnswerTool::for_query(&query).await.unwrap_err();
             assert_eq!(failure.code, ErrorCode::ProtocolViolation);
             assert!(failure.message.contains(part), "{failure}");
         }
         assert!(
             AnswerTool::for_query(&Query::new("q", "p"))
+                .await
                 .unwrap()
                 .is_none()
         );

@@ -47,12 +47,11 @@ impl<'a> Budget<'a> {
         if left == 0 {
             return Err(self.tokens_exceeded());
         }
-        self.rounds += 1;
         let max = self.limits.max_output_tokens;
         Ok(u32::try_from(left).map_or(max, |left| left.min(max)))
     }
 
-    /// Ends a turn with the tokens that the provider reports. Where it reports none, they are
+    /// Counts a turn that the model has ended, with the tokens that the provider reports. Where it reports none, they are
     /// estimated from the size of input and output.
     pub(super) fn end_turn(&mut self, usage: TokenUsage, input_bytes: u64, output_bytes: u64) {
         let tokens = |reported: u64, bytes: u64| match reported {
@@ -62,6 +61,7 @@ impl<'a> Budget<'a> {
         let used =
             tokens(usage.input, input_bytes).saturating_add(tokens(usage.output, output_bytes));
         self.tokens = self.tokens.saturating_add(used);
+        self.rounds += 1;
     }
 
     /// Reserves calls, and returns how many of the requested ones may be made.
@@ -181,9 +181,14 @@ mod tests {
         let mut budget = Budget::new(&limits);
         for last in [None, Some(ExhaustedLimit::Rounds)] {
             budget.begin_turn(0).unwrap();
+            budget.end_turn(TokenUsage::default(), 0, 0);
             assert_eq!(budget.last_turn_reason(0), last);
         }
+        budget
+            .begin_turn(0)
+            .expect("a turn that the model refuses is no round");
         budget.begin_turn(0).unwrap();
+        budget.end_turn(TokenUsage::default(), 0, 0);
         let failure = budget.begin_turn(0).unwrap_err();
         assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);
         assert!(failure.message.contains("3 rounds"), "{failure}");

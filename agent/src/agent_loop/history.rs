@@ -32,6 +32,11 @@ impl<'a> History<'a> {
         self.transcript.begin(remembered);
     }
 
+    /// Appends a message of the service to the model, which later queries do not get.
+    pub(super) fn push_reminder(&mut self, text: String) {
+        self.own.push(Message::from_text(text));
+    }
+
     pub(super) fn push(&mut self, message: Message) {
         self.transcript.push(message.clone());
         self.own.push(message);
@@ -84,7 +89,8 @@ impl<'a> History<'a> {
         let (before, length) = (self.bytes(), self.earlier.len());
         let excess = before.saturating_sub(max_bytes);
         let dropped = drop_results(&mut self.earlier, excess);
-        let seen = self.own.len().saturating_sub(1);
+        let is_turn = |message: &Message| matches!(message, Message::Model(_));
+        let seen = self.own.iter().rposition(is_turn).unwrap_or(0);
         drop_results(&mut self.own[..seen], excess.saturating_sub(dropped));
         self.drop_queries(max_bytes.saturating_sub(history_bytes(&self.own)));
         self.shortened(before, length, self.bytes())
@@ -158,7 +164,7 @@ fn drop_results(messages: &mut [Message], bytes: u64) -> u64 {
                     }
                 }
             }
-            Message::User(user) => user.media.clear(),
+            Message::User(user) => user.drop_media(),
             Message::Model(_) => {}
         }
         saved += before.saturating_sub(history_bytes(std::slice::from_ref(message)));
@@ -169,7 +175,7 @@ fn drop_results(messages: &mut [Message], bytes: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::CallResult;
+    use crate::model::{CallResult, Media, UserMessage};
 
     fn user(text: &str) -> Message {
         Message::from_text(text.to_owned())
@@ -202,24 +208,52 @@ mod tests {
         let mut history = History::new(earlier, &transcript);
         history.begin(user("3"), user("3"));
         history.push(results(1000));
+        history.push(Message::Model(ModelTurn::default()));
         history.push(results(1000));
+        history.push(user("4"));
         let long = "x".repeat(1000);
         assert_eq!(history.shorten(5000), Shortened::Nothing);
         assert_eq!(history.shorten(3500), Shortened::Results);
         assert_eq!(
             texts(&history),
-            ["1", DROPPED_RESULT, "2", &long, "3", &long, &long]
+            ["1", DROPPED_RESULT, "2", &long, "3", &long, "", &long, "4"]
         );
         assert_eq!(history.shorten(1300), Shortened::Results);
         let dropped = DROPPED_RESULT;
         assert_eq!(
             texts(&history),
-            ["1", dropped, "2", dropped, "3", dropped, &long]
+            ["1", dropped, "2", dropped, "3", dropped, "", &long, "4"]
         );
         assert_eq!(history.shorten(1100), Shortened::Queries);
-        assert_eq!(texts(&history), ["3", dropped, &long]);
+        assert_eq!(texts(&history), ["3", dropped, "", &long, "4"]);
         assert_eq!(history.shorten(1), Shortened::Nothing);
         assert!(Shortened::Nothing.note().is_none());
+    }
+
+    #[test]
+    fn a_picture_that_is_left_out_is_described() {
+        let transcript = Transcript::default();
+        let mut history = History::new(Vec::new(), &transcript);
+        let picture = Media {
+            name: Some("cat.png".to_owned()),
+            mime_type: "image/png".to_owned(),
+            data: "AAAA".repeat(10_000).into(),
+        };
+        let asked = Message::User(UserMessage {
+            text: "What is this?".to_owned(),
+            media: vec![picture],
+        });
+        history.begin(asked, user("What is this?"));
+        assert_eq!(
+            history.shorten(1),
+            Shortened::Nothing,
+            "the model has not seen it"
+        );
+        history.push(Message::Model(ModelTurn::default()));
+        assert_eq!(history.shorten(1), Shortened::Results);
+        let texts = texts(&history);
+        assert!(texts[0].contains("cat.png"), "{texts:?}");
+        assert!(texts[0].contains("no longer attached"), "{texts:?}");
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl<'a> AgentLoop<'a> {
     /// Lists the tools, checks that the response tool is among them, and writes the first message.
     pub(super) async fn start(input: QueryInput<'a>) -> Result<Self, Failure> {
         let tools = input.tools.list().await?;
-        let answer_tool = AnswerTool::for_query(input.query)?;
+        let answer_tool = AnswerTool::for_query(input.query).await?;
         let catalog = catalog(input, answer_tool.as_ref(), tools);
         let response_tool = find_response_tool(input.query, &catalog)?;
         let attachments = &input.query.attachments;
@@ -134,8 +134,7 @@ impl<'a> AgentLoop<'a> {
     /// Runs turn after turn until the query is answered.
     pub(super) async fn run(mut self) -> Result<Answer, Failure> {
         loop {
-            let last_turn_reason = self.last_turn_reason;
-            let must_respond = last_turn_reason.is_some() || self.response_required;
+            let must_respond = self.last_turn_reason.is_some() || self.response_required;
             let selection = match &self.response_tool {
                 Some(response) if must_respond => ToolSelection::Only(response.clone()),
                 _ => ToolSelection::Auto,
@@ -155,7 +154,7 @@ impl<'a> AgentLoop<'a> {
                     None => return Ok(self.into_answer(Some(turn.text.into()))),
                 }
             } else if self.response_tool.is_none()
-                && let Some(limit) = last_turn_reason
+                && let Some(limit) = self.last_turn_reason
             {
                 return Err(self.budget.exceeded(limit));
             } else if let Some(completed) = self.run_calls(&turn).await? {
@@ -222,6 +221,7 @@ impl<'a> AgentLoop<'a> {
         }
         self.shortenings += 1;
         self.note_shortened(shortened).await;
+        self.last_turn_reason = self.budget.last_turn_reason(self.input_bytes());
         Ok(())
     }
 
@@ -287,7 +287,7 @@ impl<'a> AgentLoop<'a> {
         // Providers do not accept two turns of the model in succession.
         if !turn.text.is_empty() && turn.calls.is_empty() {
             let reminder = prompt::response_tool_reminder(response, &self.boundary);
-            self.history.push(Message::from_text(reminder));
+            self.history.push_reminder(reminder);
         }
         self.last_turn_reason = self.budget.last_turn_reason(self.input_bytes());
     }
@@ -307,7 +307,7 @@ impl<'a> AgentLoop<'a> {
         let mut completed = None;
         if let Some((response, repeated)) = response_calls.split_first() {
             let (result, value) = match &self.answer_tool {
-                Some(answer_tool) => read_answer(answer_tool, response.call),
+                Some(answer_tool) => read_answer(answer_tool, response.call).await?,
                 None => (
                     runner.run_single(*response, &mut self.call_log).await?,
                     None,
@@ -421,12 +421,15 @@ struct Completed {
 
 /// Reads the answer in the arguments of a call. Returns the result of the call, and the answer if it
 /// fits the schema.
-fn read_answer(answer_tool: &AnswerTool, call: &Call) -> (CallResult, Option<Value>) {
-    let answer = answer_tool.read(&call.arguments);
+async fn read_answer(
+    answer_tool: &AnswerTool,
+    call: &Call,
+) -> Result<(CallResult, Option<Value>), Failure> {
+    let answer = answer_tool.read(&call.arguments).await?;
     let violations = answer.as_ref().err().cloned();
     let text = violations.unwrap_or_else(|| "Received.".to_owned());
     let result = CallResult::new(call, text, answer.is_err());
-    (result, answer.ok())
+    Ok((result, answer.ok()))
 }
 
 /// Returns the number of a call within the query. `before` is the number of calls in earlier turns.

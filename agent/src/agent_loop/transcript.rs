@@ -32,8 +32,20 @@ impl Transcript {
         self.state().messages = vec![opening];
     }
 
+    /// Appends a message. Two turns of the model in succession are one: what the service has said
+    /// between them is not kept, and providers do not accept two.
     pub(super) fn push(&self, message: Message) {
-        self.state().messages.push(message);
+        let messages = &mut self.state().messages;
+        match (messages.last_mut(), message) {
+            (Some(Message::Model(before)), Message::Model(turn)) if before.calls.is_empty() => {
+                let text = [before.text.as_str(), &turn.text].join("\n\n");
+                *before = ModelTurn {
+                    text: text.trim().to_owned(),
+                    ..turn
+                };
+            }
+            (_, message) => messages.push(message),
+        }
     }
 
     pub(super) fn name_tool(&self, name: &str, registered: &str) {
@@ -128,6 +140,25 @@ mod tests {
         assert_eq!(last.text, "(It was cancelled.)");
         assert_eq!(finished.tool_names["add_1"], "add card");
         assert_eq!(finished.tool_names.len(), 1);
+    }
+
+    #[test]
+    fn two_turns_of_the_model_in_succession_are_one() {
+        let transcript = Transcript::default();
+        transcript.begin(Message::from_text("Plan it".to_owned()));
+        transcript.push(turn("Here it is.", None));
+        transcript.push(turn("", Some("a")));
+        let finished = transcript.finish(None).unwrap();
+        let [
+            Message::User(_),
+            Message::Model(said),
+            Message::Results(_),
+            ..,
+        ] = &finished.messages[..]
+        else {
+            panic!("{finished:?}");
+        };
+        assert_eq!((&*said.text, said.calls.len()), ("Here it is.", 1));
     }
 
     #[test]

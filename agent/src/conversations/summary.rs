@@ -1,12 +1,11 @@
 //! Conversations as the routes return them.
 
-use std::collections::HashMap;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::turn::{AttachmentName, StoredMessage, StoredResult, Turn};
+use super::turn::{AttachmentName, StoredMessage, Turn};
 
 /// A conversation in the list of its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -75,23 +74,23 @@ impl ConversationMessages {
 }
 
 fn turn_messages(turn: Turn) -> Vec<ConversationMessage> {
-    let mut results: HashMap<String, StoredResult> = HashMap::new();
-    for message in &turn.messages {
-        if let StoredMessage::Results { results: stored } = message {
-            let stored = stored.iter().cloned();
-            results.extend(stored.map(|result| (result.id.clone(), result)));
-        }
-    }
     let mut messages = vec![ConversationMessage::User {
         text: turn.prompt,
         attachments: turn.attachments,
     }];
-    for message in turn.messages {
+    let mut stored = turn.messages.into_iter().peekable();
+    while let Some(message) = stored.next() {
         let StoredMessage::Model { text, calls } = message else {
             continue;
         };
+        let is_results = |next: &StoredMessage| matches!(next, StoredMessage::Results { .. });
+        // The results of a turn have the order of its calls. Ids of calls can repeat.
+        let mut results = match stored.next_if(is_results) {
+            Some(StoredMessage::Results { results }) => results.into_iter(),
+            _ => Vec::new().into_iter(),
+        };
         let calls = calls.into_iter().map(|call| {
-            let result = results.remove(&call.id);
+            let result = results.next();
             ConversationCall {
                 id: call.id,
                 tool: call.registered.unwrap_or(call.tool),

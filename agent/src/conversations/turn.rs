@@ -113,10 +113,13 @@ impl Turn {
         for message in &mut self.messages {
             match message {
                 StoredMessage::User { text, media } => {
-                    for media in media.drain(..) {
-                        let description = media.into_media().describe();
-                        text.insert_str(0, &format!("[{description}: no longer attached]\n"));
-                    }
+                    let media = media.drain(..).map(StoredMedia::into_media);
+                    let mut user = UserMessage {
+                        text: std::mem::take(text),
+                        media: media.collect(),
+                    };
+                    user.drop_media();
+                    *text = user.text;
                 }
                 // The text of a result describes its pictures.
                 StoredMessage::Results { results } => {

@@ -115,6 +115,54 @@ async fn input_that_is_too_long_for_the_model_is_shortened_until_it_fits() {
 }
 
 #[tokio::test]
+async fn a_turn_that_is_repeated_with_less_input_is_one_round() {
+    let limits = Limits {
+        max_rounds: 2,
+        ..Limits::default()
+    };
+    let bed = TestBed::with_query(&[], json!({})).await;
+    let state = QueryState::new();
+    let (sender, _progress) = mpsc::channel(16);
+    let refused = || vec![Err(too_long())];
+    let model = FakeModel::new([refused(), refused(), text_turn("Yes.")]);
+    let conversation = [earlier("One?", 3_000), earlier("Two?", 9_000)].concat();
+    let input = query_input(&bed.query, &bed.tools, &model, &limits, &sender, &state);
+    let answered = answer(QueryInput {
+        conversation: &conversation,
+        ..input
+    });
+    assert_eq!(answered.await.unwrap().result, Some(json!("Yes.")));
+}
+
+#[tokio::test]
+async fn what_the_service_says_to_the_model_is_not_remembered() {
+    let more = json!({ "responseTool": { "name": "plan" } });
+    let mut bed = TestBed::with_query(&[tool_definition("plan")], more).await;
+    let model = FakeModel::new([text_turn("I will."), call_turn(&[("plan", json!({}))])]);
+    let state = QueryState::new();
+    let (sender, _progress) = mpsc::channel(16);
+    let limits = Limits::default();
+    let TestBed {
+        query, tools, page, ..
+    } = &mut bed;
+    let input = query_input(query, tools, &model, &limits, &sender, &state);
+    let (answered, _) = tokio::join!(answer(input), page.answer_next_call(json!(1)));
+    answered.unwrap();
+    assert!(matches!(&model.requests()[1].history[2], Message::User(_)));
+    let transcript = state.transcript.finish(None).unwrap();
+    let [
+        Message::User(_),
+        Message::Model(said),
+        Message::Results(_),
+        Message::Model(_),
+    ] = &transcript.messages[..]
+    else {
+        panic!("{transcript:?}");
+    };
+    assert_eq!((&*said.text, said.calls.len()), ("I will.", 1));
+}
+
+#[tokio::test]
 async fn pictures_of_tools_and_prompts_reach_a_model_that_reads_them() {
     let more = json!({ "attachments": [
         { "name": "a.png", "mimeType": "image/png", "data": "AAAA" },
