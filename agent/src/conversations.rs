@@ -1,13 +1,15 @@
 //! Conversations: what was said, called and answered in the queries of a person in an app.
 //!
-//! - [`key`] is the id of a conversation and whose it is, and [`turn`] is one query of a conversation as it is stored.
-//! - [`database`] stores the turns in SQLite, in memory or in a file; only it uses `rusqlite`.
+//! - [`key`] is the id of a conversation and whose it is.
+//! - [`stored_query`] is one query of a conversation as it is stored, and [`encoded_query`] its JSON.
+//! - [`database`] stores the queries in SQLite, in memory or in a file; only it uses `rusqlite`.
 //! - [`summary`] is what the routes of conversations return.
 
 mod database;
+mod encoded_query;
 mod key;
+mod stored_query;
 mod summary;
-mod turn;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,36 +23,61 @@ use crate::failure::Failure;
 use crate::model::Message;
 use database::Database;
 pub(crate) use database::OpenError;
-pub(crate) use key::{ConversationKey, ConversationOwner};
+use encoded_query::EncodedQuery;
+pub(crate) use key::{ConversationKey, ConversationOwner, check_conversation_id};
+pub(crate) use stored_query::StoredQuery;
 pub(crate) use summary::{ConversationMessages, ConversationSummary};
-pub(crate) use turn::Turn;
 
 /// The conversations of all users.
 #[derive(Clone)]
 pub(crate) struct Conversations {
     database: Arc<Mutex<Database>>,
+    max_conversation_bytes: usize,
 }
 
 impl Conversations {
     /// Opens the store, in memory if there is no file.
     pub(crate) fn open(settings: &ConversationSettings) -> Result<Self, OpenError> {
-        let database = Database::open(settings.clone())?;
+        let database = Database::open(settings.clone(), now_ms())?;
         Ok(Self {
             database: Arc::new(Mutex::new(database)),
+            max_conversation_bytes: settings.max_conversation_bytes,
         })
     }
 
     /// Returns the messages of a conversation for the model: none if there is no such conversation.
     pub(crate) async fn messages(&self, key: ConversationKey) -> Result<Vec<Message>, Failure> {
-        let turns = self
-            .run(move |database, now| database.turns(&key, now))
-            .await?;
-        Ok(turns.into_iter().flat_map(Turn::into_messages).collect())
+        self.run(move |store| {
+            let queries = store.lock(|database, now| database.queries(&key, now))?;
+            let messages = decode(queries).flat_map(StoredQuery::into_messages);
+            Ok(messages.collect())
+        })
+        .await
     }
 
-    /// Appends a turn to a conversation, which begins with it if there was none.
-    pub(crate) async fn append(&self, key: ConversationKey, turn: Turn) -> Result<(), Failure> {
-        self.run(move |database, now| database.append(&key, &turn, now))
+    /// Appends a query to a conversation, which begins with it if there was none.
+    pub(crate) async fn append(
+        &self,
+        key: ConversationKey,
+        query: StoredQuery,
+    ) -> Result<(), Failure> {
+        self.run(
+            move |store| match EncodedQuery::new(query, store.max_conversation_bytes) {
+                Some(query) => store.lock(|database, now| database.append(&key, &query, now)),
+                None => Ok(()),
+            },
+        )
+        .await
+    }
+
+    /// Drops what was asked and answered after this many prompts of a conversation. Returns how many
+    /// queries it still has.
+    pub(crate) async fn keep_prompts(
+        &self,
+        key: ConversationKey,
+        prompts: usize,
+    ) -> Result<usize, Failure> {
+        self.run(move |store| store.lock(|database, now| database.keep_prompts(&key, prompts, now)))
             .await
     }
 
@@ -59,7 +86,7 @@ impl Conversations {
         &self,
         owner: ConversationOwner,
     ) -> Result<Vec<ConversationSummary>, Failure> {
-        self.run(move |database, now| database.list(&owner, now))
+        self.run(move |store| store.lock(|database, now| database.list(&owner, now)))
             .await
     }
 
@@ -68,26 +95,28 @@ impl Conversations {
         &self,
         key: ConversationKey,
     ) -> Result<Option<ConversationMessages>, Failure> {
-        self.run(move |database, now| database.get(&key, now)).await
+        self.run(move |store| {
+            let found = store.lock(|database, now| database.get(&key, now))?;
+            Ok(found.map(|(summary, queries)| {
+                ConversationMessages::new(summary, decode(queries).collect())
+            }))
+        })
+        .await
     }
 
     /// Deletes a conversation. It is no error if there is none.
     pub(crate) async fn delete(&self, key: ConversationKey) -> Result<(), Failure> {
-        self.run(move |database, _| database.delete(&key)).await
+        self.run(move |store| store.lock(|database, _| database.delete(&key)))
+            .await
     }
 
-    /// Runs a statement on a thread that may block.
+    /// Runs work on a thread that may block. It locks the database only for its statements.
     async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Database, u64) -> Result<T, database::Error> + Send + 'static,
+        work: impl FnOnce(&Self) -> Result<T, database::Error> + Send + 'static,
     ) -> Result<T, Failure> {
-        let database = Arc::clone(&self.database);
-        let working = spawn_blocking(move || {
-            // A statement that was interrupted by a panic has been rolled back.
-            let mut database = database.lock().unwrap_or_else(PoisonError::into_inner);
-            work(&mut database, now_ms())
-        });
-        let error = match working.await {
+        let store = self.clone();
+        let error = match spawn_blocking(move || work(&store)).await {
             Ok(Ok(value)) => return Ok(value),
             Ok(Err(error)) => error.to_string(),
             Err(error) => error.to_string(),
@@ -96,6 +125,20 @@ impl Conversations {
         let message = "the agent cannot use its conversations, for the reason in its log";
         Err(Failure::new(ErrorCode::AgentFailed, message))
     }
+
+    /// Runs a statement.
+    fn lock<T>(&self, statement: impl FnOnce(&mut Database, u64) -> T) -> T {
+        // A statement that was interrupted by a panic has been rolled back.
+        let database = self.database.lock();
+        let mut database = database.unwrap_or_else(PoisonError::into_inner);
+        statement(&mut database, now_ms())
+    }
+}
+
+/// Decodes queries. One that another version wrote in another form is left out.
+fn decode(queries: Vec<String>) -> impl Iterator<Item = StoredQuery> {
+    let queries = queries.into_iter();
+    queries.filter_map(|json| serde_json::from_str(&json).ok())
 }
 
 impl fmt::Debug for Conversations {

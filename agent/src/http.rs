@@ -150,13 +150,8 @@ async fn put_query(
         }
     };
     let is_direct = timeout.is_some();
-    let query = AcceptedQuery {
-        message: query,
-        token,
-        timeout,
-        caller,
-        client_tools: Vec::new(),
-    };
+    let mut query = AcceptedQuery::new(query, token, caller)?;
+    query.timeout = timeout;
     if wants_stream {
         let (writer, events) = StreamWriter::channel();
         permit.spawn(query, EventTarget::Stream { writer, is_direct });

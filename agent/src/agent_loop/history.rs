@@ -26,10 +26,12 @@ impl<'a> History<'a> {
     }
 
     /// Begins this query with a message. `remembered` is what later queries of the conversation get
-    /// of it.
-    pub(super) fn begin(&mut self, opening: Message, remembered: Message) {
+    /// of it, if the query belongs to one.
+    pub(super) fn begin(&mut self, opening: Message, remembered: Option<Message>) {
         self.own = vec![opening];
-        self.transcript.begin(remembered);
+        if let Some(remembered) = remembered {
+            self.transcript.begin(remembered);
+        }
     }
 
     /// Appends a message of the service to the model, which later queries do not get.
@@ -38,7 +40,7 @@ impl<'a> History<'a> {
     }
 
     pub(super) fn push(&mut self, message: Message) {
-        self.transcript.push(message.clone());
+        self.transcript.push(&message);
         self.own.push(message);
     }
 
@@ -206,7 +208,7 @@ mod tests {
         let transcript = Transcript::default();
         let earlier = vec![user("1"), results(1000), user("2"), results(1000)];
         let mut history = History::new(earlier, &transcript);
-        history.begin(user("3"), user("3"));
+        history.begin(user("3"), None);
         history.push(results(1000));
         history.push(Message::Model(ModelTurn::default()));
         history.push(results(1000));
@@ -243,7 +245,7 @@ mod tests {
             text: "What is this?".to_owned(),
             media: vec![picture],
         });
-        history.begin(asked, user("What is this?"));
+        history.begin(asked, None);
         assert_eq!(
             history.shorten(1),
             Shortened::Nothing,
@@ -261,7 +263,7 @@ mod tests {
         let transcript = Transcript::default();
         let earlier = vec![user("first"), user("second"), results(60), user("third")];
         let mut history = History::new(earlier, &transcript);
-        history.begin(user("4"), user("4"));
+        history.begin(user("4"), None);
         assert_eq!(history.shorten_earlier(1000), Shortened::Nothing);
         assert_eq!(history.shorten_earlier(66), Shortened::Queries);
         assert_eq!(texts(&history), ["second", DROPPED_RESULT, "third", "4"]);

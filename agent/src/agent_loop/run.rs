@@ -109,13 +109,20 @@ impl<'a> AgentLoop<'a> {
                 media: media.clone(),
             })
         };
-        let remembered = prompt::remembered_prompt(self.input.query, &items, &self.boundary);
+        let is_remembered = self.input.query.conversation.is_some();
+        let remembered = is_remembered.then(|| {
+            message(prompt::remembered_prompt(
+                self.input.query,
+                &items,
+                &self.boundary,
+            ))
+        });
         let opening = message(self.opening(&items, false));
-        self.history.begin(opening, message(remembered.clone()));
+        self.history.begin(opening, remembered.clone());
         self.last_turn_reason = self.budget.last_turn_reason(self.input_bytes());
         if self.last_turn_reason.is_some() {
             let opening = message(self.opening(&items, true));
-            self.history.begin(opening, message(remembered));
+            self.history.begin(opening, remembered);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::model::{CallResult, Message, ModelTurn};
 
-/// The messages of a query. It is shared with the task of the query, which still reads it when the
+/// The messages of a query that belongs to a conversation. It is shared with the task of the query, which still reads it when the
 /// query was cancelled.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
@@ -28,23 +28,25 @@ pub(crate) struct FinishedTranscript {
 }
 
 impl Transcript {
+    /// Begins to write down the query.
     pub(super) fn begin(&self, opening: Message) {
         self.state().messages = vec![opening];
     }
 
-    /// Appends a message. Two turns of the model in succession are one: what the service has said
-    /// between them is not kept, and providers do not accept two.
-    pub(super) fn push(&self, message: Message) {
+    /// Appends a message, if the query is written down. Two turns of the model in succession are one:
+    /// what the service has said between them is not kept, and providers do not accept two.
+    pub(super) fn push(&self, message: &Message) {
         let messages = &mut self.state().messages;
         match (messages.last_mut(), message) {
+            (None, _) => {}
             (Some(Message::Model(before)), Message::Model(turn)) if before.calls.is_empty() => {
                 let text = [before.text.as_str(), &turn.text].join("\n\n");
                 *before = ModelTurn {
                     text: text.trim().to_owned(),
-                    ..turn
+                    ..turn.clone()
                 };
             }
-            (_, message) => messages.push(message),
+            (Some(_), message) => messages.push(message.clone()),
         }
     }
 
@@ -125,7 +127,7 @@ mod tests {
         transcript.begin(Message::from_text("Add it".to_owned()));
         transcript.name_tool("add", "add");
         transcript.name_tool("add_1", "add card");
-        transcript.push(turn("", Some("a")));
+        transcript.push(&turn("", Some("a")));
         let finished = transcript.finish(Some("(It was cancelled.)")).unwrap();
         let [
             Message::User(_),
@@ -143,11 +145,19 @@ mod tests {
     }
 
     #[test]
+    fn a_query_outside_of_conversations_is_not_written_down() {
+        let transcript = Transcript::default();
+        transcript.push(&turn("Hi", None));
+        transcript.push(&turn("Hi", None));
+        assert!(transcript.finish(None).is_none());
+    }
+
+    #[test]
     fn two_turns_of_the_model_in_succession_are_one() {
         let transcript = Transcript::default();
         transcript.begin(Message::from_text("Plan it".to_owned()));
-        transcript.push(turn("Here it is.", None));
-        transcript.push(turn("", Some("a")));
+        transcript.push(&turn("Here it is.", None));
+        transcript.push(&turn("", Some("a")));
         let finished = transcript.finish(None).unwrap();
         let [
             Message::User(_),
@@ -167,7 +177,7 @@ mod tests {
         transcript.begin(Message::from_text("Hello".to_owned()));
         assert!(transcript.finish(Some("(It failed.)")).is_none());
         transcript.begin(Message::from_text("Hello".to_owned()));
-        transcript.push(turn("Hi", None));
+        transcript.push(&turn("Hi", None));
         assert_eq!(transcript.finish(None).unwrap().messages.len(), 2);
     }
 }

@@ -15,8 +15,8 @@ pub struct ConversationSettings {
     pub conversations_file: Option<PathBuf>,
 
     /// Maximum number of queries that a conversation keeps. Of a longer one the oldest are dropped.
-    #[arg(long, env = "MCP_WEB_AGENT_MAX_CONVERSATION_TURNS", value_name = "N", default_value_t = 200, value_parser = parse_count)]
-    pub max_conversation_turns: usize,
+    #[arg(long, env = "MCP_WEB_AGENT_MAX_CONVERSATION_QUERIES", value_name = "N", default_value_t = 200, value_parser = parse_count)]
+    pub max_conversation_queries: usize,
 
     /// Maximum size of a conversation in bytes. Of a larger one the oldest queries are dropped.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_CONVERSATION_BYTES", value_name = "BYTES",
@@ -57,7 +57,7 @@ impl Default for ConversationSettings {
     fn default() -> Self {
         Self {
             conversations_file: None,
-            max_conversation_turns: 200,
+            max_conversation_queries: 200,
             max_conversation_bytes: 1024 * 1024,
             max_conversations_per_user: 100,
             max_conversation_bytes_per_user: 8 * 1024 * 1024,

@@ -1,58 +1,68 @@
 //! The conversations in SQLite. Without a file the database is in memory, with the same rules.
 
+mod limits;
+
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
+use super::encoded_query::EncodedQuery;
 use super::key::{ConversationKey, ConversationOwner};
-use super::summary::{ConversationMessages, ConversationSummary, format_time};
-use super::turn::Turn;
+use super::summary::{ConversationSummary, format_time};
 use crate::config::ConversationSettings;
 
 /// The version of the tables, in `PRAGMA user_version`.
-const VERSION: i64 = 1;
-
-/// The longest title of a conversation, in characters.
-const MAX_TITLE_CHARS: usize = 80;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
     CREATE TABLE conversation (
         number INTEGER PRIMARY KEY,
         user TEXT NOT NULL,
+        self_made INTEGER NOT NULL,
         app TEXT NOT NULL,
         id TEXT NOT NULL,
         title TEXT NOT NULL,
         created_at INTEGER NOT NULL,
         updated_at INTEGER NOT NULL,
         bytes INTEGER NOT NULL,
-        turns INTEGER NOT NULL,
+        queries INTEGER NOT NULL,
         UNIQUE (user, app, id)
     );
     CREATE INDEX conversation_age ON conversation (updated_at);
     CREATE INDEX conversation_user_age ON conversation (user, updated_at);
-    CREATE TABLE turn (
+    CREATE TABLE query (
         conversation INTEGER NOT NULL REFERENCES conversation (number) ON DELETE CASCADE,
         number INTEGER NOT NULL,
+        prompts INTEGER NOT NULL,
         bytes INTEGER NOT NULL,
         json TEXT NOT NULL,
         PRIMARY KEY (conversation, number)
     ) WITHOUT ROWID;
     -- What is stored for each user, and in all, so that a limit needs no scan.
-    CREATE TABLE usage (user TEXT PRIMARY KEY, bytes INTEGER NOT NULL, conversations INTEGER NOT NULL);
-    CREATE TRIGGER usage_inserted AFTER INSERT ON conversation BEGIN
-        INSERT INTO usage VALUES (new.user, new.bytes, 1)
+    CREATE TABLE usage (
+        user TEXT PRIMARY KEY,
+        self_made INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        conversations INTEGER NOT NULL
+    );
+    CREATE INDEX usage_size ON usage (self_made, bytes);
+    CREATE TABLE total (bytes INTEGER NOT NULL);
+    INSERT INTO total VALUES (0);
+    CREATE TRIGGER conversation_inserted AFTER INSERT ON conversation BEGIN
+        INSERT INTO usage VALUES (new.user, new.self_made, new.bytes, 1)
             ON CONFLICT DO UPDATE SET bytes = bytes + new.bytes, conversations = conversations + 1;
-        INSERT INTO usage VALUES ('', new.bytes, 1)
-            ON CONFLICT DO UPDATE SET bytes = bytes + new.bytes, conversations = conversations + 1;
+        UPDATE total SET bytes = bytes + new.bytes;
     END;
-    CREATE TRIGGER usage_updated AFTER UPDATE OF bytes ON conversation BEGIN
-        UPDATE usage SET bytes = bytes + new.bytes - old.bytes WHERE user IN (new.user, '');
+    CREATE TRIGGER conversation_updated AFTER UPDATE OF bytes ON conversation BEGIN
+        UPDATE usage SET bytes = bytes + new.bytes - old.bytes WHERE user = new.user;
+        UPDATE total SET bytes = bytes + new.bytes - old.bytes;
     END;
-    CREATE TRIGGER usage_deleted AFTER DELETE ON conversation BEGIN
+    CREATE TRIGGER conversation_deleted AFTER DELETE ON conversation BEGIN
         UPDATE usage SET bytes = bytes - old.bytes, conversations = conversations - 1
-            WHERE user IN (old.user, '');
+            WHERE user = old.user;
         DELETE FROM usage WHERE user = old.user AND conversations <= 0;
+        UPDATE total SET bytes = bytes - old.bytes;
     END;
 ";
 
@@ -69,7 +79,7 @@ pub(crate) enum OpenError {
     },
     #[error("`conversations_file` {} cannot be used: {error}", path.display())]
     Database { path: PathBuf, error: Error },
-    #[error("`conversations_file` {} is of a newer version of the agent", .0.display())]
+    #[error("`conversations_file` {} is of another version of the agent: name another file", .0.display())]
     Version(PathBuf),
 }
 
@@ -87,12 +97,12 @@ struct StoredConversation {
     updated_at: u64,
     title: String,
     bytes: u64,
-    turns: u64,
+    queries: u64,
     id: String,
 }
 
 impl Database {
-    pub(super) fn open(settings: ConversationSettings) -> Result<Self, OpenError> {
+    pub(super) fn open(settings: ConversationSettings, now: u64) -> Result<Self, OpenError> {
         let path = settings.conversations_file.clone();
         let shown_path = path.clone().unwrap_or_default();
         let database_error = |error| OpenError::Database {
@@ -114,35 +124,35 @@ impl Database {
         if version != VERSION {
             return Err(OpenError::Version(shown_path));
         }
+        delete_expired(&connection, settings.oldest_ms(now)).map_err(database_error)?;
         Ok(Self {
             connection,
             settings,
         })
     }
 
-    /// Returns the turns of a conversation in their order.
-    pub(super) fn turns(&mut self, key: &ConversationKey, now: u64) -> Result<Vec<Turn>, Error> {
-        let transaction = self.connection.transaction()?;
-        match find(&transaction, key, self.settings.oldest_ms(now))? {
-            Some(stored) => read_turns(&transaction, stored.number),
-            None => Ok(Vec::new()),
-        }
+    /// Returns the JSON of the queries of a conversation in their order.
+    pub(super) fn queries(
+        &mut self,
+        key: &ConversationKey,
+        now: u64,
+    ) -> Result<Vec<String>, Error> {
+        let conversation = self.get(key, now)?;
+        Ok(conversation.map_or_else(Vec::new, |(_, queries)| queries))
     }
 
+    /// Returns a conversation and the JSON of its queries, if it exists.
     pub(super) fn get(
         &mut self,
         key: &ConversationKey,
         now: u64,
-    ) -> Result<Option<ConversationMessages>, Error> {
+    ) -> Result<Option<(ConversationSummary, Vec<String>)>, Error> {
         let transaction = self.connection.transaction()?;
         let Some(stored) = find(&transaction, key, self.settings.oldest_ms(now))? else {
             return Ok(None);
         };
-        let turns = read_turns(&transaction, stored.number)?;
-        Ok(Some(ConversationMessages::new(
-            stored.into_summary(),
-            turns,
-        )))
+        let queries = read_queries(&transaction, stored.number)?;
+        Ok(Some((stored.into_summary(), queries)))
     }
 
     pub(super) fn list(
@@ -150,62 +160,97 @@ impl Database {
         owner: &ConversationOwner,
         now: u64,
     ) -> Result<Vec<ConversationSummary>, Error> {
+        delete_expired(&self.connection, self.settings.oldest_ms(now))?;
         let mut statement = self.connection.prepare_cached(
-            "SELECT * FROM conversation WHERE user = ?1 AND updated_at >= ?3 AND app = ?2
+            "SELECT * FROM conversation WHERE user = ?1 AND app = ?2
              ORDER BY updated_at DESC, number DESC",
         )?;
-        let oldest = self.settings.oldest_ms(now);
-        let parameters = params![owner.user, owner.app, to_sql(oldest)];
+        let parameters = params![owner.user, owner.app];
         let rows = statement.query_map(parameters, StoredConversation::from_row)?;
         rows.map(|row| Ok(row?.into_summary())).collect()
     }
 
-    pub(super) fn delete(&mut self, key: &ConversationKey) -> Result<(), Error> {
-        let ConversationKey { owner, id } = key;
-        self.connection.execute(
-            "DELETE FROM conversation WHERE user = ?1 AND app = ?2 AND id = ?3",
-            params![owner.user, owner.app, id],
-        )?;
-        Ok(())
+    /// Drops the queries after this many prompts of a conversation, and the conversation itself if it
+    /// then has none. Returns how many queries it still has. Of what was dropped because of a limit,
+    /// each query counts as one prompt.
+    pub(super) fn keep_prompts(
+        &mut self,
+        key: &ConversationKey,
+        prompts: usize,
+        now: u64,
+    ) -> Result<usize, Error> {
+        let transaction = self.connection.transaction()?;
+        let Some(stored) = find(&transaction, key, self.settings.oldest_ms(now))? else {
+            return Ok(0);
+        };
+        let queries = read_prompts(&transaction, stored.number)?;
+        let mut before = queries.first().map_or(0, |(number, _)| number - 1);
+        let is_kept = |(_, prompts_of_query): &&(i64, i64)| {
+            before += prompts_of_query;
+            before <= to_sql(prompts as u64)
+        };
+        let kept = queries.iter().take_while(is_kept).count();
+        if let Some((number, _)) = queries.get(kept) {
+            transaction.execute(
+                "DELETE FROM query WHERE conversation = ?1 AND number >= ?2",
+                params![stored.number, number],
+            )?;
+            match kept {
+                0 => delete_conversation(&transaction, key)?,
+                _ => drop_old_queries(&transaction, stored.number, &self.settings)?,
+            }
+        }
+        transaction.commit()?;
+        Ok(kept)
     }
 
-    /// Appends a turn, and removes what is then over a limit: old turns of the conversation, then the
-    /// oldest other conversations of the user, then the oldest of all.
+    pub(super) fn delete(&mut self, key: &ConversationKey) -> Result<(), Error> {
+        delete_conversation(&self.connection, key)
+    }
+
+    /// Appends a query, and removes what is then over a limit: old queries of the conversation, then
+    /// the oldest other conversations of the user, then those of the users who have the most.
     pub(super) fn append(
         &mut self,
         key: &ConversationKey,
-        turn: &Turn,
+        query: &EncodedQuery,
         now: u64,
     ) -> Result<(), Error> {
         let settings = &self.settings;
-        let Some(json) = encode(turn, settings.max_conversation_bytes) else {
-            // Only its part that the model has read could be that long.
-            return Ok(());
-        };
         let transaction = self.connection.transaction()?;
+        delete_expired(&transaction, settings.oldest_ms(now))?;
+        let number = begin_conversation(&transaction, key, query, now)?;
         transaction.execute(
-            "DELETE FROM conversation WHERE updated_at < ?1",
-            params![to_sql(settings.oldest_ms(now))],
-        )?;
-        let number = begin_conversation(&transaction, key, turn, now)?;
-        let last: Option<i64> = transaction.query_row(
-            "SELECT max(number) FROM turn WHERE conversation = ?1",
-            params![number],
-            |row| row.get(0),
-        )?;
-        transaction.execute(
-            "INSERT INTO turn VALUES (?1, ?2, ?3, ?4)",
+            "INSERT INTO query VALUES (?1,
+                 (SELECT ifnull(max(number), 0) + 1 FROM query WHERE conversation = ?1), ?2, ?3, ?4)",
             params![
                 number,
-                last.map_or(1, |last| last + 1),
-                to_sql(json.len() as u64),
-                json
+                to_sql(query.prompts as u64),
+                to_sql(query.json.len() as u64),
+                query.json
             ],
         )?;
-        drop_old_turns(&transaction, number, settings)?;
-        drop_old_conversations(&transaction, &key.owner.user, number, settings)?;
+        drop_old_queries(&transaction, number, settings)?;
+        limits::drop_conversations(&transaction, &key.owner.user, number, settings)?;
         transaction.commit()
     }
+}
+
+fn delete_expired(connection: &Connection, oldest: u64) -> Result<(), Error> {
+    connection.execute(
+        "DELETE FROM conversation WHERE updated_at < ?1",
+        params![to_sql(oldest)],
+    )?;
+    Ok(())
+}
+
+fn delete_conversation(connection: &Connection, key: &ConversationKey) -> Result<(), Error> {
+    let ConversationKey { owner, id } = key;
+    connection.execute(
+        "DELETE FROM conversation WHERE user = ?1 AND app = ?2 AND id = ?3",
+        params![owner.user, owner.app, id],
+    )?;
+    Ok(())
 }
 
 /// Creates the file, readable for its user only, if it does not exist.
@@ -221,7 +266,7 @@ fn create_private_file(path: &Path) -> std::io::Result<()> {
 fn prepare(connection: &Connection) -> Result<i64, Error> {
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
-         PRAGMA busy_timeout = 5000;",
+         PRAGMA busy_timeout = 5000; PRAGMA secure_delete = ON;",
     )?;
     let version = |connection: &Connection| {
         connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))
@@ -249,121 +294,74 @@ fn find(
         .optional()
 }
 
-fn read_turns(transaction: &Transaction<'_>, number: i64) -> Result<Vec<Turn>, Error> {
+fn read_queries(transaction: &Transaction<'_>, number: i64) -> Result<Vec<String>, Error> {
     let mut statement = transaction
-        .prepare_cached("SELECT json FROM turn WHERE conversation = ?1 ORDER BY number")?;
-    let rows = statement.query_map(params![number], |row| row.get::<_, String>(0))?;
-    let mut turns = Vec::new();
-    for json in rows {
-        // A turn that another version wrote in another form is left out.
-        turns.extend(serde_json::from_str::<Turn>(&json?));
-    }
-    Ok(turns)
+        .prepare_cached("SELECT json FROM query WHERE conversation = ?1 ORDER BY number")?;
+    let rows = statement.query_map(params![number], |row| row.get(0))?;
+    rows.collect()
 }
 
-/// Encodes a turn, without its pictures if it would be over the limit with them. Returns `None` if it
-/// is over the limit without them, too.
-fn encode(turn: &Turn, max_bytes: usize) -> Option<String> {
-    let json = serde_json::to_string(turn).ok()?;
-    if json.len() <= max_bytes {
-        return Some(json);
-    }
-    let mut turn = turn.clone();
-    turn.drop_media();
-    let json = serde_json::to_string(&turn).ok()?;
-    (json.len() <= max_bytes).then_some(json)
+/// Returns the numbers of the queries of a conversation, with how many prompts each has.
+fn read_prompts(transaction: &Transaction<'_>, number: i64) -> Result<Vec<(i64, i64)>, Error> {
+    let mut statement = transaction.prepare_cached(
+        "SELECT number, prompts FROM query WHERE conversation = ?1 ORDER BY number",
+    )?;
+    let rows = statement.query_map(params![number], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
 }
 
-/// Returns the number of the conversation, which begins with this turn if there is none.
+/// Returns the number of the conversation, which begins with this query if there is none.
 fn begin_conversation(
     transaction: &Transaction<'_>,
     key: &ConversationKey,
-    turn: &Turn,
+    query: &EncodedQuery,
     now: u64,
 ) -> Result<i64, Error> {
     let ConversationKey { owner, id } = key;
     transaction.query_row(
-        "INSERT INTO conversation (user, app, id, title, created_at, updated_at, bytes, turns)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?5, 0, 0)
+        "INSERT INTO conversation
+             (user, self_made, app, id, title, created_at, updated_at, bytes, queries)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0)
          ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at RETURNING number",
-        params![owner.user, owner.app, id, title(&turn.prompt), to_sql(now)],
+        params![
+            owner.user,
+            owner.is_self_made,
+            owner.app,
+            id,
+            query.title,
+            to_sql(now)
+        ],
         |row| row.get(0),
     )
 }
 
-fn title(prompt: &str) -> String {
-    let line = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX_TITLE_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
-}
-
-/// Drops the oldest turns of a conversation that is over its limits, except the newest turn.
-fn drop_old_turns(
+/// Drops the oldest queries of a conversation that is over its limits, except the newest query, and
+/// sums up the others.
+fn drop_old_queries(
     transaction: &Transaction<'_>,
     number: i64,
     settings: &ConversationSettings,
 ) -> Result<(), Error> {
     loop {
-        let (turns, bytes, first): (i64, i64, i64) = transaction.query_row(
-            "SELECT count(*), sum(bytes), min(number) FROM turn WHERE conversation = ?1",
+        let (queries, bytes, first): (i64, i64, i64) = transaction.query_row(
+            "SELECT count(*), sum(bytes), min(number) FROM query WHERE conversation = ?1",
             params![number],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
-        let is_over = turns > to_sql(settings.max_conversation_turns as u64)
+        let is_over = queries > to_sql(settings.max_conversation_queries as u64)
             || bytes > to_sql(settings.max_conversation_bytes as u64);
-        if turns <= 1 || !is_over {
+        if queries <= 1 || !is_over {
             transaction.execute(
-                "UPDATE conversation SET bytes = ?2, turns = ?3 WHERE number = ?1",
-                params![number, bytes, turns],
+                "UPDATE conversation SET bytes = ?2, queries = ?3 WHERE number = ?1",
+                params![number, bytes, queries],
             )?;
             return Ok(());
         }
         transaction.execute(
-            "DELETE FROM turn WHERE conversation = ?1 AND number = ?2",
+            "DELETE FROM query WHERE conversation = ?1 AND number = ?2",
             params![number, first],
         )?;
     }
-}
-
-/// Drops the oldest conversations of a user and of all users while their limits are exceeded, except
-/// the one that was just continued.
-fn drop_old_conversations(
-    transaction: &Transaction<'_>,
-    user: &str,
-    kept: i64,
-    settings: &ConversationSettings,
-) -> Result<(), Error> {
-    let max_conversations = to_sql(settings.max_conversations_per_user as u64);
-    loop {
-        let (bytes, conversations) = usage(transaction, user)?;
-        let is_over = bytes > to_sql(settings.max_conversation_bytes_per_user as u64)
-            || conversations > max_conversations;
-        let sql = "DELETE FROM conversation WHERE number = (SELECT number FROM conversation
-             WHERE user = ?1 AND number <> ?2 ORDER BY updated_at, number LIMIT 1)";
-        if !is_over || transaction.execute(sql, params![user, kept])? == 0 {
-            break;
-        }
-    }
-    loop {
-        let (bytes, _) = usage(transaction, "")?;
-        let sql = "DELETE FROM conversation WHERE number = (SELECT number FROM conversation
-             WHERE number <> ?1 ORDER BY updated_at, number LIMIT 1)";
-        let is_over = bytes > to_sql(settings.max_all_conversation_bytes as u64);
-        if !is_over || transaction.execute(sql, params![kept])? == 0 {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// Returns the bytes and the number of conversations of a user; of all users for an empty name.
-fn usage(transaction: &Transaction<'_>, user: &str) -> Result<(i64, i64), Error> {
-    let mut statement =
-        transaction.prepare_cached("SELECT bytes, conversations FROM usage WHERE user = ?1")?;
-    let row = statement.query_row(params![user], |row| Ok((row.get(0)?, row.get(1)?)));
-    Ok(row.optional()?.unwrap_or_default())
 }
 
 impl StoredConversation {
@@ -375,7 +373,7 @@ impl StoredConversation {
             created_at: row.get("created_at")?,
             updated_at: row.get("updated_at")?,
             bytes: row.get("bytes")?,
-            turns: row.get("turns")?,
+            queries: row.get("queries")?,
         })
     }
 
@@ -383,7 +381,7 @@ impl StoredConversation {
         ConversationSummary {
             id: self.id,
             title: self.title,
-            turns: self.turns,
+            queries: self.queries,
             bytes: self.bytes,
             created_at: format_time(self.created_at),
             updated_at: format_time(self.updated_at),

@@ -10,6 +10,9 @@ use crate::failure::Failure;
 pub(crate) struct ConversationOwner {
     pub(super) user: String,
     pub(super) app: String,
+    /// Whether the user has a token that the page has made itself, so that there can be any number of
+    /// such users.
+    pub(super) is_self_made: bool,
 }
 
 /// The id of a conversation and its owner.
@@ -25,20 +28,27 @@ impl ConversationOwner {
         Self {
             user: caller.user.clone(),
             app: caller.app.clone(),
+            is_self_made: caller.self_made,
         }
     }
 
     /// Returns the key of a conversation of this owner.
     pub(crate) fn key(self, id: &str) -> Result<ConversationKey, Failure> {
-        let is_valid = (1..=MAX_CONVERSATION_ID_BYTES).contains(&id.len())
-            && id.bytes().all(|byte| byte.is_ascii_graphic());
-        if !is_valid {
-            let message = format!(
-                "the id of a conversation must have 1 to {MAX_CONVERSATION_ID_BYTES} visible ASCII characters"
-            );
-            return Err(Failure::new(ErrorCode::ProtocolViolation, message));
-        }
+        check_conversation_id(id)?;
         let id = id.to_owned();
         Ok(ConversationKey { owner: self, id })
     }
+}
+
+/// Checks the id of a conversation, which becomes part of a path.
+pub(crate) fn check_conversation_id(id: &str) -> Result<(), Failure> {
+    let is_valid = (1..=MAX_CONVERSATION_ID_BYTES).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_graphic());
+    if !is_valid {
+        let message = format!(
+            "the id of a conversation must have 1 to {MAX_CONVERSATION_ID_BYTES} visible ASCII characters"
+        );
+        return Err(Failure::new(ErrorCode::ProtocolViolation, message));
+    }
+    Ok(())
 }

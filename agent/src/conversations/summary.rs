@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::turn::{AttachmentName, StoredMessage, Turn};
+use super::stored_query::{AttachmentName, StoredMessage, StoredQuery};
 
 /// A conversation in the list of its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -15,7 +15,7 @@ pub(crate) struct ConversationSummary {
     /// The beginning of the first prompt.
     pub(super) title: String,
     /// The number of queries.
-    pub(super) turns: u64,
+    pub(super) queries: u64,
     pub(super) bytes: u64,
     /// In the format of RFC 3339, as is `updated_at`.
     pub(super) created_at: String,
@@ -63,22 +63,22 @@ struct ConversationCall {
 }
 
 impl ConversationMessages {
-    pub(super) fn new(summary: ConversationSummary, turns: Vec<Turn>) -> Self {
+    pub(super) fn new(summary: ConversationSummary, queries: Vec<StoredQuery>) -> Self {
         Self {
             id: summary.id,
             created_at: summary.created_at,
             updated_at: summary.updated_at,
-            messages: turns.into_iter().flat_map(turn_messages).collect(),
+            messages: queries.into_iter().flat_map(query_messages).collect(),
         }
     }
 }
 
-fn turn_messages(turn: Turn) -> Vec<ConversationMessage> {
+fn query_messages(query: StoredQuery) -> Vec<ConversationMessage> {
     let mut messages = vec![ConversationMessage::User {
-        text: turn.prompt,
-        attachments: turn.attachments,
+        text: query.prompt,
+        attachments: query.attachments,
     }];
-    let mut stored = turn.messages.into_iter().peekable();
+    let mut stored = query.messages.into_iter().peekable();
     while let Some(message) = stored.next() {
         let StoredMessage::Model { text, calls } = message else {
             continue;

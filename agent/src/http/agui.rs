@@ -18,9 +18,8 @@ use super::problem::Problem;
 use super::state::AppState;
 use super::{body, event_stream};
 use crate::agui::{Event, Phase, Run, RunInput, SuspendedRuns, ThreadKey};
-use crate::conversations::ConversationOwner;
+use crate::conversations::{ConversationOwner, check_conversation_id};
 use crate::failure::Failure;
-use crate::model::Message;
 use crate::queries::{AcceptedQuery, EventTarget, QueryOwner, QueryPermit, StreamWriter};
 
 /// Answers the request of a run.
@@ -65,6 +64,7 @@ async fn start_run(
     if prompt.is_empty() {
         return Err(nothing_asked(input).into());
     }
+    check_conversation_id(&input.thread_id)?;
     let permit = acquire(state, owner, &input.run_id)?;
     let props = &input.forwarded_props;
     let mut query = Query {
@@ -87,13 +87,9 @@ async fn start_run(
         // A bridge of mcp-web 0.1 does not tell who asks, and there are no conversations then.
         query.context.extend(input.history_item());
     }
-    let query = AcceptedQuery {
-        message: query,
-        token: authorized.token,
-        timeout: Some(authorized.timeout),
-        caller: authorized.caller,
-        client_tools: input.client_tools(),
-    };
+    let mut query = AcceptedQuery::new(query, authorized.token, authorized.caller)?;
+    query.timeout = Some(authorized.timeout);
+    query.client_tools = input.client_tools();
     let (writer, messages) = StreamWriter::channel();
     let id = permit.id().to_string();
     let query_state = Arc::clone(permit.state());
@@ -118,9 +114,10 @@ async fn end_former_query(state: &AppState, thread: &ThreadKey) {
     }
 }
 
-/// Lets a query continue the conversation of its thread. If the agent has none, the model gets the
-/// messages of the thread as context. If the person has changed an earlier message, the conversation
-/// begins again: the messages of the thread are what was said.
+/// Lets a query continue the conversation of its thread. If the person has changed an earlier message,
+/// the conversation continues before that message. A thread that begins with the new message has no
+/// earlier messages that could be changed: such a client does not keep them. If the agent has no
+/// conversation, the model gets the messages of the thread as context.
 async fn continue_conversation(
     state: &AppState,
     caller: &QueryCaller,
@@ -129,15 +126,12 @@ async fn continue_conversation(
 ) -> Result<(), Failure> {
     let conversations = &state.queries.conversations;
     let key = ConversationOwner::new(caller).key(&input.thread_id)?;
-    let stored = conversations.messages(key.clone()).await?;
-    let is_prompt = |message: &&Message| matches!(message, Message::User(_));
-    let stored = stored.iter().filter(is_prompt).count();
-    let is_changed = input.earlier_prompts() < stored;
-    if is_changed {
-        conversations.delete(key).await?;
-    }
-    if is_changed || stored == 0 {
-        query.context.extend(input.history_item());
+    let Some(history) = input.history_item() else {
+        return Ok(());
+    };
+    let kept = conversations.keep_prompts(key, input.earlier_prompts());
+    if kept.await? == 0 {
+        query.context.push(history);
     }
     Ok(())
 }

@@ -70,7 +70,7 @@ fn status(code: ErrorCode) -> StatusCode {
         ErrorCode::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
         ErrorCode::RequestTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::QueryLimitExceeded => StatusCode::TOO_MANY_REQUESTS,
-        ErrorCode::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorCode::InternalError | ErrorCode::AgentFailed => StatusCode::INTERNAL_SERVER_ERROR,
         ErrorCode::BridgeUnavailable => StatusCode::BAD_GATEWAY,
         ErrorCode::AgentUnavailable => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::BAD_REQUEST,

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::Problem;
 use crate::agent_loop::check_local_time;
+use crate::conversations::check_conversation_id;
 
 /// A query as it was received, with the session that a frontend selects.
 #[derive(Debug)]
@@ -118,6 +119,9 @@ impl QueryRequest {
             return violation(format!("a query has no field `{field}`, only {FIELDS}"));
         }
         check_local_time(self.query.local_time.as_deref())?;
+        if let Some(id) = &self.query.conversation {
+            check_conversation_id(id)?;
+        }
         if self.query.prompt.trim().is_empty() {
             return violation("the `prompt` of the query is empty: say what to do".to_owned());
         }
@@ -178,6 +182,7 @@ mod tests {
             ),
             (r#"{"prompt":" \n"}"#, "`prompt` of the query is empty"),
             (r#"{"prompt":"p","localTime":"noon"}"#, "`localTime`"),
+            (r#"{"prompt":"p","conversation":"a b"}"#, "conversation"),
         ] {
             let message = error_message(check(invalid));
             assert!(message.contains(part), "{message}");

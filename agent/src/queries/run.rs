@@ -17,7 +17,7 @@ use super::outcome::QueryOutcome;
 use super::registry::{QueryPermit, shutting_down};
 use crate::agent_loop::{self, QueryInput, QueryState};
 use crate::bridge::{BridgeTools, QueryReporter};
-use crate::conversations::{ConversationKey, ConversationOwner, Turn};
+use crate::conversations::{ConversationKey, ConversationOwner, StoredQuery};
 use crate::failure::Failure;
 use crate::model::Tool;
 
@@ -36,6 +36,38 @@ pub(crate) struct AcceptedQuery {
     pub(crate) caller: Option<QueryCaller>,
     /// The tools that the client executes itself.
     pub(crate) client_tools: Vec<Tool>,
+    /// The conversation that the query continues, if it continues one.
+    conversation: Option<ConversationKey>,
+}
+
+impl AcceptedQuery {
+    /// Creates a query that has its own token. `caller` is who asks, if the bridge has told it.
+    pub(crate) fn new(
+        message: Query,
+        token: Secret,
+        caller: Option<QueryCaller>,
+    ) -> Result<Self, Failure> {
+        let conversation = match &message.conversation {
+            Some(id) => Some(conversation_owner(caller.as_ref())?.key(id)?),
+            None => None,
+        };
+        Ok(Self {
+            message,
+            token,
+            timeout: None,
+            caller,
+            client_tools: Vec::new(),
+            conversation,
+        })
+    }
+}
+
+fn conversation_owner(caller: Option<&QueryCaller>) -> Result<ConversationOwner, Failure> {
+    caller.map(ConversationOwner::new).ok_or_else(|| {
+        let message = "the bridge does not tell who asks, so that there can be no conversation";
+        let failure = Failure::new(ErrorCode::ProtocolViolation, message);
+        failure.with_remedy("update the bridge, or ask without `conversation`")
+    })
 }
 
 impl QueryPermit {
@@ -73,22 +105,9 @@ async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarge
     sink.finish(outcome, usage).await;
 }
 
-/// Returns the key of the conversation that a query continues, if it continues one.
-fn conversation_key(query: &AcceptedQuery) -> Result<Option<ConversationKey>, Failure> {
-    let Some(id) = &query.message.conversation else {
-        return Ok(None);
-    };
-    let Some(caller) = &query.caller else {
-        let message = "the bridge does not tell who asks, so that there can be no conversation";
-        let failure = Failure::new(ErrorCode::ProtocolViolation, message);
-        return Err(failure.with_remedy("update the bridge, or ask without `conversation`"));
-    };
-    ConversationOwner::new(caller).key(id).map(Some)
-}
-
 /// Appends a query that has ended to its conversation, before the page hears of its end.
 async fn remember(permit: &QueryPermit, query: &AcceptedQuery, outcome: &QueryOutcome) {
-    let Ok(Some(key)) = conversation_key(query) else {
+    let Some(key) = &query.conversation else {
         return;
     };
     let ending = match outcome {
@@ -98,9 +117,13 @@ async fn remember(permit: &QueryPermit, query: &AcceptedQuery, outcome: &QueryOu
     };
     let transcript = permit.state.transcript.finish(ending.as_deref());
     if let Some(transcript) = transcript {
-        let turn = Turn::new(&query.message, transcript);
+        let stored = StoredQuery::new(&query.message, transcript);
         // The store has logged its error. The answer is worth more than the next question.
-        let _ = permit.queries.conversations.append(key, turn).await;
+        let _ = permit
+            .queries
+            .conversations
+            .append(key.clone(), stored)
+            .await;
     }
 }
 
@@ -167,8 +190,8 @@ async fn answer_query(
     let (sender, progress) = mpsc::channel::<QueryContent>(PROGRESS_BUFFER);
     let queries = &permit.queries;
     let answering = async move {
-        let conversation = match conversation_key(query)? {
-            Some(key) => queries.conversations.messages(key).await?,
+        let conversation = match &query.conversation {
+            Some(key) => queries.conversations.messages(key.clone()).await?,
             None => Vec::new(),
         };
         let tools = BridgeTools::connect(&queries.bridge, &query.token, &permit.id).await?;

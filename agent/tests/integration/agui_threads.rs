@@ -36,7 +36,7 @@ fn assistant(text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_thread_is_a_conversation_and_begins_again_when_it_is_changed() {
+async fn a_thread_is_a_conversation_and_continues_before_a_message_that_is_changed() {
     let bed = TestBed::start().await;
     let _page = bed.connect_page().await;
     run(&bed, &json!([user("one")])).await;
@@ -44,7 +44,7 @@ async fn a_thread_is_a_conversation_and_begins_again_when_it_is_changed() {
     assert_eq!(prompts(&bed).await, ["one", "two"]);
     // The person has changed the second message.
     run(&bed, &json!([user("one"), assistant("1"), user("other")])).await;
-    assert_eq!(prompts(&bed).await, ["other"]);
+    assert_eq!(prompts(&bed).await, ["one", "other"]);
     run(
         &bed,
         &json!([
@@ -56,5 +56,8 @@ async fn a_thread_is_a_conversation_and_begins_again_when_it_is_changed() {
         ]),
     )
     .await;
-    assert_eq!(prompts(&bed).await, ["other", "three"]);
+    assert_eq!(prompts(&bed).await, ["one", "other", "three"]);
+    // This client does not keep the messages of the thread.
+    run(&bed, &json!([user("four")])).await;
+    assert_eq!(prompts(&bed).await, ["one", "other", "three", "four"]);
 }

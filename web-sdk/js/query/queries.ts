@@ -28,6 +28,8 @@ export class Queries {
   readonly #runs = new Map<string, QueryRun>();
   /** Cancellations that could not be sent yet: uuid → text. */
   readonly #unsentCancellations = new Map<string, string>();
+  /** Answers to requests for approval that could not be sent yet, in their order: uuid → texts. */
+  readonly #unsentAnswers = new Map<string, string[]>();
 
   constructor(page: QueriesPage, session: QueriesSession, port: QueriesPort) {
     this.#page = page;
@@ -79,10 +81,11 @@ export class Queries {
   #create(uuid: string, signal?: AbortSignal): QueryRun {
     const run = new QueryRun(uuid, this.#port.McpWebError, {
       onAccepted: () => this.#session.queries.add(uuid),
-      onApproved: (id, approved) => this.#port.connection().query(JSON.stringify({ type: "query_answer", uuid, id, approved })),
+      onApproved: (id, approved) => this.#answer(uuid, JSON.stringify({ type: "query_answer", uuid, id, approved })),
       onCancelled: (reason) => this.#cancel(run, reason),
       onEnded: () => {
         this.#runs.delete(uuid);
+        this.#unsentAnswers.delete(uuid);
         this.#session.queries.delete(uuid);
       },
     });
@@ -118,8 +121,16 @@ export class Queries {
   }
 
   #onConnected(): void {
-    for (const [uuid, text] of this.#unsentCancellations) if (this.#port.connection().query(text)) this.#unsentCancellations.delete(uuid);
+    for (const [uuid, json] of this.#unsentCancellations) if (this.#sendNow(json)) this.#unsentCancellations.delete(uuid);
     for (const run of [...this.#runs.values()]) this.#send(run);
+    const answers = [...this.#unsentAnswers];
+    this.#unsentAnswers.clear();
+    for (const [uuid, texts] of answers) for (const json of texts) this.#answer(uuid, json);
+  }
+
+  /** Sends a message if the page is connected, and returns whether it was sent. */
+  #sendNow(json: string): boolean {
+    return this.#page.status.state === "connected" && this.#port.connection().query(json);
   }
 
   /** Sends what this connection has to carry of the query, once. */
@@ -129,7 +140,7 @@ export class Queries {
     const json = JSON.stringify(message);
     const [bytes, maxBytes] = [new TextEncoder().encode(json).length, this.#port.maxBytes()];
     if (maxBytes && bytes > maxBytes) return run.fail(this.#tooLarge(bytes, maxBytes));
-    run.isSent = this.#port.connection().query(json);
+    run.isSent = this.#sendNow(json);
     if (!run.isSent) return;
     run.mayBeKnown = true;
     this.#session.queries.add(run.uuid);
@@ -139,8 +150,12 @@ export class Queries {
   #cancel(run: QueryRun, reason: string | undefined): void {
     if (!run.mayBeKnown) return;
     const json = JSON.stringify({ type: "query_cancel", uuid: run.uuid, reason });
-    const isSent = this.#page.status.state === "connected" && this.#port.connection().query(json);
-    if (!isSent) this.#unsentCancellations.set(run.uuid, json);
+    if (!this.#sendNow(json)) this.#unsentCancellations.set(run.uuid, json);
+  }
+
+  /** The person may answer while the page has no connection. */
+  #answer(uuid: string, json: string): void {
+    if (!this.#sendNow(json)) this.#unsentAnswers.set(uuid, [...(this.#unsentAnswers.get(uuid) ?? []), json]);
   }
 
   #tooLarge(bytes: number, maxBytes: number): McpWebError {

@@ -39,7 +39,8 @@ fn earlier(prompt: &str, result_bytes: usize) -> [Message; 3] {
 
 #[tokio::test]
 async fn a_query_begins_after_those_before_it_and_is_written_down() {
-    let bed = TestBed::with_query(&[], json!({})).await;
+    let mut bed = TestBed::with_query(&[], json!({})).await;
+    bed.query.conversation = Some("c".to_owned());
     let model = FakeModel::new([text_turn("Yes.")]);
     let (limits, state) = (Limits::default(), QueryState::new());
     let (sender, _progress) = mpsc::channel(16);
@@ -138,6 +139,7 @@ async fn a_turn_that_is_repeated_with_less_input_is_one_round() {
 async fn what_the_service_says_to_the_model_is_not_remembered() {
     let more = json!({ "responseTool": { "name": "plan" } });
     let mut bed = TestBed::with_query(&[tool_definition("plan")], more).await;
+    bed.query.conversation = Some("c".to_owned());
     let model = FakeModel::new([text_turn("I will."), call_turn(&[("plan", json!({}))])]);
     let state = QueryState::new();
     let (sender, _progress) = mpsc::channel(16);

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use bridge_protocol::{Query, QueryCaller, SessionId};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::agent_loop::FinishedTranscript;
-use crate::model::{Call, CallResult, Media, Message, ModelTurn, UserMessage};
+use crate::conversations::{ConversationMessages, StoredQuery};
+use crate::model::{Call, CallResult, Message, ModelTurn};
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
@@ -29,16 +30,17 @@ fn key(user: &str, app: &str, id: &str) -> ConversationKey {
     owner(user, app).key(id).unwrap()
 }
 
-fn turn_of(prompt: &str, messages: Vec<Message>) -> Turn {
+fn query_of(prompt: &str, messages: Vec<Message>) -> EncodedQuery {
     let transcript = FinishedTranscript {
         messages,
         tool_names: HashMap::from([("add_1".to_owned(), "add card".to_owned())]),
     };
-    Turn::new(&Query::new("q", prompt), transcript)
+    let query = StoredQuery::new(&Query::new("q", prompt), transcript);
+    EncodedQuery::new(query, usize::MAX).unwrap()
 }
 
-fn turn(prompt: &str) -> Turn {
-    turn_of(
+fn query(prompt: &str) -> EncodedQuery {
+    query_of(
         prompt,
         vec![Message::from_text(prompt.to_owned()), answer("Done.")],
     )
@@ -52,7 +54,7 @@ fn answer(text: &str) -> Message {
 }
 
 fn database(settings: ConversationSettings) -> Database {
-    Database::open(settings).unwrap()
+    Database::open(settings, 0).unwrap()
 }
 
 fn ids(database: &mut Database, user: &str, app: &str, now: u64) -> Vec<String> {
@@ -61,8 +63,16 @@ fn ids(database: &mut Database, user: &str, app: &str, now: u64) -> Vec<String> 
 }
 
 fn prompts(database: &mut Database, key: &ConversationKey) -> Vec<String> {
-    let turns = database.turns(key, 0).unwrap();
-    turns.into_iter().map(|turn| turn.prompt).collect()
+    let queries = database.queries(key, 0).unwrap().into_iter();
+    queries.map(|json| decode(&json)).map(prompt).collect()
+}
+
+fn decode(json: &str) -> Value {
+    serde_json::from_str(json).unwrap()
+}
+
+fn prompt(query: Value) -> String {
+    query["prompt"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -72,7 +82,7 @@ fn users_and_apps_see_only_their_own_conversations() {
     for (user, app) in owners {
         let prompt = format!("{user} {app}");
         database
-            .append(&key(user, app, "same"), &turn(&prompt), 1)
+            .append(&key(user, app, "same"), &query(&prompt), 1)
             .unwrap();
     }
     for (user, app) in owners {
@@ -102,114 +112,117 @@ fn a_conversation_is_listed_and_returned_for_people() {
         arguments: Map::new(),
     };
     let calling = Message::Model(ModelTurn {
-        calls: vec![call],
+        calls: vec![call.clone(), call.clone()],
         ..ModelTurn::default()
     });
-    let result = CallResult {
-        id: "a".to_owned(),
-        tool: "add_1".to_owned(),
-        text: "added".to_owned(),
-        is_error: false,
-        media: Vec::new(),
-    };
+    let results = ["added", "added too"].map(|text| CallResult::new(&call, text.to_owned(), false));
     let asked = Message::from_text("[context m] …\n\nAdd it".to_owned());
     let messages = vec![
         asked,
         calling,
-        Message::Results(vec![result]),
+        Message::Results(results.to_vec()),
         answer("Done."),
     ];
     database
-        .append(&key, &turn_of("Add\n it", messages), 1_000)
+        .append(&key, &query_of("Add\n it", messages), 1_000)
         .unwrap();
     let list = database.list(&owner("ada", "todo"), 1_000).unwrap();
-    assert_eq!((&*list[0].title, list[0].turns), ("Add it", 1));
+    assert_eq!((&*list[0].title, list[0].queries), ("Add it", 1));
     assert_eq!(list[0].created_at, "1970-01-01T00:00:01.000Z");
-    let messages = json!(database.get(&key, 1_000).unwrap().unwrap())["messages"].take();
+    let (summary, queries) = database.get(&key, 1_000).unwrap().unwrap();
+    let stored: Vec<StoredQuery> = queries
+        .iter()
+        .map(|json| serde_json::from_str(json).unwrap())
+        .collect();
+    let for_people = ConversationMessages::new(summary, stored.clone());
     let expected = json!([
         { "role": "user", "text": "Add\n it" },
         { "role": "assistant", "text": "", "toolCalls": [
-            { "id": "a", "tool": "add card", "arguments": {}, "result": "added", "isError": false } ] },
+            { "id": "a", "tool": "add card", "arguments": {}, "result": "added", "isError": false },
+            { "id": "a", "tool": "add card", "arguments": {}, "result": "added too", "isError": false } ] },
         { "role": "assistant", "text": "Done.", "toolCalls": [] },
     ]);
-    assert_eq!(messages, expected);
-    let for_model: Vec<_> = database
-        .turns(&key, 1_000)
-        .unwrap()
-        .into_iter()
-        .flat_map(Turn::into_messages)
-        .collect();
+    assert_eq!(json!(for_people)["messages"], expected);
+    let for_model = stored.into_iter().flat_map(StoredQuery::into_messages);
+    let for_model: Vec<_> = for_model.collect();
     assert!(matches!(&for_model[1], Message::Model(turn) if turn.calls[0].tool == "add_1"));
 }
 
 #[test]
-fn a_long_prompt_has_a_short_title() {
-    let long = title(&"ä ".repeat(MAX_TITLE_CHARS));
-    assert_eq!(long.chars().count(), MAX_TITLE_CHARS + 1);
-    assert!(long.ends_with('…'));
-    assert_eq!(title(" Add\n it "), "Add it");
-}
-
-#[test]
-fn a_conversation_keeps_its_newest_turns() {
+fn a_conversation_keeps_its_newest_queries() {
     let mut database = database(ConversationSettings {
-        max_conversation_turns: 2,
+        max_conversation_queries: 2,
         ..ConversationSettings::default()
     });
     let key = key("ada", "todo", "c");
     for prompt in ["one", "two", "three"] {
-        database.append(&key, &turn(prompt), 1).unwrap();
+        database.append(&key, &query(prompt), 1).unwrap();
     }
     assert_eq!(prompts(&mut database, &key), ["two", "three"]);
-    assert_eq!(database.list(&owner("ada", "todo"), 1).unwrap()[0].turns, 2);
+    assert_eq!(
+        database.list(&owner("ada", "todo"), 1).unwrap()[0].queries,
+        2
+    );
 }
 
 #[test]
-fn a_conversation_has_a_size_and_drops_pictures_first() {
+fn a_conversation_has_a_size() {
     let mut database = database(ConversationSettings {
         max_conversation_bytes: 2_000,
         ..ConversationSettings::default()
     });
     let key = key("ada", "todo", "c");
-    database.append(&key, &turn(&"1".repeat(700)), 1).unwrap();
-    assert_eq!(prompts(&mut database, &key).len(), 1);
-    let picture = Media {
-        name: None,
-        mime_type: "image/png".to_owned(),
-        data: "AAAA".repeat(1_000).into(),
-    };
-    let asked = Message::User(UserMessage {
-        text: "What is this?".to_owned(),
-        media: vec![picture],
-    });
-    let with_picture = turn_of("What is this?", vec![asked, answer("A cat.")]);
-    database.append(&key, &with_picture, 1).unwrap();
-    let turns = database.turns(&key, 1).unwrap();
-    let last = turns
-        .last()
-        .unwrap()
-        .clone()
-        .into_messages()
-        .next()
-        .unwrap();
-    let Message::User(last) = last else { panic!() };
-    assert_eq!(
-        last.text,
-        "[image/png, 3 kB: no longer attached]\nWhat is this?"
-    );
-    database.append(&key, &turn(&"3".repeat(700)), 1).unwrap();
+    for letter in ["1", "2", "3"] {
+        let query = query(&letter.repeat(400));
+        database.append(&key, &query, 1).unwrap();
+    }
     assert_eq!(
         prompts(&mut database, &key),
-        ["What is this?".to_owned(), "3".repeat(700)]
-    );
-    database.append(&key, &turn(&"4".repeat(2_000)), 1).unwrap();
-    assert_eq!(
-        prompts(&mut database, &key).len(),
-        2,
-        "a turn over the limit is not kept"
+        ["2".repeat(400), "3".repeat(400)]
     );
     let bytes = database.list(&owner("ada", "todo"), 1).unwrap()[0].bytes;
-    assert!((1_000..2_000).contains(&bytes), "{bytes}");
+    assert!((1_600..2_000).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn a_conversation_continues_before_a_prompt_that_was_changed() {
+    let mut database = database(ConversationSettings {
+        max_conversation_queries: 4,
+        ..ConversationSettings::default()
+    });
+    let key = key("ada", "todo", "c");
+    assert_eq!(database.keep_prompts(&key, 1, 1), Ok(0), "there is none");
+    let said_meanwhile = vec![
+        Message::from_text("three".to_owned()),
+        Message::from_text("and four".to_owned()),
+        answer("Done."),
+    ];
+    database.append(&key, &query("one"), 1).unwrap();
+    database.append(&key, &query("two"), 1).unwrap();
+    let third = query_of("three", said_meanwhile);
+    database.append(&key, &third, 1).unwrap();
+    database.append(&key, &query("five"), 1).unwrap();
+    database.append(&key, &query("six"), 1).unwrap();
+    assert_eq!(
+        prompts(&mut database, &key),
+        ["two", "three", "five", "six"],
+        "the first is dropped"
+    );
+    assert_eq!(database.keep_prompts(&key, 6, 1), Ok(4));
+    assert_eq!(database.keep_prompts(&key, 5, 1), Ok(3));
+    assert_eq!(prompts(&mut database, &key), ["two", "three", "five"]);
+    assert_eq!(
+        database.keep_prompts(&key, 3, 1),
+        Ok(1),
+        "the third query has the prompts 3 and 4"
+    );
+    let listed = &database.list(&owner("ada", "todo"), 1).unwrap()[0];
+    let stored = query("two").json.len() as u64;
+    assert_eq!((listed.queries, listed.bytes), (1, stored));
+    database.append(&key, &query("other"), 1).unwrap();
+    assert_eq!(prompts(&mut database, &key), ["two", "other"]);
+    assert_eq!(database.keep_prompts(&key, 1, 1), Ok(0));
+    assert_eq!(ids(&mut database, "ada", "todo", 1), [""; 0]);
 }
 
 #[test]
@@ -219,11 +232,11 @@ fn a_user_has_a_share_and_the_oldest_conversations_make_room() {
         ..ConversationSettings::default()
     });
     database
-        .append(&key("bob", "todo", "old"), &turn("of bob"), 1)
+        .append(&key("bob", "todo", "old"), &query("of bob"), 1)
         .unwrap();
     for (id, now) in [("a", 2), ("b", 3), ("a", 4), ("c", 5)] {
         database
-            .append(&key("ada", "todo", id), &turn(id), now)
+            .append(&key("ada", "todo", id), &query(id), now)
             .unwrap();
     }
     assert_eq!(ids(&mut database, "ada", "todo", 5), ["c", "a"]);
@@ -233,7 +246,7 @@ fn a_user_has_a_share_and_the_oldest_conversations_make_room() {
     settings.max_conversation_bytes_per_user = 1_000;
     for id in ["d", "e"] {
         database
-            .append(&key("ada", "todo", id), &turn(&"x".repeat(300)), 6)
+            .append(&key("ada", "todo", id), &query(&"x".repeat(300)), 6)
             .unwrap();
     }
     assert_eq!(
@@ -245,19 +258,61 @@ fn a_user_has_a_share_and_the_oldest_conversations_make_room() {
 }
 
 #[test]
-fn all_users_together_have_a_limit() {
+fn over_the_limit_of_all_users_those_with_the_most_make_room() {
+    let small = query(&"x".repeat(100));
     let mut database = database(ConversationSettings {
-        max_all_conversation_bytes: 1_500,
+        max_all_conversation_bytes: small.json.len() * 5,
         ..ConversationSettings::default()
     });
-    for (number, user) in ["ada", "bob", "eve"].into_iter().enumerate() {
-        let key = key(user, "todo", "c");
-        let turn = turn(&"x".repeat(250));
-        database.append(&key, &turn, number as u64).unwrap();
+    for (id, now) in [("1", 1), ("2", 2), ("3", 3)] {
+        let key = key("ada", "todo", id);
+        database.append(&key, &small, now).unwrap();
     }
-    assert_eq!(ids(&mut database, "ada", "todo", 3), [""; 0]);
-    assert_eq!(ids(&mut database, "bob", "todo", 3), ["c"]);
-    assert_eq!(ids(&mut database, "eve", "todo", 3), ["c"]);
+    for user in ["bob", "eve", ""] {
+        database.append(&key(user, "todo", "c"), &small, 0).unwrap();
+    }
+    assert_eq!(ids(&mut database, "ada", "todo", 4), ["3", "2"]);
+    for user in ["bob", "eve", ""] {
+        assert_eq!(ids(&mut database, user, "todo", 4), ["c"], "{user:?}");
+    }
+    let large = query(&"x".repeat(700));
+    database
+        .append(&key("eve", "todo", "large"), &large, 5)
+        .unwrap();
+    assert_eq!(
+        ids(&mut database, "eve", "todo", 6),
+        ["large"],
+        "the conversation that was just continued stays"
+    );
+    assert_eq!(ids(&mut database, "bob", "todo", 6).len(), 0);
+}
+
+#[test]
+fn users_with_self_made_tokens_make_room_before_all_others() {
+    let mut database = database(ConversationSettings {
+        max_all_conversation_bytes: 3_000,
+        ..ConversationSettings::default()
+    });
+    let of_ada = ConversationOwner {
+        is_self_made: false,
+        ..owner("ada", "todo")
+    };
+    let key_of_ada = of_ada.clone().key("c").unwrap();
+    database
+        .append(&key_of_ada, &query(&"x".repeat(700)), 0)
+        .unwrap();
+    for number in 0..100 {
+        let key = key(&format!("self-made {number}"), "todo", "c");
+        database.append(&key, &query("x"), 1).unwrap();
+    }
+    assert_eq!(database.list(&of_ada, 2).unwrap().len(), 1);
+    let newest = ids(&mut database, "self-made 99", "todo", 2);
+    assert_eq!(newest.len(), 1);
+    let kept = (0..100).filter(|number| {
+        let user = format!("self-made {number}");
+        !ids(&mut database, &user, "todo", 2).is_empty()
+    });
+    assert!((2..50).contains(&kept.count()));
 }
 
 #[test]
@@ -267,14 +322,14 @@ fn a_conversation_expires_after_its_last_query() {
         ..ConversationSettings::default()
     });
     let (first, second) = (key("ada", "todo", "1"), key("ada", "todo", "2"));
-    database.append(&first, &turn("a"), 10 * DAY).unwrap();
-    database.append(&second, &turn("b"), 11 * DAY).unwrap();
+    database.append(&first, &query("a"), 10 * DAY).unwrap();
+    database.append(&second, &query("b"), 11 * DAY).unwrap();
     assert_eq!(ids(&mut database, "ada", "todo", 12 * DAY), ["2", "1"]);
     assert_eq!(ids(&mut database, "ada", "todo", 12 * DAY + 1), ["2"]);
     assert!(database.get(&first, 12 * DAY + 1).unwrap().is_none());
-    assert!(database.turns(&first, 12 * DAY + 1).unwrap().is_empty());
-    database.append(&second, &turn("c"), 13 * DAY).unwrap();
-    let rows = "SELECT count(*) FROM turn";
+    assert!(database.queries(&first, 12 * DAY + 1).unwrap().is_empty());
+    database.append(&second, &query("c"), 13 * DAY).unwrap();
+    let rows = "SELECT count(*) FROM query";
     let rows: i64 = database
         .connection
         .query_row(rows, [], |row| row.get(0))
@@ -292,12 +347,22 @@ fn a_file_outlives_its_database_and_is_private() {
     };
     let key = key("ada", "todo", "c");
     database(settings.clone())
-        .append(&key, &turn("one"), 1)
+        .append(&key, &query("one"), 1)
         .unwrap();
     let mut reopened = database(settings.clone());
     assert_eq!(prompts(&mut reopened, &key), ["one"]);
-    let user = usage(&reopened.connection.transaction().unwrap(), "ada").unwrap();
+    let user = limits::usage(&reopened.connection.transaction().unwrap(), "ada").unwrap();
     assert_eq!(user.1, 1);
+    let long_after = settings.conversation_lifetime.as_millis() as u64 + 2;
+    let expired = Database::open(settings.clone(), long_after).unwrap();
+    let rows: i64 = expired
+        .connection
+        .query_row("SELECT count(*) FROM query", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(
+        rows, 0,
+        "what has expired is deleted when the file is opened"
+    );
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -309,13 +374,13 @@ fn a_file_outlives_its_database_and_is_private() {
         .execute_batch("PRAGMA user_version = 99")
         .unwrap();
     drop(reopened);
-    let error = Database::open(settings).unwrap_err().to_string();
-    assert!(error.contains("newer version"), "{error}");
+    let error = Database::open(settings, 0).unwrap_err().to_string();
+    assert!(error.contains("another version"), "{error}");
     let missing = ConversationSettings {
         conversations_file: Some(folder.path().join("no/such/folder.db")),
         ..ConversationSettings::default()
     };
-    let error = Database::open(missing).unwrap_err().to_string();
+    let error = Database::open(missing, 0).unwrap_err().to_string();
     assert!(error.contains("cannot be opened"), "{error}");
 }
 

@@ -431,6 +431,40 @@ export default {
     assert(!bridge.has("query_attach"));
   },
 
+  async "an answer to a request for approval is stored until the page is connected, and dropped with its query"() {
+    const { bridge, mcpWeb, query } = await asking();
+    const over = mcpWeb.query({ prompt: "!" });
+    await nextQuery(bridge);
+    for (const { uuid } of [query, over]) say(bridge, { uuid }, "accepted");
+    await reconnect(bridge, () => {
+      query.approve("1", false);
+      query.approve("2");
+      over.approve("3");
+      over.cancel();
+    });
+    equal((await bridge.next("query_attach")).uuid, query.uuid);
+    const answer = { type: "query_answer", uuid: query.uuid };
+    equal(await bridge.next("query_answer"), { ...answer, id: "1", approved: false });
+    equal(await bridge.next("query_answer"), { ...answer, id: "2", approved: true });
+    await reconnect(bridge);
+    await bridge.next("query_attach");
+    assert(!bridge.has("query_answer"), "each answer is sent once, and none for a query that has ended");
+  },
+
+  async "a page that has not connected yet stores its answers"() {
+    const bridge = new Bridge();
+    const { McpWeb } = await import("./mcp-web.js");
+    const mcpWeb = new McpWeb({ name: "Not connected", storage: "none", autoConnect: false });
+    const query = mcpWeb.attachQuery("u");
+    await eventuallyLoaded(query);
+    query.approve("1");
+    const connecting = mcpWeb.connect();
+    await bridge.accept();
+    await connecting;
+    equal((await bridge.next("query_attach")).uuid, "u");
+    equal(await bridge.next("query_answer"), { type: "query_answer", uuid: "u", id: "1", approved: true });
+  },
+
   async "a restarted bridge does not know the query"() {
     const { bridge, query } = await asking();
     say(bridge, query, "accepted");

@@ -1,6 +1,7 @@
 //! One query of a conversation, as it is stored.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use bridge_protocol::Query;
 use serde::{Deserialize, Serialize};
@@ -9,10 +10,13 @@ use serde_json::{Map, Value};
 use crate::agent_loop::FinishedTranscript;
 use crate::model::{Call, CallResult, Media, Message, ModelTurn, UserMessage};
 
+/// The note in place of what is not stored.
+const LEFT_OUT: &str = "[… left out: it is too long to be kept]";
+
 /// One query of a conversation: its prompt and the messages of the model and its tools.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Turn {
+pub(crate) struct StoredQuery {
     /// The prompt as the person wrote it.
     pub(super) prompt: String,
     pub(super) attachments: Vec<AttachmentName>,
@@ -56,7 +60,7 @@ pub(super) struct StoredMedia {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     mime_type: String,
-    data: String,
+    data: Arc<str>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,8 +86,8 @@ pub(super) struct StoredResult {
     media: Vec<StoredMedia>,
 }
 
-impl Turn {
-    /// Creates the turn of a query that has ended.
+impl StoredQuery {
+    /// Creates what is stored of a query that has ended.
     pub(crate) fn new(query: &Query, transcript: FinishedTranscript) -> Self {
         let FinishedTranscript {
             messages,
@@ -108,6 +112,13 @@ impl Turn {
         self.messages.into_iter().map(StoredMessage::into_message)
     }
 
+    /// Returns how many prompts the query has: its own, and what the person has said while it waited.
+    pub(super) fn prompts(&self) -> usize {
+        let messages = self.messages.iter();
+        let prompts = messages.filter(|message| matches!(message, StoredMessage::User { .. }));
+        prompts.count()
+    }
+
     /// Replaces pictures and files by their descriptions.
     pub(super) fn drop_media(&mut self) {
         for message in &mut self.messages {
@@ -128,6 +139,44 @@ impl Turn {
                 StoredMessage::Model { .. } => {}
             }
         }
+    }
+
+    /// Replaces the results of calls by the note that they are left out.
+    pub(super) fn drop_results(&mut self) {
+        for message in &mut self.messages {
+            if let StoredMessage::Results { results } = message {
+                for result in results {
+                    LEFT_OUT.clone_into(&mut result.text);
+                }
+            }
+        }
+    }
+
+    /// Drops everything but the first message, which is the prompt, and the last, which is the answer.
+    pub(super) fn drop_calls(&mut self) {
+        let last = self.messages.len().saturating_sub(1);
+        self.messages.drain(1.min(last)..last);
+        if let Some(StoredMessage::Model { calls, .. }) = self.messages.last_mut() {
+            calls.clear();
+        }
+    }
+
+    /// Shortens each text to this many bytes.
+    pub(super) fn shorten_texts(&mut self, max_bytes: usize) {
+        shorten(&mut self.prompt, max_bytes);
+        self.attachments.clear();
+        for message in &mut self.messages {
+            if let StoredMessage::User { text, .. } | StoredMessage::Model { text, .. } = message {
+                shorten(text, max_bytes);
+            }
+        }
+    }
+}
+
+fn shorten(text: &mut String, max_bytes: usize) {
+    if text.len() > max_bytes {
+        text.truncate(text.floor_char_boundary(max_bytes));
+        text.push_str(LEFT_OUT);
     }
 }
 
@@ -206,7 +255,7 @@ impl StoredMedia {
         Self {
             name: media.name,
             mime_type: media.mime_type,
-            data: media.data.to_string(),
+            data: media.data,
         }
     }
 
@@ -214,7 +263,7 @@ impl StoredMedia {
         Media {
             name: self.name,
             mime_type: self.mime_type,
-            data: self.data.into(),
+            data: self.data,
         }
     }
 }
