@@ -81,11 +81,17 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_AGENT_MAX_QUERIES", value_name = "N", default_value_t = 512, value_parser = parse_count)]
     pub max_queries: usize,
 
-    /// Maximum size of a query in bytes: prompt, context and schemas. A larger one is refused with
-    /// 413.
+    /// Maximum size of a query in bytes: prompt, context, schemas and attachments, as base64. A larger
+    /// one is refused with 413. The bridge takes queries of the same size by default.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_BODY_BYTES", value_name = "BYTES",
-        default_value_t = 1024 * 1024, value_parser = parse_count)]
+        default_value_t = 16 * 1024 * 1024, value_parser = parse_count)]
     pub max_body_bytes: usize,
+
+    /// Maximum size of all queries that are received or answered, in bytes. One frontend has an eighth
+    /// of it, all frontends together have half. One more is refused with 429.
+    #[arg(long, env = "MCP_WEB_AGENT_MAX_ALL_BODY_BYTES", value_name = "BYTES",
+        default_value_t = 256 * 1024 * 1024, value_parser = parse_count)]
+    pub max_all_body_bytes: usize,
 
     /// Maximum number of open connections; each query that is answered uses one. One more waits.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_CONNECTIONS", value_name = "N", default_value_t = 2048, value_parser = parse_count)]
@@ -132,7 +138,8 @@ impl Default for Config {
             allowed_origins: Vec::new(),
             allowed_hosts: vec![LOOPBACK.to_owned()],
             max_queries: 512,
-            max_body_bytes: 1024 * 1024,
+            max_body_bytes: 16 * 1024 * 1024,
+            max_all_body_bytes: 256 * 1024 * 1024,
             max_connections: 2048,
             system: None,
             system_file: None,

@@ -123,7 +123,7 @@ async fn put_query(
     body: Body,
 ) -> Result<Response, Problem> {
     let caller = RequestCaller::authorize_query(&parts.headers, state.credential)?;
-    let body = body::read(body, state.max_body_bytes).await?;
+    let (body, reservation) = body::read(body, &state, caller.owner()).await?;
     let uuid = uuid?.map(|Path(uuid)| QueryId::from(uuid));
     let request = QueryRequest::parse(&body, uuid)?;
     if let RequestCaller::Frontend { .. } = caller {
@@ -150,7 +150,7 @@ async fn put_query(
         }
     };
     let is_direct = timeout.is_some();
-    let mut query = AcceptedQuery::new(query, token, caller)?;
+    let mut query = AcceptedQuery::new(query, token, caller, reservation)?;
     query.timeout = timeout;
     if wants_stream {
         let (writer, events) = StreamWriter::channel();
@@ -180,7 +180,7 @@ async fn put_approval(
 ) -> Result<StatusCode, Problem> {
     let owner = RequestCaller::authorize_owner(&headers, state.credential)?;
     let Path((uuid, call)) = path?;
-    let body = body::read(body, state.max_body_bytes).await?;
+    let (body, _reservation) = body::read(body, &state, owner).await?;
     let answer: ApprovalAnswer = serde_json::from_slice(&body).map_err(|error| {
         let message = format!("the body must be {{\"approved\": true}} or false: {error}");
         Problem::new(ErrorCode::ProtocolViolation, message)

@@ -4,8 +4,10 @@
 //! - [`registry`] grants permits and cancels queries; [`recent_queries`] stores the ids of those
 //!   that have ended.
 //! - [`bridge_authorization`] asks the bridge whether a frontend may send a query.
+//! - [`body_memory`] bounds what the bodies of all queries take.
 //! - [`run`] answers a query up to its [`outcome`], and [`event_sink`] reports its progress.
 
+mod body_memory;
 mod bridge_authorization;
 mod event_sink;
 mod outcome;
@@ -15,6 +17,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use body_memory::{BodyMemory, BodyReservation};
 pub(crate) use bridge_authorization::AuthorizationError;
 pub(crate) use event_sink::{EventTarget, StreamWriter};
 pub(crate) use registry::{Queries, QueriesConfig, QueryOwner, QueryPermit};

@@ -19,7 +19,7 @@ use crate::conversations::Conversations;
 use crate::credential::{self, CredentialError, TokenHash};
 use crate::http::{self, AppState};
 use crate::model::{self, Model};
-use crate::queries::{Queries, QueriesConfig};
+use crate::queries::{BodyMemory, Queries, QueriesConfig};
 
 /// How long queries and connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -202,6 +202,7 @@ impl BoundServer {
             credential: self.credential,
             policy: Arc::new(self.policy),
             max_body_bytes: config.max_body_bytes,
+            body_memory: Arc::new(BodyMemory::new(config.max_all_body_bytes)),
             suspended_runs,
         };
         let stopping = CancellationToken::new();

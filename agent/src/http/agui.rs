@@ -20,7 +20,9 @@ use super::{body, event_stream};
 use crate::agui::{Event, Phase, Run, RunInput, SuspendedRuns, ThreadKey};
 use crate::conversations::{ConversationOwner, check_conversation_id};
 use crate::failure::Failure;
-use crate::queries::{AcceptedQuery, EventTarget, QueryOwner, QueryPermit, StreamWriter};
+use crate::queries::{
+    AcceptedQuery, BodyReservation, EventTarget, QueryOwner, QueryPermit, StreamWriter,
+};
 
 /// Answers the request of a run.
 pub(super) async fn post_run(
@@ -37,7 +39,7 @@ pub(super) async fn post_run(
     if !event_stream::accepts_event_stream(&parts.headers) {
         return Err(event_stream::event_stream_required());
     }
-    let body = body::read(body, state.max_body_bytes).await?;
+    let (body, reservation) = body::read(body, &state, owner).await?;
     let input = RunInput::parse(&body)?;
     let thread = (owner, input.thread_id.clone());
     let (known_calls, has_prompt) = (input.known_calls(), !input.prompt().is_empty());
@@ -47,7 +49,7 @@ pub(super) async fn post_run(
             run.resume(&input);
             run
         }
-        None => start_run(&state, &thread, &bearer, &input).await?,
+        None => start_run(&state, &thread, &bearer, &input, reservation).await?,
     };
     Ok(respond(run, thread, Arc::clone(&state.suspended_runs)))
 }
@@ -58,6 +60,7 @@ async fn start_run(
     thread: &ThreadKey,
     bearer: &Secret,
     input: &RunInput,
+    reservation: BodyReservation,
 ) -> Result<Run, Problem> {
     let (owner, _) = *thread;
     let prompt = input.prompt();
@@ -87,7 +90,7 @@ async fn start_run(
         // A bridge of mcp-web 0.1 does not tell who asks, and there are no conversations then.
         query.context.extend(input.history_item());
     }
-    let mut query = AcceptedQuery::new(query, authorized.token, authorized.caller)?;
+    let mut query = AcceptedQuery::new(query, authorized.token, authorized.caller, reservation)?;
     query.timeout = Some(authorized.timeout);
     query.client_tools = input.client_tools();
     let (writer, messages) = StreamWriter::channel();

@@ -6,7 +6,7 @@ use bridge_service::HostOriginPolicy;
 
 use crate::agui::SuspendedRuns;
 use crate::credential::TokenHash;
-use crate::queries::Queries;
+use crate::queries::{BodyMemory, Queries};
 
 /// The state that the routes share.
 #[derive(Clone, Debug)]
@@ -16,5 +16,6 @@ pub(crate) struct AppState {
     pub(crate) credential: TokenHash,
     pub(crate) policy: Arc<HostOriginPolicy>,
     pub(crate) max_body_bytes: usize,
+    pub(crate) body_memory: Arc<BodyMemory>,
     pub(crate) suspended_runs: Arc<SuspendedRuns>,
 }

@@ -12,6 +12,7 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
+use super::body_memory::BodyReservation;
 use super::event_sink::{EventSink, EventTarget};
 use super::outcome::QueryOutcome;
 use super::registry::{QueryPermit, shutting_down};
@@ -34,6 +35,8 @@ pub(crate) struct AcceptedQuery {
     pub(crate) timeout: Option<Duration>,
     /// Who asks, if the bridge has told it.
     pub(crate) caller: Option<QueryCaller>,
+    /// The memory of the body with which it was sent, until the query has ended.
+    _body: BodyReservation,
     /// The tools that the client executes itself.
     pub(crate) client_tools: Vec<Tool>,
     /// The conversation that the query continues, if it continues one.
@@ -46,6 +49,7 @@ impl AcceptedQuery {
         message: Query,
         token: Secret,
         caller: Option<QueryCaller>,
+        body: BodyReservation,
     ) -> Result<Self, Failure> {
         let conversation = match &message.conversation {
             Some(id) => Some(conversation_owner(caller.as_ref())?.key(id)?),
@@ -56,6 +60,7 @@ impl AcceptedQuery {
             token,
             timeout: None,
             caller,
+            _body: body,
             client_tools: Vec::new(),
             conversation,
         })

@@ -78,6 +78,29 @@ async fn a_running_query_and_a_query_over_the_limit_are_refused() {
 }
 
 #[tokio::test]
+async fn bodies_of_a_frontend_have_a_share_of_the_memory() {
+    let bed = TestBed::start_with(agent::Config {
+        max_all_body_bytes: 8_000,
+        ..settings()
+    })
+    .await;
+    let body = prompt(&"x".repeat(1_000));
+    for _ in 0..2 {
+        let request = bed.put(UUID, &body).bearer_auth("token-of-nobody-known");
+        let (status, refused) = status_and_body(streaming(request)).await;
+        assert_eq!(
+            (status, &refused["error"]),
+            (429, &json!("QueryLimitExceeded"))
+        );
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains("max_all_body_bytes"), "{message}");
+    }
+    // The bridge has all that frontends do not use, and a refusal uses nothing.
+    let request = as_bridge(bed.put(UUID, &prompt(&"x".repeat(7_000))));
+    assert_eq!(status_and_body(request).await.0, 200);
+}
+
+#[tokio::test]
 async fn a_body_that_is_too_large_or_not_a_query_is_refused() {
     let bed = TestBed::start_with(agent::Config {
         max_body_bytes: 1000,
