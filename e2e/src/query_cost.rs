@@ -5,7 +5,7 @@
 //! their own; page and provider are in this one, so that they share a clock.
 
 use std::fmt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bridge_protocol::{BridgeToPage, Query};
 use futures_util::future::join_all;
@@ -53,6 +53,35 @@ pub struct ConcurrentQueries {
     pub after_mib: f64,
     /// Processor time of the agent per query, in microseconds.
     pub cpu_us: f64,
+}
+
+/// How the model writes what [`measure_writing`] measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Writing {
+    /// Nothing is written in pieces: the arguments of a call arrive at once.
+    AtOnce,
+    /// A text in pieces, before a call whose arguments arrive at once.
+    Text,
+    /// The arguments of a call in pieces.
+    Arguments,
+}
+
+/// The cost of what the model writes in pieces.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct WritingCost {
+    /// What is written in pieces.
+    pub writing: Writing,
+    /// The number of pieces, of 4 bytes each, one every 2 ms.
+    pub pieces: usize,
+    /// The number of concurrent queries.
+    pub queries: usize,
+    /// The number of progress events for each query.
+    pub events: f64,
+    /// Processor time of the agent per query, in microseconds.
+    pub agent_cpu_us: f64,
+    /// Processor time of the bridge per query, in microseconds.
+    pub bridge_cpu_us: f64,
 }
 
 /// A bridge, an agent and a provider whose limits allow a number of queries.
@@ -204,6 +233,66 @@ pub async fn measure_concurrent_queries(queries: usize) -> ConcurrentQueries {
     }
 }
 
+/// Sends queries whose model writes this many pieces, and measures what they cost agent and bridge.
+/// The arguments of their calls are the same, whichever way they are written.
+pub async fn measure_writing(writing: Writing, pieces: usize, queries: usize) -> WritingCost {
+    const PIECE: &str = "word";
+    let arguments = json!({ "text": PIECE.repeat(pieces) });
+    let call = |turn: Turn| turn.call("echo", arguments.clone()).pace(PACE);
+    let turn = match writing {
+        Writing::AtOnce => call(Turn::default()).argument_pieces(1),
+        Writing::Text => {
+            let text = (0..pieces).fold(Turn::default(), |turn, _| turn.text(PIECE));
+            call(text).argument_pieces(1)
+        }
+        Writing::Arguments => call(Turn::default()).argument_pieces(pieces),
+    };
+    let script = Script::new([turn, Turn::from_text("Two cards.")]);
+    let setup = QuerySetup::start(Format::Anthropic, script, queries).await;
+    let page = setup.page("board").await;
+    page.send_query(query("q-first".to_owned())).await;
+    assert!(is_expected_end(&count_events(&page).await.1));
+    setup.agent.wait_until_idle().await;
+    let agent_cpu = || setup.agent.process().meter().cpu_time_of_threads().unwrap();
+    let before = (agent_cpu(), setup.bed.cpu_time());
+    for number in 0..queries {
+        page.send_query(query(format!("q-{number}"))).await;
+    }
+    let mut events = 0;
+    for _ in 0..queries {
+        let (count, last) = count_events(&page).await;
+        assert!(is_expected_end(&last), "a query was not answered");
+        events += count;
+    }
+    setup.agent.wait_until_idle().await;
+    let after = (agent_cpu(), setup.bed.cpu_time());
+    let per_query =
+        |before, after: Duration| after.saturating_sub(before).as_secs_f64() * 1e6 / queries as f64;
+    WritingCost {
+        writing,
+        pieces,
+        queries,
+        events: events as f64 / queries as f64,
+        agent_cpu_us: per_query(before.0, after.0),
+        bridge_cpu_us: per_query(before.1, after.1),
+    }
+}
+
+/// The time between two pieces: a fast model writes some hundred tokens in a second.
+const PACE: Duration = Duration::from_millis(2);
+
+/// Returns the number of progress events until the end of a query, and that end.
+async fn count_events(page: &NativePage) -> (usize, BridgeToPage) {
+    let mut count = 0;
+    loop {
+        match page.next_query_message().await.1 {
+            BridgeToPage::QueryAccepted(_) => {}
+            BridgeToPage::QueryProgress(_) => count += 1,
+            last => return (count, last),
+        }
+    }
+}
+
 /// Returns whether a query ended as the script specifies.
 fn is_expected_end(last: &BridgeToPage) -> bool {
     let BridgeToPage::QueryComplete(complete) = last else {
@@ -225,6 +314,22 @@ impl fmt::Display for FirstTokenLatency {
             self.p50_us,
             self.p99_us,
             self.asking_p50_us
+        )
+    }
+}
+
+impl fmt::Display for WritingCost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:?}, {} pieces, {} queries: {:.0} events, {:.0} µs of the agent and {:.0} µs of the \
+             bridge for each query",
+            self.writing,
+            self.pieces,
+            self.queries,
+            self.events,
+            self.agent_cpu_us,
+            self.bridge_cpu_us
         )
     }
 }

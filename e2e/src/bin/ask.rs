@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use clap::Parser;
 use e2e::Format;
 use e2e::idle::raise_open_file_limit;
-use e2e::query_cost::{measure_concurrent_queries, measure_first_token};
+use e2e::query_cost::{Writing, measure_concurrent_queries, measure_first_token, measure_writing};
 use serde::Serialize;
 
 /// Starts a bridge, an agent and a mock provider, sends queries, and prints what they cost
@@ -21,6 +21,14 @@ struct Arguments {
     /// How many queries are sent at once
     #[arg(long, default_value_t = 500)]
     at_once: usize,
+
+    /// In how many pieces a model writes the arguments of a call, or a text
+    #[arg(long, default_value_t = 1000)]
+    pieces: usize,
+
+    /// How many queries whose model writes pieces are sent at once
+    #[arg(long, default_value_t = 50)]
+    writing: usize,
 
     /// Print lines of JSON
     #[arg(long)]
@@ -37,6 +45,9 @@ impl Arguments {
         let figures = measure_concurrent_queries(self.at_once).await;
         self.print(&figures);
         ensure!(figures.completed == figures.queries, "queries were lost");
+        for writing in [Writing::AtOnce, Writing::Text, Writing::Arguments] {
+            self.print(&measure_writing(writing, self.pieces, self.writing).await);
+        }
         Ok(())
     }
 

@@ -42,6 +42,8 @@ pub struct Turn {
     pub pause_after_steps: Vec<usize>,
     /// Milliseconds between steps.
     pub pace: Option<u64>,
+    /// Into how many pieces the arguments of each call are split; into three if this is `None`.
+    pub argument_pieces: Option<usize>,
     /// The maximum size of a chunk in bytes; a chunk may end in the middle of a character.
     #[serde(rename = "shreds")]
     pub max_chunk_bytes: Option<usize>,
@@ -276,6 +278,15 @@ impl Turn {
         Self { pace, ..self }
     }
 
+    /// Sets into how many pieces the arguments of each call are split.
+    pub fn argument_pieces(self, count: usize) -> Self {
+        let argument_pieces = Some(count);
+        Self {
+            argument_pieces,
+            ..self
+        }
+    }
+
     /// Sets the maximum size of a chunk.
     pub fn max_chunk(self, bytes: usize) -> Self {
         let max_chunk_bytes = Some(bytes);
@@ -322,7 +333,8 @@ impl Turn {
                 TurnPart::Thinking(text) => steps.push(Step::Thinking(text.clone())),
                 TurnPart::Text(text) => steps.push(Step::Text(text.clone())),
                 TurnPart::Call { tool, arguments } => {
-                    steps.extend(call_steps(call, tool, arguments));
+                    let count = self.argument_pieces.unwrap_or(ARGUMENT_PIECES);
+                    steps.extend(call_steps(call, tool, arguments, count));
                     call += 1;
                 }
             }
@@ -355,12 +367,12 @@ pub(super) enum Step {
     },
 }
 
-/// Into how many pieces the arguments of a call are split.
+/// Into how many pieces the arguments of a call are split by default.
 const ARGUMENT_PIECES: usize = 3;
 
-fn call_steps(call: usize, tool: &str, arguments: &Value) -> Vec<Step> {
+fn call_steps(call: usize, tool: &str, arguments: &Value, count: usize) -> Vec<Step> {
     let text = arguments.to_string();
-    let mut pieces = pieces(&text, ARGUMENT_PIECES);
+    let mut pieces = pieces(&text, count);
     let last = pieces.pop().unwrap_or_default();
     let begin = Step::Call {
         call,

@@ -11,8 +11,8 @@ use super::json_lines::{self, as_number};
 use super::plan::Ask;
 use super::tables::format_time;
 
-/// Measures queries, and returns the tables of the time to the first word and of concurrent
-/// queries.
+/// Measures queries, and returns the tables of the time to the first word, of concurrent queries, and
+/// of what the model writes in pieces.
 pub(super) fn ask(programs: &Path, plan: &Ask) -> Result<String> {
     let mut command = Command::new(programs.join("ask"));
     command.args(["--queries", &plan.queries.to_string()]);
@@ -62,6 +62,27 @@ fn tables(lines: &[Value]) -> String {
             seconds("answered_s"),
         );
     }
+    text.push_str(
+        "\n| what is written in pieces | pieces | queries at once | events for one | CPU of the agent \
+         for one | CPU of the bridge for one |\n|---|---|---|---|---|---|\n",
+    );
+    for line in lines.iter().filter(|line| line["writing"].is_string()) {
+        let time = |key: &str| format_time(as_number(&line[key]));
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {:.0} | {} | {} |",
+            match line["writing"].as_str() {
+                Some("text") => "a text",
+                Some("arguments") => "the arguments of a call",
+                _ => "nothing",
+            },
+            line["pieces"],
+            line["queries"],
+            as_number(&line["events"]),
+            time("agent_cpu_us"),
+            time("bridge_cpu_us"),
+        );
+    }
     text
 }
 
@@ -78,10 +99,13 @@ mod tests {
                 "asking_p50_us": 5_000.0 }),
             json!({ "queries": 500, "completed": 500, "asked_s": 1.5, "answered_s": 2.0,
                 "before_mib": 14.2, "during_mib": 60.0, "after_mib": 55.0, "cpu_us": 1_800.0 }),
+            json!({ "writing": "arguments", "pieces": 1000, "queries": 50, "events": 45.2,
+                "agent_cpu_us": 9_000.0, "bridge_cpu_us": 2_000.0 }),
         ]);
         for line in [
             "| anthropic | 900 µs | 4.2 ms | 5.0 ms |",
             "| 500 | 500 | 14.2 MiB | 60.0 MiB | 55.0 MiB | 1.8 ms | 1.50 s | 2.00 s |",
+            "| the arguments of a call | 1000 | 50 | 45 | 9.0 ms | 2.0 ms |",
         ] {
             assert!(text.contains(line), "{text}");
         }
