@@ -35,24 +35,27 @@ pub fn for_each_subschema(schema: &mut Value, visit: &mut impl FnMut(&mut Map<St
     let Value::Object(fields) = schema else {
         return;
     };
-    for (keyword, value) in fields.iter_mut() {
+    for_each_direct_subschema(fields, &mut |_, inner| for_each_subschema(inner, visit));
+    visit(fields);
+}
+
+/// Visits every direct subschema of a schema, with the keyword that it belongs to. A subschema is an
+/// object or a boolean; what has no valid form is visited, too.
+pub fn for_each_direct_subschema(
+    schema: &mut Map<String, Value>,
+    visit: &mut impl FnMut(&str, &mut Value),
+) {
+    for (keyword, value) in schema {
         let keyword = keyword.as_str();
         match value {
             Value::Object(schemas) if SCHEMA_MAP_KEYWORDS.contains(&keyword) => {
-                schemas
-                    .values_mut()
-                    .for_each(|inner| for_each_subschema(inner, visit));
+                schemas.values_mut().for_each(|inner| visit(keyword, inner));
             }
             Value::Array(schemas) if SCHEMA_ARRAY_KEYWORDS.contains(&keyword) => {
-                schemas
-                    .iter_mut()
-                    .for_each(|inner| for_each_subschema(inner, visit));
+                schemas.iter_mut().for_each(|inner| visit(keyword, inner));
             }
-            Value::Object(_) if SCHEMA_KEYWORDS.contains(&keyword) => {
-                for_each_subschema(value, visit)
-            }
+            inner if SCHEMA_KEYWORDS.contains(&keyword) => visit(keyword, inner),
             _ => {}
         }
     }
-    visit(fields);
 }

@@ -1,30 +1,14 @@
 //! Schemas of tools in the form that every provider accepts.
 
+use bridge_schema::walk;
 use serde_json::{Map, Value, json};
 
-/// The keywords whose value is a schema. `additionalProperties` and `unevaluatedProperties` are not
-/// among them: servers accept booleans there.
-const SCHEMAS: [&str; 8] = [
-    "items",
-    "contains",
-    "propertyNames",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contentSchema",
-];
-
-/// The keywords whose value is a list of schemas.
-const SCHEMA_LISTS: [&str; 4] = ["prefixItems", "anyOf", "oneOf", "allOf"];
-
-/// The keywords whose value is an object with schemas.
-const SCHEMA_OBJECTS: [&str; 5] = [
-    "properties",
-    "patternProperties",
-    "dependentSchemas",
-    "$defs",
-    "definitions",
+/// The keywords at which servers accept booleans.
+const BOOLEANS_ACCEPTED: [&str; 4] = [
+    "additionalItems",
+    "additionalProperties",
+    "unevaluatedItems",
+    "unevaluatedProperties",
 ];
 
 /// Completes a schema: providers require an object with properties, even if there are none, and
@@ -41,32 +25,14 @@ pub(super) fn normalize(schema: &Value) -> Value {
 }
 
 /// Replaces schemas that are booleans by objects with the same meaning.
-fn replace_booleans(schema: &mut Value) {
-    match schema {
-        Value::Bool(true) => *schema = json!({}),
-        Value::Bool(false) => *schema = json!({ "not": {} }),
-        Value::Object(schema) => replace_booleans_within(schema),
-        _ => {}
-    }
-}
-
 fn replace_booleans_within(schema: &mut Map<String, Value>) {
-    for (keyword, value) in schema {
-        let keyword = keyword.as_str();
-        match value {
-            Value::Array(schemas) if SCHEMA_LISTS.contains(&keyword) => {
-                schemas.iter_mut().for_each(replace_booleans);
-            }
-            Value::Object(schemas) if SCHEMA_OBJECTS.contains(&keyword) => {
-                schemas.values_mut().for_each(replace_booleans);
-            }
-            Value::Object(schema) if keyword == "additionalProperties" => {
-                replace_booleans_within(schema);
-            }
-            schema if SCHEMAS.contains(&keyword) => replace_booleans(schema),
-            _ => {}
-        }
-    }
+    walk::for_each_direct_subschema(schema, &mut |keyword, inner| match inner {
+        Value::Object(schema) => replace_booleans_within(schema),
+        Value::Bool(_) if BOOLEANS_ACCEPTED.contains(&keyword) => {}
+        Value::Bool(true) => *inner = json!({}),
+        Value::Bool(false) => *inner = json!({ "not": {} }),
+        _ => {}
+    });
 }
 
 #[cfg(test)]
