@@ -27,19 +27,27 @@ export function parseEvent(content: any): QueryEvent {
   return isKnown ? content : { type: "progress", content };
 }
 
-/** The arguments of calls that the model writes, as text, by the ids of the calls. */
+/** The arguments of calls that the model writes, as the pieces of their texts, by the ids of the calls. */
 class WrittenArguments {
-  readonly #texts = new Map<string, string>();
+  readonly #pieces = new Map<string, string[]>();
 
-  /** Completes an event. The text is parsed only when somebody looks at it. */
+  /**
+   * Completes an event. All events of a call share its pieces, and the value is parsed whenever somebody looks at it: a
+   * text or a value for each event would need memory that grows with the square of the text.
+   */
   complete(event: QueryEvent): QueryEvent {
-    if (event.type === "tool-started") this.#texts.delete(event.id);
+    if (event.type === "tool-started") this.#pieces.delete(event.id);
     if (event.type !== "tool-arguments") return event;
-    const text = (this.#texts.get(event.id) ?? "") + event.delta;
-    this.#texts.set(event.id, text);
-    let value: { parsed: unknown } | undefined;
-    const get = () => (value ??= { parsed: parseWritten(text) }).parsed;
+    const pieces = this.#pieces.get(event.id) ?? [];
+    this.#pieces.set(event.id, pieces);
+    const count = pieces.push(event.delta);
+    const get = () => parseWritten(pieces.slice(0, count).join(""));
     return Object.defineProperty(event, "arguments", { get, enumerable: false });
+  }
+
+  /** Nothing more is written. Events that are stored still have their pieces. */
+  clear(): void {
+    this.#pieces.clear();
   }
 }
 
@@ -91,6 +99,7 @@ export class QueryEvents {
   /** `error`: why the query failed, if it did. */
   end(error?: unknown): void {
     this.#end = { error };
+    this.#arguments.clear();
     this.#notify();
   }
 

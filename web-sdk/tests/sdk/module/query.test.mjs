@@ -1,6 +1,8 @@
 // What a query is made of, without a page.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { McpWebError } from "../../../js/mcp-web/error.ts";
 import { PageQuery, randomUuid } from "../../../js/mcp-web/query.ts";
 import { parseQueryResult, parseQueryFailure } from "../../../js/query/query-result.ts";
@@ -207,6 +209,45 @@ test("arguments that are being written are an object as far as they go, and are 
     assert.deepEqual(values.slice(4), [{ a: true }, {}]);
     assert.deepEqual(Object.keys(read[4]), ["type", "id", "tool", "delta"]);
   });
+});
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc");
+
+/** Returns how many bytes of memory stay in use for what `run` returns. */
+function memoryOf(run) {
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  const held = run();
+  collectGarbage();
+  return [process.memoryUsage().heapUsed - before, held];
+}
+
+test("the memory for arguments that are being written grows with their text, also when each event is read", () => {
+  const [bytes, read] = memoryOf(() => {
+    const [events, read] = [new QueryEvents(), []];
+    for (let count = 0; count < 1000; count++) {
+      const event = { type: "tool-arguments", id: "1", tool: "t", delta: count ? `,"${"x".repeat(60)}"` : "[1" };
+      events.push(event);
+      assert.equal(event.arguments.length, count + 1);
+      read.push(event);
+    }
+    return [events, read];
+  });
+  assert.equal(read[1].length, 1000);
+  assert(bytes < 5_000_000, `${bytes} bytes`);
+});
+
+test("the texts of arguments are dropped when the query ends", () => {
+  const [bytes, events] = memoryOf(() => {
+    const events = new QueryEvents();
+    events.push({ type: "tool-arguments", id: "1", tool: "t", delta: `"${Buffer.alloc(10_000_000, "x")}` });
+    // Takes the place of the event before, which is larger than all that is stored.
+    events.push(text("Done."));
+    events.end();
+    return events;
+  });
+  assert(bytes < 5_000_000, `${bytes} bytes for ${events.constructor.name}`);
 });
 
 test("context that is nothing in JavaScript is null, and dates and instances with fields are what JSON makes of them", async () => {
