@@ -456,7 +456,7 @@ export default {
     const { McpWeb } = await import("./mcp-web.js");
     const mcpWeb = new McpWeb({ name: "Not connected", storage: "none", autoConnect: false });
     const query = mcpWeb.attachQuery("u");
-    await eventuallyLoaded(query);
+    await settled();
     query.approve("1");
     const connecting = mcpWeb.connect();
     await bridge.accept();
