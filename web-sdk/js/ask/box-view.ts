@@ -42,7 +42,12 @@ export class BoxView {
   readonly #input: HTMLTextAreaElement;
   readonly #send: HTMLButtonElement;
   readonly #stop: HTMLButtonElement;
-  readonly #announcer = createElement("div", { class: "hidden", role: "status" });
+  readonly #announcer = createElement("div", {
+    class: "hidden",
+    role: "status",
+    // Only what is added is announced, and not all announcements again.
+    "aria-atomic": "false",
+  });
   #suggestions: HTMLButtonElement[] = [];
   #views: TurnView[] = [];
   #turns: readonly Turn[] = [];

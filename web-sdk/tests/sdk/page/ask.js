@@ -278,6 +278,7 @@ const TESTS = {
     asked.say("accepted");
     const log = one(element, "[role=log]");
     equal([log.computedName, log.getAttribute("aria-live"), log.getAttribute("aria-busy")], ["Conversation", "off", "true"]);
+    equal(one(element, "[role=status]").getAttribute("aria-atomic"), "false");
     asked.progress(text("Two **cards** are late by a week. The fir"));
     await eventually(() => announced(element).some((it) => it.includes("late")));
     equal(announced(element).filter((it) => it.includes("cards")), ["Two cards are late by a week."]);
