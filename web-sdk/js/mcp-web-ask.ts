@@ -12,6 +12,7 @@
  */
 
 import { BoxView } from "./ask/box-view.ts";
+import { isComposing } from "./ask/composition.ts";
 import { onlyPage, whenParsed } from "./ask/document.ts";
 import { loadConversation, storeConversation } from "./ask/stored-conversation.ts";
 import { completeStrings } from "./ask/strings.ts";
@@ -180,7 +181,7 @@ export class McpWebAskElement extends HTMLElement {
       for (const name of ["mcpWeb", "options", "context", "answer", "strings", "suggestions"] as const) this.#upgrade(name);
       this.attachShadow({ mode: "open" });
       this.addEventListener("keydown", (event) => {
-        if (event.key !== "Escape" || !this.running) return;
+        if (event.key !== "Escape" || isComposing(event) || !this.running) return;
         // The dialog around the box stays open.
         event.preventDefault();
         this.stop();

@@ -3,6 +3,7 @@
 import { createElement } from "../dialog/element.ts";
 import type { AskSuggestion } from "../types/ask.ts";
 import { createButton } from "./answer-view.ts";
+import { isComposing } from "./composition.ts";
 import { announcements } from "./speech.ts";
 import type { Strings } from "./strings.ts";
 import { styles } from "./styles.ts";
@@ -168,8 +169,7 @@ export class BoxView {
     });
     this.#input.addEventListener("input", () => this.#showControls());
     this.#input.addEventListener("keydown", (event) => {
-      // Enter also ends the composition of a character.
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
       event.preventDefault();
       this.#askDraft();
     });

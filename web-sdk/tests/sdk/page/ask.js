@@ -220,10 +220,19 @@ const TESTS = {
     write(element, "Hello");
     equal(press(element, "Enter", { shiftKey: true }).defaultPrevented, false);
     press(element, "Enter", { isComposing: true });
+    press(element, "Enter", { keyCode: 229 });
     write(element, "  ");
     press(element, "Enter");
     button(element, "Ask AI").click();
     equal([bridge.has("query"), all(element, "[part=turn]").length], [false, 0]);
+  },
+
+  async "a key of a composition does not stop the answer"() {
+    const { bridge, element, ask } = await box();
+    const asked = await ask("?");
+    for (const more of [{ isComposing: true }, { keyCode: 229 }]) equal(press(element, "Escape", more).defaultPrevented, false);
+    await asked.complete({ result: "." });
+    equal(bridge.has("query_cancel"), false);
   },
 
   async "a call waits until the person allows it"() {
