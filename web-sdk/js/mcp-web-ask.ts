@@ -67,6 +67,8 @@ export class McpWebAskElement extends HTMLElement {
   /** Stops the question that is being answered. */
   #controller: AbortController | undefined;
   #query: Query | undefined;
+  /** The options that only the newest question was asked with; `undefined` if another document has asked it. */
+  #lastOptions: { only: ForEachQuestion<AskOptions | undefined> } | undefined;
   #frame: number | undefined;
   /** The `McpWeb` that the attributes have made. */
   #own: Promise<McpWeb> | undefined;
@@ -164,6 +166,7 @@ export class McpWebAskElement extends HTMLElement {
     this.stop();
     this.#controller = undefined;
     this.#query = undefined;
+    this.#lastOptions = undefined;
     this.#turns = [];
     this.#conversation = undefined;
     this.#store();
@@ -260,14 +263,15 @@ export class McpWebAskElement extends HTMLElement {
   #retry(): void {
     const last = this.#turns.at(-1);
     if (!last || !isOver(last)) return;
-    const suggestion = this.#allSuggestions().find(({ label }) => label === last.label);
+    // The options of another document are gone, but those of a suggestion are here, too.
+    const { only } = this.#lastOptions ?? { only: this.#allSuggestions().find(({ label }) => label === last.label)?.options };
     this.#turns = this.#turns.slice(0, -1);
-    if (suggestion) this.#askSuggestion(suggestion);
-    else this.#ask(createTurn(last.label, last.prompt), undefined);
+    this.#ask(createTurn(last.label, last.prompt), only);
   }
 
   #ask(turn: Turn, options: ForEachQuestion<AskOptions | undefined>): boolean {
     if (this.running) return false;
+    this.#lastOptions = { only: options };
     this.#turns = [...this.#turns, turn].slice(-MAX_TURNS);
     this.#show();
     void this.#follow(turn, async (signal) => {

@@ -183,6 +183,22 @@ const TESTS = {
     assert(!one(element, "[part=failure]") && !button(element, "Try again"));
   },
 
+  async "a question is asked again as it was, with its own options"() {
+    const suggestion = { label: "Plan", prompt: () => "Plan my day", options: { restrictTools: true, tools: [] } };
+    const { bridge, element } = await box({ suggestions: [suggestion] });
+    const next = async () => new ReceivedQuery(bridge, element, await bridge.next("query"));
+    const failure = { code: "ModelStreamBroken", error: "the stream broke" };
+    element.ask("Plan", { context: [{ name: "selection", value: "c1" }] });
+    for (const _ of [1, 2]) {
+      const asked = await next();
+      const { prompt, restrictTools, context } = asked.message;
+      equal([prompt, restrictTools, context.map(({ value }) => value)], ["Plan", undefined, ["c1"]]);
+      await asked.fail(failure);
+      button(element, "Try again").click();
+    }
+    element.clear();
+  },
+
   async "options and context are asked for each question, and suggestions have their own"() {
     let selected = "c1";
     const { bridge, element, ask } = await box({
