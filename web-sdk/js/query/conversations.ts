@@ -2,7 +2,12 @@
 
 import type { ConversationMessage, ConversationSummary } from "../types/conversation.ts";
 import type { McpWeb } from "../mcp-web.ts";
+import type { McpWebError } from "../mcp-web/error.ts";
+import type { McpWebErrorCode } from "../types/error-codes.ts";
 import type { CreateError } from "./messages.ts";
+
+/** How long a request may take, in milliseconds: longer than a bridge waits for its agent by default. */
+const REQUEST_TIMEOUT_MS = 60_000;
 
 /** What this file uses of the page. */
 export type ConversationsPage = Pick<McpWeb, "bridgeUrl" | "authToken" | "sessionId">;
@@ -33,18 +38,37 @@ export class Conversations {
   /** Returns the answer of the bridge; nothing for a conversation that does not exist. */
   async #fetch(method: string, path: string): Promise<any> {
     const { bridgeUrl, authToken, sessionId } = this.#page;
+    if (authToken === undefined) throw this.#failure("MissingAuthentication", "wait until mcpWeb.status is connected");
     const address = `${bridgeUrl}/conversations${path}?sessionId=${encodeURIComponent(sessionId!)}`;
-    let response;
+    let response: Response;
+    let text: string;
     try {
-      response = await fetch(address, { method, headers: { authorization: `Bearer ${authToken}` } });
+      const headers = { authorization: `Bearer ${authToken}` };
+      response = await fetch(address, { method, headers, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+      text = await response.text();
     } catch (cause) {
-      throw this.#createError("BridgeUnreachable", "the conversations cannot be had", "see mcpWeb.status", { cause });
+      throw this.#failure("BridgeUnreachable", "see mcpWeb.status", { cause });
     }
     if (response.status === 204) return undefined;
-    const body = await response.json().catch(() => ({}));
-    if (response.ok) return body;
-    const { code = body.error, message = `HTTP ${response.status}` } = body;
+    const body = parseObject(text);
+    if (response.ok && body) return body;
+    const answer = `the answer of the bridge is HTTP ${response.status}${body ? "" : " without JSON"}`;
+    const { error, code = error ?? "AgentFailed", message = answer } = body ?? {};
     if (code === "ConversationNotFound") return undefined;
-    throw this.#createError(code ?? "AgentFailed", message, "see that the bridge has an agent");
+    throw this.#createError(code, message, "see that the bridge has an agent");
+  }
+
+  #failure(code: McpWebErrorCode, remedy: string, options?: ErrorOptions): McpWebError {
+    return this.#createError(code, "the conversations cannot be had", remedy, options);
+  }
+}
+
+/** Returns the object of a JSON text; `undefined` if it is none. */
+function parseObject(text: string): { [field: string]: any } | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" ? (value ?? undefined) : undefined;
+  } catch {
+    return undefined;
   }
 }

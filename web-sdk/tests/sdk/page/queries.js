@@ -236,6 +236,37 @@ export default {
     equal(asked, [`GET /conversations${session}`, `GET ${one}`, `GET ${one}`, `DELETE ${one}`, `DELETE ${one}`]);
   },
 
+  async "a request for conversations ends in time, is sent with a token only, and its answer is JSON"() {
+    const mcpWeb = await new Bridge().page();
+    const { McpWeb } = await import("./mcp-web.js");
+    const { fetch } = globalThis;
+    const { timeout } = AbortSignal;
+    let answer;
+    globalThis.fetch = async () => answer();
+    try {
+      for (const text of ["", "<html>", "7", "null"]) {
+        answer = () => new Response(text);
+        await rejects(mcpWeb.conversations(), { code: "AgentFailed", message: /HTTP 200 without JSON/ });
+      }
+      answer = () => new Response("Bad gateway", { status: 502 });
+      await rejects(mcpWeb.conversations(), { code: "AgentFailed", message: /HTTP 502/ });
+      let asked;
+      AbortSignal.timeout = (ms) => AbortSignal.abort(new DOMException(`${ms} ms`, "TimeoutError"));
+      globalThis.fetch = async (_, { signal }) => {
+        asked = signal.reason.message;
+        throw signal.reason;
+      };
+      await rejects(mcpWeb.conversations(), { code: "BridgeUnreachable" });
+      equal(asked, "60000 ms");
+      globalThis.fetch = () => assert(false, "a request without a token");
+      const early = new McpWeb({ name: "No token", storage: "none", autoConnect: false, authToken: async () => "t".repeat(16) });
+      await rejects(early.conversations(), { code: "MissingAuthentication", message: /wait until mcpWeb.status is connected/ });
+    } finally {
+      globalThis.fetch = fetch;
+      AbortSignal.timeout = timeout;
+    }
+  },
+
   async "options that cannot be sent are refused"() {
     const mcpWeb = await new Bridge().page();
     for (const [options, message] of [
