@@ -189,7 +189,8 @@ export class McpWebAskElement extends HTMLElement {
         event.preventDefault();
         this.stop();
       });
-      if (this.#keeps) ({ id: this.#conversation, turns: this.#turns } = loadConversation(this.id));
+      // What was asked before the element had a place goes on.
+      if (this.#keeps && !this.#turns.length) ({ id: this.#conversation, turns: this.#turns } = loadConversation(this.id));
       this.#render();
     }
     // Scripts of the document may set the property, or make the page, until then.
@@ -240,7 +241,10 @@ export class McpWebAskElement extends HTMLElement {
       throw new TypeError("<mcp-web-ask> has no McpWeb: set its property mcpWeb, or its attribute name");
     }
     const options = { name, ...(description && { description }), ...(bridgeUrl && { bridgeUrl }) };
-    return (this.#own ??= import("./mcp-web.ts").then(({ McpWeb }) => new McpWeb(options)));
+    this.#own ??= import("./mcp-web.ts").then(({ McpWeb }) => new McpWeb(options));
+    // The next question tries again, maybe with other attributes.
+    this.#own.catch(() => (this.#own = undefined));
+    return this.#own;
   }
 
   /** Takes up the question that the document before this one has asked. */

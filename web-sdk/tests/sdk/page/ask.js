@@ -501,6 +501,35 @@ const TESTS = {
     equal((await bridge.next("query")).prompt, "Hello");
   },
 
+  async "a McpWeb that the attributes cannot make is made again for the next question"() {
+    const bridge = new Bridge();
+    const element = document.createElement("mcp-web-ask");
+    for (const [name, value] of Object.entries({ name: "Shop", "bridge-url": "not a url", storage: "none" })) element.setAttribute(name, value);
+    const failed = once(element, "mcp-web-ask-error");
+    document.body.append(element);
+    element.ask("?");
+    assert((await failed).detail.error.message.includes("not a url"));
+    element.setAttribute("bridge-url", "http://127.0.0.1:7");
+    element.ask("Hello");
+    await bridge.accept();
+    equal((await bridge.next("query")).prompt, "Hello");
+  },
+
+  async "a question that is asked before the element is in the document is not replaced by the stored ones"() {
+    const turn = { label: "Old", prompt: "Old", state: "complete", blocks: [] };
+    sessionStorage.setItem("mcp-web:ask:early", JSON.stringify({ id: "old", turns: [turn, turn] }));
+    const bridge = new Bridge();
+    const mcpWeb = await bridge.page();
+    const element = Object.assign(document.createElement("mcp-web-ask"), { id: "early", mcpWeb });
+    element.ask("New");
+    document.body.append(element);
+    const asked = new ReceivedQuery(bridge, element, await bridge.next("query"));
+    assert(asked.message.conversation !== "old");
+    await asked.complete({ result: "." });
+    equal(all(element, "[part=turn]").map(({ computedName }) => computedName), ["New"]);
+    element.clear();
+  },
+
   async "properties that were set before the element was defined count"() {
     const frame = document.createElement("iframe");
     frame.src = "/ask-early.html";
