@@ -83,6 +83,18 @@ test("whole sentences are announced once, without the marks of markdown", () => 
 test("a failure has words for the person, and its own advice comes first", () => {
   assert.equal(failureText({ code: "ModelRefused", message: "no" }), "The model declined to answer. Ask in other words.");
   assert.equal(failureText({ code: "AgentUnavailable", message: "m", remedy: "start the agent" }), "The agent does not answer. Start the agent.");
+  assert.equal(
+    failureText({ code: "ModelInputTooLong", message: "m" }),
+    "The conversation is too long for the model. Begin a new one, or ask for less.",
+  );
+  assert.equal(
+    failureText({ code: "ModelAnswerInvalid", message: "m" }),
+    "The model’s answer does not have the form that was asked for. Try again.",
+  );
+  assert.equal(
+    failureText({ code: "RequestTooLarge", message: "m" }),
+    "The question is larger than the agent takes. Ask for less at a time.",
+  );
   assert.equal(failureText({ code: "constructor", message: "m" }), "The question was not answered. Try again.");
   const { failure } = completeStrings({ failure: ({ code }) => (code === "Disconnected" ? "Nicht verbunden." : undefined) });
   assert.equal(failure({ code: "Disconnected", message: "m" }), "Nicht verbunden.");
