@@ -2,7 +2,7 @@
 
 import type { Turn } from "./turn.ts";
 
-/** So many characters of JSON are stored. The oldest turns are left out. */
+/** So many characters of JSON are stored. The oldest turns are left out, and the answer of a turn that is larger alone. */
 export const MAX_STORED_CHARS = 256 * 1024;
 
 /** What is stored. */
@@ -32,12 +32,24 @@ const isTurn = ({ label, prompt, state, blocks }: Turn): boolean =>
 export function storeConversation(name: string, { id, turns }: StoredConversation): void {
   try {
     if (!turns.length) return sessionStorage.removeItem(storageKey(name));
-    let first = 0;
-    let json: string;
-    do json = JSON.stringify({ id, turns: turns.slice(first++) });
-    while (json.length > MAX_STORED_CHARS && first < turns.length);
-    sessionStorage.setItem(storageKey(name), json);
+    const frame = JSON.stringify({ id, turns: [] });
+    const room = MAX_STORED_CHARS - frame.length;
+    let texts = newestTexts(turns, room);
+    if (!texts.length) texts = newestTexts([{ ...turns.at(-1), blocks: [] }], room);
+    sessionStorage.setItem(storageKey(name), `${frame.slice(0, -2)}${texts.join()}]}`);
   } catch {
     // The storage is full or forbidden.
   }
+}
+
+/** Returns the JSON of the newest turns, which has no more characters than `room`, with its commas. */
+function newestTexts(turns: readonly object[], room: number): string[] {
+  const texts: string[] = [];
+  for (const turn of [...turns].reverse()) {
+    const text = JSON.stringify(turn);
+    room -= text.length + 1;
+    if (room < 0) break;
+    texts.unshift(text);
+  }
+  return texts;
 }

@@ -131,6 +131,25 @@ test("the oldest turns are left out of what is too large to be stored", () => {
   assert.ok(stored.get("mcp-web:ask:box").length <= MAX_STORED_CHARS);
 });
 
+test("a turn that is too large alone is stored without its answer, and each turn is serialised once", () => {
+  let serialised = 0;
+  const counted = (turn) => ({ ...turn, toJSON: () => (serialised++, turn) });
+  const large = { ...createTurn("large", "?"), state: "complete", blocks: [{ kind: "text", text: "x".repeat(MAX_STORED_CHARS) }] };
+  storeConversation("box", { id: "c", turns: [large, counted(createTurn("One", "?")), counted(createTurn("Two", "?"))] });
+  assert.deepEqual([loadConversation("box").turns.map(({ label }) => label), serialised], [["One", "Two"], 2]);
+  storeConversation("box", { id: "c", turns: [createTurn("One", "?"), large] });
+  assert.deepEqual(loadConversation("box"), { id: "c", turns: [{ ...large, blocks: [] }] });
+  storeConversation("box", { id: "c", turns: [createTurn("?", "x".repeat(MAX_STORED_CHARS))] });
+  assert.deepEqual(loadConversation("box"), { id: "c", turns: [] });
+  const small = createTurn("?", "");
+  const { length } = JSON.stringify({ id: "c", turns: [small, small] });
+  for (const [more, count] of [[0, 2], [1, 1]]) {
+    storeConversation("box", { id: "c", turns: [createTurn("?", "x".repeat(MAX_STORED_CHARS - length - 1 + more)), small] });
+    const json = stored.get("mcp-web:ask:box");
+    assert.deepEqual([loadConversation("box").turns.length, json.length <= MAX_STORED_CHARS], [count, true]);
+  }
+});
+
 test("a page that may not store anything works", () => {
   globalThis.sessionStorage = undefined;
   storeConversation("box", { turns: [createTurn("?", "?")] });
