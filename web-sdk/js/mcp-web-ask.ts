@@ -261,6 +261,8 @@ export class McpWebAskElement extends HTMLElement {
   }
 
   #askSuggestion({ label, prompt = label, options }: AskSuggestion): boolean {
+    // The app's function is not called in vain.
+    if (this.running) return false;
     return this.#ask(createTurn(label, typeof prompt === "function" ? prompt() : prompt), options);
   }
 

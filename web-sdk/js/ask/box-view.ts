@@ -151,7 +151,7 @@ export class BoxView {
         this.#actions.retry();
         this.focus();
       },
-      onCopied: () => this.announce(strings.copied),
+      announce: (text) => this.announce(text),
     });
     this.#conversation.append(view.element);
     return view;

@@ -14,6 +14,7 @@ const ENGLISH: Strings = {
   retry: "Try again",
   copy: "Copy",
   copied: "Copied",
+  copyFailed: "Not copied",
   clear: "New conversation",
   conversation: "Conversation",
   suggestions: "Suggestions",

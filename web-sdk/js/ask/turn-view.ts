@@ -4,13 +4,13 @@ import { createElement } from "../dialog/element.ts";
 import { AnswerView, type ViewContext, createButton } from "./answer-view.ts";
 import { type Turn, answerText, isOver } from "./turn.ts";
 
-/** How long a button shows that it has copied, in milliseconds. */
+/** How long a button shows whether it has copied, in milliseconds. */
 const COPIED_MS = 2000;
 
 export interface TurnContext extends ViewContext {
   onRetry(): void;
-  /** An answer was copied. */
-  onCopied(): void;
+  /** Announces a text to screen readers. */
+  announce(text: string): void;
 }
 
 export class TurnView {
@@ -65,11 +65,12 @@ export class TurnView {
   }
 
   #createCopy(text: string): HTMLButtonElement {
-    const { strings, onCopied } = this.#context;
+    const { strings, announce } = this.#context;
     const button = createButton("copy", strings.copy, async () => {
-      await navigator.clipboard.writeText(text);
-      button.textContent = strings.copied;
-      onCopied();
+      // The browser may not allow it, such as in a frame.
+      const outcome = await navigator.clipboard.writeText(text).then(() => strings.copied, () => strings.copyFailed);
+      button.textContent = outcome;
+      announce(outcome);
       setTimeout(() => (button.textContent = strings.copy), COPIED_MS);
     });
     return button;

@@ -46,6 +46,8 @@ export interface AskStrings {
   copy?: string;
   /** Replaces `copy` for two seconds once the answer is copied. @defaultValue `Copied` */
   copied?: string;
+  /** Replaces `copy` for two seconds if the browser does not allow it. @defaultValue `Not copied` */
+  copyFailed?: string;
   /** The button that removes all questions and answers. @defaultValue `New conversation` */
   clear?: string;
   /** The name of the list of questions and answers. @defaultValue `Conversation` */

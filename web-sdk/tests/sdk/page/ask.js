@@ -201,10 +201,11 @@ const TESTS = {
 
   async "options and context are asked for each question, and suggestions have their own"() {
     let selected = "c1";
+    let prompts = 0;
     const { bridge, element, ask } = await box({
       context: () => [{ name: "selection", value: selected }],
       options: async (prompt) => ({ timeout: prompt.length * 1000 }),
-      suggestions: ["Summarise", { label: "Plan", prompt: () => "Plan my day", options: { restrictTools: true, tools: [] } }],
+      suggestions: ["Summarise", { label: "Plan", prompt: () => (prompts++, "Plan my day"), options: { restrictTools: true, tools: [] } }],
     });
     const first = await ask("1234");
     equal([first.message.context[0].content ?? first.message.context[0].value, first.message.timeout <= 4000], ["c1", true]);
@@ -215,7 +216,8 @@ const TESTS = {
     equal([second.message.prompt, second.message.restrictTools], ["Plan my day", true]);
     assert(JSON.stringify(second.message.context).includes("c2"), "what a suggestion does not replace stays");
     equal(button(element, "Summarise").getAttribute("aria-disabled"), "true");
-    button(element, "Summarise").click();
+    for (const name of ["Summarise", "Plan"]) button(element, name).click();
+    equal(prompts, 1, "the calls of the function for the prompt");
     await second.complete({ result: "." });
     assert(!bridge.has("query"), "one question at a time");
     equal(all(element, "[part=turn]").at(-1).computedName, "Plan");
@@ -550,6 +552,10 @@ const TESTS = {
     await eventually(() => button(element, "Copied"));
     equal(copied, "One **two**.\n\nThree.");
     assert(announced(element).includes("Copied"));
+    navigator.clipboard.writeText = () => Promise.reject(new DOMException("Write permission denied.", "NotAllowedError"));
+    button(element, "Copied").click();
+    await eventually(() => button(element, "Not copied"));
+    assert(announced(element).includes("Not copied"));
   },
 
   async "an element can be made with new, and is defined once"() {
