@@ -21,7 +21,7 @@ mod report;
 mod running_requests;
 mod sse;
 
-pub(crate) use agent_event::foreign_calls;
+pub(crate) use agent_event::{foreign_calls, present};
 pub(crate) use agent_process::find_program as agent_program;
 pub(crate) use conversations::{ConversationAnswer, ConversationRequest};
 pub(crate) use credential::{fill_in_credential, warn_of_exposed_credential};

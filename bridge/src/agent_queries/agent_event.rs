@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bridge_protocol::{ErrorCode, QueryId, QueryToolCall};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::report::AgentReport;
@@ -27,9 +27,9 @@ struct Message<'a> {
     kind: Option<Cow<'a, str>>,
     #[serde(borrow)]
     uuid: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
@@ -39,6 +39,13 @@ struct Message<'a> {
     reason: Option<String>,
     #[serde(borrow)]
     code: Option<Cow<'a, str>>,
+}
+
+/// Deserializes a field so that `null` is `Some`: only an absent field is `None`.
+pub(crate) fn present<'de, D: Deserializer<'de>, Value: Deserialize<'de>>(
+    field: D,
+) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(field).map(Some)
 }
 
 /// Parses an event of the agent of this query.
@@ -128,13 +135,22 @@ mod tests {
         assert_eq!(content.get(), r#"{"type":"text","text":"a"}"#);
         let accepted = parse_data("", r#"{"type":"query_accepted","uuid":"q"}"#);
         assert!(matches!(accepted, Ok(AgentEvent::Accepted)));
-        for (data, has_result) in [("{}", false), (r#"{"result":"r"}"#, true)] {
+        let null = parse_data("query_progress", r#"{"uuid":"q","content":null}"#);
+        assert!(
+            matches!(&null, Ok(AgentEvent::Report(AgentReport::Progress(it))) if it.get() == "null"),
+            "{null:?}"
+        );
+        for (data, expected) in [
+            ("{}", None),
+            (r#"{"result":"r"}"#, Some(r#""r""#)),
+            (r#"{"result":null}"#, Some("null")),
+        ] {
             let Ok(AgentEvent::Report(AgentReport::Complete(result))) =
                 parse_data("query_complete", data)
             else {
                 panic!("{data}");
             };
-            assert_eq!(result.value.is_some(), has_result);
+            assert_eq!(result.value.as_deref().map(RawValue::get), expected);
         }
         let cancelled = parse_data("query_cancel", r#"{"uuid":"q","reason":"r"}"#);
         assert!(

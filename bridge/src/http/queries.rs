@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::agent_queries::{AgentReport, foreign_calls};
+use crate::agent_queries::{AgentReport, foreign_calls, present};
 use crate::refusals::RefusalKind;
 use crate::shares::Party;
 use crate::web::body::read_to_end_limited;
@@ -91,7 +91,7 @@ struct CompleteBody {
     #[serde(default)]
     message: Option<String>,
     /// Any JSON value, in place of `message`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "present")]
     result: Option<Box<RawValue>>,
     #[serde(default)]
     usage: Option<Box<RawValue>>,

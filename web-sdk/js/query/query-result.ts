@@ -19,7 +19,7 @@ export function parseQueryResult(message: QueryMessage, request: KnownRequest | 
 function parseAnswer(result: unknown, calls: QueryToolCall[], request: KnownRequest | undefined): Partial<QueryResult> {
   if (request?.responseSchema) return { value: result };
   if (typeof result === "string") return { text: result };
-  if (result !== undefined && result !== null) return { value: result };
+  if (result !== undefined) return { value: result };
   const name = request?.responseTool?.name;
   // Without a request, the last call has ended the query.
   const last = calls.filter(({ tool }) => !request || tool === name).at(-1);

@@ -59,13 +59,24 @@ async fn a_streamed_completion_carries_usage_any_result_and_foreign_calls() {
 }
 
 #[tokio::test]
+async fn a_result_that_is_null_reaches_the_page() {
+    let (events, mut query) = start_stream(json!({ "responseSchema": {} })).await;
+    events
+        .send_event("query_complete", json!({ "result": null }))
+        .await;
+    let expected =
+        json!({ "type": "query_complete", "uuid": UUID, "result": null, "toolCalls": [] });
+    assert_eq!(recv_query_event(&mut query.page).await, expected);
+}
+
+#[tokio::test]
 async fn the_usage_of_a_query_with_a_response_tool_reaches_the_page() {
     let (events, mut query) = start_stream(json!({ "responseTool": { "name": "echo" } })).await;
     let url = query.bridge.url();
     let call = post_tool_call_to(&url, &query.token, "echo", json!({ "n": 1 }));
     let (result, ()) = tokio::join!(call, query.page.echo_call());
     assert_eq!(result.0, 200, "{}", result.1);
-    let complete = json!({ "usage": usage(), "toolCalls": [foreign_call()] });
+    let complete = json!({ "result": null, "usage": usage(), "toolCalls": [foreign_call()] });
     events.send_event("query_complete", complete).await;
     let complete = recv_query_event(&mut query.page).await;
     assert_eq!(complete["usage"], usage(), "{complete}");
@@ -80,6 +91,7 @@ async fn a_reported_completion_carries_the_same() {
     for (body, value) in [
         (json!({ "message": "42" }), json!("42")),
         (json!({ "result": result }), result.clone()),
+        (json!({ "result": null }), Value::Null),
     ] {
         let (bridge, _agent, mut page, query) = start_query(json!({})).await;
         for malformed in [

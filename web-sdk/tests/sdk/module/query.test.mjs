@@ -87,6 +87,7 @@ test("an answer is text, the call of the response tool, or a value of another ag
   const response = { arguments: { a: 1 }, result: 3 };
   assert.deepEqual(parseQueryResult({ result: "Two", toolCalls }, {}), { text: "Two", toolCalls });
   assert.deepEqual(parseQueryResult({ result: { n: 1 }, toolCalls }, {}), { value: { n: 1 }, toolCalls });
+  assert.deepEqual(parseQueryResult({ result: null, toolCalls }, undefined), { value: null, toolCalls });
   assert.deepEqual(parseQueryResult({ toolCalls }, { responseTool: { name: "order" } }), { response, toolCalls });
   assert.deepEqual(parseQueryResult({ toolCalls: [] }, { responseTool: { name: "order" } }), { toolCalls: [] });
   assert.deepEqual(parseQueryResult({ toolCalls }, {}), { toolCalls });
