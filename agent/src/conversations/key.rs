@@ -40,15 +40,34 @@ impl ConversationOwner {
     }
 }
 
-/// Checks the id of a conversation, which becomes part of a path.
+/// Checks the id of a conversation, which becomes a segment of a path. Dots alone would be resolved
+/// there.
 pub(crate) fn check_conversation_id(id: &str) -> Result<(), Failure> {
     let is_valid = (1..=MAX_CONVERSATION_ID_BYTES).contains(&id.len())
-        && id.bytes().all(|byte| byte.is_ascii_graphic());
+        && id.bytes().all(|byte| byte.is_ascii_graphic())
+        && !matches!(id, "." | "..");
     if !is_valid {
         let message = format!(
-            "the id of a conversation must have 1 to {MAX_CONVERSATION_ID_BYTES} visible ASCII characters"
+            "the id of a conversation must have 1 to {MAX_CONVERSATION_ID_BYTES} visible ASCII characters, and is neither `.` nor `..`"
         );
         return Err(Failure::new(ErrorCode::ProtocolViolation, message));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_can_be_a_segment_of_a_path() {
+        for id in ["...", "a/b", &*"c".repeat(MAX_CONVERSATION_ID_BYTES)] {
+            assert!(check_conversation_id(id).is_ok(), "{id}");
+        }
+        for id in [".", "..", "", "a b"] {
+            let failure = check_conversation_id(id).unwrap_err();
+            assert_eq!(failure.code, ErrorCode::ProtocolViolation);
+            assert!(failure.message.contains("neither `.` nor `..`"), "{id}");
+        }
+    }
 }

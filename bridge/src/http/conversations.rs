@@ -60,7 +60,7 @@ impl AppState {
         conversation: Option<&str>,
     ) -> Result<Response, Problem> {
         let principal = self.authorize(parts, Scope::Query).await?;
-        if !conversation.is_none_or(is_usable_id) {
+        if !conversation.is_none_or(is_conversation_id) {
             let message = "the id of a conversation has 1 to 64 bytes of visible ASCII, and is \
                            neither `.` nor `..`";
             return Err(Problem::new(ErrorCode::ProtocolViolation, message));
@@ -89,9 +89,4 @@ impl AppState {
         }
         Ok(response)
     }
-}
-
-/// Whether the id can be a segment of a URL. Dots alone would be resolved there.
-fn is_usable_id(id: &str) -> bool {
-    is_conversation_id(id) && !matches!(id, "." | "..")
 }

@@ -4,7 +4,7 @@ import type { ConversationMessage, ConversationSummary } from "../types/conversa
 import type { McpWeb } from "../mcp-web.ts";
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { McpWebErrorCode } from "../types/error-codes.ts";
-import type { CreateError } from "./messages.ts";
+import { CONVERSATION_ID, CONVERSATION_ID_REMEDY, type CreateError } from "./messages.ts";
 
 /** How long a request may take, in milliseconds: longer than a bridge waits for its agent by default. */
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -27,12 +27,17 @@ export class Conversations {
   }
 
   async history(id: string): Promise<ConversationMessage[]> {
-    const conversation = await this.#fetch("GET", `/${encodeURIComponent(id)}`);
+    const conversation = await this.#fetch("GET", this.#path(id));
     return conversation?.messages ?? [];
   }
 
   async clear(id: string): Promise<void> {
-    await this.#fetch("DELETE", `/${encodeURIComponent(id)}`);
+    await this.#fetch("DELETE", this.#path(id));
+  }
+
+  #path(id: string): string {
+    if (!CONVERSATION_ID.test(id)) throw this.#createError("QueryInvalid", `"${id}" is not the id of a conversation`, CONVERSATION_ID_REMEDY);
+    return `/${encodeURIComponent(id)}`;
   }
 
   /** Returns the answer of the bridge; nothing for a conversation that does not exist. */

@@ -3,7 +3,7 @@
 import { type ContextPort, contextFromTool } from "./context.ts";
 import { encodeAttachment } from "./attachments.ts";
 import { localTime } from "./local-time.ts";
-import type { PageTool, QueriesPort } from "./messages.ts";
+import { CONVERSATION_ID, CONVERSATION_ID_REMEDY, type PageTool, type QueriesPort } from "./messages.ts";
 
 const OPTIONS = [
   "prompt",
@@ -74,8 +74,8 @@ export async function buildQueryRequest(
   }
   if (approve && !Array.isArray(approve)) throw invalid("approve must be an array", "put handles or names of tools into one");
   if (attachments && !Array.isArray(attachments)) throw invalid("attachments must be an array", "put files into one");
-  if (conversation !== null && conversation !== undefined && !/^[!-~]{1,64}$/.test(conversation)) {
-    throw invalid("conversation must be an id", "pass 1 to 64 visible ASCII characters, or use mcpWeb.conversation()");
+  if (conversation !== null && conversation !== undefined && !CONVERSATION_ID.test(conversation)) {
+    throw invalid("conversation must be an id", CONVERSATION_ID_REMEDY);
   }
   if (responseSchema && responseTool) throw invalid("responseSchema and responseTool exclude each other", "pass one of them");
   const schema = responseSchema && port.jsonSchema(responseSchema, "input");

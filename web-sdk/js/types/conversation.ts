@@ -6,7 +6,7 @@ import type { Query, QueryOptions, QuerySignal } from "./query.ts";
 /** Options of {@link McpWeb.conversation}. */
 export interface ConversationOptions {
   /**
-   * Names the conversation: 1 to 64 visible ASCII characters. Without one, a new conversation begins.
+   * Names the conversation: 1 to 64 visible ASCII characters, but not `.` or `..`. Without one, a new conversation begins.
    */
   id?: string | undefined;
 }

@@ -14,16 +14,17 @@ pub(super) fn check(query: &Query) -> Result<(), &'static str> {
     }
     match &query.conversation {
         Some(id) if !is_conversation_id(id) => {
-            Err("`conversation` must be 1 to 64 bytes of visible ASCII")
+            Err("`conversation` must be 1 to 64 bytes of visible ASCII, and neither `.` nor `..`")
         }
         _ => Ok(()),
     }
 }
 
-/// Whether the text can be the id of a conversation: 1 to 64 bytes of visible ASCII.
+/// Whether the text can be the id of a conversation: 1 to 64 bytes of visible ASCII. An id is a
+/// segment of a URL, where one or two dots alone would be resolved.
 pub fn is_conversation_id(id: &str) -> bool {
     let is_visible = id.bytes().all(|byte| byte.is_ascii_graphic());
-    (1..=MAX_CONVERSATION_ID_BYTES).contains(&id.len()) && is_visible
+    (1..=MAX_CONVERSATION_ID_BYTES).contains(&id.len()) && is_visible && !matches!(id, "." | "..")
 }
 
 #[cfg(test)]
@@ -43,6 +44,9 @@ mod tests {
             (r#""responseTool":{"name":"t"}"#.to_owned(), None),
             (format!(r#""conversation":"{longest}""#), None),
             (r#""conversation":"~!/?..""#.to_owned(), None),
+            (r#""conversation":"...""#.to_owned(), None),
+            (r#""conversation":".""#.to_owned(), Some("neither `.`")),
+            (r#""conversation":"..""#.to_owned(), Some("neither `.`")),
             (
                 r#""responseSchema":{},"responseTool":{"name":"t"}"#.to_owned(),
                 Some("not both"),

@@ -228,6 +228,11 @@ export default {
       equal(await named.history(), []);
       await named.clear();
       await rejects(named.clear(), { code: "AgentNotConfigured", message: /has no agent/ });
+      for (const id of [".", ".."]) {
+        const refused = { code: "QueryInvalid", message: /is not the id of a conversation/ };
+        await rejects(mcpWeb.conversation({ id }).history(), refused);
+        await rejects(mcpWeb.conversation({ id }).clear(), refused);
+      }
     } finally {
       globalThis.fetch = fetch;
     }
@@ -274,6 +279,8 @@ export default {
       [{ attachments: new Blob() }, /attachments must be an array/],
       [{ attachments: [new Blob(["x"])] }, /an attachment is a Blob with a type/],
       [{ conversation: "a b" }, /conversation must be an id/],
+      [{ conversation: "." }, /conversation must be an id/],
+      [{ conversation: ".." }, /conversation must be an id.*not \. or \.\./],
       [{ responseSchema: 7 }, /responseSchema has no JSON Schema/],
       [{ responseSchema: { type: "object" }, responseTool: "add" }, /exclude each other/],
     ]) {
