@@ -11,6 +11,7 @@ mod agent_client;
 mod agent_event;
 mod agent_process;
 mod caller;
+mod conversation_permits;
 mod conversations;
 mod credential;
 mod direct_queries;
@@ -18,7 +19,6 @@ mod query_lifetime;
 mod query_task;
 mod registry;
 mod report;
-mod running_requests;
 mod sse;
 
 pub(crate) use agent_event::{foreign_calls, present};

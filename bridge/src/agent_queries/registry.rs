@@ -14,9 +14,9 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::agent_client::{AgentClient, QueryCredentials};
 use super::agent_process;
+use super::conversation_permits::ConversationPermits;
 use super::query_lifetime::QueryLifetime;
 use super::query_task::QueryTask;
-use super::running_requests::RunningRequests;
 use crate::config::Config;
 use crate::hub::{AgentPort, Hub};
 
@@ -29,7 +29,7 @@ pub(crate) struct AgentQueries {
     pub(super) agent: Option<Arc<AgentClient>>,
     pub(super) active: DashMap<QueryId, ActiveQuery>,
     pub(super) tokens: DashMap<TokenHash, QueryId>,
-    pub(super) running_requests: RunningRequests,
+    pub(super) conversation_permits: ConversationPermits,
     /// Whether pages generate their tokens themselves.
     pub(super) tokens_are_self_made: bool,
     tasks: TaskTracker,

@@ -1,4 +1,4 @@
-//! The requests for conversations that are running.
+//! The permits of the requests for conversations that run.
 
 use bridge_auth::RealmId;
 use bridge_protocol::ErrorCode;
@@ -8,17 +8,17 @@ use dashmap::DashMap;
 /// The requests for conversations of one token that run at the same time.
 const MAX_CONVERSATION_REQUESTS: usize = 16;
 
-/// The number of requests for conversations that run for each token.
+/// The number of permits that are held for each token.
 #[derive(Debug, Default)]
-pub(super) struct RunningRequests(DashMap<RealmId, usize>);
+pub(super) struct ConversationPermits(DashMap<RealmId, usize>);
 
-impl RunningRequests {
+impl ConversationPermits {
     /// Counts a request until the permit is dropped.
     ///
     /// # Errors
     ///
     /// When too many requests of the token run.
-    pub(super) fn begin(&self, realm: RealmId) -> Result<RequestPermit<'_>, QueryError> {
+    pub(super) fn acquire(&self, realm: RealmId) -> Result<ConversationPermit<'_>, QueryError> {
         let mut running = self.0.entry(realm).or_default();
         if *running >= MAX_CONVERSATION_REQUESTS {
             let error =
@@ -32,26 +32,26 @@ impl RunningRequests {
         }
         *running += 1;
         drop(running);
-        Ok(RequestPermit {
-            requests: self,
+        Ok(ConversationPermit {
+            permits: self,
             realm,
         })
     }
 }
 
 /// Counts a request while it is held.
-pub(super) struct RequestPermit<'a> {
-    requests: &'a RunningRequests,
+pub(super) struct ConversationPermit<'a> {
+    permits: &'a ConversationPermits,
     realm: RealmId,
 }
 
-impl Drop for RequestPermit<'_> {
+impl Drop for ConversationPermit<'_> {
     fn drop(&mut self) {
         let ended = |_: &RealmId, running: &mut usize| {
             *running -= 1;
             *running == 0
         };
-        self.requests.0.remove_if_mut(&self.realm, ended);
+        self.permits.0.remove_if_mut(&self.realm, ended);
     }
 }
 
@@ -60,20 +60,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn running_requests_are_limited_for_each_token() {
-        let requests = RunningRequests::default();
+    fn permits_are_limited_for_each_token() {
+        let permits = ConversationPermits::default();
         let [one, other] = ["a", "b"].map(RealmId::from_token);
-        let permits: Vec<_> = (0..MAX_CONVERSATION_REQUESTS)
-            .map(|_| requests.begin(one).ok())
+        let held: Vec<_> = (0..MAX_CONVERSATION_REQUESTS)
+            .map(|_| permits.acquire(one).ok())
             .collect();
-        assert!(permits.iter().all(Option::is_some));
-        let Err(refused) = requests.begin(one) else {
+        assert!(held.iter().all(Option::is_some));
+        let Err(refused) = permits.acquire(one) else {
             panic!("one request too many")
         };
         assert_eq!(refused.code, ErrorCode::QueryLimitExceeded);
-        assert!(requests.begin(other).is_ok());
-        drop(permits);
-        assert!(requests.begin(one).is_ok());
-        assert!(requests.0.is_empty());
+        assert!(permits.acquire(other).is_ok());
+        drop(held);
+        assert!(permits.acquire(one).is_ok());
+        assert!(permits.0.is_empty());
     }
 }
