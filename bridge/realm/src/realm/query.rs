@@ -101,7 +101,7 @@ pub(super) struct RunningQuery {
     /// Whether the agent answers with a stream of events.
     pub(super) is_streaming: bool,
     /// Whether the response tool was called, so that only the rest of the stream is awaited.
-    pub(super) is_answered: bool,
+    pub(super) has_response: bool,
 }
 
 impl RunningQuery {
@@ -124,13 +124,13 @@ impl RunningQuery {
             expires: now.instant + policy.effective_timeout(limits.timeout),
             policy,
             is_streaming: false,
-            is_answered: false,
+            has_response: false,
         }
     }
 
     /// Records that the response tool was called. The agent may finish its stream until `until`.
-    pub(super) fn mark_answered(&mut self, until: Instant) {
-        self.is_answered = true;
+    pub(super) fn record_response(&mut self, until: Instant) {
+        self.has_response = true;
         self.expires = self.expires.min(until);
     }
 
@@ -176,7 +176,7 @@ impl RunningQuery {
     }
 
     /// Whether this is a successful call of the response tool.
-    pub(super) fn is_answered_by(&self, call: &Call, outcome: &CallOutcome) -> bool {
+    pub(super) fn is_response(&self, call: &Call, outcome: &CallOutcome) -> bool {
         matches!(outcome, CallOutcome::Answered(_))
             && self.response_tool() == Some(call.request.name())
     }

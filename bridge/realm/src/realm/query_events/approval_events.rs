@@ -20,7 +20,7 @@ impl Realm {
         }
         let query = self.queries.get_mut(&answer.uuid).filter(|query| {
             let is_of_page = query.origin == QueryOrigin::Page(PageProtocol::V2);
-            query.session == *session && is_of_page && !query.is_answered
+            query.session == *session && is_of_page && !query.has_response
         });
         if !query.is_some_and(|query| query.approvals.begin_sending(&answer.id)) {
             return Effects::new();

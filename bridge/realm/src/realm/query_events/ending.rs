@@ -128,9 +128,9 @@ impl Realm {
 
     /// The response tool was called: all other calls are cancelled, and the stream is read to its
     /// end.
-    pub(super) fn query_answered(&mut self, id: &QueryId, now: Now) -> Effects {
+    pub(super) fn response_tool_called(&mut self, id: &QueryId, now: Now) -> Effects {
         self.update_query(id, |query| {
-            query.mark_answered(now.instant + AGENT_DRAIN_TIMEOUT)
+            query.record_response(now.instant + AGENT_DRAIN_TIMEOUT)
         });
         self.cancel_query_calls(id, now)
     }
@@ -144,7 +144,7 @@ impl Realm {
         now: Now,
     ) -> (Result<(), ReportRejected>, Effects) {
         let demanded = match self.running_query(id) {
-            Ok(query) if query.is_answered => None,
+            Ok(query) if query.has_response => None,
             Ok(query) => query
                 .response_tool()
                 .map(QueryError::response_tool_required),
@@ -248,13 +248,13 @@ impl Realm {
         let outcome = match outcome {
             QueryOutcome::PageCancelled => outcome,
             // The response tool has the answer, so only the rest of what the agent reports counts.
-            QueryOutcome::Completed(result) if query.is_answered => {
+            QueryOutcome::Completed(result) if query.has_response => {
                 QueryOutcome::Completed(QueryResult {
                     value: None,
                     ..result
                 })
             }
-            _ if query.is_answered => QueryOutcome::Completed(QueryResult::default()),
+            _ if query.has_response => QueryOutcome::Completed(QueryResult::default()),
             _ => outcome,
         };
         let deadline = Deadline::Query(id.clone());

@@ -34,7 +34,7 @@ impl Realm {
             return Err(ended.map_or(ReportRejected::NotFound, ReportRejected::from_ended));
         };
         match query.page_presence {
-            _ if query.is_answered => Err(ReportRejected::NotFound),
+            _ if query.has_response => Err(ReportRejected::NotFound),
             PagePresence::Attached | PagePresence::Reattaching => Ok(&query.session),
             PagePresence::Detached { .. } => Err(ReportRejected::PageGone),
         }
@@ -95,12 +95,12 @@ impl Realm {
             return Effects::new();
         };
         query.tool_calls.record(&call.request, outcome);
-        let is_answered = !query.is_answered && query.is_answered_by(call, outcome);
-        if !is_answered {
+        let is_response = !query.has_response && query.is_response(call, outcome);
+        if !is_response {
             Effects::new()
         } else if query.is_streaming {
             // Progress from before this call may still be in the stream of the agent.
-            self.query_answered(id, now)
+            self.response_tool_called(id, now)
         } else {
             self.end_query(id, QueryOutcome::Completed(QueryResult::default()), now)
         }
