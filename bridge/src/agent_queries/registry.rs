@@ -166,7 +166,7 @@ impl AgentQueries {
     }
 
     /// Sends the answer of a person to the agent, unless the query ends first.
-    fn send_approval(&self, realm: RealmId, id: QueryId, call: String, approved: bool) {
+    fn send_approval(&self, realm: RealmId, id: QueryId, call: String, round: u64, approved: bool) {
         let (Some(agent), Some(hub)) = (self.agent.clone(), self.hub.get().cloned()) else {
             return;
         };
@@ -180,7 +180,7 @@ impl AgentQueries {
             };
             if let Some(hub) = hub.upgrade() {
                 hub.apply(realm, |realm, _| {
-                    ((), realm.approval_sent(&id, &call, outcome))
+                    ((), realm.approval_sent(&id, &call, round, outcome))
                 });
             }
         });
@@ -273,8 +273,9 @@ impl AgentPort for AgentQueries {
             AgentEffect::SendApproval {
                 query,
                 call,
+                round,
                 approved,
-            } => self.send_approval(realm, query, call, approved),
+            } => self.send_approval(realm, query, call, round, approved),
             AgentEffect::PageAttached { query } => {
                 if let Some(lifetime) = self.lifetime_of(&query) {
                     lifetime.page_attached.notify_waiters();

@@ -82,6 +82,9 @@ pub enum AgentEffect {
         query: QueryId,
         /// The id of the call that waits for the approval.
         call: String,
+        /// The number of the request among those of the query, because the agent may send another
+        /// one for the same call.
+        round: u64,
         approved: bool,
     },
     /// Retry the calls that wait for the page: a document has attached to the query, or the page

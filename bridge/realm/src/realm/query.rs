@@ -13,7 +13,7 @@ use bridge_protocol::{Query, QueryId, QueryTool, SessionId};
 
 use super::{Call, CallOutcome, Now, PageProtocol, QueryLimits};
 
-pub(super) use approvals::Approvals;
+pub(super) use approvals::{AfterSending, Approvals};
 pub(super) use delivery::QueryDelivery;
 pub use page::QueryPage;
 pub use result::QueryResult;

@@ -19,14 +19,31 @@ const REQUEST_TYPE: &str = "approval-requested";
 /// The calls of one query that wait for an approval. Each is answered once, so that a page cannot
 /// make the bridge send more requests than the agent has asked for.
 #[derive(Debug, Default)]
-pub(in crate::realm) struct Approvals(Vec<OpenApproval>);
+pub(in crate::realm) struct Approvals {
+    open: Vec<OpenApproval>,
+    /// The number of requests so far, which is also the round of the newest one.
+    rounds: u64,
+}
 
 #[derive(Debug)]
 struct OpenApproval {
     call: Box<str>,
+    /// Distinguishes this request from earlier ones for the same call.
+    round: u64,
     attempts: u8,
     /// Whether an answer is being sent.
     is_sending: bool,
+}
+
+/// The state of a request for approval after an attempt to send its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::realm) enum AfterSending {
+    /// The request can be answered again.
+    Open,
+    /// The request cannot be answered any more.
+    Closed,
+    /// Meanwhile, the agent has sent a newer request for the same call.
+    RequestedAgain,
 }
 
 impl Approvals {
@@ -48,41 +65,50 @@ impl Approvals {
         if content.kind != REQUEST_TYPE || !is_valid_id(&content.id) {
             return;
         }
-        self.0.retain(|open| *open.call != *content.id);
-        if self.0.len() == MAX_OPEN_APPROVALS {
-            self.0.remove(0);
+        self.open.retain(|open| *open.call != *content.id);
+        if self.open.len() == MAX_OPEN_APPROVALS {
+            self.open.remove(0);
         }
-        self.0.push(OpenApproval {
+        self.rounds += 1;
+        self.open.push(OpenApproval {
             call: content.id.into(),
+            round: self.rounds,
             attempts: 0,
             is_sending: false,
         });
     }
 
-    /// Whether the answer for this call is to be sent, which it is once until
-    /// [`Approvals::record_sent`].
-    pub(in crate::realm) fn begin_sending(&mut self, call: &str) -> bool {
-        let open = self.0.iter_mut().find(|open| *open.call == *call);
-        let Some(open) = open.filter(|open| !open.is_sending) else {
-            return false;
-        };
+    /// Returns the round of the request for this call if its answer is to be sent, which it is once
+    /// until [`Approvals::record_sent`].
+    pub(in crate::realm) fn begin_sending(&mut self, call: &str) -> Option<u64> {
+        let open = self.open.iter_mut().find(|open| *open.call == *call);
+        let open = open.filter(|open| !open.is_sending)?;
         open.is_sending = true;
         open.attempts += 1;
-        true
+        Some(open.round)
     }
 
-    /// Records whether the answer has reached the agent. If not, the call can be answered again, but
-    /// not without end. Returns whether it can.
-    pub(in crate::realm) fn record_sent(&mut self, call: &str, has_arrived: bool) -> bool {
-        let Some(index) = self.0.iter().position(|open| *open.call == *call) else {
-            return false;
+    /// Records whether the answer to the request of this round has reached the agent. If not, the
+    /// request can be answered again, but not without end.
+    pub(in crate::realm) fn record_sent(
+        &mut self,
+        call: &str,
+        round: u64,
+        has_arrived: bool,
+    ) -> AfterSending {
+        let Some(index) = self.open.iter().position(|open| *open.call == *call) else {
+            return AfterSending::Closed;
         };
-        if has_arrived || self.0[index].attempts >= MAX_APPROVAL_ATTEMPTS {
-            self.0.remove(index);
-            return false;
+        let open = &mut self.open[index];
+        if open.round != round {
+            return AfterSending::RequestedAgain;
         }
-        self.0[index].is_sending = false;
-        true
+        if has_arrived || open.attempts >= MAX_APPROVAL_ATTEMPTS {
+            self.open.remove(index);
+            return AfterSending::Closed;
+        }
+        open.is_sending = false;
+        AfterSending::Open
     }
 }
 
@@ -114,7 +140,7 @@ mod tests {
         ] {
             let mut approvals = Approvals::default();
             approvals.record_request(&request(call));
-            assert_eq!(approvals.begin_sending(call), is_usable, "{call}");
+            assert_eq!(approvals.begin_sending(call).is_some(), is_usable, "{call}");
         }
         for other in [
             r#""approval-requested""#,
@@ -124,26 +150,46 @@ mod tests {
         ] {
             let mut approvals = Approvals::default();
             approvals.record_request(&RawValue::from_string(other.to_owned()).unwrap());
-            assert!(!approvals.begin_sending("1"), "{other}");
+            assert_eq!(approvals.begin_sending("1"), None, "{other}");
         }
     }
 
     #[test]
     fn each_request_is_answered_once_and_retried_a_few_times() {
         let mut approvals = Approvals::default();
-        assert!(!approvals.begin_sending("1"));
+        assert_eq!(approvals.begin_sending("1"), None);
         approvals.record_request(&request("1"));
-        assert!(approvals.begin_sending("1"));
-        assert!(!approvals.begin_sending("1") && !approvals.begin_sending("2"));
+        assert_eq!(approvals.begin_sending("1"), Some(1));
+        assert_eq!(approvals.begin_sending("1"), None);
+        assert_eq!(approvals.begin_sending("2"), None);
         for attempt in 1..MAX_APPROVAL_ATTEMPTS {
-            assert!(approvals.record_sent("1", false), "{attempt}");
-            assert!(approvals.begin_sending("1"), "{attempt}");
+            let after = approvals.record_sent("1", 1, false);
+            assert_eq!(after, AfterSending::Open, "{attempt}");
+            assert_eq!(approvals.begin_sending("1"), Some(1), "{attempt}");
         }
-        assert!(!approvals.record_sent("1", false));
-        assert!(!approvals.begin_sending("1"));
+        let after = approvals.record_sent("1", 1, false);
+        assert_eq!(after, AfterSending::Closed);
+        assert_eq!(approvals.begin_sending("1"), None);
         approvals.record_request(&request("2"));
-        assert!(approvals.begin_sending("2") && !approvals.record_sent("2", true));
-        assert!(!approvals.begin_sending("2"));
+        assert_eq!(approvals.begin_sending("2"), Some(2));
+        assert_eq!(approvals.record_sent("2", 2, true), AfterSending::Closed);
+        assert_eq!(approvals.begin_sending("2"), None);
+    }
+
+    #[test]
+    fn a_late_outcome_does_not_change_a_newer_request_for_the_same_call() {
+        for has_arrived in [true, false] {
+            let mut approvals = Approvals::default();
+            approvals.record_request(&request("1"));
+            assert_eq!(approvals.begin_sending("1"), Some(1));
+            approvals.record_request(&request("1"));
+            assert_eq!(approvals.begin_sending("1"), Some(2));
+            let after = approvals.record_sent("1", 1, has_arrived);
+            assert_eq!(after, AfterSending::RequestedAgain);
+            assert_eq!(approvals.begin_sending("1"), None);
+            assert_eq!(approvals.record_sent("1", 2, false), AfterSending::Open);
+            assert_eq!(approvals.begin_sending("1"), Some(2));
+        }
     }
 
     #[test]
@@ -152,7 +198,8 @@ mod tests {
         for call in 0..=MAX_OPEN_APPROVALS {
             approvals.record_request(&request(&call.to_string()));
         }
-        assert_eq!(approvals.0.len(), MAX_OPEN_APPROVALS);
-        assert!(!approvals.begin_sending("0") && approvals.begin_sending("1"));
+        assert_eq!(approvals.open.len(), MAX_OPEN_APPROVALS);
+        assert_eq!(approvals.begin_sending("0"), None);
+        assert_eq!(approvals.begin_sending("1"), Some(2));
     }
 }

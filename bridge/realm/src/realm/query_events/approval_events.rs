@@ -3,7 +3,7 @@
 use bridge_protocol::{QueryAnswer, QueryContent, QueryId, SessionId};
 
 use super::QueryError;
-use crate::realm::query::QueryOrigin;
+use crate::realm::query::{AfterSending, QueryOrigin};
 use crate::realm::{AgentEffect, ConnectionId, Effect, Effects, PageProtocol, Realm};
 
 impl Realm {
@@ -22,35 +22,37 @@ impl Realm {
             let is_of_page = query.origin == QueryOrigin::Page(PageProtocol::V2);
             query.session == *session && is_of_page && !query.has_response
         });
-        if !query.is_some_and(|query| query.approvals.begin_sending(&answer.id)) {
+        let Some(round) = query.and_then(|query| query.approvals.begin_sending(&answer.id)) else {
             return Effects::new();
-        }
+        };
         Effects::from([Effect::Agent(AgentEffect::SendApproval {
             query: answer.uuid,
             call: answer.id,
+            round,
             approved: answer.approved,
         })])
     }
 
     /// The agent has received the answer of a person, or could not be reached. The page is then told
-    /// so, and may answer again.
+    /// so, and may answer again. `round` is that of [`AgentEffect::SendApproval`].
     pub fn approval_sent(
         &mut self,
         id: &QueryId,
         call: &str,
+        round: u64,
         outcome: Result<(), QueryError>,
     ) -> Effects {
         let Some(query) = self.queries.get_mut(id) else {
             return Effects::new();
         };
-        let can_retry = query.approvals.record_sent(call, outcome.is_ok());
+        let after = query.approvals.record_sent(call, round, outcome.is_ok());
         let Err(error) = outcome else {
             return Effects::new();
         };
-        let next = if can_retry {
-            "answer again"
-        } else {
-            "the call will not run"
+        let next = match after {
+            AfterSending::Open => "answer again",
+            AfterSending::Closed => "the call will not run",
+            AfterSending::RequestedAgain => return Effects::new(),
         };
         let text = format!(
             "The answer did not reach the agent: {}; {next}",

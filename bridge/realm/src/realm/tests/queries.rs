@@ -128,6 +128,7 @@ impl Harness {
                 query,
                 call,
                 approved,
+                ..
             }) => Some(format!("approve {query} {call} {approved}")),
             Effect::Agent(AgentEffect::Cancel { query }) => Some(format!("stop {query}")),
             Effect::Agent(AgentEffect::Revoke { query }) => Some(format!("ended {query}")),

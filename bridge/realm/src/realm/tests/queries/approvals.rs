@@ -49,7 +49,16 @@ impl Harness {
     }
 
     fn approval_sent(&mut self, call: &str, outcome: Result<(), QueryError>) -> Vec<String> {
-        let effects = self.realm.approval_sent(&id(QUERY), call, outcome);
+        self.approval_of_round_sent(call, 1, outcome)
+    }
+
+    fn approval_of_round_sent(
+        &mut self,
+        call: &str,
+        round: u64,
+        outcome: Result<(), QueryError>,
+    ) -> Vec<String> {
+        let effects = self.realm.approval_sent(&id(QUERY), call, round, outcome);
         self.apply(effects).effect_log()
     }
 }
@@ -67,6 +76,19 @@ fn an_answer_is_sent_once_for_each_request() {
     // The agent may ask for the same call again.
     scene.request_approval("1");
     assert_eq!(scene.approve("1"), ["approve q 1 true"]);
+}
+
+#[test]
+fn a_late_outcome_of_an_earlier_request_for_the_same_call_changes_nothing() {
+    for outcome in [Ok(()), Err(agent_failed("late"))] {
+        let mut scene = Harness::with_requests(&["1"]);
+        assert_eq!(scene.approve("1"), ["approve q 1 true"]);
+        scene.request_approval("1");
+        assert!(scene.approval_of_round_sent("1", 1, outcome).is_empty());
+        assert_eq!(scene.approve("1"), ["approve q 1 true"]);
+        let told = scene.approval_of_round_sent("1", 2, Err(agent_failed("no")));
+        assert!(told[0].contains("answer again"), "{told:?}");
+    }
 }
 
 #[test]

@@ -69,8 +69,8 @@ struct ObservedQuery {
     cancelled_by_page: bool,
     /// Whether a frontend has started the query, so that nothing is sent to the page.
     silent: bool,
-    /// Whether the answer to the request for approval is being sent.
-    is_sending_approval: bool,
+    /// The rounds of the requests for approval whose answers are being sent.
+    rounds_in_transit: Vec<u64>,
 }
 
 /// All queries that were started. An id may be reused after it was forgotten.
@@ -102,13 +102,14 @@ impl QueryTracker {
                     "a page attached to {query} after its end"
                 );
             }
-            Effect::Agent(AgentEffect::SendApproval { query, .. }) => {
+            Effect::Agent(AgentEffect::SendApproval { query, round, .. }) => {
                 let seen = self.observed.get_mut(query).unwrap();
                 assert!(!seen.ended, "an approval of {query} is sent after its end");
                 assert!(
-                    !std::mem::replace(&mut seen.is_sending_approval, true),
+                    !seen.rounds_in_transit.contains(round),
                     "an approval of {query} is sent twice"
                 );
+                seen.rounds_in_transit.push(*round);
             }
             Effect::Agent(AgentEffect::Forget { query }) => {
                 assert!(self.observed[query].ended, "{query}")
@@ -280,10 +281,6 @@ impl ScheduleRun {
             }
             QueryStep::AgentStopped { query } => realm.agent_cancelled(&name(query)),
             QueryStep::ApprovalRequested { query } => {
-                // A repeated request is another one, which can be answered at once.
-                if let Some(seen) = self.queries.observed.get_mut(&name(query)) {
-                    seen.is_sending_approval = false;
-                }
                 let content = raw(r#"{"type":"approval-requested","id":"a"}"#);
                 realm
                     .query_progressed(&name(query), content)
@@ -299,15 +296,17 @@ impl ScheduleRun {
                 self.realm.approval_answered(&session, connection, answer)
             }
             QueryStep::ApprovalSent { query, has_arrived } => {
-                if let Some(seen) = self.queries.observed.get_mut(&name(query)) {
-                    seen.is_sending_approval = false;
-                }
+                // The outcome of an earlier request may come after a newer request.
+                let seen = self.queries.observed.get_mut(&name(query));
+                let rounds = seen.map(|seen| &mut seen.rounds_in_transit);
+                let rounds = rounds.filter(|rounds| !rounds.is_empty());
+                let round = rounds.map_or(0, |rounds| rounds.remove(0));
                 let outcome = if has_arrived {
                     Ok(())
                 } else {
                     Err(agent_failed("no"))
                 };
-                realm.approval_sent(&name(query), "a", outcome)
+                realm.approval_sent(&name(query), "a", round, outcome)
             }
             QueryStep::Called { tab, query } => {
                 let call = CallId(format!("c{number}"));
