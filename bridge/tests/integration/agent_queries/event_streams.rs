@@ -232,6 +232,7 @@ async fn agent_error_statuses_map_to_codes_with_a_remedy() {
         (401, "AgentUnavailable", "agent_token"),
         (409, "QueryCompleted", "ask with a new one"),
         (413, "RequestTooLarge", "less context"),
+        (422, "AgentFailed", "does not accept this query"),
         (429, "QueryLimitExceeded", "again later"),
         (500, "AgentUnavailable", "agent_url"),
     ] {
