@@ -103,6 +103,8 @@ export type McpWebErrorCode =
   | "ModelAnswerInvalid"
   /** The model has answered without the tool that the query demands. */
   | "ResponseToolNotCalled"
+  /** There is no token. */
+  | "MissingAuthentication"
   /** The bridge knows no such token, or it is too short. */
   | "InvalidAuthentication"
   /** The token has expired. */
@@ -141,7 +143,7 @@ export type McpWebErrorCode =
   | "ClientCapabilityMissing"
   /** The client behind the call answered with an error, or not in time. */
   | "ClientRequestFailed"
-  /** What the handler asked the client is larger than a frame. */
+  /** What the handler asked the client is larger than a frame, or a query is larger than the agent takes. */
   | "RequestTooLarge"
   /** The result is larger than the bridge's limit. */
   | "ResultTooLarge"
