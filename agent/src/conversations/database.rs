@@ -1,6 +1,7 @@
 //! The conversations in SQLite. Without a file the database is in memory, with the same rules.
 
 mod limits;
+mod sql;
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ use super::encoded_query::EncodedQuery;
 use super::key::{ConversationKey, ConversationOwner};
 use super::summary::{ConversationSummary, format_time};
 use crate::config::ConversationSettings;
+pub(super) use sql::Error;
+use sql::to_sql;
 
 /// The version of the tables, in `PRAGMA user_version`.
 const VERSION: i64 = 2;
@@ -65,9 +68,6 @@ const TABLES: &str = "
         UPDATE total SET bytes = bytes - old.bytes;
     END;
 ";
-
-/// An error of the database.
-pub(super) type Error = rusqlite::Error;
 
 /// Why the store cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -387,11 +387,6 @@ impl StoredConversation {
             updated_at: format_time(self.updated_at),
         }
     }
-}
-
-/// SQLite has signed integers.
-fn to_sql(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ export interface ConversationSummary {
   /** The beginning of the first prompt. */
   title: string;
   /** The number of queries that the agent has kept. */
-  turns: number;
+  queries: number;
   /** Their size. */
   bytes: number;
   /** The time of the first query, as a date in the format of RFC 3339. */

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{Error, to_sql};
+use super::sql::{Error, to_sql};
 use crate::config::ConversationSettings;
 
 /// Drops conversations while a limit is exceeded, except the one that was just continued: the oldest

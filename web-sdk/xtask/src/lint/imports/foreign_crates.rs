@@ -164,7 +164,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         crates: &["rusqlite"],
         reason: "One module knows how conversations are stored.",
-        importers: &["agent/src/conversations/database.rs"],
+        importers: &["agent/src/conversations/database"],
     },
     Rule {
         crates: &["tokio_tungstenite", "tungstenite"],
