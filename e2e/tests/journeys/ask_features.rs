@@ -184,7 +184,7 @@ async fn a_second_question_knows_the_first_and_nobody_elses() {
     let arguments = [
         "--conversations-file",
         &path,
-        "--max-conversation-turns",
+        "--max-conversation-queries",
         "2",
     ];
     let mut bed = AskBed::start(script, &arguments).await;
@@ -232,7 +232,7 @@ async fn a_second_question_knows_the_first_and_nobody_elses() {
     tell(&ada, "app.say('c', 'And outside?')").await;
     let list = tell(&ada, "app.list()").await;
     assert_eq!(
-        (&list[0]["id"], &list[0]["turns"]),
+        (&list[0]["id"], &list[0]["queries"]),
         (&json!("c"), &json!(2)),
         "{list}"
     );
@@ -244,5 +244,5 @@ async fn a_second_question_knows_the_first_and_nobody_elses() {
     tell(&ada, "app.clear('c')").await;
     assert_eq!(tell(&ada, "app.list()").await, json!([]));
     let bob = bed.open("Booking", bob).await;
-    assert_eq!(tell(&bob, "app.list()").await[0]["turns"], 1);
+    assert_eq!(tell(&bob, "app.list()").await[0]["queries"], 1);
 }
