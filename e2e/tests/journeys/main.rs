@@ -4,6 +4,7 @@
 mod agui;
 mod ask_ai;
 mod ask_ai_guide;
+mod ask_element;
 mod ask_features;
 mod bridge_restart;
 mod browser_restrictions;
