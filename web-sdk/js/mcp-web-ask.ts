@@ -72,24 +72,46 @@ export class McpWebAskElement extends HTMLElement {
   #frame: number | undefined;
   /** The `McpWeb` that the attributes have made. */
   #own: Promise<McpWeb> | undefined;
+  // These have accessors, because React, Vue and Svelte set a property only if the class has it.
+  #options: ForEachQuestion<AskOptions | undefined>;
+  #context: ForEachQuestion<QueryOptions["context"]>;
+  #answer: ((result: QueryResult) => string | undefined) | undefined;
 
   /**
    * What every question is asked with besides the prompt: a value, or a function that returns it for each question. Its
    * `context` replaces that of {@link McpWebAskElement.context}.
    */
-  options: ForEachQuestion<AskOptions | undefined>;
+  get options(): ForEachQuestion<AskOptions | undefined> {
+    return this.#options;
+  }
+
+  set options(options: ForEachQuestion<AskOptions | undefined>) {
+    this.#options = options;
+  }
 
   /**
    * What the agent is told with every question, as in {@link QueryOptions.context}: a value, or a function that returns it
    * for each question.
    */
-  context: ForEachQuestion<QueryOptions["context"]>;
+  get context(): ForEachQuestion<QueryOptions["context"]> {
+    return this.#context;
+  }
+
+  set context(context: ForEachQuestion<QueryOptions["context"]>) {
+    this.#context = context;
+  }
 
   /**
    * Returns the answer to show, as markdown, for a result whose answer is not its text: a call of
    * {@link QueryOptions.responseTool}, or a value. `undefined` shows the result's own text or value.
    */
-  answer: ((result: QueryResult) => string | undefined) | undefined;
+  get answer(): ((result: QueryResult) => string | undefined) | undefined {
+    return this.#answer;
+  }
+
+  set answer(answer: ((result: QueryResult) => string | undefined) | undefined) {
+    this.#answer = answer;
+  }
 
   /** The page that is asked. While it is not set, the only `McpWeb` of the document is. */
   get mcpWeb(): McpWeb | undefined {

@@ -2,10 +2,11 @@
 
 mod ask_page;
 
-use e2e::{BreakMode, ColorScheme, ExchangeOutcome, Script, Turn};
+use e2e::{BreakMode, Browser, ColorScheme, ExchangeOutcome, NodeProject, Script, Turn};
 use serde_json::json;
 
 use self::ask_page::AskPage;
+use crate::{vite_preview, vite_url};
 
 /// Calls the tool of the page, and answers in markdown.
 fn pancakes() -> Script {
@@ -168,6 +169,33 @@ async fn custom_properties_of_the_page_change_the_looks() {
         .await;
     }
     page.assert_no_errors().await;
+}
+
+/// The properties that are set in templates reach the element, which is what an app with a
+/// bundler imports.
+#[tokio::test]
+async fn react_vue_and_svelte_set_its_properties() {
+    let project = NodeProject::copy_of("ask-frameworks");
+    project.install_packages_and_sdk();
+    let mut server = vite_preview(&project).await;
+    let browser = Browser::open().await;
+    browser.goto(&vite_url(&mut server).await).await;
+    for framework in ["react", "vue", "svelte"] {
+        let element = format!("document.querySelector('#{framework} mcp-web-ask')");
+        let suggestion = format!("{element}.shadowRoot.querySelector('.suggestion')?.textContent");
+        browser
+            .wait_for(&format!("{suggestion} === 'Asked in {framework}'"))
+            .await;
+        let properties = format!(
+            "return ['context', 'options', 'answer', 'strings', 'mcpWeb']
+               .filter((name) => {element}[name]?.framework !== '{framework}')"
+        );
+        assert_eq!(
+            browser.eval(&properties, json!(null)).await,
+            json!([]),
+            "what {framework} does not set"
+        );
+    }
 }
 
 #[tokio::test]
