@@ -183,9 +183,11 @@ export class BoxView {
   }
 
   #createSuggestions(suggestions: readonly AskSuggestion[]): HTMLElement {
-    this.#suggestions = suggestions.map((suggestion) =>
-      createButton("suggestion", suggestion.label, () => this.#actions.askSuggestion(suggestion)),
-    );
+    this.#suggestions = suggestions.map((suggestion) => {
+      const button = createButton("suggestion", suggestion.label, () => this.#actions.askSuggestion(suggestion));
+      button.dir = "auto";
+      return button;
+    });
     const { strings } = this.#settings;
     return createElement("div", { class: "row", part: "suggestions", role: "group", "aria-label": strings.suggestions }, this.#suggestions);
   }

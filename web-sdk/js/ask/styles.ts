@@ -86,6 +86,7 @@ button[aria-disabled="true"] { opacity: 0.55; cursor: default; }
 @media (prefers-reduced-motion: reduce) { .icon { animation: none !important; } }
 @media (forced-colors: active) {
   .turn > :first-child { border-color: CanvasText; }
+  .copy:first-child { margin: 0; }
   .icon { border-block-start-color: Highlight !important; }
 }
 `;
