@@ -45,8 +45,7 @@ files! {
     "" { "icon.svg" "overview.html" }
     "css/" { "ask.css" "base.css" "board.css" "panel.css" }
     "js/" {
-        "ask-agent.js" "ask-box.js" "ask-failures.js" "ask-memory.js" "ask-questions.js"
-        "ask-view.js" "ask-words.js" "asking.js"
+        "ask-agent.js" "ask-box.js" "ask-failures.js" "ask-questions.js"
         "batch-tools.js" "board-view.js" "board.js" "call-log.js" "card-dragging.js"
         "card-editor.js" "card-keys.js" "card-view.js" "client-config.js" "dates.js" "day-plan.js"
         "described.js"

@@ -13,7 +13,6 @@ export async function introduceAgent() {
   const agent = await about();
   setText(byId("ask-model"), wordsFor(agent));
   byId("ask").dataset.model = agent.languageModel ? "language" : "lines";
-  if (!agent.languageModel) byId("ask-prompt").placeholder = '/add_card {"title": "Buy stamps"}';
   return agent;
 }
 

@@ -1,10 +1,10 @@
 /**
- * The questions that this page can ask, as the SDK's `mcpWeb.query` takes them.
+ * The questions that this page can ask.
  *
  * Without a language model the agent carries out `/tool {json}` lines: then the page writes those that a
- * model might have chosen, and shows them.
+ * model might have chosen, and the conversation shows them.
  *
- * @typedef {{ title: string, lines?: string, query: object }} Question `lines` where the page wrote some
+ * @typedef {{ prompt: string, options: object }} Question the options as the SDK's `mcpWeb.query` takes them
  */
 
 import { MAX_TODAY, mostUrgent } from "./day-plan.js";
@@ -15,24 +15,35 @@ import { cards, object } from "./schemas.js";
 
 /** The answer is text, and nothing on the board changes. @returns {Question} */
 export function summaryOf(board, now, { languageModel }) {
-  const title = "Summarise the board";
   const tools = ["list_cards", "summarise_board"];
-  if (!languageModel) return inLines(title, ["/summarise_board {}", "/list_cards {\"column\":\"doing\"}"], { tools });
+  if (!languageModel) return inLines(["/summarise_board {}", "/list_cards {\"column\":\"doing\"}"], { tools });
   const prompt = "Summarise the board in at most four short sentences: what is under way, what is late, what comes next.";
-  return { title, query: { prompt, context: [boardNow(board), today(now)], tools, restrictTools: true } };
+  return { prompt, options: { context: [boardNow(board), today(now)], tools, restrictTools: true } };
 }
 
 /** The answer is a call of the page's own tool, which rearranges the cards. @returns {Question} */
 export function planFor(board, now, { languageModel }) {
-  const title = "Plan my day";
-  if (!languageModel) return inLines(title, planLines(board), { responseTool: PLAN_TOOL });
+  if (!languageModel) return inLines(planLines(board), { responseTool: PLAN_TOOL });
   const prompt = `Plan my day: choose at most ${MAX_TODAY} of the open cards, first things first. `
     + "Begin with what is overdue, then what is due next, then what is in progress. Say in a sentence why.";
-  return { title, query: { prompt, context: [boardNow(board), today(now)], responseTool: PLAN_TOOL } };
+  return { prompt, options: { context: [boardNow(board), today(now)], responseTool: PLAN_TOOL } };
 }
 
-/** What the person wrote. @returns {Question} */
-export const written = (prompt, now) => ({ title: prompt, query: { prompt, context: [{ tool: "summarise_board" }, today(now)] } });
+/** What the agent is told with a question that the person wrote. */
+export const writtenContext = (now) => [{ tool: "summarise_board" }, today(now)];
+
+/**
+ * What the response tool was called with, by the titles of the cards, as markdown.
+ *
+ * @param result of the SDK's query
+ * @returns {string | undefined}
+ */
+export function dayPlanText({ response }) {
+  const planned = response?.result?.today;
+  if (!Array.isArray(planned)) return undefined;
+  const titles = planned.map(({ title }, index) => `${index + 1}. ${title}`);
+  return [response.arguments.reason ?? "", titles.join("\n")].filter(Boolean).join("\n\n");
+}
 
 /** The first two are called side by side: a blank line begins a new round. */
 function planLines(board) {
@@ -40,10 +51,7 @@ function planLines(board) {
   return ["/list_cards {}", "/summarise_board {}", "", `/${PLAN_TOOL} ${JSON.stringify(plan)}`];
 }
 
-function inLines(title, lines, query) {
-  const prompt = lines.join("\n");
-  return { title, lines: prompt, query: { ...query, prompt } };
-}
+const inLines = (lines, options) => ({ prompt: lines.join("\n"), options: { context: [], ...options } });
 
 const boardNow = (board) => ({
   name: "board",

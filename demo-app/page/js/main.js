@@ -9,7 +9,7 @@
  */
 
 import { introduceAgent } from "./ask-agent.js";
-import { AskBox } from "./ask-box.js";
+import { showAskBox } from "./ask-box.js";
 import { BoardView } from "./board-view.js";
 import { emptyBoard } from "./board.js";
 import { CardEditor } from "./card-editor.js";
@@ -27,6 +27,7 @@ import { enableTabs } from "./tabs.js";
 import { enableThemeSwitch } from "./theme-switch.js";
 
 const SDK = "/sdk/mcp-web.js";
+const ASK_ELEMENT = "/sdk/mcp-web-ask.js";
 
 const parameters = new URLSearchParams(location.search);
 const keeps = parameters.get("storage") !== "none";
@@ -95,13 +96,14 @@ function storageOfThisSite() {
 async function connect() {
   let sdk;
   try {
-    sdk = await import(SDK);
+    [sdk] = await Promise.all([import(SDK), import(ASK_ELEMENT)]);
   } catch {
     const missing = `The bridge has no SDK at ${SDK}. Build it with cargo xtask sdk and start the demo again. The board works by hand meanwhile.`;
     new ConnectionPanel().showMissingSdk(missing);
     setText(byId("ask-model"), "Without its SDK this page cannot ask.");
     return;
   }
+  if (!keeps) byId("ask").setAttribute("storage", "none");
   const mcpWeb = new sdk.McpWeb({
     name: "autumn-issue",
     description: "Kanban board of a small magazine: list, add, move, change and remove cards.",
@@ -117,6 +119,6 @@ async function connect() {
   new CallsPanel(mcpWeb);
   const panel = new OffersPanel(boardOffers(mcpWeb, store));
   announceChanges(store, panel);
-  new AskBox(mcpWeb, store, await introduceAgent());
+  showAskBox(mcpWeb, store, await introduceAgent());
   await ConnectPanel.of(mcpWeb);
 }

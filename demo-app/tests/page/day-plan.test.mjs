@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { planFor, summaryOf } from "../../page/js/ask-questions.js";
+import { failureText } from "../../page/js/ask-failures.js";
+import { dayPlanText, planFor, summaryOf } from "../../page/js/ask-questions.js";
 import { addCard, cardsIn, emptyBoard } from "../../page/js/board.js";
 import { mostUrgent, movesFor } from "../../page/js/day-plan.js";
 import { arrangeDay } from "../../page/js/plan-tool.js";
@@ -46,10 +47,9 @@ test("what is due comes first, then what is in progress", () => {
 });
 
 test("without a language model the page writes the lines, and they carry out the plan", () => {
-  const { lines, query } = planFor(board(), NOW, { languageModel: false });
-  assert.equal(query.prompt, lines);
-  assert.equal(query.responseTool, "arrange_day");
-  const [rounds, plan] = lines.split("\n\n");
+  const { prompt, options } = planFor(board(), NOW, { languageModel: false });
+  assert.equal(options.responseTool, "arrange_day");
+  const [rounds, plan] = prompt.split("\n\n");
   assert.deepEqual(rounds.split("\n"), ["/list_cards {}", "/summarise_board {}"]);
   const store = new BoardStore(board());
   arrange(store, JSON.parse(plan.replace("/arrange_day ", "")));
@@ -57,10 +57,22 @@ test("without a language model the page writes the lines, and they carry out the
 });
 
 test("a language model is given the board, today's date, and no tool that changes anything for a summary", () => {
-  const { lines, query } = summaryOf(board(), NOW, { languageModel: true });
-  assert.equal(lines, undefined);
-  assert.deepEqual(query.context.map(({ name }) => name), ["board", "today"]);
-  assert.equal(query.context[0].value.cards.length, CARDS.length);
-  assert.equal(query.context[1].value, "2026-03-10");
-  assert.deepEqual([query.tools, query.restrictTools], [["list_cards", "summarise_board"], true]);
+  const { prompt, options } = summaryOf(board(), NOW, { languageModel: true });
+  assert.match(prompt, /^Summarise the board/);
+  const [given, today] = options.context;
+  assert.deepEqual([given.name, given.value.cards.length], ["board", CARDS.length]);
+  assert.deepEqual([today.name, today.value], ["today", "2026-03-10"]);
+  assert.deepEqual([options.tools, options.restrictTools], [["list_cards", "summarise_board"], true]);
+});
+
+test("a plan is shown as its reason and the titles of its cards", () => {
+  const response = { arguments: { today: ["c4"], reason: "Late first." }, result: { today: [{ title: "late" }, { title: "next week" }] } };
+  assert.equal(dayPlanText({ response }), "Late first.\n\n1. late\n2. next week");
+  assert.equal(dayPlanText({ response: { ...response, arguments: {} } }), "1. late\n2. next week");
+  assert.equal(dayPlanText({ text: "Hello" }), undefined);
+});
+
+test("the page says what to do where it knows better than the SDK", () => {
+  assert.match(failureText({ code: "ToolNotFound" }), /Switch it on under “On offer”/);
+  assert.equal(failureText({ code: "ModelRefused" }), undefined);
 });

@@ -56,16 +56,16 @@ async fn plans_the_day(format: Format) {
     let model = "document.getElementById('ask-model').textContent.includes('the-played-one')";
     demo.browser.wait_for(model).await;
 
-    demo.press("ask-plan").await;
+    demo.press("Plan my day").await;
     demo.wait_for_state("complete").await;
 
     assert_eq!(demo.cards("doing").await, json!(PLANNED));
-    let chips = [
+    let calls = [
         "list_cards done",
         "summarise_board done",
         "arrange_day done",
     ];
-    assert_eq!(demo.chips().await, json!(chips));
+    assert_eq!(demo.calls().await, json!(calls));
     demo.wait_for_text("Late first, then the paper.").await;
     assert!(demo.browser.text().await.contains("Moved by Ask AI"));
     assert_event_order(&demo.query_messages().await);
@@ -123,12 +123,12 @@ async fn a_summary_is_text_and_changes_nothing() {
     ]);
     let demo = Demo::open(Format::Anthropic, script).await;
 
-    demo.press("ask-summary").await;
+    demo.press("Summarise the board").await;
     demo.wait_for_state("complete").await;
 
     demo.wait_for_text("Two cards are under way, one of them is late.")
         .await;
-    assert_eq!(demo.chips().await, json!(["add_card failed"]));
+    assert_eq!(demo.calls().await, json!(["add_card failed"]));
     assert!(!demo.browser.text().await.contains("Not asked for"));
     let body = demo.provider.wait_for_request(0).await.body.to_string();
     assert!(
@@ -154,7 +154,7 @@ async fn a_failure_is_explained_and_can_be_retried() {
         .broken(1, BreakMode::Error);
     let demo = Demo::open(Format::Anthropic, broken).await;
 
-    demo.press("ask-summary").await;
+    demo.press("Summarise the board").await;
     demo.wait_for_state("failed").await;
     demo.wait_for_text("All is").await;
     demo.wait_for_text("The answer broke off.").await;
@@ -162,21 +162,22 @@ async fn a_failure_is_explained_and_can_be_retried() {
     demo.browser.emulate(ColorScheme::Light, 1280, 900).await;
     demo.browser.screenshot("ask-failed").await;
 
-    demo.press("ask-plan").await;
-    demo.wait_for_text("Plan my day").await;
+    let requests = demo.provider.exchanges().len();
+    demo.press("Try again").await;
     demo.wait_for_state("failed").await;
+    assert!(demo.provider.exchanges().len() > requests, "asked again");
     demo.assert_no_errors().await;
 }
 
 #[tokio::test]
 async fn a_rejected_key_is_reported_but_not_shown() {
     let demo = Demo::open(Format::OpenAi, Turn::rejected(401)).await;
-    demo.press("ask-summary").await;
+    demo.press("Summarise the board").await;
     demo.wait_for_state("failed").await;
-    demo.wait_for_text("The model’s provider does not accept the key.")
+    demo.wait_for_text("The model’s provider does not accept the key. Check the key that the demo")
         .await;
     demo.wait_for_text("ModelUnauthorized").await;
-    assert!(!demo.browser.text().await.contains(MockProvider::KEY));
+    assert!(!demo.conversation().await.contains(MockProvider::KEY));
     demo.assert_no_errors().await;
 }
 
@@ -188,9 +189,9 @@ async fn cancelling_stops_events_and_the_provider_request() {
         .call("add_card", json!({ "title": "Too late" }))]);
     let demo = Demo::open(Format::Anthropic, script).await;
 
-    demo.press("ask-plan").await;
+    demo.press("Plan my day").await;
     demo.wait_for_text("I begin").await;
-    demo.press("ask-stop").await;
+    demo.press("Stop").await;
 
     demo.wait_for_state("cancelled").await;
     let exchange = demo.provider.wait_for_end(0).await;
@@ -217,23 +218,63 @@ async fn a_reloaded_page_resumes_its_query() {
     ]);
     let demo = Demo::open(Format::Gemini, script).await;
 
-    demo.press("ask-plan").await;
+    demo.press("Plan my day").await;
     demo.wait_for_text("Well,").await;
     demo.browser.reload().await;
     demo.wait_for_text("Plan my day").await;
     demo.wait_for_text("I look first.").await;
     demo.wait_for_state("running").await;
+    demo.browser.emulate(ColorScheme::Light, 1280, 900).await;
+    demo.browser.screenshot("ask-running").await;
     demo.provider.resume_one();
 
     demo.wait_for_state("complete").await;
     assert_eq!(demo.cards("doing").await, json!(PLANNED));
     assert_eq!(
-        demo.chips().await,
+        demo.calls().await,
         json!(["list_cards done", "arrange_day done"])
     );
     let messages = demo.query_messages().await;
     assert_eq!(messages.first().map(String::as_str), Some("query_accepted"));
     assert_eq!(messages.last().map(String::as_str), Some("query_complete"));
+    demo.assert_no_errors().await;
+}
+
+#[tokio::test]
+async fn a_destructive_call_is_made_only_if_the_person_allows_it() {
+    let remove = |card: &str| {
+        Turn::from_text("I take it off the board.").call("remove_card", json!({ "id": card }))
+    };
+    let script = Script::new([
+        remove("c7"),
+        Turn::from_text("It stays, then."),
+        remove("c8"),
+        Turn::from_text("It is gone."),
+    ]);
+    let arguments = ["--agent-ask=destructive"];
+    let demo = Demo::open_with(Format::Anthropic, script, &arguments).await;
+    let done = demo.cards("done").await;
+    assert_eq!(done.as_array().map(Vec::len), Some(2));
+
+    demo.ask("Remove what is printed").await;
+    demo.wait_for_text("May the AI use remove_card?").await;
+    for (name, scheme, width, height) in [
+        ("ask-approval", ColorScheme::Light, 1280, 900),
+        ("ask-approval-phone", ColorScheme::Dark, 390, 844),
+    ] {
+        demo.browser.emulate(scheme, width, height).await;
+        demo.browser.screenshot(name).await;
+    }
+    demo.press("Do not allow").await;
+    demo.wait_for_text("It stays, then.").await;
+    assert_eq!(demo.calls().await, json!(["remove_card cancelled"]));
+    assert_eq!(demo.cards("done").await, done);
+
+    demo.ask("Remove it nevertheless").await;
+    demo.press("Allow").await;
+    demo.wait_for_text("It is gone.").await;
+    assert_eq!(demo.calls().await, json!(["remove_card done"]));
+    assert_eq!(demo.cards("done").await, json!([done[0]]));
     demo.assert_no_errors().await;
 }
 
@@ -246,17 +287,10 @@ async fn without_a_language_model_the_page_writes_the_commands_itself() {
             "document.getElementById('ask-model').textContent.startsWith('No language model')",
         )
         .await;
-    let press = "document.getElementById('ask-plan').click()";
-    browser
-        .wait_for("document.getElementById('ask-plan').ariaDisabled === 'false'")
-        .await;
-    browser.eval(press, json!(null)).await;
-    let slip = "document.getElementById('ask-slip')";
-    browser
-        .wait_for(&format!("{slip}.dataset.state === 'complete'"))
-        .await;
-    let text = format!("{slip}.textContent");
-    let text = browser.wait_for(&text).await;
+    demo::press(&browser, "Plan my day").await;
+    demo::wait_for_state(&browser, "complete").await;
+    let text = "document.querySelector('mcp-web-ask').shadowRoot.textContent";
+    let text = browser.wait_for(text).await;
     let text = text.as_str().unwrap();
     assert!(text.contains("/arrange_day {\"today\":[\"c6\","), "{text}");
     assert!(text.contains("this page wrote the lines itself"), "{text}");

@@ -6,6 +6,12 @@ use tempfile::TempDir;
 
 use crate::{PageToken, open_with_page_token};
 
+/// The inside of the element `<mcp-web-ask>`.
+const ASK_BOX: &str = "document.querySelector('mcp-web-ask').shadowRoot";
+/// The newest question with its answer.
+const NEWEST_TURN: &str =
+    "[...document.querySelector('mcp-web-ask').shadowRoot.querySelectorAll('.turn')].at(-1)";
+
 /// Records the bridge's messages about queries, from the first socket on.
 const RECORD_QUERY_MESSAGES: &str = r#"
     const Native = WebSocket;
@@ -31,16 +37,26 @@ pub(super) struct Demo {
 
 impl Demo {
     pub(super) async fn open(format: Format, script: impl Into<Scripts>) -> Self {
+        Self::open_with(format, script, &[]).await
+    }
+
+    /// Starts the demo with more arguments, and opens its page.
+    pub(super) async fn open_with(
+        format: Format,
+        script: impl Into<Scripts>,
+        more_arguments: &[&str],
+    ) -> Self {
         let provider = MockProvider::start(script.into()).await;
         let folder = TempDir::with_prefix("mcp-web-key-").unwrap();
         let key = folder.path().join("key");
         std::fs::write(&key, MockProvider::KEY).unwrap();
         let arguments = [
             &format!("--agent-provider={}", format.name()),
-            "--agent-model=the-played-one",
+            &"--agent-model=the-played-one".to_owned(),
             &format!("--agent-base-url={}", provider.base_url(format)),
             &format!("--agent-api-key-file={}", key.display()),
         ];
+        let arguments = [&arguments.map(String::as_str), more_arguments].concat();
         let mut bed = TestBed::demo_with(&arguments).await;
         let browser = Browser::open().await;
         let source = json!({ "source": RECORD_QUERY_MESSAGES });
@@ -60,23 +76,36 @@ impl Demo {
         }
     }
 
-    pub(super) async fn press(&self, id: &str) {
-        let ready = format!("document.getElementById('{id}').ariaDisabled !== 'true'");
-        self.browser.wait_for(&ready).await;
-        let press = format!("document.getElementById('{id}').click()");
-        self.browser.eval(&press, json!(null)).await;
+    /// Presses a button of the ask box.
+    pub(super) async fn press(&self, name: &str) {
+        press(&self.browser, name).await;
     }
 
-    /// Waits until the slip has this state.
+    /// Writes a question and sends it, without waiting for its answer.
+    pub(super) async fn ask(&self, prompt: &str) {
+        let prompt = json!(prompt);
+        let ask = format!("document.querySelector('mcp-web-ask').ask?.({prompt})");
+        self.browser.wait_for(&ask).await;
+    }
+
+    /// Waits until the newest question has this state.
     pub(super) async fn wait_for_state(&self, state: &str) {
-        let condition = format!("document.getElementById('ask-slip').dataset.state === '{state}'");
-        self.browser.wait_for(&condition).await;
+        wait_for_state(&self.browser, state).await;
     }
 
+    /// Waits until the conversation contains the text.
     pub(super) async fn wait_for_text(&self, text: &str) {
         let text = json!(text);
-        let condition = format!("document.getElementById('ask-slip').innerText.includes({text})");
+        let condition =
+            format!("{ASK_BOX}.querySelector('.conversation').innerText.includes({text})");
         self.browser.wait_for(&condition).await;
+    }
+
+    /// Returns the text of the conversation.
+    pub(super) async fn conversation(&self) -> String {
+        let text = format!("return {ASK_BOX}.querySelector('.conversation').innerText");
+        let text = self.browser.eval(&text, json!(null)).await;
+        text.as_str().unwrap().to_owned()
     }
 
     /// Returns the titles of a column's cards, from top to bottom.
@@ -88,11 +117,13 @@ impl Demo {
         self.browser.eval(&titles, json!(null)).await
     }
 
-    /// Returns the tools that the slip shows, each with its state.
-    pub(super) async fn chips(&self) -> Value {
-        let chips = "return [...document.querySelectorAll('#ask-slip .chip')]
-            .map((chip) => `${chip.querySelector('code').textContent} ${chip.dataset.state}`)";
-        self.browser.eval(chips, json!(null)).await
+    /// Returns the tools that the newest answer shows, each with its state.
+    pub(super) async fn calls(&self) -> Value {
+        let calls = format!(
+            "return [...{NEWEST_TURN}.querySelectorAll('.call')]
+               .map((call) => `${{call.querySelector('code').textContent}} ${{call.dataset.state}}`)"
+        );
+        self.browser.eval(&calls, json!(null)).await
     }
 
     /// Returns the kinds of the messages about queries that this document received; of progress,
@@ -113,4 +144,23 @@ impl Demo {
         assert!(!log.contains(MockProvider::KEY), "keys are not logged");
         assert!(!log.contains(self.bed.token()), "tokens are not logged");
     }
+}
+
+/// Presses a button of the ask box as soon as it is there.
+pub(super) async fn press(browser: &Browser, name: &str) {
+    let name = json!(name);
+    let button = format!(
+        "[...{ASK_BOX}.querySelectorAll('button')].find((button) => button.textContent === {name}
+           && button.ariaDisabled !== 'true' && button.checkVisibility())"
+    );
+    browser.wait_for(&button).await;
+    browser
+        .eval(&format!("{button}.click()"), json!(null))
+        .await;
+}
+
+/// Waits until the newest question has this state.
+pub(super) async fn wait_for_state(browser: &Browser, state: &str) {
+    let condition = format!("{NEWEST_TURN}?.dataset.state === '{state}'");
+    browser.wait_for(&condition).await;
 }
