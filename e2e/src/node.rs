@@ -49,6 +49,15 @@ impl NodeProject {
         project
     }
 
+    /// Creates an empty project with the packages of a page of `e2e/agui` and the built SDK.
+    pub fn empty_with_agui_packages(name: &str) -> Self {
+        let project = Self {
+            folder: TempDir::with_prefix("mcp-web-node-").unwrap(),
+        };
+        project.install_packages_of(&program_paths::agui_node_modules(name));
+        project
+    }
+
     /// Links the packages that the SDK is built with, and bundles `main.js` with the built SDK into
     /// `dist`, by esbuild.
     pub async fn bundle_with_sdk(&self) {

@@ -96,8 +96,12 @@ impl TestBed {
     }
 
     /// Starts a bridge and an agent as a guide describes, each in a shell of its own. The ports in
-    /// the guide are replaced by free ones.
-    pub async fn from_two_shells(bridge: &str, agent: &str, variables: &[(&str, &str)]) -> Self {
+    /// the guide are replaced by free ones. Returns the host of the agent, too, with its port.
+    pub async fn from_two_shells(
+        bridge: &str,
+        agent: &str,
+        variables: &[(&str, &str)],
+    ) -> (Self, String) {
         let exclusivity = Exclusivity::shared().await;
         let home = TempDir::with_prefix("mcp-web-home-").unwrap();
         let port = free_port();
@@ -111,7 +115,8 @@ impl TestBed {
         let bridge = bridge.replace("localhost:3003", &agent_host);
         let mut bridge = shell(&bridge, variables, &home);
         bridge.env("MCP_WEB_BIND", bind);
-        Self::from_processes(bridge, Some(agent), home, exclusivity).await
+        let bed = Self::from_processes(bridge, Some(agent), home, exclusivity).await;
+        (bed, agent_host)
     }
 
     async fn from_processes(

@@ -1,5 +1,5 @@
-//! docs/ask-ai.md, 'Add an "Ask AI" button', with the code blocks of the guide: only the ports, the
-//! key and the URL of the provider differ.
+//! docs/ask-ai.md, 'Add an "Ask AI" button', levels 1 and 2, with the code blocks of the guide: only
+//! the ports, the key and the URL of the provider differ.
 
 use e2e::{Browser, Format, MockProvider, Script, StaticSite, TestBed, Turn};
 use serde_json::json;
@@ -17,38 +17,16 @@ struct RunningGuide {
 }
 
 impl RunningGuide {
-    /// Runs the block with `command`, and opens the page with `extra_blocks` in its script.
+    /// Runs the block with `command`, and opens the page of level 2 with `extra_blocks` in its
+    /// script.
     async fn start(script: Script, command: &str, extra_blocks: &[&str]) -> Self {
-        let provider = MockProvider::start(script).await;
-        let shell = code_block(GUIDE, "sh", command)
-            .replace(
-                "YOUR-KEY # or OPENAI_API_KEY, or GEMINI_API_KEY",
-                MockProvider::KEY,
-            )
-            .replace(
-                "http://localhost:1234/v1",
-                &provider.base_url(Format::OpenAi),
-            );
-        let url = provider.base_url(Format::Anthropic);
-        let mock_variables = provider_variables(&url);
-        let variables = if shell.contains("ANTHROPIC_API_KEY") {
-            &mock_variables[..]
-        } else {
-            // Unlike a local server, the mock requires a key.
-            &[("OPENAI_API_KEY", MockProvider::KEY)]
-        };
-        let bed = TestBed::from_shell(&shell, variables).await;
-        Self::open(provider, bed, extra_blocks).await
+        let (provider, bed) = start_bridge(script, command).await;
+        Self::open(provider, bed, &page_with(extra_blocks)).await
     }
 
-    async fn open(provider: MockProvider, bed: TestBed, extra_blocks: &[&str]) -> Self {
+    async fn open(provider: MockProvider, bed: TestBed, page: &str) -> Self {
         let host = format!("localhost:{}", bed.address().port());
-        let page = code_block(GUIDE, "html", "<!doctype html>").replace("localhost:3001", &host);
-        let extra_blocks = extra_blocks
-            .iter()
-            .map(|text| code_block(GUIDE, "js", text));
-        let extra_blocks: String = extra_blocks.collect();
-        let page = page.replace("</script>", &format!("{extra_blocks}\n</script>"));
+        let page = page.replace("localhost:3001", &host);
         let site = StaticSite::with_index(page).await;
         let browser = Browser::open().await;
         browser.goto(site.url()).await;
@@ -87,6 +65,40 @@ impl RunningGuide {
     }
 }
 
+/// Runs the block with `command`, with a mock provider.
+async fn start_bridge(script: Script, command: &str) -> (MockProvider, TestBed) {
+    let provider = MockProvider::start(script).await;
+    let shell = code_block(GUIDE, "sh", command)
+        .replace(
+            "YOUR-KEY # or OPENAI_API_KEY, or GEMINI_API_KEY",
+            MockProvider::KEY,
+        )
+        .replace(
+            "http://localhost:1234/v1",
+            &provider.base_url(Format::OpenAi),
+        );
+    let url = provider.base_url(Format::Anthropic);
+    let mock_variables = provider_variables(&url);
+    let variables = if shell.contains("ANTHROPIC_API_KEY") {
+        &mock_variables[..]
+    } else {
+        // Unlike a local server, the mock requires a key.
+        &[("OPENAI_API_KEY", MockProvider::KEY)]
+    };
+    let bed = TestBed::from_shell(&shell, variables).await;
+    (provider, bed)
+}
+
+/// Returns the page of level 2 with more blocks of the guide in its script.
+fn page_with(extra_blocks: &[&str]) -> String {
+    let extra_blocks = extra_blocks
+        .iter()
+        .map(|text| code_block(GUIDE, "js", text));
+    let extra_blocks: String = extra_blocks.collect();
+    let page = code_block(GUIDE, "html", "<form id=\"ask\">");
+    page.replace("</script>", &format!("{extra_blocks}\n</script>"))
+}
+
 /// Variables that make the agent use the mock provider: with only a key, it uses the real one.
 fn provider_variables(url: &str) -> [(&str, &str); 2] {
     [
@@ -100,6 +112,60 @@ fn pancakes() -> Script {
         Turn::from_text("Milk is missing.").call("add_item", json!({ "text": "Milk" })),
         Turn::from_text("Now you have it all."),
     ])
+}
+
+#[tokio::test]
+async fn from_an_empty_file_to_an_ask_box() {
+    let script = Script::new([
+        Turn::from_text("**Milk** is missing.").call("add_item", json!({ "text": "Milk" })),
+        Turn::from_text("Now you have it all."),
+    ]);
+    let (provider, bed) = start_bridge(script, "ANTHROPIC_API_KEY").await;
+    let page = code_block(GUIDE, "html", "<mcp-web-ask suggestions");
+    let guide = RunningGuide::open(provider, bed, page).await;
+    let ask_box = "document.querySelector('mcp-web-ask').shadowRoot";
+    let suggestion = format!("{ask_box}?.querySelector('.suggestion')");
+    guide.browser.wait_for(&suggestion).await;
+    let press = format!("{suggestion}.click()");
+    guide.browser.eval(&press, json!(null)).await;
+    guide.wait_for_list(&["Flour", "Milk"]).await;
+    let answer = format!("{ask_box}.querySelector('.turn[data-state=complete] .answer')");
+    let answer = format!("{answer}?.innerText.replace(/\\s+/g, ' ')");
+    let text = "Milk is missing. add_item , done Now you have it all.";
+    guide.wait_for_text(&answer, text).await;
+    let bold = format!("{ask_box}.querySelector('strong').textContent");
+    guide.wait_for_text(&bold, "Milk").await;
+    let request = guide.provider.wait_for_request(0).await.body.to_string();
+    assert!(request.contains("Flour"), "the context is sent: {request}");
+    assert_eq!(
+        guide.browser.console().await,
+        [""; 0],
+        "the console is empty"
+    );
+}
+
+#[tokio::test]
+async fn one_tag_asks_without_a_script_of_the_page() {
+    let (provider, bed) = start_bridge(Turn::from_text("Hello.").into(), "ANTHROPIC_API_KEY").await;
+    let tag = code_block(GUIDE, "html", "<mcp-web-ask name=");
+    let module = code_block(GUIDE, "html", "<mcp-web-ask suggestions")
+        .lines()
+        .find(|line| line.contains("/sdk/mcp-web-ask.js"));
+    let page = format!(
+        "<!doctype html><link rel=\"icon\" href=\"data:,\">{tag}{}",
+        module.unwrap()
+    );
+    let guide = RunningGuide::open(provider, bed, &page).await;
+    let ask = "document.querySelector('mcp-web-ask').ask?.('Hello')";
+    guide.browser.wait_for(ask).await;
+    let answer =
+        "document.querySelector('mcp-web-ask').shadowRoot.querySelector('.text').innerText";
+    guide.wait_for_text(answer, "Hello.").await;
+    assert_eq!(
+        guide.browser.console().await,
+        [""; 0],
+        "the console is empty"
+    );
 }
 
 #[tokio::test]
@@ -162,8 +228,8 @@ async fn with_a_separate_agent() {
     let agent = code_block(GUIDE, "sh", "mcp-web-agent").replace("YOUR-KEY", MockProvider::KEY);
     let url = provider.base_url(Format::Anthropic);
     let bridge = code_block(GUIDE, "sh", "--agent-url");
-    let bed = TestBed::from_two_shells(bridge, &agent, &provider_variables(&url)).await;
-    let guide = RunningGuide::open(provider, bed, &[]).await;
+    let (bed, _) = TestBed::from_two_shells(bridge, &agent, &provider_variables(&url)).await;
+    let guide = RunningGuide::open(provider, bed, &page_with(&[])).await;
     guide.press("#ask button").await;
     guide.wait_for_list(&["Flour", "Milk"]).await;
     guide

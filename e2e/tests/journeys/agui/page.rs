@@ -164,7 +164,7 @@ fn replace(file: &Path, from: &str, to: &str) {
 }
 
 /// Builds a page with Vite, without plugins.
-async fn build(project: &NodeProject) {
+pub(super) async fn build(project: &NodeProject) {
     let vite = program_paths::node_modules().join("vite/bin/vite.js");
     let command = project.node_command(&[&vite.display().to_string(), "build", "--logLevel=error"]);
     let mut build = ProcessGroup::start("vite build", command);
