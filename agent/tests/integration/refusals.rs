@@ -101,6 +101,21 @@ async fn bodies_of_a_frontend_have_a_share_of_the_memory() {
 }
 
 #[tokio::test]
+async fn a_body_with_too_many_values_is_refused_before_it_is_parsed() {
+    let bed = TestBed::start().await;
+    let values = "{},".repeat(100_001);
+    let body = format!(
+        "{{\"prompt\": \"x\", \"context\": [{}]",
+        values.trim_end_matches(',')
+    );
+    let request = http_client().put(bed.agent.url()).body(body);
+    let (status, refused) = status_and_body(as_bridge(request)).await;
+    assert_eq!(status, 400);
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains("JSON values"), "{message}");
+}
+
+#[tokio::test]
 async fn a_body_that_is_too_large_or_not_a_query_is_refused() {
     let bed = TestBed::start_with(agent::Config {
         max_body_bytes: 1000,
