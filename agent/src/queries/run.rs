@@ -199,7 +199,9 @@ async fn answer_query(
             Some(key) => queries.conversations.messages(key.clone()).await?,
             None => Vec::new(),
         };
-        let tools = BridgeTools::connect(&queries.bridge, &query.token, &permit.id).await?;
+        // Connecting is over soon, and its future is large.
+        let connecting = BridgeTools::connect(&queries.bridge, &query.token, &permit.id);
+        let tools = Box::pin(connecting).await?;
         // `sender` is dropped at the end of this block, which ends the forwarding.
         agent_loop::answer(QueryInput {
             query: &query.message,
@@ -216,10 +218,7 @@ async fn answer_query(
         .await
     };
     // All progress is forwarded before a failure is.
-    match tokio::try_join!(
-        async { Ok(answering.await) },
-        sink.forward_progress(progress)
-    ) {
+    match tokio::try_join!(answering.map(Ok), sink.forward_progress(progress)) {
         Ok((Ok(answer), ())) => QueryOutcome::Answered(answer),
         Ok((Err(failure), ())) => QueryOutcome::Failed(failure),
         Err(outcome) => outcome,
