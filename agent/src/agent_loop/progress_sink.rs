@@ -19,6 +19,9 @@ use tokio::time::{Instant, sleep_until};
 /// the largest event that a bridge accepts.
 const MAX_BACKLOG_BYTES: usize = 64 * 1024;
 
+/// The maximum length of a piece, in bytes. A longer one is sent in parts.
+const MAX_PIECE_BYTES: usize = 64 * 1024;
+
 /// The time between two pieces of the arguments of calls. A form in the page appears to be filled in
 /// continuously at this rate.
 const ARGUMENTS_INTERVAL: Duration = Duration::from_millis(50);
@@ -49,6 +52,12 @@ impl<'a> ProgressSink<'a> {
     /// Sends a piece now, or stores it until there is room. A closed channel is not an error: a
     /// receiver that does not need the answer any more drops it.
     pub(super) fn push(&mut self, piece: QueryContent) {
+        for piece in split(piece) {
+            self.push_part(piece);
+        }
+    }
+
+    fn push_part(&mut self, piece: QueryContent) {
         match (&mut self.held, piece) {
             (Some(held), piece @ QueryContent::ToolArguments { .. }) => {
                 if let Some(other) = merge(held, piece) {
@@ -133,8 +142,41 @@ impl<'a> ProgressSink<'a> {
     }
 }
 
-/// Appends a piece to the one before it, or returns it if they do not belong together.
+/// Splits a long piece: an event can be six times as long as its text, because of escapes.
+fn split(mut piece: QueryContent) -> Vec<QueryContent> {
+    let text = match text_mut(&mut piece) {
+        Some(text) if text.len() > MAX_PIECE_BYTES => std::mem::take(text),
+        _ => return vec![piece],
+    };
+    let mut parts = Vec::new();
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let (first, after) = rest.split_at(rest.floor_char_boundary(MAX_PIECE_BYTES));
+        let mut part = piece.clone();
+        if let Some(text) = text_mut(&mut part) {
+            first.clone_into(text);
+        }
+        parts.push(part);
+        rest = after;
+    }
+    parts
+}
+
+/// Returns the text of a piece that can be split.
+fn text_mut(piece: &mut QueryContent) -> Option<&mut String> {
+    match piece {
+        QueryContent::Text { text } | QueryContent::Thinking { text } => Some(text),
+        QueryContent::ToolArguments { delta, .. } => Some(delta),
+        _ => None,
+    }
+}
+
+/// Appends a piece to the one before it, or returns it if they do not belong together, or would be too
+/// long together.
 fn merge(last: &mut QueryContent, piece: QueryContent) -> Option<QueryContent> {
+    if text_bytes(last) + text_bytes(&piece) > MAX_PIECE_BYTES {
+        return Some(piece);
+    }
     match (last, piece) {
         (QueryContent::Text { text: last }, QueryContent::Text { text })
         | (QueryContent::Thinking { text: last }, QueryContent::Thinking { text }) => {
@@ -242,6 +284,19 @@ mod tests {
             assert_eq!(json(receiver.try_recv().unwrap()), json(expected));
         }
         assert!(!sink.has_unsent());
+    }
+
+    #[test]
+    fn a_long_piece_is_sent_in_parts_between_characters() {
+        let long = "ä".repeat(MAX_PIECE_BYTES);
+        let parts = split(text(&long));
+        assert!(parts.iter().all(|part| text_bytes(part) <= MAX_PIECE_BYTES));
+        let texts = parts.iter().map(|part| match part {
+            QueryContent::Text { text } => text.as_str(),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(texts.collect::<String>(), long);
+        assert_eq!(parts.len(), 2);
     }
 
     #[tokio::test]

@@ -4,15 +4,16 @@ use bridge_protocol::QueryToolCall;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-/// The maximum total size of the recorded results, in bytes. A result beyond it is left out; its
-/// call is still recorded.
-const MAX_RESULT_BYTES: usize = 4 * 1024 * 1024;
+/// The maximum total size of the recorded arguments and results, in bytes. What is beyond it is left
+/// out; its call is still recorded. They are part of the final event, and bridges refuse one of more than
+/// 1 MiB.
+const MAX_CALL_BYTES: usize = 512 * 1024;
 
 /// The calls of a query, in the order in which they ended.
 #[derive(Debug, Default)]
 pub(super) struct ToolCallLog {
     calls: Vec<QueryToolCall>,
-    result_bytes: usize,
+    bytes: usize,
 }
 
 impl ToolCallLog {
@@ -24,17 +25,23 @@ impl ToolCallLog {
         result: Option<Box<RawValue>>,
     ) {
         let arguments = to_raw_value(arguments).unwrap_or_default();
-        let bytes = result.as_ref().map_or(0, |result| result.get().len());
-        let is_within_limit = self.result_bytes + bytes <= MAX_RESULT_BYTES;
-        if is_within_limit {
-            self.result_bytes += bytes;
-        }
+        let arguments = self.keep(arguments).unwrap_or_default();
+        let result = result.and_then(|result| self.keep(result));
         self.calls.push(QueryToolCall {
             tool,
             arguments,
-            result: result.filter(|_| is_within_limit),
+            result,
             source: None,
         });
+    }
+
+    /// Returns a value if there is still room for it.
+    fn keep(&mut self, value: Box<RawValue>) -> Option<Box<RawValue>> {
+        let bytes = self.bytes + value.get().len();
+        (bytes <= MAX_CALL_BYTES).then(|| {
+            self.bytes = bytes;
+            value
+        })
     }
 
     pub(super) fn into_calls(self) -> Vec<QueryToolCall> {
@@ -47,15 +54,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_beyond_the_limit_are_left_out_and_their_calls_are_not() {
-        let large = || to_raw_value(&"x".repeat(MAX_RESULT_BYTES / 2)).ok();
+    fn what_is_beyond_the_limit_is_left_out_and_its_call_is_not() {
+        let large = || to_raw_value(&"x".repeat(MAX_CALL_BYTES / 2)).ok();
         let mut log = ToolCallLog::default();
         for _ in 0..2 {
             log.add("large".to_owned(), &Map::new(), large());
         }
         log.add("small".to_owned(), &Map::new(), to_raw_value(&1).ok());
-        let calls = log.into_calls();
-        let has_result: Vec<_> = calls.iter().map(|call| call.result.is_some()).collect();
+        let has_result: Vec<_> = (log.calls.iter())
+            .map(|call| call.result.is_some())
+            .collect();
         assert_eq!(has_result, [true, false, true]);
+        let long = Map::from_iter([("text".to_owned(), "x".repeat(MAX_CALL_BYTES).into())]);
+        log.add("long".to_owned(), &long, None);
+        assert_eq!(log.into_calls()[3].arguments.get(), "null");
     }
 }
