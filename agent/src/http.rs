@@ -135,23 +135,19 @@ async fn put_query(
     let id = query.uuid.clone();
     let permit = state.queries.acquire(&id, caller.owner())?;
     let wants_stream = event_stream::accepts_event_stream(&parts.headers);
-    let (token, timeout, caller) = match caller {
-        RequestCaller::Bridge { token, caller } => (token, None, caller.map(|it| *it)),
+    let is_direct = matches!(caller, RequestCaller::Frontend { .. });
+    let query = match caller {
+        RequestCaller::Bridge { token, caller } => {
+            AcceptedQuery::new(query, token, caller.map(|it| *it), reservation)?
+        }
         RequestCaller::Frontend { .. } if !wants_stream => {
             return Err(event_stream::event_stream_required());
         }
         RequestCaller::Frontend { bearer } => {
             let authorized = permit.authorize(&bearer, &query, session_id).await?;
-            (
-                authorized.token,
-                Some(authorized.timeout),
-                authorized.caller,
-            )
+            AcceptedQuery::of_frontend(query, authorized, reservation)?
         }
     };
-    let is_direct = timeout.is_some();
-    let mut query = AcceptedQuery::new(query, token, caller, reservation)?;
-    query.timeout = timeout;
     if wants_stream {
         let (writer, events) = StreamWriter::channel();
         permit.spawn(query, EventTarget::Stream { writer, is_direct });

@@ -15,9 +15,9 @@ const ENDED_RUN_TTL: Duration = Duration::from_secs(600);
 /// The maximum number of suspended runs. The oldest makes room for another one.
 const MAX_SUSPENDED_RUNS: usize = 1024;
 
-/// The maximum number of suspended runs of one token, which is the number of queries that a bridge
-/// lets it have. Its oldest makes room for another one.
-const MAX_SUSPENDED_RUNS_PER_OWNER: usize = 16;
+/// The maximum number of suspended runs of one token: half of the queries that a bridge lets it have.
+/// Its oldest makes room for another one.
+const MAX_SUSPENDED_RUNS_PER_OWNER: usize = 8;
 
 /// The owner of a thread, and its id.
 pub(crate) type ThreadKey = (QueryOwner, String);

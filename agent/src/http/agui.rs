@@ -90,8 +90,7 @@ async fn start_run(
         // A bridge of mcp-web 0.1 does not tell who asks, and there are no conversations then.
         query.context.extend(input.history_item());
     }
-    let mut query = AcceptedQuery::new(query, authorized.token, authorized.caller, reservation)?;
-    query.timeout = Some(authorized.timeout);
+    let mut query = AcceptedQuery::of_frontend(query, authorized, reservation)?;
     query.client_tools = input.client_tools();
     let (writer, messages) = StreamWriter::channel();
     let id = permit.id().to_string();

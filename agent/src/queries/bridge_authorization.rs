@@ -2,17 +2,19 @@
 //! bridge decides whether it may, and issues the token of the query.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bridge_protocol::{ErrorCode, Query, QueryCaller, QueryTool, SessionId};
+use bridge_protocol::{ErrorCode, Query, QueryCaller, QueryId, QueryTool, SessionId};
 use bridge_service::Secret;
 use bridge_service::values::parse_credential;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tokio::sync::oneshot;
 
-use super::registry::{QueryPermit, shutting_down};
-use crate::bridge::BridgeClient;
+use super::registry::{Queries, QueryPermit, shutting_down};
+use crate::bridge::{BridgeClient, QueryReporter};
 use crate::failure::Failure;
 
 /// How long the bridge may take to open a query.
@@ -26,13 +28,13 @@ const EXPIRY_MARGIN: Duration = Duration::from_secs(1);
 /// the prompt nor the context.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct OpenQueryRequest<'a> {
+struct OpenQueryRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<SessionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    response_tool: Option<&'a QueryTool>,
+    response_tool: Option<QueryTool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<&'a [QueryTool]>,
+    tools: Option<Vec<QueryTool>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     restrict_tools: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,12 +53,18 @@ struct OpenQueryResponse {
 }
 
 impl OpenQueryResponse {
-    fn into_authorized_query(self) -> Option<AuthorizedQuery> {
+    fn into_authorized_query(
+        self,
+        queries: &Arc<Queries>,
+        id: &QueryId,
+    ) -> Option<AuthorizedQuery> {
         let lifetime = Duration::try_from_secs_f64(self.expires_in).ok()?;
+        let token = parse_credential(&self.token).ok()?;
         Some(AuthorizedQuery {
-            token: parse_credential(&self.token).ok()?,
             timeout: lifetime.saturating_sub(EXPIRY_MARGIN),
             caller: self.caller,
+            open_query: OpenQuery::new(queries, &token, id),
+            token,
         })
     }
 }
@@ -69,6 +77,45 @@ pub(crate) struct AuthorizedQuery {
     pub(crate) timeout: Duration,
     /// Who asks.
     pub(crate) caller: Option<QueryCaller>,
+    pub(super) open_query: OpenQuery,
+}
+
+/// A query that the bridge has opened, and that nobody answers yet. Dropping it cancels the query at the
+/// bridge, which would count it until its timeout otherwise: a frontend can disconnect at any time.
+pub(super) struct OpenQuery {
+    queries: Arc<Queries>,
+    /// `None` once the query is answered, which ends with a report to the bridge.
+    reporter: Option<QueryReporter>,
+}
+
+impl OpenQuery {
+    fn new(queries: &Arc<Queries>, token: &Secret, id: &QueryId) -> Self {
+        Self {
+            queries: Arc::clone(queries),
+            reporter: Some(QueryReporter::new(&queries.bridge, token, id)),
+        }
+    }
+
+    /// The query is answered from now on.
+    pub(super) fn start(mut self) {
+        self.reporter = None;
+    }
+}
+
+impl Drop for OpenQuery {
+    fn drop(&mut self) {
+        // Without a runtime the agent has ended.
+        if let Some(reporter) = self.reporter.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let cancelling = async move {
+                let reason = "nobody waits for the answer any more";
+                // It fails if the query has ended at the bridge.
+                let _ = reporter.cancel(Some(reason)).await;
+            };
+            self.queries.tasks.spawn_on(cancelling, &runtime);
+        }
+    }
 }
 
 impl fmt::Debug for AuthorizedQuery {
@@ -91,7 +138,7 @@ pub(crate) enum AuthorizationError {
 
 impl QueryPermit {
     /// Asks the bridge to open the query. The token of the frontend, `bearer`, is sent once and not
-    /// stored.
+    /// stored. If the returned future is dropped, what the bridge opens is cancelled.
     pub(crate) async fn authorize(
         &self,
         bearer: &Secret,
@@ -100,37 +147,48 @@ impl QueryPermit {
     ) -> Result<AuthorizedQuery, AuthorizationError> {
         let request = OpenQueryRequest {
             session_id,
-            response_tool: query.response_tool.as_ref(),
-            tools: query.tools.as_deref(),
+            response_tool: query.response_tool.clone(),
+            tools: query.tools.clone(),
             restrict_tools: query.restrict_tools,
             timeout: query
                 .timeout
                 .map(|it| it.saturating_add(EXPIRY_MARGIN.as_secs() * 1000)),
         };
-        let authorized = tokio::time::timeout(
-            AUTHORIZATION_TIMEOUT,
-            open_query(&self.queries.bridge, &self.id.0, bearer, &request),
-        );
+        let (sender, authorized) = oneshot::channel();
+        let (queries, id, bearer) = (Arc::clone(&self.queries), self.id.clone(), bearer.clone());
+        // A task of its own learns what the bridge has opened, also if nobody waits for it.
+        self.queries.tasks.spawn(async move {
+            let stopping = queries.stopping.clone();
+            let opening = open_query(&queries, &id, &bearer, &request);
+            let opened = tokio::select! {
+                opened = tokio::time::timeout(AUTHORIZATION_TIMEOUT, opening) => {
+                    opened.unwrap_or_else(|_| Err(authorization_timed_out().into()))
+                }
+                () = stopping.cancelled() => Err(shutting_down().into()),
+            };
+            // If nobody receives it, it is dropped, which cancels it.
+            let _ = sender.send(opened);
+        });
         tokio::select! {
             authorized = authorized => {
-                authorized.unwrap_or_else(|_| Err(authorization_timed_out().into()))
+                authorized.unwrap_or_else(|_| Err(shutting_down().into()))
             }
             () = self.cancelled.cancelled() => Err(AuthorizationError::Failure(Failure::new(
                 ErrorCode::QueryNotActive,
                 "the query was cancelled before the bridge had opened it",
             ))),
-            () = self.queries.stopping.cancelled() => Err(shutting_down().into()),
         }
     }
 }
 
 async fn open_query(
-    bridge: &BridgeClient,
-    uuid: &str,
+    queries: &Arc<Queries>,
+    id: &QueryId,
     bearer: &Secret,
-    request: &OpenQueryRequest<'_>,
+    request: &OpenQueryRequest,
 ) -> Result<AuthorizedQuery, AuthorizationError> {
-    let url = bridge.route(&["query", uuid]);
+    let bridge: &BridgeClient = &queries.bridge;
+    let url = bridge.route(&["query", id.as_str()]);
     let request = bridge.http().put(url).json(request);
     let response = request.bearer_auth(bearer.expose()).send();
     let response = response.await.map_err(|_| {
@@ -160,7 +218,7 @@ async fn open_query(
     }
     let authorized = serde_json::from_slice::<OpenQueryResponse>(&body)
         .ok()
-        .and_then(OpenQueryResponse::into_authorized_query);
+        .and_then(|opened| opened.into_authorized_query(queries, id));
     authorized
         .ok_or_else(|| bridge_unavailable("the bridge answers what this agent cannot read").into())
 }
@@ -183,9 +241,10 @@ impl From<Failure> for AuthorizationError {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::net::SocketAddr;
 
-    use tokio::net::TcpListener;
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufStream};
+    use tokio::net::{TcpListener, TcpStream};
     use tokio::time::Instant;
 
     use super::*;
@@ -193,30 +252,101 @@ mod tests {
     use crate::conversations::Conversations;
     use crate::credential::TokenHash;
     use crate::model::{ModelSettings, Provider, from_settings};
-    use crate::queries::{Queries, QueriesConfig, QueryOwner};
+    use crate::queries::{QueriesConfig, QueryOwner};
+
+    /// Returns the queries of an agent whose bridge is at this address.
+    fn queries(bridge: SocketAddr, max_queries: usize) -> Arc<Queries> {
+        let url = format!("http://{bridge}");
+        let settings = ModelSettings {
+            provider: Some(Provider::Commands),
+            ..ModelSettings::default()
+        };
+        Arc::new(Queries::new(QueriesConfig {
+            bridge: BridgeClient::new(url.parse().unwrap()).unwrap(),
+            model: from_settings(&settings).unwrap(),
+            system_prompt: String::new(),
+            limits: Limits::default(),
+            max_queries,
+            conversations: Conversations::open(&ConversationSettings::default()).unwrap(),
+        }))
+    }
+
+    fn frontend(token: &str) -> (Secret, QueryOwner) {
+        let bearer = Secret::from_trusted(token.to_owned());
+        let owner = QueryOwner::Frontend(TokenHash::new(&bearer));
+        (bearer, owner)
+    }
+
+    /// Reads the head of a request, and returns its first line.
+    async fn read_request(stream: &mut BufStream<TcpStream>) -> String {
+        let mut first = String::new();
+        stream.read_line(&mut first).await.unwrap();
+        let (mut line, mut body_bytes) = (String::new(), 0);
+        while line != "\r\n" {
+            line.clear();
+            stream.read_line(&mut line).await.unwrap();
+            if let Some(length) = line.to_lowercase().strip_prefix("content-length:") {
+                body_bytes = length.trim().parse().unwrap();
+            }
+        }
+        let mut body = vec![0; body_bytes];
+        stream.read_exact(&mut body).await.unwrap();
+        first
+    }
+
+    #[tokio::test]
+    async fn a_query_is_cancelled_at_the_bridge_if_its_frontend_left_while_it_was_opened() {
+        let bridge = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let queries = queries(bridge.local_addr().unwrap(), 1);
+        let query: Query = serde_json::from_str(r#"{"uuid":"a","prompt":"p"}"#).unwrap();
+        let (bearer, owner) = frontend("token");
+        let permit = queries.acquire(&query.uuid, owner).unwrap();
+        let mut stream = {
+            let authorizing = permit.authorize(&bearer, &query, None);
+            let accepting = async {
+                let (stream, _) = bridge.accept().await.unwrap();
+                let mut stream = BufStream::new(stream);
+                assert!(read_request(&mut stream).await.starts_with("PUT /query/a "));
+                stream
+            };
+            tokio::select! {
+                _ = authorizing => panic!("the bridge has not answered"),
+                stream = accepting => stream,
+            }
+        };
+        drop(permit);
+        let body = r#"{"token":"0123456789abcdef","expiresIn":60}"#;
+        let length = body.len();
+        let response = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}");
+        stream.write_all(response.as_bytes()).await.unwrap();
+        stream.flush().await.unwrap();
+        let next = read_request(&mut stream).await;
+        assert!(next.starts_with("PUT /query/a/cancel "), "{next}");
+    }
+
+    #[tokio::test]
+    async fn frontends_have_half_of_the_queries() {
+        let queries = queries(([127, 0, 0, 1], 9).into(), 4);
+        let acquire = |id: &str, owner| queries.acquire(&id.into(), owner);
+        let (_, ada) = frontend("ada");
+        let (_, bob) = frontend("bob");
+        let first = acquire("1", ada).unwrap();
+        let _second = acquire("2", bob).unwrap();
+        let refused = acquire("3", bob).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::QueryLimitExceeded);
+        let _of_pages = ["4", "5"].map(|id| acquire(id, QueryOwner::Bridge).unwrap());
+        assert!(acquire("6", QueryOwner::Bridge).is_err(), "all are taken");
+        drop(first);
+        acquire("3", bob).unwrap();
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_bridge_that_does_not_answer_is_given_up() {
         // It accepts connections and sends nothing.
         let silent_bridge = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", silent_bridge.local_addr().unwrap());
-        let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
-        let settings = ModelSettings {
-            provider: Some(Provider::Commands),
-            ..ModelSettings::default()
-        };
-        let model = from_settings(&settings).unwrap();
-        let queries = Arc::new(Queries::new(QueriesConfig {
-            bridge,
-            model,
-            system_prompt: String::new(),
-            limits: Limits::default(),
-            max_queries: 1,
-            conversations: Conversations::open(&ConversationSettings::default()).unwrap(),
-        }));
+        let queries = queries(silent_bridge.local_addr().unwrap(), 1);
         let query: Query = serde_json::from_str(r#"{"uuid":"a","prompt":"p"}"#).unwrap();
-        let bearer = Secret::from_trusted("token".to_owned());
-        let owner = QueryOwner::Frontend(TokenHash::new(&bearer));
+        let (bearer, owner) = frontend("token");
         let permit = queries.acquire(&query.uuid, owner).unwrap();
         let started = Instant::now();
         let error = permit.authorize(&bearer, &query, None).await.unwrap_err();

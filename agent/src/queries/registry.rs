@@ -42,9 +42,15 @@ pub(crate) struct QueriesConfig {
     pub(crate) conversations: Conversations,
 }
 
+/// Queries of all frontends together are at most one in so many: the bridge always has the rest for its
+/// pages.
+const FRONTENDS_SHARE: usize = 2;
+
 #[derive(Default)]
 struct QueryTable {
     running: HashMap<QueryId, RunningQuery>,
+    /// How many of these frontends have sent themselves.
+    frontends: usize,
     recent: RecentQueries,
 }
 
@@ -108,7 +114,10 @@ impl Queries {
         if table.recent.contains(id) {
             return Err(duplicate_query());
         }
-        let is_full = table.running.len() >= self.max_queries;
+        let is_frontend = matches!(owner, QueryOwner::Frontend(_));
+        let frontends_max = self.max_queries.div_ceil(FRONTENDS_SHARE);
+        let is_full = table.running.len() >= self.max_queries
+            || is_frontend && table.frontends >= frontends_max;
         let Entry::Vacant(vacant) = table.running.entry(id.clone()) else {
             return Err(duplicate_query());
         };
@@ -129,6 +138,7 @@ impl Queries {
             cancelled: permit.cancelled.clone(),
             finished: permit.finished.clone(),
         });
+        table.frontends += usize::from(is_frontend);
         Ok(permit)
     }
 
@@ -179,7 +189,10 @@ impl Queries {
     }
 
     fn limit_exceeded(&self) -> Failure {
-        let message = format!("the agent answers {} queries already", self.max_queries);
+        let message = format!(
+            "the agent answers as many queries as it may, of {} in all",
+            self.max_queries
+        );
         Failure::new(ErrorCode::QueryLimitExceeded, message)
             .with_remedy("retry later, or raise `max_queries`")
     }
@@ -222,7 +235,10 @@ impl Drop for QueryPermit {
     fn drop(&mut self) {
         self.finished.cancel();
         let mut table = self.queries.table();
-        table.running.remove(&self.id);
+        let removed = table.running.remove(&self.id);
+        if removed.is_some_and(|query| matches!(query.owner, QueryOwner::Frontend(_))) {
+            table.frontends -= 1;
+        }
         if self.is_started {
             table.recent.insert(self.id.clone());
         }

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::body_memory::BodyReservation;
+use super::bridge_authorization::{AuthorizedQuery, OpenQuery};
 use super::event_sink::{EventSink, EventTarget};
 use super::outcome::QueryOutcome;
 use super::registry::{QueryPermit, shutting_down};
@@ -32,15 +33,17 @@ pub(crate) struct AcceptedQuery {
     /// The token of the query, for tools and reports.
     pub(crate) token: Secret,
     /// The timeout that the bridge has set, if it has set one.
-    pub(crate) timeout: Option<Duration>,
+    timeout: Option<Duration>,
     /// Who asks, if the bridge has told it.
-    pub(crate) caller: Option<QueryCaller>,
+    caller: Option<QueryCaller>,
     /// The memory of the body with which it was sent, until the query has ended.
     _body: BodyReservation,
     /// The tools that the client executes itself.
     pub(crate) client_tools: Vec<Tool>,
     /// The conversation that the query continues, if it continues one.
     conversation: Option<ConversationKey>,
+    /// What the bridge has opened for a frontend.
+    open_query: Option<OpenQuery>,
 }
 
 impl AcceptedQuery {
@@ -63,6 +66,26 @@ impl AcceptedQuery {
             _body: body,
             client_tools: Vec::new(),
             conversation,
+            open_query: None,
+        })
+    }
+
+    /// Creates a query that the bridge has opened for a frontend.
+    pub(crate) fn of_frontend(
+        message: Query,
+        authorized: AuthorizedQuery,
+        body: BodyReservation,
+    ) -> Result<Self, Failure> {
+        let AuthorizedQuery {
+            token,
+            timeout,
+            caller,
+            open_query,
+        } = authorized;
+        Ok(Self {
+            timeout: Some(timeout),
+            open_query: Some(open_query),
+            ..Self::new(message, token, caller, body)?
         })
     }
 }
@@ -86,8 +109,11 @@ impl QueryPermit {
     }
 
     /// Starts a task that answers the query and reports its progress to `target`.
-    pub(crate) fn spawn(mut self, query: AcceptedQuery, target: EventTarget) {
+    pub(crate) fn spawn(mut self, mut query: AcceptedQuery, target: EventTarget) {
         self.is_started = true;
+        if let Some(open_query) = query.open_query.take() {
+            open_query.start();
+        }
         let tasks = self.queries.tasks.clone();
         tasks.spawn(run_query(self, query, target));
     }
