@@ -73,6 +73,7 @@ impl MediaFilter {
 
     fn passes(&self, media: &Media, model: &dyn Model) -> bool {
         model.reads_media(&media.mime_type)
+            && media.has_content_of_its_type()
             && media.data.len() <= MAX_MEDIA_BYTES
             && self.passed.fetch_add(1, Ordering::Relaxed) < MAX_MEDIA
     }
@@ -129,6 +130,9 @@ mod tests {
     use super::*;
     use crate::agent_loop::tests::FakeModel;
 
+    /// The beginning of a picture.
+    const PNG: &str = "iVBORw0KGgoA";
+
     fn attachment(name: &str, mime_type: &str, data: &str) -> Attachment {
         Attachment {
             name: Some(name.to_owned()),
@@ -145,15 +149,16 @@ mod tests {
     #[test]
     fn pictures_are_passed_on_texts_are_context_and_the_rest_is_described() {
         let converted = convert(&[
-            attachment("a.png", "IMAGE/PNG", "AAAA"),
+            attachment("a.png", "IMAGE/PNG", PNG),
             attachment("b.md", "text/markdown", &STANDARD.encode("# Wörter")),
             attachment("c.bin", "application/x-bin", "////"),
             attachment("d.txt", "text/plain", "////"),
+            attachment("e.png", "image/png", "AAAA"),
         ])
         .unwrap();
         assert_eq!(
             format!("{:?}", converted.media),
-            "[Media(a.png, image/png, 3 bytes)]"
+            "[Media(a.png, image/png, 9 bytes)]"
         );
         let item = |name: &str, description: &str| {
             format!(
@@ -169,6 +174,10 @@ mod tests {
             item(
                 "d.txt",
                 r#"text/plain, 3 bytes); this model cannot read it"}"#,
+            ),
+            item(
+                "e.png",
+                r#"image/png, 3 bytes); this model cannot read it"}"#,
             ),
         ];
         assert_eq!(converted.items, expected);
@@ -189,10 +198,10 @@ mod tests {
 
     #[test]
     fn what_is_too_large_or_too_many_is_only_described() {
-        let large = "AAAA".repeat(MAX_MEDIA_BYTES / 4 + 1);
+        let large = PNG.to_owned() + &"AAAA".repeat(MAX_MEDIA_BYTES / 4);
         let converted = convert(&[attachment("large", "image/png", &large)]).unwrap();
         assert_eq!((converted.media.len(), converted.items.len()), (0, 1));
-        let many = vec![attachment("a", "image/png", "AAAA"); MAX_MEDIA + 2];
+        let many = vec![attachment("a", "image/png", PNG); MAX_MEDIA + 2];
         let converted = convert(&many).unwrap();
         assert_eq!(
             (converted.media.len(), converted.items.len()),

@@ -77,6 +77,28 @@ impl<'a> History<'a> {
         history_bytes(&self.earlier)
     }
 
+    /// Replaces the pictures and files of earlier queries by their descriptions. Returns whether there
+    /// were any.
+    pub(super) fn drop_earlier_media(&mut self) -> bool {
+        let mut is_dropped = false;
+        for message in &mut self.earlier {
+            match message {
+                Message::User(user) if !user.media.is_empty() => {
+                    user.drop_media();
+                    is_dropped = true;
+                }
+                Message::Results(results) => {
+                    for result in results {
+                        is_dropped |= !result.media.is_empty();
+                        result.media.clear();
+                    }
+                }
+                Message::User(_) | Message::Model(_) => {}
+            }
+        }
+        is_dropped
+    }
+
     /// Shortens the messages of earlier queries to this size.
     pub(super) fn shorten_earlier(&mut self, max_bytes: u64) -> Shortened {
         let (before, length) = (self.earlier_bytes(), self.earlier.len());

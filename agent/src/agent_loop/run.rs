@@ -177,6 +177,16 @@ impl<'a> AgentLoop<'a> {
                 Err(failure) if failure.code == ErrorCode::ModelInputTooLong => {
                     self.shorten_input(failure).await?;
                 }
+                // The model may not read what another model has read, or its provider refuses it.
+                Err(failure)
+                    if failure.code == ErrorCode::ModelRequestRefused
+                        && self.history.drop_earlier_media() =>
+                {
+                    let text = "Pictures and files of earlier requests were left out: the model's \
+                                provider has refused the request with them";
+                    let text = text.to_owned();
+                    self.send_progress(QueryContent::Note { text }).await;
+                }
                 result => return result,
             }
         }

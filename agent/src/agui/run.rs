@@ -15,6 +15,7 @@ use super::run_input::{RunIdentity, RunInput};
 use super::thread::Prompt;
 use crate::agent_loop::{AddedPrompt, ClientResult, QueryState};
 use crate::failure::Failure;
+use crate::queries::BodyReservation;
 
 /// The run of a query.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct Run {
     messages: mpsc::Receiver<BridgeToPage>,
     state: Arc<QueryState>,
     phase: Phase,
+    /// The memory of the largest request that has continued the query: the query keeps its state.
+    body: Option<BodyReservation>,
 }
 
 /// How far a run is.
@@ -52,6 +55,7 @@ impl Run {
             messages,
             state,
             phase: Phase::Running,
+            body: None,
         }
     }
 
@@ -102,7 +106,11 @@ impl Run {
     /// Continues a suspended run with a request that answers its calls.
     ///
     /// If the request leaves an approval open, the new run ends at once and asks for it again.
-    pub(crate) fn resume(&mut self, input: &RunInput) {
+    pub(crate) fn resume(&mut self, input: &RunInput, body: BodyReservation) {
+        let held = self.body.as_ref().map_or(0, BodyReservation::bytes);
+        if body.bytes() >= held {
+            self.body = Some(body);
+        }
         self.encoder.restarted(input.identity());
         let interrupted = self.encoder.interrupted_calls();
         let open = interrupted.iter().filter(|call| self.is_open(call));

@@ -46,7 +46,7 @@ pub(super) async fn post_run(
     let is_continued = |run: &Run| run.is_continued_by(&known_calls, has_prompt);
     let run = match state.suspended_runs.take_if(&thread, is_continued) {
         Some(mut run) => {
-            run.resume(&input);
+            run.resume(&input, reservation);
             run
         }
         None => start_run(&state, &thread, &bearer, &input, reservation).await?,

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
 /// A picture or a file.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Media {
@@ -19,6 +22,23 @@ const PICTURE_INPUT_BYTES: usize = 6 * 1024;
 impl Media {
     pub(crate) fn is_picture(&self) -> bool {
         self.mime_type.starts_with("image/")
+    }
+
+    /// Returns whether the content begins as its type requires, as far as the type is a known one.
+    /// Providers refuse requests with other content.
+    pub(crate) fn has_content_of_its_type(&self) -> bool {
+        // 16 characters of base64 are 12 bytes.
+        let beginning = self.data.get(..self.data.len().min(16) / 4 * 4);
+        let beginning = beginning.and_then(|it| STANDARD.decode(it).ok());
+        let beginning = beginning.unwrap_or_default();
+        match self.mime_type.as_str() {
+            "image/png" => beginning.starts_with(b"\x89PNG\r\n\x1a\n"),
+            "image/jpeg" => beginning.starts_with(b"\xff\xd8\xff"),
+            "image/gif" => beginning.starts_with(b"GIF8"),
+            "image/webp" => beginning.starts_with(b"RIFF") && beginning.ends_with(b"WEBP"),
+            "application/pdf" => beginning.starts_with(b"%PDF-"),
+            _ => true,
+        }
     }
 
     /// Returns the size as input of a model, in bytes of text.
@@ -57,6 +77,34 @@ fn decoded_bytes(base64: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn content_begins_as_its_type_requires() {
+        for (mime_type, data, expected) in [
+            ("image/png", "iVBORw0KGgoAAAAN", true),
+            ("image/png", "AAAA", false),
+            ("image/png", "", false),
+            ("image/png", "iVBORw0KGg", false),
+            ("image/jpeg", "/9j/4AAQSkZJRgAB", true),
+            ("image/gif", "R0lGODlhAQABAAAA", true),
+            ("image/webp", "UklGRiIAAABXRUJQ", true),
+            ("image/webp", "UklGRiIAAABXQVZF", false),
+            ("application/pdf", "JVBERi0xLjcK", true),
+            ("application/pdf", "PGh0bWw+", false),
+            ("audio/wav", "AAAA", true),
+        ] {
+            let media = Media {
+                name: None,
+                mime_type: mime_type.to_owned(),
+                data: data.into(),
+            };
+            assert_eq!(
+                media.has_content_of_its_type(),
+                expected,
+                "{mime_type} {data}"
+            );
+        }
+    }
 
     #[test]
     fn content_is_described_by_name_type_and_size() {

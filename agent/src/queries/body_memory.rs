@@ -64,6 +64,10 @@ impl BodyMemory {
 }
 
 impl BodyReservation {
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Reserves memory until the body has this many bytes. Returns whether there is room.
     #[must_use]
     pub(crate) fn grow_to(&mut self, bytes: usize) -> bool {

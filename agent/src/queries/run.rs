@@ -148,7 +148,13 @@ async fn remember(permit: &QueryPermit, query: &AcceptedQuery, outcome: &QueryOu
     };
     let transcript = permit.state.transcript.finish(ending.as_deref());
     if let Some(transcript) = transcript {
-        let stored = StoredQuery::new(&query.message, transcript);
+        let mut stored = StoredQuery::new(&query.message, transcript);
+        if let QueryOutcome::Failed(failure) = outcome
+            && failure.code == ErrorCode::ModelRequestRefused
+        {
+            // The provider may have refused a picture, and would refuse it in all later queries.
+            stored.drop_media();
+        }
         // The store has logged its error. The answer is worth more than the next question.
         let _ = permit
             .queries

@@ -232,6 +232,42 @@ async fn a_call_is_made_when_the_person_approves_it() {
     bed.wait_for_running(0).await;
 }
 
+#[tokio::test]
+async fn a_request_that_continues_a_query_counts_until_the_query_has_ended() {
+    let bed = TestBed::start_with(agent::Config {
+        // A frontend has an eighth of it.
+        max_all_body_bytes: 400_000,
+        ..settings()
+    })
+    .await;
+    let mut page = bed.connect_page().await;
+    let approve = json!({ "forwardedProps": { "approve": ["add_card"] } });
+    let mut thread = Thread::new(&bed, approve);
+    thread.say("/add_card {}");
+    let events = thread.run(json!({})).await;
+    let interrupt = &events.last().unwrap()["outcome"]["interrupts"][0];
+    let mut resumed = resume(&interrupt["id"], true);
+    resumed["state"] = json!({ "notes": "x".repeat(30_000) });
+    let events = thread.start(resumed).await;
+    let call = page.recv_call().await;
+    let other = |run: &str| {
+        let asked = json!([{ "id": "m", "role": "user", "content": "x".repeat(10_000) }]);
+        let input = json!({ "threadId": "other", "runId": run, "messages": asked });
+        streaming(post(&bed, &input).bearer_auth(TOKEN))
+    };
+    let (status, refused) = status_and_body(other("a")).await;
+    assert_eq!(
+        (status, &refused["code"]),
+        (429, &json!("QueryLimitExceeded")),
+        "{refused}"
+    );
+    page.answer(&call, json!("added")).await;
+    thread.finish(events).await;
+    bed.wait_for_running(0).await;
+    let events = EventStream::open_unnamed(other("b")).await;
+    assert_eq!(events.last().await["type"], "RUN_FINISHED");
+}
+
 fn resume(interrupt: &Value, is_approved: bool) -> Value {
     json!({ "resume": [{ "interruptId": interrupt, "status": "resolved",
         "payload": { "approved": is_approved } }] })

@@ -9,7 +9,7 @@ use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, too
 use crate::agent_loop::{QueryInput, QueryState, answer};
 use crate::config::Limits;
 use crate::failure::Failure;
-use crate::model::{CallResult, Message, ModelTurn};
+use crate::model::{CallResult, Media, Message, ModelTurn, UserMessage};
 
 fn too_long() -> Failure {
     Failure::new(
@@ -136,6 +136,49 @@ async fn a_turn_that_is_repeated_with_less_input_is_one_round() {
 }
 
 #[tokio::test]
+async fn pictures_of_earlier_queries_are_left_out_if_the_provider_refuses_the_request() {
+    let bed = TestBed::with_query(&[], json!({})).await;
+    let state = QueryState::new();
+    let (sender, mut progress) = mpsc::channel(16);
+    let refused = || {
+        let refused = Failure::new(ErrorCode::ModelRequestRefused, "not a picture");
+        vec![Err(refused)]
+    };
+    let model = FakeModel::new([refused(), text_turn("Yes.")]);
+    let picture = Media {
+        name: None,
+        mime_type: "image/png".to_owned(),
+        data: "iVBORw0KGgoA".into(),
+    };
+    let asked = Message::User(UserMessage {
+        text: "What is it?".to_owned(),
+        media: vec![picture],
+    });
+    let conversation = [asked, Message::Model(ModelTurn::default())];
+    let limits = Limits::default();
+    let input = query_input(&bed.query, &bed.tools, &model, &limits, &sender, &state);
+    let input = QueryInput {
+        conversation: &conversation,
+        ..input
+    };
+    assert_eq!(answer(input).await.unwrap().result, Some(json!("Yes.")));
+    let note = progress.recv().await.unwrap().to_raw();
+    assert!(note.get().contains("were left out"), "{note}");
+    let Message::User(asked) = &model.requests()[1].history[0] else {
+        panic!("the question is first");
+    };
+    assert!(asked.media.is_empty() && asked.text.contains("no longer attached"));
+
+    let model = FakeModel::new([refused(), refused()]);
+    let input = QueryInput {
+        model: &model,
+        ..input
+    };
+    let failure = answer(input).await.unwrap_err();
+    assert_eq!(failure.code, ErrorCode::ModelRequestRefused);
+}
+
+#[tokio::test]
 async fn what_the_service_says_to_the_model_is_not_remembered() {
     let more = json!({ "responseTool": { "name": "plan" } });
     let mut bed = TestBed::with_query(&[tool_definition("plan")], more).await;
@@ -167,7 +210,7 @@ async fn what_the_service_says_to_the_model_is_not_remembered() {
 #[tokio::test]
 async fn pictures_of_tools_and_prompts_reach_a_model_that_reads_them() {
     let more = json!({ "attachments": [
-        { "name": "a.png", "mimeType": "image/png", "data": "AAAA" },
+        { "name": "a.png", "mimeType": "image/png", "data": "iVBORw0KGgoA" },
         { "name": "a.txt", "mimeType": "text/plain", "data": "aGk=" } ] });
     let mut bed = TestBed::with_query(&[tool_definition("draw")], more).await;
     let model = FakeModel::new([call_turn(&[("draw", json!({}))]), text_turn("A cat.")]);
@@ -178,7 +221,7 @@ async fn pictures_of_tools_and_prompts_reach_a_model_that_reads_them() {
                 &call,
                 json!([
                     { "type": "text", "text": "Drawn" },
-                    { "type": "image", "mimeType": "image/png", "data": "AAAAAAAA" },
+                    { "type": "image", "mimeType": "image/png", "data": "iVBORw0KGgoAAAAA" },
                     { "type": "image", "mimeType": "image/tiff", "data": "AAAA" },
                 ]),
             )
@@ -191,13 +234,13 @@ async fn pictures_of_tools_and_prompts_reach_a_model_that_reads_them() {
     };
     assert_eq!(
         format!("{:?}", asked.media),
-        "[Media(a.png, image/png, 3 bytes)]"
+        "[Media(a.png, image/png, 9 bytes)]"
     );
     assert!(asked.text.contains(r#""value":"hi""#), "{}", asked.text);
     let drawn = &model.last_results()[0];
     assert_eq!(
         drawn.text,
-        "Drawn\n[image/png, 6 bytes]\n[image/tiff, 3 bytes]"
+        "Drawn\n[image/png, 12 bytes]\n[image/tiff, 3 bytes]"
     );
-    assert_eq!(format!("{:?}", drawn.media), "[Media(image/png, 6 bytes)]");
+    assert_eq!(format!("{:?}", drawn.media), "[Media(image/png, 12 bytes)]");
 }
