@@ -64,5 +64,7 @@ pub(crate) use transcript::FinishedTranscript;
 /// Dropping the future cancels the calls at the bridge and closes the connection to the provider:
 /// nothing of the query runs afterwards.
 pub(crate) async fn answer(input: QueryInput<'_>) -> Result<Answer, Failure> {
-    AgentLoop::start(input).await?.run().await
+    // A query waits for its model most of the time. What it does not need then is in boxes.
+    let agent_loop = Box::pin(AgentLoop::start(input)).await?;
+    agent_loop.run().await
 }

@@ -164,7 +164,7 @@ impl<'a> AgentLoop<'a> {
                 && let Some(limit) = self.last_turn_reason
             {
                 return Err(self.budget.exceeded(limit));
-            } else if let Some(completed) = self.run_calls(&turn).await? {
+            } else if let Some(completed) = Box::pin(self.run_calls(&turn)).await? {
                 return Ok(self.into_answer(completed.value));
             }
         }
