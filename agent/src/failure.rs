@@ -5,6 +5,8 @@ use std::fmt;
 use bridge_protocol::ErrorCode;
 
 /// Why a query fails. It contains no key and no token, because it is sent to the page and logged.
+/// `message` may quote the prompt, arguments or results: at the default level, only `log_message` is
+/// logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) code: ErrorCode,
@@ -12,6 +14,8 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What to do next, if there is something to do.
     pub(crate) remedy: Option<String>,
+    /// What the log shows of the message: nothing that was said, called or answered.
+    pub(crate) log_message: Option<String>,
 }
 
 impl Failure {
@@ -20,12 +24,26 @@ impl Failure {
             code,
             message: message.into(),
             remedy: None,
+            log_message: None,
         }
     }
 
     pub(crate) fn with_remedy(self, remedy: impl Into<String>) -> Self {
         Self {
             remedy: Some(remedy.into()),
+            ..self
+        }
+    }
+
+    /// Lets the log show the whole message, which quotes nothing that was said, called or answered.
+    pub(crate) fn with_loggable_message(self) -> Self {
+        let message = self.message.clone();
+        self.with_log_message(message)
+    }
+
+    pub(crate) fn with_log_message(self, log_message: impl Into<String>) -> Self {
+        Self {
+            log_message: Some(log_message.into()),
             ..self
         }
     }

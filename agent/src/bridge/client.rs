@@ -43,6 +43,7 @@ impl BridgeClient {
         let origin = self.url.origin().ascii_serialization();
         let message = format!("the bridge at {origin} cannot be reached: {reason}");
         Failure::new(ErrorCode::BridgeUnavailable, message)
+            .with_loggable_message()
             .with_remedy("check that the bridge runs and that `bridge_url` is its address")
     }
 
@@ -50,9 +51,11 @@ impl BridgeClient {
     pub(super) fn token_refused(&self) -> Failure {
         let origin = self.url.origin().ascii_serialization();
         let message = format!("the bridge at {origin} refuses the token of the query");
-        Failure::new(ErrorCode::BridgeUnavailable, message).with_remedy(
-            "the query has ended there, or `bridge_url` is not the bridge that the page uses",
-        )
+        Failure::new(ErrorCode::BridgeUnavailable, message)
+            .with_loggable_message()
+            .with_remedy(
+                "the query has ended there, or `bridge_url` is not the bridge that the page uses",
+            )
     }
 }
 

@@ -87,6 +87,7 @@ impl IntoResponse for Problem {
             code,
             message,
             remedy,
+            log_message: _,
         } = failure;
         let message = match remedy {
             Some(remedy) => format!("{message}: {remedy}"),

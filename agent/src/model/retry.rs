@@ -202,8 +202,12 @@ fn with_attempts(failure: Failure, retry: RetryDecision, attempts: u32) -> Failu
         (_, 1) => return failure,
         (_, attempts) => format!(" (asked {attempts} times)"),
     };
-    let message = format!("{}{suffix}", failure.message);
-    Failure { message, ..failure }
+    let append = |message: String| format!("{message}{suffix}");
+    Failure {
+        message: append(failure.message),
+        log_message: failure.log_message.map(append),
+        ..failure
+    }
 }
 
 #[cfg(test)]

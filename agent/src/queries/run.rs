@@ -131,7 +131,7 @@ async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarge
     let usage = permit.state.meter.usage();
     log_end(&permit, &outcome, &usage);
     if let QueryOutcome::Failed(failure) = &outcome {
-        tracing::warn!(code = %failure.code, "{}", failure.message);
+        log_failure(&permit.id, failure);
     }
     sink.finish(outcome, usage).await;
 }
@@ -180,6 +180,14 @@ fn log_end(permit: &QueryPermit, outcome: &QueryOutcome, usage: &QueryUsage) {
         milliseconds = usage.milliseconds,
         "a query has ended"
     );
+}
+
+/// Logs why a query has failed. The message may quote what was said: it is for the page, and for
+/// whoever asks for it with the level `debug`.
+fn log_failure(query: &QueryId, failure: &Failure) {
+    let cause = failure.log_message.as_deref();
+    tracing::warn!(%query, code = %failure.code, cause, "a query has failed");
+    tracing::debug!(%query, message = %failure.message, "the message for the page");
 }
 
 /// Returns the first outcome and drops everything else: the connection to the provider is closed,

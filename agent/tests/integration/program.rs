@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
@@ -270,6 +270,56 @@ async fn no_log_shows_a_key_or_a_token() {
         for secret in [key, CREDENTIAL, TOKEN, "mcp-web-query-of", "a-secret-of"] {
             assert!(!text.contains(secret), "{secret}: {text}");
         }
+    }
+}
+
+/// Starts a provider that refuses every request and quotes the last message, and returns its URL.
+async fn start_quoting_provider() -> String {
+    let refuse = |axum::Json(request): axum::Json<Value>| async move {
+        let last = request["messages"].as_array().unwrap().last().unwrap();
+        let prompt = last["content"].as_str().unwrap();
+        let message = format!("cannot read {:?}", &prompt[prompt.len() - 30..]);
+        let error =
+            json!({ "message": message, "type": "invalid_request_error", "code": "swordfish" });
+        let body = axum::Json(json!({ "error": error }));
+        (axum::http::StatusCode::BAD_REQUEST, body)
+    };
+    let router = axum::Router::new().fallback(refuse);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    url
+}
+
+#[tokio::test]
+async fn the_log_does_not_quote_what_was_asked_below_debug() {
+    let provider = start_quoting_provider().await;
+    let bed = TestBed::start().await;
+    let _page = bed.connect_page().await;
+    for (level, quotes) in [("info", false), ("debug", true)] {
+        let mut program = program();
+        program.args(["--provider", "openai", "--model", "m", "--log", level]);
+        program.args(["--bind", "127.0.0.1:0", "--base-url", &provider]);
+        program.args(["--bridge-url", &bed.bridge.url()]);
+        program.env("MCP_WEB_AGENT_TOKEN", CREDENTIAL);
+        program.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = program.spawn().unwrap();
+        let url = listening_url(&mut child).await;
+        let request = http_client().put(&url).bearer_auth(TOKEN);
+        let request = request.json(&prompt("the word that nobody may read is swordfish"));
+        let last = EventStream::open(streaming(request)).await.last().await;
+        assert_eq!(last["code"], "ModelRequestRefused", "{last}");
+        assert!(
+            last["error"].as_str().unwrap().contains("swordfish"),
+            "{last}"
+        );
+        child.start_kill().unwrap();
+        let output = with_deadline("end", child.wait_with_output()).await;
+        let log = String::from_utf8(output.unwrap().stderr).unwrap();
+        for part in ["ModelRequestRefused", "HTTP 400", "invalid_request_error"] {
+            assert!(log.contains(part), "{part}: {log}");
+        }
+        assert_eq!(log.contains("swordfish"), quotes, "{log}");
     }
 }
 

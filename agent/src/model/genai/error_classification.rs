@@ -61,6 +61,67 @@ fn retry_info(body: &str) -> Option<f64> {
     delay.as_str()?.strip_suffix('s')?.parse().ok()
 }
 
+/// Returns the name of an error, if it is one that providers document. Any other text in its place may
+/// quote the input.
+pub(super) fn known_name(body: &Value) -> Option<&'static str> {
+    let error = body.get("error").or_else(|| body.pointer("/0/error"));
+    let error = error.unwrap_or(body);
+    // The code says more than the type.
+    let mut fields = ["code", "status", "type"].into_iter();
+    fields.find_map(|field| {
+        let name = error.get(field)?.as_str()?;
+        let mut known = KNOWN_NAMES.iter().copied();
+        known.find(|known| *known == name)
+    })
+}
+
+/// The names of errors that providers document.
+const KNOWN_NAMES: &[&str] = &[
+    // Anthropic
+    "invalid_request_error",
+    "authentication_error",
+    "billing_error",
+    "permission_error",
+    "not_found_error",
+    "request_too_large",
+    "rate_limit_error",
+    "timeout_error",
+    "api_error",
+    "overloaded_error",
+    // OpenAI, and servers that are compatible with it
+    "invalid_api_key",
+    "insufficient_quota",
+    "rate_limit_exceeded",
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "model_not_found",
+    "unsupported_parameter",
+    "unsupported_value",
+    "missing_required_parameter",
+    "invalid_function_parameters",
+    "invalid_value",
+    "invalid_image_format",
+    "string_above_max_length",
+    "content_policy_violation",
+    "content_filter",
+    "server_error",
+    "unavailable_error",
+    "BadRequestError",
+    "NotFoundError",
+    "InternalServerError",
+    // Gemini
+    "INVALID_ARGUMENT",
+    "FAILED_PRECONDITION",
+    "OUT_OF_RANGE",
+    "UNAUTHENTICATED",
+    "PERMISSION_DENIED",
+    "NOT_FOUND",
+    "RESOURCE_EXHAUSTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DEADLINE_EXCEEDED",
+];
+
 /// The kind of an error event.
 pub(super) enum ErrorKind {
     RateLimited,
@@ -95,5 +156,38 @@ pub(super) fn error_kind(body: &Value) -> ErrorKind {
         ErrorKind::Unavailable
     } else {
         ErrorKind::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_names_that_providers_document_are_known() {
+        for (body, expected) in [
+            (
+                json!({ "type": "error", "error": { "type": "overloaded_error" } }),
+                Some("overloaded_error"),
+            ),
+            (
+                json!({ "error": { "type": "invalid_request_error", "code": "model_not_found" } }),
+                Some("model_not_found"),
+            ),
+            (
+                json!({ "error": { "type": "invalid_request_error", "code": "swordfish" } }),
+                Some("invalid_request_error"),
+            ),
+            (
+                json!([{ "error": { "code": 503, "status": "UNAVAILABLE" } }]),
+                Some("UNAVAILABLE"),
+            ),
+            (json!({ "error": "swordfish" }), None),
+            (json!({ "type": "swordfish" }), None),
+        ] {
+            assert_eq!(known_name(&body), expected, "{body}");
+        }
     }
 }

@@ -95,7 +95,9 @@ impl ErrorMapper {
         // Gemini answers 400 when the key is invalid.
         let is_bad_key = matches!(status, 401 | 403) || body.contains("API_KEY_INVALID");
         let retry = error_classification::retry_decision(headers, body);
-        match status {
+        let name = serde_json::from_str(body).ok();
+        let name = name.and_then(|body| error_classification::known_name(&body));
+        let error = match status {
             _ if is_bad_key => AttemptError::permanent(self.unauthorized(status, text)),
             429 => AttemptError {
                 failure: self.rate_limited(&format!(" (HTTP {status})"), text),
@@ -110,6 +112,10 @@ impl ErrorMapper {
                 AttemptError::permanent(self.input_too_long(status, text))
             }
             _ => AttemptError::permanent(self.request_refused(status, text)),
+        };
+        AttemptError {
+            failure: log_name(error.failure, name),
+            ..error
         }
     }
 
@@ -129,25 +135,29 @@ impl ErrorMapper {
                 (self.stream_broken(&text), RetryDecision::Never)
             }
         };
-        AttemptError { failure, retry }
+        let name = error_classification::known_name(body);
+        AttemptError {
+            failure: log_name(failure, name),
+            retry,
+        }
     }
 
     fn map_connection_error(&self, error: &(dyn std::error::Error + 'static)) -> AttemptError {
         let Some(error) = error.downcast_ref::<reqwest::Error>() else {
-            return AttemptError::permanent(self.stream_broken("its response is not text"));
+            let failure = self.stream_broken("its response is not text");
+            return AttemptError::permanent(failure.with_loggable_message());
         };
         let cause = http_client::last_cause(error.source().unwrap_or(error));
         if error.is_connect() || error.is_request() {
+            let code = ErrorCode::ModelUnavailable;
+            let failure = self.failure(code, "cannot be reached", Some(cause));
             return AttemptError {
-                failure: self.failure(
-                    ErrorCode::ModelUnavailable,
-                    "cannot be reached",
-                    Some(cause),
-                ),
+                failure: failure.with_loggable_message(),
                 retry: RetryDecision::Backoff,
             };
         }
-        AttemptError::permanent(self.stream_broken(&format!("the connection was lost: {cause}")))
+        let failure = self.stream_broken(&format!("the connection was lost: {cause}"));
+        AttemptError::permanent(failure.with_loggable_message())
     }
 
     fn unauthorized(&self, status: u16, text: Option<String>) -> Failure {
@@ -241,11 +251,13 @@ impl ErrorMapper {
     /// Creates the failure for a response that cannot be parsed.
     pub(super) fn unreadable(&self) -> Failure {
         self.stream_broken("its response cannot be read")
+            .with_loggable_message()
     }
 
     /// Creates the failure for a response that exceeds the maximum size of an answer.
     pub(super) fn too_large(&self) -> Failure {
         self.stream_broken("it sends more than an answer can be")
+            .with_loggable_message()
     }
 
     /// Creates the failure for a response that ended without its final event.
@@ -270,7 +282,10 @@ impl ErrorMapper {
         let tool = truncate_name(tool);
         let problem = format!("began to call {tool} and did not finish the arguments");
         let failure = self.failure(ErrorCode::ModelArgumentsCutOff, &problem, None);
-        failure.with_remedy("ask for less at once, or raise `max_output_tokens`")
+        let log_message = format!("{} began a call and did not finish it", self.subject);
+        failure
+            .with_log_message(log_message)
+            .with_remedy("ask for less at once, or raise `max_output_tokens`")
     }
 
     /// Creates the failure for an answer that reached the maximum output of one turn.
@@ -280,12 +295,25 @@ impl ErrorMapper {
         failure.with_remedy("ask for less, or raise `max_output_tokens`")
     }
 
+    /// Creates a failure. The log shows the problem, and not the text, which may quote the input.
     fn failure(&self, code: ErrorCode, problem: &str, text: Option<String>) -> Failure {
-        let subject = &self.subject;
-        match text {
-            Some(text) => Failure::new(code, format!("{subject} {problem}: {text}")),
-            None => Failure::new(code, format!("{subject} {problem}")),
+        let problem = format!("{} {problem}", self.subject);
+        let message = match text {
+            Some(text) => format!("{problem}: {text}"),
+            None => problem.clone(),
+        };
+        Failure::new(code, message).with_log_message(problem)
+    }
+}
+
+/// Adds the name of a provider's error to what the log shows.
+fn log_name(failure: Failure, name: Option<&str>) -> Failure {
+    match (name, &failure.log_message) {
+        (Some(name), Some(problem)) => {
+            let log_message = format!("{problem}: {name}");
+            failure.with_log_message(log_message)
         }
+        _ => failure,
     }
 }
 
