@@ -1,17 +1,30 @@
 //! The approval of calls by a person.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bridge_protocol::Query;
 use tokio::time::timeout;
 
 use super::open_calls::OpenCall;
-use super::tool_catalog::{Executor, ToolInfo};
+use super::tool_catalog::{Executor, ToolCatalog, ToolInfo};
 use crate::bridge::ToolEffect;
 use crate::config::AskFor;
 
-/// Returns whether a person must approve the calls of a tool.
-pub(super) fn must_be_approved(tool: &ToolInfo, query: &Query, ask: &[AskFor]) -> bool {
+/// The number of unknown names that a note has. The others are counted.
+const MAX_NAMES_IN_NOTE: usize = 5;
+
+/// The maximum length of a name in a note, in characters.
+const MAX_NAME_CHARS: usize = 64;
+
+/// Returns whether a person must approve the calls of a tool. The page may name it as it has registered
+/// it, or as the model calls it (`offered_name`).
+pub(super) fn must_be_approved(
+    offered_name: &str,
+    tool: &ToolInfo,
+    query: &Query,
+    ask: &[AskFor],
+) -> bool {
     if tool.executor != Executor::Page {
         return false;
     }
@@ -25,7 +38,31 @@ pub(super) fn must_be_approved(tool: &ToolInfo, query: &Query, ask: &[AskFor]) -
     ask.iter().any(by_operator)
         || by_page
             .into_iter()
-            .any(|name| *name == tool.registered_name)
+            .any(|name| *name == tool.registered_name || name == offered_name)
+}
+
+/// Returns a note for the page if its `approve` has names that no tool of the page has. It is no error:
+/// the page may register the tools later.
+pub(super) fn unknown_names_note(query: &Query, catalog: &ToolCatalog) -> Option<String> {
+    let names = query.approve.iter().flatten().map(String::as_str);
+    let is_unknown = |name: &&str| !catalog.has_page_tool(name);
+    let unknown: BTreeSet<&str> = names.filter(is_unknown).collect();
+    let shown = unknown.iter().take(MAX_NAMES_IN_NOTE);
+    let shown = shown.map(|name| {
+        format!(
+            "`{}`",
+            name.chars().take(MAX_NAME_CHARS).collect::<String>()
+        )
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let more = match unknown.len() {
+        0 => return None,
+        1..=MAX_NAMES_IN_NOTE => String::new(),
+        count => format!(" and {} more", count - MAX_NAMES_IN_NOTE),
+    };
+    Some(format!(
+        "`approve` names tools that this query does not have: {shown}{more}"
+    ))
 }
 
 /// The answer of a person, or that there is none.
@@ -52,7 +89,8 @@ mod tests {
 
     use super::*;
     use crate::agent_loop::open_calls::OpenCalls;
-    use crate::bridge::ToolClass;
+    use crate::bridge::{PageTool, ToolClass};
+    use crate::model::Tool;
 
     const EXPIRES_IN: Duration = Duration::from_secs(60);
 
@@ -72,6 +110,10 @@ mod tests {
             approve: Some(vec!["other".to_owned(), "add".to_owned()]),
             ..Query::new("q", "p")
         };
+        let naming_as_offered = Query {
+            approve: Some(vec!["add_1".to_owned()]),
+            ..Query::new("q", "p")
+        };
         use {AskFor::*, ToolEffect as Is};
         for (effect, is_open_world, asked) in [
             (Is::Read, false, &[][..]),
@@ -81,17 +123,54 @@ mod tests {
             (Is::Destructive, true, &[Write, Destructive, OpenWorld]),
         ] {
             let tool = tool(effect, is_open_world);
-            assert!(!must_be_approved(&tool, &silent, &[]));
-            assert!(must_be_approved(&tool, &naming, &[]));
+            assert!(!must_be_approved("add_1", &tool, &silent, &[]));
+            assert!(must_be_approved("add_1", &tool, &naming, &[]));
+            assert!(must_be_approved("add_1", &tool, &naming_as_offered, &[]));
             for kind in [Write, Destructive, OpenWorld] {
                 let expected = asked.contains(&kind);
                 assert_eq!(
-                    must_be_approved(&tool, &silent, &[kind]),
+                    must_be_approved("add_1", &tool, &silent, &[kind]),
                     expected,
                     "{tool:?}"
                 );
             }
         }
+    }
+
+    #[test]
+    fn names_in_approve_that_no_tool_of_the_page_has_are_noted() {
+        let catalog = ToolCatalog::new(vec![PageTool {
+            registered_name: "add card".to_owned(),
+            own_timeout: None,
+            class: ToolClass {
+                effect: ToolEffect::Write,
+                is_open_world: false,
+            },
+            tool: Tool {
+                name: "add_card".to_owned(),
+                description: None,
+                input_schema: serde_json::json!({ "type": "object" }),
+            },
+        }]);
+        let note = |names: Vec<String>| {
+            let query = Query {
+                approve: Some(names),
+                ..Query::new("q", "p")
+            };
+            unknown_names_note(&query, &catalog)
+        };
+        assert_eq!(unknown_names_note(&Query::new("q", "p"), &catalog), None);
+        assert_eq!(
+            note(vec!["add card".to_owned(), "add_card".to_owned()]),
+            None
+        );
+        let expected = "`approve` names tools that this query does not have: `ad_card`";
+        let misspelled = ["add_card", "ad_card", "ad_card"].map(str::to_owned);
+        assert_eq!(note(misspelled.into()).as_deref(), Some(expected));
+        let many = (0..9).map(|number| format!("{number}{}", "x".repeat(100)));
+        let note = note(many.collect()).unwrap();
+        assert!(note.ends_with(" and 4 more"), "{note}");
+        assert!(note.len() < 500, "{note}");
     }
 
     #[tokio::test(start_paused = true)]

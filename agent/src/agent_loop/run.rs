@@ -7,6 +7,7 @@ use serde_json::Value;
 use tracing::debug;
 
 use super::answer_tool::AnswerTool;
+use super::approvals::unknown_names_note;
 use super::attachments::PromptAttachments;
 use super::boundary::PromptBoundary;
 use super::budget::{Budget, ExhaustedLimit, history_bytes};
@@ -97,6 +98,9 @@ impl<'a> AgentLoop<'a> {
         let max_bytes = input.limits.max_history_bytes as u64;
         let shortened = agent_loop.history.shorten_earlier(max_bytes);
         agent_loop.note_shortened(shortened).await;
+        if let Some(text) = unknown_names_note(input.query, &agent_loop.catalog) {
+            agent_loop.send_progress(QueryContent::Note { text }).await;
+        }
         agent_loop.write_opening(attachments);
         Ok(agent_loop)
     }

@@ -117,6 +117,12 @@ impl ToolCatalog {
         Some(&self.tools.get(index)?.name)
     }
 
+    /// Returns whether the page has registered a tool with this name, or the model calls one by it.
+    pub(super) fn has_page_tool(&self, name: &str) -> bool {
+        let is_offered = |info: &ToolInfo| info.executor == Executor::Page;
+        self.offered_name(name).is_some() || self.info(name).is_some_and(is_offered)
+    }
+
     /// Returns the name by which the model calls the tool whose arguments are the answer.
     pub(super) fn answer_tool_name(&self) -> Option<&str> {
         let mut infos = self.infos.iter();

@@ -302,7 +302,7 @@ impl<'a> ToolRunner<'a> {
             state,
             ..
         } = self.input;
-        if !must_be_approved(info, query, &limits.ask) {
+        if !must_be_approved(&call.tool, info, query, &limits.ask) {
             return None;
         }
         let expires_in = limits.approval_timeout;

@@ -57,6 +57,19 @@ async fn progress_and_tool_calls_are_reported_in_order() {
 }
 
 #[tokio::test]
+async fn the_page_gets_a_note_about_tools_to_approve_that_it_does_not_have() {
+    let approve = json!({ "approve": ["ad"] });
+    let mut bed = TestBed::with_query(&[tool_definition("add")], approve).await;
+    let model = FakeModel::new([text_turn("Done.")]);
+    let (answer, progress) = bed
+        .answer(&model, &Limits::default(), async |_: &mut Page| {})
+        .await;
+    assert!(answer.is_ok());
+    let text = "`approve` names tools that this query does not have: `ad`";
+    assert_eq!(progress[0], json!({ "type": "note", "text": text }));
+}
+
+#[tokio::test]
 async fn calls_of_a_turn_run_in_parallel_and_their_results_keep_the_order() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let six: Vec<_> = (1..=6).map(|n| ("add", json!({ "n": n }))).collect();
