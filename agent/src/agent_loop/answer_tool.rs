@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bridge_protocol::{ErrorCode, Query};
 use bridge_schema::{Validator, dialect, walk};
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 use tokio::task::{JoinError, spawn_blocking};
 
@@ -123,8 +124,10 @@ fn move_reference(reference: &mut String) {
     let Some(pointer) = reference.strip_prefix('#').filter(|it| is_pointer(it)) else {
         return;
     };
-    let field = pointer.split('/').nth(1);
-    if field.is_none_or(|field| !ROOT_FIELDS.contains(&field)) {
+    // In a fragment, `$` may be `%24` (RFC 6901 section 6).
+    let decode = |field| percent_decode_str(field).decode_utf8_lossy();
+    let field = pointer.split('/').nth(1).map(decode);
+    if field.is_none_or(|field| !ROOT_FIELDS.contains(&&*field)) {
         *reference = format!("#/properties/{VALUE_PROPERTY}{pointer}");
     }
 }
@@ -196,6 +199,11 @@ mod tests {
             Ok(r#"["a",["b",[]]]"#.to_owned())
         );
         assert!(read(&tool, json!({ "value": ["a", [1]] })).await.is_err());
+        let encoded = tool_for(json!({ "$defs": { "q": { "type": "string" } },
+            "type": "array", "items": { "$ref": "#/%24defs/q" } }))
+        .await;
+        assert!(read(&encoded, json!({ "value": ["a"] })).await.is_ok());
+        assert!(read(&encoded, json!({ "value": [1] })).await.is_err());
         let twice = tool_for(json!({ "type": "array", "prefixItems": [
             { "type": "string" }, { "$ref": "#/prefixItems/0" } ] }))
         .await;
