@@ -75,6 +75,12 @@ impl RunInput {
     }
 
     /// Returns the result of a call that the client has made, if the messages have it.
+    /// Returns whether the new messages have the result of a call.
+    pub(crate) fn has_new_result(&self) -> bool {
+        let mut new = self.split_at_last_answer().1.iter();
+        new.any(|message| matches!(message, Message::Tool { .. }))
+    }
+
     pub(crate) fn client_result(&self, call: &str) -> Option<ClientResult> {
         self.messages
             .iter()
@@ -309,7 +315,7 @@ mod tests {
                 { "type": "image", "source": { "type": "data", "value": "no base64", "mimeType": "image/png" } },
             ] },
         ] }));
-        assert!(input.prompt().is_empty());
+        assert!(input.prompt().is_empty() && input.has_new_result());
         let result = |text: &str, is_error| {
             let text = text.to_owned();
             let pictures = Vec::new();

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::caller::RequestCaller;
 use super::problem::Problem;
+use super::query_request::is_query_id;
 use super::state::AppState;
 use super::{body, event_stream};
 use crate::agui::{Event, Phase, Run, RunInput, SuspendedRuns, ThreadKey};
@@ -138,26 +139,34 @@ async fn continue_conversation(
     Ok(())
 }
 
-/// Acquires the permit for a query with the id of its run, or with another one if that was used.
+/// Acquires the permit for a query with the id of its run, or with another one if that was used, or
+/// cannot be the id of a query at the bridge.
 fn acquire(state: &AppState, owner: QueryOwner, run_id: &str) -> Result<QueryPermit, Failure> {
-    match state.queries.acquire(&QueryId::from(run_id), owner) {
+    let new = || QueryId(Uuid::new_v4().to_string());
+    let id = if is_query_id(run_id) {
+        QueryId::from(run_id)
+    } else {
+        new()
+    };
+    match state.queries.acquire(&id, owner) {
         Err(failure) if failure.code == ErrorCode::QueryCompleted => {
-            let id = QueryId(Uuid::new_v4().to_string());
-            state.queries.acquire(&id, owner)
+            state.queries.acquire(&new(), owner)
         }
         acquired => acquired,
     }
 }
 
 fn nothing_asked(input: &RunInput) -> Failure {
-    if input.resume.is_empty() {
-        let message = "the thread has no message of the user after the last one of the assistant";
-        Failure::new(ErrorCode::ProtocolViolation, message).with_remedy("add what to ask")
+    let message = if !input.resume.is_empty() {
+        "the run that this request resumes does not wait any more"
+    } else if input.has_new_result() {
+        "the run that this result of a call belongs to does not wait any more"
     } else {
-        let message = "the run that this request resumes does not wait any more";
-        Failure::new(ErrorCode::QueryNotFound, message)
-            .with_remedy("send the message of the user again")
-    }
+        let message = "the thread has no message of the user after the last one of the assistant";
+        return Failure::new(ErrorCode::ProtocolViolation, message).with_remedy("add what to ask");
+    };
+    Failure::new(ErrorCode::QueryNotFound, message)
+        .with_remedy("send the message of the user again")
 }
 
 /// Responds with the events of a run. When it is suspended, it is stored before its last event is

@@ -80,10 +80,7 @@ impl QueryRequest {
         }
         let new = || QueryId(Uuid::new_v4().to_string());
         let uuid = path.or(body.uuid).unwrap_or_else(new);
-        let length = uuid.as_str().len();
-        let is_valid = (1..=limits::MAX_QUERY_ID_BYTES).contains(&length)
-            && uuid.as_str().bytes().all(|byte| byte.is_ascii_graphic());
-        if !is_valid {
+        if !is_query_id(uuid.as_str()) {
             let message =
                 "the uuid of the query is malformed: generate one with crypto.randomUUID()";
             return Err(violation(message.to_owned()));
@@ -136,6 +133,23 @@ mod tests {
     fn error_message<T: std::fmt::Debug>(result: Result<T, Problem>) -> String {
         match result {
             Err(Problem::Failure(failure)) => failure.message,
+/// Removes the parameters of the media type.
+fn without_parameters(attachment: Attachment) -> Attachment {
+    let mime_type = essence(&attachment.mime_type).to_owned();
+    Attachment {
+        mime_type,
+        ..attachment
+    }
+}
+
+/// Returns whether this can be the id of a query at the bridge, where it is a segment of paths.
+pub(super) fn is_query_id(id: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    id.len() <= limits::MAX_QUERY_ID_BYTES
+        && id.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && id.bytes().all(is_allowed)
+}
+
             other => panic!("{other:?}"),
         }
     }
@@ -174,6 +188,9 @@ mod tests {
     #[test]
     fn unknown_fields_and_empty_prompts_are_found() {
         let check = |body: &str| QueryRequest::parse(body.as_bytes(), None)?.check_fields();
+            (r#"{"uuid":"a/b","prompt":"p"}"#, "malformed"),
+            (r#"{"uuid":"..","prompt":"p"}"#, "malformed"),
+            (r#"{"uuid":"","prompt":"p"}"#, "malformed"),
         assert!(check(r#"{"prompt":"p","restrictTools":true,"type":"query"}"#).is_ok());
         for (invalid, part) in [
             (

@@ -434,6 +434,20 @@ async fn a_run_that_is_cancelled_from_elsewhere_has_that_outcome() {
 }
 
 #[tokio::test]
+async fn a_run_whose_id_cannot_be_that_of_a_query_gets_another_query() {
+    let bed = TestBed::start().await;
+    let _page = bed.connect_page().await;
+    for id in ["..", ".", "a/b", "run?x#y", "%2e%2e"] {
+        let mut thread = Thread::new(&bed, json!({ "runId": id }));
+        thread.say("hello");
+        let events = thread.run(json!({})).await;
+        assert_eq!(events[0]["runId"], id);
+        assert_eq!(events.last().unwrap()["type"], "RUN_FINISHED", "{events:?}");
+        bed.wait_for_running(0).await;
+    }
+}
+
+#[tokio::test]
 async fn requests_that_cannot_be_answered_are_refused_with_a_status() {
     let bed = TestBed::start().await;
     let _page = bed.connect_page().await;
@@ -441,6 +455,12 @@ async fn requests_that_cannot_be_answered_are_refused_with_a_status() {
     let input = |messages: Value| json!({ "threadId": "t", "runId": "r", "messages": messages });
     let asked = input(json!([user]));
     let authorized = |input: &Value| streaming(post(&bed, input)).bearer_auth(TOKEN);
+    let late_result = input(json!([
+        user,
+        { "id": "2", "role": "assistant", "toolCalls": [{ "id": "c", "type": "function",
+            "function": { "name": "paint", "arguments": "{}" } }] },
+        { "id": "3", "role": "tool", "toolCallId": "c", "content": "red" },
+    ]));
     let mut resumed = input(json!([]));
     resumed["resume"] = resume(&json!("gone"), true)["resume"].clone();
     for (request, status, code, part) in [
@@ -479,6 +499,12 @@ async fn requests_that_cannot_be_answered_are_refused_with_a_status() {
             404,
             "QueryNotFound",
             "send the message of the user again",
+        ),
+        (
+            authorized(&late_result),
+            404,
+            "QueryNotFound",
+            "result of a call belongs to does not wait any more",
         ),
     ] {
         let (actual, body) = status_and_body(request).await;
