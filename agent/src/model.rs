@@ -23,7 +23,7 @@ mod scripted;
 mod select;
 mod settings;
 
-pub(crate) use media::Media;
+pub(crate) use media::{Media, essence};
 pub(crate) use select::from_settings;
 pub use settings::{ModelSettings, Pictures, Provider, Thinking};
 

@@ -21,4 +21,4 @@ pub(crate) use body_memory::{BodyMemory, BodyReservation};
 pub(crate) use bridge_authorization::AuthorizationError;
 pub(crate) use event_sink::{EventTarget, StreamWriter};
 pub(crate) use registry::{Queries, QueriesConfig, QueryOwner, QueryPermit};
-pub(crate) use run::AcceptedQuery;
+pub(crate) use run::{AcceptedQuery, check_timeout};

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::messages::{Message, null_as_default};
 use crate::agent_loop::check_local_time;
 use crate::failure::Failure;
+use crate::queries::check_timeout;
 
 /// The maximum number of tools that a client brings.
 const MAX_CLIENT_TOOLS: usize = 128;
@@ -148,6 +149,7 @@ impl RunInput {
         input.check_ids()?;
         input.check_tools()?;
         check_local_time(input.forwarded_props.local_time.as_deref())?;
+        check_timeout(input.forwarded_props.timeout)?;
         Ok(input)
     }
 
@@ -282,6 +284,10 @@ mod tests {
             (
                 parse(json!({ "forwardedProps": { "localTime": "noon" } })),
                 "`localTime`",
+            ),
+            (
+                parse(json!({ "forwardedProps": { "timeout": 0 } })),
+                "`timeout` must be",
             ),
             (
                 parse(json!({ "threadId": "t".repeat(limits::MAX_CONVERSATION_ID_BYTES + 1) })),

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::messages::{Content, FileSource, Message, Part};
 use super::run_input::RunInput;
 use crate::agent_loop::ClientResult;
-use crate::model::{Media, Tool};
+use crate::model::{Media, Tool, essence};
 
 /// The media type of a file whose message does not say it.
 const UNKNOWN_MEDIA_TYPE: &str = "application/octet-stream";
@@ -63,8 +63,9 @@ impl RunInput {
                 match source {
                     FileSource::Data(data) => prompt.attachments.push(Attachment {
                         name: name.clone(),
-                        mime_type: (mime_type.clone())
-                            .unwrap_or_else(|| UNKNOWN_MEDIA_TYPE.to_owned()),
+                        mime_type: (mime_type.as_deref())
+                            .map_or(UNKNOWN_MEDIA_TYPE, essence)
+                            .to_owned(),
                         data: data.clone(),
                     }),
                     FileSource::Elsewhere => prompt.omitted_files += 1,
@@ -74,13 +75,13 @@ impl RunInput {
         prompt
     }
 
-    /// Returns the result of a call that the client has made, if the messages have it.
     /// Returns whether the new messages have the result of a call.
     pub(crate) fn has_new_result(&self) -> bool {
         let mut new = self.split_at_last_answer().1.iter();
         new.any(|message| matches!(message, Message::Tool { .. }))
     }
 
+    /// Returns the result of a call that the client has made, if the messages have it.
     pub(crate) fn client_result(&self, call: &str) -> Option<ClientResult> {
         self.messages
             .iter()
@@ -200,7 +201,7 @@ fn read_result(content: &Content, error: Option<&str>) -> ClientResult {
         {
             let media = Media {
                 name: name.clone(),
-                mime_type: mime_type.to_ascii_lowercase(),
+                mime_type: essence(mime_type).to_ascii_lowercase(),
                 data: data.as_str().into(),
             };
             lines.push(format!("[{}]", media.describe()));
@@ -288,7 +289,7 @@ mod tests {
             user("second"),
             user(json!([
                 { "type": "text", "text": "third" },
-                { "type": "image", "source": { "type": "data", "value": "AAAA", "mimeType": "image/png" } },
+                { "type": "image", "source": { "type": "data", "value": "AAAA", "mimeType": "image/png; q=1" } },
                 { "type": "image", "source": { "type": "url", "value": "https://example.com/a" } },
             ])),
         ] }));
@@ -311,7 +312,7 @@ mod tests {
             { "id": "t2", "role": "tool", "toolCallId": "c2", "content": "", "error": "no colours" },
             { "id": "t3", "role": "tool", "toolCallId": "c3", "content": [
                 { "type": "text", "text": "seen" },
-                { "type": "image", "source": { "type": "data", "value": "AAAA", "mimeType": "image/png" } },
+                { "type": "image", "source": { "type": "data", "value": "AAAA", "mimeType": "image/png;q=1" } },
                 { "type": "image", "source": { "type": "data", "value": "no base64", "mimeType": "image/png" } },
             ] },
         ] }));

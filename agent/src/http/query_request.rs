@@ -13,6 +13,8 @@ use uuid::Uuid;
 use super::Problem;
 use crate::agent_loop::check_local_time;
 use crate::conversations::check_conversation_id;
+use crate::model::essence;
+use crate::queries::check_timeout;
 
 /// A query as it was received, with the session that a frontend selects.
 #[derive(Debug)]
@@ -95,7 +97,11 @@ impl QueryRequest {
             timeout: body.timeout,
             response_schema: body.response_schema,
             approve: body.approve,
-            attachments: body.attachments,
+            attachments: body
+                .attachments
+                .into_iter()
+                .map(without_parameters)
+                .collect(),
             conversation: body.conversation,
             local_time: body.local_time,
         };
@@ -119,6 +125,7 @@ impl QueryRequest {
         if let Some(id) = &self.query.conversation {
             check_conversation_id(id)?;
         }
+        check_timeout(self.query.timeout)?;
         if self.query.prompt.trim().is_empty() {
             return violation("the `prompt` of the query is empty: say what to do".to_owned());
         }
@@ -126,13 +133,6 @@ impl QueryRequest {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error_message<T: std::fmt::Debug>(result: Result<T, Problem>) -> String {
-        match result {
-            Err(Problem::Failure(failure)) => failure.message,
 /// Removes the parameters of the media type.
 fn without_parameters(attachment: Attachment) -> Attachment {
     let mime_type = essence(&attachment.mime_type).to_owned();
@@ -150,6 +150,13 @@ pub(super) fn is_query_id(id: &str) -> bool {
         && id.bytes().all(is_allowed)
 }
 
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_message<T: std::fmt::Debug>(result: Result<T, Problem>) -> String {
+        match result {
+            Err(Problem::Failure(failure)) => failure.message,
             other => panic!("{other:?}"),
         }
     }
@@ -170,6 +177,10 @@ pub(super) fn is_query_id(id: &str) -> bool {
         assert_eq!(body.session_id.unwrap().as_str(), "s");
         let neither = parse(r#"{"prompt":"p"}"#, None).unwrap();
         assert_eq!(neither.query.uuid.as_str().len(), 36);
+        let attached =
+            r#"{"prompt":"p","attachments":[{"mimeType":"text/plain; charset=utf-8","data":""}]}"#;
+        let attached = parse(attached, None).unwrap().query.attachments;
+        assert_eq!(attached[0].mime_type, "text/plain");
         for (invalid, part) in [
             (r#"{"uuid":"a"}"#, "missing field `prompt`"),
             (
@@ -177,6 +188,9 @@ pub(super) fn is_query_id(id: &str) -> bool {
                 "`type`",
             ),
             (r#"{"uuid":"a b","prompt":"p"}"#, "malformed"),
+            (r#"{"uuid":"a/b","prompt":"p"}"#, "malformed"),
+            (r#"{"uuid":"..","prompt":"p"}"#, "malformed"),
+            (r#"{"uuid":"","prompt":"p"}"#, "malformed"),
             ("[", "no query"),
         ] {
             let message = error_message(parse(invalid, None));
@@ -188,9 +202,6 @@ pub(super) fn is_query_id(id: &str) -> bool {
     #[test]
     fn unknown_fields_and_empty_prompts_are_found() {
         let check = |body: &str| QueryRequest::parse(body.as_bytes(), None)?.check_fields();
-            (r#"{"uuid":"a/b","prompt":"p"}"#, "malformed"),
-            (r#"{"uuid":"..","prompt":"p"}"#, "malformed"),
-            (r#"{"uuid":"","prompt":"p"}"#, "malformed"),
         assert!(check(r#"{"prompt":"p","restrictTools":true,"type":"query"}"#).is_ok());
         for (invalid, part) in [
             (
@@ -200,6 +211,10 @@ pub(super) fn is_query_id(id: &str) -> bool {
             (r#"{"prompt":" \n"}"#, "`prompt` of the query is empty"),
             (r#"{"prompt":"p","localTime":"noon"}"#, "`localTime`"),
             (r#"{"prompt":"p","conversation":"a b"}"#, "conversation"),
+            (
+                r#"{"prompt":"p","timeout":0}"#,
+                "`timeout` must be at least 1 ms",
+            ),
         ] {
             let message = error_message(check(invalid));
             assert!(message.contains(part), "{message}");

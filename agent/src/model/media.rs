@@ -19,6 +19,12 @@ pub(crate) struct Media {
 /// size that pages send.
 const PICTURE_INPUT_BYTES: usize = 6 * 1024;
 
+/// Returns a media type without its parameters (RFC 9110 section 8.3.1), such as `charset=utf-8`.
+pub(crate) fn essence(mime_type: &str) -> &str {
+    let (essence, _) = mime_type.split_once(';').unwrap_or((mime_type, ""));
+    essence.trim()
+}
+
 impl Media {
     pub(crate) fn is_picture(&self) -> bool {
         self.mime_type.starts_with("image/")

@@ -221,6 +221,18 @@ fn query_timeout(permit: &QueryPermit, query: &AcceptedQuery) -> Duration {
     timeouts.fold(permit.queries.limits.query_timeout, Duration::min)
 }
 
+/// Checks the timeout that a frontend sets, in milliseconds.
+pub(crate) fn check_timeout(timeout: Option<u64>) -> Result<(), Failure> {
+    if timeout != Some(0) {
+        return Ok(());
+    }
+    let failure = Failure::new(
+        ErrorCode::ProtocolViolation,
+        "`timeout` must be at least 1 ms",
+    );
+    Err(failure.with_remedy("leave it out for the longest that is allowed"))
+}
+
 fn timed_out(timeout: Duration) -> Failure {
     let message = format!("the query was not answered within {timeout:?}");
     Failure::new(ErrorCode::QueryTimeout, message)

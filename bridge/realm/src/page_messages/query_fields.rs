@@ -12,6 +12,9 @@ pub(super) fn check(query: &Query) -> Result<(), &'static str> {
     if schema.is_some() && query.response_tool.is_some() {
         return Err("a query has `responseSchema` or `responseTool`, not both");
     }
+    if query.timeout == Some(0) {
+        return Err("`timeout` must be at least 1 ms");
+    }
     match &query.conversation {
         Some(id) if !is_conversation_id(id) => {
             Err("`conversation` must be 1 to 64 bytes of visible ASCII, and neither `.` nor `..`")
@@ -43,6 +46,8 @@ mod tests {
             (r#""responseSchema":  {"type":"object"}"#.to_owned(), None),
             (r#""responseTool":{"name":"t"}"#.to_owned(), None),
             (format!(r#""conversation":"{longest}""#), None),
+            (r#""timeout":1"#.to_owned(), None),
+            (r#""timeout":0"#.to_owned(), Some("`timeout`")),
             (r#""conversation":"~!/?..""#.to_owned(), None),
             (r#""conversation":"...""#.to_owned(), None),
             (r#""conversation":".""#.to_owned(), Some("neither `.`")),

@@ -65,6 +65,10 @@ impl AppState {
         let caller = Party::new(client_address(&parts.extensions), principal.realm);
         let body = read_to_end_limited(self, body, caller).await?;
         let opening: OpenQueryRequest = parse_object(&body).ok_or_else(malformed_body)?;
+        if opening.timeout == Some(0) {
+            let message = "`timeout` must be at least 1 ms: leave it out for the longest";
+            return Err(Problem::new(ErrorCode::ProtocolViolation, message));
+        }
         if uuid.len() > limits::MAX_QUERY_ID_BYTES {
             let message = "the uuid of the query is endless: use crypto.randomUUID()";
             return Err(Problem::new(ErrorCode::ProtocolViolation, message));

@@ -91,6 +91,7 @@ async fn rejected_direct_queries_state_the_reason() {
         (json!({ "sessionId": "three" }), 404, "SessionNotFound"),
         (json!([]), 400, "ProtocolViolation"),
         (json!({ "tools": 5 }), 400, "ProtocolViolation"),
+        (json!({ "timeout": 0 }), 400, "ProtocolViolation"),
     ] {
         let (actual, answer) = open_query(&bridge, body).await;
         assert_eq!((actual, answer["error"].as_str().unwrap()), (status, code));
