@@ -53,6 +53,64 @@ async fn a_page_receives_progress_and_one_final_event() {
 }
 
 #[tokio::test]
+async fn mistakes_of_a_page_that_the_agent_finds_are_named() {
+    let bed = TestBed::start().await;
+    let mut page = bed.connect_page().await;
+    let attached = |mime_type: &str, data: &str| json!({ "attachments": [{ "mimeType": mime_type, "data": data }] });
+    for (more, code, part) in [
+        (
+            json!({ "responseSchema": { "type": 7 } }),
+            "ProtocolViolation",
+            "`responseSchema` cannot be used",
+        ),
+        (
+            attached("image/png", "no base64"),
+            "ProtocolViolation",
+            "not base64",
+        ),
+        (attached("png", "AAAA"), "ProtocolViolation", "`mimeType`"),
+        (
+            json!({ "responseTool": { "name": "plans" } }),
+            "ToolNotFound",
+            "no tool `plans`",
+        ),
+        (
+            json!({ "timeout": 0 }),
+            "ProtocolViolation",
+            "at least 1 ms",
+        ),
+    ] {
+        let uuid = uuid::Uuid::new_v4().to_string();
+        page.send_json(query(&uuid, "hello", more)).await;
+        let last = recv_final_event(&mut page).await;
+        assert_eq!(last["code"], code, "{last}");
+        assert!(last["error"].as_str().unwrap().contains(part), "{last}");
+    }
+    let uuid = uuid::Uuid::new_v4().to_string();
+    let text = attached("text/plain; charset=utf-8", "SGk=");
+    page.send_json(query(&uuid, "hello", text)).await;
+    let last = recv_final_event(&mut page).await;
+    assert_eq!(last["type"], "query_complete", "{last}");
+    bed.wait_for_running(0).await;
+}
+
+#[tokio::test]
+async fn the_page_reads_why_the_agent_does_not_take_its_query() {
+    let settings = agent::Config {
+        max_all_body_bytes: 100_000,
+        ..settings()
+    };
+    let bed = TestBed::start_with(settings).await;
+    let mut page = bed.connect_page().await;
+    let prompt = "x".repeat(150_000);
+    page.send_json(query(UUID, &prompt, json!({}))).await;
+    let last = recv_final_event(&mut page).await;
+    assert_eq!(last["code"], "QueryLimitExceeded", "{last}");
+    let reason = last["reason"].as_str().unwrap();
+    assert!(reason.contains("`max_all_body_bytes`"), "{last}");
+}
+
+#[tokio::test]
 async fn a_response_tool_completes_the_query() {
     let bed = TestBed::start().await;
     let mut page = bed.connect_page().await;

@@ -8,6 +8,7 @@ use bridge_protocol::{ErrorCode, PageToBridge, QUERY_CALLER_HEADER, Query, Query
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
+use serde::Deserialize;
 use tokio::sync::{OnceCell, watch};
 
 use crate::config;
@@ -29,6 +30,12 @@ const CONVERSATIONS: &str = "conversations";
 
 /// The largest answer to a request for conversations, in bytes.
 const MAX_CONVERSATION_BYTES: usize = 8 * 1024 * 1024;
+
+/// The largest response in which an agent says why it does not accept a query, in bytes.
+const MAX_REFUSAL_BYTES: usize = 16 * 1024;
+
+/// The maximum length of what it says there, in characters.
+const MAX_REFUSAL_CHARS: usize = 500;
 
 const EVENT_STREAM: &str = "text/event-stream";
 
@@ -118,7 +125,8 @@ impl AgentClient {
             .request(Method::PUT, |url| query_url(url, &id), build)
             .await?;
         if !response.status().is_success() {
-            return Err(rejected_query(response.status()));
+            let status = response.status();
+            return Err(rejected_query(status, self.read_refusal(response).await));
         }
         let media_type = response.headers().get(CONTENT_TYPE);
         let is_event_stream =
@@ -163,8 +171,19 @@ impl AgentClient {
         if status.is_success() || status == StatusCode::NOT_FOUND {
             Ok(())
         } else {
-            Err(rejected_query(status))
+            Err(rejected_query(status, Refusal::default()))
         }
+    }
+
+    /// Reads why the agent does not accept a query: nothing if it does not say it in time, in few bytes
+    /// and as `mcp-web-agent` does.
+    async fn read_refusal(&self, response: Response) -> Refusal {
+        let body = http::Response::<reqwest::Body>::from(response).into_body();
+        let read = body::read_to_end_limited(body, MAX_REFUSAL_BYTES);
+        let body = tokio::time::timeout(self.timeout, read).await;
+        let refusal = body.ok().and_then(Result::ok);
+        let refusal = refusal.and_then(|body| serde_json::from_slice(&body).ok());
+        refusal.unwrap_or_default()
     }
 
     /// Sends a request for all conversations of the caller or for one of them, and reads the answer
@@ -289,8 +308,25 @@ pub(super) enum AgentResponse {
     Stream(Box<AgentEventStream>),
 }
 
-/// The error for a status other than 2xx.
-fn rejected_query(status: StatusCode) -> QueryError {
+/// Why an agent does not accept a query. Agents of mcp-web 0.1 do not say it in this form.
+#[derive(Debug, Default, Deserialize)]
+struct Refusal {
+    #[serde(default)]
+    code: Option<String>,
+    #[serde(default)]
+    message: Option<String>,
+}
+
+impl Refusal {
+    fn message(&self) -> Option<String> {
+        let message = self.message.as_deref().filter(|it| !it.trim().is_empty())?;
+        Some(message.chars().take(MAX_REFUSAL_CHARS).collect())
+    }
+}
+
+/// The error for a status other than 2xx. Where the agent knows best, its own words take the place of
+/// those of the bridge.
+fn rejected_query(status: StatusCode, refusal: Refusal) -> QueryError {
     let reason = status.canonical_reason().unwrap_or_default();
     let error = format!("Agent responded with {}: {reason}", status.as_u16());
     let (code, remedy) = match status {
@@ -310,13 +346,16 @@ fn rejected_query(status: StatusCode) -> QueryError {
             ErrorCode::RequestTooLarge,
             "ask with less context, or raise `max_body_bytes` of the agent",
         ),
-        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => (
-            ErrorCode::AgentFailed,
-            "the agent does not accept this query: see its documentation and its log",
-        ),
+        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
+            let remedy = "the agent does not accept this query: see its documentation and its log";
+            let reason = refusal.message().unwrap_or_else(|| remedy.to_owned());
+            return QueryError::from_agent(error, Some(reason), refusal.code.as_deref());
+        }
         _ => return unavailable(error),
     };
-    QueryError::new(code, error, Some(remedy))
+    let is_about_credential = code == ErrorCode::AgentUnavailable;
+    let message = refusal.message().filter(|_| !is_about_credential);
+    QueryError::new(code, error, Some(message.as_deref().unwrap_or(remedy)))
 }
 
 fn unreachable(cause: &str) -> QueryError {
@@ -357,5 +396,32 @@ mod tests {
             let one = append(all, Some("c/1"));
             assert_eq!(one.as_str(), format!("{conversations}/c%2F1"));
         }
+    }
+
+    #[test]
+    fn the_words_of_an_agent_that_refuses_a_query_are_passed_on() {
+        let refuse = |status: u16, body: serde_json::Value| {
+            let refusal = serde_json::from_value(body).unwrap();
+            rejected_query(StatusCode::from_u16(status).unwrap(), refusal)
+        };
+        let said = |code: &str| serde_json::json!({ "error": code, "code": code, "message": "m" });
+        for (status, code, expected) in [
+            (400, "ProtocolViolation", ErrorCode::ProtocolViolation),
+            (400, "OriginNotAllowed", ErrorCode::AgentFailed),
+            (409, "QueryCompleted", ErrorCode::QueryCompleted),
+            (413, "RequestTooLarge", ErrorCode::RequestTooLarge),
+            (429, "QueryLimitExceeded", ErrorCode::QueryLimitExceeded),
+        ] {
+            let error = refuse(status, said(code));
+            assert_eq!((error.code, error.reason.as_deref()), (expected, Some("m")));
+        }
+        for status in [401, 403, 500] {
+            let error = refuse(status, said("ProtocolViolation"));
+            assert_eq!(error.code, ErrorCode::AgentUnavailable);
+            assert_ne!(error.reason.as_deref(), Some("m"));
+        }
+        let long = serde_json::json!({ "message": "x".repeat(MAX_REFUSAL_CHARS + 1) });
+        let reason = refuse(429, long).reason.unwrap();
+        assert_eq!(reason.len(), MAX_REFUSAL_CHARS);
     }
 }

@@ -192,6 +192,8 @@ mod tests {
             ("ModelRateLimited", ErrorCode::ModelRateLimited),
             ("ResponseToolNotCalled", ErrorCode::ResponseToolNotCalled),
             ("QueryTimeout", ErrorCode::QueryTimeout),
+            ("ProtocolViolation", ErrorCode::ProtocolViolation),
+            ("ToolNotFound", ErrorCode::ToolNotFound),
             ("InvalidAuthentication", ErrorCode::AgentFailed),
             ("NoSuchCode", ErrorCode::AgentFailed),
         ] {

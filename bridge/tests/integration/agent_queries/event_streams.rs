@@ -226,6 +226,29 @@ async fn a_page_cancel_closes_the_stream_and_is_sent_to_the_agent() {
 }
 
 #[tokio::test]
+async fn the_page_gets_the_reason_of_an_agent_that_does_not_accept_its_query() {
+    let said = json!({ "error": "ProtocolViolation", "code": "ProtocolViolation",
+        "message": "the context is malformed" });
+    let endless = json!({ "code": "ProtocolViolation", "message": "x".repeat(20_000) });
+    for (body, code, reason) in [
+        (said, "ProtocolViolation", "the context is malformed"),
+        (endless, "AgentFailed", "does not accept this query"),
+    ] {
+        let mut agent = MockAgent::start().await;
+        let bridge = start_bridge_with(agent.config()).await;
+        let mut page = Page::connect(&bridge, "asks", TOKEN).await;
+        page.send_json(query_message(UUID)).await;
+        let response = (axum::http::StatusCode::BAD_REQUEST, axum::Json(body));
+        agent.next_request().await.respond_with(response);
+        let failure = recv_query_event(&mut page).await;
+        assert_eq!(failure["code"], code, "{failure}");
+        assert_eq!(failure["error"], "Agent responded with 400: Bad Request");
+        let actual = failure["reason"].as_str().unwrap();
+        assert!(actual.contains(reason), "{failure}");
+    }
+}
+
+#[tokio::test]
 async fn agent_error_statuses_map_to_codes_with_a_remedy() {
     for (status, code, remedy) in [
         (400, "AgentFailed", "does not accept this query"),

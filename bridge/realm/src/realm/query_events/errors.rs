@@ -158,6 +158,9 @@ fn is_agent_code(code: &ErrorCode) -> bool {
             | ErrorCode::QueryBudgetExceeded
             | ErrorCode::QueryTimeout
             | ErrorCode::ResponseToolNotCalled
+            // What the page has done wrong, and only the agent can find.
+            | ErrorCode::ProtocolViolation
+            | ErrorCode::ToolNotFound
     )
 }
 
