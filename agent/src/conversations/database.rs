@@ -1,10 +1,11 @@
 //! The conversations in SQLite. Without a file the database is in memory, with the same rules.
 
 mod limits;
+mod open;
+mod schema;
 mod sql;
 
-use std::fs::OpenOptions;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
@@ -12,76 +13,9 @@ use super::encoded_query::EncodedQuery;
 use super::key::{ConversationKey, ConversationOwner};
 use super::summary::{ConversationSummary, format_time};
 use crate::config::ConversationSettings;
+pub(crate) use open::OpenError;
 pub(super) use sql::Error;
 use sql::to_sql;
-
-/// The version of the tables, in `PRAGMA user_version`.
-const VERSION: i64 = 2;
-
-const TABLES: &str = "
-    CREATE TABLE conversation (
-        number INTEGER PRIMARY KEY,
-        user TEXT NOT NULL,
-        self_made INTEGER NOT NULL,
-        app TEXT NOT NULL,
-        id TEXT NOT NULL,
-        title TEXT NOT NULL,
-        created_at INTEGER NOT NULL,
-        updated_at INTEGER NOT NULL,
-        bytes INTEGER NOT NULL,
-        queries INTEGER NOT NULL,
-        UNIQUE (user, app, id)
-    );
-    CREATE INDEX conversation_age ON conversation (updated_at);
-    CREATE INDEX conversation_user_age ON conversation (user, updated_at);
-    CREATE TABLE query (
-        conversation INTEGER NOT NULL REFERENCES conversation (number) ON DELETE CASCADE,
-        number INTEGER NOT NULL,
-        prompts INTEGER NOT NULL,
-        bytes INTEGER NOT NULL,
-        json TEXT NOT NULL,
-        PRIMARY KEY (conversation, number)
-    ) WITHOUT ROWID;
-    -- What is stored for each user, and in all, so that a limit needs no scan.
-    CREATE TABLE usage (
-        user TEXT PRIMARY KEY,
-        self_made INTEGER NOT NULL,
-        bytes INTEGER NOT NULL,
-        conversations INTEGER NOT NULL
-    );
-    CREATE INDEX usage_size ON usage (self_made, bytes);
-    CREATE TABLE total (bytes INTEGER NOT NULL);
-    INSERT INTO total VALUES (0);
-    CREATE TRIGGER conversation_inserted AFTER INSERT ON conversation BEGIN
-        INSERT INTO usage VALUES (new.user, new.self_made, new.bytes, 1)
-            ON CONFLICT DO UPDATE SET bytes = bytes + new.bytes, conversations = conversations + 1;
-        UPDATE total SET bytes = bytes + new.bytes;
-    END;
-    CREATE TRIGGER conversation_updated AFTER UPDATE OF bytes ON conversation BEGIN
-        UPDATE usage SET bytes = bytes + new.bytes - old.bytes WHERE user = new.user;
-        UPDATE total SET bytes = bytes + new.bytes - old.bytes;
-    END;
-    CREATE TRIGGER conversation_deleted AFTER DELETE ON conversation BEGIN
-        UPDATE usage SET bytes = bytes - old.bytes, conversations = conversations - 1
-            WHERE user = old.user;
-        DELETE FROM usage WHERE user = old.user AND conversations <= 0;
-        UPDATE total SET bytes = bytes - old.bytes;
-    END;
-";
-
-/// Why the store cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum OpenError {
-    #[error("`conversations_file` {} cannot be opened: {error}", path.display())]
-    File {
-        path: PathBuf,
-        error: std::io::Error,
-    },
-    #[error("`conversations_file` {} cannot be used: {error}", path.display())]
-    Database { path: PathBuf, error: Error },
-    #[error("`conversations_file` {} is of another version of the agent: name another file", .0.display())]
-    Version(PathBuf),
-}
 
 /// The database of conversations.
 #[derive(Debug)]
@@ -103,28 +37,10 @@ struct StoredConversation {
 
 impl Database {
     pub(super) fn open(settings: ConversationSettings, now: u64) -> Result<Self, OpenError> {
-        let path = settings.conversations_file.clone();
-        let shown_path = path.clone().unwrap_or_default();
-        let database_error = |error| OpenError::Database {
-            path: shown_path.clone(),
-            error,
-        };
-        let connection = match &path {
-            None => Connection::open_in_memory(),
-            Some(path) => {
-                create_private_file(path).map_err(|error| OpenError::File {
-                    path: path.clone(),
-                    error,
-                })?;
-                Connection::open(path)
-            }
-        };
-        let connection = connection.map_err(database_error)?;
-        let version = prepare(&connection).map_err(database_error)?;
-        if version != VERSION {
-            return Err(OpenError::Version(shown_path));
-        }
-        delete_expired(&connection, settings.oldest_ms(now)).map_err(database_error)?;
+        let path = settings.conversations_file.as_deref();
+        let connection = open::open(path)?;
+        delete_expired(&connection, settings.oldest_ms(now))
+            .map_err(|error| OpenError::from_database(path.unwrap_or(Path::new("")), error))?;
         Ok(Self {
             connection,
             settings,
@@ -251,32 +167,6 @@ fn delete_conversation(connection: &Connection, key: &ConversationKey) -> Result
         params![owner.user, owner.app, id],
     )?;
     Ok(())
-}
-
-/// Creates the file, readable for its user only, if it does not exist.
-fn create_private_file(path: &Path) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
-}
-
-/// Sets up the connection, creates the tables if there are none, and returns their version.
-fn prepare(connection: &Connection) -> Result<i64, Error> {
-    connection.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
-         PRAGMA busy_timeout = 5000; PRAGMA secure_delete = ON;",
-    )?;
-    let version = |connection: &Connection| {
-        connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))
-    };
-    if version(connection)? == 0 {
-        connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"
-        ))?;
-    }
-    version(connection)
 }
 
 fn find(

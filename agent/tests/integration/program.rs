@@ -422,3 +422,27 @@ async fn a_system_text_that_is_too_long_or_unreadable_is_refused() {
     let mut child = start().spawn().unwrap();
     listening_url(&mut child).await;
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn conversations_that_other_users_can_read_are_a_warning() {
+    use std::fs::{Permissions, set_permissions, write};
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("conversations.db");
+    write(&path, "").unwrap();
+    for (mode, warns) in [(0o644, true), (0o600, false)] {
+        set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        let mut child = scripted_program()
+            .env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)
+            .arg("--conversations-file")
+            .arg(&path)
+            .spawn()
+            .unwrap();
+        listening_url(&mut child).await;
+        child.start_kill().unwrap();
+        let output = with_deadline("end", child.wait_with_output()).await;
+        let log = String::from_utf8(output.unwrap().stderr).unwrap();
+        assert_eq!(log.contains("chmod 600"), warns, "{mode:o}: {log}");
+    }
+}

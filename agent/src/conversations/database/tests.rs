@@ -26,7 +26,7 @@ fn owner(user: &str, app: &str) -> ConversationOwner {
     })
 }
 
-fn key(user: &str, app: &str, id: &str) -> ConversationKey {
+pub(super) fn key(user: &str, app: &str, id: &str) -> ConversationKey {
     owner(user, app).key(id).unwrap()
 }
 
@@ -39,7 +39,7 @@ fn query_of(prompt: &str, messages: Vec<Message>) -> EncodedQuery {
     EncodedQuery::new(query, usize::MAX).unwrap()
 }
 
-fn query(prompt: &str) -> EncodedQuery {
+pub(super) fn query(prompt: &str) -> EncodedQuery {
     query_of(
         prompt,
         vec![Message::from_text(prompt.to_owned()), answer("Done.")],
@@ -62,7 +62,7 @@ fn ids(database: &mut Database, user: &str, app: &str, now: u64) -> Vec<String> 
     list.into_iter().map(|summary| summary.id).collect()
 }
 
-fn prompts(database: &mut Database, key: &ConversationKey) -> Vec<String> {
+pub(super) fn prompts(database: &mut Database, key: &ConversationKey) -> Vec<String> {
     let queries = database.queries(key, 0).unwrap().into_iter();
     queries.map(|json| decode(&json)).map(prompt).collect()
 }
@@ -335,53 +335,6 @@ fn a_conversation_expires_after_its_last_query() {
         .query_row(rows, [], |row| row.get(0))
         .unwrap();
     assert_eq!(rows, 2, "what has expired is deleted");
-}
-
-#[test]
-fn a_file_outlives_its_database_and_is_private() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("conversations.db");
-    let settings = ConversationSettings {
-        conversations_file: Some(path.clone()),
-        ..ConversationSettings::default()
-    };
-    let key = key("ada", "todo", "c");
-    database(settings.clone())
-        .append(&key, &query("one"), 1)
-        .unwrap();
-    let mut reopened = database(settings.clone());
-    assert_eq!(prompts(&mut reopened, &key), ["one"]);
-    let user = limits::usage(&reopened.connection.transaction().unwrap(), "ada").unwrap();
-    assert_eq!(user.1, 1);
-    let long_after = settings.conversation_lifetime.as_millis() as u64 + 2;
-    let expired = Database::open(settings.clone(), long_after).unwrap();
-    let rows: i64 = expired
-        .connection
-        .query_row("SELECT count(*) FROM query", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(
-        rows, 0,
-        "what has expired is deleted when the file is opened"
-    );
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-    }
-    reopened
-        .connection
-        .execute_batch("PRAGMA user_version = 99")
-        .unwrap();
-    drop(reopened);
-    let error = Database::open(settings, 0).unwrap_err().to_string();
-    assert!(error.contains("another version"), "{error}");
-    let missing = ConversationSettings {
-        conversations_file: Some(folder.path().join("no/such/folder.db")),
-        ..ConversationSettings::default()
-    };
-    let error = Database::open(missing, 0).unwrap_err().to_string();
-    assert!(error.contains("cannot be opened"), "{error}");
 }
 
 #[test]
