@@ -13,7 +13,7 @@ mod summary;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bridge_protocol::ErrorCode;
 use tokio::task::spawn_blocking;
@@ -21,8 +21,8 @@ use tokio::task::spawn_blocking;
 use crate::config::ConversationSettings;
 use crate::failure::Failure;
 use crate::model::Message;
-use database::Database;
 pub(crate) use database::OpenError;
+use database::{BUSY_TIMEOUT, Database};
 use encoded_query::EncodedQuery;
 pub(crate) use key::{ConversationKey, ConversationOwner, check_conversation_id};
 pub(crate) use stored_query::StoredQuery;
@@ -127,10 +127,16 @@ impl Conversations {
     }
 
     /// Runs a statement.
-    fn lock<T>(&self, statement: impl FnOnce(&mut Database, u64) -> T) -> T {
+    fn lock<T>(
+        &self,
+        statement: impl FnOnce(&mut Database, u64) -> Result<T, database::Error>,
+    ) -> Result<T, database::Error> {
+        let started = Instant::now();
         // A statement that was interrupted by a panic has been rolled back.
         let database = self.database.lock();
         let mut database = database.unwrap_or_else(PoisonError::into_inner);
+        // While the file is locked, all wait at the same time and not one after the other.
+        database.set_busy_timeout(BUSY_TIMEOUT.saturating_sub(started.elapsed()))?;
         statement(&mut database, now_ms())
     }
 }
@@ -152,3 +158,6 @@ fn now_ms() -> u64 {
     let since_epoch = since_epoch.unwrap_or_default();
     u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

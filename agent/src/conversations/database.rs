@@ -6,6 +6,7 @@ mod schema;
 mod sql;
 
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
@@ -13,6 +14,8 @@ use super::encoded_query::EncodedQuery;
 use super::key::{ConversationKey, ConversationOwner};
 use super::summary::{ConversationSummary, format_time};
 use crate::config::ConversationSettings;
+use limits::{MAX_DROPPED_CONVERSATIONS, drop_conversations};
+pub(super) use open::BUSY_TIMEOUT;
 pub(crate) use open::OpenError;
 pub(super) use sql::Error;
 use sql::to_sql;
@@ -22,6 +25,8 @@ use sql::to_sql;
 pub(super) struct Database {
     connection: Connection,
     settings: ConversationSettings,
+    /// Whether the file of the write-ahead log (`-wal`) may still have deleted content.
+    has_deleted_content: bool,
 }
 
 /// A conversation as it is stored.
@@ -39,12 +44,16 @@ impl Database {
     pub(super) fn open(settings: ConversationSettings, now: u64) -> Result<Self, OpenError> {
         let path = settings.conversations_file.as_deref();
         let connection = open::open(path)?;
-        delete_expired(&connection, settings.oldest_ms(now))
+        delete_expired(&connection, settings.oldest_ms(now), usize::MAX)
             .map_err(|error| OpenError::from_database(path.unwrap_or(Path::new("")), error))?;
-        Ok(Self {
+        let mut database = Self {
             connection,
             settings,
-        })
+            // An agent that was killed may have deleted something.
+            has_deleted_content: true,
+        };
+        database.erase_deleted_content();
+        Ok(database)
     }
 
     /// Returns the JSON of the queries of a conversation in their order.
@@ -76,12 +85,14 @@ impl Database {
         owner: &ConversationOwner,
         now: u64,
     ) -> Result<Vec<ConversationSummary>, Error> {
-        delete_expired(&self.connection, self.settings.oldest_ms(now))?;
+        let oldest = self.settings.oldest_ms(now);
+        let deleted = delete_expired(&self.connection, oldest, MAX_DROPPED_CONVERSATIONS)?;
+        self.erase_after(deleted);
         let mut statement = self.connection.prepare_cached(
-            "SELECT * FROM conversation WHERE user = ?1 AND app = ?2
+            "SELECT * FROM conversation WHERE user = ?1 AND app = ?2 AND updated_at >= ?3
              ORDER BY updated_at DESC, number DESC",
         )?;
-        let parameters = params![owner.user, owner.app];
+        let parameters = params![owner.user, owner.app, to_sql(oldest)];
         let rows = statement.query_map(parameters, StoredConversation::from_row)?;
         rows.map(|row| Ok(row?.into_summary())).collect()
     }
@@ -106,26 +117,31 @@ impl Database {
             before <= to_sql(prompts as u64)
         };
         let kept = queries.iter().take_while(is_kept).count();
+        let mut deleted = 0;
         if let Some((number, _)) = queries.get(kept) {
-            transaction.execute(
+            deleted = transaction.execute(
                 "DELETE FROM query WHERE conversation = ?1 AND number >= ?2",
                 params![stored.number, number],
             )?;
-            match kept {
+            deleted += match kept {
                 0 => delete_conversation(&transaction, key)?,
                 _ => drop_old_queries(&transaction, stored.number, &self.settings)?,
-            }
+            };
         }
         transaction.commit()?;
+        self.erase_after(deleted);
         Ok(kept)
     }
 
     pub(super) fn delete(&mut self, key: &ConversationKey) -> Result<(), Error> {
-        delete_conversation(&self.connection, key)
+        let deleted = delete_conversation(&self.connection, key)?;
+        self.erase_after(deleted);
+        Ok(())
     }
 
     /// Appends a query, and removes what is then over a limit: old queries of the conversation, then
-    /// the oldest other conversations of the user, then those of the users who have the most.
+    /// the oldest other conversations of the user, then those of the users who have the most. One query
+    /// removes at most [`MAX_DROPPED_CONVERSATIONS`]; the next ones remove the others.
     pub(super) fn append(
         &mut self,
         key: &ConversationKey,
@@ -134,7 +150,13 @@ impl Database {
     ) -> Result<(), Error> {
         let settings = &self.settings;
         let transaction = self.connection.transaction()?;
-        delete_expired(&transaction, settings.oldest_ms(now))?;
+        let oldest = settings.oldest_ms(now);
+        let mut deleted = delete_expired(&transaction, oldest, MAX_DROPPED_CONVERSATIONS)?;
+        let max_dropped = MAX_DROPPED_CONVERSATIONS.saturating_sub(deleted);
+        if find(&transaction, key, oldest)?.is_none() {
+            // It may have expired and not be deleted yet.
+            deleted += delete_conversation(&transaction, key)?;
+        }
         let number = begin_conversation(&transaction, key, query, now)?;
         transaction.execute(
             "INSERT INTO query VALUES (?1,
@@ -146,27 +168,59 @@ impl Database {
                 query.json
             ],
         )?;
-        drop_old_queries(&transaction, number, settings)?;
-        limits::drop_conversations(&transaction, &key.owner.user, number, settings)?;
-        transaction.commit()
+        deleted += drop_old_queries(&transaction, number, settings)?;
+        let kept = (&*key.owner.user, number);
+        deleted += drop_conversations(&transaction, kept, max_dropped, settings)?;
+        transaction.commit()?;
+        self.erase_after(deleted);
+        Ok(())
+    }
+
+    /// Sets how long a statement waits while another program has locked the file.
+    pub(super) fn set_busy_timeout(&self, timeout: Duration) -> Result<(), Error> {
+        self.connection.busy_timeout(timeout)
+    }
+
+    /// Erases what was deleted, if it was anything.
+    fn erase_after(&mut self, deleted: usize) {
+        self.has_deleted_content |= deleted > 0;
+        if self.has_deleted_content {
+            self.erase_deleted_content();
+        }
+    }
+
+    /// Empties the write-ahead log, which has content from before its deletion: in the database itself,
+    /// `secure_delete` overwrites it. It is done later if it cannot be done now.
+    fn erase_deleted_content(&mut self) {
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let is_busy = self.connection.query_row(checkpoint, [], |row| row.get(0));
+        let error = match is_busy {
+            Ok(false) => {
+                self.has_deleted_content = false;
+                return;
+            }
+            Ok(true) => "another program reads the file".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        tracing::warn!(%error, "deleted conversations are still in the `-wal` of `conversations_file`");
     }
 }
 
-fn delete_expired(connection: &Connection, oldest: u64) -> Result<(), Error> {
+/// Deletes so many of the conversations that have expired, and returns their number.
+fn delete_expired(connection: &Connection, oldest: u64, max: usize) -> Result<usize, Error> {
     connection.execute(
-        "DELETE FROM conversation WHERE updated_at < ?1",
-        params![to_sql(oldest)],
-    )?;
-    Ok(())
+        "DELETE FROM conversation WHERE number IN
+             (SELECT number FROM conversation WHERE updated_at < ?1 ORDER BY updated_at LIMIT ?2)",
+        params![to_sql(oldest), to_sql(max as u64)],
+    )
 }
 
-fn delete_conversation(connection: &Connection, key: &ConversationKey) -> Result<(), Error> {
+fn delete_conversation(connection: &Connection, key: &ConversationKey) -> Result<usize, Error> {
     let ConversationKey { owner, id } = key;
     connection.execute(
         "DELETE FROM conversation WHERE user = ?1 AND app = ?2 AND id = ?3",
         params![owner.user, owner.app, id],
-    )?;
-    Ok(())
+    )
 }
 
 fn find(
@@ -226,12 +280,13 @@ fn begin_conversation(
 }
 
 /// Drops the oldest queries of a conversation that is over its limits, except the newest query, and
-/// sums up the others.
+/// sums up the others. Returns how many it has dropped.
 fn drop_old_queries(
     transaction: &Transaction<'_>,
     number: i64,
     settings: &ConversationSettings,
-) -> Result<(), Error> {
+) -> Result<usize, Error> {
+    let mut dropped = 0;
     loop {
         let (queries, bytes, first): (i64, i64, i64) = transaction.query_row(
             "SELECT count(*), sum(bytes), min(number) FROM query WHERE conversation = ?1",
@@ -245,9 +300,9 @@ fn drop_old_queries(
                 "UPDATE conversation SET bytes = ?2, queries = ?3 WHERE number = ?1",
                 params![number, bytes, queries],
             )?;
-            return Ok(());
+            return Ok(dropped);
         }
-        transaction.execute(
+        dropped += transaction.execute(
             "DELETE FROM query WHERE conversation = ?1 AND number = ?2",
             params![number, first],
         )?;

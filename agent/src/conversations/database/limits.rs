@@ -5,34 +5,60 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::sql::{Error, to_sql};
 use crate::config::ConversationSettings;
 
-/// Drops conversations while a limit is exceeded, except the one that was just continued: the oldest
-/// of the user for the limits of a user, and the oldest of those who have the most for the limit of all
-/// users.
+/// The most conversations that one query drops, so that it and the others do not wait long after a
+/// limit was lowered.
+pub(super) const MAX_DROPPED_CONVERSATIONS: usize = 100;
+
+/// The two users who make room first, by the index `usage_size`.
+pub(super) const LARGEST_USERS: &str =
+    "SELECT user FROM usage ORDER BY self_made DESC, bytes DESC LIMIT 2";
+
+/// Drops conversations while a limit is exceeded, except the one that was just continued, which is
+/// given with its user: the oldest of the user for the limits of a user, and the oldest of those who
+/// have the most for the limit of all users. Returns how many it has dropped, which are at most so many.
 pub(super) fn drop_conversations(
     transaction: &Transaction<'_>,
-    user: &str,
-    kept: i64,
+    (user, kept): (&str, i64),
+    max_dropped: usize,
     settings: &ConversationSettings,
-) -> Result<(), Error> {
-    loop {
-        let (bytes, conversations) = usage(transaction, user)?;
-        let is_over = bytes > to_sql(settings.max_conversation_bytes_per_user as u64)
-            || conversations > to_sql(settings.max_conversations_per_user as u64);
-        if !is_over || !drop_oldest(transaction, user, kept)? {
-            break;
-        }
+) -> Result<usize, Error> {
+    let mut dropped = 0;
+    while dropped < max_dropped
+        && is_user_over(transaction, user, settings)?
+        && drop_oldest(transaction, user, kept)?
+    {
+        dropped += 1;
     }
     let max_bytes = to_sql(settings.max_all_conversation_bytes as u64);
-    while total_bytes(transaction)? > max_bytes {
-        let mut is_dropped = false;
-        for user in largest_users(transaction)? {
-            is_dropped = is_dropped || drop_oldest(transaction, &user, kept)?;
-        }
-        if !is_dropped {
-            break;
+    while dropped < max_dropped
+        && total_bytes(transaction)? > max_bytes
+        && drop_oldest_of_all(transaction, kept)?
+    {
+        dropped += 1;
+    }
+    Ok(dropped)
+}
+
+fn is_user_over(
+    transaction: &Transaction<'_>,
+    user: &str,
+    settings: &ConversationSettings,
+) -> Result<bool, Error> {
+    let (bytes, conversations) = usage(transaction, user)?;
+    Ok(
+        bytes > to_sql(settings.max_conversation_bytes_per_user as u64)
+            || conversations > to_sql(settings.max_conversations_per_user as u64),
+    )
+}
+
+/// Drops the oldest conversation of the user who makes room first. Returns whether there was one.
+fn drop_oldest_of_all(transaction: &Transaction<'_>, kept: i64) -> Result<bool, Error> {
+    for user in largest_users(transaction)? {
+        if drop_oldest(transaction, &user, kept)? {
+            return Ok(true);
         }
     }
-    Ok(())
+    Ok(false)
 }
 
 /// Drops the oldest conversation of a user other than the kept one. Returns whether there was one.
@@ -48,8 +74,7 @@ fn drop_oldest(transaction: &Transaction<'_>, user: &str, kept: i64) -> Result<b
 /// because anybody can be any number of them; then those who have the most. One of the two may have
 /// only the conversation that is kept.
 fn largest_users(transaction: &Transaction<'_>) -> Result<Vec<String>, Error> {
-    let mut statement = transaction
-        .prepare_cached("SELECT user FROM usage ORDER BY self_made DESC, bytes DESC LIMIT 2")?;
+    let mut statement = transaction.prepare_cached(LARGEST_USERS)?;
     let rows = statement.query_map([], |row| row.get(0))?;
     rows.collect()
 }

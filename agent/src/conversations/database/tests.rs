@@ -315,6 +315,68 @@ fn users_with_self_made_tokens_make_room_before_all_others() {
     assert!((2..50).contains(&kept.count()));
 }
 
+fn count(database: &Database) -> usize {
+    let count = "SELECT count(*) FROM conversation";
+    let connection = &database.connection;
+    connection.query_row(count, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn one_query_drops_a_limited_number_of_conversations() {
+    let fill = |database: &mut Database| {
+        for number in 0..250 {
+            let key = key(&format!("user {number}"), "todo", "c");
+            database.append(&key, &query("x"), 1).unwrap();
+        }
+        assert_eq!(count(database), 250);
+    };
+    let ada = key("ada", "todo", "c");
+    let append = |database: &mut Database, now| {
+        database.append(&ada, &query("x"), now).unwrap();
+        assert_eq!(prompts(database, &ada).len(), 1);
+        let left = count(database);
+        database.delete(&ada).unwrap();
+        left
+    };
+
+    let mut database = database(ConversationSettings::default());
+    fill(&mut database);
+    database.settings.max_all_conversation_bytes = 1;
+    assert_eq!(append(&mut database, 1), 151);
+    assert_eq!(append(&mut database, 1), 51);
+    assert_eq!(append(&mut database, 1), 1);
+
+    database.settings = ConversationSettings::default();
+    fill(&mut database);
+    let lifetime = database.settings.conversation_lifetime.as_millis() as u64;
+    database.append(&ada, &query("of before"), 1).unwrap();
+    assert_eq!(append(&mut database, lifetime + 2), 151);
+    let listed = ids(&mut database, "user 249", "todo", lifetime + 2);
+    assert!(listed.is_empty(), "{listed:?}");
+    assert_eq!(count(&database), 50);
+    assert_eq!(append(&mut database, lifetime + 2), 1);
+
+    for number in 0..250 {
+        let key = key("ada", "todo", &number.to_string());
+        database.settings.max_conversations_per_user = 1_000;
+        database.append(&key, &query("x"), 1).unwrap();
+    }
+    database.settings.max_conversations_per_user = 10;
+    assert_eq!(append(&mut database, 1), 151);
+    assert_eq!(append(&mut database, 1), 51);
+    assert_eq!(append(&mut database, 1), 10);
+}
+
+#[test]
+fn the_users_who_make_room_are_found_by_an_index() {
+    let database = database(ConversationSettings::default());
+    let explain = format!("EXPLAIN QUERY PLAN {}", limits::LARGEST_USERS);
+    let mut statement = database.connection.prepare(&explain).unwrap();
+    let steps = statement.query_map([], |row| row.get("detail")).unwrap();
+    let steps: Vec<String> = steps.map(Result::unwrap).collect();
+    assert_eq!(steps, ["SCAN usage USING INDEX usage_size"]);
+}
+
 #[test]
 fn a_conversation_expires_after_its_last_query() {
     let mut database = database(ConversationSettings {

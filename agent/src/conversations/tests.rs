@@ -1,0 +1,147 @@
+//! Tests of the store in a file that another program uses.
+
+use std::path::PathBuf;
+
+use bridge_protocol::{Query, QueryCaller, SessionId};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use super::*;
+use crate::agent_loop::FinishedTranscript;
+
+struct TestStore {
+    conversations: Conversations,
+    path: PathBuf,
+    _folder: TempDir,
+}
+
+impl TestStore {
+    fn new() -> Self {
+        Self::open(tempfile::tempdir().unwrap())
+    }
+
+    fn open(folder: TempDir) -> Self {
+        let path = folder.path().join("conversations.db");
+        let settings = ConversationSettings {
+            conversations_file: Some(path.clone()),
+            ..ConversationSettings::default()
+        };
+        Self {
+            conversations: Conversations::open(&settings).unwrap(),
+            path,
+            _folder: folder,
+        }
+    }
+
+    /// Opens what is in the files now, as an agent does after this one was killed.
+    fn open_copy(&self) -> Self {
+        let copy = tempfile::tempdir().unwrap();
+        for name in ["conversations.db", "conversations.db-wal"] {
+            std::fs::copy(self.path.with_file_name(name), copy.path().join(name)).unwrap();
+        }
+        Self::open(copy)
+    }
+
+    async fn append(&self, id: &str, prompt: &str) -> Result<(), Failure> {
+        let transcript = FinishedTranscript {
+            messages: vec![Message::from_text(prompt.to_owned())],
+            tool_names: Default::default(),
+        };
+        let query = StoredQuery::new(&Query::new("q", prompt), transcript);
+        self.conversations.append(key(id), query).await
+    }
+
+    /// Opens the file as another program.
+    fn other_program(&self) -> Connection {
+        let connection = Connection::open(&self.path).unwrap();
+        connection
+            .execute_batch("PRAGMA secure_delete = ON")
+            .unwrap();
+        connection
+    }
+
+    /// Whether a file of the database has this text.
+    fn has_text(&self, text: &str) -> bool {
+        let folder = self.path.parent().unwrap().read_dir().unwrap();
+        let mut files = folder.map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+        files.any(|file| file.windows(text.len()).any(|part| part == text.as_bytes()))
+    }
+}
+
+fn key(id: &str) -> ConversationKey {
+    let owner = ConversationOwner::new(&QueryCaller {
+        user: "ada".to_owned(),
+        sub: None,
+        roles: Vec::new(),
+        self_made: true,
+        app: "Board".to_owned(),
+        app_description: None,
+        origin: None,
+        session: SessionId::from("s"),
+    });
+    owner.key(id).unwrap()
+}
+
+#[tokio::test]
+async fn deleted_content_is_in_no_file() {
+    let store = TestStore::new();
+    for (id, prompt) in [
+        ("a", "first secret"),
+        ("a", "second secret"),
+        ("b", "other"),
+    ] {
+        store.append(id, prompt).await.unwrap();
+    }
+    assert!(store.has_text("first secret") && store.has_text("second secret"));
+    let kept = store.conversations.keep_prompts(key("a"), 1).await;
+    assert_eq!(kept, Ok(1));
+    assert!(store.has_text("first secret") && !store.has_text("second secret"));
+    store.conversations.delete(key("a")).await.unwrap();
+    assert!(!store.has_text("first secret"));
+
+    // What has expired is deleted with the next list.
+    store
+        .other_program()
+        .execute("UPDATE conversation SET updated_at = 0", [])
+        .unwrap();
+    assert!(store.has_text("other"));
+    let owner = key("b").owner;
+    assert_eq!(store.conversations.list(owner).await, Ok(Vec::new()));
+    assert!(!store.has_text("other"));
+}
+
+#[tokio::test]
+async fn deleted_content_is_erased_once_no_other_program_reads_it_or_at_the_next_start() {
+    let store = TestStore::new();
+    store.append("a", "secret").await.unwrap();
+    let reader = store.other_program();
+    reader.execute_batch("BEGIN; SELECT * FROM query").unwrap();
+    store.conversations.delete(key("a")).await.unwrap();
+    assert!(store.has_text("secret"));
+    assert!(!store.open_copy().has_text("secret"));
+    reader.execute_batch("COMMIT").unwrap();
+    store.conversations.list(key("a").owner).await.unwrap();
+    assert!(!store.has_text("secret"));
+}
+
+#[tokio::test]
+async fn a_locked_file_is_waited_for_only_once_by_all() {
+    let store = TestStore::new();
+    let other = store.other_program();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let started = Instant::now();
+    let appends = (0..10).map(|number| {
+        let id = number.to_string();
+        let store = &store;
+        async move { store.append(&id, "hello").await.unwrap_err().code }
+    });
+    let codes = futures_util::future::join_all(appends).await;
+    let elapsed = started.elapsed();
+    assert_eq!(codes, [ErrorCode::AgentFailed; 10]);
+    assert!(
+        (BUSY_TIMEOUT..BUSY_TIMEOUT * 5).contains(&elapsed),
+        "{elapsed:?}"
+    );
+    other.execute_batch("ROLLBACK").unwrap();
+    store.append("a", "hello").await.unwrap();
+}
