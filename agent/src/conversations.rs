@@ -49,8 +49,8 @@ impl Conversations {
     pub(crate) async fn messages(&self, key: ConversationKey) -> Result<Vec<Message>, Failure> {
         self.run(move |store| {
             let queries = store.lock(|database, now| database.queries(&key, now))?;
-            let messages = decode(queries).flat_map(StoredQuery::into_messages);
-            Ok(messages.collect())
+            let queries = decode(queries).into_iter();
+            Ok(queries.flat_map(StoredQuery::into_messages).collect())
         })
         .await
     }
@@ -97,9 +97,7 @@ impl Conversations {
     ) -> Result<Option<ConversationMessages>, Failure> {
         self.run(move |store| {
             let found = store.lock(|database, now| database.get(&key, now))?;
-            Ok(found.map(|(summary, queries)| {
-                ConversationMessages::new(summary, decode(queries).collect())
-            }))
+            Ok(found.map(|(summary, queries)| ConversationMessages::new(summary, decode(queries))))
         })
         .await
     }
@@ -141,10 +139,21 @@ impl Conversations {
     }
 }
 
-/// Decodes queries. One that another version wrote in another form is left out.
-fn decode(queries: Vec<String>) -> impl Iterator<Item = StoredQuery> {
+/// Decodes the queries of a conversation. One that another version or program wrote in another form is
+/// left out.
+fn decode(queries: Vec<String>) -> Vec<StoredQuery> {
+    let stored = queries.len();
     let queries = queries.into_iter();
-    queries.filter_map(|json| serde_json::from_str(&json).ok())
+    let decoded = queries.filter_map(|json| serde_json::from_str(&json).ok());
+    let decoded: Vec<_> = decoded.collect();
+    let unreadable = stored - decoded.len();
+    if unreadable > 0 {
+        tracing::warn!(
+            unreadable,
+            "queries of a conversation cannot be read: they are left out"
+        );
+    }
+    decoded
 }
 
 impl fmt::Debug for Conversations {

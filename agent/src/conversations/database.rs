@@ -241,8 +241,15 @@ fn find(
 fn read_queries(transaction: &Transaction<'_>, number: i64) -> Result<Vec<String>, Error> {
     let mut statement = transaction
         .prepare_cached("SELECT json FROM query WHERE conversation = ?1 ORDER BY number")?;
-    let rows = statement.query_map(params![number], |row| row.get(0))?;
+    let rows = statement.query_map(params![number], |row| read_text(row, "json"))?;
     rows.collect()
+}
+
+/// Reads a text. What another program has written may be of another type, which is read as no text, or
+/// not in UTF-8.
+fn read_text(row: &Row<'_>, column: &str) -> Result<String, Error> {
+    let bytes = row.get_ref(column)?.as_bytes().unwrap_or_default();
+    Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// Returns the numbers of the queries of a conversation, with how many prompts each has.
@@ -314,7 +321,7 @@ impl StoredConversation {
         Ok(Self {
             number: row.get("number")?,
             id: row.get("id")?,
-            title: row.get("title")?,
+            title: read_text(row, "title")?,
             created_at: row.get("created_at")?,
             updated_at: row.get("updated_at")?,
             bytes: row.get("bytes")?,

@@ -125,6 +125,56 @@ async fn deleted_content_is_erased_once_no_other_program_reads_it_or_at_the_next
 }
 
 #[tokio::test]
+async fn a_query_that_cannot_be_read_is_left_out_of_its_conversation() {
+    let store = TestStore::new();
+    for prompt in ["bad JSON", "no text", "no UTF-8", "readable"] {
+        store.append("a", prompt).await.unwrap();
+    }
+    let other = store.other_program();
+    let is_refused = |statement| other.execute(statement, []).is_err();
+    assert!(is_refused("UPDATE query SET json = x'ff00'"));
+    // What SQLite refuses by itself can come from a damaged file.
+    other
+        .execute_batch(
+            "PRAGMA writable_schema = ON;
+             UPDATE sqlite_schema SET sql = replace(sql, 'ROWID, STRICT', 'ROWID');
+             PRAGMA writable_schema = RESET;
+             UPDATE query SET json = '{bad' WHERE number = 1;
+             UPDATE query SET json = x'ff00' WHERE number = 2;
+             UPDATE query SET json = CAST(x'ff00' AS TEXT) WHERE number = 3;
+             UPDATE conversation SET title = CAST(x'ff' AS TEXT);",
+        )
+        .unwrap();
+    let messages = store.conversations.messages(key("a")).await.unwrap();
+    assert!(
+        matches!(&*messages, [Message::User(user)] if user.text == "readable"),
+        "{messages:?}"
+    );
+    let conversation = store.conversations.get(key("a")).await.unwrap().unwrap();
+    let conversation = serde_json::to_value(conversation).unwrap();
+    assert_eq!(conversation["messages"].as_array().unwrap().len(), 1);
+    let list = store.conversations.list(key("a").owner).await.unwrap();
+    assert_eq!((list.len(), &*list[0].title), (1, "\u{fffd}"));
+    store.append("a", "one more").await.unwrap();
+}
+
+#[test]
+fn queries_that_cannot_be_read_are_one_warning_in_the_log() {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(Arc::new(log.reopen().unwrap()))
+        .with_ansi(false)
+        .finish();
+    tracing::subscriber::with_default(subscriber, || {
+        assert!(decode(vec![String::new(), "{bad".to_owned()]).is_empty());
+        assert!(decode(Vec::new()).is_empty());
+    });
+    let log = std::fs::read_to_string(log.path()).unwrap();
+    assert_eq!(log.lines().count(), 1, "{log}");
+    assert!(log.contains("left out unreadable=2"), "{log}");
+}
+
+#[tokio::test]
 async fn a_locked_file_is_waited_for_only_once_by_all() {
     let store = TestStore::new();
     let other = store.other_program();
