@@ -273,7 +273,8 @@ fn begin_conversation(
         "INSERT INTO conversation
              (user, self_made, app, id, title, created_at, updated_at, bytes, queries)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0)
-         ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at RETURNING number",
+         ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at, self_made = excluded.self_made
+         RETURNING number",
         params![
             owner.user,
             owner.is_self_made,

@@ -48,12 +48,18 @@ const TABLES: &str = "
     INSERT INTO total VALUES (0);
     CREATE TRIGGER conversation_inserted AFTER INSERT ON conversation BEGIN
         INSERT INTO usage VALUES (new.user, new.self_made, new.bytes, 1)
-            ON CONFLICT DO UPDATE SET bytes = bytes + new.bytes, conversations = conversations + 1;
+            ON CONFLICT DO UPDATE SET self_made = new.self_made, bytes = bytes + new.bytes,
+                conversations = conversations + 1;
         UPDATE total SET bytes = bytes + new.bytes;
     END;
     CREATE TRIGGER conversation_updated AFTER UPDATE OF bytes ON conversation BEGIN
         UPDATE usage SET bytes = bytes + new.bytes - old.bytes WHERE user = new.user;
         UPDATE total SET bytes = bytes + new.bytes - old.bytes;
+    END;
+    -- The token of a user can become another kind of token.
+    CREATE TRIGGER conversation_continued AFTER UPDATE OF self_made ON conversation BEGIN
+        UPDATE usage SET self_made = new.self_made
+            WHERE user = new.user AND self_made <> new.self_made;
     END;
     CREATE TRIGGER conversation_deleted AFTER DELETE ON conversation BEGIN
         UPDATE usage SET bytes = bytes - old.bytes, conversations = conversations - 1

@@ -368,6 +368,69 @@ fn one_query_drops_a_limited_number_of_conversations() {
 }
 
 #[test]
+fn the_newest_token_of_a_user_says_whether_it_is_self_made() {
+    let mut database = database(ConversationSettings::default());
+    let steps = [
+        ("a", true),
+        ("b", true),
+        ("a", false),
+        ("b", true),
+        ("c", false),
+    ];
+    for (id, is_self_made) in steps {
+        let owner = ConversationOwner {
+            is_self_made,
+            ..owner("ada", "todo")
+        };
+        let key = owner.key(id).unwrap();
+        database.append(&key, &query("x"), 1).unwrap();
+        let usage = "SELECT self_made FROM usage WHERE user = 'ada'";
+        let connection = &database.connection;
+        let stored = connection.query_row(usage, [], |row| row.get(0));
+        assert_eq!(stored, Ok(is_self_made), "{id}");
+    }
+}
+
+#[test]
+fn among_self_made_tokens_the_user_with_the_most_makes_room_first() {
+    let mut database = database(ConversationSettings::default());
+    let of_listed_token = ConversationOwner {
+        is_self_made: false,
+        ..owner("listed", "todo")
+    };
+    let listed = of_listed_token.key("c").unwrap();
+    let large = query(&"x".repeat(1_000));
+    for (key, query) in [
+        (&listed, &large),
+        (&key("small", "todo", "c"), &query("x")),
+        (&key("large", "todo", "c"), &large),
+        (&key("new", "todo", "c"), &query("x")),
+    ] {
+        database.append(key, query, 1).unwrap();
+    }
+    let mut users = Vec::new();
+    for _ in 0..3 {
+        let transaction = database.connection.transaction().unwrap();
+        let bytes = "SELECT bytes - 1 FROM total";
+        let bytes: usize = transaction.query_row(bytes, [], |row| row.get(0)).unwrap();
+        let settings = ConversationSettings {
+            max_all_conversation_bytes: bytes,
+            ..ConversationSettings::default()
+        };
+        let number = "SELECT number FROM conversation WHERE user = 'new'";
+        let kept = transaction.query_row(number, [], |row| row.get(0)).unwrap();
+        let dropped = drop_conversations(&transaction, ("new", kept), 100, &settings).unwrap();
+        assert_eq!(dropped, 1);
+        transaction.commit().unwrap();
+        let left = "SELECT group_concat(user, ' ') FROM (SELECT user FROM usage ORDER BY user)";
+        let connection = &database.connection;
+        let left: String = connection.query_row(left, [], |row| row.get(0)).unwrap();
+        users.push(left);
+    }
+    assert_eq!(users, ["listed new small", "listed new", "new"]);
+}
+
+#[test]
 fn the_users_who_make_room_are_found_by_an_index() {
     let database = database(ConversationSettings::default());
     let explain = format!("EXPLAIN QUERY PLAN {}", limits::LARGEST_USERS);
