@@ -87,8 +87,8 @@ pub struct Config {
         default_value_t = 16 * 1024 * 1024, value_parser = parse_count)]
     pub max_body_bytes: usize,
 
-    /// Maximum size of all queries that are received or answered, in bytes. One frontend has an eighth
-    /// of it, all frontends together have half. One more is refused with 429.
+    /// Maximum size of all queries that are received or answered, in bytes. One user or one
+    /// frontend has an eighth of it, all frontends together have half. One more is refused with 429.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_ALL_BODY_BYTES", value_name = "BYTES",
         default_value_t = 256 * 1024 * 1024, value_parser = parse_count)]
     pub max_all_body_bytes: usize,

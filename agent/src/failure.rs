@@ -28,6 +28,12 @@ impl Failure {
         }
     }
 
+    /// Creates the failure for a fault of the agent itself, such as a panic.
+    pub(crate) fn fault() -> Self {
+        let message = "the agent has a fault, which its log shows";
+        Self::new(ErrorCode::AgentFailed, message).with_loggable_message()
+    }
+
     pub(crate) fn with_remedy(self, remedy: impl Into<String>) -> Self {
         Self {
             remedy: Some(remedy.into()),

@@ -123,9 +123,9 @@ async fn put_query(
     body: Body,
 ) -> Result<Response, Problem> {
     let caller = RequestCaller::authorize_query(&parts.headers, state.credential)?;
-    let (body, reservation) = body::read(body, &state, caller.owner()).await?;
     let uuid = uuid?.map(|Path(uuid)| QueryId::from(uuid));
-    let request = QueryRequest::parse(&body, uuid)?;
+    let parse = |body: &[u8]| QueryRequest::parse(body, uuid);
+    let (request, reservation) = body::read(body, &state, caller.body_owner(), parse).await?;
     if let RequestCaller::Frontend { .. } = caller {
         request.check_fields()?;
     }
@@ -176,11 +176,13 @@ async fn put_approval(
 ) -> Result<StatusCode, Problem> {
     let owner = RequestCaller::authorize_owner(&headers, state.credential)?;
     let Path((uuid, call)) = path?;
-    let (body, _reservation) = body::read(body, &state, owner).await?;
-    let answer: ApprovalAnswer = serde_json::from_slice(&body).map_err(|error| {
-        let message = format!("the body must be {{\"approved\": true}} or false: {error}");
-        Problem::new(ErrorCode::ProtocolViolation, message)
-    })?;
+    let parse = |body: &[u8]| {
+        serde_json::from_slice::<ApprovalAnswer>(body).map_err(|error| {
+            let message = format!("the body must be {{\"approved\": true}} or false: {error}");
+            Problem::new(ErrorCode::ProtocolViolation, message)
+        })
+    };
+    let (answer, _) = body::read(body, &state, owner.into(), parse).await?;
     let queries = &state.queries;
     queries.answer_approval(&uuid.into(), owner, &call, answer.approved)?;
     Ok(StatusCode::NO_CONTENT)

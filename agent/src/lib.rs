@@ -26,6 +26,7 @@ mod model;
 mod program;
 mod queries;
 mod service;
+mod text;
 
 pub use bridge_service::Secret;
 pub use config::{AskFor, BridgeUrl, Config, ConversationSettings, Limits};

@@ -106,6 +106,23 @@ impl UserMessage {
 }
 
 impl Message {
+    /// Replaces pictures and files by their descriptions. Returns whether there were any.
+    pub(crate) fn drop_media(&mut self) -> bool {
+        match self {
+            Self::User(user) => {
+                let has_media = !user.media.is_empty();
+                user.drop_media();
+                has_media
+            }
+            // The text of a result describes its pictures.
+            Self::Results(results) => {
+                let media = results.iter_mut().map(|it| std::mem::take(&mut it.media));
+                media.fold(false, |any, media| any | !media.is_empty())
+            }
+            Self::Model(_) => false,
+        }
+    }
+
     /// Creates a message of the person or the service without pictures and files.
     pub(crate) fn from_text(text: String) -> Self {
         let media = Vec::new();

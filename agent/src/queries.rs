@@ -17,7 +17,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use body_memory::{BodyMemory, BodyReservation};
+pub(crate) use body_memory::{BodyMemory, BodyOwner, BodyReservation};
 pub(crate) use bridge_authorization::AuthorizationError;
 pub(crate) use event_sink::{EventTarget, StreamWriter};
 pub(crate) use registry::{Queries, QueriesConfig, QueryOwner, QueryPermit};

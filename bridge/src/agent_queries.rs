@@ -5,7 +5,8 @@
 //! in a task for each query ([`query_task`]), which reports the outcome to the realm.
 //! [`agent_client`] is the HTTP client; no other module uses reqwest. [`agent_process`] runs the
 //! bridge's own agent. [`direct_queries`] opens the queries that a frontend sends to its agent
-//! directly, and [`conversations`] forwards its requests for conversations. [`caller`] says who asks.
+//! directly, and [`conversations`] forwards its requests for conversations. [`caller`] says who asks, and
+//! [`media_type`] what an agent has answered with.
 
 mod agent_client;
 mod agent_event;
@@ -15,13 +16,14 @@ mod conversation_permits;
 mod conversations;
 mod credential;
 mod direct_queries;
+mod media_type;
 mod query_lifetime;
 mod query_task;
 mod registry;
 mod report;
 mod sse;
 
-pub(crate) use agent_event::{foreign_calls, present};
+pub(crate) use agent_event::foreign_calls;
 pub(crate) use agent_process::find_program as agent_program;
 pub(crate) use conversations::{ConversationAnswer, ConversationRequest};
 pub(crate) use credential::{fill_in_credential, warn_of_exposed_credential};

@@ -134,8 +134,7 @@ fn move_reference(reference: &mut String) {
 
 fn fault(error: &JoinError) -> Failure {
     tracing::error!(%error, "an answer cannot be compared with its schema");
-    let message = "the agent has a fault, which its log shows";
-    Failure::new(ErrorCode::AgentFailed, message)
+    Failure::fault()
 }
 
 fn invalid(reason: String) -> Failure {

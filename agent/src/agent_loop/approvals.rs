@@ -10,12 +10,10 @@ use super::open_calls::OpenCall;
 use super::tool_catalog::{Executor, ToolCatalog, ToolInfo};
 use crate::bridge::ToolEffect;
 use crate::config::AskFor;
+use crate::text;
 
 /// The number of unknown names that a note has. The others are counted.
 const MAX_NAMES_IN_NOTE: usize = 5;
-
-/// The maximum length of a name in a note, in characters.
-const MAX_NAME_CHARS: usize = 64;
 
 /// Returns whether a person must approve the calls of a tool. The page may name it as it has registered
 /// it, or as the model calls it (`offered_name`).
@@ -48,12 +46,7 @@ pub(super) fn unknown_names_note(query: &Query, catalog: &ToolCatalog) -> Option
     let is_unknown = |name: &&str| !catalog.has_page_tool(name);
     let unknown: BTreeSet<&str> = names.filter(is_unknown).collect();
     let shown = unknown.iter().take(MAX_NAMES_IN_NOTE);
-    let shown = shown.map(|name| {
-        format!(
-            "`{}`",
-            name.chars().take(MAX_NAME_CHARS).collect::<String>()
-        )
-    });
+    let shown = shown.map(|name| format!("`{}`", text::shorten_name(name)));
     let shown = shown.collect::<Vec<_>>().join(", ");
     let more = match unknown.len() {
         0 => return None,

@@ -80,23 +80,8 @@ impl<'a> History<'a> {
     /// Replaces the pictures and files of earlier queries by their descriptions. Returns whether there
     /// were any.
     pub(super) fn drop_earlier_media(&mut self) -> bool {
-        let mut is_dropped = false;
-        for message in &mut self.earlier {
-            match message {
-                Message::User(user) if !user.media.is_empty() => {
-                    user.drop_media();
-                    is_dropped = true;
-                }
-                Message::Results(results) => {
-                    for result in results {
-                        is_dropped |= !result.media.is_empty();
-                        result.media.clear();
-                    }
-                }
-                Message::User(_) | Message::Model(_) => {}
-            }
-        }
-        is_dropped
+        let dropped = self.earlier.iter_mut().map(Message::drop_media);
+        dropped.fold(false, |any, is_dropped| any | is_dropped)
     }
 
     /// Shortens the messages of earlier queries to this size.
@@ -178,18 +163,16 @@ fn drop_results(messages: &mut [Message], bytes: u64) -> u64 {
     let mut saved = 0;
     for message in messages {
         let before = history_bytes(std::slice::from_ref(message));
-        match message {
-            _ if saved >= bytes => break,
-            Message::Results(results) => {
-                for result in results {
-                    result.media.clear();
-                    if result.text.len() > DROPPED_RESULT.len() {
-                        result.text = DROPPED_RESULT.to_owned();
-                    }
+        if saved >= bytes {
+            break;
+        }
+        message.drop_media();
+        if let Message::Results(results) = message {
+            for result in results {
+                if result.text.len() > DROPPED_RESULT.len() {
+                    result.text = DROPPED_RESULT.to_owned();
                 }
             }
-            Message::User(user) => user.drop_media(),
-            Message::Model(_) => {}
         }
         saved += before.saturating_sub(history_bytes(std::slice::from_ref(message)));
     }

@@ -20,6 +20,7 @@ use super::truncate::truncate;
 use crate::bridge::PageCallResult;
 use crate::failure::Failure;
 use crate::model::{Call, CallResult};
+use crate::text;
 
 /// The additional time after a tool's own timeout, in which the bridge reports that timeout itself.
 const BRIDGE_TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
@@ -393,7 +394,9 @@ impl<'a> ToolRunner<'a> {
             id,
             tool: self.catalog.registered_name(&call.tool).to_owned(),
             is_error: result.is_error,
-            error: result.is_error.then(|| truncate_error(&result.text)),
+            error: result
+                .is_error
+                .then(|| text::shorten(&result.text, MAX_ERROR_CHARS)),
             outcome: result.is_error.then(|| outcome.as_str().to_owned()),
         })
         .await;
@@ -421,24 +424,4 @@ pub(super) fn reject_calls(
 fn timeout_message(timeout: Duration) -> String {
     let timeout = humantime::format_duration(timeout);
     format!("The tool did not answer within {timeout}, and was cancelled.")
-}
-
-fn truncate_error(error: &str) -> String {
-    match error.char_indices().nth(MAX_ERROR_CHARS) {
-        Some((end, _)) => format!("{}…", &error[..end]),
-        None => error.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_error_is_truncated_for_the_page() {
-        assert_eq!(truncate_error("no"), "no");
-        let truncated = truncate_error(&"ä".repeat(MAX_ERROR_CHARS + 1));
-        assert_eq!(truncated.chars().count(), MAX_ERROR_CHARS + 1);
-        assert!(truncated.ends_with('…'));
-    }
 }

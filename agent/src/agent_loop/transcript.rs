@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::model::{CallResult, Message, ModelTurn};
 
-/// The messages of a query that belongs to a conversation. It is shared with the task of the query, which still reads it when the
-/// query was cancelled.
+/// The messages of a query that belongs to a conversation. It is shared with the task of the query,
+/// which still reads it when the query was cancelled.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
     state: Mutex<TranscriptState>,

@@ -1,6 +1,6 @@
 //! The request of a run: `RunAgentInput`.
 
-use bridge_protocol::{ErrorCode, QueryTool, limits};
+use bridge_protocol::{ErrorCode, QueryTool, is_conversation_id, limits};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -9,6 +9,7 @@ use super::messages::{Message, null_as_default};
 use crate::agent_loop::check_local_time;
 use crate::failure::Failure;
 use crate::queries::check_timeout;
+use crate::text;
 
 /// The maximum number of tools that a client brings.
 const MAX_CLIENT_TOOLS: usize = 128;
@@ -164,23 +165,18 @@ impl RunInput {
     }
 
     fn check_ids(&self) -> Result<(), Failure> {
-        let is_valid = |id: &str, max: usize| {
-            (1..=max).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
+        let run_id = &self.run_id;
+        let is_run_id = (1..=limits::MAX_QUERY_ID_BYTES).contains(&run_id.len())
+            && run_id.bytes().all(|byte| byte.is_ascii_graphic());
+        let (name, max) = if !is_conversation_id(&self.thread_id) {
+            ("threadId", limits::MAX_CONVERSATION_ID_BYTES)
+        } else if !is_run_id {
+            ("runId", limits::MAX_QUERY_ID_BYTES)
+        } else {
+            return Ok(());
         };
-        for (name, id, max) in [
-            (
-                "threadId",
-                &self.thread_id,
-                limits::MAX_CONVERSATION_ID_BYTES,
-            ),
-            ("runId", &self.run_id, limits::MAX_QUERY_ID_BYTES),
-        ] {
-            if !is_valid(id, max) {
-                let message = format!("the `{name}` is not 1 to {max} bytes of visible ASCII");
-                return Err(violation(message).with_remedy("generate one with crypto.randomUUID()"));
-            }
-        }
-        Ok(())
+        let message = format!("the `{name}` is not 1 to {max} bytes of visible ASCII");
+        Err(violation(message).with_remedy("generate one with crypto.randomUUID()"))
     }
 
     fn check_tools(&self) -> Result<(), Failure> {
@@ -196,7 +192,7 @@ impl RunInput {
             let is_valid = (1..=MAX_TOOL_NAME_BYTES).contains(&name.len())
                 && (name.bytes()).all(|it| it.is_ascii_alphanumeric() || it == b'_' || it == b'-');
             let message = if !is_valid {
-                let name = name.chars().take(MAX_TOOL_NAME_BYTES).collect::<String>();
+                let name = text::shorten_name(name);
                 format!(
                     "the tool name {name:?} is not 1 to {MAX_TOOL_NAME_BYTES} of A-Z, a-z, 0-9, `_` \
                      and `-`, as providers of models require"

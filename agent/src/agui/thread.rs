@@ -63,9 +63,8 @@ impl RunInput {
                 match source {
                     FileSource::Data(data) => prompt.attachments.push(Attachment {
                         name: name.clone(),
-                        mime_type: (mime_type.as_deref())
-                            .map_or(UNKNOWN_MEDIA_TYPE, essence)
-                            .to_owned(),
+                        mime_type: (mime_type.clone())
+                            .unwrap_or_else(|| UNKNOWN_MEDIA_TYPE.to_owned()),
                         data: data.clone(),
                     }),
                     FileSource::Elsewhere => prompt.omitted_files += 1,
@@ -198,10 +197,11 @@ fn read_result(content: &Content, error: Option<&str>) -> ClientResult {
             source: FileSource::Data(data),
         } = part
             && STANDARD.decode(data).is_ok()
+            && let Some(mime_type) = essence(mime_type)
         {
             let media = Media {
                 name: name.clone(),
-                mime_type: essence(mime_type).to_ascii_lowercase(),
+                mime_type,
                 data: data.as_str().into(),
             };
             lines.push(format!("[{}]", media.describe()));
@@ -289,7 +289,7 @@ mod tests {
             user("second"),
             user(json!([
                 { "type": "text", "text": "third" },
-                { "type": "image", "source": { "type": "data", "value": "AAAA", "mimeType": "image/png; q=1" } },
+                { "type": "image", "source": { "type": "data", "value": "AAAA", "mimeType": "image/png" } },
                 { "type": "image", "source": { "type": "url", "value": "https://example.com/a" } },
             ])),
         ] }));

@@ -169,8 +169,8 @@ impl Database {
             ],
         )?;
         deleted += drop_old_queries(&transaction, number, settings)?;
-        let kept = (&*key.owner.user, number);
-        deleted += drop_conversations(&transaction, kept, max_dropped, settings)?;
+        let user = &key.owner.user;
+        deleted += drop_conversations(&transaction, user, number, max_dropped, settings)?;
         transaction.commit()?;
         self.erase_after(deleted);
         Ok(())

@@ -1,6 +1,7 @@
 //! The JSON of a query for the database, within the size of a conversation.
 
 use super::stored_query::StoredQuery;
+use crate::text;
 
 /// The longest title of a conversation, in characters.
 const MAX_TITLE_CHARS: usize = 80;
@@ -30,6 +31,8 @@ impl EncodedQuery {
     /// calls, at last with the beginnings of its prompt and answer.
     pub(super) fn new(mut query: StoredQuery, max_bytes: usize) -> Option<Self> {
         let title = title(&query.prompt);
+        // Prompts are counted before any is left out: the client of a thread counts all of them.
+        let prompts = query.prompts();
         let mut json = encode(&query)?;
         for (omitted, omit) in OMISSIONS {
             if json.len() <= max_bytes {
@@ -55,7 +58,7 @@ impl EncodedQuery {
         }
         Some(Self {
             title,
-            prompts: query.prompts(),
+            prompts,
             json,
         })
     }
@@ -67,11 +70,8 @@ fn encode(query: &StoredQuery) -> Option<String> {
 }
 
 fn title(prompt: &str) -> String {
-    let line = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX_TITLE_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    let words: Vec<_> = prompt.split_whitespace().collect();
+    text::shorten(&words.join(" "), MAX_TITLE_CHARS)
 }
 
 #[cfg(test)]
@@ -113,6 +113,7 @@ mod tests {
                 ..ModelTurn::default()
             }),
             Message::Results(vec![CallResult::new(&call, "r".repeat(2_000), false)]),
+            Message::from_text("And now?".to_owned()),
             Message::Model(ModelTurn {
                 text: "Done.".to_owned(),
                 ..ModelTurn::default()
@@ -130,6 +131,7 @@ mod tests {
         let encoded = |prompt: &str, max_bytes| {
             let encoded = EncodedQuery::new(query(prompt), max_bytes)?;
             assert!(encoded.json.len() <= max_bytes, "{}", encoded.json.len());
+            assert_eq!(encoded.prompts, 2, "with what was said meanwhile");
             Some(serde_json::from_str::<Value>(&encoded.json).unwrap())
         };
         let whole = encoded("What is it?", 10_000).unwrap();

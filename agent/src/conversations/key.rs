@@ -1,7 +1,7 @@
 //! The id of a conversation, and whose it is.
 
 use bridge_protocol::limits::MAX_CONVERSATION_ID_BYTES;
-use bridge_protocol::{ErrorCode, QueryCaller};
+use bridge_protocol::{ErrorCode, QueryCaller, is_conversation_id};
 
 use crate::failure::Failure;
 
@@ -40,15 +40,12 @@ impl ConversationOwner {
     }
 }
 
-/// Checks the id of a conversation, which becomes a segment of a path. Dots alone would be resolved
-/// there.
+/// Checks the id of a conversation.
 pub(crate) fn check_conversation_id(id: &str) -> Result<(), Failure> {
-    let is_valid = (1..=MAX_CONVERSATION_ID_BYTES).contains(&id.len())
-        && id.bytes().all(|byte| byte.is_ascii_graphic())
-        && !matches!(id, "." | "..");
-    if !is_valid {
+    if !is_conversation_id(id) {
         let message = format!(
-            "the id of a conversation must have 1 to {MAX_CONVERSATION_ID_BYTES} visible ASCII characters, and is neither `.` nor `..`"
+            "the id of a conversation must have 1 to {MAX_CONVERSATION_ID_BYTES} visible ASCII \
+             characters, and is neither `.` nor `..`"
         );
         return Err(Failure::new(ErrorCode::ProtocolViolation, message));
     }

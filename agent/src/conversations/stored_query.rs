@@ -120,7 +120,7 @@ impl StoredQuery {
     }
 
     /// Replaces pictures and files by their descriptions.
-    pub(crate) fn drop_media(&mut self) {
+    pub(super) fn drop_media(&mut self) {
         for message in &mut self.messages {
             match message {
                 StoredMessage::User { text, media } => {

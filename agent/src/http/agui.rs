@@ -19,7 +19,7 @@ use super::query_request::is_query_id;
 use super::state::AppState;
 use super::{body, event_stream};
 use crate::agui::{Event, Phase, Run, RunInput, SuspendedRuns, ThreadKey};
-use crate::conversations::{ConversationOwner, check_conversation_id};
+use crate::conversations::ConversationOwner;
 use crate::failure::Failure;
 use crate::queries::{
     AcceptedQuery, BodyReservation, EventTarget, QueryOwner, QueryPermit, StreamWriter,
@@ -40,8 +40,8 @@ pub(super) async fn post_run(
     if !event_stream::accepts_event_stream(&parts.headers) {
         return Err(event_stream::event_stream_required());
     }
-    let (body, reservation) = body::read(body, &state, owner).await?;
-    let input = RunInput::parse(&body)?;
+    let parse = |body: &[u8]| RunInput::parse(body).map_err(Problem::from);
+    let (input, reservation) = body::read(body, &state, owner.into(), parse).await?;
     let thread = (owner, input.thread_id.clone());
     let (known_calls, has_prompt) = (input.known_calls(), !input.prompt().is_empty());
     let is_continued = |run: &Run| run.is_continued_by(&known_calls, has_prompt);
@@ -68,7 +68,6 @@ async fn start_run(
     if prompt.is_empty() {
         return Err(nothing_asked(input).into());
     }
-    check_conversation_id(&input.thread_id)?;
     let permit = acquire(state, owner, &input.run_id)?;
     let props = &input.forwarded_props;
     let mut query = Query {

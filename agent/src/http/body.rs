@@ -4,27 +4,32 @@ use axum::body::Body;
 use bridge_protocol::ErrorCode;
 use bridge_schema::value_count::{self, MAX_VALUE_BYTES};
 use bridge_service::body::{BodyError, read_to_end_with_room};
-use bytes::Bytes;
+use tokio::task::spawn_blocking;
 
 use super::{AppState, Problem};
-use crate::queries::{BodyReservation, QueryOwner};
+use crate::failure::Failure;
+use crate::queries::{BodyOwner, BodyReservation};
 
 /// The maximum number of JSON values in a body.
 const MAX_BODY_VALUES: usize = 100_000;
 
-/// Reads a whole body of at most `max_body_bytes`. The memory is reserved for its owner as it arrives,
-/// and for what it takes once it is parsed.
-pub(super) async fn read(
+/// A body of more bytes is parsed on a thread that may block.
+const MAX_INLINE_BYTES: usize = 64 * 1024;
+
+/// Reads a whole body of at most `max_body_bytes`, and parses it. The memory is reserved for its owner
+/// as it arrives, and for what it takes once it is parsed.
+pub(super) async fn read<T: Send + 'static>(
     body: Body,
     state: &AppState,
-    owner: QueryOwner,
-) -> Result<(Bytes, BodyReservation), Problem> {
+    owner: BodyOwner,
+    parse: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
+) -> Result<(T, BodyReservation), Problem> {
     let max_bytes = state.max_body_bytes;
     let mut reservation = state.body_memory.begin(owner);
     let has_room = |arrived| reservation.grow_to(arrived);
     let read = read_to_end_with_room(body, max_bytes, has_room).await;
     let body = read.map_err(|error| match error {
-        BodyError::NoRoom => no_room(state),
+        BodyError::NoRoom => no_room(state.body_memory.max_bytes()),
         BodyError::TooLarge => {
             let message = format!(
                 "the request has more than {max_bytes} bytes: send less context, begin a new \
@@ -41,11 +46,31 @@ pub(super) async fn read(
             "the body did not arrive whole: send it again",
         ),
     })?;
-    // It is checked before it is parsed, which takes a multiple of its size.
-    let Ok(json) = std::str::from_utf8(&body) else {
-        let message = "the body is no text in UTF-8: send JSON";
-        return Err(Problem::new(ErrorCode::ProtocolViolation, message));
+    let (max_all_bytes, body_bytes) = (state.body_memory.max_bytes(), body.len());
+    let parse = move || {
+        reserve_parsed(&body, &mut reservation, max_all_bytes)?;
+        Ok((parse(&body)?, reservation))
     };
+    if body_bytes <= MAX_INLINE_BYTES {
+        return parse();
+    }
+    let parsed = spawn_blocking(parse).await;
+    parsed.unwrap_or_else(|error| {
+        tracing::error!(%error, "a request cannot be parsed");
+        Err(Failure::fault().into())
+    })
+}
+
+/// Reserves the memory that a body takes once it is parsed, which is a multiple of its size.
+fn reserve_parsed(
+    body: &[u8],
+    reservation: &mut BodyReservation,
+    max_all_bytes: usize,
+) -> Result<(), Problem> {
+    let json = std::str::from_utf8(body).map_err(|_| {
+        let message = "the body is no text in UTF-8: send JSON";
+        Problem::new(ErrorCode::ProtocolViolation, message)
+    })?;
     let values = value_count::count(json);
     if values > MAX_BODY_VALUES {
         let message = format!(
@@ -54,17 +79,17 @@ pub(super) async fn read(
         );
         return Err(Problem::new(ErrorCode::ProtocolViolation, message));
     }
-    if !reservation.grow_to(body.len() + values * MAX_VALUE_BYTES) {
-        return Err(no_room(state));
+    if reservation.grow_to(body.len() + values * MAX_VALUE_BYTES) {
+        Ok(())
+    } else {
+        Err(no_room(max_all_bytes))
     }
-    Ok((body, reservation))
 }
 
-fn no_room(state: &AppState) -> Problem {
-    let max_bytes = state.body_memory.max_bytes();
+fn no_room(max_all_bytes: usize) -> Problem {
     let message = format!(
-        "the requests that the agent answers have their share of {max_bytes} bytes: retry later, or \
-         raise `max_all_body_bytes`"
+        "the requests that the agent answers have their share of {max_all_bytes} bytes: retry \
+         later, or raise `max_all_body_bytes`"
     );
     Problem::new(ErrorCode::QueryLimitExceeded, message)
 }

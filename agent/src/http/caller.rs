@@ -9,7 +9,7 @@ use http::header::AUTHORIZATION;
 
 use super::Problem;
 use crate::credential::TokenHash;
-use crate::queries::QueryOwner;
+use crate::queries::{BodyOwner, QueryOwner};
 
 /// The header with the token that the agent uses to call tools and to send reports.
 const QUERY_TOKEN_HEADER: &str = "mcp-web-query-token";
@@ -55,7 +55,8 @@ impl RequestCaller {
         }
     }
 
-    /// Authorizes a request about a running query: to cancel it, or to answer it. `credential` is the hash of the service credential.
+    /// Authorizes a request about a running query: to cancel it, or to answer it. `credential` is the hash
+    /// of the service credential.
     pub(super) fn authorize_owner(
         headers: &HeaderMap,
         credential: TokenHash,
@@ -66,6 +67,17 @@ impl RequestCaller {
         } else {
             QueryOwner::Frontend(token)
         })
+    }
+
+    /// Returns whose memory the body of the request takes.
+    pub(super) fn body_owner(&self) -> BodyOwner {
+        match self {
+            Self::Bridge {
+                caller: Some(caller),
+                ..
+            } => BodyOwner::User(caller.user.clone()),
+            _ => self.owner().into(),
+        }
     }
 
     pub(super) fn owner(&self) -> QueryOwner {

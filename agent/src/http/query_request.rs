@@ -13,8 +13,8 @@ use uuid::Uuid;
 use super::Problem;
 use crate::agent_loop::check_local_time;
 use crate::conversations::check_conversation_id;
-use crate::model::essence;
 use crate::queries::check_timeout;
+use crate::text;
 
 /// A query as it was received, with the session that a frontend selects.
 #[derive(Debug)]
@@ -97,11 +97,7 @@ impl QueryRequest {
             timeout: body.timeout,
             response_schema: body.response_schema,
             approve: body.approve,
-            attachments: body
-                .attachments
-                .into_iter()
-                .map(without_parameters)
-                .collect(),
+            attachments: body.attachments,
             conversation: body.conversation,
             local_time: body.local_time,
         };
@@ -118,7 +114,7 @@ impl QueryRequest {
     pub(super) fn check_fields(&self) -> Result<(), Problem> {
         let violation = |message| Err(Problem::new(ErrorCode::ProtocolViolation, message));
         if let Some(field) = &self.unknown_field {
-            let field = field.chars().take(64).collect::<String>();
+            let field = text::shorten_name(field);
             return violation(format!("a query has no field `{field}`, only {FIELDS}"));
         }
         check_local_time(self.query.local_time.as_deref())?;
@@ -130,15 +126,6 @@ impl QueryRequest {
             return violation("the `prompt` of the query is empty: say what to do".to_owned());
         }
         Ok(())
-    }
-}
-
-/// Removes the parameters of the media type.
-fn without_parameters(attachment: Attachment) -> Attachment {
-    let mime_type = essence(&attachment.mime_type).to_owned();
-    Attachment {
-        mime_type,
-        ..attachment
     }
 }
 
@@ -177,10 +164,6 @@ mod tests {
         assert_eq!(body.session_id.unwrap().as_str(), "s");
         let neither = parse(r#"{"prompt":"p"}"#, None).unwrap();
         assert_eq!(neither.query.uuid.as_str().len(), 36);
-        let attached =
-            r#"{"prompt":"p","attachments":[{"mimeType":"text/plain; charset=utf-8","data":""}]}"#;
-        let attached = parse(attached, None).unwrap().query.attachments;
-        assert_eq!(attached[0].mime_type, "text/plain");
         for (invalid, part) in [
             (r#"{"uuid":"a"}"#, "missing field `prompt`"),
             (

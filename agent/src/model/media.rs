@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use mediatype::MediaType;
 
 /// A picture or a file.
 #[derive(Clone, PartialEq, Eq)]
@@ -19,10 +20,11 @@ pub(crate) struct Media {
 /// size that pages send.
 const PICTURE_INPUT_BYTES: usize = 6 * 1024;
 
-/// Returns a media type without its parameters (RFC 9110 section 8.3.1), such as `charset=utf-8`.
-pub(crate) fn essence(mime_type: &str) -> &str {
-    let (essence, _) = mime_type.split_once(';').unwrap_or((mime_type, ""));
-    essence.trim()
+/// Returns a media type in lower case without its parameters (RFC 9110 section 8.3.1), such as
+/// `charset=utf-8`; `None` if it is none.
+pub(crate) fn essence(mime_type: &str) -> Option<String> {
+    let mime_type = MediaType::parse(mime_type.trim()).ok()?;
+    Some(mime_type.essence().to_string().to_ascii_lowercase())
 }
 
 impl Media {
@@ -83,6 +85,21 @@ fn decoded_bytes(base64: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_media_type_has_no_parameters() {
+        for (mime_type, expected) in [
+            ("image/png", Some("image/png")),
+            ("Image/SVG+XML", Some("image/svg+xml")),
+            ("text/plain; charset=utf-8", Some("text/plain")),
+            ("text/plain ;charset=utf-8", Some("text/plain")),
+            ("png", None),
+            ("", None),
+            ("image/p ng", None),
+        ] {
+            assert_eq!(essence(mime_type).as_deref(), expected, "{mime_type}");
+        }
+    }
 
     #[test]
     fn content_begins_as_its_type_requires() {

@@ -1,7 +1,8 @@
-//! The memory of the bodies of requests, from their first byte until their query has ended. A body is
-//! read before anybody knows whether its sender may ask, so that frontends have only a share.
+//! The memory of the bodies of requests, from their first byte until their query has ended. The body of
+//! a frontend is read before anybody knows whether it may ask, so that frontends have only a share.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::registry::QueryOwner;
@@ -10,8 +11,28 @@ use crate::credential::TokenHash;
 /// The bodies of all frontends together have one in so many bytes: the bridge always has the rest.
 const FRONTENDS_SHARE: usize = 2;
 
-/// The bodies of one frontend have one in so many bytes.
-const FRONTEND_SHARE: usize = 8;
+/// The bodies of one user, or of one frontend, have one in so many bytes.
+const OWNER_SHARE: usize = 8;
+
+/// Whose body it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum BodyOwner {
+    /// A bridge that does not tell who asks: that of mcp-web 0.1.
+    Bridge,
+    /// The user who asks, by the name that the bridge gives.
+    User(String),
+    /// The frontend with this token.
+    Frontend(TokenHash),
+}
+
+impl From<QueryOwner> for BodyOwner {
+    fn from(owner: QueryOwner) -> Self {
+        match owner {
+            QueryOwner::Bridge => Self::Bridge,
+            QueryOwner::Frontend(token) => Self::Frontend(token),
+        }
+    }
+}
 
 /// The memory of all bodies.
 #[derive(Debug)]
@@ -24,14 +45,14 @@ pub(crate) struct BodyMemory {
 struct MemoryUsage {
     all: usize,
     frontends: usize,
-    by_frontend: HashMap<TokenHash, usize>,
+    by_owner: HashMap<BodyOwner, usize>,
 }
 
 /// The memory of one body. Dropping it releases the memory.
 #[derive(Debug)]
 pub(crate) struct BodyReservation {
     memory: Arc<BodyMemory>,
-    owner: QueryOwner,
+    owner: BodyOwner,
     bytes: usize,
 }
 
@@ -48,7 +69,7 @@ impl BodyMemory {
     }
 
     /// Begins the reservation for a body of which nothing has arrived.
-    pub(crate) fn begin(self: &Arc<Self>, owner: QueryOwner) -> BodyReservation {
+    pub(crate) fn begin(self: &Arc<Self>, owner: BodyOwner) -> BodyReservation {
         BodyReservation {
             memory: Arc::clone(self),
             owner,
@@ -74,22 +95,25 @@ impl BodyReservation {
         let more = bytes.saturating_sub(self.bytes);
         let max = self.memory.max_bytes;
         let mut usage = self.memory.usage();
-        if usage.all.saturating_add(more) > max {
+        let own = usage.by_owner.get(&self.owner).copied().unwrap_or_default();
+        let is_bridge = self.owner == BodyOwner::Bridge;
+        if usage.all.saturating_add(more) > max
+            || self.is_frontend() && usage.frontends.saturating_add(more) > max / FRONTENDS_SHARE
+            || !is_bridge && own.saturating_add(more) > max / OWNER_SHARE
+        {
             return false;
         }
-        if let QueryOwner::Frontend(token) = self.owner {
-            let own = usage.by_frontend.get(&token).copied().unwrap_or_default();
-            if usage.frontends.saturating_add(more) > max / FRONTENDS_SHARE
-                || own.saturating_add(more) > max / FRONTEND_SHARE
-            {
-                return false;
-            }
+        if self.is_frontend() {
             usage.frontends += more;
-            usage.by_frontend.insert(token, own + more);
         }
+        usage.by_owner.insert(self.owner.clone(), own + more);
         usage.all += more;
         self.bytes += more;
         true
+    }
+
+    fn is_frontend(&self) -> bool {
+        matches!(self.owner, BodyOwner::Frontend(_))
     }
 }
 
@@ -97,14 +121,14 @@ impl Drop for BodyReservation {
     fn drop(&mut self) {
         let mut usage = self.memory.usage();
         usage.all -= self.bytes;
-        if let QueryOwner::Frontend(token) = self.owner
-            && let Some(own) = usage.by_frontend.get_mut(&token)
-        {
-            *own -= self.bytes;
-            if *own == 0 {
-                usage.by_frontend.remove(&token);
-            }
+        if self.is_frontend() {
             usage.frontends -= self.bytes;
+        }
+        if let Entry::Occupied(mut own) = usage.by_owner.entry(self.owner.clone()) {
+            *own.get_mut() -= self.bytes;
+            if *own.get() == 0 {
+                own.remove();
+            }
         }
     }
 }
@@ -115,12 +139,12 @@ mod tests {
 
     use super::*;
 
-    fn frontend(token: &str) -> QueryOwner {
-        QueryOwner::Frontend(TokenHash::new(&Secret::from_trusted(token.to_owned())))
+    fn frontend(token: &str) -> BodyOwner {
+        BodyOwner::Frontend(TokenHash::new(&Secret::from_trusted(token.to_owned())))
     }
 
     #[test]
-    fn frontends_have_a_share_each_and_together_and_the_bridge_has_the_rest() {
+    fn owners_have_a_share_each_and_frontends_one_together() {
         let memory = Arc::new(BodyMemory::new(800));
         let mut first = memory.begin(frontend("a"));
         assert!(first.grow_to(60) && first.grow_to(100));
@@ -134,7 +158,11 @@ mod tests {
             })
             .into();
         assert!(!memory.begin(frontend("e")).grow_to(1));
-        let mut of_bridge = memory.begin(QueryOwner::Bridge);
+        let mut of_user = memory.begin(BodyOwner::User("ada".to_owned()));
+        assert!(of_user.grow_to(100));
+        assert!(!memory.begin(BodyOwner::User("ada".to_owned())).grow_to(1));
+        drop(of_user);
+        let mut of_bridge = memory.begin(BodyOwner::Bridge);
         assert!(of_bridge.grow_to(400));
         assert!(!of_bridge.grow_to(401));
         drop((first, others));
@@ -143,7 +171,7 @@ mod tests {
         drop(of_bridge);
         let usage = memory.usage();
         assert_eq!(
-            (usage.all, usage.frontends, usage.by_frontend.len()),
+            (usage.all, usage.frontends, usage.by_owner.len()),
             (0, 0, 0)
         );
     }

@@ -147,14 +147,16 @@ async fn remember(permit: &QueryPermit, query: &AcceptedQuery, outcome: &QueryOu
         QueryOutcome::Cancelled(_) => Some("(The request was cancelled.)".to_owned()),
     };
     let transcript = permit.state.transcript.finish(ending.as_deref());
-    if let Some(transcript) = transcript {
-        let mut stored = StoredQuery::new(&query.message, transcript);
+    if let Some(mut transcript) = transcript {
         if let QueryOutcome::Failed(failure) = outcome
             && failure.code == ErrorCode::ModelRequestRefused
         {
             // The provider may have refused a picture, and would refuse it in all later queries.
-            stored.drop_media();
+            for message in &mut transcript.messages {
+                message.drop_media();
+            }
         }
+        let stored = StoredQuery::new(&query.message, transcript);
         // The store has logged its error. The answer is worth more than the next question.
         let _ = permit
             .queries
@@ -206,10 +208,7 @@ async fn run_to_outcome(
         () = sink.reader_closed() => {
             QueryOutcome::Cancelled("nobody reads the answer any more".to_owned())
         }
-        outcome = answering => outcome.unwrap_or_else(|_| {
-            let message = "the agent has a fault, which its log shows";
-            QueryOutcome::Failed(Failure::new(ErrorCode::AgentFailed, message))
-        }),
+        outcome = answering => outcome.unwrap_or_else(|_| QueryOutcome::Failed(Failure::fault())),
         () = sleep(timeout) => QueryOutcome::Failed(timed_out(timeout)),
     }
 }

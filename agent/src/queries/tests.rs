@@ -85,7 +85,7 @@ async fn a_panic_fails_the_query_and_releases_its_permit() {
     let message: Query = serde_json::from_value(json!({ "uuid": id, "prompt": "hello" })).unwrap();
     let (writer, mut receiver) = StreamWriter::channel();
     let permit = queries.acquire(&id, QueryOwner::Bridge).unwrap();
-    let body = Arc::new(BodyMemory::new(1)).begin(QueryOwner::Bridge);
+    let body = Arc::new(BodyMemory::new(1)).begin(BodyOwner::Bridge);
     let query = AcceptedQuery::new(message, token, None, body).unwrap();
     let is_direct = false;
     permit.spawn(query, EventTarget::Stream { writer, is_direct });

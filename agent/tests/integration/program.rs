@@ -364,6 +364,16 @@ async fn the_printed_configuration_is_a_file_with_the_same_settings() {
     assert_eq!(values(&first), values(&second));
 }
 
+/// Returns what a program logs until it listens.
+async fn startup_log(program: &mut Command) -> String {
+    program.env("MCP_WEB_AGENT_TOKEN", CREDENTIAL);
+    let mut child = program.spawn().unwrap();
+    listening_url(&mut child).await;
+    child.start_kill().unwrap();
+    let output = with_deadline("end", child.wait_with_output()).await;
+    String::from_utf8(output.unwrap().stderr).unwrap()
+}
+
 #[tokio::test]
 async fn tokens_over_http_to_a_bridge_on_another_machine_are_a_warning() {
     for (url, warns) in [
@@ -371,15 +381,7 @@ async fn tokens_over_http_to_a_bridge_on_another_machine_are_a_warning() {
         ("https://192.0.2.1", false),
         ("http://127.0.0.1:3001", false),
     ] {
-        let mut child = scripted_program()
-            .env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)
-            .args(["--bridge-url", url])
-            .spawn()
-            .unwrap();
-        listening_url(&mut child).await;
-        child.start_kill().unwrap();
-        let output = with_deadline("end", child.wait_with_output()).await;
-        let log = String::from_utf8(output.unwrap().stderr).unwrap();
+        let log = startup_log(scripted_program().args(["--bridge-url", url])).await;
         let warning = log.contains("`bridge_url`") && log.contains("use https://");
         assert_eq!(warning, warns, "{url}: {log}");
     }
@@ -433,16 +435,8 @@ async fn conversations_that_other_users_can_read_are_a_warning() {
     write(&path, "").unwrap();
     for (mode, warns) in [(0o644, true), (0o600, false)] {
         set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-        let mut child = scripted_program()
-            .env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)
-            .arg("--conversations-file")
-            .arg(&path)
-            .spawn()
-            .unwrap();
-        listening_url(&mut child).await;
-        child.start_kill().unwrap();
-        let output = with_deadline("end", child.wait_with_output()).await;
-        let log = String::from_utf8(output.unwrap().stderr).unwrap();
+        let mut program = scripted_program();
+        let log = startup_log(program.arg("--conversations-file").arg(&path)).await;
         assert_eq!(log.contains("chmod 600"), warns, "{mode:o}: {log}");
     }
 }

@@ -1,5 +1,7 @@
 //! Identifiers that travel on the page socket.
 
+use crate::limits::MAX_CONVERSATION_ID_BYTES;
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -58,4 +60,12 @@ id! {
     /// Identifies one run of a bridge. When it changes, the bridge was restarted, and the calls of
     /// the former run are void.
     BridgeId
+}
+
+/// Returns whether a text can be the id of a conversation: 1 to
+/// [`MAX_CONVERSATION_ID_BYTES`] bytes of visible ASCII. An id is a segment of a URL, where one or
+/// two dots alone would be resolved.
+pub fn is_conversation_id(id: &str) -> bool {
+    let is_visible = id.bytes().all(|byte| byte.is_ascii_graphic());
+    (1..=MAX_CONVERSATION_ID_BYTES).contains(&id.len()) && is_visible && !matches!(id, "." | "..")
 }

@@ -24,12 +24,16 @@ pub mod parts;
 #[cfg(feature = "serde")]
 mod messages;
 #[cfg(feature = "serde")]
+mod present;
+#[cfg(feature = "serde")]
 mod well_formed;
 
 pub use close_code::{CloseCode, Retry};
 pub use error_code::ErrorCode;
-pub use ids::{BridgeId, CallId, QueryId, RegistrationId, SessionId};
+pub use ids::{BridgeId, CallId, QueryId, RegistrationId, SessionId, is_conversation_id};
 
+#[cfg(feature = "serde")]
+pub use present::present;
 #[cfg(feature = "serde")]
 pub use well_formed::to_well_formed;
 

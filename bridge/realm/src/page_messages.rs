@@ -17,7 +17,6 @@ use bridge_protocol::{
 
 pub use limits::PageMessageLimits;
 pub use long_response::parse_long_response;
-pub use query_fields::is_conversation_id;
 
 use crate::definition::{Definition, DefinitionRegistry};
 use crate::realm::{

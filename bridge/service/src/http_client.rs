@@ -11,6 +11,10 @@ use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 
+/// How many connections a client keeps open while no request uses them. A burst of requests opens many,
+/// and each takes some 30 kB.
+const MAX_IDLE_CONNECTIONS: usize = 64;
+
 /// Builds a client for the host of this URL.
 ///
 /// The client follows no redirects, so that a credential is sent only to the configured host.
@@ -34,6 +38,7 @@ pub fn build(url: &Url) -> Result<Client, String> {
     let mut client = Client::builder()
         .tls_backend_preconfigured(tls.with_no_client_auth())
         .tcp_nodelay(true)
+        .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
         .redirect(Policy::none());
     if is_loopback(url) {
         client = client.no_proxy();
@@ -70,7 +75,46 @@ pub fn last_cause(error: &(dyn Error + 'static)) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::{Barrier, mpsc};
+
     use super::*;
+
+    const REQUESTS: usize = MAX_IDLE_CONNECTIONS + 3;
+
+    /// Answers one request once all have arrived, and reports when the client closes the connection.
+    async fn serve(mut stream: TcpStream, all_arrived: Arc<Barrier>, closed: mpsc::Sender<()>) {
+        let mut request = [0; 1024];
+        assert!(stream.read(&mut request).await.unwrap() > 0);
+        all_arrived.wait().await;
+        let response = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+        stream.write_all(response).await.unwrap();
+        assert_eq!(stream.read(&mut request).await.unwrap_or(0), 0);
+        closed.send(()).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn idle_connections_are_limited() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let client = build(&url.parse().unwrap()).unwrap();
+        let all_arrived = Arc::new(Barrier::new(REQUESTS));
+        let (sender, mut closed) = mpsc::channel(REQUESTS);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, Arc::clone(&all_arrived), sender.clone()));
+            }
+        });
+        let requests = (0..REQUESTS).map(|_| tokio::spawn(client.get(&url).send()));
+        for request in requests.collect::<Vec<_>>() {
+            request.await.unwrap().unwrap();
+        }
+        for _ in MAX_IDLE_CONNECTIONS..REQUESTS {
+            closed.recv().await.unwrap();
+        }
+        assert!(closed.is_empty(), "the others stay open");
+    }
 
     #[test]
     fn loopback_is_recognised_by_name_and_by_address() {

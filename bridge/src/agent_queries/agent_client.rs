@@ -11,6 +11,7 @@ use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use serde::Deserialize;
 use tokio::sync::{OnceCell, watch};
 
+use super::media_type;
 use crate::config;
 use bridge_auth::query_token::QueryToken;
 use bridge_realm::realm::QueryError;
@@ -128,10 +129,7 @@ impl AgentClient {
             let status = response.status();
             return Err(rejected_query(status, self.read_refusal(response).await));
         }
-        let media_type = response.headers().get(CONTENT_TYPE);
-        let is_event_stream =
-            media_type.is_some_and(|it| it.as_bytes().starts_with(EVENT_STREAM.as_bytes()));
-        if !is_event_stream {
+        if !media_type::is(response.headers(), EVENT_STREAM) {
             return Ok(AgentResponse::Deferred);
         }
         let stream = AgentEventStream::new(response, self.silence_timeout);

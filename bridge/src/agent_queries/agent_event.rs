@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use bridge_protocol::{ErrorCode, QueryId, QueryToolCall};
-use serde::{Deserialize, Deserializer};
+use bridge_protocol::{ErrorCode, QueryId, QueryToolCall, present};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::report::AgentReport;
@@ -39,13 +39,6 @@ struct Message<'a> {
     reason: Option<String>,
     #[serde(borrow)]
     code: Option<Cow<'a, str>>,
-}
-
-/// Deserializes a field so that `null` is `Some`: only an absent field is `None`.
-pub(crate) fn present<'de, D: Deserializer<'de>, Value: Deserialize<'de>>(
-    field: D,
-) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(field).map(Some)
 }
 
 /// Parses an event of the agent of this query.

@@ -4,12 +4,12 @@ use bridge_auth::Principal;
 use bridge_protocol::{ErrorCode, SessionId};
 use bridge_realm::realm::QueryError;
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method, StatusCode};
+use http::{Method, StatusCode};
 use serde::Deserialize;
 
 use super::agent_client::AgentAnswer;
 use super::direct_queries::{no_page_error, resolve_page};
+use super::media_type;
 use super::registry::AgentQueries;
 use crate::hub::Hub;
 
@@ -61,7 +61,7 @@ impl AgentQueries {
 /// own errors.
 fn check_answer(answer: AgentAnswer) -> Result<ConversationAnswer, QueryError> {
     let AgentAnswer { parts, body } = answer;
-    let is_json = parts.headers.get(CONTENT_TYPE).is_some_and(is_json_type);
+    let is_json = media_type::is(&parts.headers, "application/json");
     let status = parts.status;
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(agent_error(
@@ -89,12 +89,6 @@ fn check_answer(answer: AgentAnswer) -> Result<ConversationAnswer, QueryError> {
     }
 }
 
-/// Whether the media type is `application/json`, with any parameters.
-fn is_json_type(media_type: &HeaderValue) -> bool {
-    let essence = media_type.as_bytes().split(|byte| *byte == b';').next();
-    essence.is_some_and(|it| it.trim_ascii().eq_ignore_ascii_case(b"application/json"))
-}
-
 fn agent_error(code: ErrorCode, status: StatusCode, remedy: &str) -> QueryError {
     let reason = status.canonical_reason().unwrap_or_default();
     let error = format!("Agent responded with {}: {reason}", status.as_u16());
@@ -113,26 +107,4 @@ fn is_error(body: &[u8]) -> bool {
         _code: String,
     }
     body.len() <= MAX_ERROR_BYTES && serde_json::from_slice::<ErrorBody>(body).is_ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_media_type_of_json_is_json() {
-        for (media_type, expected) in [
-            ("application/json", true),
-            ("application/json; charset=utf-8", true),
-            ("Application/JSON ;charset=utf-8", true),
-            ("application/json-seq", false),
-            ("application/jsonl", false),
-            ("application/problem+json", false),
-            ("text/html; application/json", false),
-            ("", false),
-        ] {
-            let header = HeaderValue::from_static(media_type);
-            assert_eq!(is_json_type(&header), expected, "{media_type}");
-        }
-    }
 }

@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use bridge_auth::is_query_token;
 use bridge_auth::{RealmId, bearer_token};
-use bridge_protocol::{ErrorCode, QueryId};
+use bridge_protocol::{ErrorCode, QueryId, present};
 use bridge_realm::realm::{QueryError, QueryResult, ReportRejected};
 use http::StatusCode;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::agent_queries::{AgentReport, foreign_calls, present};
+use crate::agent_queries::{AgentReport, foreign_calls};
 use crate::refusals::RefusalKind;
 use crate::shares::Party;
 use crate::web::body::read_to_end_limited;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::fake_model::text_and_call_turn;
 use super::{FakeModel, Page, TestBed, call_turn, text_turn, tool_definition};
+use crate::agent_loop::Answer;
 use crate::config::Limits;
 use crate::model::Message;
 
@@ -148,8 +149,8 @@ async fn an_unknown_tool_and_bad_arguments_are_errors_for_the_model() {
     assert!(failed("1") && failed("2") && !failed("3"), "{progress:?}");
 }
 
-#[tokio::test]
-async fn a_handler_error_is_sent_to_the_model_and_the_page() {
+/// Answers a query whose only call fails with this error. Also returns the model and the progress.
+async fn answer_after_error(error: &str) -> (FakeModel, Answer, Vec<Value>) {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([
         call_turn(&[("add", json!({}))]),
@@ -158,20 +159,34 @@ async fn a_handler_error_is_sent_to_the_model_and_the_page() {
     let (answer, progress) = bed
         .answer(&model, &Limits::default(), async |page: &mut Page| {
             let call = page.recv_call().await;
-            page.fail(&call, "the board is full").await;
+            page.fail(&call, error).await;
         })
         .await;
+    (model, answer.unwrap(), progress)
+}
+
+#[tokio::test]
+async fn a_handler_error_is_sent_to_the_model_and_the_page() {
+    let (model, answer, progress) = answer_after_error("the board is full").await;
     assert_eq!(model.last_results()[0].text, "the board is full");
     assert!(model.last_results()[0].is_error);
     let finished = &progress[1];
     let expected = json!({ "type": "tool-finished", "id": "1", "tool": "add", "isError": true,
         "error": "the board is full", "outcome": "tool_error" });
     assert_eq!(*finished, expected);
-    let tool_calls = json!(answer.unwrap().tool_calls);
+    let tool_calls = json!(answer.tool_calls);
     assert_eq!(
         tool_calls[0]["result"],
         json!({ "error": "the board is full" })
     );
+}
+
+#[tokio::test]
+async fn the_page_gets_the_beginning_of_a_long_error() {
+    let error = "ä".repeat(301);
+    let (model, _, progress) = answer_after_error(&error).await;
+    assert_eq!(model.last_results()[0].text, error, "the model gets all");
+    assert_eq!(progress[1]["error"], format!("{}…", "ä".repeat(300)));
 }
 
 #[tokio::test]

@@ -13,12 +13,13 @@ pub(super) const MAX_DROPPED_CONVERSATIONS: usize = 100;
 pub(super) const LARGEST_USERS: &str =
     "SELECT user FROM usage ORDER BY self_made DESC, bytes DESC LIMIT 2";
 
-/// Drops conversations while a limit is exceeded, except the one that was just continued, which is
-/// given with its user: the oldest of the user for the limits of a user, and the oldest of those who
-/// have the most for the limit of all users. Returns how many it has dropped, which are at most so many.
+/// Drops conversations while a limit is exceeded, except the one that `user` has just continued: the
+/// oldest of this user for the limits of a user, and the oldest of those who have the most for the limit
+/// of all users. Returns how many it has dropped, at most `max_dropped`.
 pub(super) fn drop_conversations(
     transaction: &Transaction<'_>,
-    (user, kept): (&str, i64),
+    user: &str,
+    kept: i64,
     max_dropped: usize,
     settings: &ConversationSettings,
 ) -> Result<usize, Error> {

@@ -419,7 +419,7 @@ fn among_self_made_tokens_the_user_with_the_most_makes_room_first() {
         };
         let number = "SELECT number FROM conversation WHERE user = 'new'";
         let kept = transaction.query_row(number, [], |row| row.get(0)).unwrap();
-        let dropped = drop_conversations(&transaction, ("new", kept), 100, &settings).unwrap();
+        let dropped = drop_conversations(&transaction, "new", kept, 100, &settings).unwrap();
         assert_eq!(dropped, 1);
         transaction.commit().unwrap();
         let left = "SELECT group_concat(user, ' ') FROM (SELECT user FROM usage ORDER BY user)";

@@ -1,5 +1,6 @@
 //! Extracts the text of a provider's error that may be shown to a page: short, and without keys.
 
+use crate::text;
 use bridge_service::Secret;
 use serde_json::Value;
 
@@ -50,11 +51,7 @@ pub(super) fn redact(text: &str, key: Option<&Secret>) -> Option<String> {
         redacted.push_str(if is_key { "…" } else { word });
         is_key_next = word.eq_ignore_ascii_case("bearer");
     }
-    if let Some((end, _)) = redacted.char_indices().nth(MAX_CHARS) {
-        redacted.truncate(end);
-        redacted.push('…');
-    }
-    (!redacted.is_empty()).then_some(redacted)
+    (!redacted.is_empty()).then(|| text::shorten(&redacted, MAX_CHARS))
 }
 
 /// Returns whether a word looks like a key of any provider, even if it is partly masked.

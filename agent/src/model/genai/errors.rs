@@ -16,6 +16,7 @@ use super::error_text;
 use crate::failure::Failure;
 use crate::model::Provider;
 use crate::model::retry::{AttemptError, RetryDecision};
+use crate::text;
 
 /// The remedy for a request that is longer than the context of the model.
 const SHORTER_INPUT: &str = "ask with less context, offer fewer tools, or let tools return less";
@@ -244,7 +245,7 @@ impl ErrorMapper {
 
     /// Creates the failure for a model that stopped for an abnormal reason.
     pub(super) fn stopped(&self, reason: &str) -> Failure {
-        let reason = truncate_name(reason);
+        let reason = text::shorten_name(reason);
         self.stream_broken(&format!("it stopped with the reason {reason}"))
     }
 
@@ -279,7 +280,7 @@ impl ErrorMapper {
 
     /// Creates the failure for a call whose arguments are not a complete JSON object.
     pub(super) fn arguments_cut_off(&self, tool: &str) -> Failure {
-        let tool = truncate_name(tool);
+        let tool = text::shorten_name(tool);
         let problem = format!("began to call {tool} and did not finish the arguments");
         let failure = self.failure(ErrorCode::ModelArgumentsCutOff, &problem, None);
         let log_message = format!("{} began a call and did not finish it", self.subject);
@@ -320,9 +321,4 @@ fn log_name(failure: Failure, name: Option<&str>) -> Failure {
 /// Returns whether an error names a schema: those of tools are the only ones in a request.
 fn is_about_schema(message: &str) -> bool {
     message.to_ascii_lowercase().contains("schema")
-}
-
-/// Truncates a name that the provider has chosen.
-fn truncate_name(name: &str) -> String {
-    name.chars().take(64).collect()
 }

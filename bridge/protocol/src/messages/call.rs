@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{CallId, ClientInfo, ErrorCode, Item, LogLevel, QueryId};
+use crate::{CallId, ClientInfo, ErrorCode, Item, LogLevel, QueryId, present};
 
 /// Calls a tool (MCP `tools/call`).
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -257,11 +257,4 @@ pub struct CallCancel {
     pub code: ErrorCode,
     /// The reason in words.
     pub reason: String,
-}
-
-/// Deserializes a field so that `null` is `Some`: only an absent field is `None`.
-pub(super) fn present<'de, D: serde::Deserializer<'de>>(
-    value: D,
-) -> Result<Option<Box<RawValue>>, D::Error> {
-    Box::<RawValue>::deserialize(value).map(Some)
 }

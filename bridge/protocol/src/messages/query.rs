@@ -14,7 +14,7 @@ mod usage;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::call::present;
+use crate::present;
 use crate::{ErrorCode, QueryId};
 
 pub use caller::{MAX_QUERY_CALLER_BYTES, QUERY_CALLER_HEADER, QueryCaller};

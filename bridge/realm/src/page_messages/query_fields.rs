@@ -1,7 +1,6 @@
 //! Checks of the fields of a query that its type does not express.
 
-use bridge_protocol::Query;
-use bridge_protocol::limits::MAX_CONVERSATION_ID_BYTES;
+use bridge_protocol::{Query, is_conversation_id};
 
 /// Checks a query. The error is for the page.
 pub(super) fn check(query: &Query) -> Result<(), &'static str> {
@@ -23,15 +22,10 @@ pub(super) fn check(query: &Query) -> Result<(), &'static str> {
     }
 }
 
-/// Whether the text can be the id of a conversation: 1 to 64 bytes of visible ASCII. An id is a
-/// segment of a URL, where one or two dots alone would be resolved.
-pub fn is_conversation_id(id: &str) -> bool {
-    let is_visible = id.bytes().all(|byte| byte.is_ascii_graphic());
-    (1..=MAX_CONVERSATION_ID_BYTES).contains(&id.len()) && is_visible && !matches!(id, "." | "..")
-}
-
 #[cfg(test)]
 mod tests {
+    use bridge_protocol::limits::MAX_CONVERSATION_ID_BYTES;
+
     use super::*;
 
     fn decode(fields: &str) -> Query {

@@ -1,6 +1,6 @@
 //! The responses of a page of mcp-web 0.1, which reports failures as results.
 
-use bridge_protocol::{CallError, CallId, CallResponse, ErrorCode, PageToBridge};
+use bridge_protocol::{CallError, CallId, CallResponse, ErrorCode, PageToBridge, present};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -54,10 +54,6 @@ fn error_message(result: &RawValue, strict: StrictMode) -> Option<String> {
             None => error.to_string(),
         }),
     }
-}
-
-fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(value).map(Some)
 }
 
 /// The content of a resource, as JSON text.
