@@ -47,14 +47,15 @@ import { type CoreStatus, RestrictionMonitor } from "./mcp-web/browser-restricti
 import { Calls } from "./mcp-web/calls.ts";
 import { httpConfig, stdioConfig } from "./mcp-web/client-config.ts";
 import { content } from "./mcp-web/content.ts";
-import type { CoreConnection, PageInfo } from "./mcp-web/core.ts";
+import type { CoreConnection } from "./mcp-web/core.ts";
 import { Definitions } from "./mcp-web/definitions.ts";
-import { inBrowser, randomHex } from "./mcp-web/environment.ts";
+import { inBrowser } from "./mcp-web/environment.ts";
 import { McpWebError, notInBrowser } from "./mcp-web/error.ts";
 import { elicitInPage, importDiagnosis, loadModule } from "./mcp-web/lazy.ts";
 import { type Subscription, notify, subscribe } from "./mcp-web/listeners.ts";
 import { loadCore } from "./mcp-web/load.ts";
 import { resolveBridgeUrl, validateOptions } from "./mcp-web/options.ts";
+import { pageInfo, socketUrl } from "./mcp-web/page-info.ts";
 import { PageQueries } from "./mcp-web/page-queries.ts";
 import { type HandedOver, type PageEntry, pageKey, pageRegistry } from "./mcp-web/page-registry.ts";
 import { toolResult } from "./mcp-web/results.ts";
@@ -63,20 +64,10 @@ import { TabSession } from "./mcp-web/tab-session.ts";
 import { storedToken } from "./mcp-web/token.ts";
 import { validateDefinition } from "./mcp-web/validation.ts";
 import { VERSION } from "./mcp-web/version.ts";
+import { type Waiting, settle } from "./mcp-web/waiting.ts";
 import { wasmSource } from "./mcp-web/wasm-source.ts";
 
-export type * from "./types/calls.ts";
-export type * from "./types/content.ts";
-export type * from "./types/conversation.ts";
-export type * from "./types/definitions.ts";
-export type * from "./types/dialog.ts";
-export type * from "./types/error-codes.ts";
-export type * from "./types/handles.ts";
-export type * from "./types/infer.ts";
-export type * from "./types/options.ts";
-export type * from "./types/query.ts";
-export type * from "./types/status.ts";
-export type * from "./types/webmcp.ts";
+export type * from "./types/index.ts";
 export { McpWebError, content };
 
 /** The bridge gives pages and AI clients the same message about a token; a page gets it from its own option. */
@@ -132,8 +123,7 @@ export class McpWeb {
   /** The wasm connection, once it is loaded. */
   #connection: CoreConnection | undefined;
   #loading: Promise<void> | undefined;
-  /** The promises of `connect()`. */
-  #waiting: { resolve: () => void; reject: (reason: unknown) => void }[] = [];
+  readonly #waiting: Waiting = [];
   /** What shares tools with the browser, once that has an API for them. */
   #webMcp: Promise<WebMcp> | undefined;
   /** Whether the `McpWeb` of a newer copy of the SDK goes on in the place of this one. */
@@ -569,7 +559,7 @@ export class McpWeb {
     for (const event of ["DOMContentLoaded", "load"]) globalThis.addEventListener?.(event, () => this.#shareTools());
     try {
       const { Connection } = await loadCore(wasmSource, this.#options.wasm);
-      this.#connection = new Connection(this.#hostBindings(), this.#pageInfo());
+      this.#connection = new Connection(this.#hostBindings(), pageInfo(this.#options, this.#bridgeUrl, this.#session!.id));
     } catch (error) {
       // This comes before the status changes: listeners may call connect() again at once.
       this.#loading = undefined;
@@ -582,36 +572,10 @@ export class McpWeb {
     if (this.#status.state === "loading") this.#connection.connect();
   }
 
-  #pageInfo(): PageInfo {
-    const { name, description, version, icon, sessionName } = this.#options;
-    const { document, location, navigator } = globalThis;
-    return {
-      bridgeUrl: this.#bridgeUrl,
-      socketUrl: this.#socketUrl(),
-      sessionId: this.sessionId!,
-      sessionName,
-      renewable: this.#isRenewable,
-      app: JSON.stringify({ name, description, version, icon }),
-      origin: location?.origin,
-      documentId: randomHex(8),
-      userAgent: navigator?.userAgent,
-      document,
-    };
-  }
-
-  #socketUrl(): string {
-    return `${this.#bridgeUrl.replace("http", "ws")}/ws?session=${encodeURIComponent(this.sessionId!)}`;
-  }
-
-  /** Whether a fresh token can be fetched. */
-  get #isRenewable(): boolean {
-    return typeof this.#options.authToken === "function";
-  }
-
   /** Another tab has taken the session over, such as a copy of this one: this tab continues with a session of its own. */
   #renewSessionId(error: McpWebError): void {
     this.#setStatus({ state: "reconnecting", error });
-    this.#connection!.setSession(this.#session!.renew(), this.#socketUrl());
+    this.#connection!.setSession(this.#session!.renew(), socketUrl(this.#bridgeUrl, this.#session!.id));
     this.#connection!.connect();
   }
 
@@ -653,14 +617,7 @@ export class McpWeb {
   #setStatus(status: Status): void {
     if (this.#isReplaced) return;
     this.#status = Object.freeze(status);
-    const { state, error } = status as CoreStatus;
-    if (state === "connected" || state === "failed" || state === "disconnected") {
-      const waiting = this.#waiting;
-      this.#waiting = [];
-      const reason = error ?? new McpWebError("Disconnected", "disconnect() was called");
-      for (const { resolve, reject } of waiting) state === "connected" ? resolve() : reject(reason);
-      if (state === "failed" && !waiting.length) console.error(`mcp-web: ${reason.message}`);
-    }
+    settle(this.#waiting, status);
     notify(this.#statusListeners, this.#status);
   }
 

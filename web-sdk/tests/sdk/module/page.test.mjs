@@ -5,7 +5,10 @@ import { inChromium } from "./chromium.mjs";
 /** The flags of the browser for suites that need some. */
 const FLAGS = { "webmcp.js": ["--enable-features=WebMCP"] };
 
-const SUITES = ["ask", "capabilities", "conversions", "diagnosis", "dialog", "one-per-page", "pictures", "queries", "session", "webmcp"];
+const SUITES = [
+  "ask", "capabilities", "conversations", "conversions", "diagnosis", "dialog", "one-per-page",
+  "pictures", "queries", "query-connections", "session", "webmcp",
+];
 
 for (const suite of SUITES.map((name) => `${name}.js`)) {
   test(suite, async (context) => {

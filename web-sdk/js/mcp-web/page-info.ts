@@ -1,0 +1,27 @@
+/** What the wasm sends to the bridge about the page. */
+
+import type { McpWebOptions } from "../types/options.ts";
+import type { PageInfo } from "./core.ts";
+import { randomHex } from "./environment.ts";
+
+/** Returns the address of the page's socket. */
+export const socketUrl = (bridgeUrl: string, sessionId: string): string =>
+  `${bridgeUrl.replace("http", "ws")}/ws?session=${encodeURIComponent(sessionId)}`;
+
+export function pageInfo(options: McpWebOptions, bridgeUrl: string, sessionId: string): PageInfo {
+  const { name, description, version, icon, sessionName, authToken } = options;
+  const { document, location, navigator } = globalThis;
+  return {
+    bridgeUrl,
+    socketUrl: socketUrl(bridgeUrl, sessionId),
+    sessionId,
+    sessionName,
+    // A fresh token can be fetched.
+    renewable: typeof authToken === "function",
+    app: JSON.stringify({ name, description, version, icon }),
+    origin: location?.origin,
+    documentId: randomHex(8),
+    userAgent: navigator?.userAgent,
+    document,
+  };
+}
