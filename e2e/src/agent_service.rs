@@ -50,8 +50,16 @@ impl AgentEndpoint {
         &self.token
     }
 
+    /// Starts a bridge that uses the agent at this endpoint.
+    pub async fn start_bridge(&self, more: &[&str]) -> TestBed {
+        let arguments = self.bridge_arguments();
+        let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        arguments.extend(more);
+        TestBed::bridge_with(&arguments).await
+    }
+
     /// Returns the arguments with which a bridge uses the agent at this endpoint.
-    pub fn bridge_arguments(&self) -> [String; 4] {
+    fn bridge_arguments(&self) -> [String; 4] {
         [
             "--agent-url".to_owned(),
             self.url(),

@@ -96,10 +96,8 @@ impl QuerySetup {
         let provider = MockProvider::start(script).await;
         let endpoint = AgentEndpoint::reserve();
         let max = (queries + 1).to_string();
-        let arguments = endpoint.bridge_arguments();
-        let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        arguments.extend(["--max-queries", &max, "--max-calls", &max, "--log", "warn"]);
-        let bed = TestBed::bridge_with(&arguments).await;
+        let arguments = ["--max-queries", &max, "--max-calls", &max, "--log", "warn"];
+        let bed = endpoint.start_bridge(&arguments).await;
         let arguments = ["--max-queries", &max];
         let agent = AgentService::start(&endpoint, &bed, &provider, format, &arguments).await;
         Self {

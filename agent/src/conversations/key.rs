@@ -53,6 +53,18 @@ pub(crate) fn check_conversation_id(id: &str) -> Result<(), Failure> {
 }
 
 #[cfg(test)]
+impl ConversationOwner {
+    /// Returns a user with a self-made token in an app.
+    pub(super) fn of(user: &str, app: &str) -> Self {
+        Self {
+            user: user.to_owned(),
+            app: app.to_owned(),
+            is_self_made: true,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

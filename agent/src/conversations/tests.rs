@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bridge_protocol::{Query, QueryCaller, SessionId};
+use bridge_protocol::Query;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -69,17 +69,7 @@ impl TestStore {
 }
 
 fn key(id: &str) -> ConversationKey {
-    let owner = ConversationOwner::new(&QueryCaller {
-        user: "ada".to_owned(),
-        sub: None,
-        roles: Vec::new(),
-        self_made: true,
-        app: "Board".to_owned(),
-        app_description: None,
-        origin: None,
-        session: SessionId::from("s"),
-    });
-    owner.key(id).unwrap()
+    ConversationOwner::of("ada", "Board").key(id).unwrap()
 }
 
 #[tokio::test]

@@ -40,10 +40,7 @@ impl LlamaCppTestBed {
     async fn start_with(format: Format, arguments: Arguments<'_>) -> Self {
         let server = LlamaCpp::start(arguments.server).await;
         let endpoint = AgentEndpoint::reserve();
-        let bridge_arguments = endpoint.bridge_arguments();
-        let mut bridge_arguments: Vec<_> = bridge_arguments.iter().map(String::as_str).collect();
-        bridge_arguments.extend(arguments.bridge);
-        let bridge = TestBed::bridge_with(&bridge_arguments).await;
+        let bridge = endpoint.start_bridge(arguments.bridge).await;
         let url = server.base_url(format);
         let agent = arguments.agent;
         let agent =

@@ -225,9 +225,7 @@ async fn a_wrong_key_and_an_unreachable_provider_have_different_codes() {
     for format in Format::AGENT_FORMATS {
         let provider = MockProvider::start(Turn::from_text("Hello")).await;
         let endpoint = AgentEndpoint::reserve();
-        let arguments = endpoint.bridge_arguments();
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let bridge = TestBed::bridge_with(&arguments).await;
+        let bridge = endpoint.start_bridge(&[]).await;
         let key = "sk-a-key-that-nobody-knows-0123456789";
         let start = AgentService::start_with_key;
         let unreachable = AgentEndpoint::reserve().url();

@@ -33,10 +33,7 @@ impl QueryTestBed {
     ) -> Self {
         let provider = MockProvider::start(scripts.into()).await;
         let endpoint = AgentEndpoint::reserve();
-        let arguments = endpoint.bridge_arguments();
-        let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        arguments.extend(bridge_arguments);
-        let bridge = TestBed::bridge_with(&arguments).await;
+        let bridge = endpoint.start_bridge(bridge_arguments).await;
         let agent =
             AgentService::start(&endpoint, &bridge, &provider, format, agent_arguments).await;
         Self {

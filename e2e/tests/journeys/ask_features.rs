@@ -21,8 +21,7 @@ impl AskBed {
     async fn start(scripts: impl Into<Scripts>, arguments: &[&str]) -> Self {
         let provider = MockProvider::start(scripts.into()).await;
         let endpoint = AgentEndpoint::reserve();
-        let bridge_arguments = endpoint.bridge_arguments();
-        let bridge = TestBed::bridge_with(&bridge_arguments.each_ref().map(String::as_str)).await;
+        let bridge = endpoint.start_bridge(&[]).await;
         let agent =
             AgentService::start(&endpoint, &bridge, &provider, Format::OpenAi, arguments).await;
         let project = NodeProject::copy_of("ask-app");

@@ -52,9 +52,7 @@ async fn a_person_and_the_agent_play() {
     ]);
     let provider = MockProvider::start(script).await;
     let endpoint = AgentEndpoint::reserve();
-    let arguments = endpoint.bridge_arguments();
-    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-    let mut bed = TestBed::bridge_with(&arguments).await;
+    let mut bed = endpoint.start_bridge(&[]).await;
     let agent = AgentService::start(&endpoint, &bed, &provider, Format::Anthropic, &[]).await;
     let folder = site_folder(&bed);
     let site = FolderSite::start(folder.path().to_owned()).await;

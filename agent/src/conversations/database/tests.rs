@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use bridge_protocol::{Query, QueryCaller, SessionId};
+use bridge_protocol::Query;
 use serde_json::{Map, Value, json};
 
 use super::*;
@@ -13,21 +13,8 @@ use crate::model::{Call, CallResult, Message, ModelTurn};
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
-fn owner(user: &str, app: &str) -> ConversationOwner {
-    ConversationOwner::new(&QueryCaller {
-        user: user.to_owned(),
-        sub: None,
-        roles: Vec::new(),
-        self_made: true,
-        app: app.to_owned(),
-        app_description: None,
-        origin: None,
-        session: SessionId::from("s"),
-    })
-}
-
 pub(super) fn key(user: &str, app: &str, id: &str) -> ConversationKey {
-    owner(user, app).key(id).unwrap()
+    ConversationOwner::of(user, app).key(id).unwrap()
 }
 
 fn query_of(prompt: &str, messages: Vec<Message>) -> EncodedQuery {
@@ -58,7 +45,9 @@ fn database(settings: ConversationSettings) -> Database {
 }
 
 fn ids(database: &mut Database, user: &str, app: &str, now: u64) -> Vec<String> {
-    let list = database.list(&owner(user, app), now).unwrap();
+    let list = database
+        .list(&ConversationOwner::of(user, app), now)
+        .unwrap();
     list.into_iter().map(|summary| summary.id).collect()
 }
 
@@ -126,7 +115,9 @@ fn a_conversation_is_listed_and_returned_for_people() {
     database
         .append(&key, &query_of("Add\n it", messages), 1_000)
         .unwrap();
-    let list = database.list(&owner("ada", "todo"), 1_000).unwrap();
+    let list = database
+        .list(&ConversationOwner::of("ada", "todo"), 1_000)
+        .unwrap();
     assert_eq!((&*list[0].title, list[0].queries), ("Add it", 1));
     assert_eq!(list[0].created_at, "1970-01-01T00:00:01.000Z");
     let (summary, queries) = database.get(&key, 1_000).unwrap().unwrap();
@@ -160,7 +151,10 @@ fn a_conversation_keeps_its_newest_queries() {
     }
     assert_eq!(prompts(&mut database, &key), ["two", "three"]);
     assert_eq!(
-        database.list(&owner("ada", "todo"), 1).unwrap()[0].queries,
+        database
+            .list(&ConversationOwner::of("ada", "todo"), 1)
+            .unwrap()[0]
+            .queries,
         2
     );
 }
@@ -180,7 +174,10 @@ fn a_conversation_has_a_size() {
         prompts(&mut database, &key),
         ["2".repeat(400), "3".repeat(400)]
     );
-    let bytes = database.list(&owner("ada", "todo"), 1).unwrap()[0].bytes;
+    let bytes = database
+        .list(&ConversationOwner::of("ada", "todo"), 1)
+        .unwrap()[0]
+        .bytes;
     assert!((1_600..2_000).contains(&bytes), "{bytes}");
 }
 
@@ -216,7 +213,9 @@ fn a_conversation_continues_before_a_prompt_that_was_changed() {
         Ok(1),
         "the third query has the prompts 3 and 4"
     );
-    let listed = &database.list(&owner("ada", "todo"), 1).unwrap()[0];
+    let listed = &database
+        .list(&ConversationOwner::of("ada", "todo"), 1)
+        .unwrap()[0];
     let stored = query("two").json.len() as u64;
     assert_eq!((listed.queries, listed.bytes), (1, stored));
     database.append(&key, &query("other"), 1).unwrap();
@@ -295,7 +294,7 @@ fn users_with_self_made_tokens_make_room_before_all_others() {
     });
     let of_ada = ConversationOwner {
         is_self_made: false,
-        ..owner("ada", "todo")
+        ..ConversationOwner::of("ada", "todo")
     };
     let key_of_ada = of_ada.clone().key("c").unwrap();
     database
@@ -380,7 +379,7 @@ fn the_newest_token_of_a_user_says_whether_it_is_self_made() {
     for (id, is_self_made) in steps {
         let owner = ConversationOwner {
             is_self_made,
-            ..owner("ada", "todo")
+            ..ConversationOwner::of("ada", "todo")
         };
         let key = owner.key(id).unwrap();
         database.append(&key, &query("x"), 1).unwrap();
@@ -396,7 +395,7 @@ fn among_self_made_tokens_the_user_with_the_most_makes_room_first() {
     let mut database = database(ConversationSettings::default());
     let of_listed_token = ConversationOwner {
         is_self_made: false,
-        ..owner("listed", "todo")
+        ..ConversationOwner::of("listed", "todo")
     };
     let listed = of_listed_token.key("c").unwrap();
     let large = query(&"x".repeat(1_000));
@@ -466,6 +465,9 @@ fn a_conversation_expires_after_its_last_query() {
 fn the_id_of_a_conversation_is_short_and_visible() {
     let endless = "x".repeat(65);
     for invalid in ["", "a b", "ä", "\n", &endless] {
-        assert!(owner("ada", "todo").key(invalid).is_err(), "{invalid:?}");
+        assert!(
+            ConversationOwner::of("ada", "todo").key(invalid).is_err(),
+            "{invalid:?}"
+        );
     }
 }

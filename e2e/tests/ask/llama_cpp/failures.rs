@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bridge_protocol::Kind;
-use e2e::{AgentEndpoint, AgentService, LlamaCpp, NativeItem, NativePage, TestBed};
+use e2e::{AgentEndpoint, AgentService, LlamaCpp, NativeItem, NativePage};
 use serde_json::json;
 
 use super::{ANSWER, Arguments, KEY, LlamaCppTestBed, TEXT};
@@ -153,9 +153,7 @@ async fn a_wrong_key_and_a_wrong_base_url_have_different_codes() {
             (&wrong_url, KEY, Some("ModelRequestRefused")),
         ] {
             let endpoint = AgentEndpoint::reserve();
-            let arguments = endpoint.bridge_arguments();
-            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            let bridge = TestBed::bridge_with(&arguments).await;
+            let bridge = endpoint.start_bridge(&[]).await;
             let agent =
                 AgentService::start_with_base_url(&endpoint, &bridge, format, url, key, &[]).await;
             let page = NativePage::open(&bridge, "board", vec![]).await;

@@ -41,8 +41,7 @@ impl AguiPage {
     /// Builds the page of a client, and opens it. The model of its agent plays the scripts.
     pub(super) async fn open(client: Client, scripts: Scripts) -> Self {
         let endpoint = AgentEndpoint::reserve();
-        let arguments = endpoint.bridge_arguments();
-        let bed = TestBed::bridge_with(&arguments.each_ref().map(String::as_str)).await;
+        let bed = endpoint.start_bridge(&[]).await;
         let provider = MockProvider::start(scripts).await;
         let flags = agent_arguments();
         let agent = AgentService::start(&endpoint, &bed, &provider, Format::OpenAi, &flags).await;

@@ -35,8 +35,7 @@ impl AskPage {
     pub(super) async fn open(scripts: impl Into<Scripts>) -> Self {
         let provider = MockProvider::start(scripts.into()).await;
         let endpoint = AgentEndpoint::reserve();
-        let arguments = endpoint.bridge_arguments();
-        let bridge = TestBed::bridge_with(&arguments.each_ref().map(String::as_str)).await;
+        let bridge = endpoint.start_bridge(&[]).await;
         let agent = AgentService::start(&endpoint, &bridge, &provider, Format::OpenAi, &[]).await;
         let site = StaticSite::with_index(html(&bridge.url())).await;
         let browser = Browser::open().await;
