@@ -53,7 +53,7 @@ pub(crate) use added_prompt::AddedPrompt;
 pub(crate) use client_result::ClientResult;
 pub(crate) use input::QueryInput;
 pub(crate) use local_time::check as check_local_time;
-pub(crate) use prompt::system_prompt;
+pub(crate) use prompt::SystemPrompts;
 use run::AgentLoop;
 pub(crate) use run::Answer;
 pub(crate) use state::QueryState;

@@ -105,6 +105,29 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_AGENT_SYSTEM_FILE", value_name = "PATH")]
     pub system_file: Option<PathBuf>,
 
+    /// TOML file with the sources of tools that the agent has beside those of pages, and the profiles
+    /// that grant them: see docs/agent-tools.md. Without it, queries have the tools of their page only.
+    #[arg(long, env = "MCP_WEB_AGENT_TOOLS_FILE", value_name = "PATH")]
+    pub tools_file: Option<PathBuf>,
+
+    /// File to which a line of JSON is appended for each call of a tool: who, what, and how it ended.
+    /// While it cannot be written, calls of sources are refused.
+    #[arg(long, env = "MCP_WEB_AGENT_AUDIT_FILE", value_name = "PATH")]
+    pub audit_file: Option<PathBuf>,
+
+    /// Maximum number of calls of one source that run at the same time. One more waits.
+    #[arg(long, env = "MCP_WEB_AGENT_MAX_SOURCE_CALLS", value_name = "N", default_value_t = 32, value_parser = parse_count)]
+    pub max_source_calls: usize,
+
+    /// Maximum number of calls of one source that run at the same time for one user. One more waits.
+    #[arg(long, env = "MCP_WEB_AGENT_MAX_SOURCE_CALLS_PER_USER", value_name = "N", default_value_t = 4, value_parser = parse_count)]
+    pub max_source_calls_per_user: usize,
+
+    /// Program that runs MCP servers of `tools_file` and ends them when the agent was killed:
+    /// `PROGRAM run-server COMMAND …`. `mcp-web-agent` uses itself.
+    #[arg(skip)]
+    pub server_guard: Option<PathBuf>,
+
     /// Settings of the model that answers.
     #[command(flatten)]
     pub model: ModelSettings,
@@ -143,6 +166,11 @@ impl Default for Config {
             max_connections: 2048,
             system: None,
             system_file: None,
+            tools_file: None,
+            audit_file: None,
+            server_guard: None,
+            max_source_calls: 32,
+            max_source_calls_per_user: 4,
             model: ModelSettings::default(),
             limits: Limits::default(),
             conversations: ConversationSettings::default(),

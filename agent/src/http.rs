@@ -25,6 +25,7 @@ use bridge_protocol::{ErrorCode, QueryId};
 use bridge_service::connections::{
     self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, WhenFull,
 };
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use serde_json::json;
@@ -32,8 +33,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+use crate::metrics;
 use crate::queries::{AcceptedQuery, EventTarget, StreamWriter};
-use caller::RequestCaller;
+use caller::{RequestCaller, authorize_bridge};
 use conversation_routes::{delete_conversation, get_conversation, list_conversations};
 pub(crate) use problem::Problem;
 use query_request::QueryRequest;
@@ -106,6 +108,7 @@ fn router(state: AppState) -> Router {
         )
         .route("/agui", post(agui::post_run))
         .route("/healthz", get(health))
+        .route("/metrics", get(get_metrics))
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
         .layer(guard::cors(Arc::clone(&state.policy)))
@@ -192,6 +195,16 @@ async fn put_approval(
 #[derive(Deserialize)]
 struct ApprovalAnswer {
     approved: bool,
+}
+
+async fn get_metrics(
+    State(state): State<AppState>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    authorize_bridge(&headers, state.credential)?;
+    let queries = &state.queries;
+    let text = queries.metrics.encode(queries.running_count());
+    Ok(([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response())
 }
 
 async fn health(State(state): State<AppState>) -> Response {

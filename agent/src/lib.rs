@@ -6,7 +6,8 @@
 //! 1. [`http`] receives it from a bridge, or from a frontend directly, and authorizes it.
 //! 2. [`queries`] runs the task that answers it, and makes sure that it has exactly one outcome.
 //! 3. [`agent_loop`] takes turns with the [`model`], and calls the tools that the model requests.
-//! 4. [`bridge`] calls those tools in the page, through the bridge, with the query's own token.
+//! 4. [`mcp`] calls those of the page, through the [`bridge`], with the query's own token. [`tools`]
+//!    are those that the operator has added, and the policy of their calls.
 //! 5. [`conversations`] keeps what was said and called, for the next query of the conversation.
 //! 6. Meanwhile, the progress is sent back as a stream of events. The query is cancelled when its
 //!    reader disconnects.
@@ -17,16 +18,21 @@
 mod agent_loop;
 mod agui;
 mod bridge;
+mod cli;
 mod config;
 mod conversations;
 mod credential;
 mod failure;
 mod http;
+mod mcp;
+mod metrics;
 mod model;
 mod program;
 mod queries;
+mod server_guard;
 mod service;
 mod text;
+mod tools;
 
 pub use bridge_service::Secret;
 pub use config::{AskFor, BridgeUrl, Config, ConversationSettings, Limits};

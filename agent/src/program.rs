@@ -16,8 +16,9 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::cli;
 use crate::config::Config;
-use crate::service::{ServerHandle, StartError, bind, load_system_prompt};
+use crate::service::{ServerHandle, StartError, bind, load_system_prompts, load_tools_file};
 
 /// The exit code when a setting is invalid, or the agent cannot start.
 const EXIT_INVALID_SETTINGS: u8 = 2;
@@ -77,6 +78,9 @@ Examples:
   mcp-web-agent --provider openai --base-url http://127.0.0.1:8000/v1 --model NAME
   mcp-web-agent --provider commands        # no language model, no key: runs `/tool {json}` lines
 
+Other commands:
+  mcp-web-agent mcp --help                 # the MCP servers whose tools the agent has
+
 The bridge beside it: mcp-web-bridge --agent-url http://127.0.0.1:3003";
 
 /// Runs the program until it is asked to stop. If it cannot start, it prints the reason on stderr,
@@ -86,13 +90,17 @@ The bridge beside it: mcp-web-bridge --agent-url http://127.0.0.1:3003";
 ///
 /// Panics when the process has a global tracing subscriber already.
 pub async fn run() -> ExitCode {
+    if let Some(exit_code) = cli::run(std::env::args_os().collect()).await {
+        return exit_code;
+    }
     let Arguments {
-        settings,
+        mut settings,
         log,
         until_stdin_ends,
         ..
     } = parse_arguments();
     log_to_stderr(log);
+    settings.server_guard = std::env::current_exe().ok();
     bridge_service::raise_open_file_limit();
     if http_client::exposes_tokens(settings.bridge_url.url()) {
         tracing::warn!(
@@ -145,8 +153,11 @@ fn parse_arguments() -> Arguments {
         std::process::exit(0);
     }
     if arguments.print_prompt {
-        match load_system_prompt(&arguments.settings) {
-            Ok(text) => {
+        let settings = &arguments.settings;
+        let prompts = load_tools_file(settings).and_then(|it| load_system_prompts(settings, &it));
+        match prompts {
+            Ok(prompts) => {
+                let text = prompts.for_profile(None);
                 let _ = writeln!(std::io::stdout(), "{text}");
                 std::process::exit(0);
             }

@@ -1,5 +1,6 @@
 //! Starts and stops an agent.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,15 +12,18 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent_loop;
+use crate::agent_loop::SystemPrompts;
 use crate::agui::SuspendedRuns;
 use crate::bridge::BridgeClient;
 use crate::config::{BridgeUrl, Config};
 use crate::conversations::Conversations;
 use crate::credential::{self, CredentialError, TokenHash};
 use crate::http::{self, AppState};
-use crate::model::{self, Model};
+use crate::mcp;
+use crate::metrics::Metrics;
+use crate::model::{self, Model, ModelSettings};
 use crate::queries::{BodyMemory, Queries, QueriesConfig};
+use crate::tools::{AuditLog, SourceLimits, Sources, ToolsFile};
 
 /// How long queries and connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -53,6 +57,9 @@ pub enum StartError {
     /// `conversations_file` cannot be used.
     #[error("{0}")]
     Conversations(String),
+    /// `tools_file` or `audit_file` cannot be used.
+    #[error("{0}")]
+    Tools(String),
     /// The address of the bridge cannot be used.
     #[error("`bridge_url` cannot be used: {0}")]
     Bridge(String),
@@ -73,7 +80,10 @@ pub struct BoundServer {
     config: Config,
     policy: HostOriginPolicy,
     credential: TokenHash,
-    system_prompt: String,
+    system_prompts: SystemPrompts,
+    sources: Sources,
+    metrics: Arc<Metrics>,
+    profile_models: HashMap<String, Arc<dyn Model>>,
     conversations: Conversations,
     model: Arc<dyn Model>,
     listener: TcpListener,
@@ -99,10 +109,7 @@ pub struct BoundServer {
 /// # });
 /// ```
 pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
-    let model = model::from_settings(&config.model).map_err(|failure| {
-        let remedy = failure.remedy.map(|remedy| format!(": {remedy}"));
-        StartError::Model(format!("{}{}", failure.message, remedy.unwrap_or_default()))
-    })?;
+    let model = load_model(&config.model)?;
     let policy = HostOriginPolicy::new("agent", &config.allowed_hosts, &config.allowed_origins)
         .map_err(StartError::Policy)?
         .without_own_origin();
@@ -115,15 +122,22 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
         address: config.bind,
         error,
     };
-    let system_prompt = load_system_prompt(&config)?;
+    let tools_file = load_tools_file(&config)?;
+    let system_prompts = load_system_prompts(&config, &tools_file)?;
+    let profile_models = load_profile_models(&config.model, &tools_file)?;
+    let metrics = Arc::new(Metrics::new());
     let conversations = Conversations::open(&config.conversations);
     let conversations =
         conversations.map_err(|error| StartError::Conversations(error.to_string()))?;
     let listener = connections::listen(config.bind).map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
+    let sources = open_sources(&config, tools_file, Arc::clone(&metrics))?;
     Ok(BoundServer {
         credential: TokenHash::new(&credential),
-        system_prompt,
+        system_prompts,
+        sources,
+        metrics,
+        profile_models,
         conversations,
         config,
         policy,
@@ -133,12 +147,81 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
     })
 }
 
-/// Returns the system prompt with the operator's text.
+fn load_model(settings: &ModelSettings) -> Result<Arc<dyn Model>, StartError> {
+    model::from_settings(settings).map_err(|failure| {
+        let remedy = failure.remedy.map(|remedy| format!(": {remedy}"));
+        StartError::Model(format!("{}{}", failure.message, remedy.unwrap_or_default()))
+    })
+}
+
+/// Returns the models of the profiles that have one of their own.
+fn load_profile_models(
+    settings: &ModelSettings,
+    tools_file: &ToolsFile,
+) -> Result<HashMap<String, Arc<dyn Model>>, StartError> {
+    let profiles = tools_file.profiles.iter();
+    let with_model = profiles.filter_map(|profile| Some((&profile.name, profile.model.as_ref()?)));
+    let models = with_model.map(|(name, model)| {
+        let settings = ModelSettings {
+            model: Some(model.clone()),
+            ..settings.clone()
+        };
+        Ok((name.clone(), load_model(&settings)?))
+    });
+    models.collect()
+}
+
+/// Loads the file of `tools_file`, and logs warnings about it.
+pub(crate) fn load_tools_file(config: &Config) -> Result<ToolsFile, StartError> {
+    let Some(path) = &config.tools_file else {
+        return Ok(ToolsFile::default());
+    };
+    let file = ToolsFile::load(path);
+    let file = file.map_err(|error| StartError::Tools(format!("`tools_file` {error}")))?;
+    for warning in file.warnings() {
+        tracing::warn!("{warning}");
+    }
+    Ok(file)
+}
+
+/// Creates the sources. None of them is started.
+fn open_sources(
+    config: &Config,
+    file: ToolsFile,
+    metrics: Arc<Metrics>,
+) -> Result<Sources, StartError> {
+    let audit = match &config.audit_file {
+        Some(path) => AuditLog::open(path.clone()).map_err(|error| {
+            let path = path.display();
+            StartError::Tools(format!("`audit_file` {path} cannot be written: {error}"))
+        })?,
+        None => AuditLog::default(),
+    };
+    let builtin = file.sources.into_iter().map(|(name, settings)| {
+        let source = settings.open(&name);
+        source.map_err(|problem| StartError::Tools(format!("the source `{name}`: {problem}")))
+    });
+    let mut sources = builtin.collect::<Result<Vec<_>, _>>()?;
+    if let Some(path) = &file.servers_file {
+        let servers = mcp::load_servers(path, config.server_guard.as_deref());
+        sources.extend(servers.map_err(StartError::Tools)?);
+    }
+    let limits = SourceLimits {
+        max_calls: config.max_source_calls,
+        max_calls_per_user: config.max_source_calls_per_user,
+    };
+    Ok(Sources::new(sources, file.profiles, limits, audit, metrics))
+}
+
+/// Returns the system prompts with the texts of the operator.
 ///
 /// # Errors
 ///
-/// Returns [`StartError::System`] when the text cannot be read, is too long, or is set twice.
-pub(crate) fn load_system_prompt(config: &Config) -> Result<String, StartError> {
+/// Returns [`StartError::System`] when a text cannot be read, is too long, or is set twice.
+pub(crate) fn load_system_prompts(
+    config: &Config,
+    tools_file: &ToolsFile,
+) -> Result<SystemPrompts, StartError> {
     let (source, text) = match (&config.system, &config.system_file) {
         (Some(_), Some(_)) => {
             let error = "`system` and `system_file` are both set: set one of them";
@@ -153,14 +236,24 @@ pub(crate) fn load_system_prompt(config: &Config) -> Result<String, StartError> 
         }
         (None, None) => (String::new(), None),
     };
-    let bytes = text.as_ref().map_or(0, String::len);
-    if bytes > MAX_SYSTEM_BYTES {
-        return Err(StartError::System(format!(
-            "{source} has {bytes} bytes, and at most {MAX_SYSTEM_BYTES} are allowed: every turn of \
-             every query sends it"
-        )));
+    check_system_length(&source, text.as_deref())?;
+    let profiles = tools_file.profiles.iter();
+    let profiles = profiles.filter_map(|it| Some((it.name.as_str(), it.system.as_deref()?)));
+    for (name, text) in profiles.clone() {
+        check_system_length(&format!("`system` of the profile `{name}`"), Some(text))?;
     }
-    Ok(agent_loop::system_prompt(text.as_deref()))
+    Ok(SystemPrompts::new(text.as_deref(), profiles))
+}
+
+fn check_system_length(source: &str, text: Option<&str>) -> Result<(), StartError> {
+    let bytes = text.map_or(0, str::len);
+    if bytes <= MAX_SYSTEM_BYTES {
+        return Ok(());
+    }
+    Err(StartError::System(format!(
+        "{source} has {bytes} bytes, and at most {MAX_SYSTEM_BYTES} are allowed: every turn of every \
+         query sends it"
+    )))
 }
 
 impl BoundServer {
@@ -191,7 +284,10 @@ impl BoundServer {
         let queries = Queries::new(QueriesConfig {
             bridge,
             model,
-            system_prompt: self.system_prompt,
+            system_prompts: self.system_prompts,
+            profile_models: self.profile_models,
+            sources: Arc::new(self.sources),
+            metrics: self.metrics,
             limits: config.limits,
             max_queries: config.max_queries,
             conversations: self.conversations,

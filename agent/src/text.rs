@@ -8,6 +8,14 @@ pub(crate) fn shorten(text: &str, max_chars: usize) -> String {
     }
 }
 
+/// Returns the beginning of a text, with an ellipsis if it has more bytes than this.
+pub(crate) fn shorten_bytes(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(max_bytes)])
+}
+
 /// The maximum length of a name that others have chosen, in characters.
 const MAX_NAME_CHARS: usize = 64;
 
@@ -25,5 +33,7 @@ mod tests {
         assert_eq!(shorten("äöü", 3), "äöü");
         assert_eq!(shorten("äöüß", 3), "äöü…");
         assert_eq!(shorten("", 0), "");
+        assert_eq!(shorten_bytes("äöü", 6), "äöü");
+        assert_eq!(shorten_bytes("äöü", 3), "ä…");
     }
 }

@@ -8,7 +8,6 @@ use tokio::time::timeout;
 
 use super::open_calls::OpenCall;
 use super::tool_catalog::{Executor, ToolCatalog, ToolInfo};
-use crate::bridge::ToolEffect;
 use crate::config::AskFor;
 use crate::text;
 
@@ -23,27 +22,21 @@ pub(super) fn must_be_approved(
     query: &Query,
     ask: &[AskFor],
 ) -> bool {
-    if tool.executor != Executor::Page {
+    if !matches!(tool.executor, Executor::Page | Executor::Source) {
         return false;
     }
     let by_page = query.approve.iter().flatten();
-    let class = tool.class;
-    let by_operator = |kind: &AskFor| match kind {
-        AskFor::Write => class.effect != ToolEffect::Read,
-        AskFor::Destructive => class.effect == ToolEffect::Destructive,
-        AskFor::OpenWorld => class.is_open_world,
-    };
-    ask.iter().any(by_operator)
+    tool.class.must_be_approved(ask)
         || by_page
             .into_iter()
             .any(|name| *name == tool.registered_name || name == offered_name)
 }
 
-/// Returns a note for the page if its `approve` has names that no tool of the page has. It is no error:
+/// Returns a note for the page if its `approve` has names that no tool has. It is no error:
 /// the page may register the tools later.
 pub(super) fn unknown_names_note(query: &Query, catalog: &ToolCatalog) -> Option<String> {
     let names = query.approve.iter().flatten().map(String::as_str);
-    let is_unknown = |name: &&str| !catalog.has_page_tool(name);
+    let is_unknown = |name: &&str| !catalog.has_named_tool(name);
     let unknown: BTreeSet<&str> = names.filter(is_unknown).collect();
     let shown = unknown.iter().take(MAX_NAMES_IN_NOTE);
     let shown = shown.map(|name| format!("`{}`", text::shorten_name(name)));
@@ -82,8 +75,9 @@ mod tests {
 
     use super::*;
     use crate::agent_loop::open_calls::OpenCalls;
-    use crate::bridge::{PageTool, ToolClass};
+    use crate::mcp::PageTool;
     use crate::model::Tool;
+    use crate::tools::{ToolClass, ToolEffect};
 
     const EXPIRES_IN: Duration = Duration::from_secs(60);
 
@@ -91,6 +85,8 @@ mod tests {
     fn the_operator_asks_for_kinds_of_tools_and_the_page_for_names() {
         let tool = |effect, is_open_world| ToolInfo {
             registered_name: "add".to_owned(),
+            call_name: "add_1".to_owned(),
+            offered: None,
             own_timeout: None,
             class: ToolClass {
                 effect,
@@ -132,19 +128,22 @@ mod tests {
 
     #[test]
     fn names_in_approve_that_no_tool_of_the_page_has_are_noted() {
-        let catalog = ToolCatalog::new(vec![PageTool {
-            registered_name: "add card".to_owned(),
-            own_timeout: None,
-            class: ToolClass {
-                effect: ToolEffect::Write,
-                is_open_world: false,
-            },
-            tool: Tool {
-                name: "add_card".to_owned(),
-                description: None,
-                input_schema: serde_json::json!({ "type": "object" }),
-            },
-        }]);
+        let catalog = ToolCatalog::new(
+            &[],
+            vec![PageTool {
+                registered_name: "add card".to_owned(),
+                own_timeout: None,
+                class: ToolClass {
+                    effect: ToolEffect::Write,
+                    is_open_world: false,
+                },
+                tool: Tool {
+                    name: "add_card".to_owned(),
+                    description: None,
+                    input_schema: serde_json::json!({ "type": "object" }),
+                },
+            }],
+        );
         let note = |names: Vec<String>| {
             let query = Query {
                 approve: Some(names),

@@ -4,15 +4,18 @@ use bridge_protocol::{Query, QueryCaller, QueryContent};
 use tokio::sync::mpsc;
 
 use super::state::QueryState;
-use crate::bridge::BridgeTools;
 use crate::config::Limits;
+use crate::mcp::PageTools;
 use crate::model::{Message, Model, Tool};
+use crate::tools::SourceAccess;
 
 /// What a query is answered with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueryInput<'a> {
     pub(crate) query: &'a Query,
-    pub(crate) tools: &'a BridgeTools,
+    pub(crate) page_tools: &'a PageTools,
+    /// What the query may use of the sources of the agent.
+    pub(crate) sources: &'a SourceAccess,
     pub(crate) model: &'a dyn Model,
     pub(crate) system: &'a str,
     pub(crate) limits: &'a Limits,

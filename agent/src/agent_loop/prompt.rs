@@ -1,6 +1,9 @@
 //! The texts that the service sends to the model in addition to the tools and their results.
 
-use bridge_protocol::{Query, QueryCaller};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use bridge_protocol::{Query, QueryCaller, QueryTool};
 
 use super::boundary::PromptBoundary;
 use super::context::delimit;
@@ -29,6 +32,56 @@ pub(crate) fn system_prompt(operator: Option<&str>) -> String {
         Some(text) => format!("{SYSTEM_PROMPT}\n\nThe operator of the app adds:\n\n{text}"),
     }
 }
+
+/// The system prompts of an agent: that of its profiles, and that of queries without one.
+#[derive(Debug)]
+pub(crate) struct SystemPrompts {
+    default: String,
+    by_profile: HashMap<String, String>,
+}
+
+impl SystemPrompts {
+    /// Creates the prompts from the text of the operator, and those that profiles have in addition.
+    pub(crate) fn new<'a>(
+        operator: Option<&str>,
+        profiles: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Self {
+        let with_profile = |(name, text): (&str, &str)| {
+            let texts = [operator, Some(text)].into_iter().flatten();
+            let texts = texts.map(str::trim).filter(|text| !text.is_empty());
+            let text = texts.collect::<Vec<_>>().join("\n\n");
+            (name.to_owned(), system_prompt(Some(&text)))
+        };
+        Self {
+            default: system_prompt(operator),
+            by_profile: profiles.map(with_profile).collect(),
+        }
+    }
+
+    /// Returns the prompt of a query with this profile, or with none.
+    pub(crate) fn for_profile(&self, profile: Option<&str>) -> &str {
+        let of_profile = profile.and_then(|name| self.by_profile.get(name));
+        of_profile.unwrap_or(&self.default)
+    }
+}
+
+/// Returns the system prompt of a query with tools of these sources, each with what it says of itself.
+pub(super) fn with_sources<'a>(system: &'a str, sources: &[String]) -> Cow<'a, str> {
+    if sources.is_empty() {
+        return system.into();
+    }
+    let mut text = format!("{system}\n\n{SOURCES_INTRODUCTION}\n");
+    for source in sources {
+        text.push_str("\n- ");
+        text.push_str(source);
+    }
+    text.into()
+}
+
+/// What the system prompt says before it lists the sources.
+const SOURCES_INTRODUCTION: &str = "\
+Some tools are not the app's: the operator of the app has added them. They do not act in the page, and \
+the person does not see what they return. Their names begin with the name of their source:";
 
 /// The note before the last turn.
 pub(super) const ANSWER_NOW: &str =
@@ -110,10 +163,17 @@ fn system_guidance(opening: &OpeningPrompt<'_>) -> Vec<String> {
     notes
 }
 
-fn preferred_tools(query: &Query, catalog: &ToolCatalog) -> Option<String> {
+fn preferred_tools<'a>(query: &'a Query, catalog: &'a ToolCatalog) -> Option<String> {
     let tools = query.tools.as_deref()?.iter();
-    let names = tools.filter_map(|tool| catalog.offered_name(&tool.name));
-    let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+    let offered = |tool: &'a QueryTool| {
+        let name = tool.name.as_str();
+        let is_of_source = catalog.source(name).is_some();
+        catalog.offered_name(name).or(is_of_source.then_some(name))
+    };
+    let names: Vec<_> = tools
+        .filter_map(offered)
+        .map(|name| format!("`{name}`"))
+        .collect();
     if names.is_empty() {
         return None;
     }
@@ -138,8 +198,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::bridge::{PageTool, ToolClass};
+    use crate::mcp::PageTool;
     use crate::model::Tool;
+    use crate::tools::ToolClass;
 
     fn query_with(more: Value) -> Query {
         let mut query = json!({ "uuid": "u", "prompt": "Plan my day" });
@@ -159,7 +220,7 @@ mod tests {
                 input_schema: json!({}),
             },
         };
-        ToolCatalog::new(names.iter().map(tool).collect())
+        ToolCatalog::new(&[], names.iter().map(tool).collect())
     }
 
     fn prompt_for(more: Value, names: &[(&str, &str)], is_last_turn: bool) -> String {

@@ -1,5 +1,6 @@
 //! The loop over the turns of the model.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bridge_protocol::{ErrorCode, QueryContent, QueryToolCall, TokenUsage};
@@ -23,11 +24,12 @@ use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::{Executor, ToolCatalog};
 use super::tool_runner::{IndexedCall, ToolRunner, reject_calls};
 use super::turn::{CallName, collect_turn};
-use crate::bridge::PageTool;
 use crate::failure::Failure;
+use crate::mcp::PageTool;
 use crate::model::{
     ArgumentsDelta, Call, CallResult, Message, ModelTurn, Request, ToolSelection, UserMessage,
 };
+use crate::tools::OfferedTool;
 
 /// The answer to a query.
 #[derive(Debug)]
@@ -43,6 +45,7 @@ pub(crate) struct Answer {
 #[derive(Debug)]
 pub(super) struct AgentLoop<'a> {
     input: QueryInput<'a>,
+    system: Cow<'a, str>,
     prompt: Arc<str>,
     boundary: PromptBoundary,
     answer_tool: Option<AnswerTool>,
@@ -68,9 +71,9 @@ pub(super) struct AgentLoop<'a> {
 impl<'a> AgentLoop<'a> {
     /// Lists the tools, checks that the response tool is among them, and writes the first message.
     pub(super) async fn start(input: QueryInput<'a>) -> Result<Self, Failure> {
-        let tools = input.tools.list().await?;
+        let (tools, source_tools) = tokio::join!(input.page_tools.list(), source_tools(input));
         let answer_tool = AnswerTool::for_query(input.query).await?;
-        let catalog = catalog(input, answer_tool.as_ref(), tools);
+        let catalog = catalog(input, answer_tool.as_ref(), &source_tools, tools?);
         let response_tool = find_response_tool(input.query, &catalog)?;
         let attachments = &input.query.attachments;
         let attachments = input
@@ -80,6 +83,7 @@ impl<'a> AgentLoop<'a> {
         let earlier = input.conversation.to_vec();
         let mut agent_loop = Self {
             input,
+            system: prompt::with_sources(input.system, &input.sources.prompts(&source_tools)),
             prompt: input.query.prompt.as_str().into(),
             boundary: PromptBoundary::new(),
             answer_tool,
@@ -203,7 +207,7 @@ impl<'a> AgentLoop<'a> {
         let events = self.input.model.turn(Request {
             query: self.input.query.uuid.clone(),
             prompt: Arc::clone(&self.prompt),
-            system: self.input.system.to_owned(),
+            system: self.system.clone().into_owned(),
             history,
             earlier_messages,
             tools: self.catalog.tools(),
@@ -279,7 +283,7 @@ impl<'a> AgentLoop<'a> {
 
     /// Returns the size of the model's input in the next turn.
     fn input_bytes(&self) -> u64 {
-        self.input.system.len() as u64 + self.catalog.bytes() + self.history.bytes()
+        self.system.len() as u64 + self.catalog.bytes() + self.history.bytes()
     }
 
     /// Returns the response tool if a turn does not call it.
@@ -413,11 +417,12 @@ impl<'a> AgentLoop<'a> {
 
     /// Lists the tools again: a call may have changed them.
     async fn refresh_tools(&mut self) -> Result<(), Failure> {
-        let tools = self.input.tools.list().await?;
+        let tools = self.input.page_tools.list().await?;
+        let source_tools = source_tools(self.input).await;
         // A page that reloads has no tools for a moment. Calls of its former tools wait at the
         // bridge.
-        if !tools.is_empty() {
-            self.catalog = catalog(self.input, self.answer_tool.as_ref(), tools);
+        if !tools.is_empty() || !self.catalog.has_page_tools() {
+            self.catalog = catalog(self.input, self.answer_tool.as_ref(), &source_tools, tools);
             // A new tool of the page can have taken its name.
             let answer_tool = self.catalog.answer_tool_name().map(str::to_owned);
             self.response_tool = answer_tool.or(self.response_tool.take());
@@ -458,15 +463,27 @@ fn call_number(before: usize, index: usize) -> usize {
     before + index + 1
 }
 
-/// Returns the tools that the model can call: those of the page, and those of others.
+/// Returns the tools of sources that the query may use. If the page restricts the tools, these are
+/// those that it names.
+async fn source_tools(input: QueryInput<'_>) -> Vec<Arc<OfferedTool>> {
+    let mut tools = input.sources.tools().await;
+    if input.query.restrict_tools == Some(true) {
+        let named = input.query.tools.as_deref().unwrap_or_default();
+        tools.retain(|tool| named.iter().any(|it| it.name == tool.name));
+    }
+    tools
+}
+
+/// Returns the tools that the model can call: those of sources and of the page, and those of others.
 fn catalog(
     input: QueryInput<'_>,
     answer_tool: Option<&AnswerTool>,
+    source_tools: &[Arc<OfferedTool>],
     page_tools: Vec<PageTool>,
 ) -> ToolCatalog {
     let answer_tool = answer_tool.map(|it| std::slice::from_ref(it.tool()));
     let state_tool = input.state.shared.tool();
-    ToolCatalog::new(page_tools)
+    ToolCatalog::new(source_tools, page_tools)
         .with(Executor::Answer, answer_tool.unwrap_or_default())
         .with(Executor::Agent, state_tool.as_slice())
         .with(Executor::Client, input.client_tools)

@@ -21,6 +21,7 @@ impl ToolCallLog {
     pub(super) fn add(
         &mut self,
         tool: String,
+        source: Option<String>,
         arguments: &Map<String, Value>,
         result: Option<Box<RawValue>>,
     ) {
@@ -31,7 +32,7 @@ impl ToolCallLog {
             tool,
             arguments,
             result,
-            source: None,
+            source,
         });
     }
 
@@ -58,15 +59,15 @@ mod tests {
         let large = || to_raw_value(&"x".repeat(MAX_CALL_BYTES / 2)).ok();
         let mut log = ToolCallLog::default();
         for _ in 0..2 {
-            log.add("large".to_owned(), &Map::new(), large());
+            log.add("large".to_owned(), None, &Map::new(), large());
         }
-        log.add("small".to_owned(), &Map::new(), to_raw_value(&1).ok());
+        log.add("small".to_owned(), None, &Map::new(), to_raw_value(&1).ok());
         let has_result: Vec<_> = (log.calls.iter())
             .map(|call| call.result.is_some())
             .collect();
         assert_eq!(has_result, [true, false, true]);
         let long = Map::from_iter([("text".to_owned(), "x".repeat(MAX_CALL_BYTES).into())]);
-        log.add("long".to_owned(), &long, None);
+        log.add("long".to_owned(), None, &long, None);
         assert_eq!(log.into_calls()[3].arguments.get(), "null");
     }
 }

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bridge::{PageTool, ToolClass, ToolEffect};
+use serde_json::Value;
+
+use crate::mcp::PageTool;
 use crate::model::Tool;
+use crate::tools::{MAX_NAME_BYTES, OfferedTool, ToolClass, ToolEffect};
 
 /// The tools that the model can call at the moment.
 #[derive(Debug, Default)]
@@ -19,15 +22,28 @@ pub(super) struct ToolCatalog {
 #[derive(Debug)]
 pub(super) struct ToolInfo {
     pub(super) registered_name: String,
+    /// The name by which who executes the tool knows it.
+    pub(super) call_name: String,
     pub(super) own_timeout: Option<Duration>,
     pub(super) class: ToolClass,
     pub(super) executor: Executor,
+    /// The tool, if it is one of a source.
+    pub(super) offered: Option<Arc<OfferedTool>>,
+}
+
+impl ToolInfo {
+    /// Returns the name of the source of the tool, if it has one.
+    pub(super) fn source(&self) -> Option<&str> {
+        self.offered.as_ref().map(|tool| tool.source_name())
+    }
 }
 
 /// Who executes a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Executor {
     Page,
+    /// A source of the agent, as the operator has configured it.
+    Source,
     /// The client that asks.
     Client,
     /// The agent: the tool changes the state that the application shares.
@@ -41,6 +57,8 @@ impl Executor {
     fn suffix(self) -> &'static str {
         match self {
             Self::Page => "_page",
+            // These names are given first.
+            Self::Source => "_source",
             Self::Client => "_client",
             Self::Agent | Self::Answer => "_agent",
         }
@@ -48,8 +66,18 @@ impl Executor {
 }
 
 impl ToolCatalog {
-    pub(super) fn new(tools: Vec<PageTool>) -> Self {
-        let (infos, tools): (Vec<_>, Vec<_>) = tools.into_iter().map(split).unzip();
+    /// Lists tools of sources and of the page. A tool of the page never has the name of one of a
+    /// source.
+    pub(super) fn new(source_tools: &[Arc<OfferedTool>], page_tools: Vec<PageTool>) -> Self {
+        let (mut infos, mut tools): (Vec<_>, Vec<_>) = source_tools.iter().map(source_tool).unzip();
+        for page_tool in page_tools {
+            let (info, mut tool) = split(page_tool);
+            if !source_tools.is_empty() {
+                tool.name = free_name(&tool.name, info.executor.suffix(), &tools);
+            }
+            infos.push(info);
+            tools.push(tool);
+        }
         Self {
             bytes: tools.iter().map(tool_bytes).sum(),
             tools: tools.into(),
@@ -72,9 +100,11 @@ impl ToolCatalog {
             });
             infos.push(ToolInfo {
                 registered_name: tool.name.clone(),
+                call_name: tool.name.clone(),
                 own_timeout: None,
                 class: OTHER_CLASS,
                 executor,
+                offered: None,
             });
         }
         Self {
@@ -97,6 +127,12 @@ impl ToolCatalog {
         self.bytes
     }
 
+    pub(super) fn has_page_tools(&self) -> bool {
+        self.infos
+            .iter()
+            .any(|info| info.executor == Executor::Page)
+    }
+
     /// Looks up a tool by the name that the model uses.
     pub(super) fn info(&self, name: &str) -> Option<&ToolInfo> {
         let index = self.tools.iter().position(|tool| tool.name == name)?;
@@ -117,10 +153,23 @@ impl ToolCatalog {
         Some(&self.tools.get(index)?.name)
     }
 
-    /// Returns whether the page has registered a tool with this name, or the model calls one by it.
-    pub(super) fn has_page_tool(&self, name: &str) -> bool {
-        let is_offered = |info: &ToolInfo| info.executor == Executor::Page;
-        self.offered_name(name).is_some() || self.info(name).is_some_and(is_offered)
+    /// Returns whether a query can mean a tool by this name: the page has registered it, or the model
+    /// calls a tool of the page or of a source by it.
+    pub(super) fn has_named_tool(&self, name: &str) -> bool {
+        let can_be_named =
+            |info: &ToolInfo| matches!(info.executor, Executor::Page | Executor::Source);
+        self.offered_name(name).is_some() || self.info(name).is_some_and(can_be_named)
+    }
+
+    /// Returns the name of the source of a tool, if it has one.
+    pub(super) fn source(&self, name: &str) -> Option<&str> {
+        self.info(name).and_then(ToolInfo::source)
+    }
+
+    /// Returns the schema of a tool.
+    pub(super) fn input_schema(&self, name: &str) -> Option<&Value> {
+        let tool = self.tools.iter().find(|tool| tool.name == name)?;
+        Some(&tool.input_schema)
     }
 
     /// Returns the name by which the model calls the tool whose arguments are the answer.
@@ -144,9 +193,29 @@ fn split(page_tool: PageTool) -> (ToolInfo, Tool) {
     } = page_tool;
     let info = ToolInfo {
         registered_name,
+        call_name: tool.name.clone(),
         own_timeout,
         class,
         executor: Executor::Page,
+        offered: None,
+    };
+    (info, tool)
+}
+
+fn source_tool(offered: &Arc<OfferedTool>) -> (ToolInfo, Tool) {
+    let OfferedTool { name, tool, .. } = &**offered;
+    let info = ToolInfo {
+        registered_name: name.clone(),
+        call_name: tool.name.clone(),
+        own_timeout: tool.timeout,
+        class: tool.class,
+        executor: Executor::Source,
+        offered: Some(Arc::clone(offered)),
+    };
+    let tool = Tool {
+        name: name.clone(),
+        description: tool.description.clone(),
+        input_schema: tool.arguments.schema().clone(),
     };
     (info, tool)
 }
@@ -157,9 +226,6 @@ const OTHER_CLASS: ToolClass = ToolClass {
     effect: ToolEffect::Write,
     is_open_world: false,
 };
-
-/// The maximum length of a name, in bytes. Providers of models accept no more.
-const MAX_NAME_BYTES: usize = 64;
 
 /// Returns a name that no other tool has: `name`, or one with this suffix.
 fn free_name(name: &str, suffix: &str, tools: &[Tool]) -> String {
@@ -209,7 +275,8 @@ mod tests {
             tool: tool(name),
         });
         let client_tools = ["paint", "speak", &long].map(tool);
-        let catalog = ToolCatalog::new(page_tools.into()).with(Executor::Client, &client_tools);
+        let catalog =
+            ToolCatalog::new(&[], page_tools.into()).with(Executor::Client, &client_tools);
         let names = catalog.names();
         let shortened = format!("{}_client", "x".repeat(MAX_NAME_BYTES - 7));
         let expected = [

@@ -1,8 +1,10 @@
 //! Makes the calls of one turn.
 
+mod source_call;
+
 use std::time::Duration;
 
-use bridge_protocol::QueryContent;
+use bridge_protocol::{Query, QueryContent};
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
@@ -17,10 +19,10 @@ use super::input::QueryInput;
 use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::{Executor, ToolCatalog, ToolInfo};
 use super::truncate::truncate;
-use crate::bridge::PageCallResult;
 use crate::failure::Failure;
 use crate::model::{Call, CallResult};
 use crate::text;
+use crate::tools::{CallOutcome, CallOutput};
 
 /// The additional time after a tool's own timeout, in which the bridge reports that timeout itself.
 const BRIDGE_TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
@@ -28,6 +30,9 @@ const BRIDGE_TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
 /// The maximum length of the error text that is sent to the page. The model receives the whole
 /// text.
 const MAX_ERROR_CHARS: usize = 300;
+
+/// The maximum size of a source's result that is sent to the page, in bytes. The model receives more.
+const MAX_SOURCE_RESULT_BYTES: usize = 2048;
 
 /// What the model is told in addition about a call that was not approved.
 const DENIED_REMEDY: &str =
@@ -63,31 +68,8 @@ struct EndedCall<'a> {
 struct FinishedCall {
     result: CallResult,
     outcome: CallOutcome,
-    /// The page's result, if the call was sent to the bridge.
-    page_result: Option<Option<Box<RawValue>>>,
-}
-
-/// How a call has ended, for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CallOutcome {
-    Ok,
-    ToolError,
-    Denied,
-    Timeout,
-    /// There is no such tool.
-    Unavailable,
-}
-
-impl CallOutcome {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::ToolError => "tool_error",
-            Self::Denied => "denied",
-            Self::Timeout => "timeout",
-            Self::Unavailable => "unavailable",
-        }
-    }
+    /// The result for the final event, if the call was made by the page or by a source.
+    logged: Option<Option<Box<RawValue>>>,
 }
 
 impl<'a> ToolRunner<'a> {
@@ -131,11 +113,12 @@ impl<'a> ToolRunner<'a> {
         Ok(self.log(call.call, result, call_log))
     }
 
-    /// Records a call if it was sent to the bridge.
+    /// Records a call if the page or a source has made it.
     fn log(&self, call: &Call, finished: FinishedCall, call_log: &mut ToolCallLog) -> CallResult {
-        if let Some(page_result) = finished.page_result {
+        if let Some(result) = finished.logged {
             let tool = self.catalog.registered_name(&call.tool).to_owned();
-            call_log.add(tool, &call.arguments, page_result);
+            let source = self.catalog.source(&call.tool).map(str::to_owned);
+            call_log.add(tool, source, &call.arguments, result);
         }
         finished.result
     }
@@ -178,9 +161,7 @@ impl<'a> ToolRunner<'a> {
     ) -> Result<FinishedCall, Failure> {
         let IndexedCall { number, call, .. } = call;
         let Some(info) = self.catalog.info(&call.tool) else {
-            self.report_start(number, call, busy).await;
-            let result = self.unknown_tool(call);
-            return Ok(self.finished(call, result, CallOutcome::Unavailable, None));
+            return Ok(self.refuse_unknown(number, call, busy).await);
         };
         match info.executor {
             Executor::Client => Ok(self.wait_for_client(number, call, busy).await),
@@ -188,6 +169,7 @@ impl<'a> ToolRunner<'a> {
                 self.report_start(number, call, busy).await;
                 Ok(self.update_state(call))
             }
+            Executor::Source => Ok(self.call_source(number, call, info, busy).await),
             Executor::Page | Executor::Answer => self.call_page(number, call, info, busy).await,
         }
     }
@@ -200,17 +182,24 @@ impl<'a> ToolRunner<'a> {
         info: &ToolInfo,
         busy: &BusyCall<'_>,
     ) -> Result<FinishedCall, Failure> {
-        if let Some(reason) = self.ask_person(number, call, info, busy).await {
-            let result = PageCallResult::from_error(&reason);
-            return Ok(self.finished(call, result, CallOutcome::Denied, None));
+        let record = self.input.sources.record_page_call(
+            &info.registered_name,
+            &call.arguments,
+            self.catalog.input_schema(&call.tool),
+        );
+        if let Err(reason) = self.ask_person(number, call, info, busy).await {
+            let output = CallOutput::failed(CallOutcome::Denied, reason);
+            record.end(&output);
+            return Ok(self.finished(call, output, None));
         }
         // The semaphore is never closed.
         let _permit = self.permits.acquire().await;
         self.report_start(number, call, busy).await;
         self.input.state.meter.count_call();
-        let (mut result, outcome) = self.call_with_timeout(call, info.own_timeout).await?;
-        let page_result = result.page_result.take();
-        Ok(self.finished(call, result, outcome, Some(page_result)))
+        let mut output = self.call_with_timeout(call, info).await?;
+        record.end(&output);
+        let page_result = output.page_result.take();
+        Ok(self.finished(call, output, Some(page_result)))
     }
 
     /// Waits for the result of a call that the client makes.
@@ -239,72 +228,61 @@ impl<'a> ToolRunner<'a> {
         } else {
             CallOutcome::Ok
         };
-        let result = PageCallResult {
-            text,
-            is_error,
-            page_result: None,
+        let output = CallOutput {
+            outcome,
             pictures,
+            ..CallOutput::from_text(text)
         };
-        self.finished(call, result, outcome, None)
+        self.finished(call, output, None)
     }
 
     /// Changes the state that the application shares.
     fn update_state(&self, call: &Call) -> FinishedCall {
         self.input.state.meter.count_call();
-        match self.input.state.shared.update(&call.arguments) {
-            Ok(()) => {
-                let result = PageCallResult {
-                    text: "The state is changed.".to_owned(),
-                    is_error: false,
-                    page_result: None,
-                    pictures: Vec::new(),
-                };
-                self.finished(call, result, CallOutcome::Ok, None)
-            }
-            Err(reason) => {
-                let result = PageCallResult::from_error(reason);
-                self.finished(call, result, CallOutcome::ToolError, None)
-            }
-        }
+        let output = match self.input.state.shared.update(&call.arguments) {
+            Ok(()) => CallOutput::from_text("The state is changed."),
+            Err(reason) => CallOutput::from_error(reason),
+        };
+        self.finished(call, output, None)
     }
 
     fn finished(
         &self,
         call: &Call,
-        result: PageCallResult,
-        outcome: CallOutcome,
-        page_result: Option<Option<Box<RawValue>>>,
+        output: CallOutput,
+        logged: Option<Option<Box<RawValue>>>,
     ) -> FinishedCall {
+        let is_error = output.is_error();
         let max_bytes = self.input.limits.max_tool_result_bytes;
-        let text = truncate(result.text, max_bytes, self.boundary);
+        let text = truncate(output.text, max_bytes, self.boundary);
         let media = &self.input.state.media;
         FinishedCall {
             result: CallResult {
-                media: media.filter(result.pictures, self.input.model),
-                ..CallResult::new(call, text, result.is_error)
+                media: media.filter(output.pictures, self.input.model),
+                ..CallResult::new(call, text, is_error)
             },
-            outcome,
-            page_result,
+            outcome: output.outcome,
+            logged,
         }
     }
 
-    /// Waits for the approval of a call that needs one. Returns the reason for the model if the call
-    /// must not be made.
+    /// Waits for the approval of a call, if it needs one. Fails with the reason for the model if the
+    /// call must not be made.
     async fn ask_person(
         &self,
         number: usize,
         call: &Call,
         info: &ToolInfo,
         busy: &BusyCall<'_>,
-    ) -> Option<String> {
+    ) -> Result<(), String> {
         let QueryInput {
             query,
             limits,
             state,
             ..
         } = self.input;
-        if !must_be_approved(&call.tool, info, query, &limits.ask) {
-            return None;
+        if !self.must_be_approved(call, info, query) {
+            return Ok(());
         }
         let expires_in = limits.approval_timeout;
         let id = number.to_string();
@@ -314,58 +292,56 @@ impl<'a> ToolRunner<'a> {
         self.send_progress(QueryContent::ApprovalRequested {
             id,
             tool: info.registered_name.clone(),
+            source: info.source().map(str::to_owned),
             arguments: call.arguments.clone(),
             expires_in_ms: u64::try_from(expires_in.as_millis()).unwrap_or(u64::MAX),
         })
         .await;
         let reason = match wait_for_approval(open, expires_in).await {
-            Approval::Granted => return None,
+            Approval::Granted => return Ok(()),
             Approval::Denied => "The person did not approve this call.".to_owned(),
             Approval::Expired => {
                 let expires_in = humantime::format_duration(expires_in);
                 format!("Nobody approved this call within {expires_in}.")
             }
         };
-        Some(format!("{reason} {DENIED_REMEDY}"))
+        Err(format!("{reason} {DENIED_REMEDY}"))
+    }
+
+    fn must_be_approved(&self, call: &Call, info: &ToolInfo, query: &Query) -> bool {
+        let by_profile = info.offered.is_some() && self.input.sources.must_be_approved(info.class);
+        by_profile || must_be_approved(&call.tool, info, query, &self.input.limits.ask)
     }
 
     /// Calls a tool. A call that exceeds its timeout is dropped, which cancels it at the bridge.
     /// The bridge enforces the timeout that a tool has set itself, because it can report more
     /// details.
-    async fn call_with_timeout(
-        &self,
-        call: &Call,
-        own_timeout: Option<Duration>,
-    ) -> Result<(PageCallResult, CallOutcome), Failure> {
-        let own_timeout = own_timeout.map(|it| it.saturating_add(BRIDGE_TIMEOUT_MARGIN));
+    async fn call_with_timeout(&self, call: &Call, info: &ToolInfo) -> Result<CallOutput, Failure> {
+        let own_timeout = info
+            .own_timeout
+            .map(|it| it.saturating_add(BRIDGE_TIMEOUT_MARGIN));
         let timeout = self
             .input
             .limits
             .call_timeout
             .max(own_timeout.unwrap_or_default());
-        let calling = self.input.tools.call(&call.tool, call.arguments.clone());
+        let page_tools = self.input.page_tools;
+        let calling = page_tools.call(&info.call_name, call.arguments.clone());
         match tokio::time::timeout(timeout, calling).await {
-            Ok(result) => {
-                let result = result?;
-                let outcome = if result.is_error {
-                    CallOutcome::ToolError
-                } else {
-                    CallOutcome::Ok
-                };
-                Ok((result, outcome))
-            }
+            Ok(output) => output,
             Err(_) => {
-                let result = PageCallResult::from_error(&timeout_message(timeout));
-                Ok((result, CallOutcome::Timeout))
+                let reason = timeout_message(timeout);
+                Ok(CallOutput::failed(CallOutcome::Timeout, reason))
             }
         }
     }
 
     /// Creates the result of a call of a tool that does not exist. Nothing is sent to the bridge.
-    fn unknown_tool(&self, call: &Call) -> PageCallResult {
+    fn unknown_tool(&self, call: &Call) -> CallOutput {
         let names = self.catalog.names().join(", ");
         let tool = &call.tool;
-        PageCallResult::from_error(&format!("There is no tool `{tool}`. There are: {names}"))
+        let reason = format!("There is no tool `{tool}`. There are: {names}");
+        CallOutput::failed(CallOutcome::Unavailable, reason)
     }
 
     async fn report_start(&self, number: usize, call: &Call, busy: &BusyCall<'_>) {
@@ -377,6 +353,7 @@ impl<'a> ToolRunner<'a> {
         QueryContent::ToolStarted {
             id: number.to_string(),
             tool: self.catalog.registered_name(&call.tool).to_owned(),
+            source: self.catalog.source(&call.tool).map(str::to_owned),
             arguments: call.arguments.clone(),
         }
     }
@@ -388,11 +365,16 @@ impl<'a> ToolRunner<'a> {
         } = finished;
         let id = number.to_string();
         self.input.state.results.record(&id, &result.text);
+        let source = self.catalog.source(&call.tool).map(str::to_owned);
+        // The page has not seen what a source returns.
+        let is_new = source.is_some() && !result.is_error;
         busy.count_report();
         drop(busy);
         self.send_progress(QueryContent::ToolFinished {
             id,
             tool: self.catalog.registered_name(&call.tool).to_owned(),
+            source,
+            result: is_new.then(|| text::shorten_bytes(&result.text, MAX_SOURCE_RESULT_BYTES)),
             is_error: result.is_error,
             error: result
                 .is_error

@@ -234,6 +234,7 @@ impl Run {
                 id,
                 tool,
                 arguments,
+                ..
             } => {
                 self.state.activity.report_read();
                 let call = self.encoder.call_id(&id);
@@ -248,6 +249,7 @@ impl Run {
                 tool,
                 arguments,
                 expires_in_ms,
+                ..
             } => {
                 self.state.activity.report_read();
                 let call = self.encoder.call_id(&id);
@@ -303,6 +305,7 @@ mod tests {
         QueryContent::ToolStarted {
             id: id.to_owned(),
             tool: "paint".to_owned(),
+            source: None,
             arguments: Map::new(),
         }
     }

@@ -95,6 +95,9 @@ pub(crate) struct ForwardedProps {
     pub(crate) timeout: Option<u64>,
     #[serde(default)]
     pub(crate) local_time: Option<String>,
+    /// The profile of the agent's own tools.
+    #[serde(default)]
+    pub(crate) profile: Option<String>,
 }
 
 /// Reads the members of an object. The protocol allows any other value, too.

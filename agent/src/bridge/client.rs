@@ -39,7 +39,7 @@ impl BridgeClient {
     }
 
     /// Creates the failure for a bridge that cannot be reached, or whose connection broke.
-    pub(super) fn unreachable(&self, reason: &str) -> Failure {
+    pub(crate) fn unreachable(&self, reason: &str) -> Failure {
         let origin = self.url.origin().ascii_serialization();
         let message = format!("the bridge at {origin} cannot be reached: {reason}");
         Failure::new(ErrorCode::BridgeUnavailable, message)
@@ -48,7 +48,7 @@ impl BridgeClient {
     }
 
     /// Creates the failure for a query whose token the bridge does not accept.
-    pub(super) fn token_refused(&self) -> Failure {
+    pub(crate) fn token_refused(&self) -> Failure {
         let origin = self.url.origin().ascii_serialization();
         let message = format!("the bridge at {origin} refuses the token of the query");
         Failure::new(ErrorCode::BridgeUnavailable, message)

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bridge_service::values::{parse_count, parse_duration};
 use clap::{Args, ValueEnum};
+use serde::Deserialize;
 
 /// The limits of one query.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
@@ -68,7 +69,8 @@ pub struct Limits {
 }
 
 /// A kind of tools whose calls a person must approve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AskFor {
     /// Tools that change something.
     Write,

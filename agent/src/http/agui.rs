@@ -78,6 +78,7 @@ async fn start_run(
         approve: props.approve.clone(),
         attachments: prompt.attachments.clone(),
         local_time: props.local_time.clone(),
+        profile: props.profile.clone(),
         ..Query::new(permit.id().clone(), prompt.text.clone())
     };
     let session_id = props.session_id.clone().map(SessionId::from);

@@ -57,13 +57,16 @@ struct QueryRequestBody {
     conversation: Option<String>,
     #[serde(default)]
     local_time: Option<String>,
+    #[serde(default)]
+    profile: Option<String>,
     #[serde(flatten)]
     unknown: BTreeMap<String, IgnoredAny>,
 }
 
 /// The fields that a frontend may send.
 const FIELDS: &str = "prompt, context, responseTool, responseSchema, tools, restrictTools, approve, \
-                      attachments, conversation, localTime, timeout, uuid, sessionId and type";
+                      attachments, conversation, localTime, profile, timeout, uuid, sessionId and \
+                      type";
 
 impl QueryRequest {
     /// Parses a body. The uuid of the path takes precedence over that of the body. If neither has
@@ -100,6 +103,7 @@ impl QueryRequest {
             attachments: body.attachments,
             conversation: body.conversation,
             local_time: body.local_time,
+            profile: body.profile,
         };
         Ok(Self {
             query,

@@ -248,8 +248,6 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::config::{ConversationSettings, Limits};
-    use crate::conversations::Conversations;
     use crate::credential::TokenHash;
     use crate::model::{ModelSettings, Provider, from_settings};
     use crate::queries::{QueriesConfig, QueryOwner};
@@ -261,14 +259,11 @@ mod tests {
             provider: Some(Provider::Commands),
             ..ModelSettings::default()
         };
-        Arc::new(Queries::new(QueriesConfig {
-            bridge: BridgeClient::new(url.parse().unwrap()).unwrap(),
-            model: from_settings(&settings).unwrap(),
-            system_prompt: String::new(),
-            limits: Limits::default(),
+        Arc::new(Queries::new(QueriesConfig::for_test(
+            BridgeClient::new(url.parse().unwrap()).unwrap(),
+            from_settings(&settings).unwrap(),
             max_queries,
-            conversations: Conversations::open(&ConversationSettings::default()).unwrap(),
-        }))
+        )))
     }
 
     fn frontend(token: &str) -> (Secret, QueryOwner) {

@@ -269,6 +269,8 @@ mod tests {
         let finished = |is_error, error: Option<&str>| QueryContent::ToolFinished {
             id: id.clone(),
             tool: tool.clone(),
+            source: None,
+            result: None,
             is_error,
             error: error.map(str::to_owned),
             outcome: None,
@@ -276,6 +278,7 @@ mod tests {
         let started = QueryContent::ToolStarted {
             id: id.clone(),
             tool: tool.clone(),
+            source: None,
             arguments: Map::new(),
         };
         let thought = QueryContent::Thinking {

@@ -10,19 +10,24 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::recent_queries::RecentQueries;
-use crate::agent_loop::QueryState;
+use crate::agent_loop::{QueryState, SystemPrompts};
 use crate::bridge::BridgeClient;
 use crate::config::Limits;
 use crate::conversations::Conversations;
 use crate::credential::TokenHash;
 use crate::failure::Failure;
+use crate::metrics::Metrics;
 use crate::model::Model;
+use crate::tools::Sources;
 
 /// The running queries, and the state that they share.
 pub(crate) struct Queries {
     pub(super) bridge: BridgeClient,
     pub(super) model: Arc<dyn Model>,
-    pub(super) system_prompt: String,
+    pub(super) system_prompts: SystemPrompts,
+    pub(super) profile_models: HashMap<String, Arc<dyn Model>>,
+    pub(super) sources: Arc<Sources>,
+    pub(crate) metrics: Arc<Metrics>,
     pub(super) limits: Limits,
     pub(crate) conversations: Conversations,
     max_queries: usize,
@@ -36,10 +41,37 @@ pub(crate) struct Queries {
 pub(crate) struct QueriesConfig {
     pub(crate) bridge: BridgeClient,
     pub(crate) model: Arc<dyn Model>,
-    pub(crate) system_prompt: String,
+    pub(crate) system_prompts: SystemPrompts,
+    /// The models of profiles that have one of their own, by the name of the profile.
+    pub(crate) profile_models: HashMap<String, Arc<dyn Model>>,
+    pub(crate) sources: Arc<Sources>,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) limits: Limits,
     pub(crate) max_queries: usize,
     pub(crate) conversations: Conversations,
+}
+
+impl QueriesConfig {
+    /// Returns what queries without sources are answered with.
+    #[cfg(test)]
+    pub(super) fn for_test(
+        bridge: BridgeClient,
+        model: Arc<dyn Model>,
+        max_queries: usize,
+    ) -> Self {
+        let settings = crate::config::ConversationSettings::default();
+        Self {
+            bridge,
+            model,
+            system_prompts: SystemPrompts::new(None, std::iter::empty()),
+            profile_models: HashMap::new(),
+            sources: crate::tools::tests::sources("", Vec::new()),
+            metrics: Arc::new(Metrics::new()),
+            limits: Limits::default(),
+            max_queries,
+            conversations: Conversations::open(&settings).unwrap(),
+        }
+    }
 }
 
 /// Queries of all frontends together are at most one in so many: the bridge always has the rest for its
@@ -90,7 +122,10 @@ impl Queries {
         Self {
             bridge: config.bridge,
             model: config.model,
-            system_prompt: config.system_prompt,
+            system_prompts: config.system_prompts,
+            profile_models: config.profile_models,
+            sources: config.sources,
+            metrics: config.metrics,
             limits: config.limits,
             conversations: config.conversations,
             max_queries: config.max_queries,
@@ -175,11 +210,12 @@ impl Queries {
         self.table().running.len()
     }
 
-    /// Refuses new queries, ends all that run, and waits for their tasks.
+    /// Refuses new queries, ends all that run, waits for their tasks, and stops the sources.
     pub(crate) async fn stop(&self) {
         self.stopping.cancel();
         self.tasks.close();
         self.tasks.wait().await;
+        self.sources.stop().await;
     }
 
     /// Locks the table. A poisoned lock is used anyway, because no code panics while it holds the

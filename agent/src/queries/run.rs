@@ -16,12 +16,14 @@ use super::body_memory::BodyReservation;
 use super::bridge_authorization::{AuthorizedQuery, OpenQuery};
 use super::event_sink::{EventSink, EventTarget};
 use super::outcome::QueryOutcome;
-use super::registry::{QueryPermit, shutting_down};
+use super::registry::{Queries, QueryPermit, shutting_down};
 use crate::agent_loop::{self, QueryInput, QueryState};
-use crate::bridge::{BridgeTools, QueryReporter};
+use crate::bridge::QueryReporter;
 use crate::conversations::{ConversationKey, ConversationOwner, StoredQuery};
 use crate::failure::Failure;
-use crate::model::Tool;
+use crate::mcp::PageTools;
+use crate::model::{Model, Tool};
+use crate::tools::SourceAccess;
 
 /// The number of pieces of progress that are buffered before they are forwarded. When the buffer is
 /// full, the loop waits.
@@ -125,11 +127,23 @@ async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarge
     let reporter = QueryReporter::new(&permit.queries.bridge, &query.token, &id);
     let sink = EventSink::new(id, target, reporter);
     sink.send_accepted().await;
-    let outcome = run_to_outcome(&permit, &query, &sink).await;
+    let profile = query.message.profile.as_deref();
+    let sources = (permit.queries.sources).access(query.caller.as_ref(), profile, &permit.id);
+    let (outcome, model) = match sources {
+        Ok(sources) => {
+            let model = permit.queries.model_for(&sources);
+            let outcome = run_to_outcome(&permit, &query, &sources, &*model, &sink).await;
+            (outcome, model)
+        }
+        Err(failure) => {
+            let model = Arc::clone(&permit.queries.model);
+            (QueryOutcome::Failed(failure), model)
+        }
+    };
     remember(&permit, &query, &outcome).await;
     permit.finished.cancel();
     let usage = permit.state.meter.usage();
-    log_end(&permit, &outcome, &usage);
+    log_end(&permit, model.name(), &outcome, &usage);
     if let QueryOutcome::Failed(failure) = &outcome {
         log_failure(&permit.id, failure);
     }
@@ -166,18 +180,25 @@ async fn remember(permit: &QueryPermit, query: &AcceptedQuery, outcome: &QueryOu
     }
 }
 
-/// Logs one line for each query, for the operator who counts what is used.
-fn log_end(permit: &QueryPermit, outcome: &QueryOutcome, usage: &QueryUsage) {
+/// Logs one line for each query and counts it, for the operator who wants to know what is used.
+fn log_end(permit: &QueryPermit, model: &str, outcome: &QueryOutcome, usage: &QueryUsage) {
     let models = usage.models.values();
-    let tokens = |count: fn(&TokenUsage) -> u64| models.clone().map(count).sum::<u64>();
+    let sum = |count: fn(&TokenUsage) -> u64| models.clone().map(count).sum::<u64>();
+    let tokens = TokenUsage {
+        input: sum(|it| it.input),
+        output: sum(|it| it.output),
+        cached: sum(|it| it.cached),
+        thinking: sum(|it| it.thinking),
+    };
+    permit.queries.metrics.count_query(outcome.name(), tokens);
     tracing::info!(
         query = %permit.id,
-        model = permit.queries.model.name(),
+        model,
         end = outcome.name(),
-        input_tokens = tokens(|it| it.input),
-        output_tokens = tokens(|it| it.output),
-        cached_tokens = tokens(|it| it.cached),
-        thinking_tokens = tokens(|it| it.thinking),
+        input_tokens = tokens.input,
+        output_tokens = tokens.output,
+        cached_tokens = tokens.cached,
+        thinking_tokens = tokens.thinking,
         calls = permit.state.meter.calls(),
         milliseconds = usage.milliseconds,
         "a query has ended"
@@ -197,10 +218,13 @@ fn log_failure(query: &QueryId, failure: &Failure) {
 async fn run_to_outcome(
     permit: &QueryPermit,
     query: &AcceptedQuery,
+    sources: &SourceAccess,
+    model: &dyn Model,
     sink: &EventSink,
 ) -> QueryOutcome {
     let timeout = query_timeout(permit, query);
-    let answering = AssertUnwindSafe(answer_query(permit, query, sink)).catch_unwind();
+    let answering = answer_query(permit, query, sources, model, sink);
+    let answering = AssertUnwindSafe(answering).catch_unwind();
     tokio::select! {
         biased;
         () = permit.queries.stopping.cancelled() => QueryOutcome::Failed(shutting_down()),
@@ -238,9 +262,23 @@ fn timed_out(timeout: Duration) -> Failure {
         .with_remedy("ask for less at a time, or give it more time")
 }
 
+impl Queries {
+    /// Returns the model that answers a query.
+    fn model_for(&self, sources: &SourceAccess) -> Arc<dyn Model> {
+        let of_profile = profile_name(sources).and_then(|name| self.profile_models.get(name));
+        Arc::clone(of_profile.unwrap_or(&self.model))
+    }
+}
+
+fn profile_name(sources: &SourceAccess) -> Option<&str> {
+    sources.profile().map(|profile| profile.name.as_str())
+}
+
 async fn answer_query(
     permit: &QueryPermit,
     query: &AcceptedQuery,
+    sources: &SourceAccess,
+    model: &dyn Model,
     sink: &EventSink,
 ) -> QueryOutcome {
     let (sender, progress) = mpsc::channel::<QueryContent>(PROGRESS_BUFFER);
@@ -251,14 +289,15 @@ async fn answer_query(
             None => Vec::new(),
         };
         // Connecting is over soon, and its future is large.
-        let connecting = BridgeTools::connect(&queries.bridge, &query.token, &permit.id);
+        let connecting = PageTools::connect(&queries.bridge, &query.token, &permit.id);
         let tools = Box::pin(connecting).await?;
         // `sender` is dropped at the end of this block, which ends the forwarding.
         agent_loop::answer(QueryInput {
             query: &query.message,
-            tools: &tools,
-            model: &*queries.model,
-            system: &queries.system_prompt,
+            page_tools: &tools,
+            sources,
+            model,
+            system: queries.system_prompts.for_profile(profile_name(sources)),
             limits: &queries.limits,
             progress: &sender,
             state: &permit.state,

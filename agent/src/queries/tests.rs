@@ -12,8 +12,6 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::*;
 use crate::bridge::BridgeClient;
-use crate::config::{ConversationSettings, Limits};
-use crate::conversations::Conversations;
 use crate::failure::Failure;
 use crate::model::{Event, Model, Request};
 
@@ -73,14 +71,7 @@ async fn a_panic_fails_the_query_and_releases_its_permit() {
     let id = QueryId::from("5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11");
     let (token, _page) = open_query_at_bridge(&server, &id).await;
     let bridge = BridgeClient::new(server.url().parse().unwrap()).unwrap();
-    let queries = Queries::new(QueriesConfig {
-        bridge,
-        model: Arc::new(PanickingModel),
-        system_prompt: String::new(),
-        limits: Limits::default(),
-        max_queries: 1,
-        conversations: Conversations::open(&ConversationSettings::default()).unwrap(),
-    });
+    let queries = Queries::new(QueriesConfig::for_test(bridge, Arc::new(PanickingModel), 1));
     let queries = Arc::new(queries);
     let message: Query = serde_json::from_value(json!({ "uuid": id, "prompt": "hello" })).unwrap();
     let (writer, mut receiver) = StreamWriter::channel();

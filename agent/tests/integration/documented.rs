@@ -1,4 +1,4 @@
-//! Checks docs/agent.md: settings, limits, and the example request.
+//! Checks docs/agent.md and docs/agent-tools.md: settings, limits, and the example request.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,14 @@ use crate::kit::*;
 
 const DOCUMENT: &str = include_str!("../../../docs/agent.md");
 
+const TOOLS_DOCUMENT: &str = include_str!("../../../docs/agent-tools.md");
+
 fn section(heading: &str) -> &'static str {
-    let (_, text) = DOCUMENT.split_once(heading).unwrap();
+    section_of(DOCUMENT, heading)
+}
+
+fn section_of(document: &'static str, heading: &str) -> &'static str {
+    let (_, text) = document.split_once(heading).unwrap();
     text.split("\n#").next().unwrap()
 }
 
@@ -38,7 +44,8 @@ struct LimitRow {
 }
 
 fn limits() -> Vec<LimitRow> {
-    let rows = rows(section("\n## Limits\n"));
+    let documents = [DOCUMENT, TOOLS_DOCUMENT].into_iter();
+    let rows = documents.flat_map(|document| rows(section_of(document, "\n## Limits\n")));
     rows.map(|row| LimitRow {
         key: code(row[1]),
         default: code(row[2]),

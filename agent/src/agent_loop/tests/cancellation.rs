@@ -13,9 +13,10 @@ use tokio_util::task::AbortOnDropHandle;
 use super::test_bed::{UUID, query_input};
 use super::{FakeModel, TestBed, call_turn, tool_definition, with_deadline};
 use crate::agent_loop::{QueryState, answer};
-use crate::bridge::{BridgeClient, BridgeTools, QueryReporter};
+use crate::bridge::{BridgeClient, QueryReporter};
 use crate::config::Limits;
 use crate::failure::Failure;
+use crate::mcp::PageTools;
 use crate::model::Event;
 
 #[tokio::test]
@@ -112,7 +113,7 @@ async fn spawn_proxy(bridge: SocketAddr) -> (BridgeClient, AbortOnDropHandle<()>
 async fn a_connection_to_the_bridge_that_breaks_during_a_call_fails_the_query_at_once() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let (bridge, proxy) = spawn_proxy(bed.bridge_server.local_addr()).await;
-    let tools = BridgeTools::connect(&bridge, &bed.token, &bed.query.uuid)
+    let tools = PageTools::connect(&bridge, &bed.token, &bed.query.uuid)
         .await
         .unwrap();
     let model = FakeModel::new([call_turn(&[("add", json!({}))])]);
@@ -136,7 +137,7 @@ async fn a_connection_to_the_bridge_that_breaks_during_a_call_fails_the_query_at
 async fn a_foreign_token_and_an_unreachable_bridge_have_different_messages() {
     let bed = TestBed::with_query(&[], json!({})).await;
     let foreign = Secret::from_trusted("mcp-web-query-of-nobody-at-all-0123456789".to_owned());
-    let refused = BridgeTools::connect(&bed.bridge, &foreign, &UUID.into())
+    let refused = PageTools::connect(&bed.bridge, &foreign, &UUID.into())
         .await
         .unwrap_err();
     assert_eq!(refused.code, ErrorCode::BridgeUnavailable);
@@ -147,7 +148,7 @@ async fn a_foreign_token_and_an_unreachable_bridge_have_different_messages() {
     closed.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let url = format!("http://{}", closed.local_addr().unwrap());
     let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
-    let missing = BridgeTools::connect(&bridge, &foreign, &UUID.into())
+    let missing = PageTools::connect(&bridge, &foreign, &UUID.into())
         .await
         .unwrap_err();
     assert_eq!(missing.code, ErrorCode::BridgeUnavailable);

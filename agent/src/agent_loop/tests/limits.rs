@@ -133,7 +133,7 @@ async fn only_restricted_tools_are_offered_and_the_bridge_refuses_others() {
     assert_eq!(names, ["add"]);
     let result = bed.tools.call("remove", Default::default()).await;
     let result = result.unwrap();
-    assert!(result.is_error);
+    assert!(result.is_error());
     assert!(result.text.contains("ToolNotAllowed"), "{}", result.text);
 }
 

@@ -1,5 +1,6 @@
 //! A bridge, a page that has sent a query, and the tools as the agent sees them.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
@@ -15,9 +16,12 @@ use tokio_util::task::AbortOnDropHandle;
 use super::fake_model::FakeModel;
 use super::page::Page;
 use crate::agent_loop::{Answer, QueryInput, QueryState, answer};
-use crate::bridge::{BridgeClient, BridgeTools};
+use crate::bridge::BridgeClient;
 use crate::config::Limits;
 use crate::failure::Failure;
+use crate::mcp::PageTools;
+use crate::tools::SourceAccess;
+use crate::tools::tests::no_sources;
 
 pub(super) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
 
@@ -29,11 +33,18 @@ pub(super) struct TestBed {
     pub(super) bridge_server: ServerHandle,
     pub(super) page: Page,
     pub(super) bridge: BridgeClient,
-    pub(super) tools: BridgeTools,
+    pub(super) tools: PageTools,
     pub(super) token: Secret,
     pub(super) query: Query,
+    /// What the query may use of sources.
+    pub(super) sources: SourceAccess,
+    /// Whether the person approves calls.
+    pub(super) approves: bool,
     _agent: AbortOnDropHandle<()>,
 }
+
+/// What queries without sources may use.
+static NO_SOURCES: LazyLock<SourceAccess> = LazyLock::new(no_sources);
 
 /// Waits for something that must happen. Panics after 20 s.
 pub(super) async fn with_deadline<F: Future>(what: &str, future: F) -> F::Output {
@@ -45,7 +56,7 @@ pub(super) async fn with_deadline<F: Future>(what: &str, future: F) -> F::Output
 /// Returns the input of a query, with the system prompt of the tests.
 pub(super) fn query_input<'a>(
     query: &'a Query,
-    tools: &'a BridgeTools,
+    tools: &'a PageTools,
     model: &'a FakeModel,
     limits: &'a Limits,
     progress: &'a mpsc::Sender<QueryContent>,
@@ -53,7 +64,8 @@ pub(super) fn query_input<'a>(
 ) -> QueryInput<'a> {
     QueryInput {
         query,
-        tools,
+        page_tools: tools,
+        sources: &NO_SOURCES,
         model,
         system: SYSTEM,
         limits,
@@ -85,7 +97,7 @@ impl TestBed {
         let query: Query = serde_json::from_value(query).unwrap();
         let bridge = BridgeClient::new(bridge_server.url().parse().unwrap()).unwrap();
         Self {
-            tools: BridgeTools::connect(&bridge, &token, &query.uuid)
+            tools: PageTools::connect(&bridge, &token, &query.uuid)
                 .await
                 .unwrap(),
             bridge_server,
@@ -93,6 +105,8 @@ impl TestBed {
             bridge,
             token,
             query,
+            sources: no_sources(),
+            approves: true,
             _agent: agent,
         }
     }
@@ -105,15 +119,19 @@ impl TestBed {
         play: impl AsyncFnOnce(&mut Page),
     ) -> (Result<Answer, Failure>, Vec<Value>) {
         let (sender, mut receiver) = mpsc::channel(4);
-        let (query, tools) = (self.query.clone(), &self.tools);
+        let (query, tools, sources) = (self.query.clone(), &self.tools, &self.sources);
+        let (state, is_approved) = (&QueryState::new(), self.approves);
         // The sender is dropped at the end of this block, which ends the progress.
         let answering = async move {
-            let state = QueryState::new();
-            answer(query_input(&query, tools, model, limits, &sender, &state)).await
+            let input = query_input(&query, tools, model, limits, &sender, state);
+            answer(QueryInput { sources, ..input }).await
         };
         let receiving = async {
             let mut progress = Vec::new();
             while let Some(content) = receiver.recv().await {
+                if let QueryContent::ApprovalRequested { id, .. } = &content {
+                    assert!(state.approvals.reply(id, is_approved));
+                }
                 progress.push(serde_json::from_str(content.to_raw().get()).unwrap());
             }
             progress

@@ -59,6 +59,10 @@ pub struct Query {
     /// The date and time where the page is, with its time zone, in the format of RFC 9557.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_time: Option<String>,
+    /// The profile of the agent's own tools that the query uses; by default the first that admits its
+    /// user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
 }
 
 impl Query {
@@ -77,6 +81,7 @@ impl Query {
             attachments: Vec::new(),
             conversation: None,
             local_time: None,
+            profile: None,
         }
     }
 }

@@ -30,6 +30,9 @@ pub enum QueryContent {
         id: String,
         /// The name of the tool.
         tool: String,
+        /// The source of the tool, if it is one of the agent's own; absent for a tool of the page.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
         /// The arguments of the call.
         arguments: Map<String, Value>,
     },
@@ -39,12 +42,20 @@ pub enum QueryContent {
         id: String,
         /// The name of the tool.
         tool: String,
+        /// The source of the tool, if it is one of the agent's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
+        /// The beginning of the result of a tool that has a source, at most 2 KiB: the page has not
+        /// seen it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
         /// Whether the call failed.
         is_error: bool,
         /// The reason, if the call failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
-        /// How the call ended, for a program: `ok`, `tool_error`, `denied`, `timeout` …
+        /// How a call that failed has ended, for a program: `tool_error`, `invalid_args`, `denied`,
+        /// `rate_limited`, `timeout`, `unavailable`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<String>,
     },
@@ -63,6 +74,9 @@ pub enum QueryContent {
         id: String,
         /// The name of the tool.
         tool: String,
+        /// The source of the tool, if it is one of the agent's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
         /// The arguments of the call.
         arguments: Map<String, Value>,
         /// The time until the call counts as refused, in milliseconds.

@@ -52,6 +52,7 @@ pub(super) const RULES: &[Rule] = &[
         crates: &["clap"],
         reason: "Arguments are parsed where a program starts: the rest gets settings, whatever their source.",
         importers: &[
+            "agent/src/cli",
             "agent/src/config.rs",
             "agent/src/config/conversations.rs",
             "agent/src/config/limits.rs",
@@ -89,9 +90,24 @@ pub(super) const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        crates: &["cap_std"],
+        reason: "What confines a path is in one module, and no other opens the files of a root.",
+        importers: &["agent/src/tools/filesystem/files"],
+    },
+    Rule {
         crates: &["genai"],
         reason: "Its minor versions change the meaning of streams: one module translates them.",
         importers: &["agent/src/model/genai"],
+    },
+    Rule {
+        crates: &["globset"],
+        reason: "Patterns for names of tools mean the same wherever an operator writes them.",
+        importers: &["agent/src/tools/name_patterns.rs"],
+    },
+    Rule {
+        crates: &["governor"],
+        reason: "Rates are counted in one module.",
+        importers: &["agent/src/tools/rate.rs"],
     },
     Rule {
         crates: &["hyper"],
@@ -120,17 +136,27 @@ pub(super) const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        crates: &["process_wrap"],
+        reason: "One module starts the processes of MCP servers, and ends all that they have started.",
+        importers: &["agent/src/mcp/upstream/process.rs"],
+    },
+    Rule {
         crates: &["prometheus_client"],
         reason: "Only the format of metrics is theirs: what is counted does not depend on who reads it.",
-        importers: &["bridge/src/http/metrics/exposition.rs"],
+        importers: &[
+            "agent/src/metrics.rs",
+            "bridge/src/http/metrics/exposition.rs",
+        ],
     },
     Rule {
         crates: &["reqwest"],
         reason: "Requests are sent by few clients, which define trust and timeouts.",
         importers: &[
             "agent/src/bridge/client.rs",
-            "agent/src/bridge/tools/errors.rs",
             "agent/src/config/bridge_url.rs",
+            "agent/src/mcp/errors.rs",
+            "agent/src/mcp/upstream/connection.rs",
+            "agent/src/mcp/upstream/http_errors.rs",
             "agent/src/model/genai.rs",
             "agent/src/model/genai/errors.rs",
             "agent/src/model/settings.rs",
@@ -154,7 +180,7 @@ pub(super) const RULES: &[Rule] = &[
         crates: &["rmcp"],
         reason: "Its minor versions change behaviour: in each crate one module uses its model of MCP.",
         importers: &[
-            "agent/src/bridge/tools",
+            "agent/src/mcp",
             "bridge/src/mcp",
             "e2e/src/clients/connect.rs",
             "e2e/src/clients/full_client.rs",

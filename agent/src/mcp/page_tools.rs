@@ -1,8 +1,4 @@
-//! The tools of the page that sent the query, over MCP. Only this module uses rmcp.
-
-mod call_result;
-mod errors;
-mod tool_class;
+//! The tools of the page that sent the query, over MCP.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,11 +17,12 @@ use rmcp::{RoleClient, ServiceError};
 use serde_json::{Map, Value};
 use tracing::debug;
 
-use super::BridgeClient;
+use super::call_result::call_output;
+use super::{annotations, errors};
+use crate::bridge::BridgeClient;
 use crate::failure::Failure;
 use crate::model::Tool;
-pub(crate) use call_result::PageCallResult;
-pub(crate) use tool_class::{ToolClass, ToolEffect};
+use crate::tools::{CallOutput, ToolClass};
 
 /// The `_meta` key with the registered name of a tool that the bridge had to rename.
 const ORIGINAL_NAME_META_KEY: &str = "mcp-web/originalName";
@@ -44,7 +41,7 @@ const SESSION_DESCRIPTION: &str =
 /// The tools that a query may use. Dropping this cancels the open calls. There is no session that
 /// must be closed at the bridge.
 #[derive(Debug)]
-pub(crate) struct BridgeTools {
+pub(crate) struct PageTools {
     bridge: BridgeClient,
     service: RunningService<RoleClient, ClientConfig>,
 }
@@ -60,7 +57,7 @@ pub(crate) struct PageTool {
     pub(crate) tool: Tool,
 }
 
-impl BridgeTools {
+impl PageTools {
     /// Connects with a version of MCP that has no sessions, in which a request is cancelled by
     /// closing its connection.
     pub(crate) async fn connect(
@@ -103,15 +100,15 @@ impl BridgeTools {
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-    ) -> Result<PageCallResult, Failure> {
+    ) -> Result<CallOutput, Failure> {
         let call = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         match self.service.call_tool_once(call).await {
-            Ok(CallToolResponse::Complete(result)) => Ok(PageCallResult::from_mcp(result)),
-            Ok(_) => Ok(PageCallResult::from_error(
+            Ok(CallToolResponse::Complete(result)) => Ok(call_output(&result)),
+            Ok(_) => Ok(CallOutput::from_error(
                 "the tool wants to ask the user, and an agent has no user to ask",
             )),
             // The bridge or the page has responded.
-            Err(ServiceError::McpError(error)) => Ok(PageCallResult::from_error(&error.message)),
+            Err(ServiceError::McpError(error)) => Ok(CallOutput::from_error(error.message)),
             Err(error) => Err(errors::call_error(&self.bridge, &error)),
         }
     }
@@ -135,7 +132,7 @@ fn page_tool(tool: McpTool) -> PageTool {
     PageTool {
         registered_name: registered_name.unwrap_or(&tool.name).to_owned(),
         own_timeout: timeout_ms.map(Duration::from_millis),
-        class: ToolClass::from_annotations(tool.annotations.as_ref()),
+        class: annotations::hints(tool.annotations.as_ref()).class(),
         tool: Tool {
             name: tool.name.into_owned(),
             description: tool.description.map(Into::into).or(tool.title),

@@ -1,45 +1,22 @@
-//! The result of a call: the text for the model, and the value that the page returned.
+//! Converts the result of a call: the text for the model, and the value that the page returned.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::model::Media;
+use crate::tools::CallOutput;
 
-/// The result of a call.
-#[derive(Debug)]
-pub(crate) struct PageCallResult {
-    /// The text for the model.
-    pub(crate) text: String,
-    pub(crate) is_error: bool,
-    /// The page's result as far as MCP can represent it; `None` if the page returned nothing.
-    pub(crate) page_result: Option<Box<RawValue>>,
-    /// The pictures in the result, which `text` describes.
-    pub(crate) pictures: Vec<Media>,
-}
-
-impl PageCallResult {
-    /// Creates the result of a call that failed for this reason.
-    pub(crate) fn from_error(reason: &str) -> Self {
-        Self {
-            text: reason.to_owned(),
-            is_error: true,
-            page_result: to_raw_value(&json!({ "error": reason })).ok(),
-            pictures: Vec::new(),
-        }
+/// Converts the result of a call.
+pub(super) fn call_output(result: &CallToolResult) -> CallOutput {
+    let text = model_text(result);
+    if result.is_error == Some(true) {
+        return CallOutput::from_error(text);
     }
-
-    pub(super) fn from_mcp(result: CallToolResult) -> Self {
-        let text = model_text(&result);
-        if result.is_error == Some(true) {
-            return Self::from_error(&text);
-        }
-        Self {
-            text,
-            is_error: false,
-            page_result: page_result(&result),
-            pictures: result.content.iter().filter_map(picture).collect(),
-        }
+    CallOutput {
+        page_result: page_result(result),
+        pictures: result.content.iter().filter_map(picture).collect(),
+        ..CallOutput::from_text(text)
     }
 }
 
@@ -117,8 +94,8 @@ fn page_result(result: &CallToolResult) -> Option<Box<RawValue>> {
 mod tests {
     use super::*;
 
-    fn parse_result(result: Value) -> PageCallResult {
-        PageCallResult::from_mcp(serde_json::from_value(result).unwrap())
+    fn parse_result(result: Value) -> CallOutput {
+        call_output(&serde_json::from_value(result).unwrap())
     }
 
     #[test]
@@ -139,7 +116,7 @@ mod tests {
             format!("{:?}", result.pictures),
             "[Media(image/png, 12 kB)]"
         );
-        assert!(!result.is_error);
+        assert!(!result.is_error());
     }
 
     #[test]
@@ -156,7 +133,7 @@ mod tests {
         assert!(parse_result(nothing).page_result.is_none());
         let failed = json!({ "content": [{ "type": "text", "text": "no" }], "isError": true });
         let failed = parse_result(failed);
-        assert!(failed.is_error);
+        assert!(failed.is_error());
         assert_eq!(failed.page_result.unwrap().get(), r#"{"error":"no"}"#);
     }
 

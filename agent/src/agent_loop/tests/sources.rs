@@ -1,0 +1,232 @@
+//! Queries that use tools of sources beside those of the page.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
+use crate::config::Limits;
+use crate::tools::SourceAccess;
+use crate::tools::tests::{FakeSource, sources, staff};
+
+/// Returns what a query of Ada may use: a folder with notes, and a source for tests.
+fn access(folder: &Path, grants: &str) -> SourceAccess {
+    let folder = folder.display();
+    let file = format!(
+        "[sources.notes]\ntype = 'filesystem'\nroots = {{ notes = '{folder}' }}\n\n\
+         [profiles.staff]\nroles = ['staff']\nallow = ['notes-*', 's-*']\n{grants}\n"
+    );
+    let sources = sources(&file, vec![Arc::new(FakeSource::new("s"))]);
+    sources
+        .access(Some(&staff("ada")), None, &"q".into())
+        .unwrap()
+}
+
+fn notes() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("plan.md"), "Buy milk").unwrap();
+    folder
+}
+
+fn offered(model: &FakeModel) -> Vec<String> {
+    let request = model.requests().pop().unwrap();
+    request.tools.iter().map(|tool| tool.name.clone()).collect()
+}
+
+#[tokio::test]
+async fn tools_of_the_page_and_of_a_source_are_used_in_one_turn() {
+    let folder = notes();
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    bed.sources = access(folder.path(), "grant = ['read']");
+    let model = FakeModel::new([
+        call_turn(&[
+            ("notes-read_file", json!({ "path": "notes/plan.md" })),
+            ("add", json!({ "n": 1 })),
+        ]),
+        text_turn("Done."),
+    ]);
+    let (answer, progress) = bed
+        .answer(&model, &Limits::default(), async |page: &mut Page| {
+            page.answer_next_call(json!("added")).await;
+        })
+        .await;
+    let of_source: Vec<_> = progress
+        .iter()
+        .filter(|it| it["source"] == "notes")
+        .collect();
+    let expected = [
+        json!({ "type": "tool-started", "id": "1", "tool": "notes-read_file", "source": "notes",
+            "arguments": { "path": "notes/plan.md" } }),
+        json!({ "type": "tool-finished", "id": "1", "tool": "notes-read_file", "source": "notes",
+            "result": "Buy milk", "isError": false }),
+    ];
+    assert_eq!(of_source, expected.iter().collect::<Vec<_>>());
+    assert!(
+        progress
+            .iter()
+            .any(|it| it["tool"] == "add" && it.get("source").is_none())
+    );
+    let calls = json!(answer.unwrap().tool_calls);
+    let call = calls
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["source"] == "notes");
+    assert_eq!(call.unwrap()["result"], "Buy milk");
+    assert_eq!(
+        offered(&model),
+        ["notes-read_file", "notes-list_directory", "s-read", "add"]
+    );
+    let system = model.requests()[0].system.clone();
+    let expected = "- `notes`: files. Paths begin with `notes/`.\n- `s`: the source s";
+    assert!(system.ends_with(expected), "{system}");
+}
+
+#[tokio::test]
+async fn a_tool_of_the_page_never_has_the_name_of_one_of_a_source() {
+    let folder = notes();
+    let tools = [
+        tool_definition("notes-read_file"),
+        tool_definition("s-read_page"),
+    ];
+    let mut bed = TestBed::with_query(&tools, json!({})).await;
+    bed.sources = access(folder.path(), "grant = ['read']");
+    let model = FakeModel::new([
+        call_turn(&[("notes-read_file_page", json!({ "n": 1 }))]),
+        call_turn(&[("notes-read_file", json!({ "path": "notes/plan.md" }))]),
+        text_turn("Done."),
+    ]);
+    let (answer, progress) = bed
+        .answer(&model, &Limits::default(), async |page: &mut Page| {
+            let call = page.answer_next_call(json!("from the page")).await;
+            assert_eq!(call.tool, "notes-read_file");
+        })
+        .await;
+    let calls = json!(answer.unwrap().tool_calls);
+    let of = |index: usize| {
+        (
+            calls[index]["source"].clone(),
+            calls[index]["result"].clone(),
+        )
+    };
+    assert_eq!(of(0), (Value::Null, json!("from the page")));
+    assert_eq!(of(1), (json!("notes"), json!("Buy milk")));
+    assert_eq!(
+        progress[0]["tool"], "notes-read_file",
+        "the name that the page knows"
+    );
+    assert!(offered(&model).contains(&"s-read_page".to_owned()));
+}
+
+#[tokio::test]
+async fn what_a_page_makes_the_model_request_is_denied_without_a_grant() {
+    let folder = notes();
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    bed.sources = access(folder.path(), "grant = ['write']");
+    let model = FakeModel::new([
+        call_turn(&[("notes-read_file", json!({ "path": "notes/plan.md" }))]),
+        text_turn("Done."),
+    ]);
+    let (answer, progress) = bed
+        .answer(&model, &Limits::default(), no_page_actions)
+        .await;
+    assert!(answer.is_ok());
+    assert!(!offered(&model).contains(&"notes-read_file".to_owned()));
+    let result = &model.last_results()[0];
+    assert!(
+        result.is_error && result.text.contains("operator does not allow"),
+        "{result:?}"
+    );
+    let finished = &progress[0];
+    assert_eq!(finished["outcome"], "denied", "{progress:?}");
+    assert!(!json!(progress).to_string().contains("Buy milk"));
+}
+
+#[tokio::test]
+async fn a_page_that_restricts_tools_names_those_of_sources_too() {
+    let folder = notes();
+    let named =
+        json!({ "restrictTools": true, "tools": [{ "name": "add" }, { "name": "s-read" }] });
+    let mut bed = TestBed::with_query(&[tool_definition("add")], named).await;
+    bed.sources = access(folder.path(), "grant = ['read']");
+    let model = FakeModel::new([text_turn("Done.")]);
+    let (answer, _) = bed
+        .answer(&model, &Limits::default(), no_page_actions)
+        .await;
+    assert!(answer.is_ok());
+    assert_eq!(offered(&model), ["s-read", "add"]);
+    let guidance = format!("{:?}", model.requests()[0].history);
+    assert!(
+        guidance.contains("allows these tools only: `add`, `s-read`"),
+        "{guidance}"
+    );
+}
+
+#[tokio::test]
+async fn a_person_approves_what_the_profile_asks_for() {
+    let folder = notes();
+    for (is_approved, outcome) in [(true, Value::Null), (false, json!("denied"))] {
+        let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+        let grants = "grant = ['read', 'destructive']\nask = ['write']";
+        bed.sources = access(folder.path(), grants);
+        let arguments = json!({ "path": "notes/new.md", "content": "new" });
+        let model = FakeModel::new([
+            call_turn(&[("notes-write_file", arguments.clone())]),
+            text_turn("Done."),
+        ]);
+        bed.approves = is_approved;
+        let (answer, progress) = bed
+            .answer(&model, &Limits::default(), no_page_actions)
+            .await;
+        assert!(answer.is_ok());
+        let asked = &progress[0];
+        assert_eq!(
+            (&asked["type"], &asked["source"], &asked["arguments"]),
+            (&json!("approval-requested"), &json!("notes"), &arguments)
+        );
+        let finished = progress
+            .iter()
+            .find(|it| it["type"] == "tool-finished")
+            .unwrap();
+        assert_eq!(finished["outcome"], outcome, "{finished}");
+        assert_eq!(folder.path().join("new.md").exists(), is_approved);
+        let _ = std::fs::remove_file(folder.path().join("new.md"));
+    }
+}
+
+#[tokio::test]
+async fn a_page_without_tools_has_those_of_sources() {
+    let folder = notes();
+    let mut bed = TestBed::with_query(&[], json!({})).await;
+    bed.sources = access(folder.path(), "grant = ['read']");
+    let model = FakeModel::new([
+        call_turn(&[("notes-list_directory", json!({ "path": "notes" }))]),
+        text_turn("Done."),
+    ]);
+    let (answer, _) = bed
+        .answer(&model, &Limits::default(), no_page_actions)
+        .await;
+    assert!(answer.is_ok());
+    assert_eq!(model.last_results()[0].text, "plan.md (8 bytes)");
+}
+
+#[tokio::test]
+async fn a_result_for_the_page_has_at_most_two_kib() {
+    let folder = notes();
+    let long = "x".repeat(5000);
+    std::fs::write(folder.path().join("long.txt"), &long).unwrap();
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    bed.sources = access(folder.path(), "grant = ['read']");
+    let model = FakeModel::new([
+        call_turn(&[("notes-read_file", json!({ "path": "notes/long.txt" }))]),
+        text_turn("Done."),
+    ]);
+    let (answer, progress) = bed
+        .answer(&model, &Limits::default(), no_page_actions)
+        .await;
+    let shown = format!("{}…", "x".repeat(2048));
+    assert_eq!(progress[1]["result"], shown);
+    assert_eq!(json!(answer.unwrap().tool_calls)[0]["result"], shown);
+    assert_eq!(model.last_results()[0].text, long);
+}

@@ -1,0 +1,20 @@
+//! The commands of the program besides answering queries.
+
+mod mcp;
+mod server_listing;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use crate::mcp::GUARD_ARGUMENT;
+use crate::server_guard;
+
+/// Runs the command that the arguments of the program name, if they name one.
+pub(crate) async fn run(arguments: Vec<OsString>) -> Option<ExitCode> {
+    let command = arguments.get(1)?.to_str()?;
+    match command {
+        GUARD_ARGUMENT => Some(server_guard::run(arguments[2..].to_vec())),
+        "mcp" => Some(mcp::run(arguments[1..].to_vec()).await),
+        _ => None,
+    }
+}

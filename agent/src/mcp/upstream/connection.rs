@@ -1,0 +1,293 @@
+//! A connection to an MCP server: its MCP client, and its process if it has one.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation,
+    ProtocolVersion,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, Peer,
+    RunningService,
+};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::common::client_side_sse::NeverRetry;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{ClientHandler, RoleClient, ServiceError};
+use serde_json::{Map, Value};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
+
+use super::activity::Activity;
+use super::counting_writer::CountingWriter;
+use super::process::{ProcessSettings, ServerProcess};
+use super::process_slots::ProcessSlots;
+use crate::mcp::call_result::call_output;
+use crate::tools::CallOutput;
+
+/// The maximum size of a message of a server, in bytes.
+const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
+
+/// How long closing a connection over HTTP may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The time after which a server that has ended is started again at once.
+const USABLE_AFTER: Duration = Duration::from_secs(5);
+
+/// The maximum length of what a failure quotes of stderr, in characters.
+const MAX_STDERR_CHARS: usize = 500;
+
+type Service = RunningService<RoleClient, NotificationHandler>;
+
+/// A connection to an MCP server.
+#[derive(Debug)]
+pub(super) struct Connection {
+    peer: Peer<RoleClient>,
+    /// `None` when the connection is closed.
+    service: Mutex<Option<Service>>,
+    process: Option<ServerProcess>,
+    /// The number of bytes that were written to the process.
+    written: Arc<AtomicU64>,
+    activity: Arc<Activity>,
+    changed: Arc<Notify>,
+    opened_at: Instant,
+    has_answered: AtomicBool,
+}
+
+/// How to reach a server.
+pub(super) enum Target {
+    Process(ProcessSettings),
+    Http {
+        url: String,
+        headers: Vec<(HeaderName, HeaderValue)>,
+        client: reqwest::Client,
+    },
+}
+
+/// Why a call has no result.
+#[derive(Debug)]
+pub(super) enum CallError {
+    /// The connection was closed before the call was sent.
+    NotSent,
+    /// The connection has ended during the call.
+    Ended,
+    /// The server's response is not one.
+    Malformed,
+}
+
+impl Connection {
+    /// Connects to a server.
+    pub(super) async fn open(
+        target: Target,
+        slots: &ProcessSlots,
+        tasks: &TaskTracker,
+    ) -> Result<Arc<Self>, String> {
+        let changed = Arc::<Notify>::default();
+        let handler = NotificationHandler {
+            changed: Arc::clone(&changed),
+        };
+        let (service, process) = match target {
+            Target::Process(settings) => {
+                let slot = slots.acquire().await?;
+                let (process, streams) = ServerProcess::start(&settings, slot, tasks)?;
+                let (stdin, written) = CountingWriter::new(streams.stdin);
+                let transport = AsyncRwTransport::new(streams.stdout, stdin)
+                    .with_max_line_length(MAX_MESSAGE_BYTES);
+                let connecting = handler.serve_with_lifecycle(transport, lifecycle());
+                let service = match connecting.await {
+                    Ok(service) => service,
+                    Err(error) => return Err(start_error(&error, &process)),
+                };
+                (service, Some((process, written)))
+            }
+            Target::Http {
+                url,
+                headers,
+                client,
+            } => {
+                let mut config = StreamableHttpClientTransportConfig::with_uri(url)
+                    .custom_headers(headers.into_iter().collect())
+                    .max_concurrent_requests(usize::MAX)
+                    .max_sse_event_size(MAX_MESSAGE_BYTES);
+                config.retry_config = Arc::new(NeverRetry::default());
+                let transport = StreamableHttpClientTransport::with_client(client, config);
+                let connecting = handler.serve_with_lifecycle(transport, lifecycle());
+                // The text of the error may contain the address and headers.
+                let service = connecting.await.map_err(|error| http_error(&error))?;
+                (service, None)
+            }
+        };
+        let (process, written) = process.unzip();
+        let connection = Arc::new(Self {
+            peer: service.peer().clone(),
+            service: Mutex::new(Some(service)),
+            process,
+            written: written.unwrap_or_default(),
+            activity: Arc::new(Activity::new()),
+            changed,
+            opened_at: Instant::now(),
+            has_answered: AtomicBool::new(false),
+        });
+        if connection.process.is_some() {
+            slots.add(&connection.activity);
+        }
+        Ok(connection)
+    }
+
+    pub(super) fn peer(&self) -> &Peer<RoleClient> {
+        &self.peer
+    }
+
+    /// Calls a tool. Dropping the future cancels the call at the server.
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<CallOutput, CallError> {
+        if self.is_closed() {
+            return Err(CallError::NotSent);
+        }
+        let _active = self.activity.begin_call();
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let written = self.written();
+        let result = tokio::select! {
+            biased;
+            result = self.peer.call_tool_once(params) => result,
+            () = self.ended() => Err(ServiceError::TransportClosed),
+        };
+        if matches!(result, Ok(_) | Err(ServiceError::McpError(_))) {
+            self.has_answered.store(true, Ordering::Relaxed);
+        }
+        match result {
+            Ok(CallToolResponse::Complete(result)) => Ok(call_output(&result)),
+            Ok(_) => Ok(CallOutput::from_error(
+                "the tool wants to ask the user or to go on later, which an agent does not offer",
+            )),
+            Err(ServiceError::McpError(error)) => Ok(CallOutput::from_error(error.message)),
+            Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
+                let is_sent = self.process.is_none() || self.written() > written;
+                Err(if is_sent {
+                    CallError::Ended
+                } else {
+                    CallError::NotSent
+                })
+            }
+            Err(_) => Err(CallError::Malformed),
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.activity.is_stopping()
+            || self.peer.is_transport_closed()
+            || self.lock_service().is_none()
+    }
+
+    /// Returns whether a call was answered, or the server has run for some time.
+    pub(super) fn was_usable(&self) -> bool {
+        self.has_answered.load(Ordering::Relaxed) || self.opened_at.elapsed() >= USABLE_AFTER
+    }
+
+    pub(super) fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    /// Waits until the process of the server has ended.
+    pub(super) async fn ended(&self) {
+        match &self.process {
+            Some(process) => process.exited().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Waits until the server says that its list of tools has changed.
+    pub(super) async fn tools_changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Closes the connection, and ends the process.
+    pub(super) async fn close(&self) {
+        self.activity.stop();
+        let service = self.lock_service().take();
+        if let Some(mut service) = service {
+            let _ = service.close_with_timeout(CLOSE_TIMEOUT).await;
+        }
+        if let Some(process) = &self.process {
+            process.stop();
+            process.exited().await;
+        }
+    }
+
+    /// Appends the end of what the server has written to stderr to the reason of a failure.
+    pub(super) fn with_stderr(&self, reason: String) -> String {
+        match &self.process {
+            Some(process) => with_stderr(reason, process),
+            None => reason,
+        }
+    }
+
+    fn written(&self) -> u64 {
+        self.written.load(Ordering::SeqCst)
+    }
+
+    fn lock_service(&self) -> MutexGuard<'_, Option<Service>> {
+        self.service.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The newest version of MCP that both sides have, also of servers that only know `initialize`.
+fn lifecycle() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: None,
+    }
+}
+
+fn start_error(error: &ClientInitializeError, process: &ServerProcess) -> String {
+    let reason = match error {
+        ClientInitializeError::ConnectionClosed(_) => "it has ended".to_owned(),
+        error => format!("it does not speak MCP: {error}"),
+    };
+    with_stderr(reason, process)
+}
+
+fn with_stderr(reason: String, process: &ServerProcess) -> String {
+    let stderr = process.stderr_text();
+    match stderr.trim() {
+        "" => reason,
+        text => {
+            let start = text.char_indices().rev().nth(MAX_STDERR_CHARS - 1);
+            let tail = &text[start.map_or(0, |(start, _)| start)..];
+            format!("{reason}. It has written: {tail}")
+        }
+    }
+}
+
+fn http_error(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => super::http_errors::describe(error),
+        _ => "what answers at its URL does not speak MCP".to_owned(),
+    }
+}
+
+/// Receives the notifications of a server. It declares no capabilities, because it cannot answer
+/// requests of a server.
+#[derive(Debug)]
+pub(super) struct NotificationHandler {
+    changed: Arc<Notify>,
+}
+
+impl ClientHandler for NotificationHandler {
+    fn get_info(&self) -> ClientConfig {
+        let name = Implementation::new("mcp-web-agent", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), name)
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+}

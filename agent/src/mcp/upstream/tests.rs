@@ -1,0 +1,336 @@
+//! MCP servers as sources: real processes, which behave as a test says.
+
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+use crate::tools::ServersFile;
+
+const SERVER: &str = include_str!("tests/server.mjs");
+
+/// A server in a folder of its own.
+struct TestServer {
+    folder: TempDir,
+    upstream: Upstream,
+}
+
+/// Variables that no server needs.
+struct NoVariables;
+
+impl Variables for NoVariables {
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    fn file(&self, _path: &Path) -> Result<String, String> {
+        Err("there is no file".to_owned())
+    }
+}
+
+impl TestServer {
+    fn new(behaviour: &str) -> Self {
+        Self::with(behaviour, json!({}), None, &Arc::default())
+    }
+
+    fn with(
+        behaviour: &str,
+        policy: Value,
+        pinned: Option<Vec<ToolDefinition>>,
+        slots: &Arc<ProcessSlots>,
+    ) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("server.mjs"), SERVER).unwrap();
+        let entry = json!({ "command": "node", "args": ["server.mjs", behaviour],
+            "cwd": folder.path(), "env": { "DECLARED": "yes" }, "x-policy": policy });
+        let text = json!({ "mcpServers": { "scripted": entry } }).to_string();
+        let file = ServersFile::parse(Path::new("mcp-servers.json"), &text).unwrap();
+        let settings = UpstreamSettings {
+            name: "scripted".to_owned(),
+            definition: file.servers().remove(0).definition.unwrap(),
+            pinned,
+            slots: Arc::clone(slots),
+            guard: None,
+        };
+        let upstream = Upstream::new(settings, &NoVariables).unwrap();
+        Self { folder, upstream }
+    }
+
+    async fn call(&self, tool: &str, user: &str) -> CallOutput {
+        let user = user.to_owned();
+        self.upstream
+            .call(tool, Map::new(), &CallContext { user })
+            .await
+    }
+
+    /// Returns the process id of the server of a user.
+    async fn pid(&self, user: &str) -> u64 {
+        let output = self.call("read", user).await;
+        let result: Value = serde_json::from_str(&output.text).unwrap();
+        result["pid"].as_u64().unwrap()
+    }
+
+    fn starts(&self) -> usize {
+        let starts = std::fs::read_to_string(self.folder.path().join("starts"));
+        starts.map_or(0, |text| text.lines().count())
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.upstream
+            .tools()
+            .iter()
+            .map(|tool| tool.name.clone())
+            .collect()
+    }
+}
+
+/// Waits until something holds, without a sleep of its own in the test.
+async fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let waited = timeout(Duration::from_secs(20), waiting).await;
+    assert!(waited.is_ok(), "{what}");
+}
+
+/// Whether a process runs. One that has ended and is not waited for does not.
+fn runs(pid: u64) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    status.is_ok_and(|status| !status.contains(") Z "))
+}
+
+#[tokio::test]
+async fn a_server_gets_what_is_declared_and_little_else() {
+    let server = TestServer::new("");
+    server.upstream.start().await.unwrap();
+    assert_eq!(server.names(), ["read", "write", "wait", "change"]);
+    let output = server.call("read", "ada").await;
+    let result: Value = serde_json::from_str(&output.text).unwrap();
+    let env = result["env"].as_object().unwrap();
+    let allowed = ["PATH", "HOME", "LANG", "TMPDIR", "USER", "DECLARED"];
+    assert!(
+        env.keys().all(|name| allowed.contains(&name.as_str())),
+        "{env:?}"
+    );
+    assert_eq!(env["DECLARED"], "yes");
+    server.upstream.stop().await;
+    assert!(!runs(result["pid"].as_u64().unwrap()));
+}
+
+#[tokio::test]
+async fn a_server_is_started_once_for_many_calls_and_again_after_it_was_killed() {
+    let server = TestServer::new("");
+    let calls = (0..10).map(|_| server.call("read", "ada"));
+    let outputs = futures_util::future::join_all(calls).await;
+    assert!(
+        outputs.iter().all(|output| !output.is_error()),
+        "{outputs:?}"
+    );
+    assert_eq!(server.starts(), 1);
+    let pid = server.pid("ada").await;
+    let raw = i32::try_from(pid).unwrap();
+    let process = rustix::process::Pid::from_raw(raw).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+    let attempt = server.upstream.0.attempt(&None);
+    let is_closed = || {
+        attempt
+            .value()
+            .is_none_or(|connection| connection.is_closed())
+    };
+    eventually("the agent notices it", is_closed).await;
+    let output = server.call("write", "ada").await;
+    assert!(!output.is_error(), "{}", output.text);
+    assert_eq!(server.starts(), 2);
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn a_call_is_repeated_only_if_the_tool_allows_it() {
+    let server = TestServer::new("die");
+    let output = server.call("write", "ada").await;
+    assert_eq!(output.outcome, CallOutcome::Unavailable);
+    assert!(output.text.contains("may have happened"), "{}", output.text);
+    server.upstream.stop().await;
+    let server = TestServer::new("die");
+    let output = server.call("read", "ada").await;
+    let retried_at_once = !output.is_error();
+    // A server that ends soon after its start is not started again at once.
+    assert!(
+        retried_at_once || output.text.contains("it has ended"),
+        "{}",
+        output.text
+    );
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_ends_at_once_shows_its_words() {
+    let server = TestServer::new("end");
+    let failure = server.upstream.start().await.unwrap_err();
+    assert!(
+        failure
+            .message
+            .contains("It has written: nothing is configured"),
+        "{failure}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_server_is_given_up_after_twenty_seconds() {
+    let server = TestServer::new("silent");
+    let started = tokio::time::Instant::now();
+    let failure = server.upstream.start().await.unwrap_err();
+    assert!(
+        failure.message.contains("not answered within 20s"),
+        "{failure}"
+    );
+    assert_eq!(started.elapsed(), CONNECT_TIMEOUT);
+}
+
+#[tokio::test]
+async fn what_a_server_writes_to_stderr_does_not_block_it() {
+    let server = TestServer::new("flood");
+    assert!(!server.call("read", "ada").await.is_error());
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn a_line_that_does_not_end_fails_its_call_only() {
+    let server = TestServer::new("endless");
+    let endless = timeout(Duration::from_millis(500), server.call("read", "ada")).await;
+    assert!(endless.is_err(), "it has no result");
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn a_list_without_an_end_is_refused() {
+    let server = TestServer::new("pages");
+    let failure = server.upstream.start().await.unwrap_err();
+    assert!(failure.message.contains("does not end"), "{failure}");
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_cancelled_at_the_server() {
+    let server = TestServer::new("");
+    server.upstream.start().await.unwrap();
+    let waiting = timeout(Duration::from_millis(200), server.call("wait", "ada")).await;
+    assert!(waiting.is_err());
+    let dropped = Instant::now();
+    let path = server.folder.path().join("cancelled");
+    eventually("the server is told", || path.exists()).await;
+    assert!(
+        dropped.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        dropped.elapsed()
+    );
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn a_tool_whose_definition_changes_is_off() {
+    let server = TestServer::new("");
+    server.upstream.start().await.unwrap();
+    assert!(!server.call("change", "ada").await.is_error());
+    eventually("the list is read again", || server.names() == ["write"]).await;
+    let output = server.call("read", "ada").await;
+    assert_eq!(output.outcome, CallOutcome::Unavailable, "{}", output.text);
+    assert!(!server.call("write", "ada").await.is_error());
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn pinned_tools_are_offered_before_the_server_runs_and_no_others() {
+    let listed = TestServer::new("");
+    let mut pinned = listed.upstream.list_tools().await.unwrap();
+    listed.upstream.stop().await;
+    pinned.retain(|tool| ["read", "write"].contains(&tool.name.as_str()));
+    pinned[1].description = Some("What it was".to_owned());
+    let server = TestServer::with("", json!({}), Some(pinned), &Arc::default());
+    server.upstream.start().await.unwrap();
+    assert_eq!(
+        (server.names(), server.starts()),
+        (vec!["read".into(), "write".into()], 0)
+    );
+    assert!(!server.call("read", "ada").await.is_error());
+    assert_eq!(
+        server.names(),
+        ["read"],
+        "the other has changed since it was pinned"
+    );
+    for off in ["write", "wait"] {
+        assert_eq!(
+            server.call(off, "ada").await.outcome,
+            CallOutcome::Unavailable
+        );
+    }
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn a_policy_may_allow_some_tools_only() {
+    let policy = json!({ "tools": { "allow": ["re*"] } });
+    let server = TestServer::with("", policy, None, &Arc::default());
+    server.upstream.start().await.unwrap();
+    assert_eq!(server.names(), ["read"]);
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn users_have_processes_of_their_own_if_the_policy_says_so() {
+    let shared = TestServer::new("");
+    assert_eq!(shared.pid("ada").await, shared.pid("bob").await);
+    shared.upstream.stop().await;
+    let policy = json!({ "isolation": "per-user" });
+    let own = TestServer::with("", policy, None, &Arc::default());
+    let (ada, bob) = (own.pid("ada").await, own.pid("bob").await);
+    assert_ne!(ada, bob);
+    assert_eq!(own.pid("ada").await, ada);
+    own.upstream.stop().await;
+    assert!(!runs(ada) && !runs(bob));
+}
+
+#[tokio::test]
+async fn an_idle_server_is_stopped_and_started_again_when_it_is_needed() {
+    let server = TestServer::with("", json!({ "idleMs": 50 }), None, &Arc::default());
+    let pid = server.pid("ada").await;
+    eventually("it is stopped", || !runs(pid)).await;
+    assert_ne!(server.pid("ada").await, pid);
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn the_process_that_is_idle_for_longest_makes_room() {
+    let slots = Arc::<ProcessSlots>::default();
+    let policy = json!({ "isolation": "per-user" });
+    let server = TestServer::with("", policy, None, &slots);
+    let mut pids = Vec::new();
+    for user in 0..process_slots::MAX_PROCESSES {
+        pids.push(server.pid(&user.to_string()).await);
+    }
+    server.pid("one more").await;
+    assert!(!runs(pids[0]) && pids[1..].iter().all(|pid| runs(*pid)));
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn all_that_a_server_has_started_ends_with_it() {
+    let server = TestServer::new("stubborn");
+    let pid = server.pid("ada").await;
+    let grandchild = std::fs::read_to_string(server.folder.path().join("grandchild")).unwrap();
+    let grandchild = grandchild.parse().unwrap();
+    assert!(runs(pid) && runs(grandchild));
+    let stopping = Instant::now();
+    server.upstream.stop().await;
+    assert!(
+        stopping.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        stopping.elapsed()
+    );
+    assert!(!runs(pid));
+    eventually("the child of the server ends", || !runs(grandchild)).await;
+}

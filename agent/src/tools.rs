@@ -1,0 +1,62 @@
+//! The tools that the operator has added to those of the page: sources, and the policy of their calls.
+//!
+//! Nothing here is on by default. A page is not the operator: it may name tools, and a model may
+//! request them, but only a [`Profile`] grants them.
+//!
+//! 1. [`tools_file`] has the sources and the profiles.
+//! 2. [`source`] is what a source is; [`managed_source`] starts it when it is needed first, by a
+//!    [`shared_attempt`].
+//! 3. [`sources`] has all sources of an agent, and the names by which models call their tools
+//!    ([`offered_name`]).
+//! 4. [`access`] is what one query may use of them: what its [`profile`] allows
+//!    ([`name_patterns`]).
+//! 5. [`policy`] makes each call: every check has its place there.
+//! 6. [`call_record`] and [`audit`] record the calls, [`redaction`] without secrets; [`rate`] and [`user_shares`] bound
+//!    what one user may do.
+//! 7. [`servers_file`] lists the MCP servers that are sources, and [`pins`] the definitions of their
+//!    tools ([`tool_definition`]) that the operator has looked at.
+//! 8. [`filesystem`] is a built-in source; [`builtin_tool`] describes the tools of such.
+
+mod access;
+mod audit;
+mod builtin_tool;
+mod call_record;
+mod class;
+mod filesystem;
+mod managed_source;
+mod name_patterns;
+mod offered_name;
+mod offered_tool;
+mod output;
+mod pins;
+mod policy;
+mod profile;
+mod rate;
+mod redaction;
+mod servers_file;
+mod shared_attempt;
+mod source;
+mod sources;
+#[cfg(test)]
+pub(crate) mod tests;
+mod tool_definition;
+mod tools_file;
+mod user_shares;
+
+pub(crate) use access::SourceAccess;
+pub(crate) use audit::AuditLog;
+pub(crate) use class::{ToolClass, ToolEffect};
+pub(crate) use name_patterns::NamePatterns;
+pub(crate) use offered_name::MAX_NAME_BYTES;
+pub(crate) use offered_tool::OfferedTool;
+pub(crate) use output::{CallOutcome, CallOutput};
+pub(crate) use pins::{PinDifference, Pins};
+pub(crate) use policy::CallSteps;
+pub(crate) use servers_file::{
+    ProcessVariables, ServerDefinition, ServerEntry, ServerTransport, ServersFile, Variables,
+};
+pub(crate) use shared_attempt::SharedAttempt;
+pub(crate) use source::{CallContext, Source, SourceMeta, SourceTool};
+pub(crate) use sources::{SourceLimits, Sources};
+pub(crate) use tool_definition::{ToolDefinition, ToolHints};
+pub(crate) use tools_file::ToolsFile;

@@ -1,0 +1,123 @@
+//! What one query may use of the sources.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bridge_protocol::{ErrorCode, QueryCaller, QueryId};
+use futures_util::future::join_all;
+use tokio::time::timeout;
+
+use super::class::ToolClass;
+use super::offered_tool::OfferedTool;
+use super::profile::Profile;
+use super::source::MAX_SOURCE_PROMPT_BYTES;
+use super::sources::Sources;
+use crate::failure::Failure;
+use crate::text;
+
+/// How long a query waits for its sources to start. A source that takes longer is offered from the
+/// turn of the model on in which it has started.
+const START_WAIT: Duration = Duration::from_secs(2);
+
+/// What one query may use of the sources.
+#[derive(Debug)]
+pub(crate) struct SourceAccess {
+    pub(super) sources: Arc<Sources>,
+    pub(super) profile: Option<Arc<Profile>>,
+    pub(super) caller: Option<QueryCaller>,
+    pub(super) query: QueryId,
+}
+
+impl Sources {
+    /// Returns what a query may use. `requested` is the profile that it names; otherwise it has the
+    /// first that admits its caller.
+    pub(crate) fn access(
+        self: &Arc<Self>,
+        caller: Option<&QueryCaller>,
+        requested: Option<&str>,
+        query: &QueryId,
+    ) -> Result<SourceAccess, Failure> {
+        let mut admitting = self.profiles.iter().filter(|profile| {
+            let is_requested = requested.is_none_or(|name| name == profile.name);
+            is_requested && caller.is_some_and(|caller| profile.admits(caller))
+        });
+        let profile = admitting.next().cloned();
+        if let (Some(name), None) = (requested, &profile) {
+            return Err(profile_refused(name));
+        }
+        Ok(SourceAccess {
+            sources: Arc::clone(self),
+            profile,
+            caller: caller.cloned(),
+            query: query.clone(),
+        })
+    }
+}
+
+impl SourceAccess {
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.profile.as_deref()
+    }
+
+    /// Returns the tools that the profile allows, of the sources that have started.
+    pub(crate) async fn tools(&self) -> Vec<Arc<OfferedTool>> {
+        let Some(profile) = &self.profile else {
+            return Vec::new();
+        };
+        self.start_sources().await;
+        let offered = self.sources.offered();
+        let is_allowed = |it: &&Arc<OfferedTool>| {
+            it.source.is_started() && profile.allows(&it.name, it.tool.class)
+        };
+        offered.iter().filter(is_allowed).cloned().collect()
+    }
+
+    /// Starts the sources that the profile could use.
+    async fn start_sources(&self) {
+        let sources = self.sources.all().iter();
+        let starting = sources.filter(|it| !it.is_started()).map(|it| it.started());
+        // What fails is logged where it fails.
+        let _ = timeout(START_WAIT, join_all(starting)).await;
+    }
+
+    /// Returns the tool with this name, also if the profile does not allow it.
+    pub(crate) fn find(&self, name: &str) -> Option<Arc<OfferedTool>> {
+        let offered = self.sources.offered();
+        offered.iter().find(|it| it.name == name).cloned()
+    }
+
+    /// Returns whether the profile lets a person approve the calls of a tool.
+    pub(crate) fn must_be_approved(&self, class: ToolClass) -> bool {
+        let profile = self.profile.as_ref();
+        profile.is_some_and(|profile| class.must_be_approved(&profile.ask))
+    }
+
+    /// Returns what the system prompt says about each source of these tools, in the order of the
+    /// configuration.
+    pub(crate) fn prompts(&self, tools: &[Arc<OfferedTool>]) -> Vec<String> {
+        let mut prompts = Vec::new();
+        for source in self.sources.all() {
+            if !tools.iter().any(|tool| Arc::ptr_eq(&tool.source, source)) {
+                continue;
+            }
+            let prompt = source.source.prompt().unwrap_or_default();
+            let end = prompt.floor_char_boundary(MAX_SOURCE_PROMPT_BYTES);
+            let prompt = prompt[..end].trim();
+            let name = source.name();
+            prompts.push(match prompt {
+                "" => format!("`{name}`"),
+                text => format!("`{name}`: {text}"),
+            });
+        }
+        prompts
+    }
+}
+
+/// Creates the failure of a query with a profile that it cannot have. Whether the profile exists is
+/// not said.
+fn profile_refused(name: &str) -> Failure {
+    let name = text::shorten_name(name);
+    let message = format!("there is no profile `{name}` for you");
+    Failure::new(ErrorCode::InsufficientScope, message)
+        .with_remedy("ask without `profile`, or with one that the operator of the agent gives you")
+}

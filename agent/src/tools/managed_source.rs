@@ -1,0 +1,69 @@
+//! A source with its state: started when it is needed first, once for all who wait.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bridge_protocol::ErrorCode;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::time::timeout;
+
+use super::shared_attempt::SharedAttempt;
+use super::source::Source;
+use super::user_shares::UserShares;
+use crate::failure::Failure;
+
+/// How long a source may take to start.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A source with its state.
+#[derive(Debug)]
+pub(super) struct ManagedSource {
+    pub(super) source: Arc<dyn Source>,
+    pub(super) shares: UserShares,
+    start: SharedAttempt<()>,
+}
+
+impl ManagedSource {
+    pub(super) fn new(source: Arc<dyn Source>, shares: UserShares) -> Self {
+        Self {
+            source,
+            shares,
+            start: SharedAttempt::default(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.source.meta().name
+    }
+
+    /// Starts the source, unless it was started.
+    pub(super) async fn started(&self) -> Result<(), Failure> {
+        let source = &self.source;
+        self.start.get(|| start(Arc::clone(source))).await
+    }
+
+    /// Returns whether the source was started.
+    pub(super) fn is_started(&self) -> bool {
+        self.start.value().is_some()
+    }
+}
+
+fn start(source: Arc<dyn Source>) -> BoxFuture<'static, Result<(), Failure>> {
+    async move {
+        let started = timeout(START_TIMEOUT, source.start()).await;
+        let started = started.unwrap_or_else(|_| {
+            let message = format!("it has not started within {START_TIMEOUT:?}");
+            Err(Failure::new(ErrorCode::AgentUnavailable, message))
+        });
+        started.inspect_err(|failure| {
+            let source = &source.meta().name;
+            tracing::warn!(
+                source,
+                error = failure.message,
+                "a source of tools cannot start"
+            );
+        })
+    }
+    .boxed()
+}

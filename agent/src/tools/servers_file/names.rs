@@ -1,0 +1,64 @@
+//! The names of servers, and how messages refer to them.
+
+use std::path::Path;
+
+use super::limits::MAX_NAME_CHARS;
+
+/// The maximum length of a name in a message.
+const MAX_EXCERPT_CHARS: usize = 40;
+
+/// Checks the name of a server. The error says which names are allowed.
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let is_valid = name.len() <= MAX_NAME_CHARS
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name.bytes().all(is_allowed);
+    if is_valid {
+        return Ok(());
+    }
+    Err(format!(
+        "this name is not allowed: choose one of at most {MAX_NAME_CHARS} letters (a to z, A to Z), \
+         digits, `-` and `_` that starts with a letter or a digit"
+    ))
+}
+
+/// Returns the words with which messages refer to a server.
+pub(super) fn server_location(path: &Path, name: &str) -> String {
+    format!("the server `{}` in {}", excerpt(name), path.display())
+}
+
+/// Returns the start of a name, without characters that a terminal or a log would interpret.
+pub(super) fn excerpt(name: &str) -> String {
+    let mut chars = name.chars();
+    let start = chars.by_ref().take(MAX_EXCERPT_CHARS);
+    let mut excerpt: String = start.flat_map(char::escape_debug).collect();
+    if chars.next().is_some() {
+        excerpt.push('…');
+    }
+    excerpt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_short_and_has_letters_digits_hyphens_and_underscores() {
+        let longest = "a".repeat(MAX_NAME_CHARS);
+        for name in ["a", "7", "time", "Git_Hub-2", &longest] {
+            assert_eq!(check_name(name), Ok(()), "{name}");
+        }
+        let too_long = "a".repeat(MAX_NAME_CHARS + 1);
+        for name in ["", "-a", "_a", "a b", "a.b", "a/b", "é", "a\n", &too_long] {
+            let problem = check_name(name).unwrap_err();
+            assert!(problem.contains("at most 32 letters"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn a_message_has_the_start_of_a_name_without_control_characters() {
+        let location = server_location(Path::new("/s.json"), "a\n\u{1b}[31m");
+        assert_eq!(location, r"the server `a\n\u{1b}[31m` in /s.json");
+        assert_eq!(excerpt(&"a".repeat(41)), "a".repeat(40) + "…");
+    }
+}

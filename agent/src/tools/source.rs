@@ -1,0 +1,76 @@
+//! What a source of tools is.
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bridge_schema::Validator;
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::class::ToolClass;
+use super::output::CallOutput;
+use crate::failure::Failure;
+
+/// A source of tools that the operator has configured: a built-in one, or an MCP server.
+///
+/// [`Sources`](super::Sources) starts it at its first use and stops it with the agent. A call is made
+/// only after it has passed the policy.
+pub(crate) trait Source: Send + Sync + Debug {
+    fn meta(&self) -> &SourceMeta;
+
+    /// Prepares the source. It is called again after a failure, but never twice at the same time.
+    fn start(&self) -> BoxFuture<'_, Result<(), Failure>>;
+
+    /// Returns the tools that the source has at the moment: the same list as long as it has not
+    /// changed.
+    fn tools(&self) -> Arc<[SourceTool]>;
+
+    /// Calls a tool. Dropping the future cancels the call.
+    fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        arguments: Map<String, Value>,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, CallOutput>;
+
+    /// Returns what the system prompt says of the source, of which at most
+    /// [`MAX_SOURCE_PROMPT_BYTES`] are used.
+    fn prompt(&self) -> Option<Cow<'_, str>>;
+
+    /// Ends everything that the source has started.
+    fn stop(&self) -> BoxFuture<'_, ()>;
+}
+
+/// The maximum length of what the system prompt says of a source, in bytes.
+pub(crate) const MAX_SOURCE_PROMPT_BYTES: usize = 2048;
+
+/// What never changes about a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SourceMeta {
+    /// The name, which is the beginning of the names of its tools.
+    pub(crate) name: String,
+    /// `filesystem`, `mcp` …
+    pub(crate) kind: &'static str,
+}
+
+/// A tool of a source.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceTool {
+    /// The name within the source.
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
+    /// The validator of its arguments, with the schema.
+    pub(crate) arguments: Arc<Validator>,
+    pub(crate) class: ToolClass,
+    /// The timeout of a call, if it is not that of the agent.
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// For whom a tool is called.
+#[derive(Clone, Debug)]
+pub(crate) struct CallContext {
+    /// The user, as the bridge identifies it.
+    pub(crate) user: String,
+}

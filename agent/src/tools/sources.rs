@@ -1,0 +1,157 @@
+//! All sources of an agent, and what its queries share.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::join_all;
+
+use super::audit::AuditLog;
+use super::managed_source::ManagedSource;
+use super::offered_name::{hashed_name, offered_name};
+use super::offered_tool::OfferedTool;
+use super::profile::Profile;
+use super::source::{Source, SourceTool};
+use super::user_shares::UserShares;
+use crate::metrics::Metrics;
+
+/// The limits of the calls of each source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SourceLimits {
+    /// The maximum number of calls of a source that run at the same time.
+    pub(crate) max_calls: usize,
+    /// How many of them may be those of one user.
+    pub(crate) max_calls_per_user: usize,
+}
+
+/// The sources of an agent.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    sources: Vec<Arc<ManagedSource>>,
+    pub(super) profiles: Vec<Arc<Profile>>,
+    pub(super) audit: AuditLog,
+    pub(super) metrics: Arc<Metrics>,
+    offered: Mutex<OfferedTools>,
+}
+
+/// The tools of all sources, as long as no source has others.
+#[derive(Debug, Default)]
+struct OfferedTools {
+    /// The lists of which `tools` is made.
+    lists: Vec<Arc<[SourceTool]>>,
+    tools: Arc<[Arc<OfferedTool>]>,
+}
+
+impl Sources {
+    pub(crate) fn new(
+        sources: Vec<Arc<dyn Source>>,
+        profiles: Vec<Profile>,
+        limits: SourceLimits,
+        audit: AuditLog,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        let shares = || UserShares::new(limits.max_calls, limits.max_calls_per_user);
+        let sources = sources.into_iter();
+        Self {
+            sources: sources
+                .map(|source| Arc::new(ManagedSource::new(source, shares())))
+                .collect(),
+            profiles: profiles.into_iter().map(Arc::new).collect(),
+            audit,
+            metrics,
+            offered: Mutex::default(),
+        }
+    }
+
+    pub(super) fn all(&self) -> &[Arc<ManagedSource>] {
+        &self.sources
+    }
+
+    /// Returns the tools of all sources. Their names are the same for every profile.
+    pub(super) fn offered(&self) -> Arc<[Arc<OfferedTool>]> {
+        let lists: Vec<_> = self.sources.iter().map(|it| it.source.tools()).collect();
+        let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_current = offered.lists.len() == lists.len()
+            && offered
+                .lists
+                .iter()
+                .zip(&lists)
+                .all(|(a, b)| Arc::ptr_eq(a, b));
+        if !is_current {
+            offered.tools = self.name_tools(&lists).into();
+            offered.lists = lists;
+            for profile in &self.profiles {
+                if let Some(warning) = definitions_warning(profile, &offered.tools) {
+                    tracing::warn!("{warning}");
+                }
+            }
+        }
+        Arc::clone(&offered.tools)
+    }
+
+    fn name_tools(&self, lists: &[Arc<[SourceTool]>]) -> Vec<Arc<OfferedTool>> {
+        let mut names = HashSet::new();
+        let mut offered = Vec::new();
+        for (source, tools) in self.sources.iter().zip(lists) {
+            let mut listed = HashSet::new();
+            // A source that lists a name twice has one tool with it.
+            for tool in tools.iter().filter(|tool| listed.insert(&tool.name)) {
+                let mut name = offered_name(source.name(), &tool.name);
+                if names.contains(&name) {
+                    name = hashed_name(source.name(), &tool.name);
+                }
+                if names.insert(name.clone()) {
+                    offered.push(Arc::new(OfferedTool {
+                        name,
+                        tool: tool.clone(),
+                        source: Arc::clone(source),
+                    }));
+                }
+            }
+        }
+        offered
+    }
+
+    #[cfg(test)]
+    pub(super) fn definitions_warning(
+        &self,
+        profile: usize,
+        offered: &[Arc<OfferedTool>],
+    ) -> Option<String> {
+        definitions_warning(&self.profiles[profile], offered)
+    }
+
+    /// Stops all sources, and writes the rest of the audit file.
+    pub(crate) async fn stop(&self) {
+        join_all(self.sources.iter().map(|it| it.source.stop())).await;
+        self.audit.close().await;
+    }
+}
+
+/// Returns a warning if the definitions of the tools that a profile allows are long. Every turn of
+/// every query sends them.
+fn definitions_warning(profile: &Profile, offered: &[Arc<OfferedTool>]) -> Option<String> {
+    let allowed = offered
+        .iter()
+        .filter(|it| profile.allows(&it.name, it.tool.class));
+    let mut bytes = BTreeMap::new();
+    for tool in allowed {
+        *bytes.entry(tool.source_name()).or_insert(0) += definition_bytes(tool);
+    }
+    let all: usize = bytes.values().sum();
+    let (largest, most) = bytes.into_iter().max_by_key(|(_, bytes)| *bytes)?;
+    (all > MAX_QUIET_DEFINITION_BYTES).then(|| {
+        format!(
+            "the profile `{}` has {all} bytes of definitions of tools, which every turn of its \
+             queries sends: `{largest}` alone has {most}. Allow fewer tools",
+            profile.name
+        )
+    })
+}
+
+fn definition_bytes(offered: &OfferedTool) -> usize {
+    let description = offered.tool.description.as_ref().map_or(0, String::len);
+    offered.name.len() + description + offered.tool.arguments.schema().to_string().len()
+}
+
+/// The size of the definitions of a profile from which on a warning is logged, in bytes.
+const MAX_QUIET_DEFINITION_BYTES: usize = 32 * 1024;

@@ -1,0 +1,140 @@
+//! A source that behaves as a test says.
+
+use std::borrow::Cow;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, pending};
+
+use super::*;
+use crate::tools::builtin_tool::builtin_tool;
+use crate::tools::source::{CallContext, Source, SourceMeta, SourceTool};
+
+/// A source with the tools `read`, `write`, `destroy` and `search`, which return their arguments.
+#[derive(Debug)]
+pub(crate) struct FakeSource {
+    pub(super) meta: SourceMeta,
+    pub(super) tools: Mutex<Arc<[SourceTool]>>,
+    /// What each start does: wait for ever, fail, or succeed if nothing is left.
+    pub(super) starts: Mutex<Vec<Start>>,
+    pub(super) start_count: AtomicUsize,
+    pub(super) stop_count: AtomicUsize,
+    /// The number of calls that run.
+    pub(super) running: AtomicUsize,
+    pub(super) max_running: AtomicUsize,
+    /// Whether calls never end.
+    pub(super) hangs: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Start {
+    Hang,
+    Fail,
+}
+
+fn tool(name: &str, effect: ToolEffect, is_open_world: bool) -> SourceTool {
+    let class = ToolClass {
+        effect,
+        is_open_world,
+    };
+    let text = json!({ "type": "string" });
+    builtin_tool(name, "A tool", json!({ "text": text }), &[], class).unwrap()
+}
+
+impl FakeSource {
+    pub(crate) fn new(name: &str) -> Self {
+        Self::with_tools(
+            name,
+            vec![
+                tool("read", ToolEffect::Read, false),
+                tool("write", ToolEffect::Write, false),
+                tool("destroy", ToolEffect::Destructive, false),
+                tool("search", ToolEffect::Read, true),
+            ],
+        )
+    }
+
+    pub(super) fn with_names(name: &str, tools: &[&str]) -> Self {
+        let tools = tools.iter();
+        Self::with_tools(
+            name,
+            tools
+                .map(|name| tool(name, ToolEffect::Read, false))
+                .collect(),
+        )
+    }
+
+    fn with_tools(name: &str, tools: Vec<SourceTool>) -> Self {
+        Self {
+            meta: SourceMeta {
+                name: name.to_owned(),
+                kind: "fake",
+            },
+            tools: Mutex::new(tools.into()),
+            starts: Mutex::default(),
+            start_count: AtomicUsize::new(0),
+            stop_count: AtomicUsize::new(0),
+            running: AtomicUsize::new(0),
+            max_running: AtomicUsize::new(0),
+            hangs: false,
+        }
+    }
+
+    /// Replaces the tools.
+    pub(super) fn set_tools(&self, names: &[&str]) {
+        let tools = names.iter().map(|name| tool(name, ToolEffect::Read, false));
+        *self.tools.lock().unwrap() = tools.collect();
+    }
+}
+
+impl Source for FakeSource {
+    fn meta(&self) -> &SourceMeta {
+        &self.meta
+    }
+
+    fn start(&self) -> BoxFuture<'_, Result<(), Failure>> {
+        self.start_count.fetch_add(1, Ordering::SeqCst);
+        match self.starts.lock().unwrap().pop() {
+            None => async { Ok(()) }.boxed(),
+            Some(Start::Hang) => pending().boxed(),
+            Some(Start::Fail) => {
+                let code = bridge_protocol::ErrorCode::AgentUnavailable;
+                async move { Err(Failure::new(code, "it is broken")) }.boxed()
+            }
+        }
+    }
+
+    fn tools(&self) -> Arc<[SourceTool]> {
+        Arc::clone(&self.tools.lock().unwrap())
+    }
+
+    fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        arguments: Map<String, Value>,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, CallOutput> {
+        async move {
+            let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+            self.max_running.fetch_max(running, Ordering::SeqCst);
+            if self.hangs {
+                let () = pending().await;
+            }
+            tokio::task::yield_now().await;
+            self.running.fetch_sub(1, Ordering::SeqCst);
+            let text = json!({ "tool": tool, "arguments": arguments, "user": context.user });
+            CallOutput::from_text(text.to_string())
+        }
+        .boxed()
+    }
+
+    fn prompt(&self) -> Option<Cow<'_, str>> {
+        Some(format!("the source {}", self.meta.name).into())
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        self.stop_count.fetch_add(1, Ordering::SeqCst);
+        async {}.boxed()
+    }
+}

@@ -1,0 +1,67 @@
+//! The names by which models call the tools of sources.
+
+use super::*;
+
+fn names(sources: &Sources) -> Vec<String> {
+    sources
+        .offered()
+        .iter()
+        .map(|tool| tool.name.clone())
+        .collect()
+}
+
+#[test]
+fn tools_of_two_sources_with_one_name_have_different_names() {
+    let first = FakeSource::with_names("a", &["b-c", "b-c"]);
+    let second = FakeSource::with_names("a-b", &["c"]);
+    let sources = sources("", vec![Arc::new(first), Arc::new(second)]);
+    let names = names(&sources);
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert_eq!(names[0], "a-b-c");
+    assert!(names[1].starts_with("a-b-c_"), "{names:?}");
+}
+
+#[test]
+fn a_source_whose_tools_change_is_named_anew() {
+    let source = Arc::new(FakeSource::with_names("s", &["old"]));
+    let sources = sources("", vec![Arc::clone(&source) as _]);
+    assert_eq!(names(&sources), ["s-old"]);
+    assert!(Arc::ptr_eq(&sources.offered(), &sources.offered()));
+    source.set_tools(&["new", "newer"]);
+    assert_eq!(names(&sources), ["s-new", "s-newer"]);
+}
+
+#[test]
+fn long_definitions_are_warned_of_with_the_largest_source() {
+    let named = |prefix: &str, count: usize| {
+        let names: Vec<_> = (0..count).map(|n| format!("{prefix}{n}")).collect();
+        FakeSource::with_names(
+            prefix,
+            &names.iter().map(String::as_str).collect::<Vec<_>>(),
+        )
+    };
+    let all = "[profiles.all]\nallow = ['*']\ngrant = ['read']\n";
+    let few = "[profiles.few]\nallow = ['small-*']\ngrant = ['read']\n";
+    let sources = sources(
+        &format!("{all}{few}"),
+        vec![Arc::new(named("small", 3)), Arc::new(named("large", 400))],
+    );
+    let offered = sources.offered();
+    let warning = |index: usize| sources.definitions_warning(index, &offered);
+    let text = warning(0).unwrap();
+    assert!(
+        text.contains("`all` has") && text.contains("`large` alone has"),
+        "{text}"
+    );
+    assert_eq!(warning(1), None);
+}
+
+#[test]
+fn names_with_hyphens_and_of_sixty_characters_stay_as_they_are() {
+    let long = "l".repeat(60);
+    let source = FakeSource::with_names("s-1", &["get-env", &long, &format!("{long}x")]);
+    let names = names(&sources("", vec![Arc::new(source)]));
+    assert_eq!(names[0], "s-1-get-env");
+    assert_eq!(names[1], format!("s-1-{long}"));
+    assert!(names[2].len() == 64 && names[2] != names[1], "{names:?}");
+}

@@ -1,0 +1,266 @@
+//! What the policy allows, and what it records.
+
+use std::sync::atomic::Ordering;
+
+use tokio::time::Instant;
+
+use super::*;
+
+const PROFILES: &str = "
+[profiles.staff]
+roles = ['staff']
+allow = ['s-*']
+deny = ['*-destroy']
+grant = ['read', 'write', 'destructive']
+ask = ['write']
+rate = { read = '3/h' }
+
+[profiles.anyone]
+allow = ['s-read']
+grant = ['read']
+self_made = true
+";
+
+fn source() -> Arc<FakeSource> {
+    Arc::new(FakeSource::new("s"))
+}
+
+fn access(source: &Arc<FakeSource>, caller: &QueryCaller) -> SourceAccess {
+    let sources = sources(PROFILES, vec![Arc::clone(source) as _]);
+    sources.access(Some(caller), None, &"q".into()).unwrap()
+}
+
+fn names(tools: &[Arc<OfferedTool>]) -> Vec<&str> {
+    tools.iter().map(|tool| tool.name.as_str()).collect()
+}
+
+#[tokio::test]
+async fn what_a_profile_denies_is_neither_offered_nor_called() {
+    let access = access(&source(), &staff("ada"));
+    assert_eq!(names(&access.tools().await), ["s-read", "s-write"]);
+    for denied in ["s-destroy", "s-search"] {
+        let output = call(&access, denied, json!({})).await;
+        assert_eq!(output.outcome, CallOutcome::Denied, "{denied}");
+        assert!(
+            output.text.contains("Do not request it again"),
+            "{}",
+            output.text
+        );
+    }
+    let allowed = call(&access, "s-read", json!({ "text": "t" })).await;
+    let expected = r#"{"tool":"read","arguments":{"text":"t"},"user":"ada"}"#;
+    assert_eq!(allowed.text, expected);
+}
+
+#[tokio::test]
+async fn the_first_profile_that_admits_the_caller_is_the_default() {
+    let sources = sources(PROFILES, vec![source()]);
+    let profile = |caller: Option<&QueryCaller>, requested: Option<&str>| {
+        let access = sources.access(caller, requested, &"q".into());
+        access.map(|access| access.profile().map(|profile| profile.name.clone()))
+    };
+    let ada = staff("ada");
+    let self_made = QueryCaller {
+        roles: Vec::new(),
+        self_made: true,
+        ..staff("eve")
+    };
+    let named = |name: &str| Some(name.to_owned());
+    assert_eq!(profile(Some(&ada), None).unwrap(), named("staff"));
+    assert_eq!(
+        profile(Some(&ada), Some("anyone")).unwrap(),
+        named("anyone")
+    );
+    assert_eq!(profile(Some(&self_made), None).unwrap(), named("anyone"));
+    assert_eq!(profile(None, None).unwrap(), None);
+    let refused = profile(Some(&self_made), Some("staff")).unwrap_err();
+    assert_eq!(refused.code, bridge_protocol::ErrorCode::InsufficientScope);
+    let unknown = profile(Some(&self_made), Some("root")).unwrap_err();
+    assert_eq!(refused.message.replace("staff", "root"), unknown.message);
+}
+
+#[tokio::test]
+async fn a_self_made_token_gets_no_source_unless_a_profile_says_so() {
+    let self_made = QueryCaller {
+        self_made: true,
+        ..staff("eve")
+    };
+    let only_staff = sources(
+        "[profiles.staff]\nroles = ['staff']\nallow = ['*']\ngrant = ['read']",
+        vec![source()],
+    );
+    let access = only_staff
+        .access(Some(&self_made), None, &"q".into())
+        .unwrap();
+    assert!(access.tools().await.is_empty());
+    let output = call(&access, "s-read", json!({})).await;
+    assert_eq!(output.outcome, CallOutcome::Denied);
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_are_refused_with_path_and_rule() {
+    let access = access(&source(), &staff("ada"));
+    let output = call(&access, "s-read", json!({ "text": 1, "more": true })).await;
+    assert_eq!(output.outcome, CallOutcome::InvalidArguments);
+    assert!(
+        output.text.contains("text") && output.text.contains("string"),
+        "{}",
+        output.text
+    );
+}
+
+#[tokio::test]
+async fn what_nobody_approves_is_not_called() {
+    let source = source();
+    let access = access(&source, &staff("ada"));
+    let offered = access.find("s-write").unwrap();
+    assert!(access.must_be_approved(offered.tool.class));
+    let steps = Steps { is_approved: false };
+    let output = access.call(&offered, Map::new(), TIMEOUT, &steps).await;
+    assert_eq!(output.outcome, CallOutcome::Denied);
+    assert_eq!(source.max_running.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_rate_is_that_of_one_user_and_says_when_to_come_again() {
+    let source = source();
+    let sources = sources(PROFILES, vec![Arc::clone(&source) as _]);
+    let of = |user: &str| {
+        sources
+            .access(Some(&staff(user)), None, &"q".into())
+            .unwrap()
+    };
+    for _ in 0..3 {
+        assert!(!call(&of("ada"), "s-read", json!({})).await.is_error());
+    }
+    let output = call(&of("ada"), "s-read", json!({})).await;
+    assert_eq!(output.outcome, CallOutcome::RateLimited);
+    assert!(
+        output.text.contains("retryAfter: 1200 s"),
+        "{}",
+        output.text
+    );
+    assert!(!call(&of("bob"), "s-read", json!({})).await.is_error());
+}
+
+#[tokio::test]
+async fn a_user_has_a_share_of_the_calls_that_run_at_the_same_time() {
+    let source = source();
+    let access = access(&source, &staff("ada"));
+    let calls = (0..6).map(|_| call(&access, "s-write", json!({})));
+    let outputs = futures_util::future::join_all(calls).await;
+    assert!(outputs.iter().all(|output| !output.is_error()));
+    assert_eq!(source.max_running.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_takes_too_long_may_have_happened_if_it_changes_something() {
+    let source = Arc::new(FakeSource {
+        hangs: true,
+        ..FakeSource::new("s")
+    });
+    let access = access(&source, &staff("ada"));
+    let started = Instant::now();
+    let read = call(&access, "s-read", json!({})).await;
+    assert_eq!(
+        (read.outcome, started.elapsed()),
+        (CallOutcome::Timeout, TIMEOUT)
+    );
+    assert!(!read.text.contains("may have happened"), "{}", read.text);
+    let write = call(&access, "s-write", json!({})).await;
+    assert!(
+        write.text.contains("It may have happened all the same"),
+        "{}",
+        write.text
+    );
+}
+
+#[tokio::test]
+async fn every_call_is_audited_also_one_that_is_refused_or_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    let source = Arc::new(FakeSource {
+        hangs: true,
+        ..FakeSource::new("slow")
+    });
+    let audit = AuditLog::open(path.clone()).unwrap();
+    let profiles = PROFILES.replace("s-*", "*");
+    let sources = sources_with_audit(&profiles, vec![self::source(), source], audit);
+    let access = sources
+        .access(Some(&staff("ada")), None, &"query".into())
+        .unwrap();
+    call(&access, "s-read", json!({ "text": "t" })).await;
+    call(&access, "s-destroy", json!({})).await;
+    call(&access, "s-read", json!({ "text": 1 })).await;
+    let cancelled = call(&access, "slow-read", json!({}));
+    assert!(
+        tokio::time::timeout(Duration::from_millis(1), cancelled)
+            .await
+            .is_err()
+    );
+    access
+        .record_page_call("add", &Map::new(), None)
+        .end(&CallOutput::from_text("done"));
+    sources.stop().await;
+    let text = std::fs::read_to_string(path).unwrap();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|it| serde_json::from_str(it).unwrap())
+        .collect();
+    let fields = |line: &Value| {
+        ["source", "tool", "outcome"].map(|key| line[key].as_str().unwrap().to_owned())
+    };
+    let fields: Vec<_> = lines.iter().map(fields).collect();
+    let expected = [
+        ["s", "read", "ok"],
+        ["s", "destroy", "denied"],
+        ["s", "read", "invalid_args"],
+        ["slow", "read", "cancelled"],
+        ["page", "add", "ok"],
+    ];
+    assert_eq!(fields, expected.map(|line| line.map(str::to_owned)));
+    assert_eq!(lines[0]["arguments"], json!({ "text": "t" }));
+    for line in &lines {
+        for (key, value) in [("user", "ada"), ("profile", "staff"), ("query", "query")] {
+            assert_eq!(line[key], value, "{line}");
+        }
+    }
+    let metrics = sources.metrics.encode(0);
+    let denied = r#"tool_calls_total{source="s",outcome="denied"} 1"#;
+    assert!(metrics.contains(denied), "{metrics}");
+}
+
+#[tokio::test]
+async fn no_source_is_called_while_the_audit_file_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("logs");
+    std::fs::create_dir(&logs).unwrap();
+    let audit = AuditLog::open(logs.join("audit.jsonl")).unwrap();
+    std::fs::remove_dir_all(&logs).unwrap();
+    let source = source();
+    let sources = sources_with_audit(PROFILES, vec![Arc::clone(&source) as _], audit);
+    let access = sources
+        .access(Some(&staff("ada")), None, &"q".into())
+        .unwrap();
+    // The first line cannot be written, which the calls after it notice.
+    let refused = loop {
+        let output = call(&access, "s-write", json!({})).await;
+        if output.outcome == CallOutcome::Unavailable {
+            break output;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert!(refused.text.contains("audit file"), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn the_system_prompt_names_the_sources_of_the_offered_tools() {
+    let other = Arc::new(FakeSource::new("other"));
+    let sources = sources(PROFILES, vec![source(), other]);
+    let access = sources
+        .access(Some(&staff("ada")), None, &"q".into())
+        .unwrap();
+    let tools = access.tools().await;
+    assert_eq!(access.prompts(&tools), ["`s`: the source s"]);
+    assert!(access.prompts(&[]).is_empty());
+}

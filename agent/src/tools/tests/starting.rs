@@ -1,0 +1,77 @@
+//! Sources are started when they are needed first, once for all who wait.
+
+use std::sync::atomic::Ordering;
+
+use tokio::time::{Instant, advance};
+
+use super::fake_source::Start;
+use super::*;
+
+const PROFILE: &str = "[profiles.staff]\nroles = ['staff']\nallow = ['*']\ngrant = ['read']\n";
+
+fn with_starts(starts: &[Start]) -> (Arc<FakeSource>, SourceAccess) {
+    let source = Arc::new(FakeSource::new("s"));
+    source.starts.lock().unwrap().extend(starts.iter().rev());
+    let sources = sources(PROFILE, vec![Arc::clone(&source) as _]);
+    let access = sources.access(Some(&staff("ada")), None, &"q".into());
+    (source, access.unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_starts_once_for_all_who_wait() {
+    let (source, access) = with_starts(&[]);
+    assert_eq!(source.start_count.load(Ordering::SeqCst), 0);
+    let (first, second) = tokio::join!(access.tools(), access.tools());
+    assert_eq!((first.len(), second.len()), (1, 1));
+    access.tools().await;
+    assert_eq!(source.start_count.load(Ordering::SeqCst), 1);
+    access.sources.stop().await;
+    assert_eq!(source.stop_count.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_query_without_a_profile_starts_nothing() {
+    let (source, access) = with_starts(&[]);
+    let nobody = access.sources.access(None, None, &"q".into()).unwrap();
+    assert!(nobody.tools().await.is_empty());
+    assert_eq!(source.start_count.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_fails_to_start_is_tried_again_later_and_later() {
+    let (source, access) = with_starts(&[Start::Fail; 4]);
+    let count = || source.start_count.load(Ordering::SeqCst);
+    for (attempts, pause) in [(1, 1), (2, 2), (3, 4), (4, 8)] {
+        assert!(access.tools().await.is_empty());
+        advance(Duration::from_millis(pause * 1000 - 1)).await;
+        access.tools().await;
+        assert_eq!(count(), attempts, "it is not tried again before {pause} s");
+        let failed = call(&access, "s-read", json!({})).await;
+        assert_eq!(failed.outcome, CallOutcome::Unavailable);
+        assert!(
+            failed
+                .text
+                .contains("`s` cannot be used at the moment: it is broken")
+        );
+        advance(Duration::from_millis(1)).await;
+    }
+    assert_eq!(access.tools().await.len(), 1);
+    assert_eq!(count(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_is_slow_delays_a_query_by_two_seconds_and_fails_after_twenty() {
+    let (source, access) = with_starts(&[Start::Hang]);
+    let started = Instant::now();
+    assert!(access.tools().await.is_empty());
+    assert_eq!(started.elapsed(), Duration::from_secs(2));
+    let output = call(&access, "s-read", json!({})).await;
+    assert_eq!(output.outcome, CallOutcome::Unavailable);
+    assert!(
+        output.text.contains("not started within 20s"),
+        "{}",
+        output.text
+    );
+    assert_eq!(started.elapsed(), Duration::from_secs(20));
+    assert_eq!(source.start_count.load(Ordering::SeqCst), 1);
+}

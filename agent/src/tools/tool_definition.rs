@@ -1,0 +1,208 @@
+//! The definition of a tool of an MCP server, as it is listed and pinned.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bridge_schema::{Validator, dialect};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::class::{ToolClass, ToolEffect};
+use super::source::SourceTool;
+
+/// The definition of a tool of an MCP server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ToolDefinition {
+    pub(crate) name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) description: Option<String>,
+    pub(crate) input_schema: Value,
+    #[serde(default)]
+    pub(crate) annotations: ToolHints,
+}
+
+/// What a tool says about its calls. The hints are those of MCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ToolHints {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) read_only_hint: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) destructive_hint: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) idempotent_hint: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) open_world_hint: Option<bool>,
+}
+
+impl ToolHints {
+    /// Returns what a call may do.
+    pub(crate) fn class(self) -> ToolClass {
+        let effect = if self.read_only_hint == Some(true) {
+            ToolEffect::Read
+        } else if self.destructive_hint == Some(false) {
+            ToolEffect::Write
+        } else {
+            ToolEffect::Destructive
+        };
+        ToolClass {
+            effect,
+            is_open_world: self.open_world_hint == Some(true),
+        }
+    }
+
+    /// Returns whether a call may be made twice.
+    pub(crate) fn is_repeatable(self) -> bool {
+        self.read_only_hint == Some(true) || self.idempotent_hint == Some(true)
+    }
+}
+
+impl ToolDefinition {
+    /// Removes the characters that nobody sees from what a model reads.
+    pub(crate) fn without_invisible_characters(mut self) -> Self {
+        self.description = self.description.map(|text| visible_text(&text));
+        remove_invisible(&mut self.input_schema);
+        self
+    }
+
+    /// Returns the size of the definition as input of a model, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let description = self.description.as_ref().map_or(0, String::len);
+        self.name.len() + description + self.input_schema.to_string().len()
+    }
+
+    /// Returns a hash of all that a model or the policy goes by, as hex digits.
+    pub(crate) fn hash(&self) -> String {
+        let json = serde_json::to_vec(self).unwrap_or_default();
+        let digest = Sha256::digest(json);
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Creates the tool of a source. The schema is untrusted: one that cannot be used is an error.
+    pub(crate) fn to_source_tool(&self, timeout: Option<Duration>) -> Result<SourceTool, String> {
+        let schema = dialect::to_2020_12(Some(&self.input_schema))?;
+        Ok(SourceTool {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            arguments: Arc::new(Validator::new(schema)?),
+            class: self.annotations.class(),
+            timeout,
+        })
+    }
+}
+
+fn remove_invisible(value: &mut Value) {
+    match value {
+        Value::String(text) if text.chars().any(is_invisible) => *text = visible_text(text),
+        Value::Array(items) => items.iter_mut().for_each(remove_invisible),
+        Value::Object(fields) => fields.values_mut().for_each(remove_invisible),
+        _ => {}
+    }
+}
+
+fn visible_text(text: &str) -> String {
+    text.chars().filter(|it| !is_invisible(*it)).collect()
+}
+
+/// Returns whether a person does not see a character that a model reads: control characters, marks of
+/// direction and of zero width, and tags, which can spell out whole instructions.
+fn is_invisible(character: char) -> bool {
+    let is_format = matches!(character,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}');
+    is_format || character.is_control() && !matches!(character, '\n' | '\t' | '\r')
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn definition() -> ToolDefinition {
+        ToolDefinition {
+            name: "read".to_owned(),
+            description: Some("Reads".to_owned()),
+            input_schema: json!({ "type": "object" }),
+            annotations: ToolHints::default(),
+        }
+    }
+
+    #[test]
+    fn a_tool_that_says_nothing_may_destroy_and_is_not_repeated() {
+        let hints = |hints: Value| serde_json::from_value::<ToolHints>(hints).unwrap();
+        assert_eq!(ToolHints::default().class(), ToolClass::UNKNOWN);
+        assert!(!ToolHints::default().is_repeatable());
+        let read = hints(json!({ "readOnlyHint": true, "destructiveHint": true }));
+        assert_eq!(
+            (read.class().effect, read.is_repeatable()),
+            (ToolEffect::Read, true)
+        );
+        let write = hints(json!({ "destructiveHint": false, "openWorldHint": true })).class();
+        assert_eq!(
+            (write.effect, write.is_open_world),
+            (ToolEffect::Write, true)
+        );
+        assert!(hints(json!({ "idempotentHint": true })).is_repeatable());
+    }
+
+    #[test]
+    fn characters_that_nobody_sees_are_removed() {
+        let hidden = "a\u{200b}b\u{e0041}\u{202e}c\u{7}\n\td é";
+        let definition = ToolDefinition {
+            description: Some(hidden.to_owned()),
+            input_schema: json!({ "properties": { "x": { "description": hidden } } }),
+            ..definition()
+        }
+        .without_invisible_characters();
+        assert_eq!(definition.description.unwrap(), "abc\n\td é");
+        assert_eq!(
+            definition.input_schema["properties"]["x"]["description"],
+            "abc\n\td é"
+        );
+    }
+
+    #[test]
+    fn a_hash_depends_on_all_that_a_model_or_the_policy_goes_by() {
+        let original = definition().hash();
+        assert_eq!(original.len(), 64);
+        let changed = [
+            ToolDefinition {
+                description: None,
+                ..definition()
+            },
+            ToolDefinition {
+                input_schema: json!({}),
+                ..definition()
+            },
+            ToolDefinition {
+                name: "write".to_owned(),
+                ..definition()
+            },
+            ToolDefinition {
+                annotations: ToolHints {
+                    read_only_hint: Some(true),
+                    ..ToolHints::default()
+                },
+                ..definition()
+            },
+        ];
+        assert!(changed.iter().all(|it| it.hash() != original));
+    }
+
+    #[test]
+    fn a_schema_that_cannot_be_used_is_an_error() {
+        let broken = ToolDefinition {
+            input_schema: json!({ "type": 7 }),
+            ..definition()
+        };
+        assert!(broken.to_source_tool(None).is_err());
+        let tool = definition()
+            .to_source_tool(Some(Duration::from_secs(1)))
+            .unwrap();
+        assert_eq!(tool.timeout, Some(Duration::from_secs(1)));
+    }
+}
