@@ -37,8 +37,9 @@ const HTMLElement = (globalThis.HTMLElement ?? class {}) as typeof globalThis.HT
  * The page's `McpWeb` is the property `mcpWeb`. Without it, the element takes the only `McpWeb` of the document. Where there
  * is none, the attributes `name`, `description` and `bridge-url` make one, as options of `new McpWeb()`.
  *
- * More attributes: `label`, `placeholder` and `suggestions` (a JSON array of texts), `markdown="off"`, and `storage="none"`,
- * with which a reload ends the conversation. The element's children are shown below the box.
+ * More attributes: `label`, `placeholder` and `suggestions` (a JSON array of texts), `profile` (that of the agent's own tools),
+ * `markdown="off"`, and `storage="none"`, with which a reload ends the conversation. The element's children are shown below
+ * the box.
  *
  * Enter asks, Shift+Enter begins a line, Escape stops the answer. The conversation stays with the tab over reloads, in
  * `sessionStorage` under `mcp-web:ask:` and the `id` of the element.
@@ -161,6 +162,15 @@ export class McpWebAskElement extends HTMLElement {
     this.setAttribute("label", text);
   }
 
+  /** The profile of the agent's own tools, as {@link QueryOptions.profile}, which replaces it where it is given. */
+  get profile(): string | undefined {
+    return this.getAttribute("profile") || undefined;
+  }
+
+  set profile(name: string | undefined) {
+    name ? this.setAttribute("profile", name) : this.removeAttribute("profile");
+  }
+
   /** Whether a question is being answered. */
   get running(): boolean {
     const last = this.#turns.at(-1);
@@ -203,7 +213,7 @@ export class McpWebAskElement extends HTMLElement {
   /** @internal */
   connectedCallback(): void {
     if (!this.#view) {
-      for (const name of ["mcpWeb", "options", "context", "answer", "strings", "suggestions"] as const) this.#upgrade(name);
+      for (const name of ["mcpWeb", "options", "context", "answer", "strings", "suggestions", "profile"] as const) this.#upgrade(name);
       this.attachShadow({ mode: "open" });
       this.addEventListener("keydown", (event) => {
         if (event.key !== "Escape" || isComposing(event) || !this.running) return;
@@ -233,7 +243,7 @@ export class McpWebAskElement extends HTMLElement {
   }
 
   /** A property that was set before the element was defined hides the one of the class. */
-  #upgrade(name: "mcpWeb" | "options" | "context" | "answer" | "strings" | "suggestions"): void {
+  #upgrade(name: "mcpWeb" | "options" | "context" | "answer" | "strings" | "suggestions" | "profile"): void {
     if (!Object.hasOwn(this, name)) return;
     const value = this[name];
     delete this[name];
@@ -316,7 +326,11 @@ export class McpWebAskElement extends HTMLElement {
     const resolve = <Value>(value: ForEachQuestion<Value>) =>
       typeof value === "function" ? (value as (prompt: string) => Value | Promise<Value>)(prompt) : value;
     const [context, general, special] = await Promise.all([resolve(this.context), resolve(this.options), resolve(options)]);
-    return { context, ...general, ...special, prompt };
+    const { profile } = this;
+    const all: QueryOptions = { context, ...(profile && { profile }), ...general, ...special, prompt };
+    // The element asks about calls itself, also where the app's options are those of its own queries.
+    delete all.approvalDialog;
+    return all;
   }
 
   /** Follows a query to its end. `start` sends it. */

@@ -1,14 +1,16 @@
 /**
- * Asks the user of the page in place of the client (MCP elicitation): a form, or an address to visit.
+ * Asks the user of the page: in place of the client (MCP elicitation) with a form or an address to visit, or whether the
+ * agent may make a call.
  *
  * The dialog lives in a shadow root with a constructed style sheet: neither the app's styles nor its
  * Content-Security-Policy apply to it.
  */
 
 import type { ElicitAnswer } from "./types/calls.ts";
+import { createArguments, createTimeLeft } from "./dialog/approval.ts";
 import { createElement } from "./dialog/element.ts";
 import { createFields } from "./dialog/fields.ts";
-import type { DialogRequest } from "./dialog/request.ts";
+import type { ApprovalRequest, DialogApp, DialogRequest, ElicitationRequest } from "./dialog/request.ts";
 import type { FormSchema } from "./dialog/schema.ts";
 import { completeStrings, type Strings } from "./dialog/strings.ts";
 import { styles } from "./dialog/styles.ts";
@@ -21,7 +23,10 @@ type Done = (answer: Answer) => void;
 /** Dialogs are shown one after the other. */
 let previous: Promise<unknown> = Promise.resolve();
 
-/** Returns the MCP elicitation result. Rejected with the signal's reason when that fires. */
+/**
+ * Returns the MCP elicitation result; that of a call is `accept` if it is allowed. Rejected with the signal's reason when
+ * that fires.
+ */
 export function elicit(request: DialogRequest, signal: AbortSignal): Promise<ElicitAnswer<object>> {
   const answer = previous.then(() => showDialog(request, signal));
   previous = answer.catch(() => {});
@@ -31,7 +36,7 @@ export function elicit(request: DialogRequest, signal: AbortSignal): Promise<Eli
 function showDialog(request: DialogRequest, signal: AbortSignal): Promise<Answer> {
   signal.throwIfAborted();
   const focused = document.activeElement as HTMLElement | null;
-  const host = createElement("div", { "data-mcp-web": "elicitation" });
+  const host = createElement("div", { "data-mcp-web": "tool" in request ? "approval" : "elicitation" });
   // A page that has no colour scheme of its own gets the one that the person prefers.
   const scheme = getComputedStyle(document.documentElement).colorScheme;
   host.style.colorScheme = !scheme || scheme === "normal" ? "light dark" : scheme;
@@ -46,7 +51,12 @@ function showDialog(request: DialogRequest, signal: AbortSignal): Promise<Answer
       settle(value);
     };
     const cancelled = () => finish(reject, signal.reason);
-    const dialog = createDialog(request, (result) => finish(resolve, result));
+    const done: Done = (result) => finish(resolve, result);
+    const dialog = "tool" in request ? createApproval(request, done) : createElicitation(request, done);
+    dialog.addEventListener("cancel", (event) => {
+      event.preventDefault();
+      done({ action: "cancel" });
+    });
     signal.addEventListener("abort", cancelled);
     root.append(dialog);
     document.body.append(host);
@@ -54,10 +64,13 @@ function showDialog(request: DialogRequest, signal: AbortSignal): Promise<Answer
   });
 }
 
-function createDialog({ message, schema, url, asker, appName, strings: given }: DialogRequest, done: Done): HTMLDialogElement {
+function createElicitation(
+  { message, schema, url, asker, appName, strings: given }: ElicitationRequest & DialogApp,
+  done: Done,
+): HTMLDialogElement {
   const strings = completeStrings(given);
   const part = url ? createVisit(String(url), strings, done) : createForm(schema as FormSchema, strings, done);
-  const dialog = createElement("dialog", { "aria-labelledby": "title", "aria-describedby": "message" }, [
+  return createElement("dialog", { "aria-labelledby": "title", "aria-describedby": "message" }, [
     createElement("header", {}, [
       createElement("h2", { id: "title" }, [strings.title(asker)]),
       createButton("×", { class: "close", "aria-label": strings.cancel }, () => done({ action: "cancel" })),
@@ -66,11 +79,22 @@ function createDialog({ message, schema, url, asker, appName, strings: given }: 
     part,
     createElement("footer", {}, [strings.recipient(asker, appName)]),
   ]);
-  dialog.addEventListener("cancel", (event) => {
-    event.preventDefault();
-    done({ action: "cancel" });
-  });
-  return dialog;
+}
+
+/** Nothing but the button allows the call, and the other one has the focus: keys that were meant for the page do no harm. */
+function createApproval(request: ApprovalRequest & DialogApp, done: Done): HTMLDialogElement {
+  const { tool, source, appName } = request;
+  const strings = completeStrings(request.strings);
+  return createElement("dialog", { role: "alertdialog", "aria-labelledby": "title", "aria-describedby": "message time" }, [
+    createElement("header", {}, [createElement("h2", { id: "title" }, [strings.approval(strings.tool(tool, source))])]),
+    createElement("p", { id: "message" }, [source === undefined ? strings.pageTool(appName) : strings.sourceTool(source)]),
+    createArguments(request, strings),
+    createElement("div", { class: "buttons" }, [
+      createButton(strings.deny, { autofocus: "" }, () => done({ action: "decline" })),
+      createButton(strings.approve, { class: "accept" }, () => done({ action: "accept" })),
+    ]),
+    createTimeLeft(request, strings),
+  ]);
 }
 
 function createForm(schema: FormSchema, strings: Strings, done: Done): HTMLFormElement {

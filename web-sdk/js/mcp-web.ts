@@ -26,6 +26,7 @@
 
 import type { WebMcp } from "./mcp-web-model-context.ts";
 import type { Queries } from "./mcp-web-query.ts";
+import type { PageDialogRequest } from "./dialog/request.ts";
 import type { QueriesPort } from "./query/messages.ts";
 import type { CallEvent } from "./types/calls.ts";
 import type { Conversation, ConversationOptions, ConversationSummary } from "./types/conversation.ts";
@@ -39,7 +40,7 @@ import type {
 import type { AddOptions, AppHandle, PromptHandle, ResourceHandle, ResourceTemplateHandle, ToolHandle } from "./types/handles.ts";
 import type { InferInput, ToolSchema } from "./types/infer.ts";
 import type { HttpMcpConfig, McpWebOptions, StdioMcpConfig, Unsubscribe } from "./types/options.ts";
-import type { Query, QueryOptions, QuerySignal } from "./types/query.ts";
+import type { AttachOptions, Query, QueryOptions, QuerySignal } from "./types/query.ts";
 import type { ConnectedClient, Diagnosis, Status } from "./types/status.ts";
 import type { ModelContextDocument } from "./webmcp/model-context.ts";
 import { AppHandle as AppParts, appParts } from "./mcp-web/app.ts";
@@ -432,8 +433,8 @@ export class McpWeb {
    * for (const uuid of mcpWeb.openQueries) show(mcpWeb.attachQuery(uuid));
    * ```
    */
-  attachQuery<Arguments extends object = any>(uuid: string, signal?: QuerySignal): Query<Arguments> {
-    return this.#queries.attach(uuid, signal);
+  attachQuery<Arguments extends object = any>(uuid: string, options?: AttachOptions): Query<Arguments> {
+    return this.#queries.attach(uuid, options);
   }
 
   /**
@@ -627,7 +628,7 @@ export class McpWeb {
       connection: () => this.#connection!,
       elicitInPage: () => this.#options.elicitInPage,
       importImages,
-      dialog: (request: Omit<Parameters<typeof elicitInPage>[0], "appName" | "strings">, signal: AbortSignal) => {
+      dialog: (request: PageDialogRequest, signal: AbortSignal) => {
         const { name, dialogStrings } = this.#options;
         return elicitInPage({ ...request, appName: name, ...(dialogStrings && { strings: dialogStrings }) }, signal);
       },

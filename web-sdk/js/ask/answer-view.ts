@@ -102,21 +102,28 @@ class CallsView implements BlockView {
 
   #parts(call: Call): HTMLElement[] {
     const { strings, onApproval } = this.#context;
+    const name = strings.tool(call.tool, call.source);
     const input = createElement("pre", { dir: "ltr", tabindex: 0 }, [JSON.stringify(call.arguments ?? {}, null, 2)]);
     if (call.state === "waiting") {
       const button = (name: "approve" | "deny", approved: boolean) =>
         createButton(name, strings[name], () => onApproval(call.id, approved));
-      const question = createElement("p", {}, [strings.approval(strings.tool(call.tool))]);
+      const question = [createElement("p", {}, [strings.approval(name)])];
+      if (call.source !== undefined) question.push(createElement("p", { class: "note" }, [strings.sourceTool(call.source)]));
       const buttons = createElement("div", { class: "row" }, [button("approve", true), button("deny", false)]);
-      return [question, input, buttons];
+      return [...question, input, buttons];
     }
     const summary = createElement("summary", {}, [
       createElement("span", { class: "icon", "aria-hidden": "true" }),
-      createElement("code", {}, [strings.tool(call.tool)]),
+      createElement("code", {}, [name]),
       createElement("span", { class: "hidden" }, [`, ${strings.callState(call.state)}`]),
       call.error ? createElement("span", { class: "error" }, [call.error]) : undefined,
     ]);
-    return [createElement("details", {}, [summary, input])];
+    const details = createElement("details", {}, [summary, input]);
+    // What a tool of the page returned is nothing new there.
+    if (call.result !== undefined) {
+      details.append(createElement("p", {}, [strings.result]), createElement("pre", { dir: "auto", tabindex: 0 }, [call.result]));
+    }
+    return [details];
   }
 }
 

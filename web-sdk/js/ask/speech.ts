@@ -38,13 +38,14 @@ function lastSentenceEnd(text: string, from: number): number {
   return end;
 }
 
-function callTexts(before: readonly Call[], after: readonly Call[], { tool, callState, approval }: Strings): string[] {
+function callTexts(before: readonly Call[], after: readonly Call[], { tool, callState, approval, sourceTool }: Strings): string[] {
   const known = new Map(before.map(({ id, state }) => [id, state]));
   const changed = after.filter(({ id, state }) => known.get(id) !== state);
   return changed.flatMap((call) => {
-    if (call.state === "waiting") return approval(tool(call.tool));
+    const name = tool(call.tool, call.source);
+    if (call.state === "waiting") return [approval(name), call.source === undefined ? [] : sourceTool(call.source)].flat();
     if (call.state === "done") return [];
-    const text = `${tool(call.tool)}: ${callState(call.state)}`;
+    const text = `${name}: ${callState(call.state)}`;
     return call.error ? `${text}. ${call.error}` : text;
   });
 }

@@ -1,5 +1,6 @@
 /** The words of the element: those that the app gives, and English ones for the rest. */
 
+import { APPROVAL_STRINGS } from "../dialog/approval-strings.ts";
 import type { AskFailure, AskStrings } from "../types/ask.ts";
 import { failureText } from "./failures.ts";
 
@@ -26,11 +27,9 @@ const ENGLISH: Strings = {
   done: "Done",
   cancelled: "Stopped",
   interrupted: "The page was left before the answer came.",
-  tool: (name) => name,
   callState: (state) => state,
-  approval: (tool) => `May the AI use ${tool}?`,
-  approve: "Allow",
-  deny: "Do not allow",
+  ...APPROVAL_STRINGS,
+  result: "Result",
   image: (text) => `Picture: ${text}`,
   failure: failureText,
 };

@@ -7,8 +7,12 @@ import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
 export interface Call {
   id: string;
   tool: string;
+  /** The source of the tool, if it is one of the agent's own. */
+  source?: string | undefined;
   state: AskCallState;
   arguments?: unknown;
+  /** The beginning of what a tool of a source returned. */
+  result?: string | undefined;
   error?: string | undefined;
 }
 
@@ -45,19 +49,27 @@ function changeBlocks(blocks: readonly Block[], event: QueryEvent): readonly Blo
     case "progress":
       return typeof event.content === "string" ? [...blocks, { kind: "note", text: event.content }] : blocks;
     case "tool-started":
-      return setCall(blocks, { id: event.id, tool: event.tool, state: "running", arguments: event.arguments });
+      return setCall(blocks, startCall(event, "running"));
     case "approval-requested":
-      return setCall(blocks, { id: event.id, tool: event.tool, state: "waiting", arguments: event.arguments });
+      return setCall(blocks, startCall(event, "waiting"));
     case "tool-finished": {
-      const { id, isError, outcome, error } = event;
+      const { id, isError, outcome, error, result } = event;
       // A person who has not allowed a call knows that.
-      const end: Partial<Call> = outcome === "denied" ? { state: "cancelled" } : { state: isError ? "failed" : "done", error };
+      const end: Partial<Call> = outcome === "denied" ? { state: "cancelled" } : { state: isError ? "failed" : "done", error, result };
       return changeCalls(blocks, (call) => (call.id === id ? { ...call, ...end } : call));
     }
     default:
       return blocks;
   }
 }
+
+const startCall = (event: QueryEvent & { type: "tool-started" | "approval-requested" }, state: AskCallState): Call => ({
+  id: event.id,
+  tool: event.tool,
+  source: event.source,
+  state,
+  arguments: event.arguments,
+});
 
 /** The person has answered whether a call may be made. */
 export const answerApproval = (turn: Turn, id: string, approved: boolean): Turn => ({
@@ -86,9 +98,9 @@ export const answerText = ({ blocks }: Turn): string =>
     .filter(Boolean)
     .join("\n\n");
 
-/** The call that completes a query may be faster than the event that it has started. */
+/** The call that completes a query may be faster than the event that it has started. It is the last one of the page's tools. */
 function withResponse(blocks: readonly Block[], { response, toolCalls }: QueryResult): readonly Block[] {
-  const call = response && toolCalls.at(-1);
+  const call = response && toolCalls.filter(({ source }) => source === undefined).at(-1);
   const isKnown = (block: Block) => block.kind === "calls" && block.calls.some(({ tool, state }) => tool === call?.tool && state !== "failed");
   if (!call || blocks.some(isKnown)) return blocks;
   return setCall(blocks, { id: "response", tool: call.tool, state: "done", arguments: call.arguments });

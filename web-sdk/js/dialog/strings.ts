@@ -1,6 +1,7 @@
 /** The words of the dialog: those that the app gives, and English ones for the rest. */
 
 import type { DialogStrings } from "../types/dialog.ts";
+import { APPROVAL_STRINGS } from "./approval-strings.ts";
 
 /** All words. */
 export type Strings = Required<DialogStrings>;
@@ -27,6 +28,11 @@ const ENGLISH: Strings = {
   tooLong: (count, length) => `Please enter at most ${count} characters: these are ${length}.`,
   wrongFormat: (example) => `Please enter something like ${example}.`,
   wrongPattern: "Please enter it in the form that is asked for.",
+  ...APPROVAL_STRINGS,
+  pageTool: (app) => `It is a tool of ${app}.`,
+  arguments: "Arguments",
+  noArguments: "The call has no arguments.",
+  timeLeft: (seconds) => `If nobody answers, the call is refused within ${seconds} s.`,
 };
 
 /** Returns all words. A word that is given as `undefined`, such as a missing translation, is English, too. */

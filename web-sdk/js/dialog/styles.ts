@@ -68,7 +68,12 @@ input[type="checkbox"] { inline-size: 1.05rem; block-size: 1.05rem; margin: 0; f
 .error, .required-mark { color: var(--error); }
 .error { font-size: 0.875rem; }
 .error:empty { display: none; }
-.url { padding: 0.6rem 0.75rem; border-radius: 7px; background: var(--mcp-web-background, light-dark(#f1f3f6, #1a1c20)); font-family: ui-monospace, monospace; font-size: 0.875rem; max-height: 10rem; overflow: auto; }
+.fields:focus-visible { outline-offset: -2px; }
+dl { display: grid; gap: 0.8rem; margin: 0; }
+dt { font-weight: 600; overflow-wrap: anywhere; }
+dd { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
+:is(.url, .value) { padding: 0.6rem 0.75rem; border-radius: 7px; background: var(--mcp-web-background, light-dark(#f1f3f6, #1a1c20)); font-family: ui-monospace, monospace; font-size: 0.875rem; }
+.url { max-height: 10rem; overflow: auto; }
 .buttons { display: flex; flex-wrap: wrap; justify-content: end; gap: 0.6rem; margin-top: 1.25rem; }
 button {
   min-height: 2.4rem;

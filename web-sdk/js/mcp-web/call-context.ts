@@ -1,7 +1,7 @@
 /** What a handler can do besides returning: report, log, and ask the client behind its call. */
 
 import type { CoreConnection } from "./core.ts";
-import type { DialogRequest } from "../dialog/request.ts";
+import type { PageDialogRequest } from "../dialog/request.ts";
 import type * as calls from "../types/calls.ts";
 import type { McpWebOptions } from "../types/options.ts";
 import type { ClientRequests } from "../mcp-web-client-requests.ts";
@@ -36,7 +36,7 @@ export interface CallPort {
   connection(): Pick<CoreConnection, "progress" | "log" | "ask">;
   elicitInPage(): McpWebOptions["elicitInPage"];
   importImages: ImageLimit["load"];
-  dialog(request: Omit<DialogRequest, "appName" | "strings">, signal: AbortSignal): Promise<calls.ElicitAnswer<object>>;
+  dialog(request: PageDialogRequest, signal: AbortSignal): Promise<calls.ElicitAnswer<object>>;
 }
 
 /** One running call of any kind. */

@@ -3,7 +3,7 @@
 import type { Queries } from "../mcp-web-query.ts";
 import type { Conversations } from "../query/conversations.ts";
 import type { Conversation, ConversationOptions } from "../types/conversation.ts";
-import type { Query, QueryOptions, QuerySignal } from "../types/query.ts";
+import type { AttachOptions, Query, QueryOptions, QuerySignal } from "../types/query.ts";
 import { inBrowser } from "./environment.ts";
 import { McpWebError, notInBrowser } from "./error.ts";
 import { toJson } from "./json.ts";
@@ -20,13 +20,13 @@ export class PageQueries {
     this.#create = create;
   }
 
-  query(options: QueryOptions, { signal }: QuerySignal = {}): Query {
+  query(options: QueryOptions, signal?: QuerySignal): Query {
     const uuid = randomUuid();
     return new PageQuery(uuid, this.#load(options), (queries, json) => queries.start(uuid, options, json!, signal));
   }
 
-  attach(uuid: string, { signal }: QuerySignal = {}): Query {
-    return new PageQuery(uuid, this.#load(), (queries, _json) => queries.attach(uuid, signal));
+  attach(uuid: string, options?: AttachOptions): Query {
+    return new PageQuery(uuid, this.#load(), (queries, _json) => queries.attach(uuid, options));
   }
 
   conversation({ id = randomUuid() }: ConversationOptions = {}): Conversation {

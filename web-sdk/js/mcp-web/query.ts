@@ -48,7 +48,7 @@ export class PageQuery<Needs extends unknown[]> implements Query {
     this.#run?.cancel?.(reason);
   }
 
-  approve(id: string, approved = true): void {
+  approve(id: string, approved?: boolean): void {
     this.#run?.approve?.(id, approved);
   }
 

@@ -21,9 +21,14 @@ const KNOWN_EVENTS = new Map<unknown, string[]>([
   ["usage", []],
 ]);
 
+/** The texts that an event of this project may have: those of tools that are the agent's own. */
+const OPTIONAL_TEXTS = ["source", "result"];
+
 /** Returns the event for the content of a `query_progress` message. */
 export function parseEvent(content: any): QueryEvent {
-  const isKnown = KNOWN_EVENTS.get(content?.type)?.every((field) => typeof content[field] === "string");
+  const isText = (field: string) => typeof content[field] === "string";
+  const isKnown =
+    KNOWN_EVENTS.get(content?.type)?.every(isText) && OPTIONAL_TEXTS.every((field) => content[field] === undefined || isText(field));
   return isKnown ? content : { type: "progress", content };
 }
 
@@ -80,13 +85,15 @@ export class QueryEvents {
   #end: { error: unknown } | undefined;
   #changed = signal();
 
-  push(content: unknown): void {
+  /** Stores the event, and returns it. */
+  push(content: unknown): QueryEvent {
     const event = Object.freeze(this.#arguments.complete(parseEvent(content)));
     const size = JSON.stringify(event).length;
     this.#last = this.#last.next = { event, size };
     this.#size += size;
     while (this.#size > MAX_STORED_CHARS && this.#before.next !== this.#last) this.#drop();
     this.#notify();
+    return event;
   }
 
   #drop(): void {

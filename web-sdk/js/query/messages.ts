@@ -3,7 +3,7 @@
 import type { McpWebError, McpWebErrorConstructor } from "../mcp-web/error.ts";
 import type { CoreConnection } from "../mcp-web/core.ts";
 import type { ElicitAnswer } from "../types/calls.ts";
-import type { DialogRequest } from "../dialog/request.ts";
+import type { PageDialogRequest } from "../dialog/request.ts";
 import type { McpWebErrorCode } from "../types/error-codes.ts";
 import type { McpWebOptions } from "../types/options.ts";
 
@@ -13,6 +13,9 @@ export type QueryMessage = { type: string; uuid: string; [field: string]: unknow
 /** The id of a conversation. It is a segment of a URL, where one or two dots alone would be resolved. */
 export const CONVERSATION_ID = /^(?!\.{1,2}$)[!-~]{1,64}$/;
 export const CONVERSATION_ID_REMEDY = "pass 1 to 64 visible ASCII characters but not . or .., or use mcpWeb.conversation()";
+
+/** Browsers fire a timer that is longer at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** A tool of the page. */
 export interface PageTool {
@@ -46,7 +49,7 @@ export interface QueriesPort {
   /** Returns the JSON Schema of a schema, if it has one. */
   jsonSchema(schema: unknown, side: "input" | "output"): unknown;
   importImages(): Promise<typeof import("../mcp-web-images.ts")>;
-  dialog(request: Omit<DialogRequest, "appName" | "strings">, signal: AbortSignal): Promise<ElicitAnswer<object>>;
+  dialog(request: PageDialogRequest, signal: AbortSignal): Promise<ElicitAnswer<object>>;
 }
 
 /** Makes an error with a remedy. */

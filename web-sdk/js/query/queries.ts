@@ -2,7 +2,7 @@
 
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { McpWebErrorCode } from "../types/error-codes.ts";
-import type { QueryOptions } from "../types/query.ts";
+import type { AttachOptions, QueryOptions, QuerySignal } from "../types/query.ts";
 import type { Status } from "../types/status.ts";
 import type { QueriesPort, QueryMessage } from "./messages.ts";
 import { Conversations, type ConversationsPage } from "./conversations.ts";
@@ -48,10 +48,12 @@ export class Queries {
   }
 
   /** `options` as the app has passed them, `json` as they were then. */
-  start(uuid: string, options: QueryOptions, json: string, signal?: AbortSignal): QueryRun {
+  start(uuid: string, options: QueryOptions, json: string, { signal }: QuerySignal = {}): QueryRun {
     const run = this.#create(uuid, signal);
     if (run.hasEnded) return run;
-    buildQueryRequest(options as object, JSON.parse(json), this.#port, run.signal).then(
+    const given = JSON.parse(json);
+    run.approvalDialog = given.approvalDialog ?? undefined;
+    buildQueryRequest(options as object, given, this.#port, run.signal).then(
       (request) => {
         run.setRequest(request, this.#valueParser(options));
         this.#send(run);
@@ -68,11 +70,12 @@ export class Queries {
   }
 
   /** Attaches to a query that another document of this tab has sent, or this one. */
-  attach(uuid: string, signal?: AbortSignal): QueryRun {
+  attach(uuid: string, { signal, approvalDialog }: AttachOptions = {}): QueryRun {
     const known = this.#runs.get(uuid);
     known?.cancelWith(signal);
+    const run = known ?? this.#create(uuid, signal);
+    run.approvalDialog = approvalDialog ?? run.approvalDialog;
     if (known) return known;
-    const run = this.#create(uuid, signal);
     run.attach();
     this.#send(run);
     return run;
@@ -82,6 +85,7 @@ export class Queries {
     const run = new QueryRun(uuid, this.#port.McpWebError, {
       onAccepted: () => this.#session.queries.add(uuid),
       onApproved: (id, approved) => this.#answer(uuid, JSON.stringify({ type: "query_answer", uuid, id, approved })),
+      requestApproval: (request, signal) => this.#port.dialog(request, signal),
       onCancelled: (reason) => this.#cancel(run, reason),
       onEnded: () => {
         this.#runs.delete(uuid);

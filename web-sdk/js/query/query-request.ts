@@ -13,10 +13,15 @@ const OPTIONS = [
   "responseTool",
   "responseSchema",
   "approve",
+  "approvalDialog",
+  "profile",
   "attachments",
   "conversation",
   "timeout",
 ];
+
+/** The name of a profile of the agent's own tools. */
+const PROFILE = /^[a-zA-Z0-9_-]{1,32}$/;
 
 /** An object whose fields are not known yet. */
 type UnknownObject = { [field: string]: any };
@@ -38,11 +43,15 @@ export interface QueryRequest {
   approve?: string[];
   attachments?: object[];
   conversation?: string;
+  profile?: string;
   localTime: string;
   context: object[];
 }
 
 const isObject = (value: unknown): value is UnknownObject => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What is `undefined` inside of the options is `null` in their JSON. */
+const isMissing = (value: unknown): boolean => value === null || value === undefined;
 
 /**
  * Returns the fields of the message. `given`: the options as the app has passed them; `options`: the same as they were
@@ -54,17 +63,16 @@ export async function buildQueryRequest(
   port: RequestPort,
   signal: AbortSignal,
 ): Promise<QueryRequest> {
-  const tools = new Tools(port);
   const invalid: CreateInvalid = (what, remedy) => port.createError("QueryInvalid", `query(): ${what}`, remedy);
   if (!isObject(options) || !isObject(given)) throw invalid("it needs an object", 'pass one such as { prompt: "Summarise the board" }');
   const unknown = Object.keys(given).find((option) => !OPTIONS.includes(option));
   if (unknown) throw invalid(`there is no option "${unknown}"`, `the options are ${OPTIONS.join(", ")}`);
-  const { prompt, context, restrictTools, responseTool, timeout, approve, conversation } = options;
+  const { prompt, context, restrictTools, responseTool, timeout, approve, approvalDialog, profile, conversation } = options;
   const { responseSchema, attachments } = given;
   if (typeof prompt !== "string" || !prompt.trim()) {
     throw invalid("the prompt must be a text that is not empty", "say in it what the agent should do");
   }
-  if (context !== null && context !== undefined && !Array.isArray(context)) {
+  if (!isMissing(context) && !Array.isArray(context)) {
     throw invalid("context must be an array", "put what the agent should know into one: context: [{ name, value }]");
   }
   if (options.tools && !Array.isArray(options.tools)) throw invalid("tools must be an array", "put handles or names into one");
@@ -73,8 +81,14 @@ export async function buildQueryRequest(
     throw invalid("timeout must be a whole number of milliseconds, from 1", "pass one such as 60000, or none");
   }
   if (approve && !Array.isArray(approve)) throw invalid("approve must be an array", "put handles or names of tools into one");
+  if (!isMissing(approvalDialog) && typeof approvalDialog !== "boolean") {
+    throw invalid("approvalDialog must be true or false", "pass one of them, or nothing");
+  }
+  if (!isMissing(profile) && !(typeof profile === "string" && PROFILE.test(profile))) {
+    throw invalid("profile must be a name", "pass 1 to 32 characters of a-z, A-Z, 0-9, _ and -");
+  }
   if (attachments && !Array.isArray(attachments)) throw invalid("attachments must be an array", "put files into one");
-  if (conversation !== null && conversation !== undefined && !CONVERSATION_ID.test(conversation)) {
+  if (!isMissing(conversation) && !CONVERSATION_ID.test(conversation)) {
     throw invalid("conversation must be an id", CONVERSATION_ID_REMEDY);
   }
   if (responseSchema && responseTool) throw invalid("responseSchema and responseTool exclude each other", "pass one of them");
@@ -82,15 +96,17 @@ export async function buildQueryRequest(
   if (responseSchema && !isObject(schema)) {
     throw invalid("responseSchema has no JSON Schema", "pass JSON Schema, or a schema of a library that converts itself");
   }
+  const tools = new Tools(port, !isMissing(profile));
   const request = {
     prompt,
-    ...(options.tools && { tools: options.tools.map((tool: unknown) => tools.describe(tool, "tools")) }),
+    ...(options.tools && { tools: options.tools.map((tool: unknown) => tools.describeAny(tool, "tools")) }),
     ...(typeof restrictTools === "boolean" && { restrictTools }),
     ...(responseTool && { responseTool: tools.describe(responseTool, "responseTool") }),
     ...(timeout && { timeout }),
     ...(schema && { responseSchema: schema }),
-    ...(approve && { approve: approve.map((tool: unknown) => tools.find(tool, "approve").id) }),
+    ...(approve && { approve: approve.map((tool: unknown) => tools.describeAny(tool, "approve").name) }),
     ...(conversation && { conversation }),
+    ...(profile && { profile }),
     localTime: localTime(),
   };
   // All items are checked first: no tool runs for a query that is refused.
@@ -134,29 +150,63 @@ function describeNonJson(value: unknown, given: unknown): string | undefined {
   return prototype && Object.getPrototypeOf(prototype) ? `a ${(given as object).constructor?.name ?? "special object"}` : undefined;
 }
 
+/** What the agent is sent about a tool. Of its own tools, the page only knows names. */
+interface ToolInfo {
+  name: string;
+  description?: string;
+  inputSchema?: object;
+  outputSchema?: object;
+}
+
 /** The tools that the page has at this moment. */
 class Tools {
   readonly #port: RequestPort;
   readonly #tools: PageTool[];
+  readonly #hasProfile: boolean;
 
-  constructor(port: RequestPort) {
+  /** `hasProfile`: whether the app may name tools of the agent, too. */
+  constructor(port: RequestPort, hasProfile: boolean) {
     this.#port = port;
     this.#tools = port.tools().filter(({ kind }) => kind === "tool");
+    this.#hasProfile = hasProfile;
   }
 
   /** `tool`: its name, or its handle; `option`: where the app names it. */
-  find(tool: any, option: string): PageTool {
-    const name = tool?.name ?? tool;
-    const known = this.#tools.find(({ id }) => id === name);
-    if (known) return known;
-    const names = this.#tools.map(({ id }) => id).join(", ");
-    const what = typeof name === "string" && name ? `the page has no tool "${name}", which ${option} names` : `${option} names a tool by its handle or its name`;
-    throw this.#port.createError("ToolNotFound", `query(): ${what}`, `add it before, or choose one of those it has (${names || "none"})`);
+  find(tool: unknown, option: string): PageTool {
+    const known = this.#known(tool);
+    if (!known) throw this.#notFound(tool, option);
+    return known;
   }
 
-  /** Returns what the agent is sent about a tool. */
-  describe(tool: unknown, option: string) {
-    const { name, description, inputSchema, outputSchema } = JSON.parse(this.find(tool, option).json);
-    return { name, description, inputSchema, outputSchema };
+  /** Returns what the agent is sent about a tool of the page. */
+  describe(tool: unknown, option: string): ToolInfo {
+    return describe(this.find(tool, option));
   }
+
+  /** Returns what the agent is sent about a tool, which may be one of its own. Only the agent knows those. */
+  describeAny(tool: unknown, option: string): ToolInfo {
+    const known = this.#known(tool);
+    if (known) return describe(known);
+    const isName = typeof tool === "string" && tool !== "";
+    if (isName && this.#hasProfile) return { name: tool };
+    throw this.#notFound(tool, option, isName ? ", or give `profile` to name tools of the agent" : "");
+  }
+
+  #known(tool: any): PageTool | undefined {
+    const name = tool?.name ?? tool;
+    return this.#tools.find(({ id }) => id === name);
+  }
+
+  #notFound(tool: any, option: string, alternative = ""): Error {
+    const name = tool?.name ?? tool;
+    const names = this.#tools.map(({ id }) => id).join(", ");
+    const what = typeof name === "string" && name ? `the page has no tool "${name}", which ${option} names` : `${option} names a tool by its handle or its name`;
+    const remedy = `add it before, or choose one of those it has (${names || "none"})${alternative}`;
+    return this.#port.createError("ToolNotFound", `query(): ${what}`, remedy);
+  }
+}
+
+function describe({ json }: PageTool): ToolInfo {
+  const { name, description, inputSchema, outputSchema } = JSON.parse(json);
+  return { name, description, inputSchema, outputSchema };
 }

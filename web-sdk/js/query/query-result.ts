@@ -21,8 +21,8 @@ function parseAnswer(result: unknown, calls: QueryToolCall[], request: KnownRequ
   if (typeof result === "string") return { text: result };
   if (result !== undefined) return { value: result };
   const name = request?.responseTool?.name;
-  // Without a request, the last call has ended the query.
-  const last = calls.filter(({ tool }) => !request || tool === name).at(-1);
+  // Without a request, the last call of the page's tools has ended the query. Those of the agent's own come after them.
+  const last = calls.filter(({ tool, source }) => source === undefined && (!request || tool === name)).at(-1);
   return last ? { response: { arguments: last.arguments, result: last.result } } : {};
 }
 

@@ -2,20 +2,20 @@
 
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
+import { ApprovalDialogs, type RequestApproval } from "./approval-dialogs.ts";
 import { QueryEvents } from "./events.ts";
 import type { McpWebErrorConstructor } from "../mcp-web/error.ts";
-import type { QueryMessage } from "./messages.ts";
+import { MAX_TIMER_MS, type QueryMessage } from "./messages.ts";
 import type { QueryRequest } from "./query-request.ts";
 import { parseQueryFailure, parseQueryResult } from "./query-result.ts";
-
-/** Browsers fire a timer that is longer at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** What a query reports to the page. */
 export interface QueryRunPage {
   onAccepted(): void;
   /** The user has answered a request for approval. */
   onApproved(id: string, approved: boolean): void;
+  /** Asks the user of the page in a dialog. */
+  requestApproval: RequestApproval;
   /** The app or its signal has cancelled the query. */
   onCancelled(reason: string | undefined): void;
   /** The query has ended, however it did. */
@@ -29,10 +29,15 @@ export class QueryRun {
   isSent = false;
   /** Whether a bridge may know the query. */
   mayBeKnown = false;
+  /** Whether the SDK asks about calls that must be approved; if the app does not say, until it reads the events. */
+  approvalDialog: boolean | undefined;
   readonly result: Promise<QueryResult>;
   readonly #page: QueryRunPage;
   readonly #McpWebError: McpWebErrorConstructor;
   readonly #events = new QueryEvents();
+  readonly #dialogs: ApprovalDialogs;
+  /** Whether the app has begun to read the events. */
+  #isRead = false;
   /** Fires when the query has ended: its context is not collected any more. */
   readonly #controller = new AbortController();
   /** The fields of the message; `undefined` as long as the context is being collected. */
@@ -49,6 +54,7 @@ export class QueryRun {
     this.uuid = uuid;
     this.#McpWebError = McpWebError;
     this.#page = page;
+    this.#dialogs = new ApprovalDialogs(page.requestApproval, (id, approved) => this.approve(id, approved));
     this.result = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
     this.result.catch(() => {});
   }
@@ -63,6 +69,7 @@ export class QueryRun {
 
   /** The progress, from the beginning as far as that is stored. Throws what `result` is rejected with. */
   events(): AsyncGenerator<QueryEvent, void, undefined> {
+    this.#isRead = true;
     return this.#events.all();
   }
 
@@ -107,7 +114,8 @@ export class QueryRun {
     this.#end("cancelled", error);
   }
 
-  approve(id: string, approved: boolean): void {
+  approve(id: string, approved = true): void {
+    this.#dialogs.close(id);
     if (!this.hasEnded) this.#page.onApproved(id, approved);
   }
 
@@ -149,7 +157,7 @@ export class QueryRun {
   #onProgress(content: unknown, number: number | undefined): void {
     if (number !== undefined && number <= this.#number) return;
     this.#number = number ?? this.#number;
-    this.#events.push(content);
+    this.#dialogs.onEvent(this.#events.push(content), this.approvalDialog ?? !this.#isRead);
   }
 
   /** No agent has accepted the query in time. Once it is accepted, the bridge has the timer. */
@@ -165,6 +173,7 @@ export class QueryRun {
     clearTimeout(this.#timer);
     this.state = state;
     this.#controller.abort(error);
+    this.#dialogs.closeAll();
     this.#page.onEnded();
     this.#events.end(error);
     error === undefined ? this.#settle.resolve(result!) : this.#settle.reject(error as McpWebError);

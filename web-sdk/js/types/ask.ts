@@ -3,8 +3,8 @@
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { Query, QueryEvent, QueryOptions, QueryResult } from "./query.ts";
 
-/** What `mcpWeb.query()` takes besides the prompt. */
-export type AskOptions = Omit<QueryOptions, "prompt">;
+/** What `mcpWeb.query()` takes besides the prompt. The element itself asks about calls that must be approved. */
+export type AskOptions = Omit<QueryOptions, "prompt" | "approvalDialog">;
 
 /** A value, or a function that returns it for each question. It gets the prompt. */
 export type ForEachQuestion<Value> = Value | ((prompt: string) => Value | Promise<Value>);
@@ -70,16 +70,30 @@ export interface AskStrings {
   cancelled?: string;
   /** The error of a question whose answer is not known any more after a reload. @defaultValue `The page was left before the answer came.` */
   interrupted?: string;
-  /** The name that a tool is shown with. @defaultValue the name of the tool */
-  tool?: (name: string) => string;
+  /**
+   * The name that a tool is shown with. `source` is that of a tool which is the agent's own, whose name usually begins with
+   * it, such as `notes-read_file`.
+   *
+   * @defaultValue the name of the tool, and with a source the name without the source, and the source, such as
+   * `read_file (notes)`
+   */
+  tool?: (name: string, source?: string) => string;
   /** The state of a call, after the name of its tool. @defaultValue the state in English */
   callState?: (state: AskCallState) => string;
   /** Asks whether a tool may be called. `tool` is its name as it is shown. @defaultValue `May the AI use ${tool}?` */
   approval?: (tool: string) => string;
+  /**
+   * Stands below the question whether a tool of the agent may be called. `source` is the source of the tool.
+   *
+   * @defaultValue `It is not a tool of this page, but of “${source}”.`
+   */
+  sourceTool?: (source: string) => string;
   /** The button that allows a call. @defaultValue `Allow` */
   approve?: string;
   /** The button that refuses a call. @defaultValue `Do not allow` */
   deny?: string;
+  /** Stands above what a tool of the agent has returned, which is closed at first. @defaultValue `Result` */
+  result?: string;
   /** The link to a picture whose data is not in the answer: it is not loaded. @defaultValue `Picture: ${text}` */
   image?: (text: string) => string;
   /**

@@ -1,7 +1,8 @@
 /** The words of the dialog in which the user of the page is asked. */
 
 /**
- * Words of the dialog of {@link McpWebOptions.elicitInPage}, such as a translation. Those that are not given are English.
+ * Words of the dialogs of {@link McpWebOptions.elicitInPage} and {@link QueryOptions.approvalDialog}, such as a translation.
+ * Those that are not given are English.
  *
  * The dialog takes the rest from the page: the colour scheme is the one of the root element, and these custom properties
  * of the root element replace its font, colours and corners: `--mcp-web-font` (a value of the CSS property `font`, such as
@@ -138,4 +139,59 @@ export interface DialogStrings {
    * @defaultValue `Please enter it in the form that is asked for.`
    */
   wrongPattern?: string;
+  /**
+   * The name that a tool is shown with when the agent wants to call it. `source` is that of a tool which is the agent's own,
+   * whose name usually begins with it, such as `notes-read_file`.
+   *
+   * @defaultValue `${name}`, and with a source the name without the source, and the source, such as `read_file (notes)`
+   */
+  tool?: (name: string, source?: string) => string;
+  /**
+   * The question whether the agent may make a call. `tool` is the name of the tool as it is shown.
+   *
+   * @defaultValue `May the AI use ${tool}?`
+   */
+  approval?: (tool: string) => string;
+  /**
+   * Stands below the question about a tool of this page. `app` is the name of this app.
+   *
+   * @defaultValue `It is a tool of ${app}.`
+   */
+  pageTool?: (app: string) => string;
+  /**
+   * Stands below the question about a tool of the agent. `source` is the source of the tool.
+   *
+   * @defaultValue `It is not a tool of this page, but of “${source}”.`
+   */
+  sourceTool?: (source: string) => string;
+  /**
+   * The name that screen readers have for the arguments of a call.
+   *
+   * @defaultValue `Arguments`
+   */
+  arguments?: string;
+  /**
+   * Stands in place of the arguments of a call that has none.
+   *
+   * @defaultValue `The call has no arguments.`
+   */
+  noArguments?: string;
+  /**
+   * The button that allows a call.
+   *
+   * @defaultValue `Allow`
+   */
+  approve?: string;
+  /**
+   * The button that refuses a call.
+   *
+   * @defaultValue `Do not allow`
+   */
+  deny?: string;
+  /**
+   * The line at the end of the question about a call, which says when the agent refuses it at the latest.
+   *
+   * @defaultValue `If nobody answers, the call is refused within ${seconds} s.`
+   */
+  timeLeft?: (seconds: number) => string;
 }

@@ -65,7 +65,10 @@ export interface McpWebOptions {
    * @defaultValue `"never"`
    */
   elicitInPage?: "never" | "fallback" | "always";
-  /** Words of the dialog for {@link McpWebOptions.elicitInPage}, such as a translation. Those not given are English. */
+  /**
+   * Words of the dialogs for {@link McpWebOptions.elicitInPage} and {@link QueryOptions.approvalDialog}, such as a translation.
+   * Those not given are English.
+   */
   dialogStrings?: DialogStrings;
   /**
    * Whether the page shares tools with the browser, where that has WebMCP (`document.modelContext`) and lets the page use

@@ -3,7 +3,10 @@
 import type { JsonSchema, ToolSchema } from "./infer.ts";
 import type { AppHandle, ToolHandle } from "./handles.ts";
 
-/** A tool of this page: its handle, or its name. */
+/**
+ * A tool of this page: its handle, or its name. With {@link QueryOptions.profile}, `tools` and `approve` may also name a tool
+ * of the agent, such as `notes-read_file`.
+ */
 export type ToolReference = ToolHandle | AppHandle | string;
 
 /** What {@link McpWeb.query} asks. */
@@ -45,9 +48,26 @@ export interface QueryOptions {
   responseSchema?: ToolSchema | undefined;
   /**
    * Tools whose calls the user must approve: the agent tells of each with an `approval-requested` event, and waits for
-   * {@link Query.approve}. The operator of the agent may ask for approval of further tools.
+   * {@link Query.approve}. The operator of the agent may ask for approval of further tools. Who answers, the app or a dialog
+   * of the SDK, depends on {@link QueryOptions.approvalDialog}.
    */
   approve?: readonly ToolReference[] | undefined;
+  /**
+   * Whether the SDK asks the user of the page about calls that must be approved, in an accessible dialog that is loaded when
+   * it is first needed. In a worker there is no dialog.
+   *
+   * @defaultValue `true` for requests that arrive before the app has begun to iterate the events of the query, `false` for
+   * later ones: the app answers them
+   */
+  approvalDialog?: boolean | undefined;
+  /**
+   * The profile of the tools that the agent has itself, beside those of the page: 1 to 32 characters of `a-z`, `A-Z`, `0-9`,
+   * `_` and `-`. The operator of the agent configures the profiles. With it, `tools` and `approve` may have names of such
+   * tools, which this page cannot check: the agent tells of unknown names in `approve` with a `note`.
+   *
+   * @defaultValue the first profile that admits the user
+   */
+  profile?: string | undefined;
   /**
    * Pictures and files that belong to the prompt. Pictures are scaled down to 1,568 pixels. A model that reads no pictures
    * is told their names, types and sizes.
@@ -87,6 +107,12 @@ export type QueryContext =
 export interface QuerySignal {
   /** Cancels the query when it is aborted; {@link Query.result} is then rejected with its reason. */
   signal?: AbortSignal | undefined;
+}
+
+/** Options of {@link McpWeb.attachQuery}. */
+export interface AttachOptions extends QuerySignal {
+  /** As {@link QueryOptions.approvalDialog}, which is not known any more in another document than the one that has asked. */
+  approvalDialog?: boolean | undefined;
 }
 
 /**
@@ -145,7 +171,7 @@ export interface QueryResult<Arguments extends object = any, Value = any> {
   response?: { arguments: Arguments; result: any };
   /** The answer that fits {@link QueryOptions.responseSchema}, or the JSON value of another agent. */
   value?: Value;
-  /** The calls of this page's tools, in the order in which they ended. */
+  /** The calls of this page's tools, in the order in which they ended, and then those of the agent's own tools. */
   toolCalls: QueryToolCall[];
   /** What the query has used, as far as the provider of the model reports it. */
   usage?: QueryUsage;
@@ -175,9 +201,11 @@ export interface TokenUsage {
 export interface QueryToolCall {
   /** The name of the tool. */
   tool: string;
+  /** The source of the tool, if it is one of the agent's own; absent for a tool of this page. */
+  source?: string;
   /** The arguments, as the agent has sent them. */
   arguments: any;
-  /** As the handler returned it; an object with `error` if it failed. */
+  /** As the handler returned it; an object with `error` if it failed. Of a tool with a `source`, the beginning as text. */
   result?: any;
 }
 
@@ -193,26 +221,42 @@ export type QueryEvent =
    * `arguments` is the answer; one that is no object is in its property `value`.
    */
   | { readonly type: "tool-arguments"; readonly id: string; readonly tool: string; readonly delta: string; readonly arguments: any }
-  /** A call waits for the user: see {@link Query.approve}. After `expiresInMs` it is not made. */
+  /** A call waits for the user: see {@link Query.approve}. It is not made after `expiresInMs`, counted from the request. */
   | {
       readonly type: "approval-requested";
       readonly id: string;
       readonly tool: string;
+      /** The source of the tool, if it is one of the agent's own; absent for a tool of this page. */
+      readonly source?: string;
       readonly arguments: any;
       readonly expiresInMs: number;
     }
   /** What the query has used so far; told after each turn of the model. */
   | { readonly type: "usage"; readonly usage: QueryUsage }
   /** A tool was called; `id` is the same when it has finished. */
-  | { readonly type: "tool-started"; readonly id: string; readonly tool: string; readonly arguments: any }
+  | {
+      readonly type: "tool-started";
+      readonly id: string;
+      readonly tool: string;
+      /** The source of the tool, if it is one of the agent's own; absent for a tool of this page. */
+      readonly source?: string;
+      readonly arguments: any;
+    }
   /** A call has ended; `error` says why it failed. */
   | {
       readonly type: "tool-finished";
       readonly id: string;
       readonly tool: string;
+      /** The source of the tool, if it is one of the agent's own; absent for a tool of this page. */
+      readonly source?: string;
+      /** The beginning of what a tool with a `source` returned, which this page has not seen: at most 2 KiB. */
+      readonly result?: string;
       readonly isError: boolean;
       readonly error?: string;
-      /** Why it failed, for a program: `tool_error`, `denied` by the user, `timeout`, `unavailable`. */
+      /**
+       * Why it failed, for a program: `tool_error`, `invalid_args`, `denied` by the user or the operator, `rate_limited`,
+       * `timeout`, `unavailable`.
+       */
       readonly outcome?: string;
     }
   /** Something that the user may want to know: the model is busy, a limit is near. */

@@ -11,6 +11,8 @@ mcpWeb.addTool({ name: "slow", timeout: "5 min", handler() {} }); //~ Type 'stri
 mcpWeb.query({}); //~ Property 'prompt' is missing
 // an item of context has a value, or is a tool
 mcpWeb.query({ prompt: "?", context: [{ name: "board" }] }); //~ Property 'value' is missing
+// who is asked is a yes or no
+mcpWeb.query({ prompt: "?", approvalDialog: "always" }); //~ Type 'string' is not assignable to type 'boolean | undefined'
 // the state is the module's to change
 mcpWeb.query({ prompt: "?" }).state = "complete"; //~ Cannot assign to 'state' because it is a read-only property
 // there is no such level

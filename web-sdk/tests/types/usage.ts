@@ -4,8 +4,10 @@ import {
   McpWebError,
   content,
   type AppHandle,
+  type AttachOptions,
   type CallEvent,
   type Diagnosis,
+  type DialogStrings,
   type JsonSchema,
   type McpToolResult,
   type Conversation,
@@ -181,13 +183,13 @@ export function told(event: QueryEvent): string {
     case "note":
       return event.text;
     case "tool-started":
-      return `${event.id} ${event.tool} ${event.arguments.title}`;
+      return `${event.id} ${event.tool} ${event.source?.trim()} ${event.arguments.title}`;
     case "tool-finished":
-      return event.isError ? (event.error ?? "failed") : event.tool;
+      return event.isError ? (event.error ?? event.outcome ?? "failed") : `${event.tool} ${event.source?.trim()} ${event.result?.trim()}`;
     case "tool-arguments":
       return `${event.id} ${event.delta} ${event.arguments.title}`;
     case "approval-requested":
-      return `${event.id} ${event.tool} ${event.arguments.title} ${event.expiresInMs}`;
+      return `${event.id} ${event.tool} ${event.source?.trim()} ${event.arguments.title} ${event.expiresInMs}`;
     case "usage":
       return Object.values(event.usage.models)
         .map(({ input, output, cached, thinking }) => input + output + cached + thinking)
@@ -210,10 +212,11 @@ export async function asking(signal: AbortSignal | undefined): Promise<string | 
     { signal },
   );
   for await (const event of query) console.log(told(event));
-  for (const uuid of mcpWeb.openQueries) mcpWeb.attachQuery(uuid, { signal }).cancel("enough");
+  const attachOptions: AttachOptions = { signal, approvalDialog: false };
+  for (const uuid of mcpWeb.openQueries) mcpWeb.attachQuery(uuid, attachOptions).cancel("enough");
   if (query.state === "failed") return query.uuid;
   const { text, response, value, toolCalls } = await query.result;
-  return text ?? response?.arguments.order.join() ?? toolCalls[0]?.tool ?? value;
+  return text ?? response?.arguments.order.join() ?? toolCalls[0]?.source ?? toolCalls[0]?.tool ?? value;
 }
 
 
@@ -281,23 +284,36 @@ export async function conversing(file: File): Promise<string[]> {
   const roles: ("user" | "assistant")[] = (await continued.history()).map(({ role }) => role);
   const [first]: ConversationSummary[] = await mcpWeb.conversations();
   await continued.clear();
-  mcpWeb.query({ prompt: "Delete it" }).approve("1", false);
+  mcpWeb.query({ prompt: "Delete it", profile: "staff", approve: ["notes-delete_file"], approvalDialog: true }).approve("1", false);
   return [...titles, text ?? "", ...roles, first?.title ?? "", String(usage?.milliseconds)];
 }
+
+const dialogStrings: DialogStrings = {
+  ...{ approve: "Allow", deny: "Do not allow", arguments: "Arguments", noArguments: "None" },
+  tool: (name, source = "page") => `${source}: ${name}`,
+  approval: (tool) => `${tool}?`,
+  pageTool: (app) => app,
+  sourceTool: (source) => source,
+  timeLeft: (seconds) => seconds.toFixed(),
+};
+new McpWeb({ name: "Board", dialogStrings });
 
 const askBox: McpWebAskElement = document.createElement("mcp-web-ask");
 const askStrings: AskStrings = {
   ...{ label: "", placeholder: "", send: "", stop: "", retry: "", copy: "", copied: "", clear: "", conversation: "", suggestions: "" },
   ...{ question: "", prompt: "", thinking: "", waiting: "", running: "", done: "", cancelled: "", interrupted: "", approve: "", deny: "" },
-  tool: (name) => name.toUpperCase(),
+  tool: (name, source = "") => name.toUpperCase() + source,
+  sourceTool: (source) => source.trim(),
+  result: "",
   callState: (state) => ({ waiting: "", running: "", done: "", failed: "", cancelled: "" })[state],
   approval: (tool) => tool.trim(),
   image: (text) => text.trim(),
   failure: ({ code, message, remedy = "" }) => (code === "AgentUnavailable" ? message + remedy : undefined),
 };
 const suggestion: AskSuggestion = { label: "Plan", prompt: () => "Plan my day", options: (prompt) => ({ timeout: prompt.length }) };
-const askOptions: AskOptions = { restrictTools: true };
+const askOptions: AskOptions = { restrictTools: true, profile: "staff" };
 Object.assign(askBox, { label: "Ask", placeholder: "?" });
+askBox.profile = askBox.profile ?? "staff";
 askBox.mcpWeb = new McpWeb({ name: "Board" });
 askBox.strings = askStrings;
 askBox.suggestions = ["Which cards are late?", suggestion];

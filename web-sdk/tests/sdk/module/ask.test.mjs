@@ -60,6 +60,32 @@ test("the call that is the answer is shown, also when nothing reported that it h
   assert.deepEqual(states(completeTurn(after([started("1", "choose")]), result)), ["done"]);
 });
 
+test("a call of a source has its source and what it returned, and is not the call that is the answer", () => {
+  const source = "notes";
+  const turn = after([
+    { ...started("1", "notes-read_file"), source },
+    { ...finished("1", "notes-read_file"), source, result: "Buy milk" },
+    { type: "approval-requested", id: "2", tool: "notes-write_file", source, arguments: {}, expiresInMs: 1 },
+  ]);
+  assert.deepEqual(
+    turn.blocks[0].calls.map(({ tool, source, result }) => [tool, source, result]),
+    [["notes-read_file", "notes", "Buy milk"], ["notes-write_file", "notes", undefined]],
+  );
+  const toolCalls = [{ tool: "choose", arguments: { a: 1 }, result: 1 }, { tool: "notes-read_file", source, arguments: {}, result: "Buy milk" }];
+  const complete = completeTurn(turn, { response: { arguments: { a: 1 }, result: 1 }, toolCalls });
+  assert.deepEqual(complete.blocks[0].calls.map(({ tool }) => tool), ["notes-read_file", "notes-write_file", "choose"]);
+});
+
+test("a tool of a source is shown with it, in the words of the app", () => {
+  const { tool } = completeStrings();
+  const names = [["list"], ["notes-read_file", "notes"], ["read_file", "notes"], ["notes", "notes"]];
+  assert.deepEqual(names.map((name) => tool(...name)), ["list", "read_file (notes)", "read_file (notes)", "notes (notes)"]);
+  const asked = after([{ type: "approval-requested", id: "1", tool: "notes-read_file", source: "notes", arguments: {}, expiresInMs: 1 }]);
+  const texts = (strings) => announcements(createTurn("?", "?"), asked, 0, completeStrings(strings)).texts;
+  assert.deepEqual(texts(), ["May the AI use read_file (notes)?", "It is not a tool of this page, but of “notes”."]);
+  assert.deepEqual(texts({ tool: (name, source) => `${source}: ${name}`, sourceTool: (source) => source }), ["May the AI use notes: notes-read_file?", "notes"]);
+});
+
 test("what other agents report is shown as far as it is text", () => {
   const turn = after([{ type: "progress", content: "half" }, { type: "progress", content: { percent: 50 } }, { type: "usage" }]);
   assert.deepEqual(turn.blocks, [{ kind: "note", text: "half" }]);

@@ -6,7 +6,7 @@ import { inChromium } from "./chromium.mjs";
 const FLAGS = { "webmcp.js": ["--enable-features=WebMCP"] };
 
 const SUITES = [
-  "ask", "capabilities", "conversations", "conversions", "diagnosis", "dialog", "one-per-page",
+  "approval-dialog", "ask", "capabilities", "conversations", "conversions", "diagnosis", "dialog", "one-per-page",
   "pictures", "queries", "query-connections", "session", "webmcp",
 ];
 

@@ -23,10 +23,12 @@ test("a uuid is one of version 4", () => {
 });
 
 test("events of our agent are told from what others send", () => {
-  for (const ours of [text(""), { type: "note", text: "n" }, { type: "tool-started", id: "1", tool: "t", arguments: {} }]) {
+  const started = { type: "tool-started", id: "1", tool: "t", arguments: {} };
+  const finished = { type: "tool-finished", id: "1", tool: "n-t", source: "n", result: "text", isError: false };
+  for (const ours of [text(""), { type: "note", text: "n" }, started, { ...started, source: "n" }, finished]) {
     assert.equal(parseEvent(ours), ours);
   }
-  for (const other of ["half", 1, null, [], {}, { type: "text" }, { type: "tool-started", id: 1, tool: "t" }, { type: "constructor" }]) {
+  for (const other of ["half", 1, null, [], {}, { type: "text" }, { type: "tool-started", id: 1, tool: "t" }, { ...started, source: 1 }, { ...finished, result: {} }, { type: "constructor" }]) {
     assert.deepEqual(parseEvent(other), { type: "progress", content: other });
   }
 });
@@ -93,6 +95,11 @@ test("an answer is text, the call of the response tool, or a value of another ag
   assert.deepEqual(parseQueryResult({ toolCalls }, {}), { toolCalls });
   // Asked by another document: its last call has ended it.
   assert.deepEqual(parseQueryResult({ toolCalls }).response.result, 4);
+  // The calls of the agent's own tools come after those of the page's, and are no answer.
+  const all = [...toolCalls, { ...call("order", "text"), source: "shop" }];
+  assert.deepEqual(parseQueryResult({ toolCalls: all }, { responseTool: { name: "order" } }), { response, toolCalls: all });
+  assert.deepEqual(parseQueryResult({ toolCalls: all }).response.result, 4);
+  assert.deepEqual(parseQueryResult({ toolCalls: all.slice(-1) }), { toolCalls: all.slice(-1) });
 });
 
 test("a failure says what to do where the bridge does", () => {
@@ -158,7 +165,19 @@ const wrong = [
   [{ prompt: "?", context: [1] }, "ToolNotFound", /by its handle or its name/],
   [{ prompt: "?", context: [null] }, "ToolNotFound", /by its handle or its name/],
   [{ prompt: "?", tools: "list" }, "QueryInvalid", /tools must be an array/],
-  [{ prompt: "?", tools: ["nope"] }, "ToolNotFound", /which tools names/],
+  [{ prompt: "?", tools: ["nope"] }, "ToolNotFound", /which tools names: .*\(list\), or give `profile` to name tools of the agent$/],
+  [{ prompt: "?", approve: ["nope"] }, "ToolNotFound", /which approve names: .*, or give `profile` to name tools of the agent$/],
+  [{ prompt: "?", approve: [""] }, "ToolNotFound", /by its handle or its name: .*\(list\)$/],
+  [{ prompt: "?", profile: "staff", tools: [""] }, "ToolNotFound", /by its handle or its name/],
+  [{ prompt: "?", profile: "staff", tools: [{ name: "removed" }] }, "ToolNotFound", /no tool "removed".*\(list\)$/],
+  [{ prompt: "?", profile: "staff", approve: [{ name: "removed" }] }, "ToolNotFound", /no tool "removed"/],
+  [{ prompt: "?", profile: "staff", responseTool: "notes-read_file" }, "ToolNotFound", /which responseTool names: .*\(list\)$/],
+  [{ prompt: "?", profile: "staff", context: ["notes-read_file"] }, "ToolNotFound", /which context names: .*\(list\)$/],
+  [{ prompt: "?", profile: "" }, "QueryInvalid", /profile must be a name: pass 1 to 32 characters/],
+  [{ prompt: "?", profile: "a b" }, "QueryInvalid", /profile must be a name/],
+  [{ prompt: "?", profile: "a".repeat(33) }, "QueryInvalid", /profile must be a name/],
+  [{ prompt: "?", profile: 7 }, "QueryInvalid", /profile must be a name/],
+  [{ prompt: "?", approvalDialog: "no" }, "QueryInvalid", /approvalDialog must be true or false/],
   [{ prompt: "?", responseTool: { name: "nope" } }, "ToolNotFound", /which responseTool names/],
   [{ prompt: "?", restrictTools: true }, "QueryInvalid", /restrictTools without tools/],
   [{ prompt: "?", timeout: 1.5 }, "QueryInvalid", /whole number of milliseconds/],
@@ -180,8 +199,23 @@ test("no tool runs for a query that is refused", async () => {
   assert.equal(runs, 0);
 });
 
+test("with a profile, names that the page does not know are those of the agent's tools", async () => {
+  const tools = ["list", "notes-read_file"];
+  const fields = await question({ prompt: "?", profile: "staff_2-b", tools, restrictTools: true, approve: tools, approvalDialog: false });
+  const { localTime, ...sent } = JSON.parse(JSON.stringify(fields));
+  assert.deepEqual(sent, {
+    prompt: "?",
+    tools: [{ name: "list", description: "Lists" }, { name: "notes-read_file" }],
+    restrictTools: true,
+    approve: tools,
+    profile: "staff_2-b",
+    context: [],
+  });
+});
+
 test("what is not given is not sent", async () => {
-  const given = { prompt: "?", context: undefined, tools: null, responseTool: undefined, restrictTools: undefined, timeout: undefined };
+  const missing = { tools: null, responseTool: undefined, restrictTools: undefined, timeout: undefined, profile: undefined, approvalDialog: undefined };
+  const given = { prompt: "?", context: undefined, ...missing };
   const { localTime, ...fields } = await question(given);
   assert.deepEqual(fields, { prompt: "?", context: [] });
 });

@@ -109,6 +109,8 @@ const TESTS = {
     equal(result.text, "Now you have it.");
     equal(all(element, ".call").map(({ dataset }) => dataset.state), ["done", "failed"]);
     assert(shown(element).includes("the list is locked"), shown(element));
+    // The answer is plain text until the module for markdown is loaded.
+    await eventually(() => one(element, "[part=text] strong"));
     equal(all(element, "[part=text]").map((it) => it.innerText.trim()), ["Milk is missing.", "Now you have it."]);
     equal(one(element, "[part=text] strong").textContent, "Milk");
     equal(element.running, false);
@@ -271,6 +273,78 @@ const TESTS = {
     asked.progress(finished("7", "clear_cards"), { ...finished("8", "clear_cards", "it was denied"), outcome: "denied" });
     await asked.complete({ result: "Cleared." });
     equal(all(element, ".call").map(({ dataset }) => dataset.state), ["done", "cancelled"]);
+  },
+
+  async "a call of the agent's own tool is shown with its source, and with what it returned"() {
+    const { element, ask } = await box();
+    const asked = await ask("What do I buy?");
+    const call = { id: "1", tool: "notes-read_file", source: "notes" };
+    asked.progress({ type: "tool-started", ...call, arguments: { path: "a" } }, { type: "tool-finished", ...call, isError: false, result: "<b>milk</b>" });
+    asked.progress(started("2", "list"), finished("2", "list"));
+    await asked.complete({ result: "Milk." });
+    equal(all(element, ".call code").map(({ textContent }) => textContent), ["read_file (notes)", "list"]);
+    for (const summary of all(element, ".call summary")) summary.click();
+    const texts = all(element, ".call details").map((it) => [...it.querySelectorAll("p, pre")].map(({ textContent }) => textContent));
+    equal(texts, [['{\n  "path": "a"\n}', "Result", "<b>milk</b>"], ["{}"]]);
+  },
+
+  async "the question about a call of the agent's own tool says that it is not one of the page"() {
+    const { bridge, element, ask } = await box({ options: { approvalDialog: true } });
+    const asked = await ask("Write it down");
+    const request = { type: "approval-requested", id: "1", tool: "notes-write_file", source: "notes", arguments: {}, expiresInMs: 60_000 };
+    asked.progress(request);
+    const call = await eventually(() => one(element, ".call[data-state=waiting]"));
+    const question = ["May the AI use write_file (notes)?", "It is not a tool of this page, but of “notes”."];
+    equal([...call.querySelectorAll("p")].map(({ textContent }) => textContent), question);
+    equal(announced(element).filter((it) => question.includes(it)), question);
+    button(element, "Allow").click();
+    equal((await bridge.next("query_answer")).approved, true);
+    await asked.complete({ result: "Done." });
+    assert(!document.querySelector("[data-mcp-web]"), "the element asks itself, and no dialog does");
+  },
+
+  async "the element never gets the dialog, also for a question of the document before"() {
+    const turn = { label: "Old", prompt: "Old", uuid: "u-1", state: "running", blocks: [] };
+    sessionStorage.setItem("mcp-web:ask:reloaded", JSON.stringify({ turns: [turn] }));
+    sessionStorage.setItem("mcp-web:session:http://bridge.example:Reloaded", "former-session u-1");
+    const bridge = new Bridge();
+    const mcpWeb = await bridge.page({ name: "Reloaded", storage: "session", bridgeUrl: "http://bridge.example" });
+    const element = Object.assign(document.createElement("mcp-web-ask"), { id: "reloaded", mcpWeb });
+    document.body.append(element);
+    const asked = new ReceivedQuery(bridge, element, await bridge.next("query_attach"));
+    // What a bridge sends comes with a later task.
+    await frame();
+    asked.say("accepted");
+    asked.progress({ type: "approval-requested", id: "1", tool: "clear_cards", arguments: {}, expiresInMs: 60_000 });
+    await eventually(() => one(element, ".call[data-state=waiting]"));
+    // Dialogs are shown in the order of their requests.
+    const other = mcpWeb.query({ prompt: "?", approvalDialog: true });
+    await bridge.next("query");
+    const request = { type: "approval-requested", id: "1", tool: "other", arguments: {}, expiresInMs: 60_000 };
+    new ReceivedQuery(bridge, element, other).progress(request);
+    const dialog = await eventually(() => document.querySelector("[data-mcp-web]")?.shadowRoot.querySelector("dialog[open]"));
+    equal(dialog.querySelector("h2").textContent, "May the AI use other?");
+    dialog.requestClose();
+    await bridge.next("query_answer");
+    await asked.complete({ result: "." });
+    element.clear();
+  },
+
+  async "the profile of the agent's tools is an attribute or a property, which options replace"() {
+    const { element, ask } = await box({}, { profile: "staff" });
+    const profileOf = async () => {
+      const asked = await ask("?");
+      await asked.complete({ result: "." });
+      return asked.message.profile;
+    };
+    equal([element.profile, await profileOf()], ["staff", "staff"]);
+    element.options = { profile: "admin" };
+    equal(await profileOf(), "admin");
+    element.options = undefined;
+    element.profile = "guest";
+    equal([element.getAttribute("profile"), await profileOf()], ["guest", "guest"]);
+    element.profile = undefined;
+    equal([element.hasAttribute("profile"), element.profile, await profileOf()], [false, undefined, undefined]);
   },
 
   async "an answer that is a call or a value is shown as the page says"() {

@@ -161,7 +161,7 @@ export default {
     ]) {
       await rejects(mcpWeb.query({ prompt: "?", ...options }).result, { code: "QueryInvalid", message });
     }
-    await rejects(mcpWeb.query({ prompt: "?", approve: ["nope"] }).result, { code: "ToolNotFound" });
+    await rejects(mcpWeb.query({ prompt: "?", approve: ["nope"] }).result, { code: "ToolNotFound", message: /or give `profile`/ });
   },
 
   async "a tool of the context that fails fails the query, which is not sent"() {
@@ -203,6 +203,34 @@ export default {
     ];
     complete(bridge, query, { toolCalls });
     equal((await query.result).response, { arguments: { cards: ["b", "a"] }, result: "ordered" });
+  },
+
+  async "a profile is sent with the names of the agent's tools, also in a conversation"() {
+    const bridge = new Bridge();
+    const mcpWeb = await bridge.page();
+    const list = mcpWeb.addTool({ name: "list", handler: () => [] });
+    const options = { prompt: "?", profile: "staff", tools: [list, "notes-read_file"], approve: ["notes-write_file"], approvalDialog: true };
+    for (const ask of [(given) => mcpWeb.query(given), (given) => mcpWeb.conversation({ id: "c" }).query(given)]) {
+      ask(options);
+      const { profile, tools, approve, approvalDialog } = await nextQuery(bridge);
+      equal([profile, tools, approve, approvalDialog], ["staff", [{ name: "list" }, { name: "notes-read_file" }], ["notes-write_file"], undefined]);
+    }
+  },
+
+  async "calls of the agent's own tools have their source, and what they returned"() {
+    const { bridge, query } = await asking();
+    const heard = read(query);
+    say(bridge, query, "accepted");
+    const call = { id: "1", tool: "notes-read_file", source: "notes" };
+    const told = [
+      { type: "tool-started", ...call, arguments: { path: "a" } },
+      { type: "tool-finished", ...call, result: "Buy milk", isError: false },
+      { type: "tool-finished", ...call, isError: true, error: "too many calls", outcome: "rate_limited" },
+    ];
+    for (const content of told) progress(bridge, query, content);
+    const toolCalls = [{ tool: "notes-read_file", source: "notes", arguments: { path: "a" }, result: "Buy milk" }];
+    complete(bridge, query, { result: "Milk", toolCalls });
+    equal([await heard, await query.result], [told, { text: "Milk", toolCalls }]);
   },
 
   async "a failure rejects the result and ends the loop, with the same error"() {

@@ -1,0 +1,40 @@
+/** The part of the dialog that shows a call, and asks whether the agent may make it. */
+
+import { createElement } from "./element.ts";
+import type { ApprovalRequest } from "./request.ts";
+import type { Strings } from "./strings.ts";
+
+/** How often the time that is left is shown anew, in milliseconds. */
+const TICK_MS = 1000;
+
+/** Shows the arguments of a call by their names. */
+export function createArguments({ arguments: args }: ApprovalRequest, strings: Strings): HTMLElement {
+  const values = Object.entries((args ?? {}) as object);
+  if (!values.length) return createElement("p", {}, [strings.noArguments]);
+  const items = values.map(([name, value]) =>
+    createElement("div", { class: "field" }, [
+      createElement("dt", { dir: "auto" }, [name]),
+      createElement("dd", { class: "value", dir: "auto" }, [readableText(value)]),
+    ]),
+  );
+  // By keyboard, what does not fit is scrolled into view.
+  return createElement("div", { class: "fields", role: "group", "aria-label": strings.arguments, tabindex: 0 }, [
+    createElement("dl", {}, items),
+  ]);
+}
+
+/** Texts are shown as they are, and everything else as JSON. An empty text could not be seen. */
+const readableText = (value: unknown): string => (typeof value === "string" && value ? value : JSON.stringify(value, null, 2));
+
+/** Shows the time that is left as long as the dialog is in the document. Screen readers are not told each second. */
+export function createTimeLeft({ expiresAt }: ApprovalRequest, strings: Strings): HTMLElement | undefined {
+  if (expiresAt === undefined) return undefined;
+  const element = createElement("footer", { id: "time", role: "timer" });
+  const show = () => {
+    const seconds = Math.ceil(Math.max(0, expiresAt - performance.now()) / 1000);
+    element.textContent = strings.timeLeft(seconds);
+  };
+  const timer = setInterval(() => (element.isConnected ? show() : clearInterval(timer)), TICK_MS);
+  show();
+  return element;
+}
