@@ -185,6 +185,11 @@ impl AgentService {
         self.process.kill().await;
     }
 
+    /// Returns the process id of the agent.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Returns everything that the agent has printed.
     pub fn log(&self) -> String {
         self.process.log()

@@ -99,6 +99,18 @@ pub fn llama_cpp_python() -> PathBuf {
     )
 }
 
+/// Returns a program of the MCP servers in `e2e/mcp-servers`.
+pub fn mcp_server(name: &str) -> PathBuf {
+    let tools = workspace().join("target/tools");
+    let folders = [
+        "mcp-servers-node/node_modules/.bin",
+        "mcp-servers-python/bin",
+    ];
+    let paths = folders.map(|folder| tools.join(folder).join(name));
+    let path = paths.into_iter().find(|path| path.exists());
+    path.unwrap_or_else(|| panic!("{name} is not installed: run `cargo xtask test`"))
+}
+
 /// Returns the path of Chromium.
 pub fn chromium() -> PathBuf {
     require_existing(

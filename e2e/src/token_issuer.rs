@@ -91,7 +91,12 @@ impl TokenIssuer {
 
     /// Returns a token of the user that is valid for longer than any journey.
     pub fn long_lived_token(&self) -> String {
-        sign_token(&self.state.subject, Duration::from_secs(3600))
+        Self::token_of(&self.state.subject)
+    }
+
+    /// Returns a token of a user that is valid for longer than any test.
+    pub fn token_of(subject: &str) -> String {
+        sign_token(subject, Duration::from_secs(3600))
     }
 }
 

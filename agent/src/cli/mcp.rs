@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
+use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
 use super::server_listing::{describe_difference, describe_tools};
@@ -128,6 +129,9 @@ pub(super) async fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
+/// The tools of a server; `None` if it is disabled.
+type Listed = Result<Option<Vec<ToolDefinition>>, String>;
+
 /// The file of the servers, and that of their pins.
 struct Files {
     servers: ServersFile,
@@ -220,9 +224,8 @@ impl Files {
 
     async fn sync(mut self, names: &[String], is_check: bool) -> Result<bool, String> {
         let mut is_fine = true;
-        for server in self.select(names)? {
-            let name = server.name.clone();
-            match self.list_tools(server).await {
+        for (name, listed) in self.list_all(names).await? {
+            match listed {
                 Ok(None) => println!("{name}: disabled"),
                 Err(error) => {
                     println!("{name}: {error}");
@@ -261,8 +264,16 @@ impl Files {
         true
     }
 
-    /// Starts a server, and returns the tools that it lists; `None` if it is disabled.
-    async fn list_tools(&self, server: ServerEntry) -> Result<Option<Vec<ToolDefinition>>, String> {
+    /// Starts servers side by side, and returns what each lists, in the order of the file.
+    async fn list_all(&self, names: &[String]) -> Result<Vec<(String, Listed)>, String> {
+        let servers = self.select(names)?.into_iter();
+        let listing =
+            servers.map(async |server| (server.name.clone(), self.list_tools(server).await));
+        Ok(join_all(listing).await)
+    }
+
+    /// Starts a server, and lists its tools.
+    async fn list_tools(&self, server: ServerEntry) -> Listed {
         let Some(upstream) = self.create(server)? else {
             return Ok(None);
         };
@@ -305,9 +316,8 @@ impl Files {
 
     async fn doctor(&self, names: &[String]) -> Result<bool, String> {
         let mut is_fine = true;
-        for server in self.select(names)? {
-            let name = server.name.clone();
-            match self.list_tools(server).await {
+        for (name, listed) in self.list_all(names).await? {
+            match listed {
                 Ok(None) => println!("{name}: disabled"),
                 Err(error) => {
                     is_fine = false;

@@ -2,6 +2,7 @@
 //! answers in the formats of four real ones, or the real server of llama.cpp.
 #![allow(clippy::unwrap_used)]
 
+mod agent_tools;
 mod cancellation;
 mod credentials;
 mod direct_client;

@@ -81,6 +81,9 @@ impl Tools {
                 let folder = format!("e2e/agui/{name}");
                 node::install_pinned(workspace, &folder, &format!("agui-{name}"))?;
             }
+            node::install_pinned(workspace, "e2e/mcp-servers", "mcp-servers-node")?;
+            let requirements = "e2e/mcp-servers/requirements.txt";
+            python::ensure_environment(workspace, requirements, "mcp-servers-python")?;
         }
         let llama_cpp = options
             .includes(Suite::Journeys)
