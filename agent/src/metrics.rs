@@ -22,8 +22,8 @@ pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 const PREFIX: &str = "mcp_web_agent";
 
 /// The upper bounds of the durations that are counted apart, in seconds.
-const DURATION_BOUNDS: [f64; 11] = [
-    0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 120.0,
+const DURATION_BOUNDS: [f64; 14] = [
+    0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 120.0,
 ];
 
 /// The metrics of one agent.

@@ -42,6 +42,7 @@ pub mod simulation;
 mod site;
 pub mod socket_faults;
 mod source_address;
+pub mod source_cost;
 mod test_bed;
 mod tls_proxy;
 mod token_issuer;

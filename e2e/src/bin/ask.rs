@@ -9,6 +9,7 @@ use clap::Parser;
 use e2e::Format;
 use e2e::idle::raise_open_file_limit;
 use e2e::query_cost::{Writing, measure_concurrent_queries, measure_first_token, measure_writing};
+use e2e::source_cost::measure_source_calls;
 use serde::Serialize;
 
 /// Starts a bridge, an agent and a mock provider, sends queries, and prints what they cost
@@ -30,6 +31,10 @@ struct Arguments {
     #[arg(long, default_value_t = 50)]
     writing: usize,
 
+    /// How many queries each user sends that call tools of the agent
+    #[arg(long, default_value_t = 50)]
+    source_queries: usize,
+
     /// Print lines of JSON
     #[arg(long)]
     json: bool,
@@ -47,6 +52,11 @@ impl Arguments {
         ensure!(figures.completed == figures.queries, "queries were lost");
         for writing in [Writing::AtOnce, Writing::Text, Writing::Arguments] {
             self.print(&measure_writing(writing, self.pieces, self.writing).await);
+        }
+        for users in [1, 16] {
+            for cost in measure_source_calls(users, self.source_queries).await {
+                self.print(&cost);
+            }
         }
         Ok(())
     }

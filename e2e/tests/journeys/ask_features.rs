@@ -8,8 +8,8 @@ use e2e::{
 use serde_json::{Value, json};
 
 /// A bridge with an agent, and the site of the app.
-struct AskBed {
-    bridge: TestBed,
+pub(crate) struct AskBed {
+    pub(crate) bridge: TestBed,
     agent: AgentService,
     provider: MockProvider,
     site: FolderSite,
@@ -18,7 +18,7 @@ struct AskBed {
 }
 
 impl AskBed {
-    async fn start(scripts: impl Into<Scripts>, arguments: &[&str]) -> Self {
+    pub(crate) async fn start(scripts: impl Into<Scripts>, arguments: &[&str]) -> Self {
         let provider = MockProvider::start(scripts.into()).await;
         let endpoint = AgentEndpoint::reserve();
         let bridge = endpoint.start_bridge(&[]).await;
@@ -38,7 +38,7 @@ impl AskBed {
     }
 
     /// Opens the app, with the token of a user.
-    async fn open(&self, app: &str, token: &str) -> Browser {
+    pub(crate) async fn open(&self, app: &str, token: &str) -> Browser {
         let browser = Browser::open().await;
         let (site, bridge) = (self.site.url(), self.bridge.url());
         let url = format!("{site}?bridge={bridge}&token={token}&app={app}");
@@ -56,7 +56,7 @@ impl AskBed {
 }
 
 /// Does something in the app, and returns what it tells.
-async fn tell(browser: &Browser, script: &str) -> Value {
+pub(crate) async fn tell(browser: &Browser, script: &str) -> Value {
     browser.eval(&format!("return {script}"), json!(null)).await
 }
 

@@ -1,6 +1,7 @@
 //! Journeys through the whole system: real bridge, real browser, real AI clients. One module each.
 #![allow(clippy::unwrap_used)]
 
+mod agent_tools;
 mod agui;
 mod ask_ai;
 mod ask_ai_guide;

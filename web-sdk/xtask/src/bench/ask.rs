@@ -11,8 +11,8 @@ use super::json_lines::{self, as_number};
 use super::plan::Ask;
 use super::tables::format_time;
 
-/// Measures queries, and returns the tables of the time to the first word, of concurrent queries, and
-/// of what the model writes in pieces.
+/// Measures queries, and returns the tables of the time to the first word, of concurrent queries, of
+/// what the model writes in pieces, and of the agent's own tools.
 pub(super) fn ask(programs: &Path, plan: &Ask) -> Result<String> {
     let mut command = Command::new(programs.join("ask"));
     command.args(["--queries", &plan.queries.to_string()]);
@@ -83,6 +83,26 @@ fn tables(lines: &[Value]) -> String {
             time("bridge_cpu_us"),
         );
     }
+    text.push_str(
+        "\n| tool of the agent | users at once | calls | half within | 95 % within | all within |\n\
+         |---|---|---|---|---|---|\n",
+    );
+    for line in lines.iter().filter(|line| line["source"].is_string()) {
+        let time = |key: &str| format_time(as_number(&line[key]) * 1000.0);
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} |",
+            match line["source"].as_str() {
+                Some("notes") => "a directory of files",
+                _ => "an MCP server over stdio",
+            },
+            line["users"],
+            line["calls"],
+            time("p50_below_ms"),
+            time("p95_below_ms"),
+            time("max_below_ms"),
+        );
+    }
     text
 }
 
@@ -101,11 +121,14 @@ mod tests {
                 "before_mib": 14.2, "during_mib": 60.0, "after_mib": 55.0, "cpu_us": 1_800.0 }),
             json!({ "writing": "arguments", "pieces": 1000, "queries": 50, "events": 45.2,
                 "agent_cpu_us": 9_000.0, "bridge_cpu_us": 2_000.0 }),
+            json!({ "source": "notes", "users": 16, "calls": 800, "p50_below_ms": 0.5,
+                "p95_below_ms": 2.0, "max_below_ms": 5.0 }),
         ]);
         for line in [
             "| anthropic | 900 µs | 4.2 ms | 5.0 ms |",
             "| 500 | 500 | 14.2 MiB | 60.0 MiB | 55.0 MiB | 1.8 ms | 1.50 s | 2.00 s |",
             "| the arguments of a call | 1000 | 50 | 45 | 9.0 ms | 2.0 ms |",
+            "| a directory of files | 16 | 800 | 500 µs | 2.0 ms | 5.0 ms |",
         ] {
             assert!(text.contains(line), "{text}");
         }
