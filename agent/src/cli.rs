@@ -1,6 +1,7 @@
 //! The commands of the program besides answering queries.
 
 mod mcp;
+mod secrets;
 mod server_listing;
 
 use std::ffi::OsString;
@@ -14,6 +15,7 @@ pub(crate) async fn run(arguments: Vec<OsString>) -> Option<ExitCode> {
     let command = arguments.get(1)?.to_str()?;
     match command {
         GUARD_ARGUMENT => Some(server_guard::run(arguments[2..].to_vec())),
+        "secrets" => Some(secrets::run(arguments[1..].to_vec())),
         "mcp" => Some(mcp::run(arguments[1..].to_vec()).await),
         _ => None,
     }

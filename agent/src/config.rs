@@ -3,6 +3,7 @@
 mod bridge_url;
 mod conversations;
 mod limits;
+mod secrets;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use clap::Args;
 pub use bridge_url::BridgeUrl;
 pub use conversations::ConversationSettings;
 pub use limits::{AskFor, Limits};
+pub use secrets::SecretSettings;
 
 use crate::model::ModelSettings;
 
@@ -136,6 +138,10 @@ pub struct Config {
     #[command(flatten)]
     pub limits: Limits,
 
+    /// Where secrets are stored.
+    #[command(flatten)]
+    pub secrets: SecretSettings,
+
     /// Limits of conversations, and where they are stored.
     #[command(flatten)]
     pub conversations: ConversationSettings,
@@ -173,6 +179,7 @@ impl Default for Config {
             max_source_calls_per_user: 4,
             model: ModelSettings::default(),
             limits: Limits::default(),
+            secrets: SecretSettings::default(),
             conversations: ConversationSettings::default(),
         }
     }

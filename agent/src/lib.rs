@@ -29,13 +29,14 @@ mod metrics;
 mod model;
 mod program;
 mod queries;
+mod secrets;
 mod server_guard;
 mod service;
 mod text;
 mod tools;
 
 pub use bridge_service::Secret;
-pub use config::{AskFor, BridgeUrl, Config, ConversationSettings, Limits};
+pub use config::{AskFor, BridgeUrl, Config, ConversationSettings, Limits, SecretSettings};
 pub use credential::CredentialError;
 pub use model::{ModelSettings, Pictures, Provider, Thinking};
 pub use program::{logs_content, run};

@@ -80,6 +80,7 @@ Examples:
 
 Other commands:
   mcp-web-agent mcp --help                 # the MCP servers whose tools the agent has
+  mcp-web-agent secrets --help             # the secrets that tools need
 
 The bridge beside it: mcp-web-bridge --agent-url http://127.0.0.1:3003";
 

@@ -23,7 +23,7 @@ use crate::mcp;
 use crate::metrics::Metrics;
 use crate::model::{self, Model, ModelSettings};
 use crate::queries::{BodyMemory, Queries, QueriesConfig};
-use crate::tools::{AuditLog, SourceLimits, Sources, ToolsFile};
+use crate::tools::{AuditLog, Records, SourceLimits, Sources, ToolsFile};
 
 /// How long queries and connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -57,7 +57,7 @@ pub enum StartError {
     /// `conversations_file` cannot be used.
     #[error("{0}")]
     Conversations(String),
-    /// `tools_file` or `audit_file` cannot be used.
+    /// `tools_file`, `audit_file` or `secrets_file` cannot be used.
     #[error("{0}")]
     Tools(String),
     /// The address of the bridge cannot be used.
@@ -197,20 +197,27 @@ fn open_sources(
         })?,
         None => AuditLog::default(),
     };
+    let secrets = config.secrets.open_if_set().map_err(StartError::Tools)?;
     let builtin = file.sources.into_iter().map(|(name, settings)| {
-        let source = settings.open(&name);
+        let source = settings.open(&name, secrets.as_ref());
         source.map_err(|problem| StartError::Tools(format!("the source `{name}`: {problem}")))
     });
     let mut sources = builtin.collect::<Result<Vec<_>, _>>()?;
     if let Some(path) = &file.servers_file {
-        let servers = mcp::load_servers(path, config.server_guard.as_deref());
+        let guard = config.server_guard.as_deref();
+        let servers = mcp::load_servers(path, guard, secrets.as_ref());
         sources.extend(servers.map_err(StartError::Tools)?);
     }
     let limits = SourceLimits {
         max_calls: config.max_source_calls,
         max_calls_per_user: config.max_source_calls_per_user,
     };
-    Ok(Sources::new(sources, file.profiles, limits, audit, metrics))
+    let records = Records {
+        audit,
+        metrics,
+        secrets,
+    };
+    Ok(Sources::new(sources, file.profiles, limits, records))
 }
 
 /// Returns the system prompts with the texts of the operator.

@@ -15,7 +15,8 @@
 //!    what one user may do.
 //! 7. [`servers_file`] lists the MCP servers that are sources, and [`pins`] the definitions of their
 //!    tools ([`tool_definition`]) that the operator has looked at.
-//! 8. [`filesystem`] is a built-in source; [`builtin_tool`] describes the tools of such.
+//! 8. [`filesystem`], [`websearch`] and [`github`] are built-in sources; [`builtin_tool`] describes
+//!    their tools, and [`http_api`] is what those over HTTP share.
 
 mod access;
 mod audit;
@@ -23,6 +24,8 @@ mod builtin_tool;
 mod call_record;
 mod class;
 mod filesystem;
+mod github;
+mod http_api;
 mod managed_source;
 mod name_patterns;
 mod offered_name;
@@ -42,6 +45,7 @@ pub(crate) mod tests;
 mod tool_definition;
 mod tools_file;
 mod user_shares;
+mod websearch;
 
 pub(crate) use access::SourceAccess;
 pub(crate) use audit::AuditLog;
@@ -57,6 +61,6 @@ pub(crate) use servers_file::{
 };
 pub(crate) use shared_attempt::SharedAttempt;
 pub(crate) use source::{CallContext, Source, SourceMeta, SourceTool};
-pub(crate) use sources::{SourceLimits, Sources};
+pub(crate) use sources::{Records, SourceLimits, Sources};
 pub(crate) use tool_definition::{ToolDefinition, ToolHints};
 pub(crate) use tools_file::ToolsFile;

@@ -11,7 +11,9 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
 use super::server_listing::{describe_difference, describe_tools};
+use crate::config::SecretSettings;
 use crate::mcp::{ProcessSlots, Upstream, create_server};
+use crate::secrets::SecretStore;
 use crate::tools::{
     CallContext, PinDifference, Pins, ServerEntry, ServersFile, Source, ToolDefinition,
 };
@@ -36,6 +38,9 @@ struct Arguments {
         global = true
     )]
     file: PathBuf,
+
+    #[command(flatten)]
+    secrets: SecretSettings,
 
     #[command(subcommand)]
     command: Command,
@@ -114,8 +119,12 @@ fn parse_header(text: &str) -> Result<(String, String), String> {
 
 /// Runs the command. `arguments` begins with `mcp`.
 pub(super) async fn run(arguments: Vec<OsString>) -> ExitCode {
-    let Arguments { file, command } = Arguments::parse_from(arguments);
-    let result = match Files::load(file) {
+    let Arguments {
+        file,
+        secrets,
+        command,
+    } = Arguments::parse_from(arguments);
+    let result = match Files::load(file, &secrets) {
         Ok(files) => files.run(command).await,
         Err(error) => Err(error),
     };
@@ -136,13 +145,15 @@ type Listed = Result<Option<Vec<ToolDefinition>>, String>;
 struct Files {
     servers: ServersFile,
     pins: Pins,
+    secrets: Option<Arc<SecretStore>>,
 }
 
 impl Files {
-    fn load(path: PathBuf) -> Result<Self, String> {
+    fn load(path: PathBuf, secrets: &SecretSettings) -> Result<Self, String> {
         Ok(Self {
             servers: ServersFile::load(&path).map_err(|error| error.to_string())?,
             pins: Pins::load(Pins::path_for(&path))?,
+            secrets: secrets.open_if_set()?,
         })
     }
 
@@ -278,14 +289,17 @@ impl Files {
             return Ok(None);
         };
         let tools = upstream.list_tools().await;
-        let tools = tools.map_err(|failure| failure.message);
+        let tools = tools.map_err(|failure| {
+            let written = failure.remedy.map(|text| format!("; {text}"));
+            failure.message + &written.unwrap_or_default()
+        });
         upstream.stop().await;
         tools.map(Some)
     }
 
     fn create(&self, server: ServerEntry) -> Result<Option<Upstream>, String> {
         let slots = Arc::<ProcessSlots>::default();
-        create_server(server, &self.pins, &slots, None)
+        create_server(server, &self.pins, &slots, None, self.secrets.as_ref())
     }
 
     async fn call(&self, name: &str, tool: &str, arguments: &str) -> Result<bool, String> {

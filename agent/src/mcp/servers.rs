@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::upstream::{ProcessSlots, Upstream, UpstreamSettings};
+use crate::secrets::SecretStore;
 use crate::tools::{Pins, ProcessVariables, ServerEntry, ServersFile, Source};
 
 /// Creates the servers of a file, none of which is started. Those that cannot be used are logged.
 pub(crate) fn load_servers(
     path: &Path,
     guard: Option<&Path>,
+    secrets: Option<&Arc<SecretStore>>,
 ) -> Result<Vec<Arc<dyn Source>>, String> {
     let file = ServersFile::load(path).map_err(|error| error.to_string())?;
     let pins = Pins::load(Pins::path_for(path))?;
@@ -17,7 +19,7 @@ pub(crate) fn load_servers(
     let mut sources: Vec<Arc<dyn Source>> = Vec::new();
     for entry in file.servers() {
         let server = entry.name.clone();
-        match create_server(entry, &pins, &slots, guard) {
+        match create_server(entry, &pins, &slots, guard, secrets) {
             Ok(Some(source)) => {
                 if pins.tools(&server).is_none() {
                     tracing::warn!(
@@ -41,6 +43,7 @@ pub(crate) fn create_server(
     pins: &Pins,
     slots: &Arc<ProcessSlots>,
     guard: Option<&Path>,
+    secrets: Option<&Arc<SecretStore>>,
 ) -> Result<Option<Upstream>, String> {
     let definition = entry.definition?;
     if definition.policy.is_disabled {
@@ -52,6 +55,8 @@ pub(crate) fn create_server(
         definition,
         slots: Arc::clone(slots),
         guard: guard.map(Path::to_owned),
+        variables: Arc::new(ProcessVariables),
+        secrets: secrets.cloned(),
     };
-    Upstream::new(settings, &ProcessVariables).map(Some)
+    Upstream::new(settings).map(Some)
 }

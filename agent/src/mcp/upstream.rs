@@ -17,6 +17,7 @@ mod process_slots;
 mod stderr_tail;
 #[cfg(test)]
 mod tests;
+mod user_variables;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -36,14 +37,16 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 
 use crate::failure::Failure;
+use crate::secrets::SecretStore;
 use crate::tools::{
     CallContext, CallOutcome, CallOutput, NamePatterns, PinDifference, ServerDefinition,
     ServerTransport, SharedAttempt, Source, SourceMeta, SourceTool, ToolDefinition, Variables,
 };
-use connection::{CallError, Connection, Target};
+use connection::{CallError, Connection, OpenError, Target};
 pub(crate) use process::GUARD_ARGUMENT;
 use process::ProcessSettings;
 pub(crate) use process_slots::ProcessSlots;
+use user_variables::{SecretUser, UserVariables};
 
 /// The time without calls after which a connection is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
@@ -67,6 +70,8 @@ pub(crate) struct UpstreamSettings {
     pub(crate) slots: Arc<ProcessSlots>,
     /// The program that ends servers when the agent was killed, if there is one.
     pub(crate) guard: Option<PathBuf>,
+    pub(crate) variables: Arc<dyn Variables>,
+    pub(crate) secrets: Option<Arc<SecretStore>>,
 }
 
 /// An MCP server as a source of tools.
@@ -76,7 +81,9 @@ pub(crate) struct Upstream(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     meta: SourceMeta,
-    transport: ServerTransport,
+    definition: ServerDefinition,
+    variables: Arc<dyn Variables>,
+    secrets: Option<Arc<SecretStore>>,
     allow: Option<NamePatterns>,
     call_timeout: Option<Duration>,
     idle_timeout: Duration,
@@ -102,13 +109,9 @@ struct Tools {
 
 impl Upstream {
     /// Checks the settings of a server. It is not started.
-    pub(crate) fn new(
-        settings: UpstreamSettings,
-        variables: &dyn Variables,
-    ) -> Result<Self, String> {
+    pub(crate) fn new(settings: UpstreamSettings) -> Result<Self, String> {
         let definition = settings.definition;
-        let transport = definition.expand(variables).map_err(|it| it.to_string())?;
-        let policy = definition.policy;
+        let policy = definition.policy.clone();
         let allow = policy.allow.as_deref();
         let allow = allow.map(|it| NamePatterns::parse("x-policy.tools.allow", it));
         let inner = Inner {
@@ -116,7 +119,9 @@ impl Upstream {
                 name: format!("mcp-{}", settings.name),
                 kind: "mcp",
             },
-            transport,
+            definition,
+            variables: settings.variables,
+            secrets: settings.secrets,
             allow: allow.transpose()?,
             call_timeout: policy.timeout,
             idle_timeout: policy.idle.unwrap_or(IDLE_TIMEOUT),
@@ -132,6 +137,7 @@ impl Upstream {
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         };
+        inner.transport(SecretUser::Unchecked)?;
         // Pinned tools can be offered before the server runs.
         if let Some(pinned) = settings.pinned {
             inner.set_tools(pinned);
@@ -178,11 +184,12 @@ impl Inner {
         if self.stopping.is_cancelled() {
             return Err(unavailable("the agent is shutting down".to_owned()));
         }
-        let opening = timeout(CONNECT_TIMEOUT, self.open());
-        let opened = opening
-            .await
-            .unwrap_or_else(|_| Err(format!("it has not answered within {CONNECT_TIMEOUT:?}")));
-        let (connection, listed) = opened.map_err(unavailable)?;
+        let opening = timeout(CONNECT_TIMEOUT, self.open(user.as_deref()));
+        let opened = opening.await.unwrap_or_else(|_| {
+            let reason = format!("it has not answered within {CONNECT_TIMEOUT:?}");
+            Err(OpenError::from(reason))
+        });
+        let (connection, listed) = opened.map_err(open_failure)?;
         self.update_tools(listed);
         let task = hold_connection(Arc::clone(&self), user, Arc::clone(&connection));
         self.tasks.spawn(task);
@@ -190,25 +197,40 @@ impl Inner {
     }
 
     /// Connects, and lists the tools. Dropping the future ends what it has started.
-    async fn open(&self) -> Result<(Arc<Connection>, Vec<ToolDefinition>), String> {
-        let connection = Connection::open(self.target()?, &self.slots, &self.tasks).await?;
+    async fn open(
+        &self,
+        user: Option<&str>,
+    ) -> Result<(Arc<Connection>, Vec<ToolDefinition>), OpenError> {
+        let target = self.target(user.map_or(SecretUser::Shared, SecretUser::User))?;
+        let connection = Connection::open(target, &self.slots, &self.tasks).await?;
         let listed = listing::list(connection.peer()).await;
-        let listed = listed.map_err(|error| connection.with_stderr(error))?;
+        let listed = listed.map_err(|error| connection.open_error(error))?;
         Ok((connection, listed))
     }
 
-    fn target(&self) -> Result<Target, String> {
-        match &self.transport {
+    /// Returns how to reach the server, with the values of its variables.
+    fn transport(&self, user: SecretUser<'_>) -> Result<ServerTransport, String> {
+        let variables = UserVariables {
+            variables: &*self.variables,
+            secrets: self.secrets.as_ref(),
+            user,
+        };
+        let expanded = self.definition.expand(&variables);
+        expanded.map_err(|error| error.to_string())
+    }
+
+    fn target(&self, user: SecretUser<'_>) -> Result<Target, String> {
+        match self.transport(user)? {
             ServerTransport::Stdio {
                 command,
                 args,
                 env,
                 cwd,
             } => Ok(Target::Process(ProcessSettings {
-                command: command.clone(),
-                arguments: args.clone(),
-                variables: env.clone(),
-                folder: cwd.clone(),
+                command,
+                arguments: args,
+                variables: env,
+                folder: cwd,
                 guard: self.guard.clone(),
             })),
             ServerTransport::Http { url, headers } => {
@@ -218,9 +240,9 @@ impl Inner {
                     Some((HeaderName::try_from(name).ok()?, value))
                 };
                 let headers: Option<Vec<_>> = headers.iter().map(header).collect();
-                let parsed = Url::parse(url).map_err(|error| format!("its URL: {error}"))?;
+                let parsed = Url::parse(&url).map_err(|error| format!("its URL: {error}"))?;
                 Ok(Target::Http {
-                    url: url.clone(),
+                    url,
                     headers: headers.ok_or("one of its `headers` is malformed")?,
                     client: http_client::build(&parsed)?,
                 })
@@ -421,6 +443,16 @@ fn same_tools(current: &[SourceTool], new: &[SourceTool]) -> bool {
             (&a.name, &a.description, a.class, schemas[0])
                 == (&b.name, &b.description, b.class, schemas[1])
         })
+}
+
+/// Creates the failure of a connection. What the server has written is its remedy: it may have secrets,
+/// and only commands of the operator show it.
+fn open_failure(error: OpenError) -> Failure {
+    let failure = unavailable(error.reason);
+    match error.stderr.as_str() {
+        "" => failure,
+        text => failure.with_remedy(format!("it has written: {text}")),
+    }
 }
 
 fn unavailable(reason: String) -> Failure {

@@ -1,6 +1,7 @@
 //! The record of a call for the audit file and the metrics, which is made also if the call is
 //! cancelled.
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
@@ -8,7 +9,7 @@ use super::access::SourceAccess;
 use super::audit::{AuditEntry, LinePermit};
 use super::offered_tool::OfferedTool;
 use super::output::CallOutput;
-use super::redaction::redact_arguments;
+use super::redaction::{arguments_text, shorten_arguments};
 use crate::metrics::Metrics;
 
 /// The source of the calls of pages in the audit file and in metrics.
@@ -38,14 +39,14 @@ impl SourceAccess {
         schema: Option<&Value>,
     ) -> CallRecord<'_> {
         let mut record = self.record(PAGE);
-        if self.sources.audit.is_open() {
-            match self.sources.audit.reserve() {
+        if self.sources.records.audit.is_open() {
+            match self.sources.records.audit.reserve() {
                 Some(permit) => {
                     let schema = schema.unwrap_or(&Value::Null);
                     let entry = self.audit_entry(PAGE, tool, arguments, schema);
                     record.line = Some((entry, permit));
                 }
-                None => self.sources.metrics.count_lost_audit_line(),
+                None => self.sources.records.metrics.count_lost_audit_line(),
             }
         }
         record
@@ -59,8 +60,8 @@ impl SourceAccess {
     ) -> Option<CallRecord<'a>> {
         let source = offered.source_name();
         let mut record = self.record(source);
-        let permit = self.sources.audit.reserve()?;
-        if self.sources.audit.is_open() {
+        let permit = self.sources.records.audit.reserve()?;
+        if self.sources.records.audit.is_open() {
             let tool = &offered.tool;
             let entry = self.audit_entry(source, &tool.name, arguments, tool.arguments.schema());
             record.line = Some((entry, permit));
@@ -71,7 +72,7 @@ impl SourceAccess {
     fn record<'a>(&'a self, source: &'a str) -> CallRecord<'a> {
         CallRecord {
             source,
-            metrics: &self.sources.metrics,
+            metrics: &self.sources.records.metrics,
             started_at: Instant::now(),
             line: None,
             outcome: CANCELLED,
@@ -92,8 +93,15 @@ impl SourceAccess {
             &self.query,
             source,
             tool,
-            redact_arguments(arguments, schema),
+            self.redacted_arguments(arguments, schema),
         )
+    }
+}
+
+impl SourceAccess {
+    fn redacted_arguments(&self, arguments: &Map<String, Value>, schema: &Value) -> Box<RawValue> {
+        let text = arguments_text(arguments, schema);
+        shorten_arguments(self.sources.records.redact(text))
     }
 }
 

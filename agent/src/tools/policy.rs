@@ -52,7 +52,8 @@ impl SourceAccess {
             );
         };
         let checked = self.check_and_call(offered, arguments, default_timeout, steps);
-        let output = checked.await.unwrap_or_else(|refused| refused);
+        let mut output = checked.await.unwrap_or_else(|refused| refused);
+        output.text = self.sources.records.redact(output.text);
         record.end(&output);
         output
     }

@@ -25,11 +25,13 @@ const SECRET_NAMES: [&str; 8] = [
 const MAX_DEPTH: usize = 16;
 
 /// Returns arguments as JSON without what their schema marks as secret (`writeOnly`, or the format
-/// `password`), and without what is named like a secret. Long arguments are the beginning of their
-/// text.
-pub(super) fn redact_arguments(arguments: &Map<String, Value>, schema: &Value) -> Box<RawValue> {
-    let redacted = redact_object(arguments, Some(schema), 0);
-    let text = Value::Object(redacted).to_string();
+/// `password`), and without what is named like a secret.
+pub(super) fn arguments_text(arguments: &Map<String, Value>, schema: &Value) -> String {
+    Value::Object(redact_object(arguments, Some(schema), 0)).to_string()
+}
+
+/// Returns the JSON of arguments for a log: of long ones a text with its beginning.
+pub(super) fn shorten_arguments(text: String) -> Box<RawValue> {
     if text.len() <= MAX_ARGUMENT_BYTES {
         return RawValue::from_string(text).unwrap_or_default();
     }
@@ -93,7 +95,8 @@ mod tests {
     use super::*;
 
     fn redacted(arguments: Value, schema: Value) -> Value {
-        let text = redact_arguments(arguments.as_object().unwrap(), &schema);
+        let text = arguments_text(arguments.as_object().unwrap(), &schema);
+        let text = shorten_arguments(text);
         serde_json::from_str(text.get()).unwrap()
     }
 

@@ -1,5 +1,6 @@
 //! All sources of an agent, and what its queries share.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,6 +14,7 @@ use super::profile::Profile;
 use super::source::{Source, SourceTool};
 use super::user_shares::UserShares;
 use crate::metrics::Metrics;
+use crate::secrets::SecretStore;
 
 /// The limits of the calls of each source.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +25,41 @@ pub(crate) struct SourceLimits {
     pub(crate) max_calls_per_user: usize,
 }
 
+/// Where calls are recorded.
+#[derive(Debug)]
+pub(crate) struct Records {
+    pub(crate) audit: AuditLog,
+    pub(crate) metrics: Arc<Metrics>,
+    /// The secrets that no record and no result has.
+    pub(crate) secrets: Option<Arc<SecretStore>>,
+}
+
+impl Records {
+    /// Replaces the values of secrets in a text.
+    pub(super) fn redact(&self, text: String) -> String {
+        let Some(secrets) = &self.secrets else {
+            return text;
+        };
+        match secrets.redactor() {
+            Ok(redactor) => match redactor.redact(&text) {
+                Cow::Borrowed(_) => text,
+                Cow::Owned(redacted) => redacted,
+            },
+            // Without the secrets it is not known what to hide.
+            Err(error) => {
+                tracing::error!(%error, "a result is left out, because it may have secrets");
+                "[left out: the stored secrets cannot be read]".to_owned()
+            }
+        }
+    }
+}
+
 /// The sources of an agent.
 #[derive(Debug)]
 pub(crate) struct Sources {
     sources: Vec<Arc<ManagedSource>>,
     pub(super) profiles: Vec<Arc<Profile>>,
-    pub(super) audit: AuditLog,
-    pub(super) metrics: Arc<Metrics>,
+    pub(super) records: Records,
     offered: Mutex<OfferedTools>,
 }
 
@@ -46,8 +76,7 @@ impl Sources {
         sources: Vec<Arc<dyn Source>>,
         profiles: Vec<Profile>,
         limits: SourceLimits,
-        audit: AuditLog,
-        metrics: Arc<Metrics>,
+        records: Records,
     ) -> Self {
         let shares = || UserShares::new(limits.max_calls, limits.max_calls_per_user);
         let sources = sources.into_iter();
@@ -56,8 +85,7 @@ impl Sources {
                 .map(|source| Arc::new(ManagedSource::new(source, shares())))
                 .collect(),
             profiles: profiles.into_iter().map(Arc::new).collect(),
-            audit,
-            metrics,
+            records,
             offered: Mutex::default(),
         }
     }
@@ -123,7 +151,7 @@ impl Sources {
     /// Stops all sources, and writes the rest of the audit file.
     pub(crate) async fn stop(&self) {
         join_all(self.sources.iter().map(|it| it.source.stop())).await;
-        self.audit.close().await;
+        self.records.audit.close().await;
     }
 }
 

@@ -31,14 +31,18 @@ fn sources_with_audit(
 ) -> Arc<Sources> {
     let file = ToolsFile::from_text(tools_file);
     let opened = file.sources.iter();
-    let opened = opened.map(|(name, settings)| settings.open(name).unwrap());
+    let opened = opened.map(|(name, settings)| settings.open(name, None).unwrap());
     let limits = SourceLimits {
         max_calls: 4,
         max_calls_per_user: 2,
     };
     let sources = opened.chain(more).collect();
-    let metrics = Arc::new(Metrics::new());
-    Arc::new(Sources::new(sources, file.profiles, limits, audit, metrics))
+    let records = Records {
+        audit,
+        metrics: Arc::new(Metrics::new()),
+        secrets: None,
+    };
+    Arc::new(Sources::new(sources, file.profiles, limits, records))
 }
 
 /// Creates what a query without sources may use.

@@ -102,7 +102,7 @@ fn remove_invisible(value: &mut Value) {
     }
 }
 
-fn visible_text(text: &str) -> String {
+pub(super) fn visible_text(text: &str) -> String {
     text.chars().filter(|it| !is_invisible(*it)).collect()
 }
 

@@ -9,8 +9,11 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::filesystem::{Filesystem, FilesystemSettings};
+use super::github::{Github, GithubSettings};
 use super::profile::{Profile, ProfileEntry};
 use super::source::Source;
+use super::websearch::{Websearch, WebsearchSettings};
+use crate::secrets::SecretStore;
 
 /// The content of the file, checked.
 #[derive(Debug, Default)]
@@ -28,6 +31,8 @@ pub(crate) struct ToolsFile {
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(crate) enum SourceSettings {
     Filesystem(FilesystemSettings),
+    Github(GithubSettings),
+    Websearch(WebsearchSettings),
 }
 
 #[derive(Deserialize)]
@@ -142,9 +147,15 @@ impl ToolsFile {
 
 impl SourceSettings {
     /// Creates the source. What it needs is checked, and nothing is started.
-    pub(crate) fn open(&self, name: &str) -> Result<Arc<dyn Source>, String> {
+    pub(crate) fn open(
+        &self,
+        name: &str,
+        secrets: Option<&Arc<SecretStore>>,
+    ) -> Result<Arc<dyn Source>, String> {
         Ok(match self {
             Self::Filesystem(settings) => Arc::new(Filesystem::open(name, settings)?),
+            Self::Github(settings) => Arc::new(Github::open(name, settings, secrets)?),
+            Self::Websearch(settings) => Arc::new(Websearch::open(name, settings, secrets)?),
         })
     }
 
@@ -152,6 +163,8 @@ impl SourceSettings {
     fn resolved(self, folder: &Path) -> Self {
         match self {
             Self::Filesystem(settings) => Self::Filesystem(settings.resolved(folder)),
+            Self::Github(settings) => Self::Github(settings.resolved(folder)),
+            Self::Websearch(settings) => Self::Websearch(settings.resolved(folder)),
         }
     }
 }
@@ -200,7 +213,9 @@ mod tests {
             (vec!["zebra", "ant"], vec!["staff", "all"])
         );
         assert_eq!(file.warnings(), Vec::<String>::new());
-        let SourceSettings::Filesystem(zebra) = &file.sources[0].1;
+        let SourceSettings::Filesystem(zebra) = &file.sources[0].1 else {
+            panic!("{:?}", file.sources);
+        };
         assert_eq!(zebra.roots["notes"], Path::new("/etc/agent/notes"));
     }
 

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use reqwest::redirect::Policy;
-use reqwest::{Client, Url};
+use reqwest::{Client, ClientBuilder, Url};
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -25,6 +25,16 @@ const MAX_IDLE_CONNECTIONS: usize = 64;
 ///
 /// The cause, when the root certificates cannot be loaded or TLS cannot be set up.
 pub fn build(url: &Url) -> Result<Client, String> {
+    let client = builder(url)?.build();
+    client.map_err(|error| last_cause(&error))
+}
+
+/// Prepares a client as [`build`] does, for further settings such as timeouts.
+///
+/// # Errors
+///
+/// The cause, when the root certificates cannot be loaded or TLS cannot be set up.
+pub fn builder(url: &Url) -> Result<ClientBuilder, String> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
@@ -43,7 +53,7 @@ pub fn build(url: &Url) -> Result<Client, String> {
     if is_loopback(url) {
         client = client.no_proxy();
     }
-    client.build().map_err(|error| last_cause(&error))
+    Ok(client)
 }
 
 /// Whether the host of the URL is `localhost` or a loopback address.

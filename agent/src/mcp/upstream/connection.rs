@@ -69,6 +69,24 @@ pub(super) enum Target {
     },
 }
 
+/// Why a server cannot be connected to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct OpenError {
+    pub(super) reason: String,
+    /// The end of what the server has written to stderr, which may have secrets: only commands of the
+    /// operator show it.
+    pub(super) stderr: String,
+}
+
+impl From<String> for OpenError {
+    fn from(reason: String) -> Self {
+        Self {
+            reason,
+            stderr: String::new(),
+        }
+    }
+}
+
 /// Why a call has no result.
 #[derive(Debug)]
 pub(super) enum CallError {
@@ -86,7 +104,7 @@ impl Connection {
         target: Target,
         slots: &ProcessSlots,
         tasks: &TaskTracker,
-    ) -> Result<Arc<Self>, String> {
+    ) -> Result<Arc<Self>, OpenError> {
         let changed = Arc::<Notify>::default();
         let handler = NotificationHandler {
             changed: Arc::clone(&changed),
@@ -118,7 +136,8 @@ impl Connection {
                 let transport = StreamableHttpClientTransport::with_client(client, config);
                 let connecting = handler.serve_with_lifecycle(transport, lifecycle());
                 // The text of the error may contain the address and headers.
-                let service = connecting.await.map_err(|error| http_error(&error))?;
+                let service = connecting.await.map_err(|error| http_error(&error).into());
+                let service: Service = service.map_err(|error: OpenError| error)?;
                 (service, None)
             }
         };
@@ -222,11 +241,12 @@ impl Connection {
         }
     }
 
-    /// Appends the end of what the server has written to stderr to the reason of a failure.
-    pub(super) fn with_stderr(&self, reason: String) -> String {
-        match &self.process {
-            Some(process) => with_stderr(reason, process),
-            None => reason,
+    /// Adds the end of what the server has written to stderr to the reason of a failure.
+    pub(super) fn open_error(&self, reason: String) -> OpenError {
+        let stderr = self.process.as_ref().map(stderr_end);
+        OpenError {
+            reason,
+            stderr: stderr.unwrap_or_default(),
         }
     }
 
@@ -247,24 +267,28 @@ fn lifecycle() -> ClientLifecycleMode {
     }
 }
 
-fn start_error(error: &ClientInitializeError, process: &ServerProcess) -> String {
+fn start_error(error: &ClientInitializeError, process: &ServerProcess) -> OpenError {
     let reason = match error {
-        ClientInitializeError::ConnectionClosed(_) => "it has ended".to_owned(),
-        error => format!("it does not speak MCP: {error}"),
+        ClientInitializeError::ConnectionClosed(_) => "it has ended",
+        _ => "it does not speak MCP",
     };
-    with_stderr(reason, process)
+    OpenError {
+        reason: reason.to_owned(),
+        stderr: stderr_end(process),
+    }
 }
 
-fn with_stderr(reason: String, process: &ServerProcess) -> String {
-    let stderr = process.stderr_text();
-    match stderr.trim() {
-        "" => reason,
-        text => {
-            let start = text.char_indices().rev().nth(MAX_STDERR_CHARS - 1);
-            let tail = &text[start.map_or(0, |(start, _)| start)..];
-            format!("{reason}. It has written: {tail}")
-        }
-    }
+/// Returns the last lines of stderr.
+fn stderr_end(process: &ServerProcess) -> String {
+    let text = process.stderr_text();
+    let text = text.trim();
+    let start = text.char_indices().rev().nth(MAX_STDERR_CHARS - 1);
+    let Some((start, _)) = start else {
+        return text.to_owned();
+    };
+    let end = &text[start..];
+    let line = end.find('\n').map_or(end, |line| &end[line + 1..]);
+    line.to_owned()
 }
 
 fn http_error(error: &ClientInitializeError) -> String {

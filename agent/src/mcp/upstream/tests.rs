@@ -7,6 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
+use crate::secrets::{self, MasterKey};
 use crate::tools::ServersFile;
 
 const SERVER: &str = include_str!("tests/server.mjs");
@@ -18,6 +19,7 @@ struct TestServer {
 }
 
 /// Variables that no server needs.
+#[derive(Debug)]
 struct NoVariables;
 
 impl Variables for NoVariables {
@@ -41,10 +43,25 @@ impl TestServer {
         pinned: Option<Vec<ToolDefinition>>,
         slots: &Arc<ProcessSlots>,
     ) -> Self {
+        Self::with_secrets(behaviour, policy, pinned, slots, None)
+    }
+
+    fn with_secrets(
+        behaviour: &str,
+        policy: Value,
+        pinned: Option<Vec<ToolDefinition>>,
+        slots: &Arc<ProcessSlots>,
+        secrets: Option<Arc<SecretStore>>,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("server.mjs"), SERVER).unwrap();
+        let declared = if secrets.is_some() {
+            "${secret:token}"
+        } else {
+            "yes"
+        };
         let entry = json!({ "command": "node", "args": ["server.mjs", behaviour],
-            "cwd": folder.path(), "env": { "DECLARED": "yes" }, "x-policy": policy });
+            "cwd": folder.path(), "env": { "DECLARED": declared }, "x-policy": policy });
         let text = json!({ "mcpServers": { "scripted": entry } }).to_string();
         let file = ServersFile::parse(Path::new("mcp-servers.json"), &text).unwrap();
         let settings = UpstreamSettings {
@@ -53,8 +70,10 @@ impl TestServer {
             pinned,
             slots: Arc::clone(slots),
             guard: None,
+            variables: Arc::new(NoVariables),
+            secrets,
         };
-        let upstream = Upstream::new(settings, &NoVariables).unwrap();
+        let upstream = Upstream::new(settings).unwrap();
         Self { folder, upstream }
     }
 
@@ -171,11 +190,10 @@ async fn a_call_is_repeated_only_if_the_tool_allows_it() {
 async fn a_server_that_ends_at_once_shows_its_words() {
     let server = TestServer::new("end");
     let failure = server.upstream.start().await.unwrap_err();
-    assert!(
-        failure
-            .message
-            .contains("It has written: nothing is configured"),
-        "{failure}"
+    assert_eq!(failure.message, "it has ended");
+    assert_eq!(
+        failure.remedy.unwrap(),
+        "it has written: nothing is configured"
     );
 }
 
@@ -292,6 +310,45 @@ async fn users_have_processes_of_their_own_if_the_policy_says_so() {
     assert_eq!(own.pid("ada").await, ada);
     own.upstream.stop().await;
     assert!(!runs(ada) && !runs(bob));
+}
+
+#[tokio::test]
+async fn users_have_secrets_of_their_own_or_the_shared_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = MasterKey::generate(&folder.path().join("key")).unwrap();
+    let secrets = SecretStore::open(&folder.path().join("secrets.json"), key).unwrap();
+    let set = |user, value: &str| {
+        secrets::set_secret(&secrets, "token", user, value.as_bytes()).unwrap();
+    };
+    set(None, "the-secret-of-all");
+    set(Some("ada"), "the-secret-of-ada");
+    let secrets = Arc::new(secrets);
+    let policy = json!({ "isolation": "per-user" });
+    let slots = Arc::default();
+    let server = TestServer::with_secrets("", policy, None, &slots, Some(Arc::clone(&secrets)));
+    for (user, expected) in [("ada", "the-secret-of-ada"), ("bob", "the-secret-of-all")] {
+        let output = server.call("read", user).await;
+        let result: Value = serde_json::from_str(&output.text).unwrap();
+        assert_eq!(result["env"]["DECLARED"], expected);
+    }
+    server.upstream.stop().await;
+    let shared = TestServer::with_secrets("", json!({}), None, &slots, Some(Arc::clone(&secrets)));
+    assert!(
+        shared
+            .call("read", "ada")
+            .await
+            .text
+            .contains("the-secret-of-all")
+    );
+    shared.upstream.stop().await;
+    secrets::remove_secret(&secrets, "token", None).unwrap();
+    let missing = TestServer::with_secrets("", json!({}), None, &slots, Some(secrets));
+    let output = missing.call("read", "ada").await;
+    assert!(
+        output.text.contains("needs the secret `token`"),
+        "{}",
+        output.text
+    );
 }
 
 #[tokio::test]

@@ -35,6 +35,12 @@ pub(crate) enum ExpansionProblem {
         path = .0.display(), reason = .1
     )]
     UnusableFile(PathBuf, String),
+    /// There is no secret with this name.
+    #[error("needs the secret `{0}`, which is not stored: `mcp-web-agent secrets set {0}`")]
+    MissingSecret(String),
+    /// A secret cannot be used, for the reason in the second field.
+    #[error("needs the secret `{0}`, which cannot be used: {1}")]
+    UnusableSecret(String, String),
     /// The text with the values is invalid. The field says what is allowed.
     #[error("{0} (with the values of its variables)")]
     InvalidText(String),
@@ -66,6 +72,11 @@ fn part_value(part: Part<'_>, variables: &dyn Variables) -> Result<String, Expan
                 .or_else(|| default.map(str::to_owned))
                 .ok_or_else(|| ExpansionProblem::MissingVariable(name.to_owned()))
         }
+        Part::Secret(name) => match variables.secret(name) {
+            Ok(Some(value)) => Ok(value),
+            Ok(None) => Err(ExpansionProblem::MissingSecret(name.to_owned())),
+            Err(reason) => Err(ExpansionProblem::UnusableSecret(name.to_owned(), reason)),
+        },
         Part::File(path) => match variables.file(path) {
             Ok(content) => Ok(without_line_end(&content).to_owned()),
             Err(reason) => Err(ExpansionProblem::UnusableFile(path.to_owned(), reason)),

@@ -1,4 +1,5 @@
-//! Texts with variables: `${VAR}`, `${VAR:-default}`, `${env:VAR}` and `${file:/path}`.
+//! Texts with variables: `${VAR}`, `${VAR:-default}`, `${env:VAR}`, `${file:/path}` and
+//! `${secret:NAME}`.
 //!
 //! A `$` that is not followed by `{` stands for itself, and nothing escapes `${`. A problem is the
 //! rest of a message that names the field; it quotes nothing of the text but names of variables.
@@ -17,6 +18,8 @@ pub(super) enum Part<'a> {
     },
     /// The content of a file.
     File(&'a Path),
+    /// A stored secret.
+    Secret(&'a str),
 }
 
 /// The variables of editors that have names like environment variables.
@@ -28,7 +31,8 @@ const EDITOR_VARIABLES: [&str; 5] = [
     "pathSeparator",
 ];
 
-const ALLOWED: &str = "write `${VAR}`, `${VAR:-default}`, `${env:VAR}` or `${file:/path}`";
+const ALLOWED: &str =
+    "write `${VAR}`, `${VAR:-default}`, `${env:VAR}`, `${file:/path}` or `${secret:NAME}`";
 
 /// Parses a text with variables.
 pub(super) fn parse(text: &str) -> Result<Vec<Part<'_>>, String> {
@@ -73,6 +77,11 @@ fn parse_reference(reference: &str) -> Result<Part<'_>, String> {
             "has a `${file:…}` whose path is not absolute: write the whole path of the file"
                 .to_owned(),
         ),
+        "secret" if is_secret_name(rest) => Ok(Part::Secret(rest)),
+        "secret" => Err(
+            "has a `${secret:…}` without the name of a secret: letters, digits, `_`, `.` and `-`"
+                .to_owned(),
+        ),
         "input" => Err(
             "has a `${input:…}`, for which an editor asks its user: write `${VAR}` and set that \
              environment variable, or write `${file:/path}` with the path of a file that has the \
@@ -106,6 +115,11 @@ fn malformed() -> String {
     )
 }
 
+fn is_secret_name(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_allowed)
+}
+
 fn is_variable_name(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     name.bytes().all(is_allowed)
@@ -134,6 +148,7 @@ mod tests {
             ("${A:-$5}", vec![variable("A", Some("$5"))]),
             ("${env:-b}", vec![variable("env", Some("b"))]),
             ("${file:/run/a b}", vec![file("/run/a b")]),
+            ("${secret:a.b-1}", vec![Part::Secret("a.b-1")]),
             ("${A}${B}", vec![variable("A", None), variable("B", None)]),
             (
                 "<${A}>",
@@ -173,6 +188,8 @@ mod tests {
             ("${file:hush}", "write the whole path"),
             ("${file:~/hush}", "write the whole path"),
             ("${file:}", "write the whole path"),
+            ("${secret:}", "without the name of a secret"),
+            ("${secret:hush hush}", "without the name of a secret"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(

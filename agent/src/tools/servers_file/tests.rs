@@ -127,6 +127,7 @@ fn an_invalid_server_does_not_affect_the_others() {
 
 #[test]
 fn a_missing_variable_disables_only_its_server() {
+    #[derive(Debug)]
     struct NoVariables;
     impl Variables for NoVariables {
         fn variable(&self, _: &str) -> Option<String> {

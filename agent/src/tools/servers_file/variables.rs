@@ -1,12 +1,13 @@
 //! Where the values of variables come from.
 
+use std::fmt::Debug;
 use std::path::Path;
 
 use super::limits::MAX_SECRET_BYTES;
 use super::read_file::read_file;
 
 /// The values of variables in the definitions of servers.
-pub(crate) trait Variables {
+pub(crate) trait Variables: Debug + Send + Sync {
     /// Returns the value of an environment variable, or `None` if it is not set.
     fn variable(&self, name: &str) -> Option<String>;
 
@@ -16,6 +17,15 @@ pub(crate) trait Variables {
     ///
     /// The reason why the content cannot be used. It must not quote the content.
     fn file(&self, path: &Path) -> Result<String, String>;
+
+    /// Returns a stored secret, or `None` if there is none with this name.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there can be none.
+    fn secret(&self, _name: &str) -> Result<Option<String>, String> {
+        Err("there are no secrets here".to_owned())
+    }
 }
 
 /// The environment of this process, and the files of this machine. A variable whose value is not

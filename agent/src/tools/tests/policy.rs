@@ -225,7 +225,7 @@ async fn every_call_is_audited_also_one_that_is_refused_or_cancelled() {
             assert_eq!(line[key], value, "{line}");
         }
     }
-    let metrics = sources.metrics.encode(0);
+    let metrics = sources.records.metrics.encode(0);
     let denied = r#"tool_calls_total{source="s",outcome="denied"} 1"#;
     assert!(metrics.contains(denied), "{metrics}");
 }

@@ -161,7 +161,7 @@ async fn a_server_that_dies_at_its_start_shows_its_words_and_the_others_work() {
     for part in [
         "everything: works: 13 tools",
         "time: works: 2 tools",
-        "sqlite: FAILED: it has ended. It has written:",
+        "sqlite: FAILED: it has ended; it has written:",
         "AttributeError: 'Server' object has no attribute 'list_resources'",
         "unset: FAILED",
         "NOT_SET_ANYWHERE",

@@ -22,6 +22,7 @@ fn map<const N: usize>(entries: [(&str, &str); N]) -> BTreeMap<String, String> {
 }
 
 /// An environment that has some variables and files, whose values contain `hush`.
+#[derive(Debug)]
 struct TestVariables;
 
 impl Variables for TestVariables {

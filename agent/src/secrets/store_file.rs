@@ -1,0 +1,125 @@
+//! The text of a file of secrets: JSON, with an authentication tag over all of it.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
+use sha2::{Digest, Sha256};
+
+use super::encrypted_secret::{EncryptedSecret, push_part};
+use super::error::SecretsError;
+use super::limits::{MAX_FILE_BYTES, MAX_SECRETS};
+use super::master_key::{Ciphertext, KeyId, MasterKey};
+
+/// The version of the format, to which also every value is bound.
+pub(super) const FORMAT: u32 = 1;
+
+/// The beginning of what the authentication tag of a file is over.
+const CONTEXT: &[u8] = b"mcp-web-agent secrets: file";
+
+/// The part of a file that every version has.
+#[derive(Deserialize)]
+struct FileFormat {
+    format: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileContent {
+    format: u32,
+    key_id: KeyId,
+    /// An empty text, bound to all secrets.
+    authentication: Ciphertext,
+    /// Sorted, so that there is one of a name and a user.
+    secrets: Vec<EncryptedSecret>,
+}
+
+/// Parses a file, whose path is for errors, and checks that it is as the owner of the key wrote it.
+pub(super) fn parse(
+    bytes: &[u8],
+    key: &MasterKey,
+    path: &Path,
+) -> Result<Vec<EncryptedSecret>, SecretsError> {
+    let malformed = |problem: String| SecretsError::Malformed(path.to_owned(), problem);
+    let json_error = |error: serde_json::Error| malformed(describe(&error));
+    let FileFormat { format } = serde_json::from_slice(bytes).map_err(json_error)?;
+    if format != FORMAT {
+        return Err(SecretsError::UnknownFormat(path.to_owned(), format));
+    }
+    let content: FileContent = serde_json::from_slice(bytes).map_err(json_error)?;
+    if content.key_id != key.id() {
+        return Err(SecretsError::OtherKey {
+            path: path.to_owned(),
+            file_key: content.key_id,
+            given_key: key.id(),
+        });
+    }
+    let secrets = content.secrets;
+    let data = authenticated_data(&secrets);
+    if key.decrypt(&content.authentication, &data).is_none() {
+        return Err(SecretsError::Changed(path.to_owned()));
+    }
+    // Only a fault of this program can be the reason: it has the key.
+    if secrets.len() > MAX_SECRETS
+        || !secrets.iter().all(EncryptedSecret::is_well_formed)
+        || !secrets.is_sorted_by(|one, next| one.owner() < next.owner())
+    {
+        return Err(malformed("an entry in it is invalid".to_owned()));
+    }
+    Ok(secrets)
+}
+
+/// Returns the text of a file, whose path is for errors.
+pub(super) fn to_bytes(
+    secrets: &[EncryptedSecret],
+    key: &MasterKey,
+    path: &Path,
+) -> Result<Vec<u8>, SecretsError> {
+    let content = FileContent {
+        format: FORMAT,
+        key_id: key.id(),
+        authentication: key
+            .encrypt(b"", &authenticated_data(secrets))
+            .map_err(SecretsError::NoRandomness)?,
+        secrets: secrets.to_vec(),
+    };
+    let mut bytes = serde_json::to_vec_pretty(&content)
+        .map_err(|error| SecretsError::Malformed(path.to_owned(), describe(&error)))?;
+    bytes.push(b'\n');
+    if bytes.len() > MAX_FILE_BYTES {
+        return Err(SecretsError::FileFull(path.to_owned()));
+    }
+    Ok(bytes)
+}
+
+/// What the authentication tag of a file is over: a hash of all secrets.
+fn authenticated_data(secrets: &[EncryptedSecret]) -> Vec<u8> {
+    let mut hash = Sha256::new();
+    for secret in secrets {
+        let mut data = Vec::new();
+        push_part(&mut data, &secret.associated_data());
+        push_part(&mut data, &secret.value.nonce);
+        push_part(&mut data, &secret.value.ciphertext);
+        hash.update(&data);
+    }
+    let mut data = Vec::new();
+    push_part(&mut data, CONTEXT);
+    push_part(&mut data, &FORMAT.to_be_bytes());
+    push_part(&mut data, &hash.finalize());
+    data
+}
+
+/// Says where a text is wrong. The messages of the parser quote the text, which may be a secret when
+/// the path is that of another file.
+fn describe(error: &serde_json::Error) -> String {
+    let problem = match error.classify() {
+        Category::Eof => "it ends too early",
+        Category::Syntax => "this is not JSON",
+        Category::Data | Category::Io => "a field is invalid, missing or unknown",
+    };
+    format!(
+        "line {}, column {}: {problem}",
+        error.line(),
+        error.column()
+    )
+}

@@ -1,0 +1,31 @@
+//! The API of Tavily: <https://docs.tavily.com/documentation/api-reference/endpoint/search>.
+
+use http::Method;
+use serde_json::json;
+
+use super::{SearchArguments, SearchResult};
+use crate::tools::class::ToolEffect;
+use crate::tools::http_api::{ApiError, HttpApi};
+use crate::tools::output::CallOutput;
+
+pub(super) async fn search(
+    api: &HttpApi,
+    arguments: &SearchArguments,
+) -> Result<Vec<SearchResult>, CallOutput> {
+    let mut body = json!({ "query": arguments.query, "topic": "general",
+        "max_results": arguments.count });
+    if let Some(freshness) = arguments.freshness {
+        body["time_range"] = json!(freshness);
+    }
+    let request = api.request(Method::POST, &["search"], &[]).json(&body);
+    let sent = api.send(request).await;
+    let found = sent.and_then(|it| SearchResult::from_items(&it.body["results"], "content"));
+    found.map_err(|error| match error {
+        // The limit of the plan, or of what is paid, is exceeded.
+        ApiError::Refused(response) if matches!(response.status.as_u16(), 432 | 433) => {
+            api.warn("the plan is used up");
+            api.rate_limited(None)
+        }
+        error => api.failed(&error, ToolEffect::Read),
+    })
+}
