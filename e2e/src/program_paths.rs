@@ -111,6 +111,12 @@ pub fn mcp_server(name: &str) -> PathBuf {
     path.unwrap_or_else(|| panic!("{name} is not installed: run `cargo xtask test`"))
 }
 
+/// Returns the Python environment with SearXNG.
+pub fn searxng_python() -> PathBuf {
+    let path = workspace().join("target/tools/searxng/bin/python");
+    require_existing(path, "the Python packages of e2e/searxng")
+}
+
 /// Returns the path of Chromium.
 pub fn chromium() -> PathBuf {
     require_existing(

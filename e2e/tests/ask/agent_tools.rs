@@ -3,6 +3,7 @@
 mod processes;
 mod real_servers;
 mod users;
+mod web_search;
 
 use std::path::Path;
 

@@ -24,11 +24,34 @@ pub(crate) fn ensure_environment(
 ) -> Result<PathBuf> {
     let list = workspace.path(requirements);
     let home = workspace.tools().join(name);
-    step(&format!("Python packages of {requirements}"), || {
-        let arguments = ["--requirement".into(), list.clone().into_os_string()];
-        install::ensure(&home, &[list], || create_environment(&home, &arguments))
-    })?;
+    ensure_with_options(&home, requirements, list, &[])?;
     Ok(home)
+}
+
+/// Installs packages as [`ensure_environment`] does, from a list that has all that they depend on.
+pub(crate) fn ensure_complete_environment(
+    workspace: &Workspace,
+    requirements: &str,
+    name: &str,
+) -> Result<PathBuf> {
+    let list = workspace.path(requirements);
+    let home = workspace.tools().join(name);
+    ensure_with_options(&home, requirements, list, &["--no-deps".into()])?;
+    Ok(home)
+}
+
+fn ensure_with_options(
+    home: &Path,
+    requirements: &str,
+    list: PathBuf,
+    options: &[OsString],
+) -> Result<()> {
+    step(&format!("Python packages of {requirements}"), || {
+        let mut arguments = options.to_vec();
+        arguments.extend(["--requirement".into(), list.clone().into_os_string()]);
+        install::ensure(home, &[list], || create_environment(home, &arguments))
+    })?;
+    Ok(())
 }
 
 /// Creates a virtual environment from scratch and runs `pip install` in it with these arguments.

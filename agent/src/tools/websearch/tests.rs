@@ -361,17 +361,3 @@ fn settings_fit_the_engine_and_do_not_show_the_key() {
         assert!(toml::from_str::<WebsearchSettings>(unknown).is_err());
     }
 }
-
-/// A real instance with the engine `sqlite`, as `searxng/start.sh` starts it.
-#[tokio::test]
-#[ignore = "needs SEARXNG_URL"]
-async fn a_real_searxng_answers() {
-    let url = std::env::var("SEARXNG_URL").unwrap();
-    let source = open(&format!("url = '{url}'")).unwrap();
-    let output = call(&source, json!({ "query": "tide", "count": 20 })).await;
-    let found = results(&output);
-    assert_eq!(found.as_array().unwrap().len(), 20);
-    let expected = json!({ "title": "Page 1 about tides", "url": "https://pages.example/tides/1",
-        "snippet": "The tide of day 1 rises twice & falls" });
-    assert_eq!(found[0], expected);
-}

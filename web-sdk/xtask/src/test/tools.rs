@@ -84,6 +84,8 @@ impl Tools {
             node::install_pinned(workspace, "e2e/mcp-servers", "mcp-servers-node")?;
             let requirements = "e2e/mcp-servers/requirements.txt";
             python::ensure_environment(workspace, requirements, "mcp-servers-python")?;
+            let requirements = "e2e/searxng/requirements.txt";
+            python::ensure_complete_environment(workspace, requirements, "searxng")?;
         }
         let llama_cpp = options
             .includes(Suite::Journeys)
