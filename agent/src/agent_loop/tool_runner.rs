@@ -117,7 +117,7 @@ impl<'a> ToolRunner<'a> {
     fn log(&self, call: &Call, finished: FinishedCall, call_log: &mut ToolCallLog) -> CallResult {
         if let Some(result) = finished.logged {
             let tool = self.catalog.registered_name(&call.tool).to_owned();
-            let source = self.catalog.source(&call.tool).map(str::to_owned);
+            let source = self.source_of(&call.tool);
             call_log.add(tool, source, &call.arguments, result);
         }
         finished.result
@@ -344,6 +344,15 @@ impl<'a> ToolRunner<'a> {
         CallOutput::failed(CallOutcome::Unavailable, reason)
     }
 
+    /// Returns the source of a tool, also if the query does not have the tool.
+    fn source_of(&self, tool: &str) -> Option<String> {
+        if self.catalog.info(tool).is_some() {
+            return self.catalog.source(tool).map(str::to_owned);
+        }
+        let offered = self.input.sources.find(tool);
+        offered.map(|offered| offered.source_name().to_owned())
+    }
+
     async fn report_start(&self, number: usize, call: &Call, busy: &BusyCall<'_>) {
         busy.count_report();
         self.send_progress(self.started(number, call)).await;
@@ -353,7 +362,7 @@ impl<'a> ToolRunner<'a> {
         QueryContent::ToolStarted {
             id: number.to_string(),
             tool: self.catalog.registered_name(&call.tool).to_owned(),
-            source: self.catalog.source(&call.tool).map(str::to_owned),
+            source: self.source_of(&call.tool),
             arguments: call.arguments.clone(),
         }
     }
@@ -365,7 +374,7 @@ impl<'a> ToolRunner<'a> {
         } = finished;
         let id = number.to_string();
         self.input.state.results.record(&id, &result.text);
-        let source = self.catalog.source(&call.tool).map(str::to_owned);
+        let source = self.source_of(&call.tool);
         // The page has not seen what a source returns.
         let is_new = source.is_some() && !result.is_error;
         busy.count_report();

@@ -1,6 +1,7 @@
 //! What one query may use of the sources.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bridge_protocol::{ErrorCode, QueryCaller, QueryId};
@@ -26,6 +27,8 @@ pub(crate) struct SourceAccess {
     pub(super) profile: Option<Arc<Profile>>,
     pub(super) caller: Option<QueryCaller>,
     pub(super) query: QueryId,
+    /// Whether the query has waited for its sources to start.
+    has_waited: AtomicBool,
 }
 
 impl Sources {
@@ -42,6 +45,10 @@ impl Sources {
             is_requested && caller.is_some_and(|caller| profile.admits(caller))
         });
         let profile = admitting.next().cloned();
+        if profile.is_none() && !self.profiles.is_empty() {
+            let is_self_made = caller.is_none_or(|caller| caller.self_made);
+            tracing::info!(%query, is_self_made, "no profile admits the user of this query");
+        }
         if let (Some(name), None) = (requested, &profile) {
             return Err(profile_refused(name));
         }
@@ -50,6 +57,7 @@ impl Sources {
             profile,
             caller: caller.cloned(),
             query: query.clone(),
+            has_waited: AtomicBool::new(false),
         })
     }
 }
@@ -76,8 +84,10 @@ impl SourceAccess {
     async fn start_sources(&self) {
         let sources = self.sources.all().iter();
         let starting = sources.filter(|it| !it.is_started()).map(|it| it.started());
+        let is_first = !self.has_waited.swap(true, Ordering::Relaxed);
+        let wait = if is_first { START_WAIT } else { Duration::ZERO };
         // What fails is logged where it fails.
-        let _ = timeout(START_WAIT, join_all(starting)).await;
+        let _ = timeout(wait, join_all(starting)).await;
     }
 
     /// Returns the tool with this name, also if the profile does not allow it.

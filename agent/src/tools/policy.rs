@@ -58,6 +58,20 @@ impl SourceAccess {
         output
     }
 
+    /// Refuses a call of a tool that the query does not have: its profile does not allow it, or the
+    /// page has restricted the tools.
+    pub(crate) fn refuse(
+        &self,
+        offered: &OfferedTool,
+        arguments: &Map<String, Value>,
+    ) -> CallOutput {
+        let output = denied();
+        if let Some(record) = self.record_source_call(offered, arguments) {
+            record.end(&output);
+        }
+        output
+    }
+
     /// Returns the output of the call, or that of the check that has refused it.
     async fn check_and_call(
         &self,
@@ -134,8 +148,8 @@ async fn validate(
 fn denied() -> CallOutput {
     CallOutput::failed(
         CallOutcome::Denied,
-        "Not called: the operator does not allow this tool here. Do not request it again: go on \
-         without it, or say what could not be done.",
+        "Not called: this tool is not allowed here. Do not request it again: go on without it, or say \
+         what could not be done.",
     )
 }
 

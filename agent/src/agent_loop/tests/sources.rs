@@ -135,11 +135,11 @@ async fn what_a_page_makes_the_model_request_is_denied_without_a_grant() {
     assert!(!offered(&model).contains(&"notes-read_file".to_owned()));
     let result = &model.last_results()[0];
     assert!(
-        result.is_error && result.text.contains("operator does not allow"),
+        result.is_error && result.text.contains("not allowed here"),
         "{result:?}"
     );
-    let finished = &progress[0];
-    assert_eq!(finished["outcome"], "denied", "{progress:?}");
+    assert_eq!(progress[0]["type"], "tool-started", "{progress:?}");
+    assert_eq!(progress[1]["outcome"], "denied", "{progress:?}");
     assert!(!json!(progress).to_string().contains("Buy milk"));
 }
 
@@ -161,6 +161,37 @@ async fn a_page_that_restricts_tools_names_those_of_sources_too() {
         guidance.contains("allows these tools only: `add`, `s-read`"),
         "{guidance}"
     );
+}
+
+#[tokio::test]
+async fn what_a_page_has_not_named_is_not_called_whatever_the_profile_allows() {
+    let folder = notes();
+    let named = json!({ "restrictTools": true, "tools": [{ "name": "add" }] });
+    let mut bed = TestBed::with_query(&[tool_definition("add")], named).await;
+    bed.sources = access(
+        folder.path(),
+        "grant = ['read', 'destructive']\nask = ['write']",
+    );
+    let arguments = json!({ "path": "notes/new.md", "content": "new" });
+    let model = FakeModel::new([
+        call_turn(&[
+            ("notes-write_file", arguments),
+            ("notes-read_file", json!({ "path": "notes/plan.md" })),
+        ]),
+        text_turn("Done."),
+    ]);
+    let (answer, progress) = bed
+        .answer(&model, &Limits::default(), no_page_actions)
+        .await;
+    assert!(answer.is_ok());
+    assert!(!folder.path().join("new.md").exists());
+    let ends: Vec<_> = progress
+        .iter()
+        .filter(|it| it["type"] == "tool-finished")
+        .map(|it| &it["outcome"])
+        .collect();
+    assert_eq!(ends, ["denied", "denied"]);
+    assert!(!json!(progress).to_string().contains("Buy milk"));
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Calls of tools of sources.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::value::to_raw_value;
 
@@ -9,43 +9,41 @@ use crate::agent_loop::call_activity::BusyCall;
 use crate::agent_loop::tool_catalog::ToolInfo;
 use crate::model::Call;
 use crate::text;
-use crate::tools::{CallOutput, CallSteps, OfferedTool};
+use crate::tools::{CallOutput, CallSteps};
 
 /// A call of a source, for its policy.
 struct SourceCall<'a> {
     runner: &'a ToolRunner<'a>,
     number: usize,
     call: &'a Call,
-    /// `None` if the tool is not offered, so that the call is refused before it begins.
-    info: Option<&'a ToolInfo>,
+    info: &'a ToolInfo,
     busy: &'a BusyCall<'a>,
+    /// Whether the call was reported.
+    is_reported: AtomicBool,
 }
 
 impl CallSteps for SourceCall<'_> {
     async fn approve(&self) -> Result<(), String> {
-        let Some(info) = self.info else {
-            return Ok(());
-        };
-        let Self {
-            runner,
-            number,
-            call,
-            busy,
-            ..
-        } = *self;
-        runner.ask_person(number, call, info, busy).await
+        let asking = (self.runner).ask_person(self.number, self.call, self.info, self.busy);
+        // A call that was not approved was reported as a request for approval.
+        asking
+            .await
+            .inspect_err(|_| self.is_reported.store(true, Ordering::Relaxed))
     }
 
     async fn begin(&self) {
-        let Self {
-            runner,
-            number,
-            call,
-            busy,
-            ..
-        } = *self;
-        runner.report_start(number, call, busy).await;
-        runner.input.state.meter.count_call();
+        self.report().await;
+        self.runner.input.state.meter.count_call();
+    }
+}
+
+impl SourceCall<'_> {
+    /// Reports the call, unless it was reported.
+    async fn report(&self) {
+        if !self.is_reported.swap(true, Ordering::Relaxed) {
+            let runner = self.runner;
+            runner.report_start(self.number, self.call, self.busy).await;
+        }
     }
 }
 
@@ -58,51 +56,48 @@ impl ToolRunner<'_> {
         info: &ToolInfo,
         busy: &BusyCall<'_>,
     ) -> FinishedCall {
-        match &info.offered {
-            Some(offered) => {
-                self.run_source_call(number, call, offered, Some(info), busy)
-                    .await
-            }
-            None => self.refuse_unknown(number, call, busy).await,
-        }
-    }
-
-    /// Refuses a call of a tool that is not offered. If it is one of a source, the policy refuses and
-    /// records it.
-    pub(super) async fn refuse_unknown(
-        &self,
-        number: usize,
-        call: &Call,
-        busy: &BusyCall<'_>,
-    ) -> FinishedCall {
-        if let Some(offered) = self.input.sources.find(&call.tool) {
-            return self
-                .run_source_call(number, call, &offered, None, busy)
-                .await;
-        }
-        self.report_start(number, call, busy).await;
-        self.finished(call, self.unknown_tool(call), None)
-    }
-
-    async fn run_source_call(
-        &self,
-        number: usize,
-        call: &Call,
-        offered: &Arc<OfferedTool>,
-        info: Option<&ToolInfo>,
-        busy: &BusyCall<'_>,
-    ) -> FinishedCall {
+        let Some(offered) = &info.offered else {
+            return self.refuse_unknown(number, call, busy).await;
+        };
         let steps = SourceCall {
             runner: self,
             number,
             call,
             info,
             busy,
+            is_reported: AtomicBool::new(false),
         };
         let timeout = self.input.limits.call_timeout;
         let arguments = call.arguments.clone();
+        let output = self
+            .input
+            .sources
+            .call(offered, arguments, timeout, &steps)
+            .await;
+        // What a check has refused is reported, too.
+        steps.report().await;
+        self.finished_source_call(call, output)
+    }
+
+    /// Refuses a call of a tool that is not offered. If it is one of a source, that is recorded.
+    pub(super) async fn refuse_unknown(
+        &self,
+        number: usize,
+        call: &Call,
+        busy: &BusyCall<'_>,
+    ) -> FinishedCall {
+        self.report_start(number, call, busy).await;
         let sources = self.input.sources;
-        let output: CallOutput = sources.call(offered, arguments, timeout, &steps).await;
+        match sources.find(&call.tool) {
+            Some(offered) => {
+                let output = sources.refuse(&offered, &call.arguments);
+                self.finished_source_call(call, output)
+            }
+            None => self.finished(call, self.unknown_tool(call), None),
+        }
+    }
+
+    fn finished_source_call(&self, call: &Call, output: CallOutput) -> FinishedCall {
         let logged = text::shorten_bytes(&output.text, MAX_SOURCE_RESULT_BYTES);
         self.finished(call, output, Some(to_raw_value(&logged).ok()))
     }

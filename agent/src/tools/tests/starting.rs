@@ -13,15 +13,22 @@ fn with_starts(starts: &[Start]) -> (Arc<FakeSource>, SourceAccess) {
     let source = Arc::new(FakeSource::new("s"));
     source.starts.lock().unwrap().extend(starts.iter().rev());
     let sources = sources(PROFILE, vec![Arc::clone(&source) as _]);
+    let access = query(&sources);
+    (source, access)
+}
+
+/// Begins a query.
+fn query(sources: &Arc<Sources>) -> SourceAccess {
     let access = sources.access(Some(&staff("ada")), None, &"q".into());
-    (source, access.unwrap())
+    access.unwrap()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_source_starts_once_for_all_who_wait() {
     let (source, access) = with_starts(&[]);
     assert_eq!(source.start_count.load(Ordering::SeqCst), 0);
-    let (first, second) = tokio::join!(access.tools(), access.tools());
+    let other = query(&access.sources);
+    let (first, second) = tokio::join!(access.tools(), other.tools());
     assert_eq!((first.len(), second.len()), (1, 1));
     access.tools().await;
     assert_eq!(source.start_count.load(Ordering::SeqCst), 1);
@@ -42,9 +49,10 @@ async fn a_source_that_fails_to_start_is_tried_again_later_and_later() {
     let (source, access) = with_starts(&[Start::Fail; 4]);
     let count = || source.start_count.load(Ordering::SeqCst);
     for (attempts, pause) in [(1, 1), (2, 2), (3, 4), (4, 8)] {
+        let access = query(&access.sources);
         assert!(access.tools().await.is_empty());
         advance(Duration::from_millis(pause * 1000 - 1)).await;
-        access.tools().await;
+        query(&access.sources).tools().await;
         assert_eq!(count(), attempts, "it is not tried again before {pause} s");
         let failed = call(&access, "s-read", json!({})).await;
         assert_eq!(failed.outcome, CallOutcome::Unavailable);
@@ -55,7 +63,7 @@ async fn a_source_that_fails_to_start_is_tried_again_later_and_later() {
         );
         advance(Duration::from_millis(1)).await;
     }
-    assert_eq!(access.tools().await.len(), 1);
+    assert_eq!(query(&access.sources).tools().await.len(), 1);
     assert_eq!(count(), 5);
 }
 
@@ -63,6 +71,9 @@ async fn a_source_that_fails_to_start_is_tried_again_later_and_later() {
 async fn a_source_that_is_slow_delays_a_query_by_two_seconds_and_fails_after_twenty() {
     let (source, access) = with_starts(&[Start::Hang]);
     let started = Instant::now();
+    assert!(access.tools().await.is_empty());
+    assert_eq!(started.elapsed(), Duration::from_secs(2));
+    // Later turns do not wait again.
     assert!(access.tools().await.is_empty());
     assert_eq!(started.elapsed(), Duration::from_secs(2));
     let output = call(&access, "s-read", json!({})).await;

@@ -161,6 +161,7 @@ fn is_agent_code(code: &ErrorCode) -> bool {
             // What the page has done wrong, and only the agent can find.
             | ErrorCode::ProtocolViolation
             | ErrorCode::ToolNotFound
+            | ErrorCode::InsufficientScope
     )
 }
 
