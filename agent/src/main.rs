@@ -1,13 +1,29 @@
 //! `mcp-web-agent`: the agent as a program.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The allocator of the bridge, for the same reason: see `bridge/src/main.rs`.
 #[cfg(all(unix, feature = "jemalloc"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    agent::run().await
+/// How long threads that block may go on after the agent has ended: a write to a file that hangs, for
+/// example, cannot be cancelled.
+const BLOCKING_TIMEOUT: Duration = Duration::from_secs(1);
+
+fn main() -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: no threads can be started: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let exit_code = runtime.block_on(agent::run());
+    runtime.shutdown_timeout(BLOCKING_TIMEOUT);
+    exit_code
 }

@@ -217,7 +217,7 @@ fn open_sources(
         metrics,
         secrets,
     };
-    Ok(Sources::new(sources, file.profiles, limits, records))
+    Sources::new(sources, file.profiles, limits, records).map_err(StartError::Tools)
 }
 
 /// Returns the system prompts with the texts of the operator.

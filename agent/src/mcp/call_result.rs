@@ -7,6 +7,18 @@ use serde_json::{Value, json};
 use crate::model::Media;
 use crate::tools::CallOutput;
 
+/// Converts the result of a call of a page's tool.
+pub(super) fn page_call_output(result: &CallToolResult) -> CallOutput {
+    let output = call_output(result);
+    if output.is_error() {
+        return output;
+    }
+    CallOutput {
+        page_result: page_result(result),
+        ..output
+    }
+}
+
 /// Converts the result of a call.
 pub(super) fn call_output(result: &CallToolResult) -> CallOutput {
     let text = model_text(result);
@@ -14,7 +26,6 @@ pub(super) fn call_output(result: &CallToolResult) -> CallOutput {
         return CallOutput::from_error(text);
     }
     CallOutput {
-        page_result: page_result(result),
         pictures: result.content.iter().filter_map(picture).collect(),
         ..CallOutput::from_text(text)
     }
@@ -95,7 +106,7 @@ mod tests {
     use super::*;
 
     fn parse_result(result: Value) -> CallOutput {
-        call_output(&serde_json::from_value(result).unwrap())
+        page_call_output(&serde_json::from_value(result).unwrap())
     }
 
     #[test]

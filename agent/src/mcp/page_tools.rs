@@ -17,7 +17,7 @@ use rmcp::{RoleClient, ServiceError};
 use serde_json::{Map, Value};
 use tracing::debug;
 
-use super::call_result::call_output;
+use super::call_result::page_call_output;
 use super::{annotations, errors};
 use crate::bridge::BridgeClient;
 use crate::failure::Failure;
@@ -103,7 +103,7 @@ impl PageTools {
     ) -> Result<CallOutput, Failure> {
         let call = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         match self.service.call_tool_once(call).await {
-            Ok(CallToolResponse::Complete(result)) => Ok(call_output(&result)),
+            Ok(CallToolResponse::Complete(result)) => Ok(page_call_output(&result)),
             Ok(_) => Ok(CallOutput::from_error(
                 "the tool wants to ask the user, and an agent has no user to ask",
             )),

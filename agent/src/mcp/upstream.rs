@@ -2,7 +2,9 @@
 //!
 //! - [`connection`] is a connection to it, [`process`] the process of a server over stdio, and
 //!   [`activity`] what says whether it is idle. [`counting_writer`] knows whether a call was sent. [`process_slots`] bounds the processes of all servers.
-//! - [`listing`] reads the definitions of its tools.
+//! - [`request_limit`] ends a connection whose server requests too much.
+//! - [`listing`] reads the definitions of its tools, and [`tool_table`] says which may be called.
+//! - [`user_variables`] has the values of variables, and the secrets of a user.
 //!
 //! A connection is opened when it is needed first, once for all who wait, and closed when it was idle
 //! for some time. Each is held by a task, which ends with it.
@@ -14,13 +16,15 @@ mod http_errors;
 mod listing;
 mod process;
 mod process_slots;
+mod request_limit;
 mod stderr_tail;
 #[cfg(test)]
 mod tests;
+mod tool_table;
 mod user_variables;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -39,13 +43,14 @@ use url::Url;
 use crate::failure::Failure;
 use crate::secrets::SecretStore;
 use crate::tools::{
-    CallContext, CallOutcome, CallOutput, NamePatterns, PinDifference, ServerDefinition,
-    ServerTransport, SharedAttempt, Source, SourceMeta, SourceTool, ToolDefinition, Variables,
+    CallContext, CallOutcome, CallOutput, NamePatterns, ServerDefinition, ServerTransport,
+    SharedAttempt, Source, SourceMeta, SourceTool, ToolDefinition, Variables,
 };
 use connection::{CallError, Connection, OpenError, Target};
 pub(crate) use process::GUARD_ARGUMENT;
 use process::ProcessSettings;
 pub(crate) use process_slots::ProcessSlots;
+use tool_table::ToolTable;
 use user_variables::{SecretUser, UserVariables};
 
 /// The time without calls after which a connection is closed.
@@ -59,6 +64,9 @@ const PRUNE_AT_USERS: usize = 256;
 
 /// How long connecting to a server may take, until it has listed its tools.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The code of the failure of a start for which there was no room.
+const NO_ROOM: ErrorCode = ErrorCode::QueryLimitExceeded;
 
 /// What a server is created from.
 pub(crate) struct UpstreamSettings {
@@ -84,28 +92,18 @@ struct Inner {
     definition: ServerDefinition,
     variables: Arc<dyn Variables>,
     secrets: Option<Arc<SecretStore>>,
-    allow: Option<NamePatterns>,
-    call_timeout: Option<Duration>,
     idle_timeout: Duration,
     is_per_user: bool,
     guard: Option<PathBuf>,
     slots: Arc<ProcessSlots>,
     connections: Mutex<Connections>,
-    tools: Mutex<Tools>,
+    tools: ToolTable,
     tasks: TaskTracker,
     stopping: CancellationToken,
 }
 
 /// The connections of a server by user, or the one that all share.
 type Connections = HashMap<Option<String>, Arc<SharedAttempt<Arc<Connection>>>>;
-
-#[derive(Debug)]
-struct Tools {
-    /// The definitions to which the tools must be equal; at first `None`, without pins.
-    expected: Option<Vec<ToolDefinition>>,
-    current: Arc<[SourceTool]>,
-    repeatable: HashSet<String>,
-}
 
 impl Upstream {
     /// Checks the settings of a server. It is not started.
@@ -114,6 +112,13 @@ impl Upstream {
         let policy = definition.policy.clone();
         let allow = policy.allow.as_deref();
         let allow = allow.map(|it| NamePatterns::parse("x-policy.tools.allow", it));
+        let tools = ToolTable::new(
+            &settings.name,
+            settings.pinned,
+            allow.transpose()?,
+            policy.timeout,
+            policy.is_per_user,
+        );
         let inner = Inner {
             meta: SourceMeta {
                 name: format!("mcp-{}", settings.name),
@@ -122,26 +127,16 @@ impl Upstream {
             definition,
             variables: settings.variables,
             secrets: settings.secrets,
-            allow: allow.transpose()?,
-            call_timeout: policy.timeout,
             idle_timeout: policy.idle.unwrap_or(IDLE_TIMEOUT),
             is_per_user: policy.is_per_user,
             guard: settings.guard,
             slots: settings.slots,
             connections: Mutex::default(),
-            tools: Mutex::new(Tools {
-                expected: settings.pinned.clone(),
-                current: Arc::default(),
-                repeatable: HashSet::new(),
-            }),
+            tools,
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         };
         inner.transport(SecretUser::Unchecked)?;
-        // Pinned tools can be offered before the server runs.
-        if let Some(pinned) = settings.pinned {
-            inner.set_tools(pinned);
-        }
         Ok(Self(Arc::new(inner)))
     }
 
@@ -157,18 +152,19 @@ impl Inner {
     async fn connection(self: &Arc<Self>, user: Option<&str>) -> Result<Arc<Connection>, Failure> {
         let user = user.filter(|_| self.is_per_user).map(str::to_owned);
         let attempt = self.attempt(&user);
-        if let Some(connection) = attempt.value()
-            && connection.is_closed()
-        {
-            if connection.was_usable() {
-                attempt.reset();
-            } else {
-                // A server that ends at once is not started again and again.
-                attempt.fail(unavailable("it has ended".to_owned()));
+        if let Some(connection) = attempt.value() {
+            if !connection.is_closed() {
+                return Ok(connection);
             }
+            drop_closed(&attempt, &connection);
         }
         let inner = Arc::clone(self);
-        attempt.get(move || inner.connect(user).boxed()).await
+        let result = attempt.get(move || inner.connect(user).boxed()).await;
+        if matches!(&result, Err(failure) if failure.code == NO_ROOM) {
+            // It is no fault of the server that others are in use.
+            attempt.forget_failure(NO_ROOM);
+        }
+        result
     }
 
     fn attempt(&self, user: &Option<String>) -> Arc<SharedAttempt<Arc<Connection>>> {
@@ -190,7 +186,7 @@ impl Inner {
             Err(OpenError::from(reason))
         });
         let (connection, listed) = opened.map_err(open_failure)?;
-        self.update_tools(listed);
+        connection.set_tools(self.tools.update(&listed));
         let task = hold_connection(Arc::clone(&self), user, Arc::clone(&connection));
         self.tasks.spawn(task);
         Ok(connection)
@@ -202,7 +198,8 @@ impl Inner {
         user: Option<&str>,
     ) -> Result<(Arc<Connection>, Vec<ToolDefinition>), OpenError> {
         let target = self.target(user.map_or(SecretUser::Shared, SecretUser::User))?;
-        let connection = Connection::open(target, &self.slots, &self.tasks).await?;
+        let is_of_user = user.is_some();
+        let connection = Connection::open(target, is_of_user, &self.slots, &self.tasks).await?;
         let listed = listing::list(connection.peer()).await;
         let listed = listed.map_err(|error| connection.open_error(error))?;
         Ok((connection, listed))
@@ -250,66 +247,13 @@ impl Inner {
         }
     }
 
-    /// Uses what a server lists now, as far as it is what is expected.
-    fn update_tools(&self, listed: Vec<ToolDefinition>) {
-        let expected = {
-            let mut tools = self.lock_tools();
-            tools.expected.get_or_insert_with(|| listed.clone()).clone()
-        };
-        let difference = PinDifference::new(&expected, &listed);
-        if !difference.is_empty() {
-            let changed: Vec<_> = difference.changed.iter().map(|(it, _)| &it.name).collect();
-            tracing::warn!(
-                server = self.meta.name,
-                added = ?difference.added,
-                removed = ?difference.removed,
-                ?changed,
-                "tools of a server are not those that were looked at, and are off: see \
-                 `mcp-web-agent mcp sync`"
-            );
-        }
-        let is_expected = |tool: &ToolDefinition| expected.contains(tool);
-        self.set_tools(listed.into_iter().filter(is_expected).collect());
-    }
-
-    /// Offers these tools, unless the same are offered already.
-    fn set_tools(&self, definitions: Vec<ToolDefinition>) {
-        let is_allowed = |tool: &&ToolDefinition| {
-            self.allow
-                .as_ref()
-                .is_none_or(|allow| allow.is_match(&tool.name))
-        };
-        let allowed: Vec<_> = definitions.iter().filter(is_allowed).collect();
-        let source_tools = allowed.iter().filter_map(|tool| {
-            let source_tool = tool.to_source_tool(self.call_timeout);
-            let source_tool = source_tool.inspect_err(|error| {
-                tracing::warn!(
-                    server = self.meta.name,
-                    tool = tool.name,
-                    error,
-                    "a tool is off"
-                );
-            });
-            source_tool.ok()
-        });
-        let source_tools: Vec<_> = source_tools.collect();
-        let is_repeatable = |tool: &&&ToolDefinition| tool.annotations.is_repeatable();
-        let repeatable = allowed.iter().filter(is_repeatable);
-        let repeatable = repeatable.map(|tool| tool.name.clone()).collect();
-        let mut tools = self.lock_tools();
-        tools.repeatable = repeatable;
-        if !same_tools(&tools.current, &source_tools) {
-            tools.current = source_tools.into();
-        }
-    }
-
     async fn call(
         self: Arc<Self>,
         tool: &str,
         arguments: Map<String, Value>,
         user: &str,
     ) -> CallOutput {
-        let is_repeatable = self.lock_tools().repeatable.contains(tool);
+        let is_repeatable = self.tools.is_repeatable(tool);
         let mut is_first = true;
         loop {
             let connection = match self.connection(Some(user)).await {
@@ -317,7 +261,7 @@ impl Inner {
                 Err(failure) => return unavailable_output(&self.meta, &failure.message),
             };
             // It may have another definition than when it was offered.
-            if !self.lock_tools().current.iter().any(|it| it.name == tool) {
+            if !connection.has_tool(tool) {
                 let reason = format!("it has no `{tool}`, or not the one that was looked at");
                 return unavailable_output(&self.meta, &reason);
             }
@@ -338,57 +282,66 @@ impl Inner {
         }
     }
 
-    /// Forgets a connection that is being closed, unless there is another one.
-    fn forget(&self, user: &Option<String>, connection: &Arc<Connection>) {
-        let attempt = self.connections().get(user).cloned();
-        let Some(attempt) = attempt else {
-            return;
-        };
-        if attempt
-            .value()
-            .is_some_and(|it| Arc::ptr_eq(&it, connection))
-        {
-            attempt.reset();
-        }
-    }
-
     fn connections(&self) -> MutexGuard<'_, Connections> {
         self.connections
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn lock_tools(&self) -> MutexGuard<'_, Tools> {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Forgets a connection that is closed or closes, unless there is another one. One that has ended soon
+/// after its start, without an answer to a call, counts as a failure.
+fn drop_closed(attempt: &SharedAttempt<Arc<Connection>>, connection: &Arc<Connection>) {
+    let is_current = |it: &Arc<Connection>| Arc::ptr_eq(it, connection);
+    let failure = (!connection.was_usable()).then(|| unavailable("it has ended".to_owned()));
+    attempt.replace_if(is_current, failure);
 }
 
 /// Holds a connection until it is idle, or has to close.
 async fn hold_connection(inner: Arc<Inner>, user: Option<String>, connection: Arc<Connection>) {
+    let holding = keep_listing(&inner, &connection);
     let activity = connection.activity();
-    loop {
-        tokio::select! {
-            () = inner.stopping.cancelled() => break,
-            () = activity.stopping() => break,
-            // The next call finds it closed, and counts it as a failure.
-            () = connection.ended() => {
-                connection.close().await;
-                return;
-            }
-            () = activity.idle_for(inner.idle_timeout) => break,
-            () = connection.tools_changed() => {}
-        }
-        // Reached only when the tools have changed.
-        if let Ok(listed) = listing::list(connection.peer()).await {
-            inner.update_tools(listed);
-        }
-        tokio::select! {
-            () = inner.stopping.cancelled() => break,
-            () = sleep(LISTING_INTERVAL) => {}
+    let has_ended = tokio::select! {
+        () = inner.stopping.cancelled() => false,
+        () = activity.stopping() => false,
+        () = connection.ended() => true,
+        () = activity.idle_for(inner.idle_timeout) => false,
+        () = holding => false,
+    };
+    activity.stop();
+    let attempt = inner.connections().get(&user).cloned();
+    if let Some(attempt) = attempt {
+        if has_ended {
+            drop_closed(&attempt, &connection);
+        } else {
+            attempt.replace_if(|it| Arc::ptr_eq(it, &connection), None);
         }
     }
-    inner.forget(&user, &connection);
     connection.close().await;
+}
+
+/// Lists the tools again whenever the server says that they have changed. Ends if it does not list
+/// them.
+async fn keep_listing(inner: &Inner, connection: &Connection) {
+    loop {
+        connection.tools_changed().await;
+        match timeout(CONNECT_TIMEOUT, listing::list(connection.peer())).await {
+            Ok(Ok(listed)) => connection.set_tools(inner.tools.update(&listed)),
+            Ok(Err(error)) => {
+                tracing::warn!(
+                    server = inner.meta.name,
+                    error,
+                    "its tools cannot be listed"
+                );
+                return;
+            }
+            Err(_) => {
+                tracing::warn!(server = inner.meta.name, "it does not list its tools");
+                return;
+            }
+        }
+        sleep(LISTING_INTERVAL).await;
+    }
 }
 
 impl Source for Upstream {
@@ -398,7 +351,7 @@ impl Source for Upstream {
 
     fn start(&self) -> BoxFuture<'_, Result<(), Failure>> {
         async {
-            if self.0.lock_tools().expected.is_none() {
+            if !self.0.tools.is_known() {
                 self.0.connection(None).await?;
             }
             Ok(())
@@ -407,7 +360,7 @@ impl Source for Upstream {
     }
 
     fn tools(&self) -> Arc<[SourceTool]> {
-        Arc::clone(&self.0.lock_tools().current)
+        self.0.tools.offered()
     }
 
     fn call<'a>(
@@ -436,19 +389,15 @@ impl Source for Upstream {
     }
 }
 
-fn same_tools(current: &[SourceTool], new: &[SourceTool]) -> bool {
-    current.len() == new.len()
-        && current.iter().zip(new).all(|(a, b)| {
-            let schemas = [a, b].map(|tool| tool.arguments.schema());
-            (&a.name, &a.description, a.class, schemas[0])
-                == (&b.name, &b.description, b.class, schemas[1])
-        })
-}
-
 /// Creates the failure of a connection. What the server has written is its remedy: it may have secrets,
 /// and only commands of the operator show it.
 fn open_failure(error: OpenError) -> Failure {
-    let failure = unavailable(error.reason);
+    let code = if error.is_room_missing {
+        NO_ROOM
+    } else {
+        ErrorCode::AgentUnavailable
+    };
+    let failure = Failure::new(code, error.reason);
     match error.stderr.as_str() {
         "" => failure,
         text => failure.with_remedy(format!("it has written: {text}")),

@@ -9,6 +9,7 @@ use futures_util::future::join_all;
 use tokio::time::timeout;
 
 use super::class::ToolClass;
+use super::managed_source::ManagedSource;
 use super::offered_tool::OfferedTool;
 use super::profile::Profile;
 use super::source::MAX_SOURCE_PROMPT_BYTES;
@@ -19,6 +20,10 @@ use crate::text;
 /// How long a query waits for its sources to start. A source that takes longer is offered from the
 /// turn of the model on in which it has started.
 const START_WAIT: Duration = Duration::from_secs(2);
+
+/// The maximum size of the definitions of tools that a query has, in bytes. The others are left out:
+/// otherwise the definitions of one server could use up the tokens of each query.
+pub(super) const MAX_DEFINITION_BYTES: usize = 128 * 1024;
 
 /// What one query may use of the sources.
 #[derive(Debug)]
@@ -72,18 +77,28 @@ impl SourceAccess {
         let Some(profile) = &self.profile else {
             return Vec::new();
         };
-        self.start_sources().await;
+        self.start_sources(profile).await;
         let offered = self.sources.offered();
-        let is_allowed = |it: &&Arc<OfferedTool>| {
-            it.source.is_started() && profile.allows(&it.name, it.tool.class)
+        let is_allowed = |it: &&Arc<OfferedTool>| it.source.is_started() && profile.allows(it);
+        let mut bytes = 0;
+        let fits = |it: &&Arc<OfferedTool>| {
+            bytes += it.definition_bytes();
+            bytes <= MAX_DEFINITION_BYTES
         };
-        offered.iter().filter(is_allowed).cloned().collect()
+        offered
+            .iter()
+            .filter(is_allowed)
+            .take_while(fits)
+            .cloned()
+            .collect()
     }
 
     /// Starts the sources that the profile could use.
-    async fn start_sources(&self) {
+    async fn start_sources(&self, profile: &Profile) {
+        let is_needed =
+            |source: &&Arc<ManagedSource>| !source.is_started() && profile.can_allow(source.name());
         let sources = self.sources.all().iter();
-        let starting = sources.filter(|it| !it.is_started()).map(|it| it.started());
+        let starting = sources.filter(is_needed).map(|it| it.started());
         let is_first = !self.has_waited.swap(true, Ordering::Relaxed);
         let wait = if is_first { START_WAIT } else { Duration::ZERO };
         // What fails is logged where it fails.

@@ -3,8 +3,10 @@
 mod entry;
 mod file;
 
+use std::fmt::Display;
 use std::io;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -20,6 +22,12 @@ use file::AuditFile;
 
 /// The number of lines that wait to be written. While there are more, calls of sources are refused.
 const QUEUE_LINES: usize = 1024;
+
+/// How many of them are only for calls of sources.
+const RESERVED_LINES: usize = 256;
+
+/// The time after which a write that has not ended counts as a failure.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The number of lines that are written at once.
 const BATCH_LINES: usize = 128;
@@ -67,6 +75,15 @@ impl AuditLog {
 
     pub(super) fn is_open(&self) -> bool {
         self.0.is_some()
+    }
+
+    /// Writes a line for which none was reserved. Returns whether there was room: a part of the queue
+    /// is only for calls that are not made without a line.
+    pub(super) fn write(&self, entry: &AuditEntry) -> bool {
+        let Some(log) = &self.0 else {
+            return true;
+        };
+        log.lines.capacity() > RESERVED_LINES && log.lines.try_send(entry.to_line()).is_ok()
     }
 
     /// Reserves a line for a call. `None` if the file cannot be written at the moment.
@@ -118,15 +135,22 @@ async fn write_lines(
         let mut text = batch.concat();
         batch.clear();
         loop {
-            let (returned, text_returned, result) = write(file, text).await;
-            (file, text) = (returned, text_returned);
+            let result = {
+                let mut writing = pin!(write(file, text));
+                let written = tokio::select! {
+                    written = &mut writing => written,
+                    () = sleep(WRITE_TIMEOUT) => {
+                        report_failure(&is_failing, &"a write does not end");
+                        writing.await
+                    }
+                };
+                (file, text) = (written.0, written.1);
+                written.2
+            };
             let Err(error) = result else {
                 break;
             };
-            if !is_failing.swap(true, Ordering::Relaxed) {
-                tracing::error!(%error, "the audit file cannot be written: calls of sources are \
-                                         refused until it can");
-            }
+            report_failure(&is_failing, &error);
             tokio::select! {
                 () = sleep(RETRY_INTERVAL) => {}
                 () = closing.cancelled() => {
@@ -138,6 +162,14 @@ async fn write_lines(
         if is_failing.swap(false, Ordering::Relaxed) {
             tracing::warn!("the audit file can be written again");
         }
+    }
+}
+
+/// Lets calls of sources be refused from now on, and logs why.
+fn report_failure(is_failing: &AtomicBool, error: &dyn Display) {
+    if !is_failing.swap(true, Ordering::Relaxed) {
+        tracing::error!(%error, "the audit file cannot be written: calls of sources are refused until \
+                                 it can");
     }
 }
 
@@ -231,14 +263,50 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 1);
     }
 
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_write_that_does_not_end_is_a_failure() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        // Opening a pipe that nobody reads does not end.
+        let file = AuditFile::new(path.clone());
+        let (lines, queue) = mpsc::channel(QUEUE_LINES);
+        let (is_failing, closing) = (Arc::<AtomicBool>::default(), CancellationToken::new());
+        let writing = write_lines(file, queue, Arc::clone(&is_failing), closing);
+        let writing = tokio::spawn(writing);
+        lines.send(entry().to_line()).await.unwrap();
+        while !is_failing.load(Ordering::Relaxed) {
+            sleep(WRITE_TIMEOUT / 10).await;
+        }
+        let reader = std::thread::spawn(move || std::fs::read_to_string(path).unwrap());
+        drop(lines);
+        writing.await.unwrap();
+        assert_eq!(reader.join().unwrap().lines().count(), 1);
+        assert!(!is_failing.load(Ordering::Relaxed));
+    }
+
     #[tokio::test]
     async fn a_full_queue_refuses_more_lines() {
         let folder = tempfile::tempdir().unwrap();
         let log = AuditLog::open(folder.path().join("audit.jsonl")).unwrap();
         let permits: Vec<_> = (0..QUEUE_LINES).map(|_| log.reserve().unwrap()).collect();
         assert!(log.reserve().is_none());
+        assert!(!log.write(&entry()));
         drop(permits);
-        assert!(log.reserve().is_some());
+        assert!(log.reserve().is_some() && log.write(&entry()));
+        log.close().await;
+    }
+
+    #[tokio::test]
+    async fn lines_without_a_reservation_leave_room_for_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = AuditLog::open(folder.path().join("audit.jsonl")).unwrap();
+        let written = (0..QUEUE_LINES).filter(|_| log.write(&entry())).count();
+        assert_eq!(written, QUEUE_LINES - RESERVED_LINES);
+        let reserved = (0..RESERVED_LINES).map(|_| log.reserve().unwrap());
+        assert_eq!(reserved.collect::<Vec<_>>().len(), RESERVED_LINES);
         log.close().await;
     }
 

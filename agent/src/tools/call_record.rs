@@ -6,10 +6,11 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::access::SourceAccess;
-use super::audit::{AuditEntry, LinePermit};
+use super::audit::{AuditEntry, AuditLog, LinePermit};
 use super::offered_tool::OfferedTool;
 use super::output::CallOutput;
 use super::redaction::{arguments_text, shorten_arguments};
+use super::sources::Records;
 use crate::metrics::Metrics;
 
 /// The source of the calls of pages in the audit file and in metrics.
@@ -24,7 +25,11 @@ pub(crate) struct CallRecord<'a> {
     source: &'a str,
     metrics: &'a Metrics,
     started_at: Instant,
-    line: Option<(AuditEntry, LinePermit)>,
+    audit: &'a AuditLog,
+    /// `None` if there is no audit file.
+    entry: Option<AuditEntry>,
+    /// The place that was reserved for the entry, if one was.
+    line: Option<LinePermit>,
     outcome: &'static str,
     /// The size of the result.
     bytes: usize,
@@ -38,42 +43,36 @@ impl SourceAccess {
         arguments: &Map<String, Value>,
         schema: Option<&Value>,
     ) -> CallRecord<'_> {
-        let mut record = self.record(PAGE);
-        if self.sources.records.audit.is_open() {
-            match self.sources.records.audit.reserve() {
-                Some(permit) => {
-                    let schema = schema.unwrap_or(&Value::Null);
-                    let entry = self.audit_entry(PAGE, tool, arguments, schema);
-                    record.line = Some((entry, permit));
-                }
-                None => self.sources.records.metrics.count_lost_audit_line(),
-            }
-        }
-        record
+        let schema = schema.unwrap_or(&Value::Null);
+        self.record(PAGE, tool, arguments, schema)
     }
 
-    /// Begins the record of a call of a source. `None` if the audit file cannot be written.
+    /// Begins the record of a call of a source.
     pub(super) fn record_source_call<'a>(
         &'a self,
         offered: &'a OfferedTool,
         arguments: &Map<String, Value>,
-    ) -> Option<CallRecord<'a>> {
-        let source = offered.source_name();
-        let mut record = self.record(source);
-        let permit = self.sources.records.audit.reserve()?;
-        if self.sources.records.audit.is_open() {
-            let tool = &offered.tool;
-            let entry = self.audit_entry(source, &tool.name, arguments, tool.arguments.schema());
-            record.line = Some((entry, permit));
-        }
-        Some(record)
+    ) -> CallRecord<'a> {
+        let tool = &offered.tool;
+        let schema = tool.arguments.schema();
+        self.record(offered.source_name(), &tool.name, arguments, schema)
     }
 
-    fn record<'a>(&'a self, source: &'a str) -> CallRecord<'a> {
+    fn record<'a>(
+        &'a self,
+        source: &'a str,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        schema: &Value,
+    ) -> CallRecord<'a> {
+        let Records { audit, metrics, .. } = &self.sources.records;
+        let entry = || self.audit_entry(source, tool, arguments, schema);
         CallRecord {
             source,
-            metrics: &self.sources.records.metrics,
+            metrics,
             started_at: Instant::now(),
+            audit,
+            entry: audit.is_open().then(entry),
             line: None,
             outcome: CANCELLED,
             bytes: 0,
@@ -106,6 +105,13 @@ impl SourceAccess {
 }
 
 impl CallRecord<'_> {
+    /// Reserves a line of the audit file, before a call that must not be made without one. Returns
+    /// whether there is room.
+    pub(super) fn reserve_line(&mut self) -> bool {
+        self.line = self.audit.reserve();
+        self.line.is_some()
+    }
+
     /// Records how the call has ended.
     pub(crate) fn end(mut self, output: &CallOutput) {
         self.outcome = output.outcome.as_str();
@@ -117,9 +123,14 @@ impl Drop for CallRecord<'_> {
     fn drop(&mut self) {
         let duration = self.started_at.elapsed();
         self.metrics.count_call(self.source, self.outcome, duration);
-        if let Some((mut entry, permit)) = self.line.take() {
-            entry.end(self.outcome, duration, self.bytes);
-            permit.write(&entry);
+        let Some(mut entry) = self.entry.take() else {
+            return;
+        };
+        entry.end(self.outcome, duration, self.bytes);
+        match self.line.take() {
+            Some(line) => line.write(&entry),
+            None if self.audit.write(&entry) => {}
+            None => self.metrics.count_lost_audit_line(),
         }
     }
 }

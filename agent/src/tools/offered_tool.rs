@@ -9,11 +9,19 @@ use super::source::SourceTool;
 #[derive(Clone, Debug)]
 pub(crate) struct OfferedTool {
     pub(crate) name: String,
+    /// The name that the patterns of profiles mean: that of the source, and that within it.
+    pub(super) full_name: String,
     pub(crate) tool: SourceTool,
     pub(super) source: Arc<ManagedSource>,
 }
 
 impl OfferedTool {
+    /// Returns the size of the definition as input of a model, in bytes.
+    pub(super) fn definition_bytes(&self) -> usize {
+        let description = self.tool.description.as_ref().map_or(0, String::len);
+        self.name.len() + description + self.tool.arguments.schema().to_string().len()
+    }
+
     /// Returns the name of the source.
     pub(crate) fn source_name(&self) -> &str {
         self.source.name()

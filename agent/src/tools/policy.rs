@@ -7,8 +7,8 @@
 //! 5. Few enough calls of the user, and of all users, run at the same time.
 //! 6. The call ends within its time.
 //!
-//! The agent loop truncates the result. Whatever the outcome, the call is recorded; if it cannot be,
-//! it is not made.
+//! The agent loop truncates the result. Whatever the outcome, the call is recorded. A line of the audit
+//! file is reserved before it begins; without one it is not made.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 
 use super::access::SourceAccess;
+use super::call_record::CallRecord;
 use super::class::ToolEffect;
 use super::offered_tool::OfferedTool;
 use super::output::{CallOutcome, CallOutput};
@@ -44,14 +45,8 @@ impl SourceAccess {
         default_timeout: Duration,
         steps: &impl CallSteps,
     ) -> CallOutput {
-        let Some(record) = self.record_source_call(offered, &arguments) else {
-            return CallOutput::failed(
-                CallOutcome::Unavailable,
-                "Not called: the audit file of the agent cannot be written. Go on without this \
-                 tool.",
-            );
-        };
-        let checked = self.check_and_call(offered, arguments, default_timeout, steps);
+        let mut record = self.record_source_call(offered, &arguments);
+        let checked = self.check_and_call(offered, arguments, default_timeout, steps, &mut record);
         let mut output = checked.await.unwrap_or_else(|refused| refused);
         output.text = self.sources.records.redact(output.text);
         record.end(&output);
@@ -66,9 +61,7 @@ impl SourceAccess {
         arguments: &Map<String, Value>,
     ) -> CallOutput {
         let output = denied();
-        if let Some(record) = self.record_source_call(offered, arguments) {
-            record.end(&output);
-        }
+        self.record_source_call(offered, arguments).end(&output);
         output
     }
 
@@ -79,11 +72,12 @@ impl SourceAccess {
         arguments: Map<String, Value>,
         default_timeout: Duration,
         steps: &impl CallSteps,
+        record: &mut CallRecord<'_>,
     ) -> Result<CallOutput, CallOutput> {
         let profile = self
             .profile
             .as_ref()
-            .filter(|profile| profile.allows(&offered.name, offered.tool.class));
+            .filter(|profile| profile.allows(offered));
         let (profile, caller) = profile.zip(self.caller.as_ref()).ok_or_else(denied)?;
         let arguments = validate(Arc::clone(&offered.tool.arguments), arguments).await?;
         let approved = steps.approve().await;
@@ -96,6 +90,9 @@ impl SourceAccess {
         let deadline = Instant::now() + time;
         let permit = timeout_at(deadline, offered.source.shares.acquire(&caller.user)).await;
         let _permit = permit.map_err(|_| busy(offered))?;
+        if !record.reserve_line() {
+            return Err(not_audited());
+        }
         steps.begin().await;
         let context = CallContext {
             user: caller.user.clone(),
@@ -150,6 +147,13 @@ fn denied() -> CallOutput {
         CallOutcome::Denied,
         "Not called: this tool is not allowed here. Do not request it again: go on without it, or say \
          what could not be done.",
+    )
+}
+
+fn not_audited() -> CallOutput {
+    CallOutput::failed(
+        CallOutcome::Unavailable,
+        "Not called: the audit file of the agent cannot be written. Go on without this tool.",
     )
 }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::class::{ToolClass, ToolEffect};
 use super::name_patterns::NamePatterns;
+use super::offered_tool::OfferedTool;
 use super::rate::{Rate, UserRateLimiter};
 use crate::config::AskFor;
 
@@ -114,11 +115,21 @@ impl Profile {
     }
 
     /// Returns whether calls of this tool are allowed.
-    pub(super) fn allows(&self, offered_name: &str, class: ToolClass) -> bool {
+    pub(super) fn allows(&self, offered: &OfferedTool) -> bool {
+        self.allows_name(&offered.full_name, offered.tool.class)
+    }
+
+    /// Returns whether the profile could allow tools of a source.
+    pub(super) fn can_allow(&self, source: &str) -> bool {
+        self.allow.can_match_beginning(&format!("{source}-"))
+    }
+
+    /// Returns whether calls of a tool with this name, `<source>-<tool>`, are allowed.
+    fn allows_name(&self, full_name: &str, class: ToolClass) -> bool {
         self.grant.contains(&Permission::of(class.effect))
             && (!class.is_open_world || self.grant.contains(&Permission::OpenWorld))
-            && self.allow.is_match(offered_name)
-            && !self.deny.is_match(offered_name)
+            && self.allow.is_match(full_name)
+            && !self.deny.is_match(full_name)
     }
 
     /// Counts a call of a user. If a rate is exceeded, the time after which a call is allowed is
@@ -265,16 +276,16 @@ mod tests {
         let staff = profile(
             "allow = ['notes-*', 'mcp-time-*']\ndeny = ['*-delete_*']\ngrant = ['read', 'destructive']",
         );
-        assert!(staff.allows("notes-read_file", read));
-        assert!(staff.allows("mcp-time-get", class(ToolEffect::Destructive, false)));
-        assert!(!staff.allows("notes-write_file", class(ToolEffect::Write, false)));
-        assert!(!staff.allows("notes-search", class(ToolEffect::Read, true)));
-        assert!(!staff.allows("notes-delete_file", read));
-        assert!(!staff.allows("mail-read", read));
-        assert!(!profile("grant = ['read']").allows("notes-read_file", read));
+        assert!(staff.allows_name("notes-read_file", read));
+        assert!(staff.allows_name("mcp-time-get", class(ToolEffect::Destructive, false)));
+        assert!(!staff.allows_name("notes-write_file", class(ToolEffect::Write, false)));
+        assert!(!staff.allows_name("notes-search", class(ToolEffect::Read, true)));
+        assert!(!staff.allows_name("notes-delete_file", read));
+        assert!(!staff.allows_name("mail-read", read));
+        assert!(!profile("grant = ['read']").allows_name("notes-read_file", read));
         let web = profile("allow = ['*']\ngrant = ['read', 'open-world']");
-        assert!(web.allows("web-search", class(ToolEffect::Read, true)));
-        assert!(!profile("allow = ['*']").allows("notes-read_file", read));
+        assert!(web.allows_name("web-search", class(ToolEffect::Read, true)));
+        assert!(!profile("allow = ['*']").allows_name("notes-read_file", read));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bridge_protocol::ErrorCode;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, ready};
 use tokio::time::Instant;
@@ -76,21 +77,32 @@ impl<T: Clone + Send + Sync + 'static> SharedAttempt<T> {
         }
     }
 
-    /// Forgets the value, and earlier failures: the next use begins an attempt.
-    pub(crate) fn reset(&self) {
+    /// Forgets a value that is of no use any more, unless there is another one: the next use begins an
+    /// attempt. After a failure, that attempt waits; otherwise earlier failures are forgotten.
+    pub(crate) fn replace_if(&self, is_current: impl Fn(&T) -> bool, failure: Option<Failure>) {
         let mut state = self.state();
-        state.attempt = None;
-        state.failures = 0;
-    }
-
-    /// Replaces the value by a failure, after which the next attempt waits.
-    pub(crate) fn fail(&self, failure: Failure) {
-        let mut state = self.state();
+        let value = state.attempt.as_ref().and_then(Shared::peek);
+        if !value.is_some_and(|value| value.as_ref().is_ok_and(is_current)) {
+            return;
+        }
+        let Some(failure) = failure else {
+            (state.attempt, state.failures) = (None, 0);
+            return;
+        };
         let at = Instant::now();
         let failed = ready(Err(FailedAttempt { failure, at })).boxed().shared();
         // A future that is ready can be seen only after it was polled.
         let _ = failed.clone().now_or_never();
         state.attempt = Some(failed);
+    }
+
+    /// Forgets a failure with this code: the next use begins an attempt at once.
+    pub(crate) fn forget_failure(&self, code: ErrorCode) {
+        let mut state = self.state();
+        let value = state.attempt.as_ref().and_then(Shared::peek);
+        if value.is_some_and(|it| it.as_ref().is_err_and(|it| it.failure.code == code)) {
+            state.attempt = None;
+        }
     }
 
     fn current_attempt(
@@ -147,7 +159,6 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use bridge_protocol::ErrorCode;
     use tokio::time::advance;
 
     use super::*;
@@ -183,14 +194,21 @@ mod tests {
         assert_eq!(attempt.value(), None);
         assert_eq!(get(1).await, Ok(1));
         assert_eq!((get(2).await, attempt.value()), (Ok(1), Some(1)));
-        attempt.reset();
+        attempt.replace_if(|value| *value == 9, None);
+        assert_eq!(attempt.value(), Some(1), "it is another value");
+        attempt.replace_if(|value| *value == 1, None);
         assert_eq!(get(3).await, Ok(3));
-        attempt.fail(failure());
+        attempt.replace_if(|value| *value == 3, Some(failure()));
         assert_eq!((get(4).await, attempt.value()), (Err(failure()), None));
         assert!(!attempt.is_idle());
         advance(Duration::from_secs(60)).await;
         assert!(attempt.is_idle());
         assert_eq!(get(5).await, Ok(5));
+        attempt.replace_if(|_| true, Some(failure()));
+        attempt.forget_failure(ErrorCode::QueryLimitExceeded);
+        assert!(get(6).await.is_err(), "it has another code");
+        attempt.forget_failure(failure().code);
+        assert_eq!(get(6).await, Ok(6));
     }
 
     #[tokio::test(start_paused = true)]

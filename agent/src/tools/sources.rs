@@ -77,17 +77,18 @@ impl Sources {
         profiles: Vec<Profile>,
         limits: SourceLimits,
         records: Records,
-    ) -> Self {
+    ) -> Result<Self, String> {
+        check_names(&sources)?;
         let shares = || UserShares::new(limits.max_calls, limits.max_calls_per_user);
         let sources = sources.into_iter();
-        Self {
+        Ok(Self {
             sources: sources
                 .map(|source| Arc::new(ManagedSource::new(source, shares())))
                 .collect(),
             profiles: profiles.into_iter().map(Arc::new).collect(),
             records,
             offered: Mutex::default(),
-        }
+        })
     }
 
     pub(super) fn all(&self) -> &[Arc<ManagedSource>] {
@@ -130,6 +131,7 @@ impl Sources {
                 if names.insert(name.clone()) {
                     offered.push(Arc::new(OfferedTool {
                         name,
+                        full_name: format!("{}-{}", source.name(), tool.name),
                         tool: tool.clone(),
                         source: Arc::clone(source),
                     }));
@@ -155,15 +157,40 @@ impl Sources {
     }
 }
 
+/// Checks that no tool of a source can have the name of one of another source: patterns could allow one
+/// and mean the other.
+fn check_names(sources: &[Arc<dyn Source>]) -> Result<(), String> {
+    for source in sources {
+        let name = &source.meta().name;
+        let begins_with_it = |other: &&Arc<dyn Source>| {
+            let other = &other.meta().name;
+            other.starts_with(&format!("{name}-"))
+        };
+        let is_same =
+            |other: &&Arc<dyn Source>| !Arc::ptr_eq(other, source) && other.meta().name == *name;
+        if let Some(other) = sources.iter().find(begins_with_it) {
+            let other = &other.meta().name;
+            return Err(format!(
+                "the source `{other}` has a name that begins with `{name}-`, which is how the names \
+                 of the tools of `{name}` begin: rename one of them"
+            ));
+        }
+        if sources.iter().any(|other| is_same(&other)) {
+            return Err(format!(
+                "two sources have the name `{name}`: rename one of them"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Returns a warning if the definitions of the tools that a profile allows are long. Every turn of
 /// every query sends them.
 fn definitions_warning(profile: &Profile, offered: &[Arc<OfferedTool>]) -> Option<String> {
-    let allowed = offered
-        .iter()
-        .filter(|it| profile.allows(&it.name, it.tool.class));
+    let allowed = offered.iter().filter(|it| profile.allows(it));
     let mut bytes = BTreeMap::new();
     for tool in allowed {
-        *bytes.entry(tool.source_name()).or_insert(0) += definition_bytes(tool);
+        *bytes.entry(tool.source_name()).or_insert(0) += tool.definition_bytes();
     }
     let all: usize = bytes.values().sum();
     let (largest, most) = bytes.into_iter().max_by_key(|(_, bytes)| *bytes)?;
@@ -174,11 +201,6 @@ fn definitions_warning(profile: &Profile, offered: &[Arc<OfferedTool>]) -> Optio
             profile.name
         )
     })
-}
-
-fn definition_bytes(offered: &OfferedTool) -> usize {
-    let description = offered.tool.description.as_ref().map_or(0, String::len);
-    offered.name.len() + description + offered.tool.arguments.schema().to_string().len()
 }
 
 /// The size of the definitions of a profile from which on a warning is logged, in bytes.

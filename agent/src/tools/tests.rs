@@ -42,7 +42,7 @@ fn sources_with_audit(
         metrics: Arc::new(Metrics::new()),
         secrets: None,
     };
-    Arc::new(Sources::new(sources, file.profiles, limits, records))
+    Arc::new(Sources::new(sources, file.profiles, limits, records).unwrap())
 }
 
 /// Creates what a query without sources may use.

@@ -11,6 +11,9 @@ use sha2::{Digest, Sha256};
 use super::class::{ToolClass, ToolEffect};
 use super::source::SourceTool;
 
+/// The maximum length of the name of a tool of an MCP server, in bytes: that of MCP.
+const MAX_NAME_BYTES: usize = 128;
+
 /// The definition of a tool of an MCP server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -67,6 +70,15 @@ impl ToolDefinition {
         self
     }
 
+    /// Returns whether the name is one: it is not empty, not long, and a person sees all of it.
+    pub(crate) fn has_valid_name(&self) -> bool {
+        (1..=MAX_NAME_BYTES).contains(&self.name.len())
+            && !self
+                .name
+                .chars()
+                .any(|it| is_invisible(it) || it.is_control())
+    }
+
     /// Returns the size of the definition as input of a model, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let description = self.description.as_ref().map_or(0, String::len);
@@ -97,7 +109,16 @@ fn remove_invisible(value: &mut Value) {
     match value {
         Value::String(text) if text.chars().any(is_invisible) => *text = visible_text(text),
         Value::Array(items) => items.iter_mut().for_each(remove_invisible),
-        Value::Object(fields) => fields.values_mut().for_each(remove_invisible),
+        Value::Object(fields) => {
+            if fields.keys().any(|name| name.chars().any(is_invisible)) {
+                let old = std::mem::take(fields);
+                fields.extend(
+                    old.into_iter()
+                        .map(|(name, value)| (visible_text(&name), value)),
+                );
+            }
+            fields.values_mut().for_each(remove_invisible);
+        }
         _ => {}
     }
 }
@@ -113,7 +134,7 @@ fn is_invisible(character: char) -> bool {
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
         | '\u{e0000}'..='\u{e0fff}');
-    is_format || character.is_control() && !matches!(character, '\n' | '\t' | '\r')
+    is_format || character.is_control() && !matches!(character, '\n' | '\t')
 }
 
 #[cfg(test)]
@@ -154,7 +175,7 @@ mod tests {
         let hidden = "a\u{200b}b\u{e0041}\u{202e}c\u{7}\n\td é";
         let definition = ToolDefinition {
             description: Some(hidden.to_owned()),
-            input_schema: json!({ "properties": { "x": { "description": hidden } } }),
+            input_schema: json!({ "properties": { "x\u{e0041}": { "description": hidden } } }),
             ..definition()
         }
         .without_invisible_characters();
@@ -163,6 +184,26 @@ mod tests {
             definition.input_schema["properties"]["x"]["description"],
             "abc\n\td é"
         );
+    }
+
+    #[test]
+    fn a_name_has_only_characters_that_a_person_sees() {
+        let with_name = |name: &str| ToolDefinition {
+            name: name.to_owned(),
+            ..definition()
+        };
+        for name in ["read", "read file", "résumé", &"x".repeat(MAX_NAME_BYTES)] {
+            assert!(with_name(name).has_valid_name(), "{name}");
+        }
+        for name in [
+            "",
+            "a\nb",
+            "\u{1b}[2J",
+            "a\u{200b}",
+            &"x".repeat(MAX_NAME_BYTES + 1),
+        ] {
+            assert!(!with_name(name).has_valid_name(), "{name:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A connection to an MCP server: its MCP client, and its process if it has one.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,12 +27,16 @@ use tokio_util::task::TaskTracker;
 use super::activity::Activity;
 use super::counting_writer::CountingWriter;
 use super::process::{ProcessSettings, ServerProcess};
-use super::process_slots::ProcessSlots;
+use super::process_slots::{ProcessSlots, no_room};
+use super::request_limit::RequestLimit;
 use crate::mcp::call_result::call_output;
 use crate::tools::CallOutput;
 
 /// The maximum size of a message of a server, in bytes.
-const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
+const MAX_MESSAGE_BYTES: usize = 2 * 1024 * 1024;
+
+/// The number of calls in succession without an answer after which a server is started again.
+const MAX_UNANSWERED_CALLS: u32 = 3;
 
 /// How long closing a connection over HTTP may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -57,6 +62,10 @@ pub(super) struct Connection {
     changed: Arc<Notify>,
     opened_at: Instant,
     has_answered: AtomicBool,
+    /// The calls in succession that have had no answer.
+    unanswered: AtomicU32,
+    /// The names of the tools that may be called.
+    tools: Mutex<HashSet<String>>,
 }
 
 /// How to reach a server.
@@ -76,6 +85,17 @@ pub(super) struct OpenError {
     /// The end of what the server has written to stderr, which may have secrets: only commands of the
     /// operator show it.
     pub(super) stderr: String,
+    /// Whether it has no slot for its process.
+    pub(super) is_room_missing: bool,
+}
+
+impl OpenError {
+    fn no_room() -> Self {
+        Self {
+            is_room_missing: true,
+            ..no_room().into()
+        }
+    }
 }
 
 impl From<String> for OpenError {
@@ -83,6 +103,7 @@ impl From<String> for OpenError {
         Self {
             reason,
             stderr: String::new(),
+            is_room_missing: false,
         }
     }
 }
@@ -102,6 +123,7 @@ impl Connection {
     /// Connects to a server.
     pub(super) async fn open(
         target: Target,
+        is_of_user: bool,
         slots: &ProcessSlots,
         tasks: &TaskTracker,
     ) -> Result<Arc<Self>, OpenError> {
@@ -111,11 +133,15 @@ impl Connection {
         };
         let (service, process) = match target {
             Target::Process(settings) => {
-                let slot = slots.acquire().await?;
+                let slot = slots
+                    .acquire(is_of_user)
+                    .await
+                    .ok_or_else(OpenError::no_room)?;
                 let (process, streams) = ServerProcess::start(&settings, slot, tasks)?;
                 let (stdin, written) = CountingWriter::new(streams.stdin);
                 let transport = AsyncRwTransport::new(streams.stdout, stdin)
                     .with_max_line_length(MAX_MESSAGE_BYTES);
+                let transport = RequestLimit::new(transport);
                 let connecting = handler.serve_with_lifecycle(transport, lifecycle());
                 let service = match connecting.await {
                     Ok(service) => service,
@@ -151,9 +177,11 @@ impl Connection {
             changed,
             opened_at: Instant::now(),
             has_answered: AtomicBool::new(false),
+            unanswered: AtomicU32::new(0),
+            tools: Mutex::default(),
         });
         if connection.process.is_some() {
-            slots.add(&connection.activity);
+            slots.add(&connection.activity, is_of_user);
         }
         Ok(connection)
     }
@@ -168,10 +196,11 @@ impl Connection {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<CallOutput, CallError> {
+        let _active = self.activity.begin_call();
         if self.is_closed() {
             return Err(CallError::NotSent);
         }
-        let _active = self.activity.begin_call();
+        let unanswered = UnansweredCall::begin(self);
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let written = self.written();
         let result = tokio::select! {
@@ -181,6 +210,7 @@ impl Connection {
         };
         if matches!(result, Ok(_) | Err(ServiceError::McpError(_))) {
             self.has_answered.store(true, Ordering::Relaxed);
+            unanswered.end();
         }
         match result {
             Ok(CallToolResponse::Complete(result)) => Ok(call_output(&result)),
@@ -198,6 +228,16 @@ impl Connection {
             }
             Err(_) => Err(CallError::Malformed),
         }
+    }
+
+    /// Sets the names of the tools that may be called.
+    pub(super) fn set_tools(&self, names: HashSet<String>) {
+        *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    pub(super) fn has_tool(&self, name: &str) -> bool {
+        let tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        tools.contains(name)
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -245,8 +285,8 @@ impl Connection {
     pub(super) fn open_error(&self, reason: String) -> OpenError {
         let stderr = self.process.as_ref().map(stderr_end);
         OpenError {
-            reason,
             stderr: stderr.unwrap_or_default(),
+            ..reason.into()
         }
     }
 
@@ -256,6 +296,30 @@ impl Connection {
 
     fn lock_service(&self) -> MutexGuard<'_, Option<Service>> {
         self.service.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that has no answer yet. A server that answers none of several is closed, and started again by
+/// the next call.
+struct UnansweredCall<'a>(&'a Connection);
+
+impl<'a> UnansweredCall<'a> {
+    fn begin(connection: &'a Connection) -> Self {
+        Self(connection)
+    }
+
+    fn end(self) {
+        self.0.unanswered.store(0, Ordering::Relaxed);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for UnansweredCall<'_> {
+    fn drop(&mut self) {
+        let connection = self.0;
+        if connection.unanswered.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_UNANSWERED_CALLS {
+            connection.activity.stop();
+        }
     }
 }
 
@@ -269,12 +333,13 @@ fn lifecycle() -> ClientLifecycleMode {
 
 fn start_error(error: &ClientInitializeError, process: &ServerProcess) -> OpenError {
     let reason = match error {
-        ClientInitializeError::ConnectionClosed(_) => "it has ended",
+        ClientInitializeError::ConnectionClosed(_)
+        | ClientInitializeError::TransportError { .. } => "it has ended",
         _ => "it does not speak MCP",
     };
     OpenError {
-        reason: reason.to_owned(),
         stderr: stderr_end(process),
+        ..reason.to_owned().into()
     }
 }
 

@@ -7,6 +7,7 @@ use rmcp::service::Peer;
 use serde_json::{Map, Value};
 
 use crate::mcp::annotations;
+use crate::text;
 use crate::tools::ToolDefinition;
 
 /// The maximum number of tools of a server.
@@ -28,7 +29,18 @@ pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<Vec<ToolDefinition>,
         for tool in page.tools {
             let definition = definition(tool);
             bytes += definition.bytes();
-            definitions.push(definition);
+            let is_new = !definitions
+                .iter()
+                .any(|it: &ToolDefinition| it.name == definition.name);
+            if is_new && definition.has_valid_name() {
+                definitions.push(definition);
+            } else {
+                let name = text::shorten_name(&definition.name);
+                tracing::warn!(
+                    ?name,
+                    "a tool is off: its name is invalid, or another tool has it"
+                );
+            }
         }
         if definitions.len() > MAX_TOOLS || bytes > MAX_DEFINITION_BYTES {
             return Err(format!(

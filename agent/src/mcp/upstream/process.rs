@@ -12,15 +12,18 @@ use std::time::Duration;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{ChildStdin, ChildStdout, Command};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+use super::process_slots::ProcessSlot;
 use super::stderr_tail::StderrTail;
 
 /// How long a process may take to end after its stdin was closed.
-const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(2500);
+
+/// How long the rest of stderr is read after a process has ended.
+const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The variables of the agent that a server gets. Others may be secrets of the agent.
 const INHERITED_VARIABLES: [&str; 5] = ["PATH", "HOME", "LANG", "TMPDIR", "USER"];
@@ -57,7 +60,7 @@ impl ServerProcess {
     /// Starts a process, and a task of `tasks` that ends it. The slot is free when it has ended.
     pub(super) fn start(
         settings: &ProcessSettings,
-        slot: OwnedSemaphorePermit,
+        slot: ProcessSlot,
         tasks: &TaskTracker,
     ) -> Result<(Self, ProcessStreams), String> {
         let mut command = CommandWrap::from(command(settings));
@@ -79,9 +82,16 @@ impl ServerProcess {
             exited: CancellationToken::new(),
             stderr: Arc::default(),
         };
-        tasks.spawn(read_stderr(stderr, Arc::clone(&process.stderr)));
+        let reading = tokio::spawn(read_stderr(stderr, Arc::clone(&process.stderr)));
+        let reading = AbortOnDropHandle::new(reading);
         let (stopping, exited) = (process.stopping.clone(), process.exited.clone());
-        tasks.spawn(supervise(child, stopping, exited, slot));
+        tasks.spawn(async move {
+            supervise(child, stopping).await;
+            // A process that the server has left behind may still have its stderr.
+            let _ = timeout(STDERR_TIMEOUT, reading).await;
+            exited.cancel();
+            drop(slot);
+        });
         Ok((process, ProcessStreams { stdin, stdout }))
     }
 
@@ -137,12 +147,7 @@ fn inherited_variables() -> impl Iterator<Item = (&'static str, OsString)> {
 }
 
 /// Waits for the end of a process, or ends it, and then all that it has started.
-async fn supervise(
-    mut child: Box<dyn ChildWrapper>,
-    stopping: CancellationToken,
-    exited: CancellationToken,
-    slot: OwnedSemaphorePermit,
-) {
+async fn supervise(mut child: Box<dyn ChildWrapper>, stopping: CancellationToken) {
     tokio::select! {
         _ = child.wait() => {}
         () = stopping.cancelled() => {
@@ -151,9 +156,7 @@ async fn supervise(
     }
     // The group may have members whose leader has ended.
     let _ = child.start_kill();
-    let _ = child.wait().await;
-    exited.cancel();
-    drop(slot);
+    let _ = timeout(EXIT_TIMEOUT, child.wait()).await;
 }
 
 async fn read_stderr(mut stderr: impl AsyncRead + Unpin, tail: Arc<Mutex<StderrTail>>) {

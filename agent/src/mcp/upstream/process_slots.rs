@@ -10,63 +10,143 @@ use tokio::time::timeout;
 use super::activity::Activity;
 
 /// The maximum number of processes of all servers.
-pub(crate) const MAX_PROCESSES: usize = 16;
+const MAX_PROCESSES: usize = 16;
 
-/// How long a start waits for a slot after a process was asked to make room.
+/// How many of them may be those of single users, so that the shared ones have room.
+const MAX_USER_PROCESSES: usize = 10;
+
+/// How long a start waits for a slot.
 const ROOM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The slots for the processes of all servers.
 #[derive(Debug)]
 pub(crate) struct ProcessSlots {
-    free: Arc<Semaphore>,
-    /// The use of the connections whose processes have slots.
-    connections: Mutex<Vec<Weak<Activity>>>,
+    all: Arc<Semaphore>,
+    of_users: Arc<Semaphore>,
+    processes: Mutex<Vec<RunningProcess>>,
+}
+
+/// A process that has a slot.
+#[derive(Debug)]
+struct RunningProcess {
+    activity: Weak<Activity>,
+    is_of_user: bool,
+}
+
+/// The slot of one process.
+#[derive(Debug)]
+pub(super) struct ProcessSlot {
+    _all: OwnedSemaphorePermit,
+    _of_user: Option<OwnedSemaphorePermit>,
 }
 
 impl Default for ProcessSlots {
     fn default() -> Self {
         Self {
-            free: Arc::new(Semaphore::new(MAX_PROCESSES)),
-            connections: Mutex::default(),
+            all: Arc::new(Semaphore::new(MAX_PROCESSES)),
+            of_users: Arc::new(Semaphore::new(MAX_USER_PROCESSES)),
+            processes: Mutex::default(),
         }
     }
 }
 
 impl ProcessSlots {
-    /// Takes a slot. If none is free, the connection that was idle for longest is closed.
-    pub(super) async fn acquire(&self) -> Result<OwnedSemaphorePermit, String> {
-        let free = Arc::clone(&self.free);
-        if let Ok(slot) = Arc::clone(&free).try_acquire_owned() {
-            return Ok(slot);
-        }
-        let all_busy = || {
-            format!("{MAX_PROCESSES} servers run, which is the maximum, and all of them are in use")
+    /// Takes a slot for a process that all users share, or for one of a user. If none is free, the
+    /// process that was idle for longest ends. Returns `None` if there is no room for some time.
+    pub(super) async fn acquire(&self, is_of_user: bool) -> Option<ProcessSlot> {
+        let of_user = if is_of_user {
+            Some(
+                self.take(&self.of_users, |process| process.is_of_user)
+                    .await?,
+            )
+        } else {
+            None
         };
-        let idle = self.idle_for_longest().ok_or_else(all_busy)?;
-        idle.stop();
-        match timeout(ROOM_TIMEOUT, free.acquire_owned()).await {
-            Ok(Ok(slot)) => Ok(slot),
-            _ => Err(all_busy()),
+        Some(ProcessSlot {
+            _all: self.take(&self.all, |_| true).await?,
+            _of_user: of_user,
+        })
+    }
+
+    /// Takes a permit. If none is free, one of these processes makes room.
+    async fn take(
+        &self,
+        semaphore: &Arc<Semaphore>,
+        can_end: impl Fn(&RunningProcess) -> bool,
+    ) -> Option<OwnedSemaphorePermit> {
+        if let Ok(permit) = Arc::clone(semaphore).try_acquire_owned() {
+            return Some(permit);
         }
+        if let Some(idle) = self.idle_for_longest(can_end) {
+            idle.stop();
+        }
+        let waiting = timeout(ROOM_TIMEOUT, Arc::clone(semaphore).acquire_owned());
+        waiting.await.ok()?.ok()
     }
 
-    /// Adds a connection whose process has a slot.
-    pub(super) fn add(&self, connection: &Arc<Activity>) {
-        let mut connections = self.lock();
-        connections.retain(|it| it.strong_count() > 0);
-        connections.push(Arc::downgrade(connection));
+    /// Adds a process that has a slot.
+    pub(super) fn add(&self, activity: &Arc<Activity>, is_of_user: bool) {
+        let mut processes = self.lock();
+        processes.retain(|it| it.activity.strong_count() > 0);
+        processes.push(RunningProcess {
+            activity: Arc::downgrade(activity),
+            is_of_user,
+        });
     }
 
-    fn idle_for_longest(&self) -> Option<Arc<Activity>> {
-        let connections = self.lock();
-        let open = connections.iter().filter_map(Weak::upgrade);
+    fn idle_for_longest(&self, can_end: impl Fn(&RunningProcess) -> bool) -> Option<Arc<Activity>> {
+        let processes = self.lock();
+        let candidates = processes.iter().filter(|process| can_end(process));
+        let open = candidates.filter_map(|process| process.activity.upgrade());
         let idle = open.filter_map(|it| Some((it.idle_since()?, it)));
         idle.min_by_key(|(since, _)| *since).map(|(_, it)| it)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Activity>>> {
-        self.connections
+    fn lock(&self) -> MutexGuard<'_, Vec<RunningProcess>> {
+        self.processes
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a server has no slot.
+pub(super) fn no_room() -> String {
+    format!(
+        "{MAX_PROCESSES} servers run, or {MAX_USER_PROCESSES} of single users, which is the maximum, \
+         and all of them are in use"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn processes_of_users_leave_room_for_shared_ones() {
+        let slots = ProcessSlots::default();
+        let mut taken = Vec::new();
+        let mut busy = Vec::new();
+        for _ in 0..MAX_USER_PROCESSES {
+            let slot = slots.acquire(true).await.unwrap();
+            let activity = Arc::new(Activity::new());
+            slots.add(&activity, true);
+            taken.push(slot);
+            busy.push(activity);
+        }
+        let calls: Vec<_> = busy.iter().map(|activity| activity.begin_call()).collect();
+        assert!(
+            slots.acquire(true).await.is_none(),
+            "all of them are in use"
+        );
+        for _ in MAX_USER_PROCESSES..MAX_PROCESSES {
+            taken.push(slots.acquire(false).await.unwrap());
+        }
+        assert!(slots.acquire(false).await.is_none());
+        drop(calls);
+        assert!(slots.acquire(true).await.is_none());
+        assert!(
+            busy.iter().any(|activity| activity.is_stopping()),
+            "one was asked to end"
+        );
     }
 }

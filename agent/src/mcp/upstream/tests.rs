@@ -250,6 +250,43 @@ async fn a_cancelled_call_is_cancelled_at_the_server() {
 }
 
 #[tokio::test]
+async fn a_server_that_does_not_answer_is_started_again() {
+    let server = TestServer::new("");
+    server.upstream.start().await.unwrap();
+    for _ in 0..3 {
+        let waiting = timeout(Duration::from_millis(50), server.call("wait", "ada"));
+        assert!(waiting.await.is_err());
+    }
+    assert!(!server.call("read", "ada").await.is_error());
+    assert_eq!(server.starts(), 2);
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_requests_too_much_is_closed() {
+    let server = TestServer::new("ping");
+    let output = server.call("write", "ada").await;
+    assert_eq!(output.outcome, CallOutcome::Unavailable, "{}", output.text);
+    let attempt = server.upstream.0.attempt(&None);
+    let is_closed = || {
+        attempt
+            .value()
+            .is_none_or(|connection| connection.is_closed())
+    };
+    eventually("the connection is closed", is_closed).await;
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_list_its_tools_again_still_stops() {
+    let server = TestServer::with("mute", json!({ "idleMs": 100 }), None, &Arc::default());
+    let pid = server.pid("ada").await;
+    assert!(!server.call("change", "ada").await.is_error());
+    eventually("it is stopped when it is idle", || !runs(pid)).await;
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
 async fn a_tool_whose_definition_changes_is_off() {
     let server = TestServer::new("");
     server.upstream.start().await.unwrap();
@@ -366,7 +403,7 @@ async fn the_process_that_is_idle_for_longest_makes_room() {
     let policy = json!({ "isolation": "per-user" });
     let server = TestServer::with("", policy, None, &slots);
     let mut pids = Vec::new();
-    for user in 0..process_slots::MAX_PROCESSES {
+    for user in 0..10 {
         pids.push(server.pid(&user.to_string()).await);
     }
     server.pid("one more").await;

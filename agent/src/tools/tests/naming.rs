@@ -11,14 +11,41 @@ fn names(sources: &Sources) -> Vec<String> {
 }
 
 #[test]
-fn tools_of_two_sources_with_one_name_have_different_names() {
-    let first = FakeSource::with_names("a", &["b-c", "b-c"]);
-    let second = FakeSource::with_names("a-b", &["c"]);
-    let sources = sources("", vec![Arc::new(first), Arc::new(second)]);
-    let names = names(&sources);
+fn tools_of_two_sources_never_have_one_name() {
+    let new = |names: &[&str]| {
+        let sources = names
+            .iter()
+            .map(|name| Arc::new(FakeSource::new(name)) as Arc<_>);
+        let limits = SourceLimits {
+            max_calls: 1,
+            max_calls_per_user: 1,
+        };
+        let records = Records {
+            audit: AuditLog::default(),
+            metrics: Arc::new(Metrics::new()),
+            secrets: None,
+        };
+        Sources::new(sources.collect(), Vec::new(), limits, records).map(|_| ())
+    };
+    assert_eq!(new(&["mail", "mailbox", "mcp-mail"]), Ok(()));
+    let error = new(&["mcp-mail-work", "mcp-mail"]).unwrap_err();
+    assert!(
+        error.contains("`mcp-mail-work` has a name that begins with `mcp-mail-`"),
+        "{error}"
+    );
+    assert!(
+        new(&["a", "a"])
+            .unwrap_err()
+            .contains("two sources have the name `a`")
+    );
+}
+
+#[test]
+fn a_source_that_lists_a_name_twice_has_one_tool_with_it() {
+    let source = FakeSource::with_names("s", &["a.b", "a.b", "a b"]);
+    let names = names(&sources("", vec![Arc::new(source)]));
     assert_eq!(names.len(), 2, "{names:?}");
-    assert_eq!(names[0], "a-b-c");
-    assert!(names[1].starts_with("a-b-c_"), "{names:?}");
+    assert_ne!(names[0], names[1]);
 }
 
 #[test]

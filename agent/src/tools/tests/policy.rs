@@ -251,6 +251,44 @@ async fn no_source_is_called_while_the_audit_file_cannot_be_written() {
         tokio::task::yield_now().await;
     };
     assert!(refused.text.contains("audit file"), "{}", refused.text);
+    let metrics = sources.records.metrics.encode(0);
+    assert!(
+        metrics.contains(r#"tool_calls_total{source="s",outcome="unavailable"} 1"#),
+        "{metrics}"
+    );
+}
+
+#[tokio::test]
+async fn a_query_has_a_bounded_size_of_definitions() {
+    let names: Vec<_> = (0..3000).map(|n| format!("tool_{n}")).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let sources = sources(
+        "[profiles.all]\nallow = ['*']\ngrant = ['read']",
+        vec![source(), Arc::new(FakeSource::with_names("huge", &names))],
+    );
+    let access = sources
+        .access(Some(&staff("ada")), None, &"q".into())
+        .unwrap();
+    let tools = access.tools().await;
+    let bytes: usize = tools.iter().map(|tool| tool.definition_bytes()).sum();
+    let max_bytes = access::MAX_DEFINITION_BYTES;
+    assert!(bytes <= max_bytes && bytes > max_bytes - 1000, "{bytes}");
+    assert!(tools.len() < 3000 && tools[0].name == "s-read");
+}
+
+#[tokio::test]
+async fn a_source_that_no_profile_can_allow_is_not_started() {
+    let (wanted, other) = (source(), Arc::new(FakeSource::new("other")));
+    let sources = sources(
+        PROFILES,
+        vec![Arc::clone(&wanted) as _, Arc::clone(&other) as _],
+    );
+    let access = sources
+        .access(Some(&staff("ada")), None, &"q".into())
+        .unwrap();
+    access.tools().await;
+    let starts = [&wanted, &other].map(|it| it.start_count.load(Ordering::SeqCst));
+    assert_eq!(starts, [1, 0]);
 }
 
 #[tokio::test]

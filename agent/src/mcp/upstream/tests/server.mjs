@@ -11,6 +11,7 @@ const tool = (name, annotations, description = `Does ${name}`) => ({
   name, description, annotations, inputSchema: { type: "object", properties: {} },
 });
 const READ = { readOnlyHint: true };
+let listed = false;
 let tools = [tool("read", READ), tool("write", { destructiveHint: false }), tool("wait", READ), tool("change", READ)];
 
 if (behaviour === "flood") process.stderr.write(`${"x".repeat(10_000_000)}\nlast words\n`);
@@ -25,6 +26,11 @@ if (behaviour === "stubborn") {
   setInterval(() => {}, 1000);
 }
 
+// Requests without end, whose answers nobody reads.
+const ping = () => {
+  for (let id = 0; id < 200; id += 1) send({ id: `ping-${id}`, method: "ping" });
+};
+
 const dieOnce = () => {
   if (existsSync("died")) return;
   writeFileSync("died", "");
@@ -33,6 +39,7 @@ const dieOnce = () => {
 
 function call(id, name) {
   const answer = (text) => send({ id, result: { content: [{ type: "text", text }] } });
+  if (behaviour === "ping") ping();
   if (behaviour === "die") dieOnce();
   if (behaviour === "endless" && name === "read") return process.stdout.write("x".repeat(20_000_000));
   if (name === "wait") return;
@@ -53,6 +60,9 @@ createInterface({ input: process.stdin }).on("line", (line) => {
       return send({ id, result: { protocolVersion: params.protocolVersion, capabilities, serverInfo } });
     }
     case "tools/list":
+      // It answers the first list only.
+      if (behaviour === "mute" && listed) return;
+      listed = true;
       if (behaviour === "pages") return send({ id, result: { tools: [], nextCursor: "next" } });
       return send({ id, result: { tools } });
     case "tools/call":
