@@ -1,14 +1,20 @@
 //! The commands of the program besides answering queries.
 
+mod console;
+mod line_diff;
 mod mcp;
 mod secrets;
 mod server_listing;
+mod server_summary;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::mcp::GUARD_ARGUMENT;
 use crate::server_guard;
+
+/// The exit code when a command fails.
+const EXIT_FAILED: u8 = 1;
 
 /// Runs the command that the arguments of the program name, if they name one.
 pub(crate) async fn run(arguments: Vec<OsString>) -> Option<ExitCode> {

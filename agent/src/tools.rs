@@ -51,7 +51,7 @@ pub(crate) use access::SourceAccess;
 pub(crate) use audit::AuditLog;
 pub(crate) use class::{ToolClass, ToolEffect};
 pub(crate) use name_patterns::NamePatterns;
-pub(crate) use offered_name::MAX_NAME_BYTES;
+pub(crate) use offered_name::{MAX_NAME_BYTES, offered_name};
 pub(crate) use offered_tool::OfferedTool;
 pub(crate) use output::{CallOutcome, CallOutput};
 pub(crate) use pins::{PinDifference, Pins};

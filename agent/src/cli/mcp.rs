@@ -1,121 +1,28 @@
 //! `mcp-web-agent mcp`: the file of MCP servers, their tools, and what is wrong with them.
 
-use std::collections::BTreeMap;
+mod arguments;
+mod call;
+#[cfg(test)]
+mod tests;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 use futures_util::future::join_all;
-use serde_json::{Map, Value, json};
 
-use super::server_listing::{describe_difference, describe_tools};
+use super::EXIT_FAILED;
+use super::console::{CommandError, Console, escape_line};
+use super::server_listing::{count, describe_difference, describe_tools};
+use super::server_summary::summarize;
 use crate::config::SecretSettings;
+use crate::failure::Failure;
 use crate::mcp::{ProcessSlots, Upstream, create_server};
 use crate::secrets::SecretStore;
-use crate::tools::{
-    CallContext, PinDifference, Pins, ServerEntry, ServersFile, Source, ToolDefinition,
-};
-
-/// The exit code when a command fails.
-const EXIT_FAILED: u8 = 1;
-
-/// The context in which commands call tools: there is no user.
-const COMMAND_USER: &str = "command line";
-
-/// Adds, looks at and tries the MCP servers whose tools an agent has.
-#[derive(Debug, Parser)]
-#[command(name = "mcp", bin_name = "mcp-web-agent mcp", after_long_help = EXAMPLES)]
-struct Arguments {
-    /// The file with the servers: `file` of the table `[mcp]` in the agent's `tools_file`. Its pins are
-    /// beside it, in a file that ends with `.pins.json`.
-    #[arg(
-        long,
-        env = "MCP_WEB_AGENT_SERVERS_FILE",
-        value_name = "PATH",
-        default_value = "mcp-servers.json",
-        global = true
-    )]
-    file: PathBuf,
-
-    #[command(flatten)]
-    secrets: SecretSettings,
-
-    #[command(subcommand)]
-    command: Command,
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  mcp-web-agent mcp add time -- uvx mcp-server-time
-  mcp-web-agent mcp add issues https://mcp.example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
-  mcp-web-agent mcp sync
-  mcp-web-agent mcp call time get_current_time '{\"timezone\": \"Europe/Berlin\"}'";
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Add a server to the file, and pin its tools.
-    Add {
-        /// The name: the agent's tools of the server begin with `mcp-NAME-`.
-        name: String,
-        /// URL of a server over Streamable HTTP, instead of a command.
-        #[arg(conflicts_with = "command")]
-        url: Option<String>,
-        /// Variable of the server's environment; `${VAR}` is replaced when the agent starts.
-        #[arg(long, value_name = "NAME=VALUE", value_parser = parse_variable)]
-        env: Vec<(String, String)>,
-        /// Header of requests to a URL; `${VAR}` is replaced when the agent starts.
-        #[arg(long, value_name = "NAME: VALUE", value_parser = parse_header)]
-        header: Vec<(String, String)>,
-        /// Folder in which the server runs.
-        #[arg(long, value_name = "PATH")]
-        cwd: Option<String>,
-        /// The command of a server over stdio, after `--`.
-        #[arg(last = true)]
-        command: Vec<String>,
-    },
-    /// List the servers of the file.
-    List,
-    /// Remove a server from the file, with its pins.
-    Remove {
-        /// The name of the server.
-        name: String,
-    },
-    /// Show how the tools of servers differ from the pinned ones, and pin them as they are now.
-    Sync {
-        /// The servers; without names, all.
-        names: Vec<String>,
-        /// Only show the differences, and fail if there are any.
-        #[arg(long)]
-        check: bool,
-    },
-    /// Call a tool of a server, without any profile.
-    Call {
-        /// The name of the server.
-        name: String,
-        /// The name of the tool, as the server has it.
-        tool: String,
-        /// The arguments, as a JSON object.
-        #[arg(default_value = "{}")]
-        arguments: String,
-    },
-    /// Start each server, and show what is wrong with it.
-    Doctor {
-        /// The servers; without names, all.
-        names: Vec<String>,
-    },
-}
-
-fn parse_variable(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
-    Ok((name.to_owned(), value.to_owned()))
-}
-
-fn parse_header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once(':').ok_or("write 'NAME: VALUE'")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
-}
+use crate::tools::{PinDifference, Pins, ServerEntry, ServersFile, Source, ToolDefinition};
+use arguments::{Addition, Arguments, Command};
 
 /// Runs the command. `arguments` begins with `mcp`.
 pub(super) async fn run(arguments: Vec<OsString>) -> ExitCode {
@@ -124,22 +31,31 @@ pub(super) async fn run(arguments: Vec<OsString>) -> ExitCode {
         secrets,
         command,
     } = Arguments::parse_from(arguments);
-    let result = match Files::load(file, &secrets) {
-        Ok(files) => files.run(command).await,
-        Err(error) => Err(error),
+    let is_new = matches!(command, Command::Add(_));
+    let result = match Files::load(file, is_new, &secrets) {
+        Ok(files) => files.run(&mut Console::stdio(), command).await,
+        Err(error) => Err(error.into()),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(EXIT_FAILED),
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(EXIT_FAILED)
-        }
+        Err(error) => error.exit(),
     }
 }
 
 /// The tools of a server; `None` if it is disabled.
 type Listed = Result<Option<Vec<ToolDefinition>>, String>;
+
+/// What becomes of tools that differ from the pinned ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SyncMode {
+    /// They are only shown, also those of servers without pins.
+    Check,
+    /// They are pinned if a person says so.
+    Ask,
+    /// They are pinned.
+    Accept,
+}
 
 /// The file of the servers, and that of their pins.
 struct Files {
@@ -149,7 +65,15 @@ struct Files {
 }
 
 impl Files {
-    fn load(path: PathBuf, secrets: &SecretSettings) -> Result<Self, String> {
+    /// Loads the files. Only that of a first server may be missing.
+    fn load(path: PathBuf, is_new: bool, secrets: &SecretSettings) -> Result<Self, String> {
+        if !is_new && matches!(path.try_exists(), Ok(false)) {
+            let path = path.display();
+            return Err(format!(
+                "{path} does not exist: write the path of the file with the servers after `--file`, \
+                 or add a first server with `mcp-web-agent mcp add`"
+            ));
+        }
         Ok(Self {
             servers: ServersFile::load(&path).map_err(|error| error.to_string())?,
             pins: Pins::load(Pins::path_for(&path))?,
@@ -158,65 +82,193 @@ impl Files {
     }
 
     /// Returns whether nothing is wrong.
-    async fn run(mut self, command: Command) -> Result<bool, String> {
+    async fn run(mut self, console: &mut Console, command: Command) -> Result<bool, CommandError> {
         match command {
-            Command::Add {
-                name,
-                url,
-                env,
-                header,
-                cwd,
-                command,
-            } => {
-                let entry = entry(url, command, env, header, cwd)?;
-                self.servers
-                    .add(&name, entry)
-                    .map_err(|it| it.to_string())?;
-                self.servers.save().map_err(|error| error.to_string())?;
-                println!("`{name}` was added to {}", self.servers.path().display());
-                self.sync(&[name], false).await
+            Command::Add(addition) => self.add(console, &addition).await,
+            Command::List => self.list(console),
+            Command::Remove { name } => self.remove(console, &name),
+            Command::Tools { names } => self.show_tools(console, &names).await,
+            Command::Sync { names, check, yes } => {
+                let mode = match (check, yes) {
+                    (true, _) => SyncMode::Check,
+                    (_, true) => SyncMode::Accept,
+                    _ => SyncMode::Ask,
+                };
+                self.sync(console, &names, mode).await
             }
-            Command::List => Ok(self.list()),
-            Command::Remove { name } => {
-                self.servers.remove(&name).map_err(|it| it.to_string())?;
-                self.servers.save().map_err(|error| error.to_string())?;
-                if self.pins.tools(&name).is_some() {
-                    self.pins.remove(&name);
-                    self.pins.save()?;
-                }
-                println!("`{name}` was removed");
-                Ok(true)
-            }
-            Command::Sync { names, check } => self.sync(&names, check).await,
             Command::Call {
                 name,
                 tool,
                 arguments,
-            } => self.call(&name, &tool, &arguments).await,
-            Command::Doctor { names } => self.doctor(&names).await,
+            } => self.call(console, &name, &tool, &arguments).await,
+            Command::Doctor { names } => self.diagnose(console, &names).await,
         }
     }
 
-    fn list(&self) -> bool {
+    async fn add(
+        &mut self,
+        console: &mut Console,
+        addition: &Addition,
+    ) -> Result<bool, CommandError> {
+        let name = &addition.name;
+        self.add_entry(addition)?;
+        let path = self.servers.path().display().to_string();
+        console.print(format!("`{name}` was added to {path}"))?;
+        let listed = self.list_all(std::slice::from_ref(name)).await?.pop();
+        match listed {
+            Some((_, Ok(Some(tools)))) => {
+                if !self.sync_server(console, name, tools, SyncMode::Ask)? {
+                    return Ok(false);
+                }
+                console.print(format!(
+                    "next: allow `mcp-{name}-*` in a profile of tools.toml, and restart the agent"
+                ))?;
+                Ok(true)
+            }
+            Some((_, Err(error))) => Err(CommandError::Failed(format!(
+                "`{name}` does not work yet: {}\nIts entry stays in {path}. Correct it there if \
+                 it is wrong, and try again with `mcp-web-agent mcp sync {name}`",
+                indented(&error)
+            ))),
+            _ => Ok(true),
+        }
+    }
+
+    /// Adds the entry to the file.
+    fn add_entry(&mut self, addition: &Addition) -> Result<(), String> {
+        let name = &addition.name;
+        let entry = addition.entry()?;
+        let exists = self.servers.servers().iter().any(|it| it.name == *name);
+        if exists && !addition.force {
+            let path = self.servers.path().display();
+            return Err(format!(
+                "{path} has a server `{name}` already: choose another name, or replace it with \
+                 `--force` before the name"
+            ));
+        }
+        if exists {
+            self.servers.remove(name).map_err(|it| it.to_string())?;
+        }
+        self.servers.add(name, entry).map_err(|it| it.to_string())?;
+        self.servers.save().map_err(|error| error.to_string())
+    }
+
+    fn list(&self, console: &mut Console) -> Result<bool, CommandError> {
         let servers = self.servers.servers();
         if servers.is_empty() {
-            println!("{} has no servers", self.servers.path().display());
+            console.print(format!("{} has no servers", self.servers.path().display()))?;
         }
         for server in &servers {
-            let state = match &server.definition {
-                Err(error) => format!("off: {error}"),
-                Ok(definition) if definition.policy.is_disabled => "disabled".to_owned(),
-                Ok(definition) => {
-                    let pinned = self.pins.tools(&server.name);
-                    let pinned = pinned.map_or("not pinned".to_owned(), |tools| {
-                        format!("{} tools pinned", tools.len())
-                    });
-                    format!("{:?}, {pinned}", definition.transport)
-                }
-            };
-            println!("{}: {state}", server.name);
+            let pinned = self.pins.tools(&server.name).map(|tools| tools.len());
+            console.print(summarize(server, pinned))?;
         }
-        servers.iter().all(|server| server.definition.is_ok())
+        Ok(servers.iter().all(|server| server.definition.is_ok()))
+    }
+
+    /// Removes the pins before the server: a server without pins is warned of, and pins without a server
+    /// would be those of the next one of this name.
+    fn remove(&mut self, console: &mut Console, name: &str) -> Result<bool, CommandError> {
+        self.servers.remove(name).map_err(|it| it.to_string())?;
+        if self.pins.tools(name).is_some() {
+            self.pins.remove(name);
+            self.pins.save()?;
+        }
+        self.servers.save().map_err(|error| error.to_string())?;
+        console.print(format!("`{name}` was removed"))?;
+        Ok(true)
+    }
+
+    async fn show_tools(
+        &self,
+        console: &mut Console,
+        names: &[String],
+    ) -> Result<bool, CommandError> {
+        let mut is_fine = true;
+        for (name, listed) in self.list_all(names).await? {
+            match listed {
+                Ok(Some(tools)) => {
+                    console.print(format!("{name}: {}", count(tools.len(), "tool")))?;
+                    print_if_any(console, &describe_tools(&name, &tools))?;
+                }
+                other => is_fine &= print_absence(console, &name, other.err())?,
+            }
+        }
+        Ok(is_fine)
+    }
+
+    async fn sync(
+        &mut self,
+        console: &mut Console,
+        names: &[String],
+        mode: SyncMode,
+    ) -> Result<bool, CommandError> {
+        let mut is_fine = true;
+        for (name, listed) in self.list_all(names).await? {
+            is_fine &= match listed {
+                Ok(Some(tools)) => self.sync_server(console, &name, tools, mode)?,
+                other => print_absence(console, &name, other.err())?,
+            };
+        }
+        Ok(is_fine)
+    }
+
+    /// Shows how the tools of a server differ from the pinned ones, and pins them if they may be. Returns
+    /// whether they are pinned then.
+    fn sync_server(
+        &mut self,
+        console: &mut Console,
+        name: &str,
+        tools: Vec<ToolDefinition>,
+        mode: SyncMode,
+    ) -> Result<bool, CommandError> {
+        let number = count(tools.len(), "tool");
+        let Some(pinned) = self.pins.tools(name) else {
+            console.print(format!("{name}: {number}, not pinned before"))?;
+            print_if_any(console, &describe_tools(name, &tools))?;
+            if mode == SyncMode::Check {
+                return Ok(false);
+            }
+            return self.pin(console, name, tools);
+        };
+        let difference = PinDifference::new(&pinned, &tools);
+        if difference.is_empty() {
+            console.print(format!("{name}: {number}, as pinned"))?;
+            return Ok(true);
+        }
+        console.print(format!("{name}: {number}, not as pinned"))?;
+        console.print(describe_difference(name, &difference, &tools))?;
+        let is_accepted = match mode {
+            SyncMode::Check => return Ok(false),
+            SyncMode::Accept => Some(true),
+            SyncMode::Ask => console.ask(&format!("Pin the tools of `{name}` as they are now?"))?,
+        };
+        match is_accepted {
+            Some(true) => self.pin(console, name, tools),
+            Some(false) => {
+                console.print(format!("{name}: nothing was pinned"))?;
+                Ok(false)
+            }
+            None => {
+                console.print(format!(
+                    "{name}: nothing was pinned, as there is no terminal to ask on: pin what you \
+                     have looked at with `mcp-web-agent mcp sync {name} --yes`"
+                ))?;
+                Ok(false)
+            }
+        }
+    }
+
+    fn pin(
+        &mut self,
+        console: &mut Console,
+        name: &str,
+        tools: Vec<ToolDefinition>,
+    ) -> Result<bool, CommandError> {
+        let number = count(tools.len(), "tool");
+        self.pins.set(name, tools);
+        self.pins.save()?;
+        console.print(format!("{name}: now pinned: {number}"))?;
+        Ok(true)
     }
 
     /// Returns the servers with these names, or all.
@@ -233,53 +285,13 @@ impl Files {
         Ok(servers)
     }
 
-    async fn sync(mut self, names: &[String], is_check: bool) -> Result<bool, String> {
-        let mut is_fine = true;
-        for (name, listed) in self.list_all(names).await? {
-            match listed {
-                Ok(None) => println!("{name}: disabled"),
-                Err(error) => {
-                    println!("{name}: {error}");
-                    is_fine = false;
-                }
-                Ok(Some(tools)) => {
-                    let has_changed = self.show_difference(&name, &tools);
-                    is_fine &= !is_check || !has_changed;
-                    self.pins.set(&name, tools);
-                }
-            }
-        }
-        if !is_check {
-            self.pins.save()?;
-        }
-        Ok(is_fine)
-    }
-
-    /// Prints how the tools differ from the pinned ones. Returns whether they do.
-    fn show_difference(&self, name: &str, tools: &[ToolDefinition]) -> bool {
-        let Some(pinned) = self.pins.tools(name) else {
-            println!("{name}: {} tools, which were not pinned", tools.len());
-            print!("{}", describe_tools(tools));
-            return true;
-        };
-        let difference = PinDifference::new(&pinned, tools);
-        if difference.is_empty() {
-            println!("{name}: {} tools, as they are pinned", tools.len());
-            return false;
-        }
-        println!(
-            "{name}: {} tools, which differ from the pinned ones",
-            tools.len()
-        );
-        print!("{}", describe_difference(&difference, tools));
-        true
-    }
-
     /// Starts servers side by side, and returns what each lists, in the order of the file.
     async fn list_all(&self, names: &[String]) -> Result<Vec<(String, Listed)>, String> {
         let servers = self.select(names)?.into_iter();
-        let listing =
-            servers.map(async |server| (server.name.clone(), self.list_tools(server).await));
+        let listing = servers.map(async |server| {
+            let name = escape_line(&server.name);
+            (name, self.list_tools(server).await)
+        });
         Ok(join_all(listing).await)
     }
 
@@ -288,116 +300,108 @@ impl Files {
         let Some(upstream) = self.create(server)? else {
             return Ok(None);
         };
-        let tools = upstream.list_tools().await;
-        let tools = tools.map_err(|failure| {
-            let written = failure.remedy.map(|text| format!("; {text}"));
-            failure.message + &written.unwrap_or_default()
-        });
+        let tools = upstream.list_tools().await.map_err(failure_text);
         upstream.stop().await;
         tools.map(Some)
     }
 
+    /// Creates a server, which ends also if the command is killed.
     fn create(&self, server: ServerEntry) -> Result<Option<Upstream>, String> {
         let slots = Arc::<ProcessSlots>::default();
-        create_server(server, &self.pins, &slots, None, self.secrets.as_ref())
+        let guard = std::env::current_exe().ok();
+        let secrets = self.secrets.as_ref();
+        create_server(server, &self.pins, &slots, guard.as_deref(), secrets)
     }
 
-    async fn call(&self, name: &str, tool: &str, arguments: &str) -> Result<bool, String> {
-        let arguments: Map<String, Value> = serde_json::from_str(arguments)
-            .map_err(|error| format!("the arguments are no JSON object: {error}"))?;
-        let servers = self.select(&[name.to_owned()])?;
-        let server = servers
-            .into_iter()
-            .next()
-            .ok_or("there is no such server")?;
-        let upstream = self.create(server)?;
-        let upstream = upstream.ok_or_else(|| format!("`{name}` is disabled"))?;
-        let started = upstream.start().await;
-        let context = CallContext {
-            user: COMMAND_USER.to_owned(),
-        };
-        let result = match started {
-            Ok(()) => {
-                let output = upstream.call(tool, arguments, &context).await;
-                println!("{}", output.text);
-                Ok(!output.is_error())
-            }
-            Err(failure) => Err(failure.message),
-        };
-        upstream.stop().await;
-        result
-    }
-
-    async fn doctor(&self, names: &[String]) -> Result<bool, String> {
+    async fn diagnose(
+        &self,
+        console: &mut Console,
+        names: &[String],
+    ) -> Result<bool, CommandError> {
         let mut is_fine = true;
         for (name, listed) in self.list_all(names).await? {
             match listed {
-                Ok(None) => println!("{name}: disabled"),
-                Err(error) => {
-                    is_fine = false;
-                    println!("{name}: FAILED: {error}");
-                }
                 Ok(Some(tools)) => {
                     let bytes: usize = tools.iter().map(ToolDefinition::bytes).sum();
-                    println!(
-                        "{name}: works: {} tools, {bytes} bytes of definitions",
-                        tools.len()
-                    );
-                    is_fine &= self.diagnose_pins(&name, &tools);
+                    let number = count(tools.len(), "tool");
+                    console.print(format!(
+                        "{name}: works: {number}, {bytes} bytes of definitions"
+                    ))?;
+                    is_fine &= self.diagnose_tools(console, &name, &tools)?;
                 }
+                other => is_fine &= print_absence(console, &name, other.err())?,
             }
         }
         Ok(is_fine)
     }
 
-    fn diagnose_pins(&self, name: &str, tools: &[ToolDefinition]) -> bool {
-        let unusable = tools.iter().filter_map(|tool| {
-            let error = tool.to_source_tool(None).err()?;
-            Some(format!(
-                "  {}: its schema cannot be used: {error}\n",
-                tool.name
-            ))
-        });
-        let unusable: String = unusable.collect();
-        print!("{unusable}");
-        match self.pins.tools(name) {
-            None => println!("  its tools are not pinned: look at them with `mcp sync {name}`"),
-            Some(pinned) => {
-                let difference = PinDifference::new(&pinned, tools);
-                if !difference.is_empty() {
-                    print!("{}", describe_difference(&difference, tools));
-                    println!("  these are off until `mcp sync {name}`");
-                    return false;
-                }
+    fn diagnose_tools(
+        &self,
+        console: &mut Console,
+        name: &str,
+        tools: &[ToolDefinition],
+    ) -> Result<bool, CommandError> {
+        let mut is_fine = true;
+        for tool in tools {
+            if let Err(error) = tool.to_source_tool(None) {
+                is_fine = false;
+                console.print(format!(
+                    "  {}: its schema cannot be used: {}",
+                    escape_line(&tool.name),
+                    indented(&error)
+                ))?;
             }
         }
-        unusable.is_empty()
+        let Some(pinned) = self.pins.tools(name) else {
+            console.print(format!(
+                "  its tools are not pinned: look at them with `mcp-web-agent mcp sync {name}`"
+            ))?;
+            return Ok(is_fine);
+        };
+        let difference = PinDifference::new(&pinned, tools);
+        if !difference.is_empty() {
+            console.print(describe_difference(name, &difference, tools))?;
+            console.print(format!(
+                "  these are off until `mcp-web-agent mcp sync {name}`"
+            ))?;
+            return Ok(false);
+        }
+        Ok(is_fine)
     }
 }
 
-/// Returns the entry of a new server.
-fn entry(
-    url: Option<String>,
-    command: Vec<String>,
-    env: Vec<(String, String)>,
-    headers: Vec<(String, String)>,
-    cwd: Option<String>,
-) -> Result<Value, String> {
-    let mut entry = match (url, command.split_first()) {
-        (Some(url), None) => json!({ "type": "http", "url": url }),
-        (None, Some((command, arguments))) => json!({ "command": command, "args": arguments }),
-        _ => return Err("give a URL, or a command after `--`".to_owned()),
-    };
-    let is_http = entry.get("url").is_some();
-    if is_http && (!env.is_empty() || cwd.is_some()) || !is_http && !headers.is_empty() {
-        return Err("`--env` and `--cwd` belong to a command, `--header` to a URL".to_owned());
+/// Prints why a server has not listed its tools: an error, or that it is disabled. Returns whether
+/// nothing is wrong.
+fn print_absence(
+    console: &mut Console,
+    name: &str,
+    error: Option<String>,
+) -> Result<bool, CommandError> {
+    match error {
+        None => console.print(format!("{name}: disabled")).map(|()| true),
+        Some(error) => {
+            let error = indented(&error);
+            console
+                .print(format!("{name}: FAILED: {error}"))
+                .map(|()| false)
+        }
     }
-    let fields = [("env", env), ("headers", headers)];
-    for (key, values) in fields.into_iter().filter(|(_, values)| !values.is_empty()) {
-        entry[key] = json!(values.into_iter().collect::<BTreeMap<_, _>>());
+}
+
+fn print_if_any(console: &mut Console, text: &str) -> Result<(), CommandError> {
+    if text.is_empty() {
+        return Ok(());
     }
-    if let Some(cwd) = cwd {
-        entry["cwd"] = cwd.into();
-    }
-    Ok(entry)
+    console.print(text)
+}
+
+/// Indents the lines after the first one, so that none can be taken for one of ours.
+fn indented(text: &str) -> String {
+    text.trim_end().replace('\n', "\n    ")
+}
+
+/// Returns what an operator reads of a failure.
+fn failure_text(failure: Failure) -> String {
+    let remedy = failure.remedy.map(|remedy| format!("; {remedy}"));
+    failure.message + &remedy.unwrap_or_default()
 }

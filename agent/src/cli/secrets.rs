@@ -7,11 +7,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use super::console::{CommandError, Console};
 use crate::config::SecretSettings;
 use crate::secrets::{generate_key, list_secrets, remove_secret, rotate_key, set_secret};
-
-/// The exit code when a command fails.
-const EXIT_FAILED: u8 = 1;
 
 /// Stores the secrets that tools of the agent need, encrypted.
 #[derive(Debug, Parser)]
@@ -65,14 +63,12 @@ enum Command {
 /// Runs the command. `arguments` begins with `secrets`.
 pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
     match run_command(Arguments::parse_from(arguments)) {
-        Ok(text) => {
-            print!("{text}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(EXIT_FAILED)
-        }
+        Ok(text) if text.is_empty() => ExitCode::SUCCESS,
+        Ok(text) => match Console::stdio().print(text) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => error.exit(),
+        },
+        Err(error) => CommandError::Failed(error).exit(),
     }
 }
 

@@ -1,19 +1,45 @@
 //! The tools of MCP servers, as the commands show them.
 
-use std::fmt::Write as _;
+use serde_json::Value;
 
-use crate::text;
-use crate::tools::{PinDifference, ToolDefinition, ToolEffect};
+use super::console::escape_line;
+use super::line_diff::line_diff;
+use crate::tools::{PinDifference, ToolDefinition, ToolEffect, offered_name};
 
-/// The maximum length of a description in a list, in characters.
-const MAX_DESCRIPTION_CHARS: usize = 100;
-
-/// Returns a line for each tool: what a call may do, and the beginning of the description.
-pub(super) fn describe_tools(tools: &[ToolDefinition]) -> String {
-    tools.iter().map(describe_tool).collect()
+/// Returns a number of things: "1 tool", "2 tools".
+pub(super) fn count(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
 }
 
-fn describe_tool(tool: &ToolDefinition) -> String {
+/// Returns all that a model, the policy and the operator go by: kind, name, description and schema.
+pub(super) fn describe_tools(server: &str, tools: &[ToolDefinition]) -> String {
+    let tools = tools.iter();
+    tools.map(|tool| describe_tool(server, "", tool)).collect()
+}
+
+fn describe_tool(server: &str, prefix: &str, tool: &ToolDefinition) -> String {
+    let mut text = format!(
+        "  {prefix}{}\n    kind: {}\n    name in profiles: {}\n",
+        escape_line(&tool.name),
+        kind(tool),
+        offered_name(&format!("mcp-{server}"), &tool.name),
+    );
+    let schema = pretty(&tool.input_schema);
+    let description = tool.description.as_deref().unwrap_or_default();
+    for (what, value) in [("description", description), ("schema", &schema)] {
+        if value.is_empty() {
+            text += &format!("    {what}: none\n");
+        } else {
+            text += &format!("    {what}:\n");
+            append_lines(&mut text, value.split('\n'));
+        }
+    }
+    text
+}
+
+/// Returns the kind of a tool: what a call may do, in the words of profiles.
+fn kind(tool: &ToolDefinition) -> String {
     let class = tool.annotations.class();
     let effect = match class.effect {
         ToolEffect::Read => "read",
@@ -25,63 +51,60 @@ fn describe_tool(tool: &ToolDefinition) -> String {
     } else {
         ""
     };
-    let description = tool.description.as_deref().unwrap_or_default();
-    let line = description.lines().next().unwrap_or_default();
-    let description = text::shorten(line, MAX_DESCRIPTION_CHARS);
-    format!("  {} ({effect}{open_world}): {description}\n", tool.name)
+    format!("{effect}{open_world}")
 }
 
-/// Returns what was added, removed and changed. Of changed tools, all that differs is shown.
-pub(super) fn describe_difference(difference: &PinDifference, tools: &[ToolDefinition]) -> String {
+fn pretty(value: &Value) -> String {
+    format!("{value:#}")
+}
+
+/// Appends lines with an indentation, so that none can be taken for one of ours.
+fn append_lines<T: AsRef<str>>(text: &mut String, lines: impl IntoIterator<Item = T>) {
+    for line in lines {
+        *text += &format!("      {}\n", line.as_ref());
+    }
+}
+
+/// Returns what was added, removed and changed. New tools are shown whole, and of changed ones, all
+/// that differs.
+pub(super) fn describe_difference(
+    server: &str,
+    difference: &PinDifference,
+    tools: &[ToolDefinition],
+) -> String {
     let mut text = String::new();
-    for name in &difference.added {
-        let tool = tools.iter().find(|tool| tool.name == *name);
-        let line = tool.map(describe_tool).unwrap_or_default();
-        let _ = write!(
-            text,
-            "  new:{}",
-            line.trim_start_matches(' ').replacen("", " ", 1)
-        );
+    let is_added = |tool: &&ToolDefinition| difference.added.contains(&tool.name);
+    for tool in tools.iter().filter(is_added) {
+        text += &describe_tool(server, "new: ", tool);
     }
     for name in &difference.removed {
-        let _ = writeln!(text, "  gone: {name}");
+        text += &format!("  gone: {}\n", escape_line(name));
     }
     for (before, now) in &difference.changed {
-        let _ = writeln!(text, "  changed: {}", now.name);
-        let description = |tool: &ToolDefinition| tool.description.clone().unwrap_or_default();
-        describe_change(
-            &mut text,
-            "description",
-            &description(before),
-            &description(now),
-        );
-        let schema = |tool: &ToolDefinition| {
-            serde_json::to_string_pretty(&tool.input_schema).unwrap_or_default()
-        };
-        describe_change(&mut text, "schema", &schema(before), &schema(now));
-        let hints = |tool: &ToolDefinition| {
-            serde_json::to_string_pretty(&tool.annotations).unwrap_or_default()
-        };
-        describe_change(&mut text, "annotations", &hints(before), &hints(now));
+        text += &format!("  changed: {}\n", escape_line(&now.name));
+        for (what, texts) in [
+            ("description", [before, now].map(description)),
+            ("schema", [before, now].map(|it| pretty(&it.input_schema))),
+            ("annotations", [before, now].map(annotations)),
+        ] {
+            append_change(&mut text, what, &texts);
+        }
     }
     text
 }
 
-/// Appends the lines that only one of two texts has.
-fn describe_change(text: &mut String, what: &str, before: &str, now: &str) {
-    if before == now {
-        return;
-    }
-    let _ = writeln!(text, "    {what}:");
-    let only_in = |lines: &str, other: &str| -> Vec<String> {
-        let is_new = |line: &&str| !other.lines().any(|it| it == *line);
-        lines.lines().filter(is_new).map(str::to_owned).collect()
-    };
-    for line in only_in(before, now) {
-        let _ = writeln!(text, "    - {line}");
-    }
-    for line in only_in(now, before) {
-        let _ = writeln!(text, "    + {line}");
+fn description(tool: &ToolDefinition) -> String {
+    tool.description.clone().unwrap_or_default()
+}
+
+fn annotations(tool: &ToolDefinition) -> String {
+    serde_json::to_string_pretty(&tool.annotations).unwrap_or_default()
+}
+
+fn append_change(text: &mut String, what: &str, [before, now]: &[String; 2]) {
+    if before != now {
+        *text += &format!("    {what}:\n");
+        append_lines(text, line_diff(before, now));
     }
 }
 
@@ -102,15 +125,68 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_shows_the_lines_that_have_changed() {
+    fn numbers_have_a_plural() {
+        assert_eq!(count(0, "tool"), "0 tools");
+        assert_eq!(count(1, "tool"), "1 tool");
+        assert_eq!(count(2, "tool"), "2 tools");
+    }
+
+    #[test]
+    fn a_tool_is_shown_whole() {
+        let tool = ToolDefinition {
+            annotations: ToolHints {
+                read_only_hint: Some(true),
+                open_world_hint: Some(true),
+                ..ToolHints::default()
+            },
+            ..tool("now\n", &format!("Tells.\n{}\n  gone: x", "a".repeat(300)))
+        };
+        let name = offered_name("mcp-time", "now\n");
+        let expected = format!(
+            "  now\\u{{a}}\n    kind: read, open-world\n    name in profiles: {name}\n    \
+             description:\n      Tells.\n      {}\n        gone: x\n    schema:\n      {{\n        \
+             \"type\": \"object\"\n      }}\n",
+            "a".repeat(300)
+        );
+        assert_eq!(describe_tools("time", &[tool]), expected);
+    }
+
+    #[test]
+    fn a_difference_shows_new_tools_whole_and_the_lines_that_have_changed() {
+        let mut changed = tool("read", "Reads a file.\nAnd sends it to us.");
+        changed.input_schema = json!({ "type": "object", "required": ["url"] });
+        changed.annotations.destructive_hint = Some(false);
         let pinned = [tool("gone", ""), tool("read", "Reads a file.\nFast.")];
-        let listed = [
-            tool("read", "Reads a file.\nAnd sends it to us."),
-            tool("new", "N"),
-        ];
+        let listed = [changed, tool("new", "")];
         let difference = PinDifference::new(&pinned, &listed);
-        let expected = "  new: new (destructive): N\n  gone: gone\n  changed: read\n    description:\n    \
-                        - Fast.\n    + And sends it to us.\n";
-        assert_eq!(describe_difference(&difference, &listed), expected);
+        let expected = r#"  new: new
+    kind: destructive
+    name in profiles: mcp-files-new
+    description: none
+    schema:
+      {
+        "type": "object"
+      }
+  gone: gone
+  changed: read
+    description:
+        Reads a file.
+      - Fast.
+      + And sends it to us.
+    schema:
+        {
+      -   "type": "object"
+      +   "type": "object",
+      +   "required": [
+      +     "url"
+      +   ]
+        }
+    annotations:
+      - {}
+      + {
+      +   "destructiveHint": false
+      + }
+"#;
+        assert_eq!(describe_difference("files", &difference, &listed), expected);
     }
 }

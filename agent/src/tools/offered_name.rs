@@ -10,7 +10,7 @@ const HASH_BYTES: usize = 4;
 
 /// Returns `<source>-<tool>`. A name that has other characters than `[a-zA-Z0-9_-]`, or is too long,
 /// ends with a hash of both names instead.
-pub(super) fn offered_name(source: &str, tool: &str) -> String {
+pub(crate) fn offered_name(source: &str, tool: &str) -> String {
     let name = format!("{source}-{tool}");
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
     if name.len() <= MAX_NAME_BYTES && name.bytes().all(is_allowed) {

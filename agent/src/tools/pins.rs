@@ -7,15 +7,19 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::servers_file::replace_file;
+use super::servers_file::{read_file, replace_file};
 use super::tool_definition::ToolDefinition;
+
+/// The maximum size of the file, in bytes: more than the definitions of all servers that a file may
+/// have.
+pub(crate) const MAX_PINS_BYTES: usize = 64 * 1024 * 1024;
 
 /// The pinned definitions.
 #[derive(Clone, Debug)]
 pub(crate) struct Pins {
     path: PathBuf,
     servers: BTreeMap<String, Vec<PinnedTool>>,
-    /// What the file had when it was loaded.
+    /// What the file has on the disk; `None` if it does not exist.
     content: Option<Vec<u8>>,
 }
 
@@ -76,7 +80,7 @@ impl Pins {
 
     /// Loads the file. A missing one has no pins.
     pub(crate) fn load(path: PathBuf) -> Result<Self, String> {
-        let text = match std::fs::read(&path) {
+        let text = match read_file(&path, MAX_PINS_BYTES) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Ok(Self {
@@ -130,15 +134,29 @@ impl Pins {
     }
 
     /// Replaces the file.
-    pub(crate) fn save(&self) -> Result<(), String> {
+    pub(crate) fn save(&mut self) -> Result<(), String> {
         let document = Document {
             servers: self.servers.clone(),
         };
         let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
         text.push('\n');
         let path = self.path.display();
-        match replace_file(&self.path, self.content.as_deref(), text.as_bytes()) {
-            Ok(true) => Ok(()),
+        if text.len() > MAX_PINS_BYTES {
+            return Err(format!(
+                "{path} would be larger than {MAX_PINS_BYTES} bytes, which is the maximum: remove a \
+                 server with many tools"
+            ));
+        }
+        match replace_file(
+            &self.path,
+            self.content.as_deref(),
+            text.as_bytes(),
+            MAX_PINS_BYTES,
+        ) {
+            Ok(true) => {
+                self.content = Some(text.into_bytes());
+                Ok(())
+            }
             Ok(false) => Err(format!("{path} was changed by another program: try again")),
             Err(error) => Err(format!("{path} cannot be written: {error}")),
         }
@@ -183,6 +201,23 @@ mod tests {
         assert!(Pins::load(path).unwrap_err().contains("mcp sync"));
         pins.remove("time");
         assert_eq!(pins.tools("time"), None);
+    }
+
+    #[test]
+    fn pins_may_have_more_bytes_than_the_file_of_servers_and_have_a_limit_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mcp-servers.pins.json");
+        let mut pins = Pins::load(path.clone()).unwrap();
+        let long = "a".repeat(2 * 1024 * 1024);
+        pins.set("time", vec![tool("now", &long)]);
+        pins.save().unwrap();
+        pins.remove("time");
+        pins.save().unwrap();
+        assert_eq!(Pins::load(path.clone()).unwrap().tools("time"), None);
+        let file = std::fs::File::create(&path).unwrap();
+        file.set_len(MAX_PINS_BYTES as u64 + 1).unwrap();
+        let error = Pins::load(path).unwrap_err();
+        assert!(error.contains("larger than 67108864 bytes"), "{error}");
     }
 
     #[test]

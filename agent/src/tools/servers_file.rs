@@ -41,7 +41,7 @@ pub(crate) use variables::{ProcessVariables, Variables};
 
 use json::parse_json;
 use names::server_location;
-use read_file::read_file;
+pub(super) use read_file::read_file;
 pub(super) use replace_file::replace_file;
 
 /// The key for servers in the files of Claude Desktop and Cursor, and in new files.
@@ -176,7 +176,12 @@ impl ServersFile {
         if text.len() > MAX_FILE_BYTES {
             return Err(SaveError::TooLarge(self.path.clone()));
         }
-        match replace_file(&self.path, self.content.as_deref(), text.as_bytes()) {
+        match replace_file(
+            &self.path,
+            self.content.as_deref(),
+            text.as_bytes(),
+            MAX_FILE_BYTES,
+        ) {
             Ok(true) => {
                 self.content = Some(text.into_bytes());
                 Ok(())

@@ -22,13 +22,27 @@ pub(super) fn parse_json(text: &str) -> Result<Value, String> {
         let message = message.replace(&format!(" at line {line} column {column}"), "");
         let problem = match error.classify() {
             Category::Data => message,
-            _ => format!(
+            _ if has_foreign_syntax(text, line, column) => format!(
                 "this is not JSON: {message}. Comments and trailing commas are not allowed: remove \
                  them"
             ),
+            _ => format!("this is not JSON: {message}"),
         };
         format!("line {line}, column {column}: {problem}")
     })
+}
+
+/// Returns whether there is a comment or a trailing comma at this position, as editors allow them in
+/// their own files. Both numbers begin at 1, and columns are bytes.
+fn has_foreign_syntax(text: &str, line: usize, column: usize) -> bool {
+    let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
+    let offset = lines.map(str::len).sum::<usize>() + column.saturating_sub(1);
+    let Some((before, after)) = text.split_at_checked(offset) else {
+        return false;
+    };
+    let is_comment = ["//", "/*"].iter().any(|start| after.starts_with(start));
+    let is_comma = before.trim_end().ends_with(',') && after.starts_with(['}', ']']);
+    is_comment || is_comma
 }
 
 /// A JSON value in which no object has two values of one key. The value itself is not kept.
@@ -115,6 +129,8 @@ mod tests {
             ("{\n  // hush\n}", "line 2, column 3: this"),
             ("{\"a\": [1,\n]}", "line 2, column 1: this"),
             ("{\"a\": 1,}", "line 1, column 9: this"),
+            ("{\"a\": 1 /* hush */}", "line 1, column 9: this"),
+            ("{\"ä\": 1, // hush\n}", "line 1, column 11: this"),
         ] {
             let error = parse_json(text).unwrap_err();
             assert!(error.starts_with(position), "{error}");
@@ -126,6 +142,22 @@ mod tests {
                 !error.contains("hush") && !error.contains(" at line"),
                 "{error}"
             );
+        }
+    }
+
+    #[test]
+    fn other_errors_do_not_blame_comments_and_commas() {
+        for text in [
+            "",
+            "{\"a\": 1 \"b\": 2}",
+            "{\"a\": \"//\"",
+            "{a: 1}",
+            "{\"a\": [1, 2}",
+            "{\"ä\": ü}",
+        ] {
+            let error = parse_json(text).unwrap_err();
+            assert!(error.contains("this is not JSON: "), "{error}");
+            assert!(!error.contains("ommas are not allowed"), "{error}");
         }
     }
 }

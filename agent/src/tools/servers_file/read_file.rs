@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Reads a file of at most `max_bytes`. A larger one is an error of the kind
 /// [`ErrorKind::FileTooLarge`].
-pub(super) fn read_file(path: &Path, max_bytes: usize) -> io::Result<Vec<u8>> {
+pub(in crate::tools) fn read_file(path: &Path, max_bytes: usize) -> io::Result<Vec<u8>> {
     // To open a named pipe could block until another program writes to it.
     if !path.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use super::limits::MAX_FILE_BYTES;
 use super::read_file::read_file;
 
 /// Replaces a file if it has the expected content, or creates it if it is expected to be absent.
 /// Returns whether it did. A new file is readable for its user only; an existing one keeps its mode,
-/// and its owner where possible.
+/// and its owner where possible. A file with more than `max_bytes` does not have the expected content.
 pub(in crate::tools) fn replace_file(
     path: &Path,
     expected: Option<&[u8]>,
     content: &[u8],
+    max_bytes: usize,
 ) -> io::Result<bool> {
     let path = resolved(path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -23,7 +23,7 @@ pub(in crate::tools) fn replace_file(
     let locked_folder = lock(folder)?;
     let temporary = folder.join(format!(".mcp-servers.{}.tmp", Uuid::new_v4().simple()));
     let replaced = write_copy(&temporary, &path, content)
-        .and_then(|()| rename_if_unchanged(&temporary, &path, expected));
+        .and_then(|()| rename_if_unchanged(&temporary, &path, expected, max_bytes));
     if !matches!(replaced, Ok(true)) {
         let _ = std::fs::remove_file(&temporary);
     }
@@ -76,8 +76,13 @@ fn copy_owner(file: &File, metadata: &std::fs::Metadata) {
     let _ = fchown(file, Some(metadata.uid()), Some(metadata.gid()));
 }
 
-fn rename_if_unchanged(temporary: &Path, path: &Path, expected: Option<&[u8]>) -> io::Result<bool> {
-    let current = match read_file(path, MAX_FILE_BYTES) {
+fn rename_if_unchanged(
+    temporary: &Path,
+    path: &Path,
+    expected: Option<&[u8]>,
+    max_bytes: usize,
+) -> io::Result<bool> {
+    let current = match read_file(path, max_bytes) {
         Ok(current) => Some(current),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         // A file of this size was not loaded.
