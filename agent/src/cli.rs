@@ -13,9 +13,6 @@ use std::process::ExitCode;
 use crate::mcp::GUARD_ARGUMENT;
 use crate::server_guard;
 
-/// The exit code when a command fails.
-const EXIT_FAILED: u8 = 1;
-
 /// Runs the command that the arguments of the program name, if they name one.
 pub(crate) async fn run(arguments: Vec<OsString>) -> Option<ExitCode> {
     let command = arguments.get(1)?.to_str()?;

@@ -7,8 +7,10 @@
 //! 4. [`private_file`] reads, locks and replaces files that nobody else may read.
 //! 5. [`store`] finds and changes secrets, also while other processes change them.
 //! 6. [`redactor`] replaces the values in texts, in each of their [`encoded_forms`].
+//!    [`checks`] are those of names, users and values.
 //! 7. [`commands`] is what `mcp-web-agent secrets …` does.
 
+mod checks;
 mod commands;
 mod encoded_forms;
 mod encrypted_secret;

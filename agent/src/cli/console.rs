@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdin, stdout};
 use std::process::ExitCode;
 
-use super::EXIT_FAILED;
+/// The exit code when a command fails.
+pub(super) const EXIT_FAILED: u8 = 1;
 
 /// Why a command ends before it is done.
 #[derive(Debug, PartialEq, Eq)]

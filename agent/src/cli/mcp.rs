@@ -13,8 +13,7 @@ use std::sync::Arc;
 use clap::Parser;
 use futures_util::future::join_all;
 
-use super::EXIT_FAILED;
-use super::console::{CommandError, Console, escape_line};
+use super::console::{CommandError, Console, EXIT_FAILED, escape_line};
 use super::server_listing::{count, describe_difference, describe_tools};
 use super::server_summary::summarize;
 use crate::config::SecretSettings;

@@ -8,8 +8,9 @@ use std::path::Path;
 use humantime::format_rfc3339_seconds;
 use zeroize::Zeroizing;
 
+use super::checks::{check_owner, check_value};
 use super::error::SecretsError;
-use super::limits::{MAX_SECRET_BYTES, MIN_REDACTED_BYTES, check_owner, check_value};
+use super::limits::{MAX_SECRET_BYTES, MIN_REDACTED_BYTES};
 use super::master_key::{MasterKey, MasterKeyError};
 use super::secret_text::SecretText;
 use super::store::SecretStore;

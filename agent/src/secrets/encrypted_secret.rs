@@ -4,11 +4,14 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use super::checks::{is_valid_name, is_valid_user};
 use super::error::SecretsError;
-use super::limits::{MAX_SECRET_BYTES, is_valid_name, is_valid_user};
+use super::limits::MAX_SECRET_BYTES;
 use super::master_key::{AUTHENTICATION_TAG_BYTES, Ciphertext, MasterKey};
 use super::secret_text::SecretText;
-use super::store_file::FORMAT;
+
+/// The version of the format, to which also every value is bound.
+pub(super) const FORMAT: u32 = 1;
 
 /// The beginning of what the value of a secret is bound to.
 const CONTEXT: &[u8] = b"mcp-web-agent secrets: value";

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::checks::{check_owner, check_value};
 use super::encrypted_secret::EncryptedSecret;
 use super::error::SecretsError;
-use super::limits::{MAX_FILE_BYTES, MAX_SECRETS, check_owner, check_value};
+use super::limits::{MAX_FILE_BYTES, MAX_SECRETS};
 use super::master_key::MasterKey;
 use super::private_file::{self, FileVersion, WriteLock};
 use super::redactor::Redactor;

@@ -6,13 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 use sha2::{Digest, Sha256};
 
-use super::encrypted_secret::{EncryptedSecret, push_part};
+use super::encrypted_secret::{EncryptedSecret, FORMAT, push_part};
 use super::error::SecretsError;
 use super::limits::{MAX_FILE_BYTES, MAX_SECRETS};
 use super::master_key::{Ciphertext, KeyId, MasterKey};
-
-/// The version of the format, to which also every value is bound.
-pub(super) const FORMAT: u32 = 1;
 
 /// The beginning of what the authentication tag of a file is over.
 const CONTEXT: &[u8] = b"mcp-web-agent secrets: file";

@@ -2,6 +2,7 @@
 //! operator allows.
 
 mod client;
+mod refusal;
 mod repositories;
 #[cfg(test)]
 mod tests;
@@ -23,13 +24,14 @@ use super::builtin_tool::{builtin_tool, parse_arguments};
 use super::class::{ToolClass, ToolEffect};
 use super::http_api::HttpApi;
 use super::http_api::credential::{Credential, StoredToken, load_credential};
-use super::output::{CallOutcome, CallOutput};
+use super::output::CallOutput;
 use super::source::{CallContext, Source, SourceMeta, SourceTool};
 use super::tool_definition::visible_text;
 use crate::failure::Failure;
 use crate::secrets::SecretStore;
 use crate::text::shorten;
 use client::GithubClient;
+use refusal::invalid;
 use repositories::Repositories;
 
 /// The number of results of a search, as models request it.
@@ -320,15 +322,6 @@ fn listing<'a>(items: impl Iterator<Item = &'a Value>, fields: &[(&str, &str)]) 
         [] => "[None were found.]".to_owned(),
         objects => json!(objects).to_string(),
     }
-}
-
-fn invalid(reason: &str) -> CallOutput {
-    let reason = format!("Not called: {reason}.");
-    CallOutput::failed(CallOutcome::InvalidArguments, reason)
-}
-
-fn denied(reason: &str) -> CallOutput {
-    CallOutput::failed(CallOutcome::Denied, format!("Not called: {reason}."))
 }
 
 fn tools() -> Result<Vec<SourceTool>, String> {

@@ -2,6 +2,7 @@
 
 mod brave;
 mod plain_text;
+mod search;
 mod searxng;
 mod tavily;
 #[cfg(test)]
@@ -17,29 +18,21 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::HeaderName;
 use http::header::AUTHORIZATION;
-use reqwest::Url;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::builtin_tool::{builtin_tool, parse_arguments};
 use super::class::{ToolClass, ToolEffect};
+use super::http_api::HttpApi;
 use super::http_api::credential::{Credential, StoredToken, load_credential};
-use super::http_api::{ApiError, HttpApi};
 use super::output::{CallOutcome, CallOutput};
 use super::source::{CallContext, Source, SourceMeta, SourceTool};
 use crate::failure::Failure;
 use crate::secrets::SecretStore;
-use plain_text::plain_text;
-
-/// The maximum number of results, which is that of Brave and Tavily.
-const MAX_COUNT: usize = 20;
+use search::{MAX_COUNT, SearchArguments, default_count};
 
 /// The maximum length of a query in characters, which is that of Brave.
 const MAX_QUERY_CHARS: usize = 400;
-
-const MAX_TITLE_CHARS: usize = 200;
-const MAX_SNIPPET_CHARS: usize = 1000;
-const MAX_URL_BYTES: usize = 2048;
 
 /// The settings of the source.
 #[derive(Clone, Debug, Deserialize)]
@@ -82,57 +75,6 @@ pub(super) struct Websearch {
     engine: Engine,
     api: HttpApi,
     tools: Arc<[SourceTool]>,
-}
-
-/// The arguments of a search.
-#[derive(Debug, Deserialize)]
-struct SearchArguments {
-    query: String,
-    #[serde(default = "default_count")]
-    count: usize,
-    freshness: Option<Freshness>,
-}
-
-fn default_count() -> usize {
-    10
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Freshness {
-    Day,
-    Week,
-    Month,
-    Year,
-}
-
-/// A result of a search, as a model reads it: plain text.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-struct SearchResult {
-    title: String,
-    url: String,
-    snippet: String,
-}
-
-impl SearchResult {
-    /// Creates a result from an item of an API. `None` if it has no address that a person can open.
-    fn from_item(item: &Value, snippet: &str) -> Option<Self> {
-        let field = |name: &str| item[name].as_str().unwrap_or_default();
-        let url = Url::parse(field("url")).ok()?;
-        let is_web = matches!(url.scheme(), "http" | "https") && url.username().is_empty();
-        (is_web && url.as_str().len() <= MAX_URL_BYTES).then(|| Self {
-            title: plain_text(field("title"), MAX_TITLE_CHARS),
-            url: url.into(),
-            snippet: plain_text(field(snippet), MAX_SNIPPET_CHARS),
-        })
-    }
-
-    /// Creates results from the items of an API that has the snippets in this field.
-    fn from_items(items: &Value, snippet: &str) -> Result<Vec<Self>, ApiError> {
-        let items = items.as_array().ok_or_else(ApiError::unreadable)?.iter();
-        let results = items.filter_map(|item| Self::from_item(item, snippet));
-        Ok(results.take(MAX_COUNT).collect())
-    }
 }
 
 /// Returns the key of the API, if one is set.

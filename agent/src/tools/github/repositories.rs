@@ -2,7 +2,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{denied, invalid};
+use super::refusal::{denied, invalid};
 use crate::tools::http_api::short_line;
 use crate::tools::output::CallOutput;
 use crate::tools::tool_definition::visible_text;

@@ -13,6 +13,7 @@ use axum::response::Response;
 use bridge_schema::Effort;
 
 use super::*;
+use crate::tools::CallOutcome;
 use crate::tools::http_api::fake_api::{FakeApi, json_response, response_with};
 
 const SEARCH_CODE: &str = include_str!("fixtures/search_code.json");

@@ -6,7 +6,7 @@ use http::header::ACCEPT;
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::Value;
 
-use super::{Freshness, SearchArguments, SearchResult};
+use super::search::{Freshness, SearchArguments, SearchResult};
 use crate::tools::class::ToolEffect;
 use crate::tools::http_api::{ApiError, HttpApi, retry_after};
 use crate::tools::output::CallOutput;

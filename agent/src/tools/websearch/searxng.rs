@@ -3,7 +3,7 @@
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{MAX_COUNT, SearchArguments, SearchResult};
+use super::search::{MAX_COUNT, SearchArguments, SearchResult};
 use crate::tools::class::ToolEffect;
 use crate::tools::http_api::{ApiError, HttpApi, short_line};
 use crate::tools::output::CallOutput;

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 
-use super::{SearchArguments, SearchResult};
+use super::search::{SearchArguments, SearchResult};
 use crate::tools::class::ToolEffect;
 use crate::tools::http_api::{ApiError, HttpApi};
 use crate::tools::output::CallOutput;

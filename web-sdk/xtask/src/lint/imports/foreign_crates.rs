@@ -56,6 +56,7 @@ pub(super) const RULES: &[Rule] = &[
             "agent/src/config.rs",
             "agent/src/config/conversations.rs",
             "agent/src/config/limits.rs",
+            "agent/src/config/secrets.rs",
             "agent/src/model/settings.rs",
             "agent/src/program.rs",
             "bridge/realm/src/policy.rs",
@@ -95,6 +96,11 @@ pub(super) const RULES: &[Rule] = &[
         importers: &["agent/src/tools/filesystem/files"],
     },
     Rule {
+        crates: &["chacha20poly1305"],
+        reason: "One module encrypts, and no other decides how.",
+        importers: &["agent/src/secrets"],
+    },
+    Rule {
         crates: &["genai"],
         reason: "Its minor versions change the meaning of streams: one module translates them.",
         importers: &["agent/src/model/genai"],
@@ -102,7 +108,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         crates: &["globset"],
         reason: "Patterns for names of tools mean the same wherever an operator writes them.",
-        importers: &["agent/src/tools/name_patterns.rs"],
+        importers: &[
+            "agent/src/tools/github/repositories.rs",
+            "agent/src/tools/name_patterns.rs",
+        ],
     },
     Rule {
         crates: &["governor"],
@@ -160,6 +169,9 @@ pub(super) const RULES: &[Rule] = &[
             "agent/src/model/genai.rs",
             "agent/src/model/genai/errors.rs",
             "agent/src/model/settings.rs",
+            "agent/src/tools/github/client.rs",
+            "agent/src/tools/http_api.rs",
+            "agent/src/tools/websearch",
             "bridge/auth/src/jwks/fetch.rs",
             "bridge/service/src/http_client.rs",
             "bridge/src/agent_queries/agent_client",
