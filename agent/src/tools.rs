@@ -15,7 +15,7 @@
 //!    what one user may do.
 //! 7. [`servers_file`] lists the MCP servers that are sources, and [`pins`] the definitions of their
 //!    tools ([`tool_definition`]) that the operator has looked at.
-//! 8. [`filesystem`], [`websearch`] and [`github`] are built-in sources; [`builtin_tool`] describes
+//! 8. [`database`], [`filesystem`], [`websearch`] and [`github`] are built-in sources; [`builtin_tool`] describes
 //!    their tools, and [`http_api`] is what those over HTTP share.
 
 mod access;
@@ -23,6 +23,7 @@ mod audit;
 mod builtin_tool;
 mod call_record;
 mod class;
+mod database;
 mod filesystem;
 mod github;
 mod http_api;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::database::{Database, DatabaseSettings};
 use super::filesystem::{Filesystem, FilesystemSettings};
 use super::github::{Github, GithubSettings};
 use super::profile::{Profile, ProfileEntry};
@@ -30,6 +31,7 @@ pub(crate) struct ToolsFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(crate) enum SourceSettings {
+    Database(DatabaseSettings),
     Filesystem(FilesystemSettings),
     Github(GithubSettings),
     Websearch(WebsearchSettings),
@@ -153,6 +155,7 @@ impl SourceSettings {
         secrets: Option<&Arc<SecretStore>>,
     ) -> Result<Arc<dyn Source>, String> {
         Ok(match self {
+            Self::Database(settings) => Arc::new(Database::open(name, settings)?),
             Self::Filesystem(settings) => Arc::new(Filesystem::open(name, settings)?),
             Self::Github(settings) => Arc::new(Github::open(name, settings, secrets)?),
             Self::Websearch(settings) => Arc::new(Websearch::open(name, settings, secrets)?),
@@ -162,6 +165,7 @@ impl SourceSettings {
     /// Makes relative paths begin at the folder of the file.
     fn resolved(self, folder: &Path) -> Self {
         match self {
+            Self::Database(settings) => Self::Database(settings.resolved(folder)),
             Self::Filesystem(settings) => Self::Filesystem(settings.resolved(folder)),
             Self::Github(settings) => Self::Github(settings.resolved(folder)),
             Self::Websearch(settings) => Self::Websearch(settings.resolved(folder)),

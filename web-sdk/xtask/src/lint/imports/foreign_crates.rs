@@ -201,8 +201,11 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         crates: &["rusqlite"],
-        reason: "One module knows how conversations are stored.",
-        importers: &["agent/src/conversations/database"],
+        reason: "One module knows how conversations are stored, and one reads databases of operators.",
+        importers: &[
+            "agent/src/conversations/database",
+            "agent/src/tools/database/sqlite",
+        ],
     },
     Rule {
         crates: &["tokio_tungstenite", "tungstenite"],

@@ -1,0 +1,47 @@
+//! Calls of the source, as the agent makes them.
+
+mod settings;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Opens the source `shop` with these settings, whose relative paths begin at a folder. The errors are
+/// those of `tools_file`, which quotes no value.
+pub(super) fn open(folder: &Path, settings: &str) -> Result<Database, String> {
+    let settings: DatabaseSettings =
+        toml::from_str(settings).map_err(|it| it.message().to_owned())?;
+    Database::open("shop", &settings.resolved(folder))
+}
+
+/// Calls a tool.
+pub(super) async fn call(database: &Database, tool: &str, arguments: Value) -> CallOutput {
+    let Value::Object(arguments) = arguments else {
+        panic!("arguments are an object");
+    };
+    let user = "user".to_owned();
+    database.call(tool, arguments, &CallContext { user }).await
+}
+
+/// Returns the answer to a statement.
+pub(super) async fn query(database: &Database, sql: &str) -> String {
+    let output = call(database, "query", json!({ "sql": sql })).await;
+    assert!(!output.is_error(), "{sql}: {}", output.text);
+    output.text
+}
+
+/// Returns the rows of the answer to a statement.
+pub(super) async fn rows(database: &Database, sql: &str) -> Value {
+    let answer: Value = serde_json::from_str(&query(database, sql).await).unwrap();
+    answer["rows"].clone()
+}
+
+/// Returns the error of a statement.
+pub(super) async fn query_error(database: &Database, sql: &str) -> String {
+    let output = call(database, "query", json!({ "sql": sql })).await;
+    let shown = &sql[..sql.floor_char_boundary(100)];
+    assert!(output.is_error(), "{shown}: {}", output.text);
+    output.text
+}
