@@ -19,6 +19,7 @@
 //!    their tools, and [`http_api`] is what those over HTTP share.
 
 mod access;
+mod approval;
 mod audit;
 mod builtin_tool;
 mod call_record;
@@ -49,6 +50,7 @@ mod user_shares;
 mod websearch;
 
 pub(crate) use access::SourceAccess;
+pub(crate) use approval::{Approval, NotApproved};
 pub(crate) use audit::AuditLog;
 pub(crate) use class::{ToolClass, ToolEffect};
 pub(crate) use name_patterns::NamePatterns;

@@ -10,6 +10,7 @@ use super::open_calls::OpenCall;
 use super::tool_catalog::{Executor, ToolCatalog, ToolInfo};
 use crate::config::AskFor;
 use crate::text;
+use crate::tools::Approval;
 
 /// The number of unknown names that a note has. The others are counted.
 const MAX_NAMES_IN_NOTE: usize = 5;
@@ -49,15 +50,6 @@ pub(super) fn unknown_names_note(query: &Query, catalog: &ToolCatalog) -> Option
     Some(format!(
         "`approve` names tools that this query does not have: {shown}{more}"
     ))
-}
-
-/// The answer of a person, or that there is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Approval {
-    Granted,
-    Denied,
-    /// Nobody has answered in time.
-    Expired,
 }
 
 /// Waits for the approval of a call, at most this long.

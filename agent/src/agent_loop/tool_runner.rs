@@ -11,7 +11,7 @@ use futures_util::{FutureExt, StreamExt};
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
-use super::approvals::{Approval, must_be_approved, wait_for_approval};
+use super::approvals::{must_be_approved, wait_for_approval};
 use super::boundary::PromptBoundary;
 use super::call_activity::BusyCall;
 use super::client_result::ClientResult;
@@ -22,7 +22,7 @@ use super::truncate::truncate;
 use crate::failure::Failure;
 use crate::model::{Call, CallResult};
 use crate::text;
-use crate::tools::{CallOutcome, CallOutput};
+use crate::tools::{Approval, CallOutcome, CallOutput, NotApproved};
 
 /// The additional time after a tool's own timeout, in which the bridge reports that timeout itself.
 const BRIDGE_TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
@@ -182,13 +182,13 @@ impl<'a> ToolRunner<'a> {
         info: &ToolInfo,
         busy: &BusyCall<'_>,
     ) -> Result<FinishedCall, Failure> {
-        let record = self.input.sources.record_page_call(
+        let mut record = self.input.sources.record_page_call(
             &info.registered_name,
             &call.arguments,
             self.catalog.input_schema(&call.tool),
         );
-        if let Err(reason) = self.ask_person(number, call, info, busy).await {
-            let output = CallOutput::failed(CallOutcome::Denied, reason);
+        let approval = self.ask_person(number, call, info, busy).await;
+        if let Err(output) = record.approval(approval) {
             record.end(&output);
             return Ok(self.finished(call, output, None));
         }
@@ -266,15 +266,14 @@ impl<'a> ToolRunner<'a> {
         }
     }
 
-    /// Waits for the approval of a call, if it needs one. Fails with the reason for the model if the
-    /// call must not be made.
+    /// Waits for the approval of a call, if it needs one. Fails if the call must not be made.
     async fn ask_person(
         &self,
         number: usize,
         call: &Call,
         info: &ToolInfo,
         busy: &BusyCall<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<Option<Approval>, NotApproved> {
         let QueryInput {
             query,
             limits,
@@ -282,7 +281,7 @@ impl<'a> ToolRunner<'a> {
             ..
         } = self.input;
         if !self.must_be_approved(call, info, query) {
-            return Ok(());
+            return Ok(None);
         }
         let expires_in = limits.approval_timeout;
         let id = number.to_string();
@@ -297,15 +296,19 @@ impl<'a> ToolRunner<'a> {
             expires_in_ms: u64::try_from(expires_in.as_millis()).unwrap_or(u64::MAX),
         })
         .await;
-        let reason = match wait_for_approval(open, expires_in).await {
-            Approval::Granted => return Ok(()),
+        let approval = wait_for_approval(open, expires_in).await;
+        let reason = match approval {
+            Approval::Granted => return Ok(Some(approval)),
             Approval::Denied => "The person did not approve this call.".to_owned(),
             Approval::Expired => {
                 let expires_in = humantime::format_duration(expires_in);
                 format!("Nobody approved this call within {expires_in}.")
             }
         };
-        Err(format!("{reason} {DENIED_REMEDY}"))
+        Err(NotApproved {
+            approval,
+            reason: format!("{reason} {DENIED_REMEDY}"),
+        })
     }
 
     fn must_be_approved(&self, call: &Call, info: &ToolInfo, query: &Query) -> bool {

@@ -6,9 +6,10 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::access::SourceAccess;
+use super::approval::{Approval, NotApproved};
 use super::audit::{AuditEntry, AuditLog, LinePermit};
 use super::offered_tool::OfferedTool;
-use super::output::CallOutput;
+use super::output::{CallOutcome, CallOutput};
 use super::redaction::{arguments_text, shorten_arguments};
 use super::sources::Records;
 use crate::metrics::Metrics;
@@ -110,6 +111,25 @@ impl CallRecord<'_> {
     pub(super) fn reserve_line(&mut self) -> bool {
         self.line = self.audit.reserve();
         self.line.is_some()
+    }
+
+    /// Records what a person has said about the call, if somebody was asked. Returns the output of a call
+    /// that must not be made.
+    pub(crate) fn approval(
+        &mut self,
+        approval: Result<Option<Approval>, NotApproved>,
+    ) -> Result<(), CallOutput> {
+        let (approval, output) = match approval {
+            Ok(approval) => (approval, Ok(())),
+            Err(NotApproved { approval, reason }) => {
+                let output = CallOutput::failed(CallOutcome::Denied, reason);
+                (Some(approval), Err(output))
+            }
+        };
+        if let Some(entry) = &mut self.entry {
+            entry.approval = approval;
+        }
+        output
     }
 
     /// Records how the call has ended.

@@ -20,6 +20,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 
 use super::access::SourceAccess;
+use super::approval::{Approval, NotApproved};
 use super::call_record::CallRecord;
 use super::class::ToolEffect;
 use super::offered_tool::OfferedTool;
@@ -28,9 +29,8 @@ use super::source::CallContext;
 
 /// What the query does within a call of a source.
 pub(crate) trait CallSteps: Sync {
-    /// Lets a person approve the call, if it must be approved. Returns the reason for the model if
-    /// it is not.
-    fn approve(&self) -> impl Future<Output = Result<(), String>> + Send;
+    /// Lets a person approve the call, if it must be approved.
+    fn approve(&self) -> impl Future<Output = Result<Option<Approval>, NotApproved>> + Send;
 
     /// Reports that the call begins.
     fn begin(&self) -> impl Future<Output = ()> + Send;
@@ -80,8 +80,7 @@ impl SourceAccess {
             .filter(|profile| profile.allows(offered));
         let (profile, caller) = profile.zip(self.caller.as_ref()).ok_or_else(denied)?;
         let arguments = validate(Arc::clone(&offered.tool.arguments), arguments).await?;
-        let approved = steps.approve().await;
-        approved.map_err(|reason| CallOutput::failed(CallOutcome::Denied, reason))?;
+        record.approval(steps.approve().await)?;
         let class = offered.tool.class;
         profile
             .check_rates(&caller.user, class)

@@ -72,9 +72,12 @@ struct Steps {
 }
 
 impl CallSteps for Steps {
-    async fn approve(&self) -> Result<(), String> {
-        let denied = || "The person did not approve this call.".to_owned();
-        self.is_approved.then_some(()).ok_or_else(denied)
+    async fn approve(&self) -> Result<Option<Approval>, NotApproved> {
+        let granted = self.is_approved.then_some(Some(Approval::Granted));
+        granted.ok_or_else(|| NotApproved {
+            approval: Approval::Denied,
+            reason: "The person did not approve this call.".to_owned(),
+        })
     }
 
     async fn begin(&self) {}

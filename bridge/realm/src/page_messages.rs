@@ -215,7 +215,9 @@ fn apply_message(
             Effects::new()
         }
         PageToBridge::Query(query) => realm.query_asked(id, connection, *query, now),
-        PageToBridge::QueryAttach(attach) => realm.query_attached(id, connection, &attach.uuid),
+        PageToBridge::QueryAttach(attach) => {
+            realm.query_attached(id, connection, &attach.uuid, now)
+        }
         PageToBridge::QueryAnswer(answer) => realm.approval_answered(id, connection, answer),
         PageToBridge::QueryCancel(cancel) => {
             realm.query_cancelled_by_page(id, connection, &cancel.uuid, now)

@@ -25,7 +25,7 @@ impl Hub {
         report: AgentReport,
     ) -> Result<(), ReportRejected> {
         let result = self.apply(realm, |realm, now| match report {
-            AgentReport::Progress(content) => match realm.query_progressed(id, content) {
+            AgentReport::Progress(content) => match realm.query_progressed(id, content, now) {
                 Ok(effects) => (Ok(()), effects),
                 Err(rejection) => (Err(rejection), Vec::new()),
             },

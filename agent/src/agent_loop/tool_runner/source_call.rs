@@ -9,7 +9,7 @@ use crate::agent_loop::call_activity::BusyCall;
 use crate::agent_loop::tool_catalog::ToolInfo;
 use crate::model::Call;
 use crate::text;
-use crate::tools::{CallOutput, CallSteps};
+use crate::tools::{Approval, CallOutput, CallSteps, NotApproved};
 
 /// A call of a source, for its policy.
 struct SourceCall<'a> {
@@ -23,7 +23,7 @@ struct SourceCall<'a> {
 }
 
 impl CallSteps for SourceCall<'_> {
-    async fn approve(&self) -> Result<(), String> {
+    async fn approve(&self) -> Result<Option<Approval>, NotApproved> {
         let asking = (self.runner).ask_person(self.number, self.call, self.info, self.busy);
         // A call that was not approved was reported as a request for approval.
         asking

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::text;
+use crate::tools::approval::Approval;
 
 /// A line of the audit file: one call.
 #[derive(Debug, Serialize)]
@@ -26,6 +27,9 @@ pub(in crate::tools) struct AuditEntry {
     source: String,
     tool: String,
     arguments: Box<RawValue>,
+    /// What a person has said, if one was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::tools) approval: Option<Approval>,
     outcome: &'static str,
     ms: u64,
     /// The size of the result, as the tool has given it.
@@ -53,6 +57,7 @@ impl AuditEntry {
             source: source.to_owned(),
             tool: text::shorten_name(tool),
             arguments,
+            approval: None,
             outcome: "",
             ms: 0,
             bytes: 0,

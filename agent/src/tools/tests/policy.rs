@@ -201,6 +201,10 @@ async fn every_call_is_audited_also_one_that_is_refused_or_cancelled() {
     access
         .record_page_call("add", &Map::new(), None)
         .end(&CallOutput::from_text("done"));
+    let offered = access.find("s-read").unwrap();
+    let arguments = json!({ "text": "t" }).as_object().unwrap().clone();
+    let steps = Steps { is_approved: false };
+    access.call(&offered, arguments, TIMEOUT, &steps).await;
     sources.stop().await;
     let text = std::fs::read_to_string(path).unwrap();
     let lines: Vec<Value> = text
@@ -217,16 +221,27 @@ async fn every_call_is_audited_also_one_that_is_refused_or_cancelled() {
         ["s", "read", "invalid_args"],
         ["slow", "read", "cancelled"],
         ["page", "add", "ok"],
+        ["s", "read", "denied"],
     ];
     assert_eq!(fields, expected.map(|line| line.map(str::to_owned)));
     assert_eq!(lines[0]["arguments"], json!({ "text": "t" }));
+    let approvals = lines.iter().map(|line| line["approval"].as_str());
+    let expected = [
+        Some("granted"),
+        None,
+        None,
+        Some("granted"),
+        None,
+        Some("denied"),
+    ];
+    assert_eq!(approvals.collect::<Vec<_>>(), expected);
     for line in &lines {
         for (key, value) in [("user", "ada"), ("profile", "staff"), ("query", "query")] {
             assert_eq!(line[key], value, "{line}");
         }
     }
     let metrics = sources.records.metrics.encode(0);
-    let denied = r#"tool_calls_total{source="s",outcome="denied"} 1"#;
+    let denied = r#"tool_calls_total{source="s",outcome="denied"} 2"#;
     assert!(metrics.contains(denied), "{metrics}");
 }
 

@@ -62,7 +62,7 @@ impl Realm {
             message: self.clients_message(),
         });
         effects.extend(self.send_unreceived_calls(&id, connection, now));
-        effects.extend(self.send_missed_updates(&id, connection));
+        effects.extend(self.send_missed_updates(&id, connection, now));
         effects.extend(self.notify_builtin_resources_updated());
         let accepted = SessionAccepted {
             session_name: name,

@@ -10,10 +10,11 @@ use std::time::Duration;
 use web_time::Instant;
 
 use bridge_protocol::{Query, QueryId, QueryTool, SessionId};
+use serde_json::value::RawValue;
 
 use super::{Call, CallOutcome, Now, PageProtocol, QueryLimits};
 
-pub(super) use approvals::{AfterSending, Approvals};
+pub(super) use approvals::{AfterSending, Approvals, with_time_left};
 pub(super) use delivery::QueryDelivery;
 pub use page::QueryPage;
 pub use result::QueryResult;
@@ -125,6 +126,22 @@ impl RunningQuery {
             policy,
             is_streaming: false,
             has_response: false,
+        }
+    }
+
+    /// Stores progress of the agent for the page.
+    pub(super) fn record_progress(&mut self, content: Box<RawValue>, now: Instant) {
+        let number = self.delivery.progress_count() + 1;
+        self.approvals.record_request(&content, number, now);
+        self.delivery.push_progress(content);
+    }
+
+    /// Writes the times that are left now into the open requests for approval, because a page is about
+    /// to receive them later than they came.
+    pub(super) fn update_approval_times(&mut self, now: Instant) {
+        for (number, left_ms) in self.approvals.times_left(now) {
+            self.delivery
+                .update_progress(number, |request| with_time_left(request, left_ms));
         }
     }
 

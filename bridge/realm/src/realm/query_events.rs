@@ -43,7 +43,7 @@ impl Realm {
         if protocol == PageProtocol::V2 && self.can_attach_query(session, &query.uuid) {
             // The page repeats the query because it does not know that the query has arrived. The
             // agent must not receive it twice.
-            return self.query_attached(session, connection, &query.uuid);
+            return self.query_attached(session, connection, &query.uuid, now);
         }
         if protocol == PageProtocol::V1 && self.is_running_for(session, &query.uuid) {
             return Effects::new();
@@ -185,13 +185,13 @@ impl Realm {
         &mut self,
         id: &QueryId,
         content: Box<RawValue>,
+        now: Now,
     ) -> Result<Effects, ReportRejected> {
         let query = self.running_query(id)?;
         if query.origin == QueryOrigin::Frontend {
             return Ok(Effects::new());
         }
-        query.approvals.record_request(&content);
-        query.delivery.push_progress(content);
+        query.record_progress(content, now.instant);
         Ok(self.send_query_updates(id))
     }
 
@@ -215,8 +215,12 @@ impl Realm {
         &mut self,
         session: &SessionId,
         connection: ConnectionId,
+        now: Now,
     ) -> Effects {
         let missed = self.session_query_ids(session);
+        for id in &missed {
+            self.update_query(id, |query| query.update_approval_times(now.instant));
+        }
         let mut effects: Effects = missed
             .iter()
             .flat_map(|id| self.send_query_updates(id))

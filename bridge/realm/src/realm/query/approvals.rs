@@ -1,10 +1,12 @@
 //! The tool calls of an agent that wait for the approval of a person.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use bridge_protocol::limits::MAX_APPROVAL_ID_BYTES;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use web_time::Instant;
 
 /// The maximum number of calls of a query that can wait for an approval. When one more is added, the
 /// oldest can no longer be answered.
@@ -33,6 +35,12 @@ struct OpenApproval {
     attempts: u8,
     /// Whether an answer is being sent.
     is_sending: bool,
+    /// The number of the progress with the request.
+    progress: u64,
+    /// Since when the time of the request counts.
+    since: Instant,
+    /// The time until the agent refuses the call, in milliseconds, if the request names one.
+    expires_in_ms: Option<u64>,
 }
 
 /// The state of a request for approval after an attempt to send its answer.
@@ -47,14 +55,21 @@ pub(in crate::realm) enum AfterSending {
 }
 
 impl Approvals {
-    /// Records the request, if this is one.
-    pub(in crate::realm) fn record_request(&mut self, content: &RawValue) {
+    /// Records the request, if the progress of this number is one.
+    pub(in crate::realm) fn record_request(
+        &mut self,
+        content: &RawValue,
+        progress: u64,
+        now: Instant,
+    ) {
         #[derive(Deserialize)]
         struct Content<'a> {
             #[serde(borrow, rename = "type")]
             kind: Cow<'a, str>,
             #[serde(borrow)]
             id: Cow<'a, str>,
+            #[serde(default, rename = "expiresInMs")]
+            expires_in_ms: Option<f64>,
         }
         if !content.get().contains(REQUEST_TYPE) {
             return;
@@ -75,7 +90,21 @@ impl Approvals {
             round: self.rounds,
             attempts: 0,
             is_sending: false,
+            progress,
+            since: now,
+            expires_in_ms: content.expires_in_ms.map(|it| it as u64),
         });
+    }
+
+    /// Returns the numbers of the progress with open requests whose time has begun to pass, and the
+    /// milliseconds that are left of it.
+    pub(in crate::realm) fn times_left(&self, now: Instant) -> impl Iterator<Item = (u64, u64)> {
+        self.open.iter().filter_map(move |open| {
+            let elapsed = now.saturating_duration_since(open.since).as_millis();
+            let elapsed = u64::try_from(elapsed).unwrap_or(u64::MAX);
+            let left = open.expires_in_ms?.saturating_sub(elapsed);
+            (elapsed > 0).then_some((open.progress, left))
+        })
     }
 
     /// Returns the round of the request for this call if its answer is to be sent, which it is once
@@ -112,6 +141,14 @@ impl Approvals {
     }
 }
 
+/// Returns the request with the time that is left, for a page that receives it later.
+pub(in crate::realm) fn with_time_left(request: &RawValue, left_ms: u64) -> Option<Box<RawValue>> {
+    let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(request.get()).ok()?;
+    let left = RawValue::from_string(left_ms.to_string()).ok()?;
+    members.insert("expiresInMs".to_owned(), left);
+    serde_json::value::to_raw_value(&members).ok()
+}
+
 /// Whether the id can be a segment of a URL. Dots alone would be resolved there.
 fn is_valid_id(call: &str) -> bool {
     !matches!(call, "" | "." | "..") && call.len() <= MAX_APPROVAL_ID_BYTES
@@ -139,7 +176,7 @@ mod tests {
             (&*format!("{longest}x"), false),
         ] {
             let mut approvals = Approvals::default();
-            approvals.record_request(&request(call));
+            approvals.record_request(&request(call), 1, Instant::now());
             assert_eq!(approvals.begin_sending(call).is_some(), is_usable, "{call}");
         }
         for other in [
@@ -149,7 +186,11 @@ mod tests {
             r#"{"type":"approval-requested","id":1}"#,
         ] {
             let mut approvals = Approvals::default();
-            approvals.record_request(&RawValue::from_string(other.to_owned()).unwrap());
+            approvals.record_request(
+                &RawValue::from_string(other.to_owned()).unwrap(),
+                1,
+                Instant::now(),
+            );
             assert_eq!(approvals.begin_sending("1"), None, "{other}");
         }
     }
@@ -158,7 +199,7 @@ mod tests {
     fn each_request_is_answered_once_and_retried_a_few_times() {
         let mut approvals = Approvals::default();
         assert_eq!(approvals.begin_sending("1"), None);
-        approvals.record_request(&request("1"));
+        approvals.record_request(&request("1"), 1, Instant::now());
         assert_eq!(approvals.begin_sending("1"), Some(1));
         assert_eq!(approvals.begin_sending("1"), None);
         assert_eq!(approvals.begin_sending("2"), None);
@@ -170,7 +211,7 @@ mod tests {
         let after = approvals.record_sent("1", 1, false);
         assert_eq!(after, AfterSending::Closed);
         assert_eq!(approvals.begin_sending("1"), None);
-        approvals.record_request(&request("2"));
+        approvals.record_request(&request("2"), 1, Instant::now());
         assert_eq!(approvals.begin_sending("2"), Some(2));
         assert_eq!(approvals.record_sent("2", 2, true), AfterSending::Closed);
         assert_eq!(approvals.begin_sending("2"), None);
@@ -180,9 +221,9 @@ mod tests {
     fn a_late_outcome_does_not_change_a_newer_request_for_the_same_call() {
         for has_arrived in [true, false] {
             let mut approvals = Approvals::default();
-            approvals.record_request(&request("1"));
+            approvals.record_request(&request("1"), 1, Instant::now());
             assert_eq!(approvals.begin_sending("1"), Some(1));
-            approvals.record_request(&request("1"));
+            approvals.record_request(&request("1"), 1, Instant::now());
             assert_eq!(approvals.begin_sending("1"), Some(2));
             let after = approvals.record_sent("1", 1, has_arrived);
             assert_eq!(after, AfterSending::RequestedAgain);
@@ -196,7 +237,7 @@ mod tests {
     fn open_requests_are_bounded_and_the_newest_are_kept() {
         let mut approvals = Approvals::default();
         for call in 0..=MAX_OPEN_APPROVALS {
-            approvals.record_request(&request(&call.to_string()));
+            approvals.record_request(&request(&call.to_string()), 1, Instant::now());
         }
         assert_eq!(approvals.open.len(), MAX_OPEN_APPROVALS);
         assert_eq!(approvals.begin_sending("0"), None);

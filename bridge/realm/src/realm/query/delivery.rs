@@ -88,6 +88,29 @@ impl QueryDelivery {
         }
     }
 
+    /// The number of the latest progress entry.
+    pub(in crate::realm) fn progress_count(&self) -> u64 {
+        self.progress_count
+    }
+
+    /// Replaces a progress entry that is stored.
+    pub(in crate::realm) fn update_progress(
+        &mut self,
+        number: u64,
+        update: impl FnOnce(&RawValue) -> Option<Box<RawValue>>,
+    ) {
+        let first = self.progress_count + 1 - self.progress.len() as u64;
+        let index = number.checked_sub(first);
+        let index = index.and_then(|index| usize::try_from(index).ok());
+        let Some(content) = index.and_then(|index| self.progress.get_mut(index)) else {
+            return;
+        };
+        if let Some(updated) = update(content) {
+            self.bytes = self.bytes + progress_bytes(&updated) - progress_bytes(content);
+            *content = updated;
+        }
+    }
+
     /// Sets the final message; `None` if the page expects none.
     pub(in crate::realm) fn finish(&mut self, final_message: Option<BridgeToPage>) {
         if final_message.is_none() || !self.is_accepted() {

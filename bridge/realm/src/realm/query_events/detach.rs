@@ -42,6 +42,7 @@ impl Realm {
         session: &SessionId,
         connection: ConnectionId,
         id: &QueryId,
+        now: Now,
     ) -> Effects {
         let Some(page) = self.session_on(session, connection) else {
             return Effects::new();
@@ -56,6 +57,7 @@ impl Realm {
                     there => there,
                 };
                 query.delivery.rewind();
+                query.update_approval_times(now.instant);
             });
             let mut effects = self.send_query_updates(id);
             effects.push(Effect::Agent(AgentEffect::PageAttached {

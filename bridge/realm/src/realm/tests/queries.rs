@@ -62,7 +62,7 @@ impl Harness {
 
     fn progress(&mut self, text: &str) -> Result<(), ReportRejected> {
         let content = raw(&format!("\"{text}\""));
-        let effects = self.realm.query_progressed(&id(QUERY), content)?;
+        let effects = self.realm.query_progressed(&id(QUERY), content, self.now)?;
         self.apply(effects);
         Ok(())
     }

@@ -22,7 +22,9 @@ impl Harness {
     }
 
     fn request_approval(&mut self, call: &str) -> &mut Self {
-        let effects = self.realm.query_progressed(&id(QUERY), request(call));
+        let effects = self
+            .realm
+            .query_progressed(&id(QUERY), request(call), self.now);
         self.apply(effects.unwrap())
     }
 
@@ -61,6 +63,38 @@ impl Harness {
         let effects = self.realm.approval_sent(&id(QUERY), call, round, outcome);
         self.apply(effects).effect_log()
     }
+}
+
+#[test]
+fn a_page_that_receives_a_request_later_reads_the_time_that_is_left() {
+    let left_ms = |scene: &Harness| {
+        let request = scene.effects.iter().rev().find_map(|effect| match effect {
+            Effect::Send {
+                message: BridgeToPage::QueryProgress(progress),
+                ..
+            } => serde_json::from_str::<serde_json::Value>(progress.content.get()).ok(),
+            _ => None,
+        });
+        request.unwrap()["expiresInMs"].clone()
+    };
+    let mut scene = Harness::with_requests(&["1"]);
+    assert_eq!(left_ms(&scene), 60_000);
+    scene.reload();
+    for expected in [45_000, 30_000] {
+        scene.now.instant += Duration::from_secs(15);
+        scene.attach();
+        assert_eq!(left_ms(&scene), expected);
+    }
+    scene.now.instant += Duration::from_secs(60);
+    scene.attach();
+    assert_eq!(left_ms(&scene), 0);
+
+    let mut scene = Harness::with_accepted_query();
+    scene.disconnect(FIRST_CONNECTION, Disconnect::ConnectionLost);
+    scene.request_approval("1");
+    scene.now.instant += Duration::from_secs(1);
+    scene.connect_page(SECOND_CONNECTION, page_hello(TAB));
+    assert_eq!(left_ms(&scene), 59_000);
 }
 
 #[test]

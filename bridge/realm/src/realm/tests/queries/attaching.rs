@@ -12,7 +12,7 @@ pub(super) fn reloaded_hello() -> PageHello {
 
 impl Harness {
     /// The page is reloaded, and its new document connects.
-    fn reload(&mut self) -> &mut Self {
+    pub(super) fn reload(&mut self) -> &mut Self {
         self.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
         self.connect_page(SECOND_CONNECTION, reloaded_hello())
     }
@@ -25,7 +25,7 @@ impl Harness {
     pub(super) fn attach_to(&mut self, session: &str, connection: ConnectionId) -> Vec<String> {
         let effects = self
             .realm
-            .query_attached(&session.into(), connection, &id(QUERY));
+            .query_attached(&session.into(), connection, &id(QUERY), self.now);
         self.apply(effects).effect_log()
     }
 

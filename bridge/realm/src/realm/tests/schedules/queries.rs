@@ -215,7 +215,9 @@ impl ScheduleRun {
                 if self.realm.can_attach_query(&session, &query) {
                     self.queries.reset_delivery(&query);
                 }
-                let effects = self.realm.query_attached(&session, connection, &query);
+                let effects = self
+                    .realm
+                    .query_attached(&session, connection, &query, self.now);
                 let awaits = self.realm.is_query_detached(&query);
                 let is_back =
                     |it: &Effect| matches!(it, Effect::Agent(AgentEffect::PageAttached { .. }));
@@ -246,7 +248,7 @@ impl ScheduleRun {
                 realm.query_refused(&name(query), why, self.now)
             }
             QueryStep::Progressed { query } => realm
-                .query_progressed(&name(query), raw("\"p\""))
+                .query_progressed(&name(query), raw("\"p\""), self.now)
                 .unwrap_or_default(),
             QueryStep::Completed { query } => {
                 let result = Some(raw("1"));
@@ -283,7 +285,7 @@ impl ScheduleRun {
             QueryStep::ApprovalRequested { query } => {
                 let content = raw(r#"{"type":"approval-requested","id":"a"}"#);
                 realm
-                    .query_progressed(&name(query), content)
+                    .query_progressed(&name(query), content, self.now)
                     .unwrap_or_default()
             }
             QueryStep::ApprovalAnswered { tab, query } => {
