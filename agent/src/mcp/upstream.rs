@@ -13,6 +13,7 @@ mod activity;
 mod connection;
 mod counting_writer;
 mod http_errors;
+mod list_changes;
 mod listing;
 mod process;
 mod process_slots;
@@ -323,8 +324,9 @@ async fn hold_connection(inner: Arc<Inner>, user: Option<String>, connection: Ar
 /// Lists the tools again whenever the server says that they have changed. Ends if it does not list
 /// them.
 async fn keep_listing(inner: &Inner, connection: &Connection) {
+    let mut changes = connection.list_changes();
     loop {
-        connection.tools_changed().await;
+        changes.next().await;
         match timeout(CONNECT_TIMEOUT, listing::list(connection.peer())).await {
             Ok(Ok(listed)) => connection.set_tools(inner.tools.update(&listed)),
             Ok(Err(error)) => {

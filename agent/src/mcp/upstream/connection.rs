@@ -26,6 +26,7 @@ use tokio_util::task::TaskTracker;
 
 use super::activity::Activity;
 use super::counting_writer::CountingWriter;
+use super::list_changes::ListChanges;
 use super::process::{ProcessSettings, ServerProcess};
 use super::process_slots::{ProcessSlots, no_room};
 use super::request_limit::RequestLimit;
@@ -263,9 +264,9 @@ impl Connection {
         }
     }
 
-    /// Waits until the server says that its list of tools has changed.
-    pub(super) async fn tools_changed(&self) {
-        self.changed.notified().await;
+    /// Returns the changes of the server's list of tools.
+    pub(super) fn list_changes(&self) -> ListChanges {
+        ListChanges::new(&self.peer, &self.changed)
     }
 
     /// Closes the connection, and ends the process.
@@ -324,7 +325,7 @@ impl Drop for UnansweredCall<'_> {
 }
 
 /// The newest version of MCP that both sides have, also of servers that only know `initialize`.
-fn lifecycle() -> ClientLifecycleMode {
+pub(super) fn lifecycle() -> ClientLifecycleMode {
     ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: None,
@@ -365,7 +366,7 @@ fn http_error(error: &ClientInitializeError) -> String {
 
 /// Receives the notifications of a server. It declares no capabilities, because it cannot answer
 /// requests of a server.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct NotificationHandler {
     changed: Arc<Notify>,
 }

@@ -288,14 +288,20 @@ async fn a_server_that_does_not_list_its_tools_again_still_stops() {
 
 #[tokio::test]
 async fn a_tool_whose_definition_changes_is_off() {
-    let server = TestServer::new("");
-    server.upstream.start().await.unwrap();
-    assert!(!server.call("change", "ada").await.is_error());
-    eventually("the list is read again", || server.names() == ["write"]).await;
-    let output = server.call("read", "ada").await;
-    assert_eq!(output.outcome, CallOutcome::Unavailable, "{}", output.text);
-    assert!(!server.call("write", "ada").await.is_error());
-    server.upstream.stop().await;
+    for behaviour in ["", "modern"] {
+        let server = TestServer::new(behaviour);
+        server.upstream.start().await.unwrap();
+        if behaviour == "modern" {
+            let subscribed = server.folder.path().join("subscribed");
+            eventually("the agent subscribes", || subscribed.exists()).await;
+        }
+        assert!(!server.call("change", "ada").await.is_error());
+        eventually("the list is read again", || server.names() == ["write"]).await;
+        let output = server.call("read", "ada").await;
+        assert_eq!(output.outcome, CallOutcome::Unavailable, "{}", output.text);
+        assert!(!server.call("write", "ada").await.is_error());
+        server.upstream.stop().await;
+    }
 }
 
 #[tokio::test]
