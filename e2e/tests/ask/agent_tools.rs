@@ -6,12 +6,15 @@ mod users;
 mod web_search;
 
 use std::path::Path;
+use std::process::Stdio;
 
-use e2e::{Script, Turn, program_paths, with_deadline};
+use e2e::{AgentEndpoint, Script, Turn, program_paths, with_deadline};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
+use crate::direct_client::client;
 use crate::test_bed::{QueryEvents, QueryTestBed};
 
 /// A secret that only one server is given.
@@ -73,6 +76,44 @@ impl ToolsFolder {
         )
     }
 
+    /// Changes the entry of a server in the file.
+    fn change_server(&self, name: &str, change: impl FnOnce(&mut Value)) {
+        let path = self.path("mcp-servers.json");
+        let mut file: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        change(&mut file["mcpServers"][name]);
+        std::fs::write(path, file.to_string()).unwrap();
+    }
+
+    /// Creates the key of the stored secrets, which the agent uses from then on.
+    async fn create_master_key(&self) {
+        self.run_secrets(&["generate-key", "master.key"], "").await;
+    }
+
+    /// Stores a secret of a user.
+    async fn set_secret(&self, name: &str, user: &str, secret: &str) {
+        let files = [
+            "--secrets-file",
+            "secrets.json",
+            "--master-key-file",
+            "master.key",
+        ];
+        let arguments = [&["set", name, "--user", user][..], &files].concat();
+        self.run_secrets(&arguments, secret).await;
+    }
+
+    async fn run_secrets(&self, arguments: &[&str], stdin: &str) {
+        let mut command = Command::new(program_paths::built("mcp-web-agent"));
+        let command = command
+            .arg("secrets")
+            .args(arguments)
+            .current_dir(self.0.path());
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(stdin.as_bytes()).await.unwrap();
+        drop(input);
+        assert!(child.wait().await.unwrap().success(), "{arguments:?}");
+    }
+
     fn path(&self, name: &str) -> std::path::PathBuf {
         self.0.path().join(name)
     }
@@ -80,10 +121,18 @@ impl ToolsFolder {
     /// Returns the arguments with which an agent uses the files.
     fn arguments(&self) -> Vec<String> {
         let path = |name| self.path(name).display().to_string();
-        let (tools, audit) = (path("tools.toml"), path("audit.jsonl"));
-        ["--tools-file", &tools, "--audit-file", &audit]
-            .map(str::to_owned)
-            .to_vec()
+        let mut arguments = vec![
+            ("--tools-file", path("tools.toml")),
+            ("--audit-file", path("audit.jsonl")),
+        ];
+        if self.path("master.key").exists() {
+            arguments.push(("--secrets-file", path("secrets.json")));
+            arguments.push(("--master-key-file", path("master.key")));
+        }
+        let arguments = arguments.into_iter();
+        arguments
+            .flat_map(|(flag, path)| [flag.to_owned(), path])
+            .collect()
     }
 
     /// Returns the lines of the audit file when there are this many.
@@ -151,4 +200,14 @@ fn descendants(pid: u32) -> Vec<u32> {
             None => return found[1..].to_vec(),
         }
     }
+}
+
+/// Returns the metrics of the agent.
+async fn metrics(endpoint: &AgentEndpoint) -> String {
+    let url = format!("{}/metrics", endpoint.url());
+    let client = client();
+    let refused = client.get(&url).send().await.unwrap();
+    assert_eq!(refused.status(), 401);
+    let request = client.get(&url).bearer_auth(endpoint.token());
+    request.send().await.unwrap().text().await.unwrap()
 }

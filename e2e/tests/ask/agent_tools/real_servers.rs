@@ -3,7 +3,7 @@
 use e2e::{AgentEndpoint, AgentService, LlamaCpp, NativePage};
 use serde_json::{Value, json};
 
-use super::{SECRET, ToolsFolder, calls, finished, start};
+use super::{SECRET, ToolsFolder, calls, finished, metrics, start};
 use crate::test_bed::{QueryEvents, adding_tool, query};
 
 const ANYONE: &str = "[profiles.anyone]\nself_made = true\nallow = ['*']\ngrant = ['read', 'write', \
@@ -93,15 +93,6 @@ async fn files_the_page_and_four_servers_are_used_in_one_turn() {
         "{off}"
     );
     bed.assert_idle_without_leaks().await;
-}
-
-async fn metrics(endpoint: &AgentEndpoint) -> String {
-    let url = format!("{}/metrics", endpoint.url());
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let refused = client.get(&url).send().await.unwrap();
-    assert_eq!(refused.status(), 401);
-    let request = client.get(&url).bearer_auth(endpoint.token());
-    request.send().await.unwrap().text().await.unwrap()
 }
 
 #[tokio::test]
