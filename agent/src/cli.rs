@@ -3,6 +3,7 @@
 mod console;
 mod line_diff;
 mod mcp;
+mod plugin;
 mod secrets;
 mod server_listing;
 mod server_summary;
@@ -20,6 +21,7 @@ pub(crate) async fn run(arguments: Vec<OsString>) -> Option<ExitCode> {
         GUARD_ARGUMENT => Some(server_guard::run(arguments[2..].to_vec())),
         "secrets" => Some(secrets::run(arguments[1..].to_vec())),
         "mcp" => Some(mcp::run(arguments[1..].to_vec()).await),
+        "plugin" => Some(plugin::run(arguments[1..].to_vec()).await),
         _ => None,
     }
 }

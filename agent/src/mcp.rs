@@ -1,17 +1,20 @@
-//! MCP clients. Only this module uses rmcp.
+//! MCP clients, and the server of a source. Only this module uses rmcp.
 //!
 //! - [`page_tools`] are the tools of the page that sent a query, which its bridge offers.
 //! - [`upstream`] are MCP servers that are sources.
 //! - [`servers`] creates them from the file of `tools_file`.
+//! - [`plugin_server`] serves a built-in source to another program.
 //! - [`call_result`] and [`annotations`] convert what servers say.
 
 mod annotations;
 mod call_result;
 mod errors;
 mod page_tools;
+mod plugin_server;
 mod servers;
 mod upstream;
 
 pub(crate) use page_tools::{PageTool, PageTools};
+pub(crate) use plugin_server::serve_plugin;
 pub(crate) use servers::{create_server, load_servers};
 pub(crate) use upstream::{GUARD_ARGUMENT, ProcessSlots, Upstream};

@@ -1,7 +1,7 @@
 //! The agent as a program: parses its settings, logs to stderr, serves, prints its address, and
 //! stops when it is asked to.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,14 +10,11 @@ use bridge_service::settings::{LoadError, LoadedSettings};
 use bridge_service::{shutdown_signal, stdin_closed};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use futures_util::future::OptionFuture;
-use tracing::{Level, Metadata};
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::cli;
 use crate::config::Config;
+use crate::logging::{log_filter, log_to_stderr};
 use crate::service::{ServerHandle, StartError, bind, load_system_prompts, load_tools_file};
 
 /// The exit code when a setting is invalid, or the agent cannot start.
@@ -81,6 +78,7 @@ Examples:
 Other commands:
   mcp-web-agent mcp --help                 # the MCP servers whose tools the agent has
   mcp-web-agent secrets --help             # the secrets that tools need
+  mcp-web-agent plugin --help              # sources of tools for other programs
 
 The bridge beside it: mcp-web-bridge --agent-url http://127.0.0.1:3003";
 
@@ -169,32 +167,4 @@ fn parse_arguments() -> Arguments {
         }
     }
     arguments
-}
-
-/// Parses a filter strictly: an invalid part is an error.
-fn log_filter(text: &str) -> Result<EnvFilter, String> {
-    EnvFilter::try_new(text).map_err(|error| {
-        format!("allowed are error, warn, info, debug, trace, or a tracing filter: {error}")
-    })
-}
-
-fn log_to_stderr(filter: EnvFilter) {
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        // In a file or a journal, escape sequences for colours would break searches.
-        .with_ansi(std::io::stderr().is_terminal())
-        .finish()
-        .with(filter_fn(|event| !logs_content(event)))
-        .init();
-}
-
-/// Returns whether an event comes from a library that logs prompts, responses of providers, or
-/// headers. A program that contains an agent must not log these events.
-pub fn logs_content(event: &Metadata<'_>) -> bool {
-    let is_from = |library: &str| event.target().starts_with(library);
-    // These libraries log every error that fails a query, with the bodies of providers. The failure
-    // of the query contains the relevant part.
-    ["genai", "rmcp"].into_iter().any(is_from)
-        || (*event.level() >= Level::DEBUG && ["hyper", "reqwest"].into_iter().any(is_from))
 }

@@ -50,9 +50,9 @@ mod unix {
     use std::thread;
     use std::time::Duration;
 
-    use rustix::event::{PollFd, PollFlags, poll};
-    use rustix::io::Errno;
     use rustix::process::{Pid, Signal, getpgrp, getpid, kill_process, kill_process_group};
+
+    use crate::closed_stdin;
 
     /// How long a server may take to end after its stdin was closed. An agent that stops waits longer.
     const EXIT_TIMEOUT: Duration = Duration::from_millis(1500);
@@ -62,7 +62,7 @@ mod unix {
     pub(super) fn end_with_stdin(child: &Child) {
         let server = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         thread::spawn(move || {
-            wait_until_closed();
+            closed_stdin::wait();
             thread::sleep(EXIT_TIMEOUT);
             #[cfg(target_os = "linux")]
             super::linux::end_descendants();
@@ -73,18 +73,6 @@ mod unix {
                 let _ = kill_process(server, Signal::KILL);
             }
         });
-    }
-
-    /// Waits until nobody can write to stdin any more. Nothing is read from it.
-    fn wait_until_closed() {
-        let stdin = std::io::stdin();
-        loop {
-            let mut watched = [PollFd::new(&stdin, PollFlags::empty())];
-            match poll(&mut watched, None) {
-                Err(Errno::INTR) => {}
-                _ => return,
-            }
-        }
     }
 }
 

@@ -16,7 +16,8 @@
 //! 7. [`servers_file`] lists the MCP servers that are sources, and [`pins`] the definitions of their
 //!    tools ([`tool_definition`]) that the operator has looked at.
 //! 8. [`database`], [`filesystem`], [`websearch`] and [`github`] are built-in sources; [`builtin_tool`] describes
-//!    their tools, and [`http_api`] is what those over HTTP share.
+//!    their tools, and [`http_api`] is what those over HTTP share. [`served_source`] is one of them that
+//!    another program uses on its own.
 
 mod access;
 mod approval;
@@ -38,6 +39,7 @@ mod policy;
 mod profile;
 mod rate;
 mod redaction;
+mod served_source;
 mod servers_file;
 mod shared_attempt;
 mod source;
@@ -59,6 +61,7 @@ pub(crate) use offered_tool::OfferedTool;
 pub(crate) use output::{CallOutcome, CallOutput};
 pub(crate) use pins::{PinDifference, Pins};
 pub(crate) use policy::CallSteps;
+pub(crate) use served_source::ServedSource;
 pub(crate) use servers_file::{
     ProcessVariables, ServerDefinition, ServerEntry, ServerTransport, ServersFile, Variables,
 };
@@ -66,4 +69,4 @@ pub(crate) use shared_attempt::SharedAttempt;
 pub(crate) use source::{CallContext, Source, SourceMeta, SourceTool};
 pub(crate) use sources::{Records, SourceLimits, Sources};
 pub(crate) use tool_definition::{ToolDefinition, ToolHints};
-pub(crate) use tools_file::ToolsFile;
+pub(crate) use tools_file::{SourceSettings, ToolsFile};

@@ -88,7 +88,7 @@ impl SourceAccess {
         let time = offered.tool.timeout.unwrap_or(default_timeout);
         let deadline = Instant::now() + time;
         let permit = timeout_at(deadline, offered.source.shares.acquire(&caller.user)).await;
-        let _permit = permit.map_err(|_| busy(offered))?;
+        let _permit = permit.map_err(|_| busy(offered.source_name()))?;
         if !record.reserve_line() {
             return Err(not_audited());
         }
@@ -99,7 +99,7 @@ impl SourceAccess {
         let source = &offered.source;
         let calling = async {
             if let Err(failure) = source.started().await {
-                return unavailable(offered, &failure.message);
+                return unavailable(offered.source_name(), &failure.message);
             }
             source
                 .source
@@ -113,7 +113,7 @@ impl SourceAccess {
 }
 
 /// Checks arguments, on a thread that may block if that takes long.
-async fn validate(
+pub(super) async fn validate(
     validator: Arc<Validator>,
     arguments: Map<String, Value>,
 ) -> Result<Map<String, Value>, CallOutput> {
@@ -165,13 +165,11 @@ fn rate_limited(wait: Duration) -> CallOutput {
     CallOutput::failed(CallOutcome::RateLimited, reason)
 }
 
-fn busy(offered: &OfferedTool) -> CallOutput {
-    let reason = "too many calls of it run at the same time";
-    unavailable(offered, reason)
+pub(super) fn busy(source: &str) -> CallOutput {
+    unavailable(source, "too many calls of it run at the same time")
 }
 
-fn unavailable(offered: &OfferedTool, reason: &str) -> CallOutput {
-    let source = offered.source_name();
+pub(super) fn unavailable(source: &str, reason: &str) -> CallOutput {
     let reason = format!(
         "Not called: the source `{source}` cannot be used at the moment: {reason}. Go on without \
          it."
@@ -179,7 +177,7 @@ fn unavailable(offered: &OfferedTool, reason: &str) -> CallOutput {
     CallOutput::failed(CallOutcome::Unavailable, reason)
 }
 
-fn timed_out(time: Duration, effect: ToolEffect) -> CallOutput {
+pub(super) fn timed_out(time: Duration, effect: ToolEffect) -> CallOutput {
     let time = humantime::format_duration(time);
     let consequence = match effect {
         ToolEffect::Read => "",

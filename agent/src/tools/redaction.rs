@@ -1,7 +1,11 @@
-//! Arguments of calls as logs have them: without secrets, and short.
+//! Results without stored secrets, and arguments of calls as logs have them: without secrets, and short.
+
+use std::borrow::Cow;
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
+
+use crate::secrets::SecretStore;
 
 /// The maximum size of the arguments in a log, in bytes.
 const MAX_ARGUMENT_BYTES: usize = 2048;
@@ -30,6 +34,24 @@ const MAX_DEPTH: usize = 16;
 
 /// The number of schemas that are looked at for one value: unions may refer to each other.
 const MAX_SCHEMAS: usize = 64;
+
+/// Replaces the values of stored secrets in a text.
+pub(super) fn without_secrets(text: String, secrets: Option<&SecretStore>) -> String {
+    let Some(secrets) = secrets else {
+        return text;
+    };
+    match secrets.redactor() {
+        Ok(redactor) => match redactor.redact(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(redacted) => redacted,
+        },
+        // Without the secrets it is not known what to hide.
+        Err(error) => {
+            tracing::error!(%error, "a result is left out, because it may have secrets");
+            "[left out: the stored secrets cannot be read]".to_owned()
+        }
+    }
+}
 
 /// Returns arguments as JSON without what their schema marks as secret (`writeOnly`, or the format
 /// `password`), and without what is named like a secret.

@@ -1,6 +1,5 @@
 //! All sources of an agent, and what its queries share.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,6 +10,7 @@ use super::managed_source::ManagedSource;
 use super::offered_name::{hashed_name, offered_name};
 use super::offered_tool::OfferedTool;
 use super::profile::Profile;
+use super::redaction::without_secrets;
 use super::source::{Source, SourceTool};
 use super::user_shares::UserShares;
 use crate::metrics::Metrics;
@@ -37,20 +37,7 @@ pub(crate) struct Records {
 impl Records {
     /// Replaces the values of secrets in a text.
     pub(super) fn redact(&self, text: String) -> String {
-        let Some(secrets) = &self.secrets else {
-            return text;
-        };
-        match secrets.redactor() {
-            Ok(redactor) => match redactor.redact(&text) {
-                Cow::Borrowed(_) => text,
-                Cow::Owned(redacted) => redacted,
-            },
-            // Without the secrets it is not known what to hide.
-            Err(error) => {
-                tracing::error!(%error, "a result is left out, because it may have secrets");
-                "[left out: the stored secrets cannot be read]".to_owned()
-            }
-        }
+        without_secrets(text, self.secrets.as_deref())
     }
 }
 

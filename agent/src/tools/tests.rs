@@ -3,6 +3,7 @@
 mod fake_source;
 mod naming;
 mod policy;
+mod slow_source;
 mod starting;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use super::*;
 use crate::failure::Failure;
 use crate::metrics::Metrics;
 pub(crate) use fake_source::FakeSource;
+pub(crate) use slow_source::SlowSource;
 
 /// The time of a call that has none of its own.
 const TIMEOUT: Duration = Duration::from_secs(120);

@@ -10,6 +10,7 @@ mod documented;
 mod kit;
 mod outcomes;
 mod page_queries;
+mod plugins;
 mod program;
 mod refusals;
 mod reports;

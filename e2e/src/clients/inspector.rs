@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use crate::{Era, TestBed, Transport, program_paths, with_deadline};
 
-/// Runs the Inspector against a test bed. Each request has a connection of its own.
+/// Runs the Inspector against a test bed or a server over stdio. Each request has a connection of its own.
 #[derive(Debug)]
 pub struct Inspector {
     target: Vec<String>,
@@ -24,6 +24,15 @@ impl Inspector {
             Transport::Http => over_http(bed),
             Transport::Stdio => over_stdio(bed, &program_paths::built("mcp-web-stdio")),
         };
+        Self::with_target(target, era)
+    }
+
+    /// Creates an Inspector that starts a server over stdio.
+    pub fn of_server(command: impl IntoIterator<Item = String>, era: Era) -> Self {
+        Self::with_target(command.into_iter().collect(), era)
+    }
+
+    fn with_target(target: Vec<String>, era: Era) -> Self {
         let era = match era {
             Era::Initialize => "legacy",
             Era::Discover => "modern",

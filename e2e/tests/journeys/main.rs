@@ -27,6 +27,7 @@ mod no_wasm;
 mod page_query;
 mod page_unloaded;
 mod pinned_session;
+mod plugins;
 mod readme;
 mod resource_subscription;
 mod schema_libraries;
