@@ -66,9 +66,8 @@ async fn a_function_of_the_database_cannot_hide_what_was_read() {
     let shop = Shop::create().await;
     let admin = shop.admin().await;
     let setup = "CREATE SCHEMA evil;
-        CREATE FUNCTION evil.unnest(oid[]) RETURNS SETOF oid LANGUAGE sql AS 'SELECT 0::oid WHERE false';
-        CREATE FUNCTION evil.never(oid, oid) RETURNS bool LANGUAGE sql AS 'SELECT false';
-        CREATE OPERATOR evil.= (LEFTARG = oid, RIGHTARG = oid, FUNCTION = evil.never);
+        CREATE FUNCTION evil.never(text, text) RETURNS bool LANGUAGE sql AS 'SELECT false';
+        CREATE OPERATOR evil.= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.never);
         GRANT USAGE ON SCHEMA evil TO wide";
     admin.batch_execute(setup).await.unwrap();
     let sql = "SELECT set_config('search_path', 'evil,public,pg_catalog', false), peek()";
