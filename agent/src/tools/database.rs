@@ -6,11 +6,15 @@
 //! - [`settings`] has what the operator writes, [`allowed_tables`] the tables.
 //! - [`request`] is a call of a tool; [`answer`] is its text for the model, and [`error`] why there is
 //!   none.
-//! - [`sqlite`] reads a file of SQLite.
+//! - [`sqlite`] and [`postgres`] read the two kinds of databases. [`password`] is for the second.
 
 mod allowed_tables;
 mod answer;
 mod error;
+#[cfg(feature = "postgres")]
+mod password;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod request;
 mod settings;
 mod slot;
@@ -34,9 +38,15 @@ use super::class::{ToolClass, ToolEffect};
 use super::output::{CallOutcome, CallOutput};
 use super::source::{CallContext, Source, SourceMeta, SourceTool};
 use crate::failure::Failure;
+use crate::secrets::SecretStore;
 use error::DatabaseError;
+#[cfg(feature = "postgres")]
+use password::Password;
+#[cfg(feature = "postgres")]
+use postgres::Postgres;
 use request::{MAX_PARAMETERS, Request};
 pub(crate) use settings::DatabaseSettings;
+use settings::DatabaseUrl;
 use slot::Slot;
 use sqlite::Sqlite;
 
@@ -48,7 +58,7 @@ const MAX_CONCURRENT_CALLS: usize = 4;
 #[derive(Debug)]
 pub(super) struct Database {
     meta: SourceMeta,
-    sqlite: Sqlite,
+    engine: Engine,
     tools: Arc<[SourceTool]>,
     prompt: String,
     max_rows: usize,
@@ -56,20 +66,31 @@ pub(super) struct Database {
     slots: Arc<Semaphore>,
 }
 
+/// What reads the database.
+#[derive(Debug)]
+enum Engine {
+    Sqlite(Sqlite),
+    #[cfg(feature = "postgres")]
+    Postgres(Postgres),
+}
+
 impl Database {
     /// Checks the settings, and that the file exists if the database is one. Nothing is connected.
-    pub(super) fn open(name: &str, settings: &DatabaseSettings) -> Result<Self, String> {
-        let allowed = Arc::new(settings.tables.clone());
-        let sqlite = Sqlite::open(settings.url.path(), allowed)?;
-        let tables = settings.tables.sentence();
+    pub(super) fn open(
+        name: &str,
+        settings: &DatabaseSettings,
+        secrets: Option<&Arc<SecretStore>>,
+    ) -> Result<Self, String> {
+        let engine = Engine::open(settings, secrets)?;
+        let (dialect, tables) = (engine.dialect(), settings.tables.sentence());
         Ok(Self {
             meta: SourceMeta {
                 name: name.to_owned(),
                 kind: "database",
             },
-            tools: tools(settings)?.into(),
-            prompt: format!("a SQLite database, which is only read: {tables}."),
-            sqlite,
+            tools: tools(&engine, settings)?.into(),
+            prompt: format!("a {dialect} database, which is only read: {tables}."),
+            engine,
             max_rows: settings.max_rows,
             timeout: settings.timeout,
             slots: Arc::new(Semaphore::new(MAX_CONCURRENT_CALLS)),
@@ -97,24 +118,86 @@ impl Database {
         arguments: Map<String, Value>,
     ) -> Result<String, DatabaseError> {
         let request = Request::parse(tool, arguments, self.max_rows)?;
-        self.in_time(|slot| self.sqlite.answer(request, slot)).await
+        self.in_time(|slot| self.engine.answer(request, slot)).await
     }
 }
 
-fn tools(settings: &DatabaseSettings) -> Result<Vec<SourceTool>, String> {
+impl Engine {
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "for passwords")
+    )]
+    fn open(
+        settings: &DatabaseSettings,
+        secrets: Option<&Arc<SecretStore>>,
+    ) -> Result<Self, String> {
+        let tables = Arc::new(settings.tables.clone());
+        Ok(match &settings.url {
+            DatabaseUrl::Sqlite(path) => {
+                if settings.has_password() {
+                    return Err("a file of SQLite has no password: remove it".to_owned());
+                }
+                Self::Sqlite(Sqlite::open(path, tables)?)
+            }
+            #[cfg(feature = "postgres")]
+            DatabaseUrl::Postgres(url) => {
+                let password = Password::load(settings, secrets)?;
+                Self::Postgres(Postgres::open(url, password, tables)?)
+            }
+        })
+    }
+
+    /// Returns the name of the SQL that it understands.
+    fn dialect(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "SQLite",
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => "PostgreSQL",
+        }
+    }
+
+    /// Returns how its SQL refers to parameters.
+    fn placeholders(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "?1, ?2",
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => "$1, $2",
+        }
+    }
+
+    async fn answer(&self, request: Request, slot: Slot) -> Result<String, DatabaseError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.answer(request, slot).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.answer(request, slot).await,
+        }
+    }
+
+    /// Connects, and returns warnings for the operator.
+    async fn warnings(&self, slot: Slot) -> Result<Vec<String>, DatabaseError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.warnings(slot).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.warnings(slot).await,
+        }
+    }
+}
+
+fn tools(engine: &Engine, settings: &DatabaseSettings) -> Result<Vec<SourceTool>, String> {
     let max_rows = settings.max_rows;
     let class = ToolClass {
         effect: ToolEffect::Read,
         is_open_world: false,
     };
     let query = format!(
-        "Runs one SELECT in the SQL of SQLite, and returns its columns and rows. `more` tells that there \
+        "Runs one SELECT in the SQL of {}, and returns its columns and rows. `more` tells that there \
          are more rows. Values belong into `params`, not into the SQL. It may take {}.",
+        engine.dialect(),
         humantime::format_duration(settings.timeout)
     );
     let params = json!({ "type": "array", "maxItems": MAX_PARAMETERS,
         "items": { "type": ["null", "boolean", "number", "string"] },
-        "description": "The values of ?1, ?2 … in the SQL" });
+        "description": format!("The values of {} in the SQL", engine.placeholders()) });
     let limit = json!({ "type": "integer", "minimum": 1, "maximum": max_rows,
         "default": max_rows, "description": "The most rows to return" });
     Ok(vec![
@@ -149,7 +232,7 @@ impl Source for Database {
 
     fn start(&self) -> BoxFuture<'_, Result<(), Failure>> {
         async {
-            let warnings = self.in_time(|slot| self.sqlite.warnings(slot)).await;
+            let warnings = self.in_time(|slot| self.engine.warnings(slot)).await;
             let warnings = warnings.map_err(|error| {
                 Failure::new(ErrorCode::AgentUnavailable, error.to_string()).with_loggable_message()
             })?;

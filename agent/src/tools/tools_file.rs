@@ -155,7 +155,7 @@ impl SourceSettings {
         secrets: Option<&Arc<SecretStore>>,
     ) -> Result<Arc<dyn Source>, String> {
         Ok(match self {
-            Self::Database(settings) => Arc::new(Database::open(name, settings)?),
+            Self::Database(settings) => Arc::new(Database::open(name, settings, secrets)?),
             Self::Filesystem(settings) => Arc::new(Filesystem::open(name, settings)?),
             Self::Github(settings) => Arc::new(Github::open(name, settings, secrets)?),
             Self::Websearch(settings) => Arc::new(Websearch::open(name, settings, secrets)?),

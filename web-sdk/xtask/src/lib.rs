@@ -8,7 +8,7 @@
 //! that all checkouts share it.
 //!
 //! Reading order: [`sdk`] (with [`wasm_toolchain`], which finds or builds a compiler for it),
-//! [`api`], [`demo`], [`lint`], [`test`](mod@test) (with `node`, `python` and `chromium`, which
+//! [`api`], [`demo`], [`lint`], [`test`](mod@test) (with `node`, `python`, `chromium` and `postgres`, which
 //! install what it needs), [`clients`] (with `client_table`), [`bench`](mod@bench) and [`fuzz`]. All
 //! of them use `step`, `process`, `install`, `fingerprint`, `lock` and `folder`.
 
@@ -31,6 +31,7 @@ mod folder;
 mod install;
 mod lock;
 mod node;
+mod postgres;
 mod process;
 mod python;
 mod step;

@@ -1,6 +1,8 @@
 //! The text of an answer: compact JSON, with limits.
 
 use serde::Serialize;
+#[cfg(feature = "postgres")]
+use serde_json::value::RawValue;
 
 use super::error::{DatabaseError, MAX_ANSWER_BYTES, MAX_COLUMNS};
 
@@ -20,6 +22,9 @@ pub(super) enum Cell {
     Null,
     Integer(i64),
     Real(f64),
+    /// What is JSON already.
+    #[cfg(feature = "postgres")]
+    Json(Box<RawValue>),
     Text(String),
 }
 

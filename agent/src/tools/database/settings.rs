@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bridge_service::Secret;
 use bridge_service::values::parse_duration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::allowed_tables::AllowedTables;
+#[cfg(feature = "postgres")]
+use super::postgres::PostgresUrl;
 
 /// The upper bound of `max_rows`.
 const MAX_ROWS: usize = 1000;
@@ -21,6 +24,11 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) struct DatabaseSettings {
     pub(super) url: DatabaseUrl,
     pub(super) tables: AllowedTables,
+    #[serde(default, deserialize_with = "password")]
+    pub(super) password: Option<Secret>,
+    pub(super) password_file: Option<PathBuf>,
+    /// The name of a stored secret that all users share.
+    pub(super) password_secret: Option<String>,
     /// The most rows of an answer.
     #[serde(default = "default_max_rows", deserialize_with = "max_rows")]
     pub(super) max_rows: usize,
@@ -29,29 +37,39 @@ pub(crate) struct DatabaseSettings {
     pub(super) timeout: Duration,
 }
 
-/// Where the database is: the path of a file.
+/// Where the database is.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
-pub(super) struct DatabaseUrl(PathBuf);
+pub(super) enum DatabaseUrl {
+    /// The path of a file.
+    Sqlite(PathBuf),
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresUrl),
+}
 
 impl DatabaseSettings {
     /// Makes relative paths begin at a folder.
     pub(crate) fn resolved(self, folder: &Path) -> Self {
         Self {
             url: self.url.resolved(folder),
+            password_file: self.password_file.map(|path| folder.join(path)),
             ..self
         }
+    }
+
+    /// Returns whether the operator has set a password.
+    pub(super) fn has_password(&self) -> bool {
+        self.password.is_some() || self.password_file.is_some() || self.password_secret.is_some()
     }
 }
 
 impl DatabaseUrl {
-    /// Returns the path of the file.
-    pub(super) fn path(&self) -> &Path {
-        &self.0
-    }
-
     fn resolved(self, folder: &Path) -> Self {
-        Self(folder.join(self.0))
+        match self {
+            Self::Sqlite(path) => Self::Sqlite(folder.join(path)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(url) => Self::Postgres(url),
+        }
     }
 }
 
@@ -63,10 +81,40 @@ impl TryFrom<String> for DatabaseUrl {
         if let Some(path) = url.strip_prefix("sqlite:") {
             return match path {
                 "" | ":memory:" => Err("`url` has no file: write sqlite:/srv/shop.db".to_owned()),
-                path => Ok(Self(path.into())),
+                path => Ok(Self::Sqlite(path.into())),
             };
         }
-        Err("`url` is no URL of a database: write sqlite:/srv/shop.db".to_owned())
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return parse_postgres(&url);
+        }
+        Err(
+            "`url` is no URL of a database: write sqlite:/srv/shop.db or \
+             postgres://role@host/database"
+                .to_owned(),
+        )
+    }
+}
+
+#[cfg(feature = "postgres")]
+fn parse_postgres(url: &str) -> Result<DatabaseUrl, String> {
+    PostgresUrl::parse(url).map(DatabaseUrl::Postgres)
+}
+
+#[cfg(not(feature = "postgres"))]
+fn parse_postgres(_: &str) -> Result<DatabaseUrl, String> {
+    Err(
+        "`url` is one of PostgreSQL, for which this program was not built: use `mcp-web-agent`, \
+         built with its feature `postgres`"
+            .to_owned(),
+    )
+}
+
+/// Reads a password. The error of another type does not quote it.
+fn password<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Secret>, D::Error> {
+    match String::deserialize(deserializer) {
+        Ok(text) if text.is_empty() => Err(D::Error::custom("`password` is empty")),
+        Ok(text) => Ok(Some(Secret::from_trusted(text))),
+        Err(_) => Err(D::Error::custom("`password` must be a string")),
     }
 }
 

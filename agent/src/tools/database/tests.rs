@@ -13,7 +13,7 @@ use super::*;
 pub(super) fn open(folder: &Path, settings: &str) -> Result<Database, String> {
     let settings: DatabaseSettings =
         toml::from_str(settings).map_err(|it| it.message().to_owned())?;
-    Database::open("shop", &settings.resolved(folder))
+    Database::open("shop", &settings.resolved(folder), None)
 }
 
 /// Calls a tool.

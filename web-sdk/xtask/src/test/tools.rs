@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::options::{Options, Suite};
 use crate::chromium::Chromium;
+use crate::postgres::Postgres;
 use crate::wasm_toolchain::{self, WasmRustc};
 use crate::{Workspace, api, apt, client_table, node, python};
 
@@ -25,6 +26,7 @@ pub(crate) struct Tools {
     /// The file with the WebDriver capabilities for the SDK's tests.
     webdriver: PathBuf,
     chromium: Option<Chromium>,
+    postgres: Option<Postgres>,
     node: Option<Node>,
     pub(crate) clients: Option<ClientPackages>,
     /// The virtual environment with the server of llama.cpp.
@@ -61,6 +63,10 @@ impl Tools {
         }
         let chromium = (needs_journeys || options.includes(Suite::Wasm))
             .then(Chromium::ensure)
+            .transpose()?;
+        let postgres = options
+            .includes(Suite::Rust)
+            .then(Postgres::ensure)
             .transpose()?;
         if needs_journeys {
             // A journey runs the README's commands, and it is one of them.
@@ -105,6 +111,7 @@ impl Tools {
             wasm_rustc,
             webdriver,
             chromium,
+            postgres,
             node,
         })
     }
@@ -117,6 +124,9 @@ impl Tools {
                 .env("MCP_WEB_CHROMEDRIVER", &chromium.driver)
                 .env("CHROMEDRIVER", &chromium.driver)
                 .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &self.webdriver);
+        }
+        if let Some(postgres) = &self.postgres {
+            command.env("MCP_WEB_POSTGRES_BIN", &postgres.programs);
         }
         if let Some(node) = &self.node {
             command

@@ -56,8 +56,16 @@ fn settings_that_cannot_be_used_are_refused_and_no_password_is_shown() {
             "unknown field `write`",
         ),
         (
-            "url = 'postgres://u:hunter2@h/d'\ntables = ['a']",
-            "no URL of a database",
+            "url = 'sqlite:a'\ntables = ['a']\npassword = 'hunter2'",
+            "has no password",
+        ),
+        (
+            "url = 'sqlite:a'\ntables = ['a']\npassword = 5",
+            "`password` must be a string",
+        ),
+        (
+            "url = 'sqlite:a'\ntables = ['a']\npassword = ''",
+            "`password` is empty",
         ),
     ] {
         let error = error(settings);
@@ -112,4 +120,51 @@ fn the_prompt_names_thirty_tables() {
     let prompt = database.prompt().unwrap();
     let end = "`t29`, `t30`, and more that `list_tables` lists.";
     assert!(prompt.ends_with(end), "{prompt}");
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn a_server_has_its_password_apart() {
+    let tables = "tables = ['a']";
+    for (settings, expected) in [
+        ("url = 'postgres://u:hunter2@h/d'", "`url` has a password"),
+        (
+            "url = 'postgres://u@h/d?password=hunter2'",
+            "`url` has a password",
+        ),
+        ("url = 'postgres://u:x?hunter2@h/d'", "`url` has a password"),
+        ("url = 'postgres://u@h/d?x=hunter2'", "no URL of PostgreSQL"),
+        ("url = 'postgres://h:port/d'", "no URL of PostgreSQL"),
+        (
+            "url = 'postgres://u@h/d'\npassword = 'hunter2'\npassword_file = 'p'",
+            "more than one of",
+        ),
+        (
+            "url = 'postgres://u@h/d'\npassword_file = 'none'",
+            "cannot be read",
+        ),
+        (
+            "url = 'postgres://u@h/d'\npassword_secret = 'shop'",
+            "`password_secret` needs stored secrets",
+        ),
+    ] {
+        let error = error(&format!("{settings}\n{tables}"));
+        assert!(error.contains(expected), "{settings}: {error}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("password"), "hunter2\n").unwrap();
+    for password in ["password = 'hunter2'", "password_file = 'password'"] {
+        let settings = format!("url = 'postgres://u@localhost/d'\n{password}\n{tables}");
+        let parsed: DatabaseSettings = toml::from_str(&settings).unwrap();
+        let database = open(folder.path(), &settings).unwrap();
+        let shown = format!("{parsed:?} {database:?}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+#[test]
+fn a_server_needs_the_feature() {
+    let error = error("url = 'postgres://u:hunter2@h/d'\ntables = ['a']");
+    assert!(error.contains("feature `postgres`"), "{error}");
 }

@@ -208,6 +208,11 @@ pub(super) const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        crates: &["tokio_postgres", "tokio_postgres_rustls"],
+        reason: "One module reads databases of PostgreSQL, and knows what confines their statements.",
+        importers: &["agent/src/tools/database/postgres"],
+    },
+    Rule {
         crates: &["tokio_tungstenite", "tungstenite"],
         reason: "WebSocket ends at the connection: sessions and calls handle messages, not frames.",
         importers: &[

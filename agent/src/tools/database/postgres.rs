@@ -1,0 +1,124 @@
+//! Reads a database of PostgreSQL. What confines a statement is the role with which the agent connects:
+//! it needs SELECT on the listed tables, and nothing else. On top of that, each statement
+//!
+//! 1. runs in a transaction that only reads and is rolled back, on a connection of its own
+//!    ([`session`]);
+//! 2. is a part of a SELECT of ours, which cuts each value before it is sent ([`select`]), and gets its
+//!    values apart ([`parameter`]);
+//! 3. returns nothing if the transaction has locked a table that is not listed, although the role may
+//!    read it ([`locked_tables`]).
+//!
+//! [`url`] is what the operator writes, [`server`] where that is, [`tls`] how connections are encrypted,
+//! and [`limited_stream`] bounds what a server sends. [`role`] and [`schema`] find out what the role can
+//! do and which tables there are, and [`error`] has what the errors of the server mean.
+
+mod error;
+mod few_names;
+mod limited_stream;
+mod locked_tables;
+mod parameter;
+mod role;
+mod schema;
+mod select;
+mod server;
+mod session;
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
+mod tls;
+mod url;
+
+use std::sync::Arc;
+
+use super::allowed_tables::AllowedTables;
+use super::answer::{json_text, table_list};
+use super::error::DatabaseError;
+use super::password::Password;
+use super::request::Request;
+use super::slot::Slot;
+use session::Session;
+use tls::TlsConnector;
+pub(super) use url::PostgresUrl;
+
+/// A database of PostgreSQL, to which each call connects anew: what a statement changes about its
+/// session ends with it.
+#[derive(Debug)]
+pub(super) struct Postgres {
+    url: PostgresUrl,
+    password: Password,
+    tls: TlsConnector,
+    allowed: Arc<AllowedTables>,
+}
+
+impl Postgres {
+    /// Loads the trusted authorities. Nothing is connected.
+    pub(super) fn open(
+        url: &PostgresUrl,
+        password: Password,
+        allowed: Arc<AllowedTables>,
+    ) -> Result<Self, String> {
+        Ok(Self {
+            url: url.clone(),
+            password,
+            tls: TlsConnector::new(url.config.get_ssl_mode())?,
+            allowed,
+        })
+    }
+
+    pub(super) async fn answer(
+        &self,
+        request: Request,
+        slot: Slot,
+    ) -> Result<String, DatabaseError> {
+        let mut session = self.connect(slot).await?;
+        let answer = self.answer_in(&mut session, request).await;
+        session.finish(answer)
+    }
+
+    async fn connect(&self, slot: Slot) -> Result<Session, DatabaseError> {
+        let mut config = self.url.config.clone();
+        self.password.expose(|password| {
+            config.password(password);
+        })?;
+        Session::connect(&self.url.address, &config, &self.tls, slot).await
+    }
+
+    /// Answers in a transaction, which is rolled back.
+    async fn answer_in(
+        &self,
+        session: &mut Session,
+        request: Request,
+    ) -> Result<String, DatabaseError> {
+        let mut transaction = session.begin().await?;
+        match request {
+            Request::ListTables => {
+                table_list(schema::readable_tables(&transaction, &self.allowed).await?)
+            }
+            Request::DescribeTable(table) => {
+                json_text(&schema::describe(&transaction, &table, &self.allowed).await?)
+            }
+            Request::Query(query) => select::run(&mut transaction, &query, &self.allowed).await,
+        }
+    }
+
+    /// Connects, and returns warnings for the operator.
+    pub(super) async fn warnings(&self, slot: Slot) -> Result<Vec<String>, DatabaseError> {
+        let mut session = self.connect(slot).await?;
+        let warnings = self.warnings_in(&mut session).await;
+        session.finish(warnings)
+    }
+
+    async fn warnings_in(&self, session: &mut Session) -> Result<Vec<String>, DatabaseError> {
+        let transaction = session.begin().await?;
+        let mut warnings = role::warnings(&transaction).await?;
+        warnings.extend(schema::warnings(&transaction, &self.allowed).await?);
+        if self.url.is_exposed() {
+            warnings.push(
+                "`sslmode=disable` in `url` sends the password and all rows to another machine \
+                 without encryption: use `sslmode=require`"
+                    .to_owned(),
+            );
+        }
+        Ok(warnings)
+    }
+}

@@ -1,0 +1,119 @@
+//! Servers that are silent, gone, or send what they should not.
+
+use std::path::Path;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use super::super::super::MAX_CONCURRENT_CALLS;
+use super::super::limited_stream::MAX_RECEIVED_BYTES;
+use super::*;
+
+const UNAVAILABLE: &str = "the database cannot be used at the moment: do without it";
+
+async fn listen() -> (TcpListener, Database) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let settings = format!(
+        "url = 'postgres://narrow@127.0.0.1:{port}/shop'\ntables = ['orders']\ntimeout = '60s'"
+    );
+    (listener, open(Path::new("/"), &settings).unwrap())
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_unavailable() {
+    let shop = Shop::create().await;
+    let database = shop.source("nobody", LISTED);
+    assert_eq!(query_error(&database, "SELECT 1").await, UNAVAILABLE);
+    let (listener, database) = listen().await;
+    drop(listener);
+    assert_eq!(query_error(&database, "SELECT 1").await, UNAVAILABLE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_nothing_is_unavailable_after_three_seconds() {
+    let (_listener, database) = listen().await;
+    let start = tokio::time::Instant::now();
+    assert_eq!(query_error(&database, "SELECT 1").await, UNAVAILABLE);
+    assert_eq!(start.elapsed().as_secs(), 3);
+}
+
+#[tokio::test]
+async fn a_server_may_not_send_more_than_an_answer_needs() {
+    let (listener, database) = listen().await;
+    let flood = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        // An error of 2 GiB.
+        stream.write_all(b"E\x7f\xff\xff\xff").await.unwrap();
+        let mut sent = 0;
+        while stream.write_all(&[b'x'; 65536]).await.is_ok() {
+            sent += 65536;
+        }
+        sent
+    };
+    let (error, sent) = tokio::join!(query_error(&database, "SELECT 1"), flood);
+    assert_eq!(error, UNAVAILABLE);
+    // Some are in the buffers of the system.
+    assert!(sent < 2 * MAX_RECEIVED_BYTES, "{sent}");
+}
+
+#[tokio::test]
+async fn an_error_of_a_statement_may_be_long() {
+    let shop = Shop::create().await;
+    let database = shop.source("narrow", LISTED);
+    for (bytes, expected) in [
+        (1000, "does not have the form of its type"),
+        (100_000_000, "needs too much memory"),
+    ] {
+        let sql = format!("SELECT repeat('x', {bytes})::int");
+        let error = query_error(&database, &sql).await;
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+/// A server that lets everybody in, and answers nothing.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_answers_has_a_slot_for_two_more_seconds() {
+    let (listener, database) = listen().await;
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        // AuthenticationOk, BackendKeyData and ReadyForQuery.
+        stream.write_all(b"R\0\0\0\x08\0\0\0\0").await.unwrap();
+        stream
+            .write_all(b"K\0\0\0\x0c\0\0\0\x01\0\0\0\x02")
+            .await
+            .unwrap();
+        stream.write_all(b"Z\0\0\0\x05I").await.unwrap();
+        let (mut cancelling, _) = listener.accept().await.unwrap();
+        let mut request = Vec::new();
+        cancelling.read_to_end(&mut request).await.unwrap();
+        (stream, request)
+    });
+    let start = tokio::time::Instant::now();
+    let error = query_error(&database, "SELECT 1").await;
+    assert!(error.starts_with("the call took too long"), "{error}");
+    assert_eq!(start.elapsed().as_secs(), 60);
+    let all = u32::try_from(MAX_CONCURRENT_CALLS).unwrap();
+    let _slots = database.slots.acquire_many(all).await.unwrap();
+    assert_eq!(start.elapsed().as_secs(), 62);
+    let (_stream, request) = server.await.unwrap();
+    // A CancelRequest for the process and the key of the server.
+    let expected = b"\0\0\0\x10\x04\xd2\x16\x2e\0\0\0\x01\0\0\0\x02";
+    assert_eq!(request, expected);
+}
+
+#[tokio::test]
+async fn a_message_about_a_statement_is_cut() {
+    let shop = Shop::create().await;
+    let database = shop.source("narrow", LISTED);
+    let error = query_error(&database, &format!("SELECT '{}'::int", "x".repeat(1000))).await;
+    let expected = "the SQL cannot be used: invalid input syntax for type integer: \"xxx";
+    assert!(
+        error.starts_with(expected) && error.ends_with("x…"),
+        "{error}"
+    );
+    assert_eq!(
+        error.len(),
+        "the SQL cannot be used: ".len() + 300 + "…".len()
+    );
+}

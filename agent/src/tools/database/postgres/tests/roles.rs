@@ -1,0 +1,59 @@
+//! What the operator is told about the role.
+
+use super::*;
+
+pub(super) async fn warnings(database: &Database) -> Vec<String> {
+    let warnings = database
+        .in_time(|slot| database.engine.warnings(slot))
+        .await;
+    warnings.unwrap()
+}
+
+const TEAM: &str = "the role of the agent may execute functions that do what it may not (`team`): \
+    revoke EXECUTE from PUBLIC unless a statement of anybody may do that";
+
+#[tokio::test]
+async fn a_role_that_can_do_more_than_read_is_named() {
+    let shop = Shop::create().await;
+    assert_eq!(warnings(&shop.source("narrow", LISTED)).await, [TEAM]);
+    let listed = "tables = ['orders', 'order_items', 'visits', 'staff', 'customers']";
+    let expected = [
+        TEAM,
+        "`customers` in `tables` is no table that the role of the agent may read",
+        "the role of the agent may write to `orders`: grant it only SELECT",
+        "the role of the agent may read tables that are not in `tables` (`Back Office.Pay Roll`, \
+         `secret`): revoke that, because the role is what protects them",
+    ];
+    assert_eq!(warnings(&shop.source("wide", listed)).await, expected);
+    let found = warnings(&shop.source("admin", "tables = ['*']")).await;
+    let expected = "the role of the agent has the rights of `admin`";
+    assert!(found[0].starts_with(expected), "{found:?}");
+    let found = warnings(&shop.source("reader", LISTED)).await;
+    assert!(found[0].contains("`pg_read_server_files`"), "{found:?}");
+}
+
+/// The role of the guide, as it is created there.
+#[tokio::test]
+async fn the_role_of_the_guide_can_only_read() {
+    let shop = Shop::create().await;
+    let admin = shop.admin().await;
+    let guide = include_str!("../../../../../../docs/agent-tools.md");
+    let block = guide.split("```sql\n").nth(1).unwrap();
+    let block = block.split("```").next().unwrap();
+    let block = block.replace("choose-a-long-one", "hunter2");
+    admin.batch_execute(&block).await.unwrap();
+    let database = shop.source("agent", "tables = ['orders', 'order_items']");
+    assert_eq!(warnings(&database).await, [TEAM]);
+    let sql = "SELECT count(*) FROM orders JOIN order_items ON order_id = id";
+    assert_eq!(rows(&database, sql).await, json!([[3]]));
+    let sql = "SELECT set_config('temp_file_limit', '-1', true)";
+    let error = query_error(&database, sql).await;
+    assert!(error.contains("SQLSTATE 42501"), "{error}");
+    // What it advises against other calls of the same role.
+    let revoke = "REVOKE EXECUTE ON FUNCTION pg_stat_get_activity, pg_cancel_backend,
+        pg_terminate_backend FROM PUBLIC";
+    let sql = "SELECT pg_cancel_backend(pid) FROM pg_stat_get_activity(NULL)";
+    admin.batch_execute(revoke).await.unwrap();
+    let error = query_error(&database, sql).await;
+    assert!(error.contains("SQLSTATE 42501"), "{error}");
+}
