@@ -49,12 +49,21 @@ pub(super) struct FilesystemFlags {
 
 #[derive(Debug, Args, Serialize)]
 pub(super) struct DatabaseFlags {
-    /// Where the database is, such as sqlite:/srv/shop.db.
+    /// Where the database is, such as sqlite:/srv/shop.db or postgres://role@host/database.
     #[arg(long, value_name = "URL")]
     url: String,
     /// Table or view that can be read; '*' means all. May be repeated.
     #[arg(long = "table", value_name = "NAME", required = true)]
     tables: Vec<String>,
+    /// File with the password, for PostgreSQL.
+    #[arg(long, value_name = "PATH")]
+    password_file: Option<PathBuf>,
+    /// Name of a stored secret with the password.
+    #[arg(long, value_name = "NAME")]
+    password_secret: Option<String>,
+    /// Name of a variable of the environment with the password.
+    #[arg(long, value_name = "NAME")]
+    password_variable: Option<String>,
     /// The most rows of an answer; by default 200.
     #[arg(long, value_name = "N")]
     max_rows: Option<usize>,
@@ -266,6 +275,12 @@ mod tests {
             "u",
             "--table",
             "t",
+            "--password-file",
+            "f",
+            "--password-secret",
+            "s",
+            "--password-variable",
+            "V",
             "--max-rows",
             "7",
             "--timeout",
