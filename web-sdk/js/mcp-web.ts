@@ -601,6 +601,15 @@ export class McpWeb {
         this.#clients = Object.freeze(clients ?? []);
         notify(this.#clientsListeners, this.#clients);
       },
+      scheduleTask: () => {
+        // Timers of a page in the background are late; messages are not.
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = () => {
+          port1.close();
+          this.#connection!.taskEnded();
+        };
+        port2.postMessage(0);
+      },
       ...this.#definitions.hostBindings,
       ...this.#calls.hostBindings,
       warn: (message: string) => console.warn(`mcp-web: ${message}`),

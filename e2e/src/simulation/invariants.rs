@@ -30,6 +30,8 @@ struct Call {
     /// The incarnation of the bridge that the call was made in.
     incarnation: u32,
     started: Option<u64>,
+    /// Whether the call may be made again even if it was executed.
+    repeatable: bool,
     ended: Option<(u64, CallOutcome)>,
 }
 
@@ -44,6 +46,7 @@ impl InvariantChecker {
         let call = Call {
             incarnation,
             started: None,
+            repeatable: false,
             ended: None,
         };
         let previous = self.calls.insert(id.clone(), call);
@@ -61,7 +64,7 @@ impl InvariantChecker {
             call.ended
         );
         assert!(
-            !(outcome.means_not_executed() && call.started.is_some()),
+            !(outcome.means_not_executed() && call.started.is_some() && !call.repeatable),
             "{id} ended at {now} ({outcome:?}) and was executed at {:?}",
             call.started
         );
@@ -87,6 +90,12 @@ impl InvariantChecker {
                 "{id} ended at {ended} ({outcome:?}) and is executed {late} ms later"
             );
         }
+    }
+
+    /// Records that a call may be made again even if it was executed.
+    pub(super) fn call_repeatable(&mut self, id: &CallId) {
+        let call = self.calls.get_mut(id).expect("only calls are started");
+        call.repeatable = true;
     }
 
     /// Records that an incarnation of the bridge crashed: its open calls have no caller any more.

@@ -202,7 +202,7 @@ impl PageThread {
             json: definition,
         };
         self.page_now()
-            .definition_added(DefinitionKey(1), item, definition);
+            .definition_added(DefinitionKey(1), item, definition, false);
         self.page.connect();
     }
 
@@ -326,6 +326,8 @@ impl PageThread {
             }
             Effect::StopTimer => self.timer = None,
             Effect::ScheduleFlush => self.flush_requested = true,
+            // No tool of this page may be called again without harm.
+            Effect::ScheduleTask => {}
             Effect::StartCall(call) => {
                 if let Some(call) = self.page_now().confirm_start(call) {
                     self.start_handler(call);

@@ -29,6 +29,7 @@ mod page_unloaded;
 mod pinned_session;
 mod plugins;
 mod readme;
+mod receipts;
 mod resource_subscription;
 mod schema_libraries;
 mod screenshots;

@@ -30,9 +30,12 @@ export interface CoreConnection {
   connect(): void;
   disconnect(): void;
   setSession(sessionId: string, socketUrl: string): void;
-  add(key: number, kind: string, id: string, json: string): void;
+  /** `repeatable`: a repeated call does no harm. */
+  add(key: number, kind: string, id: string, json: string, repeatable: boolean): void;
   remove(key: number): void;
   resourceUpdated(uri: string): void;
+  /** The task that `scheduleTask` was to schedule. */
+  taskEnded(): void;
   /** Returns whether the message was sent. */
   query(json: string): boolean;
   progress(callId: string, progress: string, total?: string, message?: string): void;

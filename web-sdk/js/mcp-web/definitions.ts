@@ -102,9 +102,12 @@ export class Definitions {
   }
 
   #register(registration: Registration): void {
-    const { key, kind, id, json } = registration;
+    const { key, kind, id, json, definition } = registration;
     this.onChange?.();
-    if (this.#connection) return this.#connection.add(key, kind, id, json);
+    if (this.#connection) {
+      const { readOnlyHint, idempotentHint } = definition.annotations ?? {};
+      return this.#connection.add(key, kind, id, json, !!(kind !== "tool" || readOnlyHint || idempotentHint));
+    }
     const failure = this.#page.failure();
     if (failure) registration.onUnavailable(failure);
   }

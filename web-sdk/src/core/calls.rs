@@ -15,12 +15,11 @@ use super::effect::{Call, CallOutcome, DefinitionKey, Effect, Effects, Failure, 
 use super::messages::{
     CallRequest, ClientRequest, ClientResponse, Json, Limits, PageToBridge, SizedJson,
 };
-use super::pending_client_requests::PendingClientRequests;
 use super::seen_call_ids::SeenCallIds;
-use call_record::{CallRecord, State};
+use call_record::{CallRecord, RunningCall, State};
 use outcome::{SentOutcome, too_large_message, truncate};
 
-pub(super) use call_record::STALE_AFTER_MS;
+pub(super) use call_record::{FirstTask, MAX_PROMPT_MS, STALE_AFTER_MS};
 pub use call_record::{MAX_UNACKNOWLEDGED, MAX_UNACKNOWLEDGED_BYTES};
 pub use outcome::HandlerOutcome;
 
@@ -40,6 +39,8 @@ pub(super) struct Calls<J> {
     answers_sent: u64,
     /// The number of the latest `calls-check`.
     last_check: u64,
+    /// Whether [`Effect::ScheduleTask`] is being performed.
+    task_scheduled: bool,
 }
 
 impl<J: Json> Calls<J> {
@@ -50,6 +51,7 @@ impl<J: Json> Calls<J> {
             connected: false,
             answers_sent: 0,
             last_check: 0,
+            task_scheduled: false,
         }
     }
 
@@ -65,30 +67,31 @@ impl<J: Json> Calls<J> {
         effects.send(PageToBridge::CallsCheck { check, calls });
     }
 
-    /// A call arrived. Returns it if the page has not answered it and is not running it.
+    /// A call arrived. Acknowledges it, unless its answer may be the receipt, and returns whether
+    /// it must be started: the page has not answered it and is not running it.
     pub(super) fn arrived(
         &mut self,
-        request: CallRequest<J>,
+        id: &CallId,
+        defers_receipt: bool,
         effects: &mut Effects<J>,
-    ) -> Option<CallRequest<J>> {
-        let id = &request.call;
+    ) -> bool {
+        let index = self.index_of(id);
+        let is_new = index.is_none() && self.seen_ids.insert(id);
+        if is_new && defers_receipt {
+            return true;
+        }
         effects.send(PageToBridge::CallReceived(id.clone()));
-        match self.index_of(id) {
+        match index {
             // The new copy decides whether the call is late.
             Some(index) if matches!(self.records[index].state, State::MaybeEnded { .. }) => {
                 self.records.remove(index);
+                return true;
             }
-            Some(index) => {
-                self.send(index, effects);
-                return None;
-            }
-            None if !self.seen_ids.insert(id) => {
-                self.answer(id.clone(), SentOutcome::lost(), 0, effects);
-                return None;
-            }
-            None => {}
+            Some(index) => self.send(index, effects),
+            None if is_new => return true,
+            None => self.answer(id.clone(), SentOutcome::lost(), 0, effects),
         }
-        Some(request)
+        false
     }
 
     /// Starts a call of `definition`, or fails it if the page does not have the definition any
@@ -97,6 +100,7 @@ impl<J: Json> Calls<J> {
         &mut self,
         request: CallRequest<J>,
         definition: Option<DefinitionKey>,
+        first_task: Option<FirstTask>,
         start_by_ms: Option<u64>,
         effects: &mut Effects<J>,
     ) {
@@ -105,13 +109,42 @@ impl<J: Json> Calls<J> {
             self.answer(id, SentOutcome::not_registered(&request.item), 0, effects);
             return;
         };
-        let state = State::Running(PendingClientRequests::new());
+        let state = State::Running(RunningCall::new(first_task));
         self.records.push(CallRecord { id, state });
         effects.push(Effect::StartCall(Call {
             request,
             definition,
             start_by_ms,
         }));
+        if first_task.is_some() && !std::mem::replace(&mut self.task_scheduled, true) {
+            effects.push(Effect::ScheduleTask);
+        }
+    }
+
+    /// The task in which handlers were started has ended. Acknowledges the calls that it has not
+    /// answered, and returns their definitions.
+    pub(super) fn task_ended(&mut self, effects: &mut Effects<J>) -> Vec<DefinitionKey> {
+        self.task_scheduled = false;
+        let mut definitions = Vec::new();
+        for CallRecord { id, state } in &mut self.records {
+            if let State::Running(call) = state {
+                // Without a connection, the bridge sends a call without a receipt again.
+                if self.connected {
+                    call.acknowledge(id, effects);
+                }
+                definitions.extend(call.first_task.take().map(|task| task.definition));
+            }
+        }
+        definitions
+    }
+
+    /// Acknowledges the calls whose answers were to be the receipt.
+    pub(super) fn acknowledge_all(&mut self, effects: &mut Effects<J>) {
+        for CallRecord { id, state } in &mut self.records {
+            if let State::Running(call) = state {
+                call.acknowledge(id, effects);
+            }
+        }
     }
 
     /// A call is late when its handler is about to start: it may have ended.
@@ -122,7 +155,10 @@ impl<J: Json> Calls<J> {
         effects: &mut Effects<J>,
     ) {
         let id = request.call.clone();
-        if self.remove(&id).is_some() {
+        if let Some(record) = self.remove(&id) {
+            if let State::Running(mut call) = record.state {
+                call.acknowledge(&id, effects);
+            }
             self.send_check(vec![id], effects);
             let record = CallRecord::maybe_ended(request, self.last_check, now_ms);
             self.records.push(record);
@@ -168,22 +204,22 @@ impl<J: Json> Calls<J> {
     }
 
     /// A handler ended. Its answer is sent now, or on the next connection to the same bridge. It is
-    /// dropped if the call is not awaited any more.
+    /// dropped if the call is not awaited any more. Returns the first task of the handler, if it has
+    /// not ended.
     pub(super) fn finished(
         &mut self,
         call: CallId,
         outcome: HandlerOutcome<J>,
         limits: &Limits,
         effects: &mut Effects<J>,
-    ) {
-        if self.pending_requests(&call).is_none() {
-            return;
-        }
+    ) -> Option<FirstTask> {
+        let first_task = self.running(&call)?.first_task;
         self.remove(&call);
         let (sent, bytes) = SentOutcome::from_outcome(outcome, limits.max_result_bytes);
         let outcome = sent.call_outcome();
         self.answer(call.clone(), sent, bytes, effects);
         effects.report(Report::CallEnded { call, outcome });
+        first_task
     }
 
     /// Stores an answer and sends it if there is a connection. Every answer must be sent this way,
@@ -269,7 +305,7 @@ impl<J: Json> Calls<J> {
         for record in &mut self.records {
             match &mut record.state {
                 State::MaybeEnded { .. } => {}
-                State::Running(requests) => requests.connection_lost(),
+                State::Running(call) => call.requests.connection_lost(),
                 State::Answered { send_number, .. } => *send_number = 0,
             }
         }
@@ -330,7 +366,7 @@ impl<J: Json> Calls<J> {
         message: Option<String>,
         effects: &mut Effects<J>,
     ) {
-        if self.connected && self.pending_requests(&call).is_some() {
+        if self.connected && self.acknowledge(&call, effects) {
             effects.send(PageToBridge::CallProgress {
                 call,
                 progress,
@@ -349,7 +385,7 @@ impl<J: Json> Calls<J> {
         data: SizedJson<J>,
         effects: &mut Effects<J>,
     ) {
-        if !self.connected || self.pending_requests(&call).is_none() {
+        if !self.connected || self.running(&call).is_none() {
             return;
         }
         if data.bytes > MAX_LOG_BYTES {
@@ -357,6 +393,7 @@ impl<J: Json> Calls<J> {
             effects.report(Report::Warning(warning));
             return;
         }
+        self.acknowledge(&call, effects);
         effects.send(PageToBridge::CallLog {
             call,
             level,
@@ -375,11 +412,11 @@ impl<J: Json> Calls<J> {
         effects: &mut Effects<J>,
     ) {
         let max_bytes = limits.max_payload_bytes();
-        let Some(requests) = self.pending_requests(&call) else {
+        let Some(running) = self.running(&call) else {
             return;
         };
         if bytes <= max_bytes {
-            requests.add(request, bytes);
+            running.requests.add(request, bytes);
             return;
         }
         let message = too_large_message("the request to the client", bytes, max_bytes);
@@ -400,11 +437,11 @@ impl<J: Json> Calls<J> {
         responses: Vec<ClientResponse<J>>,
         effects: &mut Effects<J>,
     ) {
-        let Some(requests) = self.pending_requests(call) else {
+        let Some(running) = self.running(call) else {
             return;
         };
         for ClientResponse { key, response } in responses {
-            if requests.complete(&key) {
+            if running.requests.complete(&key) {
                 effects.report(Report::ClientAnswered {
                     call: call.clone(),
                     key,
@@ -417,8 +454,11 @@ impl<J: Json> Calls<J> {
     /// Sends the requests of handlers that were not sent on this connection.
     pub(super) fn flush(&mut self, limits: &Limits, effects: &mut Effects<J>) {
         for CallRecord { id, state } in &mut self.records {
-            if let State::Running(requests) = state {
-                requests.flush(id, limits.max_payload_bytes(), effects);
+            if let State::Running(call) = state
+                && call.requests.is_unsent()
+            {
+                call.acknowledge(id, effects);
+                call.requests.flush(id, limits.max_payload_bytes(), effects);
             }
         }
     }
@@ -431,11 +471,19 @@ impl<J: Json> Calls<J> {
         Some(self.records.remove(self.index_of(call)?))
     }
 
-    /// Returns the unanswered requests of a call, if it is running.
-    fn pending_requests(&mut self, call: &CallId) -> Option<&mut PendingClientRequests<J>> {
+    /// Acknowledges a call before something else is sent about it. Returns whether it is running.
+    fn acknowledge(&mut self, call: &CallId, effects: &mut Effects<J>) -> bool {
+        let running = self.running(call);
+        running
+            .map(|running| running.acknowledge(call, effects))
+            .is_some()
+    }
+
+    /// Returns a call, if it is running.
+    fn running(&mut self, call: &CallId) -> Option<&mut RunningCall<J>> {
         let index = self.index_of(call)?;
         match &mut self.records[index].state {
-            State::Running(requests) => Some(requests),
+            State::Running(running) => Some(running),
             _ => None,
         }
     }

@@ -14,6 +14,10 @@ use super::text::{decimal, size_error};
 /// The size of `{"kind":"resource-template","definition":…},` around a definition, rounded up.
 const ITEM_OVERHEAD_BYTES: usize = 48;
 
+/// After this number of calls in succession that were answered in their first task, the calls of a
+/// definition are acknowledged by their answers.
+const PROMPT_ANSWERS: u8 = 3;
+
 /// Whether the bridge has the current version of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SyncState {
@@ -31,6 +35,19 @@ struct Entry<J> {
     item: Item,
     definition: SizedJson<J>,
     sync_state: SyncState,
+    /// The number of its latest calls in succession that were answered in their first task, up to
+    /// [`PROMPT_ANSWERS`]; `None` if calls may not be repeated.
+    prompt_answers: Option<u8>,
+}
+
+/// A definition whose handler is to be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CalledDefinition {
+    pub(super) key: DefinitionKey,
+    /// Whether a repeated call does no harm.
+    pub(super) repeatable: bool,
+    /// Whether the answer is expected in the first task, so that it can be the receipt.
+    pub(super) is_prompt: bool,
 }
 
 /// A removed definition that the bridge may still list.
@@ -72,18 +89,35 @@ impl<J: Json> Definitions<J> {
         }
     }
 
-    pub(super) fn find(&self, item: &Item) -> Option<DefinitionKey> {
+    pub(super) fn find(&self, item: &Item) -> Option<CalledDefinition> {
         let entry = self.entries.iter().find(|entry| entry.item == *item)?;
-        Some(entry.key)
+        Some(CalledDefinition {
+            key: entry.key,
+            repeatable: entry.prompt_answers.is_some(),
+            is_prompt: entry.prompt_answers == Some(PROMPT_ANSWERS),
+        })
     }
 
-    /// Adds a definition. It replaces one of the same kind and name, takes its position, and the
-    /// former one is reported as removed.
+    /// A call of a definition was answered in its first task, or was not.
+    pub(super) fn observed(&mut self, key: DefinitionKey, is_prompt: bool) {
+        let entry = self.entries.iter_mut().find(|entry| entry.key == key);
+        if let Some(answers) = entry.and_then(|entry| entry.prompt_answers.as_mut()) {
+            *answers = if is_prompt {
+                PROMPT_ANSWERS.min(*answers + 1)
+            } else {
+                0
+            };
+        }
+    }
+
+    /// Adds a definition; it is `repeatable` if a repeated call does no harm. It replaces one of the
+    /// same kind and name, takes its position, and the former one is reported as removed.
     pub(super) fn add(
         &mut self,
         key: DefinitionKey,
         item: Item,
         definition: SizedJson<J>,
+        repeatable: bool,
         effects: &mut Effects<J>,
     ) {
         let existing = self.entries.iter_mut().find(|entry| entry.item == item);
@@ -92,6 +126,7 @@ impl<J: Json> Definitions<J> {
             item,
             definition,
             sync_state: SyncState::NeverSent,
+            prompt_answers: repeatable.then_some(0),
         };
         let Some(existing) = existing else {
             self.entries.push(entry);

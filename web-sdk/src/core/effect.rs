@@ -27,6 +27,8 @@ pub enum Effect<J> {
     /// Call `flush` at the end of the current task, so that the changes that an app makes in one
     /// task are sent together.
     ScheduleFlush,
+    /// Call `task_ended` in a later task.
+    ScheduleTask,
     /// Start a handler; answered by `handler_finished`.
     StartCall(Call<J>),
     /// Report an event to the app.

@@ -10,7 +10,7 @@ use bridge_protocol::limits::{
 };
 use bridge_protocol::{BridgeId, CallId, SessionId};
 
-use super::calls::{Calls, HandlerOutcome};
+use super::calls::{Calls, HandlerOutcome, MAX_PROMPT_MS};
 use super::connection::{Connection, Phase};
 use super::definitions::Definitions;
 use super::effect::{Call, DefinitionKey, Effect, Effects, Failure, Status};
@@ -171,10 +171,17 @@ impl<J: Json> Page<J> {
         self.start_attempt();
     }
 
-    /// Adds a definition of the app: `definition` is the complete MCP object.
-    pub fn definition_added(&mut self, key: DefinitionKey, item: Item, definition: SizedJson<J>) {
+    /// Adds a definition of the app: `definition` is the complete MCP object, and it is `repeatable`
+    /// if a repeated call does no harm.
+    pub fn definition_added(
+        &mut self,
+        key: DefinitionKey,
+        item: Item,
+        definition: SizedJson<J>,
+        repeatable: bool,
+    ) {
         self.definitions
-            .add(key, item, definition, &mut self.effects);
+            .add(key, item, definition, repeatable, &mut self.effects);
         self.schedule_flush();
     }
 
@@ -218,8 +225,20 @@ impl<J: Json> Page<J> {
 
     /// A handler ended.
     pub fn handler_finished(&mut self, call: CallId, outcome: HandlerOutcome<J>) {
-        self.calls
+        let ended = self
+            .calls
             .finished(call, outcome, &self.limits, &mut self.effects);
+        if let Some(task) = ended {
+            let is_prompt = self.clock.now_ms - task.started_ms <= MAX_PROMPT_MS;
+            self.definitions.observed(task.definition, is_prompt);
+        }
+    }
+
+    /// A task that [`Effect::ScheduleTask`] has caused, so the one before has ended.
+    pub fn task_ended(&mut self) {
+        for definition in self.calls.task_ended(&mut self.effects) {
+            self.definitions.observed(definition, false);
+        }
     }
 
     /// A handler reports its progress, as JSON texts. Without a connection the report is dropped.
@@ -270,6 +289,7 @@ impl<J: Json> Page<J> {
     fn set_frozen(&mut self, frozen: bool) {
         self.visibility.set_frozen(frozen, self.calls.last_check());
         if self.connection.is_ready() {
+            self.calls.acknowledge_all(&mut self.effects);
             self.visibility.send_changes(&mut self.effects);
         }
     }

@@ -63,6 +63,9 @@ extern "C" {
     pub(super) fn dropped(this: &Host, key: u32);
     #[wasm_bindgen(method)]
     pub(super) fn removed(this: &Host, key: u32);
+    /// Lets a later task call `taskEnded`.
+    #[wasm_bindgen(method, js_name = scheduleTask)]
+    pub(super) fn schedule_task(this: &Host);
     /// Starts a handler. Returns a promise of its outcome, which is never rejected.
     #[wasm_bindgen(method)]
     pub(super) fn call(this: &Host, call: &str, key: u32, message: &JsValue) -> Promise;

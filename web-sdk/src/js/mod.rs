@@ -53,13 +53,15 @@ impl Connection {
     }
 
     /// Adds a definition of the app. `definition` is the JSON text of the complete MCP object;
-    /// `key` is chosen by the host and never used twice; `kind` is spelled as on the wire.
-    pub fn add(&self, key: u32, kind: &str, name: String, definition: JsString) {
+    /// `key` is chosen by the host and never used twice; `kind` is spelled as on the wire; it is
+    /// `repeatable` if a repeated call does no harm.
+    pub fn add(&self, key: u32, kind: &str, name: String, definition: JsString, repeatable: bool) {
         if let Some(kind) = Kind::parse(kind) {
             let definition = codec::sized_json(definition);
             let item = Item { kind, name };
+            let key = DefinitionKey(key);
             self.0
-                .dispatch(|page| page.definition_added(DefinitionKey(key), item, definition));
+                .dispatch(|page| page.definition_added(key, item, definition, repeatable));
         }
     }
 
@@ -67,6 +69,12 @@ impl Connection {
     pub fn remove(&self, key: u32) {
         self.0
             .dispatch(|page| page.definition_removed(DefinitionKey(key)));
+    }
+
+    /// A task that the host has scheduled with `scheduleTask`.
+    #[wasm_bindgen(js_name = taskEnded)]
+    pub fn task_ended(&self) {
+        self.0.dispatch(|page| page.task_ended());
     }
 
     /// Reports that the content of a resource changed.

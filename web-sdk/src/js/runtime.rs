@@ -109,6 +109,7 @@ impl Runtime {
             Effect::SetTimer(ms) => self.set_timer(ms),
             Effect::StopTimer => clear_timeout(&self.timer.take()),
             Effect::ScheduleFlush => queue_microtask(self.flush.borrow().unchecked_ref()),
+            Effect::ScheduleTask => self.host.schedule_task(),
             Effect::StartCall(call) => self.start_call(call),
             Effect::Report(report) => self.report(report),
         }

@@ -5,7 +5,7 @@ use web_sdk::core::{DefinitionKey, Item, Kind, SizedJson};
 use super::World;
 use super::event::Event;
 use super::link::{Direction, Packet};
-use super::tab::{TOOLS, Tab};
+use super::tab::{READ, TOOLS, Tab};
 use super::task::Task;
 
 impl World {
@@ -64,7 +64,7 @@ impl World {
                 json: definition,
             };
             tab.page
-                .definition_added(DefinitionKey(key), item, definition);
+                .definition_added(DefinitionKey(key), item, definition, name == READ);
         }
         tab.page.set_now(clock);
         tab.page.connect();
@@ -98,6 +98,11 @@ impl World {
             } else if std::mem::take(&mut tab.flush_requested) {
                 tab.page.set_now(clock);
                 tab.page.flush();
+            } else if std::mem::take(&mut tab.task_scheduled) {
+                // Other tasks may run before, as in a browser.
+                let task = Task::TaskEnded;
+                let at = self.random.below(tab.tasks.len() as u64 + 1) as usize;
+                tab.tasks.insert(at, task);
             } else if let Some(task) = tab.tasks.pop_front() {
                 self.run_task(index, task);
             } else {

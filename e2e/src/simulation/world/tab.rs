@@ -9,7 +9,10 @@ use super::task::Task;
 use crate::sdk_page::{PageFrames, page_info};
 
 /// The tools that every page registers.
-pub(super) const TOOLS: [&str; 2] = ["work", "ask"];
+pub(super) const TOOLS: [&str; 3] = ["work", "ask", READ];
+
+/// The tool that may be called again without harm, and often answers at once.
+pub(super) const READ: &str = "read";
 
 /// A tab of a browser: one thread, a queue of tasks, and a document that can be reloaded.
 pub(super) struct Tab {
@@ -29,6 +32,8 @@ pub(super) struct Tab {
     /// The number of the timer that is set; 0 when there is none.
     pub(super) timer: u64,
     pub(super) flush_requested: bool,
+    /// Whether a task is scheduled that tells the page that the one before has ended.
+    pub(super) task_scheduled: bool,
     pub(super) connected: bool,
     /// Why the page has given up.
     pub(super) failed: Option<String>,
@@ -52,6 +57,7 @@ impl Tab {
             closed: false,
             timer: 0,
             flush_requested: false,
+            task_scheduled: false,
             connected: false,
             failed: None,
             running: BTreeSet::new(),

@@ -16,6 +16,8 @@ pub(super) enum Task {
     Finish(CallId, usize),
     /// A handler sends a request to the client of its call.
     Ask(CallId),
+    /// The task has ended in which handlers were started.
+    TaskEnded,
     /// The app connects again, for example because the user asked for it.
     Connect,
     /// The browser announces that it suspends the page for this many milliseconds.

@@ -21,6 +21,15 @@
 //!    if it arrives in time, the call starts. `call-cancel`, a restart of the bridge and the page's
 //!    own `disconnect` drop the call.
 //!
+//! # Answers that are the receipt
+//!
+//! A call is acknowledged before its handler starts, so that the bridge can tell a call that runs
+//! from one that never will. If a repeated call does no harm (a read, or a tool with `readOnlyHint`
+//! or `idempotentHint`), the difference does not matter to the caller. Once a few calls in
+//! succession have been answered in the task in which their handlers were started, and within
+//! [`MAX_PROMPT_MS`], the next ones are acknowledged only if that task ends without an answer.
+//! Otherwise the answer is the receipt.
+//!
 //! # Answers that the bridge may not have received
 //!
 //! An answer that was sent may have been lost with its connection. It is stored until a heartbeat
@@ -30,11 +39,15 @@ use bridge_protocol::CallId;
 use bridge_protocol::limits::STALE_AFTER;
 
 use super::outcome::SentOutcome;
-use crate::core::messages::CallRequest;
+use crate::core::effect::{DefinitionKey, Effects};
+use crate::core::messages::{CallRequest, Json, PageToBridge};
 use crate::core::pending_client_requests::PendingClientRequests;
 
 /// [`STALE_AFTER`] in milliseconds.
 pub(in crate::core) const STALE_AFTER_MS: u64 = STALE_AFTER.as_millis() as u64;
+
+/// An answer that took longer, in milliseconds, is not expected to be the receipt next time.
+pub(in crate::core) const MAX_PROMPT_MS: u64 = 50;
 
 /// The maximum number of stored answers; the oldest are dropped first.
 pub const MAX_UNACKNOWLEDGED: usize = 64;
@@ -63,8 +76,8 @@ pub(super) enum State<J> {
         /// The answer to the check counts if it takes no longer than this.
         answer_timeout_ms: u64,
     },
-    /// The handler is running and may make requests to the client.
-    Running(PendingClientRequests<J>),
+    /// The handler is running.
+    Running(RunningCall<J>),
     /// The handler has ended.
     Answered {
         outcome: SentOutcome<J>,
@@ -73,6 +86,43 @@ pub(super) enum State<J> {
         /// sent.
         send_number: u64,
     },
+}
+
+/// A call whose handler is running.
+#[derive(Debug)]
+pub(super) struct RunningCall<J> {
+    /// The requests that the handler has made to the client.
+    pub(super) requests: PendingClientRequests<J>,
+    /// Set until the task in which the handler was started has ended, if a repeated call does no
+    /// harm.
+    pub(super) first_task: Option<FirstTask>,
+}
+
+/// The task in which a handler was started.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::core) struct FirstTask {
+    pub(in crate::core) definition: DefinitionKey,
+    pub(in crate::core) started_ms: u64,
+    /// Whether the call has not been acknowledged yet.
+    pub(in crate::core) receipt_due: bool,
+}
+
+impl<J: Json> RunningCall<J> {
+    pub(super) fn new(first_task: Option<FirstTask>) -> Self {
+        Self {
+            requests: PendingClientRequests::new(),
+            first_task,
+        }
+    }
+
+    /// Acknowledges the call, unless that was done.
+    pub(super) fn acknowledge(&mut self, id: &CallId, effects: &mut Effects<J>) {
+        if let Some(first_task) = &mut self.first_task
+            && std::mem::take(&mut first_task.receipt_due)
+        {
+            effects.send(PageToBridge::CallReceived(id.clone()));
+        }
+    }
 }
 
 impl<J> CallRecord<J> {

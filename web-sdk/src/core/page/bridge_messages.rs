@@ -3,10 +3,10 @@
 use bridge_protocol::{BridgeId, CallId, ErrorCode, PROTOCOL_VERSION};
 
 use super::Page;
-use crate::core::calls::STALE_AFTER_MS;
+use crate::core::calls::{FirstTask, STALE_AFTER_MS};
 use crate::core::connection::{Phase, SILENCE_ALLOWANCE_MS};
 use crate::core::effect::{Effect, Failure, Report, Status};
-use crate::core::messages::{BridgeToPage, CallRequest, Json, Limits, PageToBridge};
+use crate::core::messages::{BridgeToPage, Json, Limits, PageToBridge};
 use crate::core::parts::{Part, PartError};
 use crate::core::text::decimal;
 
@@ -91,9 +91,20 @@ impl<J: Json> Page<J> {
         match message {
             BridgeToPage::CallRequested(request) => {
                 let start_by_ms = request.sent_ms.map(|sent_ms| self.start_by_ms(sent_ms));
-                if let Some(request) = self.calls.arrived(request, &mut self.effects) {
-                    self.start_call(request, start_by_ms);
+                let definition = self.definitions.find(&request.item);
+                let receipt_due = definition.is_some_and(|it| it.is_prompt);
+                let effects = &mut self.effects;
+                if !self.calls.arrived(&request.call, receipt_due, effects) {
+                    return;
                 }
+                let first_task = definition.filter(|it| it.repeatable).map(|it| FirstTask {
+                    definition: it.key,
+                    started_ms: now_ms,
+                    receipt_due,
+                });
+                let key = definition.map(|it| it.key);
+                self.calls
+                    .start(request, key, first_task, start_by_ms, effects);
             }
             BridgeToPage::CallsAlive {
                 check,
@@ -106,7 +117,10 @@ impl<J: Json> Page<J> {
                         self.calls
                             .confirmed_alive(&id, check, now_ms, &mut self.effects);
                     if let Some((request, start_by_ms)) = confirmed {
-                        self.start_call(request, Some(start_by_ms));
+                        let key = self.definitions.find(&request.item).map(|it| it.key);
+                        let start_by_ms = Some(start_by_ms);
+                        self.calls
+                            .start(request, key, None, start_by_ms, &mut self.effects);
                     }
                 }
                 let code = const { ErrorCode::CallCancelled.as_str() };
@@ -152,12 +166,6 @@ impl<J: Json> Page<J> {
             | BridgeToPage::AuthenticationFailed { .. }
             | BridgeToPage::SessionClosed { .. } => {}
         }
-    }
-
-    fn start_call(&mut self, request: CallRequest<J>, start_by_ms: Option<u64>) {
-        let definition = self.definitions.find(&request.item);
-        let effects = &mut self.effects;
-        self.calls.start(request, definition, start_by_ms, effects);
     }
 
     /// Returns until when the handler of a call may start that was sent at this time on the bridge's

@@ -13,6 +13,8 @@ enum Step {
     Add(u32),
     Remove(usize),
     Flush,
+    /// A task ends in which handlers were started.
+    EndTask,
     Call {
         id: u32,
         tool: u32,
@@ -39,6 +41,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0..4_u32).prop_map(Step::Add),
         1 => any::<usize>().prop_map(Step::Remove),
         3 => Just(Step::Flush),
+        4 => Just(Step::EndTask),
         6 => (0..12_u32, 0..4_u32).prop_map(|(id, tool)| Step::Call { id, tool }),
         4 => any::<usize>().prop_map(Step::Finish),
         2 => any::<usize>().prop_map(Step::Cancel),

@@ -8,6 +8,7 @@ mod frames;
 mod late_calls;
 mod parts;
 mod queries;
+mod receipts;
 mod registration;
 mod resources;
 mod resumption;
@@ -45,6 +46,7 @@ pub(super) struct TestPage {
     pub(super) sockets_opened: usize,
     pub(super) token_requested: bool,
     pub(super) flush_requested: bool,
+    pub(super) task_scheduled: bool,
     /// The time in milliseconds between an event and the start of a handler.
     pub(super) start_delay_ms: u64,
     /// Every effect in order.
@@ -79,6 +81,7 @@ impl TestPage {
             sockets_opened: 0,
             token_requested: false,
             flush_requested: false,
+            task_scheduled: false,
             start_delay_ms: 0,
             effects: Vec::new(),
         }
@@ -130,6 +133,7 @@ impl TestPage {
             Effect::SetTimer(ms) => self.timer = Some(*ms),
             Effect::StopTimer => self.timer = None,
             Effect::ScheduleFlush => self.flush_requested = true,
+            Effect::ScheduleTask => self.task_scheduled = true,
             Effect::StartCall(call) => {
                 self.page.set_now(self.now_ms + self.start_delay_ms);
                 if let Some(call) = self.page.confirm_start(call.clone()) {
@@ -195,11 +199,26 @@ impl TestPage {
         self.add(key, Kind::Tool, name);
     }
 
+    /// Adds a tool that may be called again without harm.
+    pub(super) fn add_repeatable_tool(&mut self, key: u32, name: &str) {
+        self.add_definition(key, Kind::Tool, name, true);
+    }
+
     pub(super) fn add(&mut self, key: u32, kind: Kind, name: &str) {
+        self.add_definition(key, kind, name, false);
+    }
+
+    fn add_definition(&mut self, key: u32, kind: Kind, name: &str, repeatable: bool) {
         let definition = sized_json(format!(r#"{{"name":"{name}"}}"#));
-        self.dispatch(|page| {
-            page.definition_added(DefinitionKey(key), item(kind, name), definition)
-        });
+        let key = DefinitionKey(key);
+        self.dispatch(|page| page.definition_added(key, item(kind, name), definition, repeatable));
+    }
+
+    /// The task ends, and the one that it has scheduled runs.
+    pub(super) fn end_task(&mut self) {
+        if std::mem::take(&mut self.task_scheduled) {
+            self.dispatch(|page| page.task_ended());
+        }
     }
 
     pub(super) fn remove(&mut self, key: u32) {

@@ -249,7 +249,12 @@ fn batches_are_split_by_frame_size_and_too_large_definitions_rejected() {
         let definition = sized_json("x".repeat(size));
         let name = format!("t{key}");
         page.dispatch(|page| {
-            page.definition_added(DefinitionKey(key), item(Kind::Tool, &name), definition)
+            page.definition_added(
+                DefinitionKey(key),
+                item(Kind::Tool, &name),
+                definition,
+                false,
+            )
         });
     }
     page.flush();

@@ -73,6 +73,7 @@ impl Harness {
                 self.page.remove(key);
             }
             Step::Flush => self.page.flush(),
+            Step::EndTask => self.page.end_task(),
             Step::Call { id, tool } => {
                 let call = CallId(format!("run {} call {id}", self.bridge.restarts));
                 self.bridge.start_call(call, format!("t{tool}"), now_ms);
@@ -148,7 +149,11 @@ impl Harness {
 
     fn add(&mut self, name: String) {
         self.next_key += 1;
-        self.page.add_tool(self.next_key, &name);
+        if is_repeatable(self.next_key) {
+            self.page.add_repeatable_tool(self.next_key, &name);
+        } else {
+            self.page.add_tool(self.next_key, &name);
+        }
         match self.tools.iter_mut().find(|(_, other)| *other == name) {
             Some(tool) => tool.0 = self.next_key,
             None => self.tools.push((self.next_key, name)),
@@ -210,6 +215,8 @@ impl Harness {
                     self.outbox.push_back(message);
                 }
                 Effect::StartCall(call) if self.page.started.contains(&call.request.call) => {
+                    let is_acknowledged = self.received.contains(&call.request.call);
+                    assert!(is_acknowledged || is_repeatable(call.definition.0));
                     self.on_call_start(call.request.call);
                 }
                 Effect::Report(Report::CallEnded { call, outcome }) => {
@@ -230,7 +237,6 @@ impl Harness {
     }
 
     fn on_call_start(&mut self, call: CallId) {
-        assert!(self.received.contains(&call), "{call} is not acknowledged");
         if let Some(ended_ms) = self.bridge.ended.get(&call) {
             let is_repeated = self.check_counts.get(&call).is_some_and(|count| *count > 1);
             let late_ms = self.page.now_ms - ended_ms;
@@ -266,8 +272,10 @@ impl Harness {
         while !self.has_socket {
             self.apply(Step::Retry);
         }
+        self.page.end_task();
         self.deliver_all();
         self.assert_no_pending_requests();
+        self.assert_running_calls_are_acknowledged();
         while let Some(call) = self.running_call(0) {
             assert!(
                 self.bridge.awaited.contains_key(&call),
@@ -285,6 +293,13 @@ impl Harness {
         listed.sort();
         expected.sort();
         assert_eq!(listed, expected);
+    }
+
+    fn assert_running_calls_are_acknowledged(&self) {
+        for (call, (_, received)) in &self.bridge.awaited {
+            let running = self.started.contains(call) && !self.ended.contains_key(call);
+            assert!(!running || *received, "{call} runs without a receipt");
+        }
     }
 
     fn assert_no_pending_requests(&self) {
@@ -306,4 +321,9 @@ impl Harness {
             assert_eq!(finished, responded, "{call}: {answer:?}");
         }
     }
+}
+
+/// Whether calls of the tool with this key may be repeated.
+fn is_repeatable(key: u32) -> bool {
+    key.is_multiple_of(2)
 }
