@@ -11,6 +11,7 @@ mod outcome;
 
 use bridge_protocol::{CallId, ErrorCode};
 
+use super::definitions::Definitions;
 use super::effect::{Call, CallOutcome, DefinitionKey, Effect, Effects, Failure, Report};
 use super::messages::{
     CallRequest, ClientRequest, ClientResponse, Json, Limits, PageToBridge, SizedJson,
@@ -122,27 +123,24 @@ impl<J: Json> Calls<J> {
     }
 
     /// The task in which handlers were started has ended. Acknowledges the calls that it has not
-    /// answered, and returns their definitions.
-    pub(super) fn task_ended(&mut self, effects: &mut Effects<J>) -> Vec<DefinitionKey> {
+    /// answered.
+    pub(super) fn task_ended(
+        &mut self,
+        definitions: &mut Definitions<J>,
+        effects: &mut Effects<J>,
+    ) {
         self.task_scheduled = false;
-        let mut definitions = Vec::new();
         for CallRecord { id, state } in &mut self.records {
-            if let State::Running(call) = state {
+            if let State::Running(call) = state
+                && call.first_task.is_some()
+            {
                 // Without a connection, the bridge sends a call without a receipt again.
                 if self.connected {
                     call.acknowledge(id, effects);
                 }
-                definitions.extend(call.first_task.take().map(|task| task.definition));
-            }
-        }
-        definitions
-    }
-
-    /// Acknowledges the calls whose answers were to be the receipt.
-    pub(super) fn acknowledge_all(&mut self, effects: &mut Effects<J>) {
-        for CallRecord { id, state } in &mut self.records {
-            if let State::Running(call) = state {
-                call.acknowledge(id, effects);
+                if let Some(task) = call.first_task.take() {
+                    definitions.observed(task.definition, false);
+                }
             }
         }
     }
@@ -213,8 +211,11 @@ impl<J: Json> Calls<J> {
         limits: &Limits,
         effects: &mut Effects<J>,
     ) -> Option<FirstTask> {
-        let first_task = self.running(&call)?.first_task;
-        self.remove(&call);
+        let index = self.index_of(&call)?;
+        let State::Running(RunningCall { first_task, .. }) = self.records[index].state else {
+            return None;
+        };
+        self.records.remove(index);
         let (sent, bytes) = SentOutcome::from_outcome(outcome, limits.max_result_bytes);
         let outcome = sent.call_outcome();
         self.answer(call.clone(), sent, bytes, effects);
@@ -366,7 +367,7 @@ impl<J: Json> Calls<J> {
         message: Option<String>,
         effects: &mut Effects<J>,
     ) {
-        if self.connected && self.acknowledge(&call, effects) {
+        if self.connected && self.running(&call, effects).is_some() {
             effects.send(PageToBridge::CallProgress {
                 call,
                 progress,
@@ -385,7 +386,7 @@ impl<J: Json> Calls<J> {
         data: SizedJson<J>,
         effects: &mut Effects<J>,
     ) {
-        if !self.connected || self.running(&call).is_none() {
+        if !self.connected || self.running(&call, effects).is_none() {
             return;
         }
         if data.bytes > MAX_LOG_BYTES {
@@ -393,7 +394,6 @@ impl<J: Json> Calls<J> {
             effects.report(Report::Warning(warning));
             return;
         }
-        self.acknowledge(&call, effects);
         effects.send(PageToBridge::CallLog {
             call,
             level,
@@ -412,7 +412,7 @@ impl<J: Json> Calls<J> {
         effects: &mut Effects<J>,
     ) {
         let max_bytes = limits.max_payload_bytes();
-        let Some(running) = self.running(&call) else {
+        let Some(running) = self.running(&call, effects) else {
             return;
         };
         if bytes <= max_bytes {
@@ -437,7 +437,7 @@ impl<J: Json> Calls<J> {
         responses: Vec<ClientResponse<J>>,
         effects: &mut Effects<J>,
     ) {
-        let Some(running) = self.running(call) else {
+        let Some(running) = self.running(call, effects) else {
             return;
         };
         for ClientResponse { key, response } in responses {
@@ -454,10 +454,7 @@ impl<J: Json> Calls<J> {
     /// Sends the requests of handlers that were not sent on this connection.
     pub(super) fn flush(&mut self, limits: &Limits, effects: &mut Effects<J>) {
         for CallRecord { id, state } in &mut self.records {
-            if let State::Running(call) = state
-                && call.requests.is_unsent()
-            {
-                call.acknowledge(id, effects);
+            if let State::Running(call) = state {
                 call.requests.flush(id, limits.max_payload_bytes(), effects);
             }
         }
@@ -471,19 +468,19 @@ impl<J: Json> Calls<J> {
         Some(self.records.remove(self.index_of(call)?))
     }
 
-    /// Acknowledges a call before something else is sent about it. Returns whether it is running.
-    fn acknowledge(&mut self, call: &CallId, effects: &mut Effects<J>) -> bool {
-        let running = self.running(call);
-        running
-            .map(|running| running.acknowledge(call, effects))
-            .is_some()
-    }
-
-    /// Returns a call, if it is running.
-    fn running(&mut self, call: &CallId) -> Option<&mut RunningCall<J>> {
+    /// Returns a call, if it is running. It is acknowledged before anything else is sent about it.
+    fn running(&mut self, call: &CallId, effects: &mut Effects<J>) -> Option<&mut RunningCall<J>> {
         let index = self.index_of(call)?;
-        match &mut self.records[index].state {
-            State::Running(running) => Some(running),
+        match &mut self.records[index] {
+            CallRecord {
+                id,
+                state: State::Running(running),
+            } => {
+                if self.connected {
+                    running.acknowledge(id, effects);
+                }
+                Some(running)
+            }
             _ => None,
         }
     }

@@ -236,9 +236,8 @@ impl<J: Json> Page<J> {
 
     /// A task that [`Effect::ScheduleTask`] has caused, so the one before has ended.
     pub fn task_ended(&mut self) {
-        for definition in self.calls.task_ended(&mut self.effects) {
-            self.definitions.observed(definition, false);
-        }
+        self.calls
+            .task_ended(&mut self.definitions, &mut self.effects);
     }
 
     /// A handler reports its progress, as JSON texts. Without a connection the report is dropped.
@@ -289,7 +288,7 @@ impl<J: Json> Page<J> {
     fn set_frozen(&mut self, frozen: bool) {
         self.visibility.set_frozen(frozen, self.calls.last_check());
         if self.connection.is_ready() {
-            self.calls.acknowledge_all(&mut self.effects);
+            self.task_ended();
             self.visibility.send_changes(&mut self.effects);
         }
     }

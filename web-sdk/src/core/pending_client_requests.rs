@@ -47,11 +47,6 @@ impl<J: Json> PendingClientRequests<J> {
         self.pending.len() < before
     }
 
-    /// Whether a request was not sent on this connection.
-    pub(super) fn is_unsent(&self) -> bool {
-        self.pending.iter().any(|pending| !pending.sent)
-    }
-
     pub(super) fn connection_lost(&mut self) {
         for pending in &mut self.pending {
             pending.sent = false;
