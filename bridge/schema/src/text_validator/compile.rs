@@ -139,15 +139,11 @@ impl<'a> Compiler<'a> {
         self.ids.insert(std::ptr::from_ref(schema), id);
         self.nodes.push(Node::default());
         let node = self.build_node(fields, nesting + 1)?;
-        let replaced_by = replacement(&node);
-        if let Some(other) = replaced_by {
-            // Nothing refers to this node yet: only subschemas of items or members may refer to
-            // the schemas around them, and this one has none.
-            self.ids.insert(std::ptr::from_ref(schema), other);
-            return Some(other);
-        }
+        // A subschema that refers back to this one already has its index.
+        let shorter = replacement(&node).unwrap_or(id);
         self.nodes[id as usize] = node;
-        Some(id)
+        self.ids.insert(std::ptr::from_ref(schema), shorter);
+        Some(shorter)
     }
 
     fn nodes(&mut self, schemas: &'a Value, nesting: usize) -> Option<Box<[NodeId]>> {
