@@ -5,5 +5,6 @@
 mod differential;
 mod random;
 mod schemas;
+mod suite;
 mod text_writer;
 mod values;
