@@ -66,7 +66,7 @@ const NUMBER_KEYWORDS: [&str; 8] = [
 
 /// Compiles a schema; `None` if it has a keyword or a value that is left to the crate.
 pub(super) fn compile(root: &Value) -> Option<Program> {
-    if has_other_addresses(root) || jsonschema::draft202012::meta::validate(root).is_err() {
+    if has_other_addresses(root) || !is_valid_schema(root) {
         return None;
     }
     let mut compiler = Compiler {
@@ -86,6 +86,11 @@ pub(super) fn compile(root: &Value) -> Option<Program> {
         nodes: compiler.nodes.into(),
         root,
     })
+}
+
+/// Whether each keyword has a value of the form that the dialect prescribes.
+fn is_valid_schema(schema: &Value) -> bool {
+    jsonschema::draft202012::meta::validate(schema).is_ok()
 }
 
 /// Whether a schema has another dialect, or an `$id` that changes what references mean.
@@ -338,7 +343,14 @@ impl<'a> Compiler<'a> {
         if !is_plain || pointer.contains('%') {
             return None;
         }
-        self.root.pointer(pointer)
+        let target = self.root.pointer(pointer)?;
+        // Definitions are valid if the root is. Other references may point into data.
+        let name = ["/$defs/", "/definitions/"]
+            .iter()
+            .find_map(|place| pointer.strip_prefix(place));
+        let is_definition = name.is_some_and(|name| !name.contains('/'));
+        let is_valid = pointer.is_empty() || is_definition || is_valid_schema(target);
+        is_valid.then_some(target)
     }
 }
 
@@ -363,15 +375,15 @@ fn replacement(node: &Node) -> Option<NodeId> {
 
 impl Property {
     fn new(name: &str, node: Option<NodeId>) -> Self {
-        let quoted = format!("\"{name}\"");
         let needs_escapes = name
             .bytes()
             .any(|byte| matches!(byte, b'"' | b'\\' | ..b' '));
         Self {
             name: name.into(),
-            quoted: match needs_escapes {
-                true => Box::default(),
-                false => quoted.into_bytes().into(),
+            quoted: if needs_escapes {
+                Box::default()
+            } else {
+                format!("\"{name}\"").into_bytes().into()
             },
             node,
             required: 0,
@@ -416,7 +428,7 @@ struct Choices {
 fn choices(fields: &Map<String, Value>) -> Option<Option<Choices>> {
     let values = match (fields.get("enum"), fields.get("const")) {
         (None, None) => return Some(None),
-        (Some(Value::Array(values)), None) => values,
+        (Some(Value::Array(values)), None) if !values.is_empty() => values,
         (None, Some(value)) => std::slice::from_ref(value),
         _ => return None,
     };

@@ -48,9 +48,16 @@ impl<'a> JsonString<'a> {
         }
     }
 
-    /// The content of a string that is written with escapes.
-    pub(super) fn unescape(self) -> Result<String, Stop> {
-        serde_json::from_str(self.quoted).map_err(|_| Stop::Undecided)
+    /// The content. `unescaped` gets it if it is written with escapes.
+    pub(super) fn content<'b>(self, unescaped: &'b mut String) -> Result<&'b str, Stop>
+    where
+        'a: 'b,
+    {
+        if let Some(plain) = self.plain() {
+            return Ok(plain);
+        }
+        *unescaped = serde_json::from_str(self.quoted).map_err(|_| Stop::Undecided)?;
+        Ok(unescaped)
     }
 }
 

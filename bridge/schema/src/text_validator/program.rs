@@ -168,6 +168,11 @@ pub(super) struct InPlace {
 }
 
 impl ObjectRules {
+    /// Whether rules other than those of properties depend on the name of a member.
+    pub(super) fn has_name_rules(&self) -> bool {
+        !self.patterns.is_empty() || self.names != ANY
+    }
+
     /// The index of the property of this name.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         let key = |index: &u16| {

@@ -58,6 +58,19 @@ struct Run<'a> {
     text: Value,
 }
 
+/// What has been read of an object.
+struct Members {
+    /// Whether no name may occur twice.
+    must_differ: bool,
+    /// Where the hashes of its names begin.
+    hashes: usize,
+    count: usize,
+    /// The bits of the required properties that it has.
+    seen: u64,
+    /// The index of the property that is likely to be next.
+    next: usize,
+}
+
 impl<'a> Run<'a> {
     fn document(&mut self, root: NodeId, bytes: usize) -> Result<(), Stop> {
         self.spend_bytes(bytes)?;
@@ -290,15 +303,8 @@ impl<'a> Run<'a> {
         let hashes = self.hashes.len();
         if !self.cursor.skip_if(b'}') {
             loop {
-                let name = self.cursor.string()?;
-                let unescaped;
-                let name = match name.plain() {
-                    Some(name) => name,
-                    None => {
-                        unescaped = name.unescape()?;
-                        &unescaped
-                    }
-                };
+                let mut unescaped = String::new();
+                let name = self.cursor.string()?.content(&mut unescaped)?;
                 self.add_hash(hash(name.as_bytes(), 0), hashes)?;
                 self.cursor.skip_colon()?;
                 self.value(ANY)?;
@@ -326,63 +332,61 @@ impl<'a> Run<'a> {
 
     fn object_members(&mut self, rules: &'a ObjectRules) -> Result<(), Stop> {
         self.enter()?;
-        let hashes = self.hashes.len();
-        let must_differ = self.exact || rules.min_properties > 1;
-        let needs_name = must_differ || !rules.patterns.is_empty() || rules.names != ANY;
-        let mut seen = 0;
-        let mut count = 0;
-        // The property that is likely to be next.
-        let mut next = 0;
+        let mut members = Members {
+            must_differ: self.exact || rules.min_properties > 1,
+            hashes: self.hashes.len(),
+            count: 0,
+            seen: 0,
+            next: 0,
+        };
         if !self.cursor.skip_if(b'}') {
             loop {
-                count += 1;
-                let expected = rules.properties.get(next);
-                let is_expected = !needs_name
-                    && expected.is_some_and(|property| {
-                        !property.quoted.is_empty() && self.cursor.skip_bytes(&property.quoted)
-                    });
-                if let Some(property) = expected.filter(|_| is_expected) {
-                    next += 1;
-                    seen |= property.required;
-                    self.cursor.skip_colon()?;
-                    self.value(property.node.unwrap_or(rules.additional))?;
-                } else {
-                    let begin = self.cursor.position;
-                    let name = self.cursor.string()?;
-                    let unescaped;
-                    let name = match name.plain() {
-                        Some(name) => name,
-                        None => {
-                            unescaped = name.unescape()?;
-                            &unescaped
-                        }
-                    };
-                    if must_differ {
-                        self.add_hash(hash(name.as_bytes(), 0), hashes)?;
-                    }
-                    let found = rules.find(name);
-                    if let Some(index) = found {
-                        next = index + 1;
-                        seen |= rules.properties[index].required;
-                    }
-                    let node = found.and_then(|index| rules.properties[index].node);
-                    if needs_name {
-                        self.named_member(rules, name, begin, node)?;
-                    } else {
-                        self.cursor.skip_colon()?;
-                        self.value(node.unwrap_or(rules.additional))?;
-                    }
-                }
+                members.count += 1;
+                self.member(rules, &mut members)?;
                 if !self.next_member()? {
                     break;
                 }
             }
         }
         self.depth -= 1;
-        self.hashes.truncate(hashes);
-        self.spend(count as u64)?;
-        let has_required = seen & rules.required == rules.required;
-        valid_if(has_required && (rules.min_properties..=rules.max_properties).contains(&count))
+        self.hashes.truncate(members.hashes);
+        self.spend(members.count as u64)?;
+        let sizes = rules.min_properties..=rules.max_properties;
+        let has_required = members.seen & rules.required == rules.required;
+        valid_if(has_required && sizes.contains(&members.count))
+    }
+
+    /// Reads a member, up to the comma after it.
+    #[inline(always)]
+    fn member(&mut self, rules: &'a ObjectRules, members: &mut Members) -> Result<(), Stop> {
+        let needs_name = members.must_differ || rules.has_name_rules();
+        if let Some(property) = rules.properties.get(members.next).filter(|_| !needs_name)
+            && !property.quoted.is_empty()
+            && self.cursor.skip_bytes(&property.quoted)
+        {
+            members.next += 1;
+            members.seen |= property.required;
+            self.cursor.skip_colon()?;
+            return self.value(property.node.unwrap_or(rules.additional));
+        }
+        let begin = self.cursor.position;
+        let mut unescaped = String::new();
+        let name = self.cursor.string()?.content(&mut unescaped)?;
+        if members.must_differ {
+            self.add_hash(hash(name.as_bytes(), 0), members.hashes)?;
+        }
+        let mut node = None;
+        if let Some(index) = rules.find(name) {
+            let property = &rules.properties[index];
+            members.next = index + 1;
+            members.seen |= property.required;
+            node = property.node;
+        }
+        if rules.has_name_rules() {
+            return self.named_member(rules, name, begin, node);
+        }
+        self.cursor.skip_colon()?;
+        self.value(node.unwrap_or(rules.additional))
     }
 
     /// Applies the rules that depend on the name of a member, which begins at `begin`, and reads
@@ -415,29 +419,25 @@ impl<'a> Run<'a> {
                     .is_valid(&self.text)
                     .ok_or(Stop::Undecided)?
                 {
-                    match is_named {
-                        true => self.pass(pattern.node, value)?,
-                        false => self.value(pattern.node)?,
+                    if is_named {
+                        self.pass(pattern.node, value)?;
+                    } else {
+                        self.value(pattern.node)?;
                     }
                     is_named = true;
                 }
             }
         }
-        match is_named {
-            true => Ok(()),
-            false => self.value(rules.additional),
+        if is_named {
+            Ok(())
+        } else {
+            self.value(rules.additional)
         }
     }
 
     fn string(&mut self, rules: &StringRules, string: JsonString<'_>) -> Result<(), Stop> {
-        let unescaped;
-        let text = match string.plain() {
-            Some(text) => text,
-            None => {
-                unescaped = string.unescape()?;
-                &unescaped
-            }
-        };
+        let mut unescaped = String::new();
+        let text = string.content(&mut unescaped)?;
         self.spend(rules.cost.for_text(text))?;
         if let Some(choices) = &rules.choices {
             let found = choices.binary_search_by(|choice| (**choice).cmp(text));
@@ -499,9 +499,10 @@ fn stop_if_value(types: Types) -> Stop {
 
 #[inline(always)]
 fn valid_if(condition: bool) -> Result<(), Stop> {
-    match condition {
-        true => Ok(()),
-        false => Err(Stop::Invalid),
+    if condition {
+        Ok(())
+    } else {
+        Err(Stop::Invalid)
     }
 }
 

@@ -119,9 +119,11 @@ fn what_is_left_to_the_crate_is_not_compiled() {
         json!({"$ref": "#a", "$defs": {"a": {"$anchor": "a"}}}),
         json!({"$defs": {"a": {"$id": "a"}}}),
         json!({"$schema": "http://json-schema.org/draft-07/schema#"}),
+        json!({"enum": []}),
         // Not valid: the crate states why.
         json!({"type": "text"}),
         json!({"$defs": {"unused": {"minimum": "1"}}}),
+        json!({"$ref": "#/default", "default": {"minimum": "1"}}),
     ] {
         assert!(TextValidator::new(&schema).is_none(), "{schema}");
     }
@@ -244,4 +246,18 @@ fn long_strings_are_read_to_their_end() {
         let text = format!("\"{}\u{1f}\"", "a".repeat(length));
         assert_eq!(verdict(&schema, &text), TextVerdict::Undecided);
     }
+}
+
+#[test]
+fn subschemas_that_are_nested_too_deeply_are_not_decided() {
+    let next = (0..3).fold(
+        json!({"$ref": "#"}),
+        |inner, n| json!({"allOf": [inner], "maxProperties": n + 2}),
+    );
+    let schema = json!({"properties": {"next": next}});
+    let nested = |depth| r#"{"next":"#.repeat(depth) + r#"{"a":1,"b":2}"# + &"}".repeat(depth);
+    let validator = validator(schema);
+    let verdict = |depth| validator.verdict(&nested(depth), STEPS);
+    assert_eq!(verdict(50), TextVerdict::Valid);
+    assert_eq!(verdict(100), TextVerdict::Undecided);
 }

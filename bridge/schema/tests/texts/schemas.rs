@@ -216,9 +216,10 @@ fn object_schema(random: &mut Random, depth: usize) -> Value {
         schema["required"] = json!(["a", "other"]);
     }
     if random.one_in(3) {
-        schema["additionalProperties"] = match random.one_in(4) {
-            true => subschema(random, depth),
-            false => false.into(),
+        schema["additionalProperties"] = if random.one_in(4) {
+            subschema(random, depth)
+        } else {
+            false.into()
         };
     }
     if random.one_in(12) {
@@ -269,9 +270,10 @@ fn union(random: &mut Random, depth: usize) -> Value {
         .iter()
         .map(|kind| {
             let mut branch = object_schema(random, depth);
-            branch["properties"]["kind"] = match random.one_in(4) {
-                true => json!({"enum": [kind, "both"]}),
-                false => json!({ "const": kind }),
+            branch["properties"]["kind"] = if random.one_in(4) {
+                json!({"enum": [kind, "both"]})
+            } else {
+                json!({ "const": kind })
             };
             branch["required"] = json!(["kind"]);
             branch

@@ -121,9 +121,10 @@ fn write_string(random: &mut Random, text: &str, style: Style, out: &mut String)
             _ if random.one_in(3) || matches!(character, '"' | '\\' | ..' ') => {
                 let mut units = [0; 2];
                 for unit in character.encode_utf16(&mut units) {
-                    match random.one_in(2) {
-                        true => out.push_str(&format!("\\u{unit:04x}")),
-                        false => out.push_str(&format!("\\u{unit:04X}")),
+                    if random.one_in(2) {
+                        out.push_str(&format!("\\u{unit:04x}"))
+                    } else {
+                        out.push_str(&format!("\\u{unit:04X}"))
                     }
                 }
             }

@@ -197,9 +197,10 @@ fn text_for(random: &mut Random, fields: &Map<String, Value>) -> String {
         Some("uuid") => "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
         _ => return text(random),
     };
-    match random.one_in(6) {
-        true => text(random),
-        false => matching.to_owned(),
+    if random.one_in(6) {
+        text(random)
+    } else {
+        matching.to_owned()
     }
 }
 
