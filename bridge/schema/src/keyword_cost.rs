@@ -96,6 +96,16 @@ impl KeywordCost {
         self.per_value + self.per_text + self.per_name
     }
 
+    /// The steps for each value, without those for text and members.
+    pub fn per_value(&self) -> u64 {
+        self.per_value
+    }
+
+    /// The steps for the name of a member, to which patterns apply.
+    pub fn for_name(&self, name: &str) -> u64 {
+        self.per_name * chunks(name)
+    }
+
     /// The steps for one value, without those for hashing its items.
     pub fn for_value(&self, value: &Value) -> u64 {
         match value {

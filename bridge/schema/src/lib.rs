@@ -13,8 +13,11 @@
 //! 4. [`Validator`] refuses a value that would cost too much, validates only cheap ones on a thread
 //!    that serves sockets ([`Effort`]), and reports violations in bounded text.
 //!
+//! 5. Text is validated without parsing it where the schema allows that ([`text_validator`]).
+//!
 //! No other crate of the project uses the `jsonschema` crate. It has no I/O and starts no threads.
 
+mod compiled;
 pub mod cost;
 pub mod dialect;
 mod effort;
@@ -27,9 +30,11 @@ mod resources;
 pub mod subschemas;
 #[cfg(test)]
 mod table;
+mod text_validator;
 mod validator;
 pub mod value_count;
 pub mod walk;
 
 pub use effort::Effort;
+pub use text_validator::TextVerdict;
 pub use validator::{ValidationFailure, Validator, Violation};

@@ -56,8 +56,11 @@ impl Resources {
     /// The number of subschemas that will be compiled. The error describes why the schema is
     /// refused.
     pub(crate) fn compiled_subschemas(&self) -> Result<usize, String> {
-        if let [only] = &self.resources[..] {
-            return Ok(only.subschemas);
+        match &self.resources[..] {
+            // `true` or `false`.
+            [] => return Ok(0),
+            [only] => return Ok(only.subschemas),
+            _ => {}
         }
         let mut remaining = MAX_COMPILED;
         let mut path = vec![false; self.resources.len()];

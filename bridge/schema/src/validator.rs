@@ -11,13 +11,15 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use jsonschema::{Draft, PatternOptions, ValidationError};
+use jsonschema::ValidationError;
 use serde_json::Value;
 
+use crate::compiled;
 use crate::cost::{Cost, CostModel, MAX_COST};
 use crate::effort::{Effort, EffortLimits};
 use crate::external_references;
 use crate::patterns;
+use crate::text_validator::{TextValidator, TextVerdict};
 use crate::value_count::{self, MAX_VALUES};
 
 /// The maximum number of violations in one error.
@@ -29,11 +31,8 @@ const MAX_TEXT_CHARS: usize = 240;
 /// Up to this cost (in steps) all violations are collected. Each takes some 400 bytes.
 const MAX_EXPLAIN_COST: u64 = 100_000;
 
-/// The maximum size of the automaton of one pattern, in bytes.
-const MAX_PATTERN_BYTES: usize = 4 * 1024 * 1024;
-
-/// The maximum size of the cache of one pattern for each thread, in bytes.
-const MAX_PATTERN_CACHE_BYTES: usize = 64 * 1024;
+/// The maximum number of states of the patterns of a schema that is compiled for texts, too.
+pub(crate) const MAX_TEXT_PATTERN_STATES: u64 = 10_000;
 
 /// A schema and its compiled form, which is built on first use.
 pub struct Validator {
@@ -41,6 +40,8 @@ pub struct Validator {
     /// The schema without the patterns that cannot run in linear time; `None` if there are none.
     enforced: Option<Value>,
     compiled: OnceLock<Result<jsonschema::Validator, String>>,
+    /// `None` if texts must be parsed.
+    text_validator: OnceLock<Option<Box<TextValidator>>>,
     /// The number of states of its patterns.
     pattern_states: u64,
     pub(crate) cost_model: CostModel,
@@ -65,6 +66,7 @@ impl Validator {
             enforced: (enforced != schema).then_some(enforced),
             schema,
             compiled: OnceLock::new(),
+            text_validator: OnceLock::new(),
         })
     }
 
@@ -104,13 +106,21 @@ impl Validator {
         Some(self.validate_at_cost(value, cost))
     }
 
-    /// Validates a JSON text if that takes no more than `effort`, and returns `None` otherwise. The
-    /// text is parsed only if it does not have too many values.
+    /// Validates a JSON text if that takes no more than `effort`, and returns `None` otherwise.
+    ///
+    /// A text that is valid is not parsed if the schema has common keywords only, however many
+    /// values it has. Any other text is parsed unless it has too many values.
     pub fn try_validate_text(
         &self,
         json: &str,
         effort: Effort,
     ) -> Option<Result<(), ValidationFailure>> {
+        match self.text_verdict(json, effort) {
+            Some(TextVerdict::Valid) => return Some(Ok(())),
+            Some(TextVerdict::TooCostly) if effort != Effort::Full => return None,
+            // The crate states what is wrong.
+            _ => {}
+        }
         if effort
             .limits()
             .is_some_and(|limits| json.len() > limits.bytes)
@@ -124,6 +134,23 @@ impl Validator {
             Ok(value) => self.try_validate(&value, effort),
             Err(error) => Some(Err(ValidationFailure::Unreadable(error.to_string()))),
         }
+    }
+
+    /// What can be said about a JSON text without parsing it; `None` if that is nothing for all
+    /// texts, or if compiling the schema takes more than `effort`.
+    pub fn text_verdict(&self, json: &str, effort: Effort) -> Option<TextVerdict> {
+        let limits = effort.limits();
+        let validator = match self.text_validator.get() {
+            Some(validator) => validator,
+            None if limits.is_some_and(|limits| !self.compiles_within(&limits)) => return None,
+            None => self.text_validator.get_or_init(|| {
+                let is_small = self.pattern_states <= MAX_TEXT_PATTERN_STATES;
+                let validator = is_small.then(|| TextValidator::new(self.enforced()));
+                validator.flatten().map(Box::new)
+            }),
+        };
+        let max_steps = limits.map_or(MAX_COST, |limits| limits.steps);
+        Some(validator.as_ref()?.verdict(json, max_steps))
     }
 
     /// Whether compiling the schema takes no more than the limits.
@@ -154,9 +181,13 @@ impl Validator {
         })
     }
 
+    fn enforced(&self) -> &Value {
+        self.enforced.as_ref().unwrap_or(&self.schema)
+    }
+
     fn compiled(&self) -> Result<&jsonschema::Validator, String> {
         self.compiled
-            .get_or_init(|| compile(self.enforced.as_ref().unwrap_or(&self.schema)))
+            .get_or_init(|| compiled::compile(self.enforced()).map_err(|error| truncate(&error)))
             .as_ref()
             .map_err(Clone::clone)
     }
@@ -280,18 +311,6 @@ impl fmt::Display for Violation {
         } = self;
         write!(f, "at {path}: {message} (rule {rule})")
     }
-}
-
-fn compile(schema: &Value) -> Result<jsonschema::Validator, String> {
-    let patterns = PatternOptions::regex()
-        .size_limit(MAX_PATTERN_BYTES)
-        .dfa_size_limit(MAX_PATTERN_CACHE_BYTES);
-    jsonschema::options()
-        .with_draft(Draft::Draft202012)
-        .with_pattern_options(patterns)
-        .should_validate_formats(true)
-        .build(schema)
-        .map_err(|error| truncate(&error.masked_with("the keyword's value").to_string()))
 }
 
 fn pointer_or_root(pointer: &str) -> String {

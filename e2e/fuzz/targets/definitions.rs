@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bridge_protocol::{Definition as Sent, Kind};
 use bridge_realm::definition::{Definition, DefinitionRegistry};
-use bridge_schema::{ValidationFailure, Validator, dialect};
+use bridge_schema::{Effort, ValidationFailure, Validator, dialect};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -41,12 +41,19 @@ fn schemas_agree_with_the_validator_of_their_draft() {
             };
             for _ in 0..4 {
                 let value = json!({ "v": any_value(&mut choices) });
+                let text = value.to_string();
+                let of_text = validator.try_validate_text(&text, Effort::Full);
                 let is_valid = match validator.validate(&value) {
                     Ok(()) => true,
                     Err(ValidationFailure::InvalidValue { .. }) => false,
                     Err(ValidationFailure::TooCostly) => continue,
                     Err(failure) => panic!("{failure}: {value} for {schema}"),
                 };
+                assert_eq!(
+                    of_text.map(|it| it.is_ok()),
+                    Some(is_valid),
+                    "{text} for {schema}"
+                );
                 let expected = reference.is_valid(&value);
                 assert_eq!(is_valid, expected, "{value} for {schema}");
             }

@@ -32,15 +32,29 @@ pub struct Options {
     /// How long each target runs
     #[arg(long, value_name = "N", default_value_t = 5)]
     minutes: u64,
+    /// Compare this many texts with the `jsonschema` crate instead
+    #[arg(long, value_name = "N", conflicts_with_all = ["filter", "minutes"])]
+    schema_texts: Option<u64>,
+    /// The seed of the texts, which determines them
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 20,
+        requires = "schema_texts"
+    )]
+    seed: u64,
 }
 
-/// Runs the selected targets one by one. An input that breaks a target ends the run, and is in the
+/// Runs the selected targets one by one, or compares texts with the crate. An input that breaks a target ends the run, and is in the
 /// target's folder `crashes`.
 ///
 /// # Errors
 ///
 /// Returns an error if a target fails, or if there is none with this name.
 pub fn start(workspace: &Workspace, options: &Options) -> Result<()> {
+    if let Some(texts) = options.schema_texts {
+        return compare_schema_texts(workspace, texts, options.seed);
+    }
     let targets = targets(workspace, options.filter.as_deref())?;
     if targets.is_empty() {
         bail!("no target has this name: the targets are in e2e/fuzz/targets/__fuzz__");
@@ -54,6 +68,16 @@ pub fn start(workspace: &Workspace, options: &Options) -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+/// Validates random texts without parsing them, and by the crate.
+fn compare_schema_texts(workspace: &Workspace, texts: u64, seed: u64) -> Result<()> {
+    let mut test = cargo(workspace);
+    test.args(["test", "--release", "--package", "bridge-schema"])
+        .args(["--test", "texts", "differential", "--", "--nocapture"])
+        .env("MCP_WEB_SCHEMA_CASES", texts.to_string())
+        .env("MCP_WEB_SCHEMA_SEED", seed.to_string());
+    run(&mut test, "the text and its schema are in the output")
 }
 
 fn ensure_cargo_bolero(workspace: &Workspace) -> Result<PathBuf> {

@@ -1,10 +1,11 @@
 //! Python packages: virtual environments, each with the packages of one list.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::process::{capture, try_capture};
 use crate::step::step;
@@ -52,6 +53,63 @@ fn ensure_with_options(
         install::ensure(home, &[list], || create_environment(home, &arguments))
     })?;
     Ok(())
+}
+
+/// Unpacks the source archive of a pinned package into `target/tools/NAME`, and returns the folder
+/// that it contains. The package is not installed.
+///
+/// `requirements` is the path of a file with the package and its version.
+pub(crate) fn ensure_source(
+    workspace: &Workspace,
+    requirements: &str,
+    name: &str,
+) -> Result<PathBuf> {
+    let list = workspace.path(requirements);
+    let home = workspace.tools().join(name);
+    let source = home.join("source");
+    step(&format!("source of {requirements}"), || {
+        install::ensure(&home, std::slice::from_ref(&list), || {
+            create_environment(&home.join("venv"), &["pip".into()])?;
+            folder::remove(&source)?;
+            download_source(&home, &list, &source)
+        })
+    })?;
+    only_entry(&source)
+}
+
+fn download_source(home: &Path, list: &Path, source: &Path) -> Result<()> {
+    let python = || Command::new(home.join("venv/bin/python"));
+    let archives = home.join("archives");
+    folder::remove(&archives)?;
+    let mut download = python();
+    download
+        .args(["-m", "pip", "download", "--quiet", "--no-deps"])
+        .args(["--disable-pip-version-check", "--no-binary", ":all:"])
+        .arg("--requirement")
+        .arg(list)
+        .arg("--dest")
+        .arg(&archives);
+    capture(&mut download, "check that pip reaches its package index")?;
+    let mut unpack = python();
+    unpack
+        .args(["-m", "tarfile", "--extract"])
+        .arg(only_entry(&archives)?)
+        .arg(source);
+    capture(&mut unpack, "check that the package has a source archive")?;
+    Ok(())
+}
+
+/// The only file or folder in a folder.
+fn only_entry(folder: &Path) -> Result<PathBuf> {
+    let mut entries = fs::read_dir(folder)
+        .with_context(|| format!("remove {} and try again", folder.display()))?;
+    match (entries.next(), entries.next()) {
+        (Some(entry), None) => Ok(entry?.path()),
+        _ => bail!(
+            "remove {} and try again: it must have one entry",
+            folder.display()
+        ),
+    }
 }
 
 /// Creates a virtual environment from scratch and runs `pip install` in it with these arguments.

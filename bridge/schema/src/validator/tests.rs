@@ -211,7 +211,7 @@ fn an_effort_limits_the_text_the_steps_and_the_schema() {
     let all = [Effort::Inline, Effort::Short, Effort::Full];
     assert_eq!(efforts(&validator, &numbers(1_000)), all);
     assert_eq!(efforts(&validator, &numbers(100_000)), all[1..]);
-    assert_eq!(efforts(&validator, &numbers(400_000)), all[2..]);
+    assert_eq!(efforts(&validator, &numbers(1_000_000)), all[2..]);
     let outcome = validator.try_validate_text("{\"v\":[-1]}", Effort::Inline);
     assert!(matches!(
         outcome,
@@ -234,4 +234,53 @@ fn an_effort_limits_the_text_the_steps_and_the_schema() {
     let expensive = Validator::new(expensive).unwrap();
     let _ = expensive.validate(&json!({}));
     assert_eq!(efforts(&expensive, &json!(members).to_string()), all[2..]);
+}
+
+#[test]
+fn a_valid_text_may_have_more_values_than_are_parsed() {
+    let schema = json!({"type": "object", "properties": {"v": {"items": {"minimum": 0}}}});
+    let validator = Validator::new(schema).unwrap();
+    let text = |last: i64| format!("{{\"v\":[{}{last}]}}", "1,".repeat(MAX_VALUES));
+    let validate = |json: &str| validator.try_validate_text(json, Effort::Full).unwrap();
+    assert!(validate(&text(1)).is_ok());
+    // To state what is wrong, the text would have to be parsed.
+    let failure = validate(&text(-1)).unwrap_err();
+    assert!(matches!(failure, ValidationFailure::TooManyValues));
+}
+
+#[test]
+fn texts_are_parsed_for_a_schema_with_large_patterns() {
+    let with_pattern = |length: usize| {
+        let pattern = format!("^[a-z]{{{length}}}$");
+        let schema = json!({"type": "object", "properties": {"v": {"pattern": pattern}}});
+        Validator::new(schema).unwrap()
+    };
+    let text = json!({"v": "a".repeat(6_000)}).to_string();
+    for (length, is_found) in [(100, true), (6_000, false)] {
+        let validator = with_pattern(length);
+        assert_eq!(
+            validator.pattern_states > MAX_TEXT_PATTERN_STATES,
+            !is_found
+        );
+        let found = validator.text_verdict(&text, Effort::Full);
+        assert_eq!(found, is_found.then_some(TextVerdict::Invalid));
+        let outcome = validator.try_validate_text(&text, Effort::Full).unwrap();
+        assert_eq!(outcome.is_ok(), !is_found);
+    }
+}
+
+#[test]
+fn an_effort_limits_the_length_of_a_text_that_is_parsed() {
+    let schema = json!({"type": "object", "properties": {"v": {"not": {"type": "null"}}}});
+    let validator = Validator::new(schema).unwrap();
+    let text = |bytes: usize| json!({"v": "a".repeat(bytes)}).to_string();
+    let is_validated = |bytes: usize, effort: Effort| {
+        let outcome = validator.try_validate_text(&text(bytes), effort);
+        outcome.is_some_and(|outcome| outcome.is_ok())
+    };
+    for (effort, limit) in [(Effort::Inline, 64 * 1024), (Effort::Short, 1024 * 1024)] {
+        assert!(is_validated(limit - 100, effort));
+        assert!(!is_validated(limit, effort));
+    }
+    assert!(is_validated(2 * 1024 * 1024, Effort::Full));
 }

@@ -27,6 +27,8 @@ pub(crate) struct Tools {
     webdriver: PathBuf,
     chromium: Option<Chromium>,
     postgres: Option<Postgres>,
+    /// The folder of JSON-Schema-Test-Suite.
+    schema_suite: Option<PathBuf>,
     node: Option<Node>,
     pub(crate) clients: Option<ClientPackages>,
     /// The virtual environment with the server of llama.cpp.
@@ -67,6 +69,14 @@ impl Tools {
         let postgres = options
             .includes(Suite::Rust)
             .then(Postgres::ensure)
+            .transpose()?;
+        let schema_suite = options
+            .includes(Suite::Rust)
+            .then(|| {
+                let requirements = "bridge/schema/tests/texts/requirements.txt";
+                let package = python::ensure_source(workspace, requirements, "json-schema-suite")?;
+                anyhow::Ok(package.join("json"))
+            })
             .transpose()?;
         if needs_journeys {
             // A journey runs the README's commands, and it is one of them.
@@ -112,6 +122,7 @@ impl Tools {
             webdriver,
             chromium,
             postgres,
+            schema_suite,
             node,
         })
     }
@@ -127,6 +138,9 @@ impl Tools {
         }
         if let Some(postgres) = &self.postgres {
             command.env("MCP_WEB_POSTGRES_BIN", &postgres.programs);
+        }
+        if let Some(suite) = &self.schema_suite {
+            command.env("MCP_WEB_JSON_SCHEMA_SUITE", suite);
         }
         if let Some(node) = &self.node {
             command
