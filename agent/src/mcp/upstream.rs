@@ -103,6 +103,11 @@ struct Inner {
     stopping: CancellationToken,
 }
 
+/// Returns the name of the source that is the server of this name.
+pub(crate) fn source_name(server: &str) -> String {
+    format!("mcp-{server}")
+}
+
 /// The connections of a server by user, or the one that all share.
 type Connections = HashMap<Option<String>, Arc<SharedAttempt<Arc<Connection>>>>;
 
@@ -122,7 +127,7 @@ impl Upstream {
         );
         let inner = Inner {
             meta: SourceMeta {
-                name: format!("mcp-{}", settings.name),
+                name: source_name(&settings.name),
                 kind: "mcp",
             },
             definition,
@@ -363,6 +368,10 @@ impl Source for Upstream {
 
     fn tools(&self) -> Arc<[SourceTool]> {
         self.0.tools.offered()
+    }
+
+    fn has_known_tools(&self) -> bool {
+        self.0.tools.is_known()
     }
 
     fn call<'a>(

@@ -27,6 +27,11 @@ pub(crate) trait Source: Send + Sync + Debug {
     /// changed.
     fn tools(&self) -> Arc<[SourceTool]>;
 
+    /// Returns whether [`tools`](Self::tools) are known, also before the source has started.
+    fn has_known_tools(&self) -> bool {
+        true
+    }
+
     /// Calls a tool. Dropping the future cancels the call.
     fn call<'a>(
         &'a self,
