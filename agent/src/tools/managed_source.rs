@@ -60,7 +60,7 @@ fn start(source: Arc<dyn Source>) -> BoxFuture<'static, Result<(), Failure>> {
             let source = &source.meta().name;
             tracing::warn!(
                 source,
-                error = failure.message,
+                error = failure.log_message.as_ref().unwrap_or(&failure.message),
                 "a source of tools cannot start"
             );
         })
