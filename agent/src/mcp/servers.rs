@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::upstream::{ProcessSlots, Upstream, UpstreamSettings, source_name};
 use crate::secrets::SecretStore;
+use crate::text::shorten_name;
 use crate::tools::{Pins, ProcessVariables, ServerEntry, ServersFile, Source, UnusedSource};
 
 /// The servers of a file.
@@ -35,7 +36,7 @@ pub(crate) fn load_servers(
     for entry in file.servers() {
         let server = entry.name.clone();
         let unused = |problem| UnusedSource {
-            name: source_name(&server),
+            name: source_name(&shorten_name(&server)),
             problem,
         };
         match create_server(entry, &pins, &slots, guard, secrets) {

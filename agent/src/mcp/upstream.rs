@@ -47,7 +47,7 @@ use crate::failure::Failure;
 use crate::secrets::SecretStore;
 use crate::tools::{
     CallContext, CallOutcome, CallOutput, NamePatterns, ServerDefinition, ServerTransport,
-    SharedAttempt, Source, SourceMeta, SourceTool, ToolDefinition, Variables,
+    SharedAttempt, Source, SourceMeta, SourceState, SourceTool, ToolDefinition, Variables,
 };
 use connect_errors::CONNECT_TIMEOUT;
 use connection::{CallError, Connection, Target};
@@ -390,6 +390,20 @@ impl Source for Upstream {
         self.0.tools.is_known()
     }
 
+    fn state(&self) -> Option<SourceState> {
+        let connections = self.0.connections();
+        let is_open = |attempt: &Arc<SharedAttempt<Arc<Connection>>>| {
+            attempt.value().is_some_and(|it| !it.is_closed())
+        };
+        Some(if connections.values().any(is_open) {
+            SourceState::Running
+        } else if connections.values().any(|attempt| attempt.has_failed()) {
+            SourceState::Failed
+        } else {
+            SourceState::Idle
+        })
+    }
+
     fn call<'a>(
         &'a self,
         tool: &'a str,
@@ -429,13 +443,12 @@ fn open_failure(error: OpenError) -> Failure {
         None => error.reason.clone(),
     };
     let failure = Failure::new(code, error.reason).with_log_message(log_message);
-    let words = (!error.words.is_empty()).then(|| format!("it has written: {}", error.words));
-    let remedy = [error.remedy.map(str::to_owned), words];
-    let remedy: Vec<_> = remedy.into_iter().flatten().collect();
-    if remedy.is_empty() {
-        return failure;
+    // What the server says itself is more than what it could mean.
+    match (error.words.as_str(), error.remedy) {
+        ("", None) => failure,
+        ("", Some(remedy)) => failure.with_remedy(remedy),
+        (words, _) => failure.with_remedy(format!("it has written: {words}")),
     }
-    failure.with_remedy(remedy.join("; "))
 }
 
 fn unavailable(reason: String) -> Failure {

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
 use super::shared_attempt::SharedAttempt;
-use super::source::Source;
+use super::source::{Source, SourceState};
 use super::user_shares::UserShares;
 use crate::failure::Failure;
 
@@ -41,6 +41,18 @@ impl ManagedSource {
     pub(super) async fn started(&self) -> Result<(), Failure> {
         let source = &self.source;
         self.start.get(|| start(Arc::clone(source))).await
+    }
+
+    /// Returns whether the source can be used at the moment.
+    pub(super) fn state(&self) -> SourceState {
+        if self.is_started() {
+            return self.source.state().unwrap_or(SourceState::Running);
+        }
+        if self.start.has_failed() {
+            SourceState::Failed
+        } else {
+            SourceState::Idle
+        }
     }
 
     /// Returns whether the source was started.

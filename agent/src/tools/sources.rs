@@ -11,7 +11,7 @@ use super::offered_name::{hashed_name, offered_name};
 use super::offered_tool::OfferedTool;
 use super::profile::Profile;
 use super::redaction::without_secrets;
-use super::source::{Source, SourceTool};
+use super::source::{Source, SourceState, SourceTool};
 use super::user_shares::UserShares;
 use crate::metrics::Metrics;
 use crate::secrets::SecretStore;
@@ -160,6 +160,21 @@ impl Sources {
         profiles
             .flat_map(|it| it.pattern_warnings(&tools, &unknown))
             .collect()
+    }
+
+    /// Sets the metrics of the states of all sources, also of those that are not used.
+    pub(crate) fn update_metrics(&self) {
+        let sources = self.sources.iter().map(|it| (it.name(), it.state()));
+        let unused = self
+            .unused
+            .iter()
+            .map(|it| (it.name.as_str(), SourceState::Off));
+        for (name, current) in sources.chain(unused) {
+            for state in SourceState::ALL {
+                let metrics = &self.records.metrics;
+                metrics.set_source_state(name, state.name(), state == current);
+            }
+        }
     }
 
     /// Stops all sources, and writes the rest of the audit file.
