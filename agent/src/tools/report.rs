@@ -1,6 +1,7 @@
 //! What is configured, for the operator: the sources, and the profiles with the tools that they allow.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::managed_source::ManagedSource;
 use super::profile::Profile;
@@ -43,9 +44,8 @@ impl Sources {
             // Writing into a string cannot fail.
             let _ = writeln!(text, "  {}: {class}{asks}", tool.full_name);
         }
-        let is_unknown = |it: &&std::sync::Arc<ManagedSource>| {
-            !it.source.has_known_tools() && profile.can_allow(it.name())
-        };
+        let is_unknown =
+            |it: &&Arc<ManagedSource>| !it.source.has_known_tools() && profile.can_allow(it.name());
         for source in self.all().iter().filter(is_unknown) {
             let _ = writeln!(
                 text,
