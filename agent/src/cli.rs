@@ -1,5 +1,6 @@
 //! The commands of the program besides answering queries.
 
+mod config_check;
 mod console;
 mod line_diff;
 mod mcp;
@@ -10,6 +11,8 @@ mod server_summary;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+
+pub(crate) use config_check::check_config;
 
 use crate::mcp::GUARD_ARGUMENT;
 use crate::server_guard;

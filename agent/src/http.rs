@@ -202,8 +202,7 @@ async fn get_metrics(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     authorize_bridge(&headers, state.credential)?;
-    let queries = &state.queries;
-    let text = queries.metrics.encode(queries.running_count());
+    let text = state.queries.metrics_text();
     Ok(([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response())
 }
 

@@ -16,5 +16,5 @@ mod upstream;
 
 pub(crate) use page_tools::{PageTool, PageTools};
 pub(crate) use plugin_server::serve_plugin;
-pub(crate) use servers::{create_server, load_servers};
-pub(crate) use upstream::{GUARD_ARGUMENT, ProcessSlots, Upstream};
+pub(crate) use servers::{LoadedServers, create_server, load_servers};
+pub(crate) use upstream::{GUARD_ARGUMENT, Listed, ProcessSlots, Upstream};

@@ -33,6 +33,7 @@ pub(crate) struct Metrics {
     call_seconds: Family<SourceLabels, Histogram>,
     queries: Family<OutcomeLabels, Counter>,
     running: Gauge,
+    source_states: Family<SourceStateLabels, Gauge>,
     tokens: Family<KindLabels, Counter>,
     lost_audit_lines: Counter,
 }
@@ -46,6 +47,12 @@ struct CallLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct SourceLabels {
     source: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SourceStateLabels {
+    source: String,
+    state: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -67,6 +74,7 @@ impl Metrics {
         let queries = Family::<OutcomeLabels, Counter>::default();
         let tokens = Family::<KindLabels, Counter>::default();
         let running = Gauge::default();
+        let source_states = Family::<SourceStateLabels, Gauge>::default();
         let lost_audit_lines = Counter::default();
         registry.register(
             "tool_calls",
@@ -86,6 +94,11 @@ impl Metrics {
             running.clone(),
         );
         registry.register(
+            "source_state",
+            "1 for the state of a source: `idle`, `running`, `failed` or `off`",
+            source_states.clone(),
+        );
+        registry.register(
             "model_tokens",
             "Tokens of models; `cached` are part of `input`, `thinking` of `output`",
             tokens.clone(),
@@ -101,6 +114,7 @@ impl Metrics {
             call_seconds,
             queries,
             running,
+            source_states,
             tokens,
             lost_audit_lines,
         }
@@ -117,6 +131,14 @@ impl Metrics {
             .observe(duration.as_secs_f64());
         let labels = CallLabels { source, outcome };
         self.calls.get_or_create(&labels).inc();
+    }
+
+    /// Sets whether a configured source is in a state.
+    pub(crate) fn set_source_state(&self, source: &str, state: &'static str, is_current: bool) {
+        let source = source.to_owned();
+        let labels = SourceStateLabels { source, state };
+        let gauge = self.source_states.get_or_create(&labels);
+        gauge.set(i64::from(is_current));
     }
 
     /// Counts a query that has ended.
@@ -169,6 +191,8 @@ mod tests {
             ..TokenUsage::default()
         };
         metrics.count_query("answered", tokens);
+        metrics.set_source_state("notes", "running", true);
+        metrics.set_source_state("notes", "failed", false);
         let text = metrics.encode(2);
         for line in [
             r#"mcp_web_agent_tool_calls_total{source="notes",outcome="denied"} 1"#,
@@ -176,6 +200,8 @@ mod tests {
             r#"mcp_web_agent_tool_call_duration_seconds_count{source="page"} 1"#,
             r#"mcp_web_agent_queries_total{outcome="answered"} 1"#,
             "mcp_web_agent_queries_running 2",
+            r#"mcp_web_agent_source_state{source="notes",state="running"} 1"#,
+            r#"mcp_web_agent_source_state{source="notes",state="failed"} 0"#,
             r#"mcp_web_agent_model_tokens_total{kind="input"} 7"#,
             "mcp_web_agent_audit_lines_lost_total 0",
             "# EOF",

@@ -50,6 +50,12 @@ struct Arguments {
     #[arg(long, help_heading = "Program")]
     print_config: bool,
 
+    /// Check the configuration as a start would, print what it amounts to (sources of tools, and what
+    /// each profile allows), and do not start. The exit code is 2 if the agent cannot start, and 1 if it
+    /// can, without some of its sources.
+    #[arg(long, conflicts_with_all = ["print_config", "print_prompt"], help_heading = "Program")]
+    check_config: bool,
+
     /// Print the system prompt that the model gets, with the operator's text, and exit.
     #[arg(long, conflicts_with = "print_config", help_heading = "Program")]
     print_prompt: bool,
@@ -96,9 +102,13 @@ pub async fn run() -> ExitCode {
         mut settings,
         log,
         until_stdin_ends,
+        check_config,
         ..
     } = parse_arguments();
     log_to_stderr(log);
+    if check_config {
+        return cli::check_config(&settings);
+    }
     settings.server_guard = std::env::current_exe().ok();
     bridge_service::raise_open_file_limit();
     if http_client::exposes_tokens(settings.bridge_url.url()) {

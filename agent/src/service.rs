@@ -19,11 +19,11 @@ use crate::config::{BridgeUrl, Config};
 use crate::conversations::Conversations;
 use crate::credential::{self, CredentialError, TokenHash};
 use crate::http::{self, AppState};
-use crate::mcp;
+use crate::mcp::{self, LoadedServers};
 use crate::metrics::Metrics;
 use crate::model::{self, Model, ModelSettings};
 use crate::queries::{BodyMemory, Queries, QueriesConfig};
-use crate::tools::{AuditLog, Records, SourceLimits, Sources, ToolsFile};
+use crate::tools::{AuditLog, Records, SourceEntry, SourceLimits, Sources, ToolsFile};
 
 /// How long queries and connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -110,13 +110,7 @@ pub struct BoundServer {
 /// ```
 pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
     let model = load_model(&config.model)?;
-    let policy = HostOriginPolicy::new("agent", &config.allowed_hosts, &config.allowed_origins)
-        .map_err(StartError::Policy)?
-        .without_own_origin();
-    let has_credential = config.token.is_some() || config.token_file.is_some();
-    if !has_credential && !config.bind.ip().is_loopback() {
-        return Err(StartError::Unauthenticated(config.bind));
-    }
+    let policy = load_policy(&config)?;
     let credential = credential::load(config.token.as_ref(), config.token_file.as_deref())?;
     let bind_error = |error| StartError::Bind {
         address: config.bind,
@@ -145,6 +139,49 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
         listener,
         address,
     })
+}
+
+/// A configuration with which an agent can start.
+pub(crate) struct CheckedConfig {
+    pub(crate) model: Arc<dyn Model>,
+    /// None of them is started.
+    pub(crate) sources: Sources,
+}
+
+impl CheckedConfig {
+    /// Makes the checks of [`bind`] that need no port and create no file: neither that of the audit nor
+    /// that of conversations is opened.
+    pub(crate) fn new(config: &Config) -> Result<Self, StartError> {
+        let model = load_model(&config.model)?;
+        load_policy(config)?;
+        if has_credential(config) {
+            credential::load(config.token.as_ref(), config.token_file.as_deref())?;
+        }
+        let tools_file = load_tools_file(config)?;
+        load_system_prompts(config, &tools_file)?;
+        load_profile_models(&config.model, &tools_file)?;
+        let without_audit = Config {
+            audit_file: None,
+            ..config.clone()
+        };
+        let sources = open_sources(&without_audit, tools_file, Arc::new(Metrics::new()))?;
+        Ok(Self { model, sources })
+    }
+}
+
+fn has_credential(config: &Config) -> bool {
+    config.token.is_some() || config.token_file.is_some()
+}
+
+/// Returns which hosts and origins may send requests, if the address may be reached by them.
+fn load_policy(config: &Config) -> Result<HostOriginPolicy, StartError> {
+    let policy = HostOriginPolicy::new("agent", &config.allowed_hosts, &config.allowed_origins)
+        .map_err(StartError::Policy)?
+        .without_own_origin();
+    if !has_credential(config) && !config.bind.ip().is_loopback() {
+        return Err(StartError::Unauthenticated(config.bind));
+    }
+    Ok(policy)
 }
 
 fn load_model(settings: &ModelSettings) -> Result<Arc<dyn Model>, StartError> {
@@ -198,16 +235,23 @@ fn open_sources(
         None => AuditLog::default(),
     };
     let secrets = config.secrets.open_if_set().map_err(StartError::Tools)?;
-    let builtin = file.sources.into_iter().map(|(name, settings)| {
-        let source = settings.open(&name, secrets.as_ref());
-        source.map_err(|problem| StartError::Tools(format!("the source `{name}`: {problem}")))
+    let builtin = file.sources.iter().map(|entry| {
+        let source = entry.settings.open(&entry.name, secrets.as_ref());
+        source.map_err(|problem| {
+            let SourceEntry { name, location, .. } = entry;
+            StartError::Tools(format!(
+                "`tools_file` {location}: the source `{name}`: {problem}"
+            ))
+        })
     });
     let mut sources = builtin.collect::<Result<Vec<_>, _>>()?;
+    let mut servers = LoadedServers::default();
     if let Some(path) = &file.servers_file {
         let guard = config.server_guard.as_deref();
-        let servers = mcp::load_servers(path, guard, secrets.as_ref());
-        sources.extend(servers.map_err(StartError::Tools)?);
+        let loaded = mcp::load_servers(path, guard, secrets.as_ref());
+        servers = loaded.map_err(StartError::Tools)?;
     }
+    sources.extend(servers.sources);
     let limits = SourceLimits {
         max_calls: config.max_source_calls,
         max_calls_per_user: config.max_source_calls_per_user,
@@ -217,7 +261,12 @@ fn open_sources(
         metrics,
         secrets,
     };
-    Sources::new(sources, file.profiles, limits, records).map_err(StartError::Tools)
+    let sources = Sources::new(sources, servers.unused, file.profiles, limits, records);
+    let sources = sources.map_err(StartError::Tools)?;
+    for warning in sources.pattern_warnings() {
+        tracing::warn!("{warning}");
+    }
+    Ok(sources)
 }
 
 /// Returns the system prompts with the texts of the operator.

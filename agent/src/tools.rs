@@ -9,7 +9,7 @@
 //! 3. [`sources`] has all sources of an agent, and the names by which models call their tools
 //!    ([`offered_name`]).
 //! 4. [`access`] is what one query may use of them: what its [`profile`] allows
-//!    ([`name_patterns`]).
+//!    ([`name_patterns`]). [`report`] describes all of them for the operator.
 //! 5. [`policy`] makes each call: every check has its place there.
 //! 6. [`call_record`] and [`audit`] record the calls, [`redaction`] without secrets; [`rate`] and [`user_shares`] bound
 //!    what one user may do.
@@ -39,6 +39,7 @@ mod policy;
 mod profile;
 mod rate;
 mod redaction;
+mod report;
 mod served_source;
 mod servers_file;
 mod shared_attempt;
@@ -66,7 +67,7 @@ pub(crate) use servers_file::{
     ProcessVariables, ServerDefinition, ServerEntry, ServerTransport, ServersFile, Variables,
 };
 pub(crate) use shared_attempt::SharedAttempt;
-pub(crate) use source::{CallContext, Source, SourceMeta, SourceTool};
-pub(crate) use sources::{Records, SourceLimits, Sources};
+pub(crate) use source::{CallContext, Source, SourceMeta, SourceState, SourceTool};
+pub(crate) use sources::{Records, SourceLimits, Sources, UnusedSource};
 pub(crate) use tool_definition::{ToolDefinition, ToolHints};
-pub(crate) use tools_file::{SourceSettings, ToolsFile};
+pub(crate) use tools_file::{SourceEntry, SourceSettings, ToolsFile};

@@ -111,6 +111,12 @@ pub fn mcp_server(name: &str) -> PathBuf {
     path.unwrap_or_else(|| panic!("{name} is not installed: run `cargo xtask test`"))
 }
 
+/// Returns the cache of `uvx` with the packages that it starts.
+pub fn uvx_cache() -> PathBuf {
+    let path = workspace().join("target/tools/uvx-cache");
+    require_existing(path, "the cache of uvx")
+}
+
 /// Returns the Python environment with SearXNG.
 pub fn searxng_python() -> PathBuf {
     let path = workspace().join("target/tools/searxng/bin/python");

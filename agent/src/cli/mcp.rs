@@ -18,8 +18,9 @@ use super::server_listing::{count, describe_difference, describe_tools};
 use super::server_summary::summarize;
 use crate::config::SecretSettings;
 use crate::failure::Failure;
-use crate::mcp::{ProcessSlots, Upstream, create_server};
+use crate::mcp::{Listed, ProcessSlots, Upstream, create_server};
 use crate::secrets::SecretStore;
+use crate::text::shorten_name;
 use crate::tools::{PinDifference, Pins, ServerEntry, ServersFile, Source, ToolDefinition};
 use arguments::{Addition, Arguments, Command};
 
@@ -43,7 +44,7 @@ pub(super) async fn run(arguments: Vec<OsString>) -> ExitCode {
 }
 
 /// The tools of a server; `None` if it is disabled.
-type Listed = Result<Option<Vec<ToolDefinition>>, String>;
+type ListResult = Result<Option<Listed>, String>;
 
 /// What becomes of tools that differ from the pinned ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,8 +116,9 @@ impl Files {
         console.print(format!("`{name}` was added to {path}"))?;
         let listed = self.list_all(std::slice::from_ref(name)).await?.pop();
         match listed {
-            Some((_, Ok(Some(tools)))) => {
-                if !self.sync_server(console, name, tools, SyncMode::Ask)? {
+            Some((_, Ok(Some(listed)))) => {
+                print_unusable(console, &listed)?;
+                if !self.sync_server(console, name, listed.tools, SyncMode::Ask)? {
                     return Ok(false);
                 }
                 console.print(format!(
@@ -185,9 +187,11 @@ impl Files {
         let mut is_fine = true;
         for (name, listed) in self.list_all(names).await? {
             match listed {
-                Ok(Some(tools)) => {
+                Ok(Some(listed)) => {
+                    let tools = &listed.tools;
                     console.print(format!("{name}: {}", count(tools.len(), "tool")))?;
-                    print_if_any(console, &describe_tools(&name, &tools))?;
+                    print_if_any(console, &describe_tools(&name, tools))?;
+                    print_unusable(console, &listed)?;
                 }
                 other => is_fine &= print_absence(console, &name, other.err())?,
             }
@@ -204,7 +208,7 @@ impl Files {
         let mut is_fine = true;
         for (name, listed) in self.list_all(names).await? {
             is_fine &= match listed {
-                Ok(Some(tools)) => self.sync_server(console, &name, tools, mode)?,
+                Ok(Some(listed)) => self.sync_server(console, &name, listed.tools, mode)?,
                 other => print_absence(console, &name, other.err())?,
             };
         }
@@ -285,7 +289,7 @@ impl Files {
     }
 
     /// Starts servers side by side, and returns what each lists, in the order of the file.
-    async fn list_all(&self, names: &[String]) -> Result<Vec<(String, Listed)>, String> {
+    async fn list_all(&self, names: &[String]) -> Result<Vec<(String, ListResult)>, String> {
         let servers = self.select(names)?.into_iter();
         let listing = servers.map(async |server| {
             let name = escape_line(&server.name);
@@ -295,7 +299,7 @@ impl Files {
     }
 
     /// Starts a server, and lists its tools.
-    async fn list_tools(&self, server: ServerEntry) -> Listed {
+    async fn list_tools(&self, server: ServerEntry) -> ListResult {
         let Some(upstream) = self.create(server)? else {
             return Ok(None);
         };
@@ -320,13 +324,16 @@ impl Files {
         let mut is_fine = true;
         for (name, listed) in self.list_all(names).await? {
             match listed {
-                Ok(Some(tools)) => {
+                Ok(Some(listed)) => {
+                    let tools = &listed.tools;
                     let bytes: usize = tools.iter().map(ToolDefinition::bytes).sum();
                     let number = count(tools.len(), "tool");
                     console.print(format!(
                         "{name}: works: {number}, {bytes} bytes of definitions"
                     ))?;
-                    is_fine &= self.diagnose_tools(console, &name, &tools)?;
+                    print_unusable(console, &listed)?;
+                    is_fine &= listed.unusable.is_empty();
+                    is_fine &= self.diagnose_tools(console, &name, tools)?;
                 }
                 other => is_fine &= print_absence(console, &name, other.err())?,
             }
@@ -385,6 +392,15 @@ fn print_absence(
                 .map(|()| false)
         }
     }
+}
+
+/// Prints the tools that are off because they are not as MCP demands.
+fn print_unusable(console: &mut Console, listed: &Listed) -> Result<(), CommandError> {
+    for tool in &listed.unusable {
+        let name = escape_line(&shorten_name(&tool.name));
+        console.print(format!("  {name}: is off: {}", tool.problem))?;
+    }
+    Ok(())
 }
 
 fn print_if_any(console: &mut Console, text: &str) -> Result<(), CommandError> {

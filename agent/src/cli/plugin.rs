@@ -52,8 +52,9 @@ fn open(served: ServedType, secrets: Option<Arc<SecretStore>>) -> Result<ServedS
         }
         ServedType::Source { name, tools_file } => {
             let file = ToolsFile::load(&tools_file).map_err(|error| error.to_string())?;
-            let names: Vec<_> = file.sources.iter().map(|(name, _)| name.clone()).collect();
-            let found = file.sources.into_iter().find(|(it, _)| *it == name);
+            let names: Vec<_> = file.sources.iter().map(|it| it.name.clone()).collect();
+            let found = file.sources.into_iter().find(|it| it.name == name);
+            let found = found.map(|it| (it.name, it.settings));
             found.ok_or_else(|| {
                 let path = tools_file.display();
                 match names.as_slice() {

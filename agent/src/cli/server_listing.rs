@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::console::escape_line;
 use super::line_diff::line_diff;
-use crate::tools::{PinDifference, ToolDefinition, ToolEffect, offered_name};
+use crate::tools::{PinDifference, ToolDefinition, offered_name};
 
 /// Returns a number of things: "1 tool", "2 tools".
 pub(super) fn count(number: usize, thing: &str) -> String {
@@ -22,7 +22,7 @@ fn describe_tool(server: &str, prefix: &str, tool: &ToolDefinition) -> String {
     let mut text = format!(
         "  {prefix}{}\n    kind: {}\n    name in profiles: {}\n",
         escape_line(&tool.name),
-        kind(tool),
+        tool.annotations.class(),
         offered_name(&format!("mcp-{server}"), &tool.name),
     );
     let schema = pretty(&tool.input_schema);
@@ -36,22 +36,6 @@ fn describe_tool(server: &str, prefix: &str, tool: &ToolDefinition) -> String {
         }
     }
     text
-}
-
-/// Returns the kind of a tool: what a call may do, in the words of profiles.
-fn kind(tool: &ToolDefinition) -> String {
-    let class = tool.annotations.class();
-    let effect = match class.effect {
-        ToolEffect::Read => "read",
-        ToolEffect::Write => "write",
-        ToolEffect::Destructive => "destructive",
-    };
-    let open_world = if class.is_open_world {
-        ", open-world"
-    } else {
-        ""
-    };
-    format!("{effect}{open_world}")
 }
 
 fn pretty(value: &Value) -> String {

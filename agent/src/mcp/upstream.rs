@@ -3,6 +3,7 @@
 //! - [`connection`] is a connection to it, [`process`] the process of a server over stdio, and
 //!   [`activity`] what says whether it is idle. [`counting_writer`] knows whether a call was sent. [`process_slots`] bounds the processes of all servers.
 //! - [`request_limit`] ends a connection whose server requests too much.
+//! - [`connect_errors`] describes why a connection cannot be made ([`open_error`]).
 //! - [`listing`] reads the definitions of its tools, and [`tool_table`] says which may be called.
 //! - [`user_variables`] has the values of variables, and the secrets of a user.
 //!
@@ -10,11 +11,12 @@
 //! for some time. Each is held by a task, which ends with it.
 
 mod activity;
+mod connect_errors;
 mod connection;
 mod counting_writer;
-mod http_errors;
 mod list_changes;
 mod listing;
+mod open_error;
 mod process;
 mod process_slots;
 mod request_limit;
@@ -36,7 +38,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
@@ -45,9 +47,12 @@ use crate::failure::Failure;
 use crate::secrets::SecretStore;
 use crate::tools::{
     CallContext, CallOutcome, CallOutput, NamePatterns, ServerDefinition, ServerTransport,
-    SharedAttempt, Source, SourceMeta, SourceTool, ToolDefinition, Variables,
+    SharedAttempt, Source, SourceMeta, SourceState, SourceTool, ToolDefinition, Variables,
 };
-use connection::{CallError, Connection, OpenError, Target};
+use connect_errors::CONNECT_TIMEOUT;
+use connection::{CallError, Connection, Target};
+pub(crate) use listing::Listed;
+use open_error::OpenError;
 pub(crate) use process::GUARD_ARGUMENT;
 use process::ProcessSettings;
 pub(crate) use process_slots::ProcessSlots;
@@ -62,9 +67,6 @@ const LISTING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The number of users whose connections are known before those without one are forgotten.
 const PRUNE_AT_USERS: usize = 256;
-
-/// How long connecting to a server may take, until it has listed its tools.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The code of the failure of a start for which there was no room.
 const NO_ROOM: ErrorCode = ErrorCode::QueryLimitExceeded;
@@ -103,6 +105,11 @@ struct Inner {
     stopping: CancellationToken,
 }
 
+/// Returns the name of the source that is the server of this name.
+pub(crate) fn source_name(server: &str) -> String {
+    format!("mcp-{server}")
+}
+
 /// The connections of a server by user, or the one that all share.
 type Connections = HashMap<Option<String>, Arc<SharedAttempt<Arc<Connection>>>>;
 
@@ -122,7 +129,7 @@ impl Upstream {
         );
         let inner = Inner {
             meta: SourceMeta {
-                name: format!("mcp-{}", settings.name),
+                name: source_name(&settings.name),
                 kind: "mcp",
             },
             definition,
@@ -142,7 +149,7 @@ impl Upstream {
     }
 
     /// Connects, and returns the definitions of all tools that the server lists.
-    pub(crate) async fn list_tools(&self) -> Result<Vec<ToolDefinition>, Failure> {
+    pub(crate) async fn list_tools(&self) -> Result<Listed, Failure> {
         let connection = self.0.connection(None).await?;
         listing::list(connection.peer()).await.map_err(unavailable)
     }
@@ -181,27 +188,41 @@ impl Inner {
         if self.stopping.is_cancelled() {
             return Err(unavailable("the agent is shutting down".to_owned()));
         }
-        let opening = timeout(CONNECT_TIMEOUT, self.open(user.as_deref()));
-        let opened = opening.await.unwrap_or_else(|_| {
-            let reason = format!("it has not answered within {CONNECT_TIMEOUT:?}");
-            Err(OpenError::from(reason))
-        });
-        let (connection, listed) = opened.map_err(open_failure)?;
+        let opened = self.open(user.as_deref()).await;
+        let (connection, listed) = opened.map_err(|error| self.open_failure(error))?;
         connection.set_tools(self.tools.update(&listed));
         let task = hold_connection(Arc::clone(&self), user, Arc::clone(&connection));
         self.tasks.spawn(task);
         Ok(connection)
     }
 
+    /// Creates the failure of a connection, and logs it if nothing else does.
+    fn open_failure(&self, error: OpenError) -> Failure {
+        let failure = open_failure(error);
+        // A server whose tools are known is started by its first call, others as sources.
+        if self.tools.is_known() {
+            tracing::warn!(
+                source = self.meta.name,
+                error = failure.log_message.as_ref().unwrap_or(&failure.message),
+                "an MCP server cannot be used"
+            );
+        }
+        failure
+    }
+
     /// Connects, and lists the tools. Dropping the future ends what it has started.
-    async fn open(
-        &self,
-        user: Option<&str>,
-    ) -> Result<(Arc<Connection>, Vec<ToolDefinition>), OpenError> {
+    async fn open(&self, user: Option<&str>) -> Result<(Arc<Connection>, Listed), OpenError> {
+        let deadline = Instant::now() + CONNECT_TIMEOUT;
         let target = self.target(user.map_or(SecretUser::Shared, SecretUser::User))?;
         let is_of_user = user.is_some();
-        let connection = Connection::open(target, is_of_user, &self.slots, &self.tasks).await?;
-        let listed = listing::list(connection.peer()).await;
+        let (slots, tasks) = (&self.slots, &self.tasks);
+        let connection = Connection::open(target, is_of_user, slots, tasks, deadline).await?;
+        let listed = timeout_at(deadline, listing::list(connection.peer())).await;
+        let listed = listed.unwrap_or_else(|_| {
+            Err(format!(
+                "it has not listed its tools within {CONNECT_TIMEOUT:?}"
+            ))
+        });
         let listed = listed.map_err(|error| connection.open_error(error))?;
         Ok((connection, listed))
     }
@@ -365,6 +386,24 @@ impl Source for Upstream {
         self.0.tools.offered()
     }
 
+    fn has_known_tools(&self) -> bool {
+        self.0.tools.is_known()
+    }
+
+    fn state(&self) -> Option<SourceState> {
+        let connections = self.0.connections();
+        let is_open = |attempt: &Arc<SharedAttempt<Arc<Connection>>>| {
+            attempt.value().is_some_and(|it| !it.is_closed())
+        };
+        Some(if connections.values().any(is_open) {
+            SourceState::Running
+        } else if connections.values().any(|attempt| attempt.has_failed()) {
+            SourceState::Failed
+        } else {
+            SourceState::Idle
+        })
+    }
+
     fn call<'a>(
         &'a self,
         tool: &'a str,
@@ -391,18 +430,24 @@ impl Source for Upstream {
     }
 }
 
-/// Creates the failure of a connection. What the server has written is its remedy: it may have secrets,
-/// and only commands of the operator show it.
+/// Creates the failure of a connection. The log has what to do. What the server says itself may have
+/// secrets, and only commands of the operator show it.
 fn open_failure(error: OpenError) -> Failure {
     let code = if error.is_room_missing {
         NO_ROOM
     } else {
         ErrorCode::AgentUnavailable
     };
-    let failure = Failure::new(code, error.reason);
-    match error.stderr.as_str() {
-        "" => failure,
-        text => failure.with_remedy(format!("it has written: {text}")),
+    let log_message = match error.remedy {
+        Some(remedy) => format!("{}: {remedy}", error.reason),
+        None => error.reason.clone(),
+    };
+    let failure = Failure::new(code, error.reason).with_log_message(log_message);
+    // What the server says itself is more than what it could mean.
+    match (error.words.as_str(), error.remedy) {
+        ("", None) => failure,
+        ("", Some(remedy)) => failure.with_remedy(remedy),
+        (words, _) => failure.with_remedy(format!("it has written: {words}")),
     }
 }
 

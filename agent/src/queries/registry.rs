@@ -210,6 +210,12 @@ impl Queries {
         self.table().running.len()
     }
 
+    /// Returns the metrics as text.
+    pub(crate) fn metrics_text(&self) -> String {
+        self.sources.update_metrics();
+        self.metrics.encode(self.running_count())
+    }
+
     /// Refuses new queries, ends all that run, waits for their tasks, and stops the sources.
     pub(crate) async fn stop(&self) {
         self.stopping.cancel();

@@ -1,5 +1,7 @@
 //! What a call of a tool may do.
 
+use std::fmt;
+
 use crate::config::AskFor;
 
 /// What a call of a tool may do. The hints are those of MCP, whose defaults are the most careful.
@@ -37,5 +39,20 @@ impl ToolClass {
             AskFor::OpenWorld => self.is_open_world,
         };
         ask.iter().any(by_kind)
+    }
+}
+
+/// The words of profiles.
+impl fmt::Display for ToolClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.effect {
+            ToolEffect::Read => "read",
+            ToolEffect::Write => "write",
+            ToolEffect::Destructive => "destructive",
+        })?;
+        if self.is_open_world {
+            f.write_str(", open-world")?;
+        }
+        Ok(())
     }
 }

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
 use super::shared_attempt::SharedAttempt;
-use super::source::Source;
+use super::source::{Source, SourceState};
 use super::user_shares::UserShares;
 use crate::failure::Failure;
 
@@ -43,6 +43,18 @@ impl ManagedSource {
         self.start.get(|| start(Arc::clone(source))).await
     }
 
+    /// Returns whether the source can be used at the moment.
+    pub(super) fn state(&self) -> SourceState {
+        if self.is_started() {
+            return self.source.state().unwrap_or(SourceState::Running);
+        }
+        if self.start.has_failed() {
+            SourceState::Failed
+        } else {
+            SourceState::Idle
+        }
+    }
+
     /// Returns whether the source was started.
     pub(super) fn is_started(&self) -> bool {
         self.start.value().is_some()
@@ -60,7 +72,7 @@ fn start(source: Arc<dyn Source>) -> BoxFuture<'static, Result<(), Failure>> {
             let source = &source.meta().name;
             tracing::warn!(
                 source,
-                error = failure.message,
+                error = failure.log_message.as_ref().unwrap_or(&failure.message),
                 "a source of tools cannot start"
             );
         })

@@ -1,13 +1,15 @@
 //! Patterns for the names of tools, such as `read_*`.
 
+use std::collections::BTreeSet;
+
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 /// Patterns for the names of tools.
 #[derive(Debug)]
 pub(crate) struct NamePatterns {
     set: GlobSet,
-    /// What each pattern begins with, up to its first special character.
-    beginnings: Vec<String>,
+    /// The patterns in the order of the set.
+    patterns: Vec<String>,
 }
 
 /// The characters that are special in a pattern.
@@ -26,13 +28,9 @@ impl NamePatterns {
         let set = set.build().map_err(|error| {
             format!("`{key}` has patterns that are too large: {}", error.kind())
         })?;
-        let beginning = |pattern: &String| {
-            let end = pattern.find(SPECIAL).unwrap_or(pattern.len());
-            pattern[..end].to_owned()
-        };
         Ok(Self {
             set,
-            beginnings: patterns.iter().map(beginning).collect(),
+            patterns: patterns.to_vec(),
         })
     }
 
@@ -42,14 +40,36 @@ impl NamePatterns {
 
     /// Returns whether a name that begins with this could match.
     pub(crate) fn can_match_beginning(&self, beginning: &str) -> bool {
-        let can_match =
-            |it: &String| it.starts_with(beginning) || beginning.starts_with(it.as_str());
-        self.beginnings.iter().any(can_match)
+        let mut patterns = self.patterns.iter();
+        patterns.any(|pattern| can_match(pattern, beginning))
+    }
+
+    /// Returns the patterns that match none of these names, and could not match a name that begins
+    /// with one of `beginnings`.
+    pub(crate) fn without_match(&self, names: &[&str], beginnings: &[String]) -> Vec<&str> {
+        let matched: BTreeSet<_> = names.iter().flat_map(|it| self.set.matches(it)).collect();
+        let is_without = |(index, pattern): &(usize, &String)| {
+            let could_match = beginnings.iter().any(|it| can_match(pattern, it));
+            !matched.contains(index) && !could_match
+        };
+        let patterns = self.patterns.iter().enumerate().filter(is_without);
+        patterns.map(|(_, pattern)| pattern.as_str()).collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.set.is_empty()
     }
+}
+
+/// Returns what a pattern begins with, up to its first special character.
+pub(super) fn literal_beginning(pattern: &str) -> &str {
+    let end = pattern.find(SPECIAL).unwrap_or(pattern.len());
+    &pattern[..end]
+}
+
+fn can_match(pattern: &str, beginning: &str) -> bool {
+    let literal = literal_beginning(pattern);
+    literal.starts_with(beginning) || beginning.starts_with(literal)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use bridge_protocol::QueryCaller;
 use serde::Deserialize;
 
 use super::class::{ToolClass, ToolEffect};
-use super::name_patterns::NamePatterns;
+use super::name_patterns::{NamePatterns, literal_beginning};
 use super::offered_tool::OfferedTool;
 use super::rate::{Rate, UserRateLimiter};
 use crate::config::AskFor;
@@ -114,6 +114,26 @@ impl Profile {
             && is_among(&self.apps, &[&caller.app])
     }
 
+    /// Describes whom the profile is for.
+    pub(super) fn conditions(&self) -> String {
+        let conditions = [
+            ("roles", &self.roles),
+            ("subs", &self.subs),
+            ("apps", &self.apps),
+            ("origins", &self.origins),
+        ];
+        let conditions = conditions.iter().filter_map(|(key, allowed)| {
+            let allowed = allowed.as_ref()?;
+            Some(format!(", with {key} {allowed:?}"))
+        });
+        let tokens = if self.admits_self_made {
+            "all tokens, also those that pages have made themselves"
+        } else {
+            "signed tokens"
+        };
+        format!("{tokens}{}", conditions.collect::<String>())
+    }
+
     /// Returns whether calls of this tool are allowed.
     pub(super) fn allows(&self, offered: &OfferedTool) -> bool {
         self.allows_name(&offered.full_name, offered.tool.class)
@@ -155,6 +175,27 @@ impl Profile {
 
     fn has_rate(&self, permission: Permission) -> bool {
         self.rates.iter().any(|(it, _)| *it == permission)
+    }
+
+    /// Returns warnings about the patterns that mean no tool. `tools` are the full names of the known
+    /// ones, and `unknown` the sources of which no tool is known yet. What `deny` forbids in all
+    /// sources, such as `*-delete_*`, may be meant for tools that are added later.
+    pub(super) fn pattern_warnings(&self, tools: &[&str], unknown: &[&str]) -> Vec<String> {
+        let beginnings: Vec<_> = unknown.iter().map(|source| format!("{source}-")).collect();
+        let allow = self.allow.without_match(tools, &beginnings).into_iter();
+        let deny = self.deny.without_match(tools, &beginnings).into_iter();
+        let deny = deny.filter(|pattern| !literal_beginning(pattern).is_empty());
+        let patterns = allow
+            .map(|it| ("allow", it))
+            .chain(deny.map(|it| ("deny", it)));
+        let name = &self.name;
+        let warnings = patterns.map(|(key, pattern)| {
+            format!(
+                "the profile `{name}` has `{pattern}` in `{key}`, which matches no tool: names are \
+                 SOURCE-TOOL, or mcp-SERVER-TOOL; `mcp-web-agent --check-config` lists them"
+            )
+        });
+        warnings.collect()
     }
 
     /// Returns warnings about what the operator may not have meant.

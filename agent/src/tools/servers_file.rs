@@ -4,18 +4,18 @@
 //! Cursor) or `servers` (VS Code), it has `command` and `args`, or `url`. Our own settings of a
 //! server are in its [`ServerPolicy`].
 //!
-//! 1. [`ServersFile::load`] parses the JSON. What this module does not know stays in the document,
-//!    and is in the file again when it is saved.
+//! 1. [`ServersFile::load`] parses the JSON, which may have comments and trailing commas ([`jsonc`]).
 //! 2. [`ServersFile::servers`] parses the entries. An invalid one does not affect the others.
 //! 3. [`ServerDefinition::expand`] replaces variables such as `${TOKEN}` by the values that
 //!    [`Variables`] have. A missing one does not affect other servers.
-//! 4. [`ServersFile::add`], [`ServersFile::remove`] and [`ServersFile::save`] change the file, and
-//!    overwrite nothing that another program has changed since.
+//! 4. [`ServersFile::add`], [`ServersFile::remove`] and [`ServersFile::save`] change the file. What
+//!    they do not concern stays in it as it is, and nothing is overwritten that another program has
+//!    changed since.
 
 mod definition;
 mod error;
 mod expansion;
-mod json;
+mod jsonc;
 mod limits;
 mod names;
 mod policy;
@@ -39,7 +39,6 @@ pub(crate) use limits::{MAX_FILE_BYTES, MAX_SERVERS};
 pub(crate) use transport::ServerTransport;
 pub(crate) use variables::{ProcessVariables, Variables};
 
-use json::parse_json;
 use names::server_location;
 pub(super) use read_file::read_file;
 pub(super) use replace_file::replace_file;
@@ -50,9 +49,15 @@ const MCP_SERVERS: &str = "mcpServers";
 /// The key for servers in the files of VS Code.
 const SERVERS: &str = "servers";
 
+/// A new file.
+const EMPTY_FILE: &str = "{\n  \"mcpServers\": {}\n}\n";
+
 /// A file with a list of MCP servers. `Debug` shows the names of the servers only.
 pub(crate) struct ServersFile {
     path: PathBuf,
+    /// The text with the changes that were made.
+    text: String,
+    /// What the text says.
     document: Map<String, Value>,
     key: &'static str,
     /// What the file contains on the disk; `None` if it does not exist.
@@ -92,9 +97,20 @@ impl ServersFile {
     ///
     /// [`LoadError`] as for [`ServersFile::load`].
     pub(crate) fn parse(path: &Path, text: &str) -> Result<Self, LoadError> {
-        let (document, key) = parse_document(text).map_err(|problem| load_error(path, problem))?;
+        if text.len() > MAX_FILE_BYTES {
+            let problem = format!(
+                "it is larger than {MAX_FILE_BYTES} bytes, which is the maximum: remove what is not \
+                 needed"
+            );
+            return Err(load_error(path, problem));
+        }
+        // Some editors on Windows write a byte order mark at the start.
+        let changed_text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let parsed = parse_document(changed_text);
+        let (document, key) = parsed.map_err(|problem| load_error(path, problem))?;
         Ok(Self {
             path: path.to_owned(),
+            text: changed_text.to_owned(),
             document,
             key,
             content: Some(text.as_bytes().to_vec()),
@@ -104,7 +120,8 @@ impl ServersFile {
     fn empty(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
-            document: Map::from_iter([(MCP_SERVERS.to_owned(), Map::new().into())]),
+            text: EMPTY_FILE.to_owned(),
+            document: Map::new(),
             key: MCP_SERVERS,
             content: None,
         }
@@ -113,6 +130,11 @@ impl ServersFile {
     /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns whether the file was on the disk when it was loaded or saved last.
+    pub(crate) fn exists(&self) -> bool {
+        self.content.is_some()
     }
 
     /// Returns the servers in the order of the file.
@@ -141,11 +163,8 @@ impl ServersFile {
         if entries.map_or(0, Map::len) >= MAX_SERVERS {
             return Err(EditError::TooManyServers(self.path.clone()));
         }
-        let entries = self.document.entry(self.key);
-        if let Value::Object(entries) = entries.or_insert_with(|| Map::new().into()) {
-            entries.insert(name.to_owned(), entry);
-        }
-        Ok(())
+        let text = jsonc::with_server(&self.text, self.key, name, entry);
+        self.change(text)
     }
 
     /// Removes a server, which may be an invalid one. [`ServersFile::save`] removes it from the file.
@@ -154,36 +173,39 @@ impl ServersFile {
     ///
     /// [`EditError::Missing`] when there is no server of this name.
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), EditError> {
-        let entries = self.document.get_mut(self.key);
-        let entries = entries.and_then(Value::as_object_mut);
-        // `Map::remove` would move the last server to the place of this one.
-        match entries.and_then(|entries| entries.shift_remove(name)) {
-            Some(_) => Ok(()),
-            None => Err(EditError::Missing(server_location(&self.path, name))),
+        if !self.entries().is_some_and(|it| it.contains_key(name)) {
+            return Err(EditError::Missing(server_location(&self.path, name)));
         }
+        let text = jsonc::without_server(&self.text, self.key, name);
+        self.change(text)
     }
 
-    /// Saves the file: two spaces of indentation, and keys in the order that they had. Readers see
-    /// the old content or the new one. A new file is readable for its user only.
+    fn change(&mut self, text: Result<String, String>) -> Result<(), EditError> {
+        let changed = text.and_then(|text| Ok((parse_document(&text)?, text)));
+        let ((document, key), text) = changed.map_err(EditError::Invalid)?;
+        (self.text, self.document, self.key) = (text, document, key);
+        Ok(())
+    }
+
+    /// Saves the file. Readers see the old content or the new one. A new file is readable for its user
+    /// only.
     ///
     /// # Errors
     ///
     /// [`SaveError`] when another program has changed the file since it was loaded, when the file
     /// would be too large, and when it cannot be written.
     pub(crate) fn save(&mut self) -> Result<(), SaveError> {
-        // The alternate form of a value is indented by two spaces.
-        let text = format!("{:#}\n", Value::Object(self.document.clone()));
-        if text.len() > MAX_FILE_BYTES {
+        if self.text.len() > MAX_FILE_BYTES {
             return Err(SaveError::TooLarge(self.path.clone()));
         }
         match replace_file(
             &self.path,
             self.content.as_deref(),
-            text.as_bytes(),
+            self.text.as_bytes(),
             MAX_FILE_BYTES,
         ) {
             Ok(true) => {
-                self.content = Some(text.into_bytes());
+                self.content = Some(self.text.clone().into_bytes());
                 Ok(())
             }
             Ok(false) => Err(SaveError::Changed(self.path.clone())),
@@ -215,14 +237,7 @@ fn load_error(path: &Path, problem: impl Into<String>) -> LoadError {
 }
 
 fn parse_document(text: &str) -> Result<(Map<String, Value>, &'static str), String> {
-    if text.len() > MAX_FILE_BYTES {
-        return Err(format!(
-            "it is larger than {MAX_FILE_BYTES} bytes, which is the maximum: remove what is not \
-             needed"
-        ));
-    }
-    // Some editors on Windows write a byte order mark at the start.
-    match parse_json(text.strip_prefix('\u{feff}').unwrap_or(text))? {
+    match jsonc::parse(text)? {
         Value::Object(document) => {
             let key = find_key(&document)?;
             Ok((document, key))

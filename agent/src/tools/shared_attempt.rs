@@ -67,6 +67,13 @@ impl<T: Clone + Send + Sync + 'static> SharedAttempt<T> {
         result.and_then(|result| result.as_ref().ok()).cloned()
     }
 
+    /// Returns whether the last attempt has failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        let state = self.state();
+        let result = state.attempt.as_ref().and_then(Shared::peek);
+        result.is_some_and(|result| result.is_err())
+    }
+
     /// Returns whether there is neither a value nor an attempt, nor a failure to wait for.
     pub(crate) fn is_idle(&self) -> bool {
         let state = self.state();

@@ -27,6 +27,16 @@ pub(crate) trait Source: Send + Sync + Debug {
     /// changed.
     fn tools(&self) -> Arc<[SourceTool]>;
 
+    /// Returns whether [`tools`](Self::tools) are known, also before the source has started.
+    fn has_known_tools(&self) -> bool {
+        true
+    }
+
+    /// Returns the state of a source that may end and be started again while it is used.
+    fn state(&self) -> Option<SourceState> {
+        None
+    }
+
     /// Calls a tool. Dropping the future cancels the call.
     fn call<'a>(
         &'a self,
@@ -45,6 +55,32 @@ pub(crate) trait Source: Send + Sync + Debug {
 
 /// The maximum length of what the system prompt says of a source, in bytes.
 pub(crate) const MAX_SOURCE_PROMPT_BYTES: usize = 2048;
+
+/// Whether a source can be used at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SourceState {
+    /// It was not needed yet, or has stopped until it is needed.
+    Idle,
+    Running,
+    /// The last attempt to start it has failed.
+    Failed,
+    /// It is configured and not used: it is disabled, or its configuration is wrong.
+    Off,
+}
+
+impl SourceState {
+    pub(super) const ALL: [Self; 4] = [Self::Idle, Self::Running, Self::Failed, Self::Off];
+
+    /// Returns the word of the metrics.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Running => "running",
+            Self::Failed => "failed",
+            Self::Off => "off",
+        }
+    }
+}
 
 /// What never changes about a source.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::offered_name::{hashed_name, offered_name};
 use super::offered_tool::OfferedTool;
 use super::profile::Profile;
 use super::redaction::without_secrets;
-use super::source::{Source, SourceTool};
+use super::source::{Source, SourceState, SourceTool};
 use super::user_shares::UserShares;
 use crate::metrics::Metrics;
 use crate::secrets::SecretStore;
@@ -41,10 +41,19 @@ impl Records {
     }
 }
 
+/// A source that is configured and not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnusedSource {
+    pub(crate) name: String,
+    /// What is wrong with it; `None` if the operator has disabled it.
+    pub(crate) problem: Option<String>,
+}
+
 /// The sources of an agent.
 #[derive(Debug)]
 pub(crate) struct Sources {
     sources: Vec<Arc<ManagedSource>>,
+    pub(super) unused: Vec<UnusedSource>,
     pub(super) profiles: Vec<Arc<Profile>>,
     pub(super) records: Records,
     offered: Mutex<OfferedTools>,
@@ -61,6 +70,7 @@ struct OfferedTools {
 impl Sources {
     pub(crate) fn new(
         sources: Vec<Arc<dyn Source>>,
+        unused: Vec<UnusedSource>,
         profiles: Vec<Profile>,
         limits: SourceLimits,
         records: Records,
@@ -72,6 +82,7 @@ impl Sources {
             sources: sources
                 .map(|source| Arc::new(ManagedSource::new(source, shares())))
                 .collect(),
+            unused,
             profiles: profiles.into_iter().map(Arc::new).collect(),
             records,
             offered: Mutex::default(),
@@ -135,6 +146,35 @@ impl Sources {
         offered: &[Arc<OfferedTool>],
     ) -> Option<String> {
         definitions_warning(&self.profiles[profile], offered)
+    }
+
+    /// Returns warnings about patterns of profiles that match none of the tools that are known.
+    pub(crate) fn pattern_warnings(&self) -> Vec<String> {
+        let offered = self.offered();
+        let tools: Vec<_> = offered.iter().map(|it| it.full_name.as_str()).collect();
+        let is_unknown = |it: &&Arc<ManagedSource>| !it.source.has_known_tools();
+        let unknown = self.sources.iter().filter(is_unknown).map(|it| it.name());
+        let unused = self.unused.iter().map(|it| it.name.as_str());
+        let unknown: Vec<_> = unknown.chain(unused).collect();
+        let profiles = self.profiles.iter();
+        profiles
+            .flat_map(|it| it.pattern_warnings(&tools, &unknown))
+            .collect()
+    }
+
+    /// Sets the metrics of the states of all sources, also of those that are not used.
+    pub(crate) fn update_metrics(&self) {
+        let sources = self.sources.iter().map(|it| (it.name(), it.state()));
+        let unused = self
+            .unused
+            .iter()
+            .map(|it| (it.name.as_str(), SourceState::Off));
+        for (name, current) in sources.chain(unused) {
+            for state in SourceState::ALL {
+                let metrics = &self.records.metrics;
+                metrics.set_source_state(name, state.name(), state == current);
+            }
+        }
     }
 
     /// Stops all sources, and writes the rest of the audit file.

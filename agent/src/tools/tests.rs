@@ -33,7 +33,7 @@ fn sources_with_audit(
 ) -> Arc<Sources> {
     let file = ToolsFile::from_text(tools_file);
     let opened = file.sources.iter();
-    let opened = opened.map(|(name, settings)| settings.open(name, None).unwrap());
+    let opened = opened.map(|it| it.settings.open(&it.name, None).unwrap());
     let limits = SourceLimits {
         max_calls: 4,
         max_calls_per_user: 2,
@@ -44,7 +44,7 @@ fn sources_with_audit(
         metrics: Arc::new(Metrics::new()),
         secrets: None,
     };
-    Arc::new(Sources::new(sources, file.profiles, limits, records).unwrap())
+    Arc::new(Sources::new(sources, Vec::new(), file.profiles, limits, records).unwrap())
 }
 
 /// Creates what a query without sources may use.

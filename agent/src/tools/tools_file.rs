@@ -1,12 +1,12 @@
 //! The file of `tools_file`: the sources of tools, and the profiles that grant them.
 
-use std::collections::BTreeMap;
+mod tables;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
-use toml::Spanned;
 
 use super::database::{Database, DatabaseSettings};
 use super::filesystem::{Filesystem, FilesystemSettings};
@@ -15,6 +15,7 @@ use super::profile::{Profile, ProfileEntry};
 use super::source::Source;
 use super::websearch::{Websearch, WebsearchSettings};
 use crate::secrets::SecretStore;
+use tables::{NamedTable, TableError, children, parse_document, parse_settings, remove};
 
 /// The content of the file, checked.
 #[derive(Debug, Default)]
@@ -22,9 +23,18 @@ pub(crate) struct ToolsFile {
     /// The file with the MCP servers, if there is one.
     pub(crate) servers_file: Option<PathBuf>,
     /// In the order of the file.
-    pub(crate) sources: Vec<(String, SourceSettings)>,
+    pub(crate) sources: Vec<SourceEntry>,
     /// In the order of the file.
     pub(crate) profiles: Vec<Profile>,
+}
+
+/// A built-in source of the file.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceEntry {
+    pub(crate) name: String,
+    pub(crate) settings: SourceSettings,
+    /// The path of the file and the line of the source, with which errors begin.
+    pub(crate) location: String,
 }
 
 /// The settings of a built-in source.
@@ -37,14 +47,14 @@ pub(crate) enum SourceSettings {
     Websearch(WebsearchSettings),
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Tables {
-    mcp: Option<McpTable>,
-    #[serde(default)]
-    sources: BTreeMap<Spanned<String>, SourceSettings>,
-    #[serde(default)]
-    profiles: BTreeMap<Spanned<String>, ProfileEntry>,
+/// The type of a built-in source: the key `type` of its table.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum SourceType {
+    Database,
+    Filesystem,
+    Github,
+    Websearch,
 }
 
 #[derive(Deserialize)]
@@ -90,44 +100,47 @@ impl ToolsFile {
 
     /// Parses the text of a file, whose path is for errors. Relative paths in it begin at its folder.
     fn parse(path: &Path, text: &str) -> Result<Self, ToolsFileError> {
-        let error = |offset: Option<usize>, problem: String| ToolsFileError {
+        let line = |offset: usize| text[..offset].matches('\n').count() + 1;
+        let file_error = |error: TableError| ToolsFileError {
             path: path.to_owned(),
-            line: offset.map(|offset| text[..offset].matches('\n').count() + 1),
-            problem,
+            line: error.offset.map(line),
+            problem: error.problem,
         };
-        let tables: Tables = toml::from_str(text).map_err(|it| {
-            let offset = it.span().map(|span| span.start);
-            error(offset, it.message().to_owned())
-        })?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let mut sources = Vec::new();
-        for (name, settings) in in_file_order(tables.sources) {
-            let offset = Some(name.span().start);
-            let name = name.into_inner();
-            check_name("source", &name).map_err(|problem| error(offset, problem))?;
-            if name.starts_with(MCP_PREFIX) {
-                let problem = format!(
-                    "the source `{name}` cannot have this name: names that begin with \
-                     `{MCP_PREFIX}` are those of MCP servers"
-                );
-                return Err(error(offset, problem));
+        let mut file = Self::default();
+        for table in parse_document(text).map_err(file_error)? {
+            match table.name.as_str() {
+                "mcp" => {
+                    let mcp = parse_settings::<McpTable>(table.value);
+                    let mcp = mcp.map_err(|error| file_error(error.of("the table `mcp`")))?;
+                    file.servers_file = Some(folder.join(mcp.file));
+                }
+                "sources" => {
+                    for source in children(table).map_err(file_error)? {
+                        let location = format!("{}:{}", path.display(), line(source.span.start));
+                        let (name, settings) = parse_source(source).map_err(file_error)?;
+                        file.sources.push(SourceEntry {
+                            name,
+                            settings: settings.resolved(folder),
+                            location,
+                        });
+                    }
+                }
+                "profiles" => {
+                    for profile in children(table).map_err(file_error)? {
+                        file.profiles
+                            .push(parse_profile(profile).map_err(file_error)?);
+                    }
+                }
+                name => {
+                    let problem = format!(
+                        "unknown field `{name}`: the tables are `mcp`, `sources` and `profiles`"
+                    );
+                    return Err(file_error(TableError::new(table.span, problem)));
+                }
             }
-            sources.push((name, settings.resolved(folder)));
         }
-        let mut profiles = Vec::new();
-        for (name, entry) in in_file_order(tables.profiles) {
-            let offset = Some(name.span().start);
-            let name = name.into_inner();
-            let profile = check_name("profile", &name).and_then(|()| {
-                Profile::new(&name, entry).map_err(|problem| format!("profile `{name}`: {problem}"))
-            });
-            profiles.push(profile.map_err(|problem| error(offset, problem))?);
-        }
-        Ok(Self {
-            servers_file: tables.mcp.map(|mcp| folder.join(mcp.file)),
-            sources,
-            profiles,
-        })
+        Ok(file)
     }
 
     #[cfg(test)]
@@ -173,10 +186,47 @@ impl SourceSettings {
     }
 }
 
-fn in_file_order<T>(tables: BTreeMap<Spanned<String>, T>) -> Vec<(Spanned<String>, T)> {
-    let mut tables: Vec<_> = tables.into_iter().collect();
-    tables.sort_by_key(|(name, _)| name.span().start);
-    tables
+fn parse_source(source: NamedTable<'_>) -> Result<(String, SourceSettings), TableError> {
+    let NamedTable {
+        name,
+        span,
+        mut value,
+    } = source;
+    let error = |problem: String| TableError::new(span.clone(), problem);
+    check_name("source", &name).map_err(error)?;
+    if name.starts_with(MCP_PREFIX) {
+        return Err(error(format!(
+            "the source `{name}` cannot have this name: names that begin with `{MCP_PREFIX}` are \
+             those of MCP servers"
+        )));
+    }
+    let owner = format!("the source `{name}`");
+    let Some(source_type) = remove(&mut value, "type") else {
+        return Err(error(format!(
+            "{owner}: missing field `type`: write \"database\", \"filesystem\", \"github\" or \
+             \"websearch\""
+        )));
+    };
+    let settings = parse_settings(source_type)
+        .map_err(|error| error.of("`type`"))
+        .and_then(|source_type| {
+            Ok(match source_type {
+                SourceType::Database => SourceSettings::Database(parse_settings(value)?),
+                SourceType::Filesystem => SourceSettings::Filesystem(parse_settings(value)?),
+                SourceType::Github => SourceSettings::Github(parse_settings(value)?),
+                SourceType::Websearch => SourceSettings::Websearch(parse_settings(value)?),
+            })
+        });
+    Ok((name, settings.map_err(|error| error.of(&owner))?))
+}
+
+fn parse_profile(profile: NamedTable<'_>) -> Result<Profile, TableError> {
+    let NamedTable { name, span, value } = profile;
+    let error = |problem| TableError::new(span.clone(), problem);
+    check_name("profile", &name).map_err(error)?;
+    let owner = format!("the profile `{name}`");
+    let entry = parse_settings::<ProfileEntry>(value).map_err(|error| error.of(&owner))?;
+    Profile::new(&name, entry).map_err(|problem| error(problem).of(&owner))
 }
 
 fn check_name(what: &str, name: &str) -> Result<(), String> {
@@ -210,14 +260,14 @@ mod tests {
              [profiles.all]\nallow = ['ant-*']\ngrant = ['read']\n",
         )
         .unwrap();
-        let sources: Vec<_> = file.sources.iter().map(|(name, _)| name.as_str()).collect();
+        let sources: Vec<_> = file.sources.iter().map(|it| it.name.as_str()).collect();
         let profiles: Vec<_> = file.profiles.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(
             (sources, profiles),
             (vec!["zebra", "ant"], vec!["staff", "all"])
         );
         assert_eq!(file.warnings(), Vec::<String>::new());
-        let SourceSettings::Filesystem(zebra) = &file.sources[0].1 else {
+        let SourceSettings::Filesystem(zebra) = &file.sources[0].settings else {
             panic!("{:?}", file.sources);
         };
         assert_eq!(zebra.roots["notes"], Path::new("/etc/agent/notes"));
@@ -228,27 +278,83 @@ mod tests {
         for (text, expected) in [
             (
                 "[sources.a]\nroots = {}",
-                "/etc/agent/tools.toml:1: missing field `type`",
+                "/etc/agent/tools.toml:1: the source `a`: missing field `type`: write",
             ),
             (
                 "\n[sources.a]\ntype = 'disk'",
-                "tools.toml:3: unknown variant `disk`",
+                "tools.toml:3: the source `a`: `type`: unknown variant `disk`, expected one of",
+            ),
+            (
+                "[sources.a]\ntype = 'filesystem'\n",
+                "tools.toml:1: the source `a`: missing field `roots`",
+            ),
+            (
+                "[sources.a]\ntype = 'filesystem'\nroots = { a = 'b' }\nreadonly = true",
+                "tools.toml:4: the source `a`: unknown field `readonly`, expected `roots` or",
+            ),
+            (
+                "[sources.a]\nroots = { a = 'b' }\nread_only = 'secret'\ntype = 'filesystem'",
+                "tools.toml:3: the source `a`: `read_only`: it must be true or false",
+            ),
+            (
+                "[sources.a]\ntype = 'filesystem'\n[sources.a.roots]\nb = 'c'\nd = 7",
+                "tools.toml:5: the source `a`: `roots`: it must be ",
+            ),
+            (
+                "[sources.a]\ntype = 'filesystem'\nroots = 'secret, expected secret'",
+                "tools.toml:3: the source `a`: `roots`: it must be a table, such as",
+            ),
+            (
+                "[sources.a]\ntype = 'database'\nurl = 'postgres:secret'\ntables = ['*']",
+                "tools.toml:3: the source `a`: `url` is no URL of a database",
+            ),
+            (
+                "[sources.a]\ntype = 'database'\nurl = 'sqlite:a'\ntables = ['*']\nmax_rows = 7000",
+                "tools.toml:5: the source `a`: `max_rows` must be 1 to 1000",
+            ),
+            (
+                "[sources.a]\ntype = 'websearch'\nengine = 'gogle'",
+                "tools.toml:3: the source `a`: `engine`: unknown variant `gogle`, expected one of",
+            ),
+            (
+                "[sources.a]\ntype = 'github'\ntoken = ['secret']",
+                "tools.toml:3: the source `a`: `token`: it must be a string in quotes",
+            ),
+            (
+                "[sources]\na = 'secret'",
+                "tools.toml:2: the source `a`: missing field `type`",
+            ),
+            (
+                "sources = 'secret'",
+                "tools.toml:1: `sources` must be a table: write [sources.NAME]",
+            ),
+            (
+                "[mcp]\npath = 'a'",
+                "tools.toml:2: the table `mcp`: unknown field `path`",
+            ),
+            (
+                "\n[mcp]\nfile = 7",
+                "tools.toml:3: the table `mcp`: `file`: it must be ",
             ),
             (
                 "[profiles.p]\ngrants = ['read']",
-                "tools.toml:2: unknown field `grants`",
+                "tools.toml:2: the profile `p`: unknown field `grants`",
             ),
             (
                 "[profiles.p]\ngrant = ['reed']",
-                "tools.toml:2: unknown variant `reed`",
+                "tools.toml:2: the profile `p`: `grant`: unknown variant `reed`",
+            ),
+            (
+                "[profiles.p]\nallow = 'secret-*'",
+                "tools.toml:2: the profile `p`: `allow`: it must be a list, such as",
             ),
             (
                 "[profiles.p]\nrate = { read = '9' }",
-                "tools.toml:2: `9` is no rate",
+                "tools.toml:2: the profile `p`: `rate`: `9` is no rate",
             ),
             (
                 "[profiles.p]\n\nallow = ['[']",
-                "tools.toml:1: profile `p`: `[` in `allow`",
+                "tools.toml:1: the profile `p`: `[` in `allow`",
             ),
             ("[source.a]\ntype = 'filesystem'", "unknown field `source`"),
             ("[profiles.'a b']", "`a b` cannot be the name of a profile"),

@@ -440,3 +440,83 @@ async fn conversations_that_other_users_can_read_are_a_warning() {
         assert_eq!(log.contains("chmod 600"), warns, "{mode:o}: {log}");
     }
 }
+
+#[tokio::test]
+async fn a_configuration_is_checked_without_a_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let check = async || {
+        let mut checking = program();
+        checking
+            .current_dir(folder.path())
+            .args(["--provider", "commands", "--check-config"])
+            .args(["--tools-file", "tools.toml", "--audit-file", "audit.jsonl"]);
+        let output = with_deadline("end", checking.output()).await.unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code().unwrap(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    let (code, stdout, stderr) = check().await;
+    assert_eq!((code, stdout.as_str()), (2, ""));
+    assert!(
+        stderr.contains("tools.toml: the file cannot be read"),
+        "{stderr}"
+    );
+
+    let tools = "[sources.notes]\ntype = 'filesystem'\nroots = { notes = '.' }\nread_only = true\n\n\
+                 [mcp]\nfile = 'mcp-servers.json'\n\n[profiles.staff]\nroles = ['staff']\n\
+                 allow = ['notes-*', 'note-*']\ngrant = ['read']\n";
+    write("tools.toml", tools);
+    let (code, _, stderr) = check().await;
+    assert_eq!(code, 2);
+    assert!(
+        stderr.contains("mcp-servers.json add NAME COMMAND`"),
+        "{stderr}"
+    );
+
+    write("mcp-servers.json", "{\"mcpServers\": {}} // none yet");
+    let (code, stdout, stderr) = check().await;
+    assert_eq!(code, 0, "{stderr}");
+    for line in [
+        "configuration is good",
+        "model: commands",
+        "source notes: filesystem, 2 tools",
+        "profile staff: for signed tokens, with roles [\"staff\"]",
+        "  notes-read_file: read",
+    ] {
+        assert!(
+            stdout.lines().any(|it| it.starts_with(line)),
+            "{line}: {stdout}"
+        );
+    }
+    assert!(
+        stderr.contains("has `note-*` in `allow`, which matches no tool"),
+        "{stderr}"
+    );
+
+    let missing = r#"{"mcpServers": {"mail": {"command": "a", "env": {"KEY": "${NO_SUCH_KEY}"}}}}"#;
+    write("mcp-servers.json", missing);
+    let (code, stdout, _) = check().await;
+    assert_eq!(code, 1);
+    assert!(
+        stdout.starts_with("the agent can start, but 1 source cannot be used"),
+        "{stdout}"
+    );
+    assert!(
+        stdout.contains("source mcp-mail: off: ") && stdout.contains("`NO_SUCH_KEY`"),
+        "{stdout}"
+    );
+    assert!(!folder.path().join("audit.jsonl").exists());
+
+    write(
+        "tools.toml",
+        &tools.replace("read_only = true", "read_only = 'yes'"),
+    );
+    let (code, _, stderr) = check().await;
+    assert_eq!(code, 2);
+    let expected = "tools.toml:4: the source `notes`: `read_only`: it must be true or false";
+    assert!(stderr.contains(expected), "{stderr}");
+}

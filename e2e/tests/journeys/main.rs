@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod agent_tools;
+mod agent_tools_guide;
 mod agui;
 mod ask_ai;
 mod ask_ai_guide;

@@ -1,5 +1,6 @@
 //! Python packages: virtual environments, each with the packages of one list.
 
+use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,33 @@ pub(crate) fn ensure_environment(
     let home = workspace.tools().join(name);
     ensure_with_options(&home, requirements, list, &[])?;
     Ok(home)
+}
+
+/// Fills the cache of `uvx`, a program of a virtual environment, in `target/tools/uvx-cache` with a
+/// package and what it needs, so that `uvx` starts it without the package index.
+pub(crate) fn ensure_uvx_cache(
+    workspace: &Workspace,
+    requirements: &str,
+    environment: &Path,
+    package: &str,
+) -> Result<()> {
+    let home = workspace.tools().join("uvx-cache");
+    let programs = environment.join("bin");
+    step(&format!("{package} for uvx"), || {
+        install::ensure(&home, &[workspace.path(requirements)], || {
+            folder::remove(&home)?;
+            // The Python for which packages are cached is the first one on the `PATH`, as in the tests.
+            let path = env::var("PATH").unwrap_or_default();
+            let mut uvx = Command::new(programs.join("uvx"));
+            uvx.args(["--system-certs", "--cache-dir"])
+                .arg(&home)
+                .args([package, "--help"])
+                .env("PATH", format!("{}:{path}", programs.display()));
+            capture(&mut uvx, "check that uv reaches its package index")?;
+            Ok(())
+        })
+    })?;
+    Ok(())
 }
 
 /// Installs packages as [`ensure_environment`] does, from a list that has all that they depend on.

@@ -68,7 +68,7 @@ impl Files {
         other: impl FnOnce() -> String,
     ) -> String {
         let listed = match upstream.list_tools().await {
-            Ok(listed) => listed,
+            Ok(listed) => listed.tools,
             Err(failure) => return failure_text(failure),
         };
         let names = listed.iter().map(|tool| tool.name.as_str());

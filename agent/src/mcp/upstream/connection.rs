@@ -11,8 +11,7 @@ use rmcp::model::{
     ProtocolVersion,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, Peer,
-    RunningService,
+    ClientLifecycleMode, ClientServiceExt, NotificationContext, Peer, RunningService,
 };
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -21,12 +20,16 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientHandler, RoleClient, ServiceError};
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::task::TaskTracker;
 
 use super::activity::Activity;
+use super::connect_errors::{
+    CHECK_COMMAND, CHECK_SERVER, http_error, process_error, silence_error,
+};
 use super::counting_writer::CountingWriter;
 use super::list_changes::ListChanges;
+use super::open_error::OpenError;
 use super::process::{ProcessSettings, ServerProcess};
 use super::process_slots::{ProcessSlots, no_room};
 use super::request_limit::RequestLimit;
@@ -79,36 +82,6 @@ pub(super) enum Target {
     },
 }
 
-/// Why a server cannot be connected to.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct OpenError {
-    pub(super) reason: String,
-    /// The end of what the server has written to stderr, which may have secrets: only commands of the
-    /// operator show it.
-    pub(super) stderr: String,
-    /// Whether it has no slot for its process.
-    pub(super) is_room_missing: bool,
-}
-
-impl OpenError {
-    fn no_room() -> Self {
-        Self {
-            is_room_missing: true,
-            ..no_room().into()
-        }
-    }
-}
-
-impl From<String> for OpenError {
-    fn from(reason: String) -> Self {
-        Self {
-            reason,
-            stderr: String::new(),
-            is_room_missing: false,
-        }
-    }
-}
-
 /// Why a call has no result.
 #[derive(Debug)]
 pub(super) enum CallError {
@@ -127,6 +100,7 @@ impl Connection {
         is_of_user: bool,
         slots: &ProcessSlots,
         tasks: &TaskTracker,
+        deadline: Instant,
     ) -> Result<Arc<Self>, OpenError> {
         let changed = Arc::<Notify>::default();
         let handler = NotificationHandler {
@@ -134,20 +108,21 @@ impl Connection {
         };
         let (service, process) = match target {
             Target::Process(settings) => {
-                let slot = slots
-                    .acquire(is_of_user)
-                    .await
-                    .ok_or_else(OpenError::no_room)?;
+                let slot = slots.acquire(is_of_user).await.ok_or_else(|| OpenError {
+                    is_room_missing: true,
+                    ..no_room().into()
+                })?;
                 let (process, streams) = ServerProcess::start(&settings, slot, tasks)?;
                 let (stdin, written) = CountingWriter::new(streams.stdin);
                 let transport = AsyncRwTransport::new(streams.stdout, stdin)
                     .with_max_line_length(MAX_MESSAGE_BYTES);
                 let transport = RequestLimit::new(transport);
                 let connecting = handler.serve_with_lifecycle(transport, lifecycle());
-                let service = match connecting.await {
-                    Ok(service) => service,
-                    Err(error) => return Err(start_error(&error, &process)),
+                let connected = match timeout_at(deadline, connecting).await {
+                    Ok(connected) => connected.map_err(|error| process_error(&error)),
+                    Err(_) => Err(silence_error(CHECK_COMMAND)),
                 };
+                let service = connected.map_err(|it| it.with_words(&stderr_end(&process)))?;
                 (service, Some((process, written)))
             }
             Target::Http {
@@ -162,9 +137,10 @@ impl Connection {
                 config.retry_config = Arc::new(NeverRetry::default());
                 let transport = StreamableHttpClientTransport::with_client(client, config);
                 let connecting = handler.serve_with_lifecycle(transport, lifecycle());
-                // The text of the error may contain the address and headers.
-                let service = connecting.await.map_err(|error| http_error(&error).into());
-                let service: Service = service.map_err(|error: OpenError| error)?;
+                let service = match timeout_at(deadline, connecting).await {
+                    Ok(connected) => connected.map_err(|error| http_error(&error))?,
+                    Err(_) => return Err(silence_error(CHECK_SERVER)),
+                };
                 (service, None)
             }
         };
@@ -285,10 +261,7 @@ impl Connection {
     /// Adds the end of what the server has written to stderr to the reason of a failure.
     pub(super) fn open_error(&self, reason: String) -> OpenError {
         let stderr = self.process.as_ref().map(stderr_end);
-        OpenError {
-            stderr: stderr.unwrap_or_default(),
-            ..reason.into()
-        }
+        OpenError::new(reason).with_words(&stderr.unwrap_or_default())
     }
 
     fn written(&self) -> u64 {
@@ -332,18 +305,6 @@ pub(super) fn lifecycle() -> ClientLifecycleMode {
     }
 }
 
-fn start_error(error: &ClientInitializeError, process: &ServerProcess) -> OpenError {
-    let reason = match error {
-        ClientInitializeError::ConnectionClosed(_)
-        | ClientInitializeError::TransportError { .. } => "it has ended",
-        _ => "it does not speak MCP",
-    };
-    OpenError {
-        stderr: stderr_end(process),
-        ..reason.to_owned().into()
-    }
-}
-
 /// Returns the last lines of stderr.
 fn stderr_end(process: &ServerProcess) -> String {
     let text = process.stderr_text();
@@ -355,13 +316,6 @@ fn stderr_end(process: &ServerProcess) -> String {
     let end = &text[start..];
     let line = end.find('\n').map_or(end, |line| &end[line + 1..]);
     line.to_owned()
-}
-
-fn http_error(error: &ClientInitializeError) -> String {
-    match error {
-        ClientInitializeError::TransportError { error, .. } => super::http_errors::describe(error),
-        _ => "what answers at its URL does not speak MCP".to_owned(),
-    }
 }
 
 /// Receives the notifications of a server. It declares no capabilities, because it cannot answer

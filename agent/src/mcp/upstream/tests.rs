@@ -1,5 +1,7 @@
 //! MCP servers as sources: real processes, which behave as a test says.
 
+mod http_failures;
+
 use std::path::Path;
 use std::time::Instant;
 
@@ -62,18 +64,14 @@ impl TestServer {
         };
         let entry = json!({ "command": "node", "args": ["server.mjs", behaviour],
             "cwd": folder.path(), "env": { "DECLARED": declared }, "x-policy": policy });
-        let text = json!({ "mcpServers": { "scripted": entry } }).to_string();
-        let file = ServersFile::parse(Path::new("mcp-servers.json"), &text).unwrap();
-        let settings = UpstreamSettings {
-            name: "scripted".to_owned(),
-            definition: file.servers().remove(0).definition.unwrap(),
-            pinned,
-            slots: Arc::clone(slots),
-            guard: None,
-            variables: Arc::new(NoVariables),
-            secrets,
-        };
-        let upstream = Upstream::new(settings).unwrap();
+        let upstream = upstream(entry, pinned, slots, secrets);
+        Self { folder, upstream }
+    }
+
+    /// A server with this entry in the file.
+    fn from_entry(entry: Value) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let upstream = upstream(entry, None, &Arc::default(), None);
         Self { folder, upstream }
     }
 
@@ -103,6 +101,26 @@ impl TestServer {
             .map(|tool| tool.name.clone())
             .collect()
     }
+}
+
+fn upstream(
+    entry: Value,
+    pinned: Option<Vec<ToolDefinition>>,
+    slots: &Arc<ProcessSlots>,
+    secrets: Option<Arc<SecretStore>>,
+) -> Upstream {
+    let text = json!({ "mcpServers": { "scripted": entry } }).to_string();
+    let file = ServersFile::parse(Path::new("mcp-servers.json"), &text).unwrap();
+    let settings = UpstreamSettings {
+        name: "scripted".to_owned(),
+        definition: file.servers().remove(0).definition.unwrap(),
+        pinned,
+        slots: Arc::clone(slots),
+        guard: None,
+        variables: Arc::new(NoVariables),
+        secrets,
+    };
+    Upstream::new(settings).unwrap()
 }
 
 /// Waits until something holds, without a sleep of its own in the test.
@@ -150,6 +168,7 @@ async fn a_server_is_started_once_for_many_calls_and_again_after_it_was_killed()
         "{outputs:?}"
     );
     assert_eq!(server.starts(), 1);
+    assert_eq!(server.upstream.state(), Some(SourceState::Running));
     let pid = server.pid("ada").await;
     let raw = i32::try_from(pid).unwrap();
     let process = rustix::process::Pid::from_raw(raw).unwrap();
@@ -190,10 +209,20 @@ async fn a_call_is_repeated_only_if_the_tool_allows_it() {
 async fn a_server_that_ends_at_once_shows_its_words() {
     let server = TestServer::new("end");
     let failure = server.upstream.start().await.unwrap_err();
+    assert_eq!(server.upstream.state(), Some(SourceState::Failed));
     assert_eq!(failure.message, "it has ended");
     assert_eq!(
         failure.remedy.unwrap(),
         "it has written: nothing is configured"
+    );
+    let logged = failure.log_message.unwrap();
+    assert!(
+        logged.starts_with("it has ended: try its command"),
+        "{logged}"
+    );
+    assert!(
+        !logged.contains("configured"),
+        "stderr may have secrets: {logged}"
     );
 }
 
@@ -207,6 +236,59 @@ async fn a_silent_server_is_given_up_after_twenty_seconds() {
         "{failure}"
     );
     assert_eq!(started.elapsed(), CONNECT_TIMEOUT);
+    assert!(
+        failure
+            .remedy
+            .unwrap()
+            .starts_with("try its command in a terminal")
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_is_missing_or_answers_with_an_error_is_described() {
+    let missing = TestServer::from_entry(json!({ "command": "/no/such/program" }));
+    let failure = missing.upstream.start().await.unwrap_err();
+    assert!(
+        failure
+            .message
+            .starts_with("`/no/such/program` cannot be started"),
+        "{failure}"
+    );
+    let server = TestServer::new("refuse");
+    let failure = server.upstream.start().await.unwrap_err();
+    assert_eq!(
+        failure.message,
+        "it refuses to begin, with the error -32000"
+    );
+    assert_eq!(failure.remedy.unwrap(), "it has written: no licence key");
+    server.upstream.stop().await;
+}
+
+#[tokio::test]
+async fn a_malformed_tool_is_off_and_the_others_stay() {
+    let server = TestServer::new("malformed");
+    let listed = server.upstream.list_tools().await.unwrap();
+    let unusable = listed.unusable.iter();
+    let unusable: Vec<_> = unusable
+        .map(|tool| (tool.name.as_str(), tool.problem))
+        .collect();
+    let no_object = "its `inputSchema` is not an object";
+    let expected = [
+        ("no-schema", no_object),
+        ("text-schema", no_object),
+        ("#7", "its definition is not one of MCP"),
+        (
+            "",
+            "its name is empty, too long, or has characters that nobody sees",
+        ),
+        ("read", "another tool has its name"),
+    ];
+    assert_eq!(unusable, expected);
+    server.upstream.start().await.unwrap();
+    // `wrong-pattern` is listed as MCP demands, but its schema cannot be used.
+    assert_eq!(server.names(), ["read", "write", "wait", "change"]);
+    assert!(!server.call("read", "ada").await.is_error());
+    server.upstream.stop().await;
 }
 
 #[tokio::test]
@@ -307,7 +389,7 @@ async fn a_tool_whose_definition_changes_is_off() {
 #[tokio::test]
 async fn pinned_tools_are_offered_before_the_server_runs_and_no_others() {
     let listed = TestServer::new("");
-    let mut pinned = listed.upstream.list_tools().await.unwrap();
+    let mut pinned = listed.upstream.list_tools().await.unwrap().tools;
     listed.upstream.stop().await;
     pinned.retain(|tool| ["read", "write"].contains(&tool.name.as_str()));
     pinned[1].description = Some("What it was".to_owned());
@@ -397,8 +479,11 @@ async fn users_have_secrets_of_their_own_or_the_shared_one() {
 #[tokio::test]
 async fn an_idle_server_is_stopped_and_started_again_when_it_is_needed() {
     let server = TestServer::with("", json!({ "idleMs": 50 }), None, &Arc::default());
+    assert_eq!(server.upstream.state(), Some(SourceState::Idle));
     let pid = server.pid("ada").await;
     eventually("it is stopped", || !runs(pid)).await;
+    let is_idle = || server.upstream.state() == Some(SourceState::Idle);
+    eventually("its state is idle", is_idle).await;
     assert_ne!(server.pid("ada").await, pid);
     server.upstream.stop().await;
 }

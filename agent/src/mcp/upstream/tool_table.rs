@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::listing::{Listed, UnusableTool};
 use crate::text;
 use crate::tools::{NamePatterns, PinDifference, SourceTool, ToolDefinition};
 
@@ -30,6 +31,8 @@ struct State {
     repeatable: HashSet<String>,
     /// The difference that was logged last.
     logged: Option<PinDifference>,
+    /// The tools that are not as MCP demands and were logged last.
+    logged_unusable: Vec<UnusableTool>,
 }
 
 impl ToolTable {
@@ -50,6 +53,7 @@ impl ToolTable {
                 offered: Arc::default(),
                 repeatable: HashSet::new(),
                 logged: None,
+                logged_unusable: Vec::new(),
             }),
         };
         // Pinned tools can be offered before the server runs.
@@ -75,7 +79,9 @@ impl ToolTable {
 
     /// Takes what a connection lists now. Returns the names of the tools that it may call: those that
     /// are what is expected.
-    pub(super) fn update(&self, listed: &[ToolDefinition]) -> HashSet<String> {
+    pub(super) fn update(&self, listed: &Listed) -> HashSet<String> {
+        self.log_unusable(&listed.unusable);
+        let listed = listed.tools.as_slice();
         let expected = {
             let mut state = self.state();
             // A server may add its tools after it has started.
@@ -130,6 +136,24 @@ impl ToolTable {
             tracing::warn!(server = self.server, tool, error, "a tool is off");
         });
         source_tool.ok()
+    }
+
+    /// Logs the tools that are not as MCP demands, once for each list of them.
+    fn log_unusable(&self, unusable: &[UnusableTool]) {
+        let mut state = self.state();
+        if state.logged_unusable == unusable {
+            return;
+        }
+        if let Some(first) = unusable.first() {
+            let names: Vec<_> = unusable.iter().map(|tool| tool.name.clone()).collect();
+            tracing::warn!(
+                server = self.server,
+                tools = short_list(&names),
+                problem = first.problem,
+                "tools of a server are off: see `mcp-web-agent mcp doctor`"
+            );
+        }
+        state.logged_unusable = unusable.to_vec();
     }
 
     /// Logs how the tools differ from those that are expected, once for each difference.
@@ -194,6 +218,13 @@ mod tests {
         }
     }
 
+    fn listed(tools: &[ToolDefinition]) -> Listed {
+        Listed {
+            tools: tools.to_vec(),
+            unusable: Vec::new(),
+        }
+    }
+
     fn offered(table: &ToolTable) -> Vec<String> {
         table
             .offered()
@@ -207,25 +238,25 @@ mod tests {
         let table = ToolTable::new("s", None, None, None, true);
         assert!(!table.is_known());
         let first = [tool("read", "r"), tool("write", "w")];
-        assert_eq!(table.update(&first).len(), 2);
+        assert_eq!(table.update(&listed(&first)).len(), 2);
         let other = [tool("read", "sends all to us"), tool("steal", "s")];
-        assert!(table.update(&other).is_empty());
+        assert!(table.update(&listed(&other)).is_empty());
         assert_eq!(offered(&table), ["read", "write"]);
         let shared = ToolTable::new("s", Some(first.to_vec()), None, None, false);
-        assert!(shared.update(&other).is_empty());
+        assert!(shared.update(&listed(&other)).is_empty());
         assert!(offered(&shared).is_empty());
-        assert_eq!(shared.update(&first).len(), 2);
+        assert_eq!(shared.update(&listed(&first)).len(), 2);
         assert_eq!(offered(&shared), ["read", "write"]);
     }
 
     #[test]
     fn an_empty_list_is_not_what_is_expected_from_then_on() {
         let table = ToolTable::new("s", None, None, None, false);
-        assert!(table.update(&[]).is_empty());
-        assert_eq!(table.update(&[tool("late", "l")]).len(), 1);
+        assert!(table.update(&listed(&[])).is_empty());
+        assert_eq!(table.update(&listed(&[tool("late", "l")])).len(), 1);
         assert_eq!(offered(&table), ["late"]);
         let same = table.offered();
-        table.update(&[tool("late", "l")]);
+        table.update(&listed(&[tool("late", "l")]));
         assert!(Arc::ptr_eq(&same, &table.offered()));
     }
 

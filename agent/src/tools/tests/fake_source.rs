@@ -25,6 +25,7 @@ pub(crate) struct FakeSource {
     pub(super) max_running: AtomicUsize,
     /// Whether calls never end.
     pub(super) hangs: bool,
+    pub(super) has_known_tools: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +79,7 @@ impl FakeSource {
             running: AtomicUsize::new(0),
             max_running: AtomicUsize::new(0),
             hangs: false,
+            has_known_tools: true,
         }
     }
 
@@ -107,6 +109,10 @@ impl Source for FakeSource {
 
     fn tools(&self) -> Arc<[SourceTool]> {
         Arc::clone(&self.tools.lock().unwrap())
+    }
+
+    fn has_known_tools(&self) -> bool {
+        self.has_known_tools
     }
 
     fn call<'a>(

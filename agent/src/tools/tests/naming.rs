@@ -25,7 +25,7 @@ fn tools_of_two_sources_never_have_one_name() {
             metrics: Arc::new(Metrics::new()),
             secrets: None,
         };
-        Sources::new(sources.collect(), Vec::new(), limits, records).map(|_| ())
+        Sources::new(sources.collect(), Vec::new(), Vec::new(), limits, records).map(|_| ())
     };
     assert_eq!(new(&["mail", "mailbox", "mcp-mail"]), Ok(()));
     let error = new(&["mcp-mail-work", "mcp-mail"]).unwrap_err();
@@ -91,4 +91,50 @@ fn names_with_hyphens_and_of_sixty_characters_stay_as_they_are() {
     assert_eq!(names[0], "s-1-get-env");
     assert_eq!(names[1], format!("s-1-{long}"));
     assert!(names[2].len() == 64 && names[2] != names[1], "{names:?}");
+}
+
+#[test]
+fn patterns_that_match_no_known_tool_are_warned_of() {
+    let profile = "[profiles.p]\ngrant = ['read']\nallow = ['notes-*', 'note-*', 'read', 'mcp-late-*', \
+                   '*-search', '*-find']\ndeny = ['notes-writ', 'notes-write', '*-delete_*']\n";
+    let mut late = FakeSource::with_names("mcp-late", &[]);
+    late.has_known_tools = false;
+    let notes: Arc<dyn source::Source> = Arc::new(FakeSource::new("notes"));
+    let patterns = |warnings: Vec<String>| -> Vec<String> {
+        let pattern = |text: &String| text.split('`').nth(3).unwrap().to_owned();
+        warnings.iter().map(pattern).collect()
+    };
+    let known = sources(profile, vec![Arc::clone(&notes)]).pattern_warnings();
+    assert!(
+        known[0].starts_with("the profile `p` has `note-*` in `allow`, which matches no tool"),
+        "{known:?}"
+    );
+    assert_eq!(
+        patterns(known),
+        ["note-*", "read", "mcp-late-*", "*-find", "notes-writ"]
+    );
+    // A pattern that could match what is not known yet is no mistake.
+    let partly_known = sources(profile, vec![notes, Arc::new(late)]).pattern_warnings();
+    assert_eq!(patterns(partly_known), ["note-*", "read", "notes-writ"]);
+}
+
+#[test]
+fn sources_and_profiles_are_described() {
+    let profiles = "[profiles.staff]\nroles = ['staff']\nallow = ['notes-*', 'mcp-late-*']\n\
+                    grant = ['read', 'write']\nask = ['write']\n[profiles.none]\nself_made = true\n";
+    let mut late = FakeSource::with_names("mcp-late", &[]);
+    late.has_known_tools = false;
+    let notes = FakeSource::new("notes");
+    let sources = sources(profiles, vec![Arc::new(notes), Arc::new(late)]);
+    assert_eq!(
+        sources.describe(),
+        "source notes: fake, 4 tools\n\
+         source mcp-late: fake, its tools are not pinned\n\
+         profile staff: for signed tokens, with roles [\"staff\"]\n  \
+           notes-read: read\n  \
+           notes-write: write, after a person's approval\n  \
+           mcp-late-…: not known before it has started\n\
+         profile none: for all tokens, also those that pages have made themselves\n  \
+           no tool\n"
+    );
 }

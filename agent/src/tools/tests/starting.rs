@@ -86,3 +86,55 @@ async fn a_source_that_is_slow_delays_a_query_by_two_seconds_and_fails_after_twe
     assert_eq!(started.elapsed(), Duration::from_secs(20));
     assert_eq!(source.start_count.load(Ordering::SeqCst), 1);
 }
+
+/// Returns the states of the metrics that are current, by source.
+fn states(sources: &Sources) -> Vec<String> {
+    sources.update_metrics();
+    let text = sources.records.metrics.encode(0);
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with("mcp_web_agent_source_state{"));
+    let current = lines.filter_map(|line| line.strip_suffix(" 1"));
+    let mut states: Vec<_> = current
+        .map(|line| {
+            line.split('"')
+                .skip(1)
+                .step_by(2)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect();
+    states.sort();
+    states
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_metrics_have_one_state_for_each_source() {
+    let (_, access) = with_starts(&[Start::Fail]);
+    assert_eq!(states(&access.sources), ["s idle"]);
+    access.tools().await;
+    assert_eq!(states(&access.sources), ["s failed"]);
+    advance(Duration::from_secs(1)).await;
+    query(&access.sources).tools().await;
+    assert_eq!(states(&access.sources), ["s running"]);
+
+    let unused = [
+        ("mcp-old", None),
+        ("mcp-wrong", Some("it is wrong".to_owned())),
+    ];
+    let unused = unused.map(|(name, problem)| UnusedSource {
+        name: name.to_owned(),
+        problem,
+    });
+    let limits = SourceLimits {
+        max_calls: 1,
+        max_calls_per_user: 1,
+    };
+    let records = Records {
+        audit: AuditLog::default(),
+        metrics: Arc::new(Metrics::new()),
+        secrets: None,
+    };
+    let sources = Sources::new(Vec::new(), unused.into(), Vec::new(), limits, records).unwrap();
+    assert_eq!(states(&sources), ["mcp-old off", "mcp-wrong off"]);
+}

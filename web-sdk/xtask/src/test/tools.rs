@@ -99,7 +99,9 @@ impl Tools {
             }
             node::install_pinned(workspace, "e2e/mcp-servers", "mcp-servers-node")?;
             let requirements = "e2e/mcp-servers/requirements.txt";
-            python::ensure_environment(workspace, requirements, "mcp-servers-python")?;
+            let servers =
+                python::ensure_environment(workspace, requirements, "mcp-servers-python")?;
+            python::ensure_uvx_cache(workspace, requirements, &servers, "mcp-server-time")?;
             let requirements = "e2e/searxng/requirements.txt";
             python::ensure_complete_environment(workspace, requirements, "searxng")?;
         }

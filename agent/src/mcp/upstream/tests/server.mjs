@@ -30,6 +30,15 @@ if (behaviour === "stubborn") {
   setInterval(() => {}, 1000);
 }
 
+// Definitions that are not those of MCP, among others that are.
+if (behaviour === "malformed") {
+  const { inputSchema, ...withoutSchema } = tool("no-schema");
+  tools.splice(1, 0, withoutSchema, { ...tool("text-schema"), inputSchema: "object" });
+  tools.push({ ...tool("x"), name: 7 }, tool(""), tool("read", READ, "Again"));
+  const pattern = { type: "object", properties: { text: { type: "string", pattern: "(" } } };
+  tools.push({ ...tool("wrong-pattern"), inputSchema: pattern });
+}
+
 // Requests without end, whose answers nobody reads.
 const ping = () => {
   for (let id = 0; id < 200; id += 1) send({ id: `ping-${id}`, method: "ping" });
@@ -59,6 +68,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (behaviour === "silent") return;
   switch (method) {
     case "initialize": {
+      if (behaviour === "refuse") return send({ id, error: { code: -32000, message: "no licence key" } });
       const capabilities = { tools: { listChanged: true } };
       const serverInfo = { name: "scripted", version: "1" };
       return send({ id, result: { protocolVersion: params.protocolVersion, capabilities, serverInfo } });

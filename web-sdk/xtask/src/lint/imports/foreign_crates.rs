@@ -165,7 +165,7 @@ pub(super) const RULES: &[Rule] = &[
             "agent/src/config/bridge_url.rs",
             "agent/src/mcp/errors.rs",
             "agent/src/mcp/upstream/connection.rs",
-            "agent/src/mcp/upstream/http_errors.rs",
+            "agent/src/mcp/upstream/connect_errors.rs",
             "agent/src/model/genai.rs",
             "agent/src/model/genai/errors.rs",
             "agent/src/model/settings.rs",

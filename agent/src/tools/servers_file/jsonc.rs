@@ -1,0 +1,224 @@
+//! JSON with comments and trailing commas, as VS Code writes it: parsing, and changes of servers that
+//! leave the rest of the text as it is. Only this module uses the crate `jsonc-parser`.
+
+use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value as AstValue};
+use jsonc_parser::common::Ranged;
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use jsonc_parser::errors::{ParseError, ParseErrorKind};
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde_json::{Map, Number, Value};
+
+use super::names::excerpt;
+
+/// What a file may have beside JSON: comments and trailing commas.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// Parses a text. The error has the line and the column, and quotes no values. An object with two
+/// values of one key is an error: one of two servers with the same name would not be used.
+pub(super) fn parse(text: &str) -> Result<Value, String> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS);
+    match parsed.map_err(|error| parse_error(&error))?.value {
+        Some(value) => to_value(text, value),
+        None => Err("it is empty: write {\"mcpServers\": {}}".to_owned()),
+    }
+}
+
+fn parse_error(error: &ParseError) -> String {
+    let problem = match error.kind() {
+        ParseErrorKind::NestingDepthExceeded => "it is nested too deeply".to_owned(),
+        kind => format!("this is not JSON: {kind}"),
+    };
+    let (line, column) = (error.line_display(), error.column_display());
+    format!("line {line}, column {column}: {problem}")
+}
+
+fn to_value(text: &str, value: AstValue<'_>) -> Result<Value, String> {
+    Ok(match value {
+        AstValue::StringLit(string) => Value::String(string.value.into_owned()),
+        AstValue::BooleanLit(boolean) => Value::Bool(boolean.value),
+        AstValue::NullKeyword(_) => Value::Null,
+        AstValue::NumberLit(number) => {
+            let parsed = number.value.parse::<Number>();
+            let invalid =
+                |_| error_at(text, number.range.start, "this is not JSON: no such number");
+            Value::Number(parsed.map_err(invalid)?)
+        }
+        AstValue::Array(array) => {
+            let items = array.elements.into_iter();
+            let items = items.map(|item| to_value(text, item));
+            Value::Array(items.collect::<Result<_, _>>()?)
+        }
+        AstValue::Object(object) => {
+            let mut entries = Map::new();
+            for property in object.properties {
+                insert_unique(text, &mut entries, property)?;
+            }
+            Value::Object(entries)
+        }
+    })
+}
+
+fn insert_unique(
+    text: &str,
+    entries: &mut Map<String, Value>,
+    property: ObjectProp<'_>,
+) -> Result<(), String> {
+    let start = match &property.name {
+        ObjectPropName::String(name) => name.start(),
+        ObjectPropName::Word(name) => name.start(),
+    };
+    let key = property.name.into_string();
+    if entries.contains_key(&key) {
+        let key = excerpt(&key);
+        let problem = format!("the key `{key}` is there twice: rename or remove one of them");
+        return Err(error_at(text, start, &problem));
+    }
+    entries.insert(key, to_value(text, property.value)?);
+    Ok(())
+}
+
+/// Returns an error with the line and the column of an offset. Columns are characters.
+fn error_at(text: &str, offset: usize, problem: &str) -> String {
+    let before = &text[..offset];
+    let line = before.matches('\n').count() + 1;
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    let column = before[line_start..].chars().count() + 1;
+    format!("line {line}, column {column}: {problem}")
+}
+
+/// Returns the text with another server below a key, after those that are there.
+pub(super) fn with_server(
+    text: &str,
+    key: &str,
+    name: &str,
+    entry: Value,
+) -> Result<String, String> {
+    let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| parse_error(&error))?;
+    let servers = root.object_value_or_set().object_value_or_set(key);
+    servers.append(name, input_value(entry));
+    Ok(root.to_string())
+}
+
+/// Returns the text without a server. Comments within its entry are gone, too.
+pub(super) fn without_server(text: &str, key: &str, name: &str) -> Result<String, String> {
+    let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| parse_error(&error))?;
+    let servers = root.object_value().and_then(|it| it.object_value(key));
+    if let Some(server) = servers.and_then(|servers| servers.get(name)) {
+        server.remove();
+    }
+    Ok(root.to_string())
+}
+
+fn input_value(value: Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(value) => CstInputValue::Bool(value),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text),
+        Value::Array(items) => CstInputValue::Array(items.into_iter().map(input_value).collect()),
+        Value::Object(entries) => {
+            let entries = entries.into_iter();
+            CstInputValue::Object(entries.map(|(key, it)| (key, input_value(it))).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_key_that_an_object_has_twice_is_an_error_with_its_line() {
+        let error = parse("{\"a\": {\"b\": [1, -1, 0.5, true, null, \"hush\"],\n \"b\": 2}}");
+        let error = error.unwrap_err();
+        assert!(
+            error.starts_with("line 2, column 2: the key `b` is there twice"),
+            "{error}"
+        );
+        assert!(parse(r#"{"a": {"b": 1}, "c": {"b": 1}}"#).is_ok());
+    }
+
+    #[test]
+    fn comments_and_trailing_commas_are_read() {
+        for text in [
+            "{\n  // a comment\n  \"a\": [1]\n}",
+            "{\"a\": [1,\n]}",
+            "{\"a\": [1],}",
+            "/* a */ {\"a\": /* b */ [1] /* c */} // d",
+        ] {
+            assert_eq!(parse(text), Ok(json!({ "a": [1] })), "{text}");
+        }
+        let text = r#"{"a": "http://a/*,}", "b": [-1.5e3, 0.25, null, "ä\n\u00e4"]}"#;
+        assert_eq!(
+            parse(text).unwrap(),
+            serde_json::from_str::<Value>(text).unwrap()
+        );
+    }
+
+    #[test]
+    fn what_else_is_not_json_is_an_error_with_its_place() {
+        let not_json = |(line, column): (usize, usize)| {
+            format!("line {line}, column {column}: this is not JSON: ")
+        };
+        for (text, place) in [
+            ("{\"a\": 1 \"b\": 2}", (1, 8)),
+            ("{\"a\":\n  \"//\"", (1, 1)),
+            ("{a: \"hush\"}", (1, 2)),
+            ("{\"a\": [1, 2}", (1, 12)),
+            ("{\"ä\": ü}", (1, 7)),
+            ("{'a': 'hush'}", (1, 2)),
+            ("{\"a\": 0x10}", (1, 7)),
+            ("{\"a\": 01}", (1, 8)),
+            ("{} {}", (1, 4)),
+            ("{\"a\": /* hush", (1, 7)),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.starts_with(&not_json(place)), "{text}: {error}");
+            assert!(!error.contains("hush"), "{error}");
+        }
+        for text in ["", "// hush\n"] {
+            assert!(parse(text).unwrap_err().starts_with("it is empty: write"));
+        }
+        let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let error = parse(&nested).unwrap_err();
+        assert!(error.ends_with("it is nested too deeply"), "{error}");
+    }
+
+    #[test]
+    fn a_change_keeps_comments_and_the_style_of_the_text() {
+        let text = "{\n\t// our servers\n\t\"servers\": {\n\t\t/* the first */\n\t\t\"a\": { \
+                    \"command\": \"a\" }, // for a\n\t\t\"b\": { \"command\": \"b\", }, // for b\n\t},\n}\n";
+        let entry = json!({ "command": "c", "args": ["x"] });
+        let added = with_server(text, "servers", "c", entry.clone()).unwrap();
+        let mut expected = parse(text).unwrap();
+        expected["servers"]["c"] = entry;
+        assert_eq!(parse(&added).unwrap(), expected);
+        for comment in ["// our servers", "/* the first */", "// for a", "// for b"] {
+            assert!(added.contains(comment), "{added}");
+        }
+        assert!(
+            added.contains("\n\t\t\"c\": {\n\t\t\t\"command\": \"c\""),
+            "{added}"
+        );
+        assert_eq!(without_server(&added, "servers", "c").unwrap(), text);
+        let removed = without_server(text, "servers", "a").unwrap();
+        let without_a = json!({ "servers": { "b": { "command": "b" } } });
+        assert_eq!(parse(&removed).unwrap(), without_a);
+        assert!(removed.contains("// our servers") && removed.contains("// for b"));
+        let all_gone = without_server(&removed, "servers", "b").unwrap();
+        assert_eq!(parse(&all_gone).unwrap(), json!({ "servers": {} }));
+    }
+}
