@@ -17,6 +17,8 @@ pub struct Meter {
 pub(crate) struct CpuTime {
     threads: HashMap<String, Duration>,
     total: Duration,
+    /// The part of the total that was not spent in the kernel.
+    user: Duration,
 }
 
 /// The resolution of the processor time of a process: USER_HZ is 100 on all common architectures.
@@ -29,9 +31,12 @@ impl Meter {
     }
 
     pub(crate) fn cpu(self) -> Result<CpuTime> {
+        let threads = self.threads()?;
+        let [user, kernel] = self.user_and_kernel_time()?;
         Ok(CpuTime {
-            threads: self.threads()?,
-            total: self.cpu_time()?,
+            threads,
+            total: user + kernel,
+            user,
         })
     }
 
@@ -59,16 +64,24 @@ impl Meter {
         Ok(self.threads()?.values().sum())
     }
 
-    /// Returns the user and system time in hundredths of a second; see proc_pid_stat(5).
+    /// Returns the user and system time in hundredths of a second.
     pub(crate) fn cpu_time(self) -> Result<Duration> {
+        Ok(self.user_and_kernel_time()?.iter().sum())
+    }
+
+    /// Returns the user and the system time in hundredths of a second; see proc_pid_stat(5).
+    fn user_and_kernel_time(self) -> Result<[Duration; 2]> {
         let stat = fs::read_to_string(self.path("stat")).context("the process has ended")?;
         // The process name may contain spaces; it ends with the last parenthesis.
         let (_, fields) = stat
             .rsplit_once(')')
             .context("the name is in parentheses")?;
-        let times = fields.split_whitespace().skip(11).take(2);
-        let times: Result<Vec<u32>, _> = times.map(str::parse).collect();
-        Ok(TICK * times?.iter().sum::<u32>())
+        let mut times = fields.split_whitespace().skip(11);
+        let mut time = || -> Result<Duration> {
+            let ticks: u32 = times.next().context("a time is missing")?.parse()?;
+            Ok(TICK * ticks)
+        };
+        Ok([time()?, time()?])
     }
 
     /// Returns the resident memory in bytes.
@@ -118,6 +131,14 @@ pub(crate) fn cpu_time_of_machine() -> Duration {
 }
 
 impl CpuTime {
+    /// Returns the part of the processor time since `before` that was not spent in the kernel, from
+    /// 0 to 1. It is known to a tick.
+    pub(crate) fn user_part_since(&self, before: &CpuTime) -> f64 {
+        let total = self.total.saturating_sub(before.total);
+        let user = self.user.saturating_sub(before.user);
+        user.as_secs_f64() / total.max(TICK).as_secs_f64()
+    }
+
     /// Returns the processor time since `before`. The sum over the threads is exact, but lacks
     /// threads that have ended; their time is in the total, which may be two ticks too small.
     pub(crate) fn since(&self, before: &CpuTime) -> Duration {
@@ -150,6 +171,8 @@ mod tests {
         while meter.cpu().unwrap().since(&before) < Duration::from_millis(1) {
             assert!(begin.elapsed() < Duration::from_secs(20));
         }
+        let user = meter.cpu().unwrap().user_part_since(&CpuTime::default());
+        assert!((0.0..=1.0).contains(&user), "{user}");
         assert!(meter.memory().unwrap() > 0);
         assert!(meter.descriptors().unwrap() > 0);
     }

@@ -78,6 +78,8 @@ pub struct Figures {
     pub seconds: f64,
     /// Processor time of the target per call, in microseconds.
     pub cpu_us: Option<f64>,
+    /// The part of it that was not spent in the kernel, in microseconds.
+    pub user_us: Option<f64>,
     /// The median latency in microseconds.
     pub p50_us: f64,
     /// The 99th percentile of the latency in microseconds.
@@ -195,13 +197,16 @@ impl Load {
         let seconds = begin.elapsed().as_secs_f64();
         progress.set_phase(Phase::Ended);
         ensure!(calls > 0, "no call was answered in {seconds:.1} s");
-        let used = cpu_before
-            .zip(cpu_after)
-            .map(|(before, after)| after.since(&before));
+        let used = cpu_before.zip(cpu_after).map(|(before, after)| {
+            let cpu_us = after.since(&before).as_secs_f64() * 1e6 / calls as f64;
+            (cpu_us, cpu_us * after.user_part_since(&before))
+        });
+        let (cpu_us, user_us) = used.unzip();
         Ok(Figures {
             calls,
             seconds,
-            cpu_us: used.map(|used| used.as_secs_f64() * 1e6 / calls as f64),
+            cpu_us,
+            user_us,
             p50_us: 0.0,
             p99_us: 0.0,
         })

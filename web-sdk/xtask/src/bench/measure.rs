@@ -15,6 +15,8 @@ use crate::process::capture;
 pub(super) struct Figures {
     /// Processor time of the server.
     pub(super) cpu: f64,
+    /// The part of it that was not spent in the kernel.
+    pub(super) user: f64,
     /// Median latency.
     pub(super) p50: f64,
     /// Latency at the 99th percentile.
@@ -35,6 +37,7 @@ impl Figures {
         let figure = |name| line["figures"][name].as_f64();
         Some(Self {
             cpu: figure("cpu_us")?,
+            user: figure("user_us")?,
             p50: figure("p50_us")?,
             p99: figure("p99_us")?,
         })
@@ -43,8 +46,16 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cpu, p50, p99 } = self;
-        write!(f, "{cpu:.1} µs CPU, p50 {p50:.0} µs, p99 {p99:.0} µs")
+        let Self {
+            cpu,
+            user,
+            p50,
+            p99,
+        } = self;
+        write!(
+            f,
+            "{cpu:.1} µs CPU ({user:.1} µs user), p50 {p50:.0} µs, p99 {p99:.0} µs"
+        )
     }
 }
 
@@ -65,6 +76,9 @@ pub(super) fn measure(programs: &Path, core: usize, plan: &Plan, cell: &Cell) ->
     if cell.schemas {
         load.arg("--schemas");
     }
+    if !cell.receipts {
+        load.args(["--receipt", "none"]);
+    }
     if cell.route == Route::V1 {
         // With several pages, a call on this route must name its session.
         load.args(["--pick", "session"]);
@@ -80,10 +94,12 @@ mod tests {
 
     #[test]
     fn figures_are_parsed_from_the_load_generators_line() {
-        let line =
-            r#"{"route":"v1","figures":{"calls":3,"cpu_us":20.5,"p50_us":30.0,"p99_us":40.0}}"#;
+        let line = r#"{"route":"v1","figures":{"calls":3,"cpu_us":20.5,"user_us":8.2,"p50_us":30.0,"p99_us":40.0}}"#;
         let figures = Figures::parse(line).unwrap();
-        assert_eq!(figures.to_string(), "20.5 µs CPU, p50 30 µs, p99 40 µs");
+        assert_eq!(
+            figures.to_string(),
+            "20.5 µs CPU (8.2 µs user), p50 30 µs, p99 40 µs"
+        );
         assert_eq!(Figures::parse("no figures"), None);
     }
 

@@ -146,14 +146,20 @@ impl Plan {
         let mut cells = Vec::new();
         for &result in self.large {
             for &route in self.large_routes {
-                cells.extend([Subject::FloorMcp, Subject::Bridge].map(|subject| Cell {
+                let cell = |subject, schemas| Cell {
                     subject,
                     route,
-                    schemas: false,
+                    schemas,
+                    receipts: false,
                     result,
                     pages: LARGE_PAGES,
                     callers: LARGE_CALLERS,
-                }));
+                };
+                cells.push(cell(Subject::FloorMcp, false));
+                cells.push(cell(Subject::Bridge, false));
+                if result.ends_with("rows") {
+                    cells.push(cell(Subject::Bridge, true));
+                }
             }
         }
         cells
@@ -218,21 +224,26 @@ pub(super) struct Row {
     pub(super) subject: Subject,
     pub(super) route: Route,
     pub(super) schemas: bool,
+    pub(super) receipts: bool,
 }
 
 impl Row {
     /// All rows; each is compared with the first.
-    pub(super) const SMALL: [Self; 10] = [
+    pub(super) const SMALL: [Self; 12] = [
         Self::new(Subject::Floor, Route::ToolCall),
         Self::new(Subject::FloorMcp, Route::ToolCall),
         Self::new(Subject::FloorMcp, Route::Mcp2026),
-        Self::new(Subject::Bridge, Route::ToolCall),
-        Self::new(Subject::Bridge, Route::Mcp2025),
-        Self::new(Subject::Bridge, Route::Mcp2026),
-        Self::new(Subject::Bridge, Route::V1),
         Self::new(Subject::Bridge, Route::ToolCall).with_schemas(),
         Self::new(Subject::Bridge, Route::Mcp2025).with_schemas(),
         Self::new(Subject::Bridge, Route::Mcp2026).with_schemas(),
+        Self::new(Subject::Bridge, Route::Mcp2026)
+            .with_schemas()
+            .with_receipts(),
+        Self::new(Subject::Bridge, Route::ToolCall),
+        Self::new(Subject::Bridge, Route::Mcp2025),
+        Self::new(Subject::Bridge, Route::Mcp2026),
+        Self::new(Subject::Bridge, Route::Mcp2026).with_receipts(),
+        Self::new(Subject::Bridge, Route::V1),
     ];
 
     const fn new(subject: Subject, route: Route) -> Self {
@@ -240,7 +251,13 @@ impl Row {
             subject,
             route,
             schemas: false,
+            receipts: false,
         }
+    }
+
+    const fn with_receipts(mut self) -> Self {
+        self.receipts = true;
+        self
     }
 
     const fn with_schemas(mut self) -> Self {
@@ -254,11 +271,13 @@ impl Row {
             subject,
             route,
             schemas,
+            receipts,
         } = self;
         Cell {
             subject,
             route,
             schemas,
+            receipts,
             result: "1kb",
             pages: PAGES,
             callers,
@@ -273,7 +292,8 @@ impl fmt::Display for Row {
             Subject::FloorMcp => write!(f, "`floor-mcp`, as {}", self.route.display_name()),
             Subject::Bridge => f.write_str(self.route.display_name()),
         }?;
-        f.write_str(if self.schemas { ", both schemas" } else { "" })
+        f.write_str(if self.schemas { ", both schemas" } else { "" })?;
+        f.write_str(if self.receipts { ", two messages" } else { "" })
     }
 }
 
@@ -283,6 +303,8 @@ pub(super) struct Cell {
     pub(super) subject: Subject,
     pub(super) route: Route,
     pub(super) schemas: bool,
+    /// Whether pages acknowledge a call before they answer it.
+    pub(super) receipts: bool,
     pub(super) result: &'static str,
     pub(super) pages: usize,
     pub(super) callers: usize,
@@ -292,10 +314,11 @@ impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (subject, route) = (self.subject.name(), self.route.name());
         let schemas = if self.schemas { ", schemas" } else { "" };
+        let receipts = if self.receipts { ", receipts" } else { "" };
         let (result, callers) = (self.result, self.callers);
         write!(
             f,
-            "{subject} {route}{schemas}, {result}, callers: {callers}"
+            "{subject} {route}{schemas}{receipts}, {result}, callers: {callers}"
         )
     }
 }

@@ -11,10 +11,14 @@ struct Measure {
     value: fn(&Figures) -> f64,
 }
 
-const SMALL: [Measure; 3] = [
+const SMALL: [Measure; 4] = [
     Measure {
         title: "CPU of the server for a call",
         value: |figures| figures.cpu,
+    },
+    Measure {
+        title: "of it outside of the kernel",
+        value: |figures| figures.user,
     },
     Measure {
         title: "p50",
@@ -70,14 +74,16 @@ pub(super) fn large(plan: &Plan, figures: impl Fn(&Cell) -> Figures) -> String {
     for bridge in cells.iter().filter(|cell| cell.subject == Subject::Bridge) {
         let floor = Cell {
             subject: Subject::FloorMcp,
+            schemas: false,
             ..*bridge
         };
         let (bridge_figures, floor_figures) = (figures(bridge), figures(&floor));
         let _ = writeln!(
             text,
-            "| {}, {} | {} | {} | {} | {} |",
+            "| {}, {}{} | {} | {} | {} | {} |",
             display_result(bridge.result),
             bridge.route.display_name(),
+            if bridge.schemas { ", both schemas" } else { "" },
             format_ratio(bridge_figures.cpu, floor_figures.cpu),
             format_time(floor_figures.cpu),
             format_ratio(bridge_figures.p50, floor_figures.p50),
@@ -126,6 +132,7 @@ mod tests {
             } else {
                 20.0
             },
+            user: 10.0,
             p50: 40.0,
             p99: 20_000.0,
         };
@@ -135,6 +142,7 @@ mod tests {
             "| CPU of the server for a call, results of 1 kB | 1 caller | 8 callers | 64 callers |",
             "| `floor` | 1.00× (20.0 µs) | 1.00× (20.0 µs) | 1.00× (20.0 µs) |",
             "| `/mcp`, 2025-11-25 | 1.50× (30.0 µs) | 1.50× (30.0 µs) | 1.50× (30.0 µs) |",
+            "| `/mcp`, 2026-07-28, both schemas, two messages | 1.50× (30.0 µs) | 1.50× (30.0 µs) | 1.50× (30.0 µs) |",
             "| `POST /tool-call`, both schemas | 1.00× (20.0 ms) | 1.00× (20.0 ms) | 1.00× (20.0 ms) |",
             "| 1 MB one string, `POST /tool-call` | 1.50× (30.0 µs) | 20.0 µs | 1.00× (40.0 µs) | 40.0 µs |",
         ] {
