@@ -191,6 +191,8 @@ impl Inner {
         let opened = self.open(user.as_deref()).await;
         let (connection, listed) = opened.map_err(|error| self.open_failure(error))?;
         connection.set_tools(self.tools.update(&listed));
+        // It is idle from now on: listing its tools may have taken longer than it may be idle.
+        drop(connection.activity().begin_call());
         let task = hold_connection(Arc::clone(&self), user, Arc::clone(&connection));
         self.tasks.spawn(task);
         Ok(connection)
