@@ -26,26 +26,17 @@ mod compile;
 mod cursor;
 mod program;
 mod run;
+mod verdict;
 
 use serde_json::Value;
 
 use program::Program;
+pub use verdict::TextVerdict;
 
 /// A schema that is compiled for texts.
 #[derive(Debug)]
 pub(crate) struct TextValidator {
     program: Program,
-}
-
-/// What the pass over a text has found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextVerdict {
-    Valid,
-    Invalid,
-    /// The text must be parsed to decide.
-    Undecided,
-    /// The pass has stopped, because it would take too many steps.
-    TooCostly,
 }
 
 impl TextValidator {

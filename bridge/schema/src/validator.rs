@@ -34,6 +34,13 @@ const MAX_EXPLAIN_COST: u64 = 100_000;
 /// The maximum number of states of the patterns of a schema that is compiled for texts, too.
 pub(crate) const MAX_TEXT_PATTERN_STATES: u64 = 10_000;
 
+/// With any effort, this many steps may be taken for a text before it is parsed, and
+/// [`TEXT_STEPS_PER_BYTE`] for each byte. One pass takes fewer; where a schema needs many passes
+/// over the same text, those of the crate are faster.
+const MIN_TEXT_STEPS: u64 = 1_000_000;
+
+const TEXT_STEPS_PER_BYTE: u64 = 2;
+
 /// A schema and its compiled form, which is built on first use.
 pub struct Validator {
     schema: Value,
@@ -149,7 +156,8 @@ impl Validator {
                 validator.flatten().map(Box::new)
             }),
         };
-        let max_steps = limits.map_or(MAX_COST, |limits| limits.steps);
+        let max_steps = MIN_TEXT_STEPS + TEXT_STEPS_PER_BYTE * json.len() as u64;
+        let max_steps = limits.map_or(max_steps.min(MAX_COST), |limits| limits.steps);
         Some(validator.as_ref()?.verdict(json, max_steps))
     }
 

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::TextVerdict;
 use super::cursor::{Cursor, JsonNumber, JsonString, MAX_DEPTH, Stop};
 use super::program::{
     ANY, ARRAY, ArrayRules, BOOLEAN, InPlace, NULL, NUMBER, Node, NodeId, NumberRules, OBJECT,
     ObjectRules, Program, STRING, StringRules, Types,
 };
+use super::verdict::TextVerdict;
 
 /// The maximum number of subschemas around each other that apply to the same value, in all values
 /// around each other. Each takes up to a kilobyte of stack.

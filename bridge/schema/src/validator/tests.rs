@@ -284,3 +284,21 @@ fn an_effort_limits_the_length_of_a_text_that_is_parsed() {
     }
     assert!(is_validated(2 * 1024 * 1024, Effort::Full));
 }
+
+#[test]
+fn a_text_that_needs_many_passes_is_parsed() {
+    let twice = json!([{"$ref": "#"}, {"$ref": "#"}]);
+    let schema = json!({"type": "object", "properties": {"next": {"anyOf": twice}}});
+    let validator = Validator::new(schema).unwrap();
+    let nested = |depth| (0..depth).fold(json!({"next": 1}), |value, _| json!({"next": value}));
+    for (depth, found) in [(3, TextVerdict::Invalid), (20, TextVerdict::TooCostly)] {
+        let value = nested(depth);
+        let text = value.to_string();
+        assert_eq!(validator.text_verdict(&text, Effort::Full), Some(found));
+        let outcome = validator.try_validate_text(&text, Effort::Full).unwrap();
+        assert!(matches!(
+            outcome,
+            Err(ValidationFailure::InvalidValue { .. })
+        ));
+    }
+}

@@ -64,14 +64,14 @@ async fn only_cheap_validations_run_on_the_thread_of_the_call() {
 
     let inline = validate_numbers(&hub, "a", 1_000).now_or_never();
     assert!(matches!(inline, Some(Ok(()))), "{inline:?}");
-    for count in [50_000, 600_000] {
+    for count in [200_000, 600_000] {
         let waits = validate_numbers(&hub, "a", count).now_or_never();
         assert!(waits.is_none(), "{waits:?}");
         // The work of one token leaves a thread to the others.
         validate_numbers(&hub, "b", count).await.unwrap();
     }
     drop(occupied);
-    for count in [50_000, 600_000] {
+    for count in [200_000, 600_000] {
         validate_numbers(&hub, "a", count).await.unwrap();
     }
 }
@@ -86,16 +86,16 @@ async fn validations_over_the_limit_of_a_token_are_refused_with_a_code() {
         256,
     );
 
-    let refused = validate_numbers(&hub, "a", 50_000).await.unwrap_err();
+    let refused = validate_numbers(&hub, "a", 200_000).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::CallLimitExceeded);
     assert!(refused.message.contains("retry"), "{}", refused.message);
-    let answer = Answer::Value(Some(RawJson::Owned(raw(&numbers(50_000)))));
+    let answer = Answer::Value(Some(RawJson::Owned(raw(&numbers(200_000)))));
     let realm = RealmId::from_token("a");
     let result = finish_result(&hub, realm, &tool(), CallOutcome::Answered(answer)).await;
     assert!(result.has_error_code(ErrorCode::ResultTooLarge));
 
     validate_numbers(&hub, "a", 1_000).await.unwrap();
-    validate_numbers(&hub, "b", 50_000).await.unwrap();
+    validate_numbers(&hub, "b", 200_000).await.unwrap();
     drop(occupied);
 }
 
