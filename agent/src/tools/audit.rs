@@ -127,7 +127,10 @@ async fn write_lines(
         tokio::select! {
             biased;
             // Lines that are queued are still received then.
-            () = closing.cancelled(), if !queue.is_closed() => queue.close(),
+            () = closing.cancelled(), if !queue.is_closed() => {
+                queue.close();
+                continue;
+            }
             received = queue.recv_many(&mut batch, BATCH_LINES) => if received == 0 {
                 return;
             },
