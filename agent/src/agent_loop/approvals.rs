@@ -122,6 +122,7 @@ mod tests {
     fn names_in_approve_that_no_tool_of_the_page_has_are_noted() {
         let catalog = ToolCatalog::new(
             &[],
+            Default::default(),
             vec![PageTool {
                 registered_name: "add card".to_owned(),
                 own_timeout: None,

@@ -220,7 +220,7 @@ mod tests {
                 input_schema: json!({}),
             },
         };
-        ToolCatalog::new(&[], names.iter().map(tool).collect())
+        ToolCatalog::new(&[], Default::default(), names.iter().map(tool).collect())
     }
 
     fn prompt_for(more: Value, names: &[(&str, &str)], is_last_turn: bool) -> String {

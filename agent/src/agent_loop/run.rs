@@ -483,7 +483,7 @@ fn catalog(
 ) -> ToolCatalog {
     let answer_tool = answer_tool.map(|it| std::slice::from_ref(it.tool()));
     let state_tool = input.state.shared.tool();
-    ToolCatalog::new(source_tools, page_tools)
+    ToolCatalog::new(source_tools, input.sources.known_tools(), page_tools)
         .with(Executor::Answer, answer_tool.unwrap_or_default())
         .with(Executor::Agent, state_tool.as_slice())
         .with(Executor::Client, input.client_tools)

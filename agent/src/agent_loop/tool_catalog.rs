@@ -15,6 +15,8 @@ pub(super) struct ToolCatalog {
     tools: Arc<[Tool]>,
     /// The information about each tool, in the order of `tools`.
     infos: Vec<ToolInfo>,
+    /// The tools of all sources, whose names no other tool has.
+    known: Arc<[Arc<OfferedTool>]>,
     bytes: u64,
 }
 
@@ -66,14 +68,18 @@ impl Executor {
 }
 
 impl ToolCatalog {
-    /// Lists tools of sources and of the page. A tool of the page never has the name of one of a
-    /// source.
-    pub(super) fn new(source_tools: &[Arc<OfferedTool>], page_tools: Vec<PageTool>) -> Self {
+    /// Lists tools of sources and of the page. No other tool has the name of one of `known`, the tools
+    /// of all sources, also if the query may not use it.
+    pub(super) fn new(
+        source_tools: &[Arc<OfferedTool>],
+        known: Arc<[Arc<OfferedTool>]>,
+        page_tools: Vec<PageTool>,
+    ) -> Self {
         let (mut infos, mut tools): (Vec<_>, Vec<_>) = source_tools.iter().map(source_tool).unzip();
         for page_tool in page_tools {
             let (info, mut tool) = split(page_tool);
-            if !source_tools.is_empty() {
-                tool.name = free_name(&tool.name, info.executor.suffix(), &tools);
+            if !known.is_empty() {
+                tool.name = free_name(&tool.name, info.executor.suffix(), &tools, &known);
             }
             infos.push(info);
             tools.push(tool);
@@ -82,6 +88,7 @@ impl ToolCatalog {
             bytes: tools.iter().map(tool_bytes).sum(),
             tools: tools.into(),
             infos,
+            known,
         }
     }
 
@@ -93,7 +100,7 @@ impl ToolCatalog {
         let mut tools = self.tools.to_vec();
         let mut infos = self.infos;
         for tool in more {
-            let name = free_name(&tool.name, executor.suffix(), &tools);
+            let name = free_name(&tool.name, executor.suffix(), &tools, &self.known);
             tools.push(Tool {
                 name,
                 ..tool.clone()
@@ -111,6 +118,7 @@ impl ToolCatalog {
             bytes: tools.iter().map(tool_bytes).sum(),
             tools: tools.into(),
             infos,
+            known: self.known,
         }
     }
 
@@ -228,8 +236,10 @@ const OTHER_CLASS: ToolClass = ToolClass {
 };
 
 /// Returns a name that no other tool has: `name`, or one with this suffix.
-fn free_name(name: &str, suffix: &str, tools: &[Tool]) -> String {
-    let is_free = |name: &str| !tools.iter().any(|tool| tool.name == name);
+fn free_name(name: &str, suffix: &str, tools: &[Tool], known: &[Arc<OfferedTool>]) -> String {
+    let is_free = |name: &str| {
+        !tools.iter().any(|tool| tool.name == name) && !known.iter().any(|tool| tool.name == name)
+    };
     if is_free(name) {
         return name.to_owned();
     }
@@ -275,8 +285,8 @@ mod tests {
             tool: tool(name),
         });
         let client_tools = ["paint", "speak", &long].map(tool);
-        let catalog =
-            ToolCatalog::new(&[], page_tools.into()).with(Executor::Client, &client_tools);
+        let catalog = ToolCatalog::new(&[], Arc::default(), page_tools.into())
+            .with(Executor::Client, &client_tools);
         let names = catalog.names();
         let shortened = format!("{}_client", "x".repeat(MAX_NAME_BYTES - 7));
         let expected = [

@@ -2,7 +2,7 @@
 //!
 //! - [`connection`] is a connection to it, [`process`] the process of a server over stdio, and
 //!   [`activity`] what says whether it is idle. [`counting_writer`] knows whether a call was sent. [`process_slots`] bounds the processes of all servers.
-//! - [`request_limit`] ends a connection whose server requests too much.
+//! - [`message_limit`] ends a connection whose server sends too much.
 //! - [`connect_errors`] describes why a connection cannot be made ([`open_error`]).
 //! - [`listing`] reads the definitions of its tools, and [`tool_table`] says which may be called.
 //! - [`user_variables`] has the values of variables, and the secrets of a user.
@@ -16,10 +16,10 @@ mod connection;
 mod counting_writer;
 mod list_changes;
 mod listing;
+mod message_limit;
 mod open_error;
 mod process;
 mod process_slots;
-mod request_limit;
 mod stderr_tail;
 #[cfg(test)]
 mod tests;

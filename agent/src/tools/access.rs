@@ -105,10 +105,17 @@ impl SourceAccess {
         let _ = timeout(wait, join_all(starting)).await;
     }
 
+    /// Returns the tools of all sources, also those that the profile does not allow.
+    pub(crate) fn known_tools(&self) -> Arc<[Arc<OfferedTool>]> {
+        self.sources.offered()
+    }
+
     /// Returns the tool with this name, also if the profile does not allow it.
     pub(crate) fn find(&self, name: &str) -> Option<Arc<OfferedTool>> {
-        let offered = self.sources.offered();
-        offered.iter().find(|it| it.name == name).cloned()
+        self.known_tools()
+            .iter()
+            .find(|it| it.name == name)
+            .cloned()
     }
 
     /// Returns whether the profile lets a person approve the calls of a tool.

@@ -127,7 +127,10 @@ async fn write_lines(
         tokio::select! {
             biased;
             // Lines that are queued are still received then.
-            () = closing.cancelled(), if !queue.is_closed() => queue.close(),
+            () = closing.cancelled(), if !queue.is_closed() => {
+                queue.close();
+                continue;
+            }
             received = queue.recv_many(&mut batch, BATCH_LINES) => if received == 0 {
                 return;
             },
@@ -141,7 +144,13 @@ async fn write_lines(
                     written = &mut writing => written,
                     () = sleep(WRITE_TIMEOUT) => {
                         report_failure(&is_failing, &"a write does not end");
-                        writing.await
+                        tokio::select! {
+                            written = &mut writing => written,
+                            () = closing.cancelled() => {
+                                report_loss();
+                                return;
+                            }
+                        }
                     }
                 };
                 (file, text) = (written.0, written.1);
@@ -154,7 +163,7 @@ async fn write_lines(
             tokio::select! {
                 () = sleep(RETRY_INTERVAL) => {}
                 () = closing.cancelled() => {
-                    tracing::error!("the last lines of the audit file are lost");
+                    report_loss();
                     return;
                 }
             }
@@ -163,6 +172,10 @@ async fn write_lines(
             tracing::warn!("the audit file can be written again");
         }
     }
+}
+
+fn report_loss() {
+    tracing::error!("the last lines of the audit file are lost");
 }
 
 /// Lets calls of sources be refused from now on, and logs why.
@@ -263,14 +276,20 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 1);
     }
 
+    /// Creates a pipe that nobody reads. Opening it does not end.
+    #[cfg(unix)]
+    fn pipe(folder: &tempfile::TempDir) -> PathBuf {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let path = folder.path().join("pipe");
+        mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        path
+    }
+
     #[cfg(unix)]
     #[tokio::test]
     async fn a_write_that_does_not_end_is_a_failure() {
-        use rustix::fs::{CWD, FileType, Mode, mknodat};
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("pipe");
-        mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-        // Opening a pipe that nobody reads does not end.
+        let path = pipe(&folder);
         let file = AuditFile::new(path.clone());
         let (lines, queue) = mpsc::channel(QUEUE_LINES);
         let (is_failing, closing) = (Arc::<AtomicBool>::default(), CancellationToken::new());
@@ -285,6 +304,28 @@ mod tests {
         writing.await.unwrap();
         assert_eq!(reader.join().unwrap().lines().count(), 1);
         assert!(!is_failing.load(Ordering::Relaxed));
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_write_that_does_not_end_delays_the_end_by_a_second() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = pipe(&folder);
+        let file = AuditFile::new(path.clone());
+        let (lines, queue) = mpsc::channel(QUEUE_LINES);
+        let (is_failing, closing) = (Arc::<AtomicBool>::default(), CancellationToken::new());
+        lines.send(entry().to_line()).await.unwrap();
+        let began_at = std::time::Instant::now();
+        closing.cancel();
+        write_lines(file, queue, is_failing, closing).await;
+        let elapsed = began_at.elapsed();
+        assert!(
+            elapsed >= WRITE_TIMEOUT && elapsed < 3 * WRITE_TIMEOUT,
+            "{elapsed:?}"
+        );
+        // The thread that opens the pipe would not end.
+        let reader = std::thread::spawn(move || std::fs::read_to_string(path).unwrap());
+        assert_eq!(reader.join().unwrap().lines().count(), 1);
     }
 
     #[tokio::test]

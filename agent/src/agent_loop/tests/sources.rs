@@ -120,6 +120,29 @@ async fn a_tool_of_the_page_never_has_the_name_of_one_of_a_source() {
 }
 
 #[tokio::test]
+async fn a_tool_of_the_page_has_no_name_of_a_tool_that_the_profile_does_not_grant() {
+    let folder = notes();
+    let tools = [tool_definition("notes-write_file")];
+    let mut bed = TestBed::with_query(&tools, json!({})).await;
+    bed.sources = access(folder.path(), "grant = ['read']\ndeny = ['notes-*']");
+    let model = FakeModel::new([
+        call_turn(&[("notes-write_file", json!({ "n": 1 }))]),
+        call_turn(&[("notes-write_file_page", json!({ "n": 1 }))]),
+        text_turn("Done."),
+    ]);
+    let (answer, progress) = bed
+        .answer(&model, &Limits::default(), async |page: &mut Page| {
+            let call = page.answer_next_call(json!("from the page")).await;
+            assert_eq!(call.tool, "notes-write_file");
+        })
+        .await;
+    assert_eq!(progress[1]["outcome"], "denied", "{progress:?}");
+    let calls = json!(answer.unwrap().tool_calls);
+    assert_eq!(calls[1]["result"], "from the page", "{calls}");
+    assert_eq!(offered(&model), ["s-read", "notes-write_file_page"]);
+}
+
+#[tokio::test]
 async fn what_a_page_makes_the_model_request_is_denied_without_a_grant() {
     let folder = notes();
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;

@@ -19,8 +19,8 @@ use rmcp::transport::common::client_side_sse::NeverRetry;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient, ServiceError};
 use serde_json::{Map, Value};
-use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::activity::Activity;
@@ -28,11 +28,11 @@ use super::connect_errors::{
     CHECK_COMMAND, CHECK_SERVER, http_error, process_error, silence_error,
 };
 use super::counting_writer::CountingWriter;
-use super::list_changes::ListChanges;
+use super::list_changes::{ListChangeSignal, ListChanges};
+use super::message_limit::MessageLimit;
 use super::open_error::OpenError;
 use super::process::{ProcessSettings, ServerProcess};
 use super::process_slots::{ProcessSlots, no_room};
-use super::request_limit::RequestLimit;
 use crate::mcp::call_result::call_output;
 use crate::tools::CallOutput;
 
@@ -63,7 +63,9 @@ pub(super) struct Connection {
     /// The number of bytes that were written to the process.
     written: Arc<AtomicU64>,
     activity: Arc<Activity>,
-    changed: Arc<Notify>,
+    list_change: Arc<ListChangeSignal>,
+    /// Is cancelled when no more messages are received.
+    closed: CancellationToken,
     opened_at: Instant,
     has_answered: AtomicBool,
     /// The calls in succession that have had no answer.
@@ -102,9 +104,9 @@ impl Connection {
         tasks: &TaskTracker,
         deadline: Instant,
     ) -> Result<Arc<Self>, OpenError> {
-        let changed = Arc::<Notify>::default();
+        let (list_change, closed) = (Arc::<ListChangeSignal>::default(), CancellationToken::new());
         let handler = NotificationHandler {
-            changed: Arc::clone(&changed),
+            list_change: Arc::clone(&list_change),
         };
         let (service, process) = match target {
             Target::Process(settings) => {
@@ -116,7 +118,8 @@ impl Connection {
                 let (stdin, written) = CountingWriter::new(streams.stdin);
                 let transport = AsyncRwTransport::new(streams.stdout, stdin)
                     .with_max_line_length(MAX_MESSAGE_BYTES);
-                let transport = RequestLimit::new(transport);
+                let transport =
+                    MessageLimit::new(transport, Arc::clone(&list_change), closed.clone());
                 let connecting = handler.serve_with_lifecycle(transport, lifecycle());
                 let connected = match timeout_at(deadline, connecting).await {
                     Ok(connected) => connected.map_err(|error| process_error(&error)),
@@ -136,6 +139,8 @@ impl Connection {
                     .max_sse_event_size(MAX_MESSAGE_BYTES);
                 config.retry_config = Arc::new(NeverRetry::default());
                 let transport = StreamableHttpClientTransport::with_client(client, config);
+                let transport =
+                    MessageLimit::new(transport, Arc::clone(&list_change), closed.clone());
                 let connecting = handler.serve_with_lifecycle(transport, lifecycle());
                 let service = match timeout_at(deadline, connecting).await {
                     Ok(connected) => connected.map_err(|error| http_error(&error))?,
@@ -151,7 +156,8 @@ impl Connection {
             process,
             written: written.unwrap_or_default(),
             activity: Arc::new(Activity::new()),
-            changed,
+            list_change,
+            closed,
             opened_at: Instant::now(),
             has_answered: AtomicBool::new(false),
             unanswered: AtomicU32::new(0),
@@ -232,17 +238,20 @@ impl Connection {
         &self.activity
     }
 
-    /// Waits until the process of the server has ended.
+    /// Waits until the process of the server has ended, or no more messages of it are received.
     pub(super) async fn ended(&self) {
         match &self.process {
-            Some(process) => process.exited().await,
-            None => std::future::pending().await,
+            Some(process) => tokio::select! {
+                () = process.exited() => {}
+                () = self.closed.cancelled() => {}
+            },
+            None => self.closed.cancelled().await,
         }
     }
 
     /// Returns the changes of the server's list of tools.
     pub(super) fn list_changes(&self) -> ListChanges {
-        ListChanges::new(&self.peer, &self.changed)
+        ListChanges::new(&self.peer, &self.list_change)
     }
 
     /// Closes the connection, and ends the process.
@@ -322,7 +331,7 @@ fn stderr_end(process: &ServerProcess) -> String {
 /// requests of a server.
 #[derive(Debug, Default)]
 pub(super) struct NotificationHandler {
-    changed: Arc<Notify>,
+    list_change: Arc<ListChangeSignal>,
 }
 
 impl ClientHandler for NotificationHandler {
@@ -332,6 +341,6 @@ impl ClientHandler for NotificationHandler {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
+        self.list_change.notify();
     }
 }

@@ -2,6 +2,7 @@
 //! subscription.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::RoleClient;
@@ -16,19 +17,47 @@ const SUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The time until the agent subscribes again after a subscription has ended.
 const SUBSCRIBE_INTERVAL: Duration = Duration::from_secs(10);
 
+/// Says that a list has changed. However often it has, at most one notification of it is pending.
+#[derive(Debug, Default)]
+pub(super) struct ListChangeSignal {
+    is_pending: AtomicBool,
+    notify: Notify,
+}
+
+impl ListChangeSignal {
+    /// Begins a notification. Returns whether none is pending yet.
+    pub(super) fn begin(&self) -> bool {
+        !self.is_pending.swap(true, Ordering::SeqCst)
+    }
+
+    pub(super) fn notify(&self) {
+        self.notify.notify_one();
+    }
+
+    /// Waits for a notification. From then on, the next one can begin.
+    async fn changed(&self) {
+        self.notify.notified().await;
+        self.is_pending.store(false, Ordering::SeqCst);
+    }
+}
+
 /// The changes of a server's list of tools.
 pub(super) enum ListChanges {
     /// The server sends notifications without being asked.
-    Notified(Arc<Notify>),
-    /// The server sends them within a subscription, which is `None` when it has ended.
-    Subscribed(Peer<RoleClient>, Option<Box<Subscription>>),
+    Notified(Arc<ListChangeSignal>),
+    /// The server sends them within a subscription, which is `None` when it has ended. They are
+    /// received like others: see `message_limit`.
+    Subscribed {
+        peer: Peer<RoleClient>,
+        notified: Arc<ListChangeSignal>,
+        subscription: Option<Box<Subscription>>,
+    },
     /// The server says that its list does not change.
     None,
 }
 
 impl ListChanges {
-    /// `notified` is told of notifications outside of a subscription.
-    pub(super) fn new(peer: &Peer<RoleClient>, notified: &Arc<Notify>) -> Self {
+    pub(super) fn new(peer: &Peer<RoleClient>, notified: &Arc<ListChangeSignal>) -> Self {
         let Some(server) = peer.peer_info() else {
             return Self::None;
         };
@@ -39,27 +68,41 @@ impl ListChanges {
         if tools.and_then(|tools| tools.list_changed) != Some(true) {
             return Self::None;
         }
-        Self::Subscribed(peer.clone(), None)
+        Self::Subscribed {
+            peer: peer.clone(),
+            notified: Arc::clone(notified),
+            subscription: None,
+        }
     }
 
     /// Waits until the list may have changed. It may have, too, when a subscription begins, because it
     /// does not have what was before it.
     pub(super) async fn next(&mut self) {
         match self {
-            Self::Notified(notified) => notified.notified().await,
-            Self::Subscribed(peer, subscription) => match subscription {
-                Some(open) => {
-                    if !matches!(open.next().await, Ok(Some(_))) {
-                        *subscription = None;
-                        sleep(SUBSCRIBE_INTERVAL).await;
-                        *subscription = subscribe(peer).await;
+            Self::Notified(notified) => notified.changed().await,
+            Self::Subscribed {
+                peer,
+                notified,
+                subscription,
+            } => {
+                if let Some(open) = subscription {
+                    tokio::select! {
+                        () = notified.changed() => return,
+                        () = end(open) => {}
                     }
+                    *subscription = None;
+                    sleep(SUBSCRIBE_INTERVAL).await;
                 }
-                None => *subscription = subscribe(peer).await,
-            },
+                *subscription = subscribe(peer).await;
+            }
             Self::None => std::future::pending().await,
         }
     }
+}
+
+/// Waits for the end of a subscription.
+async fn end(subscription: &mut Subscription) {
+    while matches!(subscription.next().await, Ok(Some(_))) {}
 }
 
 /// Subscribes to the changes of the list. Waits for ever if the server does not offer that.

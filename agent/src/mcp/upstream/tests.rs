@@ -1,5 +1,6 @@
 //! MCP servers as sources: real processes, which behave as a test says.
 
+mod floods;
 mod http_failures;
 
 use std::path::Path;

@@ -1,7 +1,7 @@
 // An MCP server over stdio that behaves as its first argument says. Each start appends the process id to
 // the file `starts` in the current folder.
 import { spawn } from "node:child_process";
-import { appendFileSync, existsSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, writeFileSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const behaviour = process.argv[2] ?? "";
@@ -44,6 +44,15 @@ const ping = () => {
   for (let id = 0; id < 200; id += 1) send({ id: `ping-${id}`, method: "ping" });
 };
 
+// Notifications without end, from a process that does not notice that nobody reads them.
+const notify = (method, params) => {
+  const line = `${JSON.stringify({ jsonrpc: "2.0", method: `notifications/${method}`, params })}\n`;
+  const lines = line.repeat(100);
+  for (;;) {
+    try { writeSync(1, lines); } catch {}
+  }
+};
+
 const dieOnce = () => {
   if (existsSync("died")) return;
   writeFileSync("died", "");
@@ -53,6 +62,9 @@ const dieOnce = () => {
 function call(id, name) {
   const answer = (text) => send({ id, result: { ...COMPLETE, content: [{ type: "text", text }] } });
   if (behaviour === "ping") ping();
+  if (behaviour === "log") notify("message", { level: "info", data: "x".repeat(200) });
+  if (behaviour === "progress") notify("progress", { progressToken: 1, progress: 1, message: "x".repeat(5000) });
+  if (behaviour === "changes") notify("tools/list_changed");
   if (behaviour === "die") dieOnce();
   if (behaviour === "endless" && name === "read") return process.stdout.write("x".repeat(20_000_000));
   if (name === "wait") return;

@@ -35,6 +35,15 @@ const POWERFUL_FUNCTIONS: &str = "SELECT DISTINCT p.proname::text
             AND e.extname IN ('adminpack', 'dblink', 'http', 'pg_cron', 'pg_net')))
     ORDER BY 1";
 
+/// Functions that write to the WAL also in a transaction that only reads. Each version of PostgreSQL has
+/// other parameters.
+const WAL_FUNCTIONS: &str = "SELECT p.oid::pg_catalog.regprocedure::text
+    FROM pg_catalog.pg_proc p
+    WHERE p.pronamespace = 'pg_catalog'::pg_catalog.regnamespace
+      AND p.proname = 'pg_logical_emit_message'
+      AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')
+    ORDER BY 1";
+
 /// Returns warnings about a role that can do more than read tables.
 pub(super) async fn warnings(transaction: &Transaction<'_>) -> Result<Vec<String>, DatabaseError> {
     let mut warnings = Vec::new();
@@ -52,6 +61,14 @@ pub(super) async fn warnings(transaction: &Transaction<'_>) -> Result<Vec<String
             "the role of the agent may execute functions that do what it may not ({}): revoke \
              EXECUTE from PUBLIC unless a statement of anybody may do that",
             few_names(&functions)
+        ));
+    }
+    let functions = names(transaction, WAL_FUNCTIONS).await?;
+    if !functions.is_empty() {
+        warnings.push(format!(
+            "a SELECT of the role of the agent can write to the WAL without limit: as a superuser, \
+             execute `REVOKE EXECUTE ON FUNCTION {} FROM PUBLIC` in this database",
+            functions.join(", ")
         ));
     }
     Ok(warnings)

@@ -15,7 +15,8 @@ async fn listen() -> (TcpListener, Database) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let settings = format!(
-        "url = 'postgres://narrow@127.0.0.1:{port}/shop'\ntables = ['orders']\ntimeout = '60s'"
+        "url = 'postgres://narrow@127.0.0.1:{port}/shop'\npassword = 'hunter2'\n\
+         tables = ['orders']\ntimeout = '60s'"
     );
     (listener, open(Path::new("/"), &settings).unwrap())
 }
@@ -71,19 +72,71 @@ async fn an_error_of_a_statement_may_be_long() {
     }
 }
 
+/// Lets a client in: AuthenticationOk, BackendKeyData and ReadyForQuery.
+async fn let_in(stream: &mut tokio::net::TcpStream) {
+    stream.write_all(b"R\0\0\0\x08\0\0\0\0").await.unwrap();
+    let key = b"K\0\0\0\x0c\0\0\0\x01\0\0\0\x02";
+    stream.write_all(key).await.unwrap();
+    stream.write_all(b"Z\0\0\0\x05I").await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_sends_a_byte_a_minute_ends_no_later_than_one_that_says_nothing() {
+    for is_in in [false, true] {
+        let (listener, database) = listen().await;
+        let dripping = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            if is_in {
+                let_in(&mut stream).await;
+            }
+            for byte in b"R\0\0\0\x08\0\0\0\0".iter().cycle() {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                if stream.write_all(&[*byte]).await.is_err() {
+                    break;
+                }
+            }
+        };
+        let start = tokio::time::Instant::now();
+        let error = tokio::select! {
+            error = query_error(&database, "SELECT 1") => error,
+            () = dripping => unreachable!("the client has gone"),
+        };
+        let expected = if is_in {
+            "the call took too long"
+        } else {
+            UNAVAILABLE
+        };
+        assert!(error.starts_with(expected), "{error}");
+        assert!(!error.contains("hunter2"), "{error}");
+        assert_eq!(start.elapsed().as_secs(), if is_in { 60 } else { 3 });
+    }
+}
+
+#[tokio::test]
+async fn notices_without_end_and_a_result_that_is_cut_off_end_a_call() {
+    let notice = b"N\0\0\0\x1eSWARNING\0C01000\0Mhunter2\0\0";
+    // ParseComplete, ParameterDescription and a RowDescription that is cut off.
+    let cut_off = b"1\0\0\0\x04t\0\0\0\x06\0\0T\0\0\0\x20\0\x01a".to_vec();
+    for sent in [notice.repeat(10_000), notice.repeat(1_000_000), cut_off] {
+        let (listener, database) = listen().await;
+        let serving = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let_in(&mut stream).await;
+            // The client may have gone before it has read all.
+            let _ = stream.write_all(&sent).await;
+        };
+        let (error, ()) = tokio::join!(query_error(&database, "SELECT 1"), serving);
+        assert_eq!(error, UNAVAILABLE);
+    }
+}
+
 /// A server that lets everybody in, and answers nothing.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_has_a_slot_for_two_more_seconds() {
     let (listener, database) = listen().await;
     let server = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
-        // AuthenticationOk, BackendKeyData and ReadyForQuery.
-        stream.write_all(b"R\0\0\0\x08\0\0\0\0").await.unwrap();
-        stream
-            .write_all(b"K\0\0\0\x0c\0\0\0\x01\0\0\0\x02")
-            .await
-            .unwrap();
-        stream.write_all(b"Z\0\0\0\x05I").await.unwrap();
+        let_in(&mut stream).await;
         let (mut cancelling, _) = listener.accept().await.unwrap();
         let mut request = Vec::new();
         cancelling.read_to_end(&mut request).await.unwrap();

@@ -1,5 +1,7 @@
 //! What the operator is told about the role.
 
+use tokio_postgres::Client;
+
 use super::*;
 
 pub(super) async fn warnings(database: &Database) -> Vec<String> {
@@ -12,9 +14,44 @@ pub(super) async fn warnings(database: &Database) -> Vec<String> {
 const TEAM: &str = "the role of the agent may execute functions that do what it may not (`team`): \
     revoke EXECUTE from PUBLIC unless a statement of anybody may do that";
 
+/// What may write to the WAL, as the server names it. Its last parameter is there since PostgreSQL 17.
+async fn wal_functions(admin: &Client) -> String {
+    let sql = "SELECT string_agg(oid::regprocedure::text, ', ' ORDER BY oid::regprocedure::text)
+        FROM pg_proc WHERE proname = 'pg_logical_emit_message'";
+    admin.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+/// Revokes what everybody may do in a new database, and should not.
+pub(super) async fn revoke_wal_functions(admin: &Client) {
+    let functions = wal_functions(admin).await;
+    let revoke = format!("REVOKE EXECUTE ON FUNCTION {functions} FROM PUBLIC");
+    admin.batch_execute(&revoke).await.unwrap();
+}
+
+#[tokio::test]
+async fn functions_that_write_to_the_wal_are_warned_of_until_they_are_revoked() {
+    let shop = Shop::create().await;
+    let admin = shop.admin().await;
+    let database = shop.source("narrow", LISTED);
+    let functions = wal_functions(&admin).await;
+    let warning = format!(
+        "a SELECT of the role of the agent can write to the WAL without limit: as a superuser, \
+         execute `REVOKE EXECUTE ON FUNCTION {functions} FROM PUBLIC` in this database"
+    );
+    assert_eq!(warnings(&database).await, [TEAM, &warning]);
+    let sql = "SELECT pg_logical_emit_message(false, 'x', 'y')";
+    query(&database, sql).await;
+    let statement = warning.split('`').nth(1).unwrap();
+    admin.batch_execute(statement).await.unwrap();
+    assert_eq!(warnings(&database).await, [TEAM]);
+    let error = query_error(&database, sql).await;
+    assert!(error.contains("SQLSTATE 42501"), "{error}");
+}
+
 #[tokio::test]
 async fn a_role_that_can_do_more_than_read_is_named() {
     let shop = Shop::create().await;
+    revoke_wal_functions(&shop.admin().await).await;
     assert_eq!(warnings(&shop.source("narrow", LISTED)).await, [TEAM]);
     let listed = "tables = ['orders', 'order_items', 'visits', 'staff', 'customers']";
     let expected = [
@@ -41,6 +78,15 @@ async fn the_role_of_the_guide_can_only_read() {
     let block = guide.split("```sql\n").nth(1).unwrap();
     let block = block.split("```").next().unwrap();
     let block = block.replace("choose-a-long-one", "hunter2");
+    // The guide names the functions of the versions before 17.
+    let block = match wal_functions(&admin).await {
+        newer if newer.contains("text, text, boolean") || newer.contains("text,text,boolean") => {
+            block
+                .replace("(boolean, text, text)", "(boolean, text, text, boolean)")
+                .replace("(boolean, text, bytea)", "(boolean, text, bytea, boolean)")
+        }
+        _ => block,
+    };
     admin.batch_execute(&block).await.unwrap();
     let database = shop.source("agent", "tables = ['orders', 'order_items']");
     assert_eq!(warnings(&database).await, [TEAM]);

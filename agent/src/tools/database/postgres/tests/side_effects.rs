@@ -47,6 +47,7 @@ async fn other_servers_cannot_be_reached_without_a_right() {
         .batch_execute("CREATE EXTENSION dblink")
         .await
         .unwrap();
+    roles::revoke_wal_functions(&admin).await;
     let database = shop.source("narrow", LISTED);
     // It needs a password, which no statement can read.
     let sql = "SELECT * FROM dblink('dbname=postgres', 'SELECT 1') AS t (a int)";
