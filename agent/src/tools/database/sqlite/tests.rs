@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::super::Database;
-use super::super::tests::{call, open, query, query_error, rows};
+use super::super::tests::{all_slots, call, open, query, query_error, rows};
 
 /// A folder with a database and a source that reads it.
 pub(super) struct Shop {
