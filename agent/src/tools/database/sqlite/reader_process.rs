@@ -22,7 +22,7 @@ use super::read_command::{ProcessRequest, READ_ARGUMENT};
 const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
 
 /// The maximum length of what a process may say for the log, in bytes.
-const MAX_LOG_BYTES: usize = 4096;
+pub(super) const MAX_LOG_BYTES: usize = 4096;
 
 /// Reads a file with a program that has the hidden commands of the agent. The slot is free when the
 /// process has ended. Dropping the future kills it.
