@@ -63,7 +63,7 @@ impl Shop {
         drop(create_database(&path));
         let tools = format!(
             "[sources.shop]\ntype = 'database'\nurl = 'sqlite:{file}'\ntables = ['*']\n\
-             timeout = '{timeout}'\n\n[profiles.all]\nallow = ['shop-*']\ngrant = ['read']\n"
+             timeout = '{timeout}'\n\n[profiles.all]\nallow = ['shop-*']\ngrant = ['read']\nself_made = true\n"
         );
         let tools_file = files.join("tools.toml");
         std::fs::write(&tools_file, tools).unwrap();
