@@ -125,10 +125,13 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_AGENT_MAX_SOURCE_CALLS_PER_USER", value_name = "N", default_value_t = 4, value_parser = parse_count)]
     pub max_source_calls_per_user: usize,
 
-    /// Program that runs MCP servers of `tools_file` and ends them when the agent was killed:
-    /// `PROGRAM run-server COMMAND …`. `mcp-web-agent` uses itself.
+    /// Program that calls [`run_hidden_command`](crate::run_hidden_command), which is usually the
+    /// running one. With it, MCP servers of `tools_file` end when the agent was killed, and each call of a
+    /// database of SQLite runs in a process of its own. Without it, such a call runs in this process:
+    /// some statements go on after their time, and their memory is shared with conversations.
+    /// `mcp-web-agent` uses itself.
     #[arg(skip)]
-    pub server_guard: Option<PathBuf>,
+    pub own_program: Option<PathBuf>,
 
     /// Settings of the model that answers.
     #[command(flatten)]
@@ -174,7 +177,7 @@ impl Default for Config {
             system_file: None,
             tools_file: None,
             audit_file: None,
-            server_guard: None,
+            own_program: None,
             max_source_calls: 32,
             max_source_calls_per_user: 4,
             model: ModelSettings::default(),

@@ -38,6 +38,7 @@ mod text;
 mod tools;
 
 pub use bridge_service::Secret;
+pub use cli::run_hidden_command;
 pub use config::{AskFor, BridgeUrl, Config, ConversationSettings, Limits, SecretSettings};
 pub use credential::CredentialError;
 pub use logging::logs_content;

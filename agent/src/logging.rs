@@ -31,6 +31,22 @@ pub(crate) fn log_to_stderr(filter: EnvFilter) {
         .init();
 }
 
+/// Logs warnings to stderr from now on, for an agent that has started the process and logs them itself.
+///
+/// # Panics
+///
+/// Panics when the process has a global tracing subscriber already.
+pub(crate) fn log_for_agent() {
+    tracing_subscriber::fmt()
+        .with_max_level(Level::WARN)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_level(false)
+        .with_target(false)
+        .without_time()
+        .init();
+}
+
 /// Returns whether an event comes from a library that logs prompts, responses of providers, or
 /// headers. A program that contains an agent must not log these events.
 pub fn logs_content(event: &Metadata<'_>) -> bool {

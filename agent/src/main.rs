@@ -13,6 +13,9 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 const BLOCKING_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
+    if let Some(exit_code) = agent::run_hidden_command() {
+        return exit_code;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();

@@ -88,7 +88,7 @@ Other commands:
 
 The bridge beside it: mcp-web-bridge --agent-url http://127.0.0.1:3003";
 
-/// Runs the program until it is asked to stop. If it cannot start, it prints the reason on stderr,
+/// Runs the program until it is asked to stop. A program calls [`run_hidden_command`](crate::run_hidden_command) first. If it cannot start, it prints the reason on stderr,
 /// and its exit code is 2.
 ///
 /// # Panics
@@ -109,7 +109,7 @@ pub async fn run() -> ExitCode {
     if check_config {
         return cli::check_config(&settings);
     }
-    settings.server_guard = std::env::current_exe().ok();
+    settings.own_program = std::env::current_exe().ok();
     bridge_service::raise_open_file_limit();
     if http_client::exposes_tokens(settings.bridge_url.url()) {
         tracing::warn!(

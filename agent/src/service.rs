@@ -235,8 +235,11 @@ fn open_sources(
         None => AuditLog::default(),
     };
     let secrets = config.secrets.open_if_set().map_err(StartError::Tools)?;
+    let own_program = config.own_program.as_deref();
     let builtin = file.sources.iter().map(|entry| {
-        let source = entry.settings.open(&entry.name, secrets.as_ref());
+        let source = entry
+            .settings
+            .open(&entry.name, secrets.as_ref(), own_program);
         source.map_err(|problem| {
             let SourceEntry { name, location, .. } = entry;
             StartError::Tools(format!(
@@ -247,8 +250,7 @@ fn open_sources(
     let mut sources = builtin.collect::<Result<Vec<_>, _>>()?;
     let mut servers = LoadedServers::default();
     if let Some(path) = &file.servers_file {
-        let guard = config.server_guard.as_deref();
-        let loaded = mcp::load_servers(path, guard, secrets.as_ref());
+        let loaded = mcp::load_servers(path, own_program, secrets.as_ref());
         servers = loaded.map_err(StartError::Tools)?;
     }
     sources.extend(servers.sources);

@@ -56,6 +56,7 @@ pub(crate) use access::SourceAccess;
 pub(crate) use approval::{Approval, NotApproved};
 pub(crate) use audit::AuditLog;
 pub(crate) use class::{ToolClass, ToolEffect};
+pub(crate) use database::{READ_ARGUMENT, read_for_agent};
 pub(crate) use name_patterns::NamePatterns;
 pub(crate) use offered_name::{MAX_NAME_BYTES, offered_name};
 pub(crate) use offered_tool::OfferedTool;

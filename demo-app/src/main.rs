@@ -19,13 +19,18 @@ struct Arguments {
     agent: AgentSettings,
 }
 
+fn main() -> ExitCode {
+    agent::run_hidden_command().unwrap_or_else(run)
+}
+
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn run() -> ExitCode {
     let Arguments {
         mut settings,
-        agent,
+        mut agent,
     } = bridge::parse_arguments(|it: &mut Arguments| &mut it.settings);
     settings.exclude_from_log(agent::logs_content);
+    agent.0.own_program = std::env::current_exe().ok();
     let agent_host = match AgentHost::bind(agent, settings.bridge_mut()).await {
         Ok(agent_host) => agent_host,
         Err(error) => {

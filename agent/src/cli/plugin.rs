@@ -67,8 +67,9 @@ fn open(served: ServedType, secrets: Option<Arc<SecretStore>>) -> Result<ServedS
             })?
         }
     };
+    let own_program = std::env::current_exe().ok();
     let source = settings
-        .open(&name, secrets.as_ref())
+        .open(&name, secrets.as_ref(), own_program.as_deref())
         .map_err(|error| unusable(&name, &error))?;
     Ok(ServedSource::new(source, secrets))
 }

@@ -23,6 +23,7 @@ mod sqlite;
 mod tests;
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,13 +31,13 @@ use bridge_protocol::ErrorCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::builtin_tool::builtin_tool;
 use super::class::{ToolClass, ToolEffect};
 use super::output::{CallOutcome, CallOutput};
 use super::source::{CallContext, Source, SourceMeta, SourceTool};
+use super::user_shares::UserShares;
 use crate::failure::Failure;
 use crate::secrets::SecretStore;
 use error::DatabaseError;
@@ -49,10 +50,17 @@ pub(crate) use settings::DatabaseSettings;
 use settings::DatabaseUrl;
 use slot::Slot;
 use sqlite::Sqlite;
+pub(crate) use sqlite::{READ_ARGUMENT, read_for_agent};
 
 /// How many calls of a source run at the same time. A connection is opened for each, and a hostile
 /// statement can use a processor until its time is over.
 const MAX_CONCURRENT_CALLS: usize = 4;
+
+/// How many of them may be those of one user, so that others need not wait for a hostile statement.
+const MAX_CALLS_PER_USER: usize = 2;
+
+/// The user for whom the source is started.
+const NO_USER: &str = "";
 
 /// The source.
 #[derive(Debug)]
@@ -63,7 +71,7 @@ pub(super) struct Database {
     prompt: String,
     max_rows: usize,
     timeout: Duration,
-    slots: Arc<Semaphore>,
+    shares: UserShares,
 }
 
 /// What reads the database.
@@ -76,12 +84,14 @@ enum Engine {
 
 impl Database {
     /// Checks the settings, and that the file exists if the database is one. Nothing is connected.
+    /// `own_program` has the hidden commands of the agent.
     pub(super) fn open(
         name: &str,
         settings: &DatabaseSettings,
         secrets: Option<&Arc<SecretStore>>,
+        own_program: Option<&Path>,
     ) -> Result<Self, String> {
-        let engine = Engine::open(settings, secrets)?;
+        let engine = Engine::open(settings, secrets, own_program)?;
         let (dialect, tables) = (engine.dialect(), settings.tables.sentence());
         Ok(Self {
             meta: SourceMeta {
@@ -93,22 +103,24 @@ impl Database {
             engine,
             max_rows: settings.max_rows,
             timeout: settings.timeout,
-            slots: Arc::new(Semaphore::new(MAX_CONCURRENT_CALLS)),
+            shares: UserShares::new(MAX_CONCURRENT_CALLS, MAX_CALLS_PER_USER),
         })
     }
 
-    /// Runs what needs a slot, until the time of a call is over.
-    async fn in_time<T, F>(&self, run: impl FnOnce(Slot) -> F) -> Result<T, DatabaseError>
+    /// Waits for a slot, at most as long as a call may take, and then runs what needs it until the time
+    /// of a call is over.
+    async fn in_time<T, F>(
+        &self,
+        user: &str,
+        run: impl FnOnce(Slot) -> F,
+    ) -> Result<T, DatabaseError>
     where
         F: Future<Output = Result<T, DatabaseError>>,
     {
+        let permit = timeout(self.timeout, self.shares.acquire(user)).await;
+        let _permit = permit.map_err(|_| DatabaseError::Busy)?;
         let deadline = Instant::now() + self.timeout;
-        let running = async {
-            let permit = Arc::clone(&self.slots).acquire_owned().await;
-            let _permit = permit.map_err(|_| DatabaseError::Unavailable)?;
-            run(Slot { deadline, _permit }).await
-        };
-        let ended = timeout(self.timeout, running).await;
+        let ended = timeout(self.timeout, run(Slot { deadline, _permit })).await;
         ended.unwrap_or(Err(DatabaseError::Timeout))
     }
 
@@ -116,9 +128,11 @@ impl Database {
         &self,
         tool: &str,
         arguments: Map<String, Value>,
+        user: &str,
     ) -> Result<String, DatabaseError> {
         let request = Request::parse(tool, arguments, self.max_rows)?;
-        self.in_time(|slot| self.engine.answer(request, slot)).await
+        self.in_time(user, |slot| self.engine.answer(request, slot))
+            .await
     }
 }
 
@@ -130,6 +144,7 @@ impl Engine {
     fn open(
         settings: &DatabaseSettings,
         secrets: Option<&Arc<SecretStore>>,
+        own_program: Option<&Path>,
     ) -> Result<Self, String> {
         let tables = Arc::new(settings.tables.clone());
         Ok(match &settings.url {
@@ -137,7 +152,7 @@ impl Engine {
                 if settings.has_password() {
                     return Err("a file of SQLite has no password: remove it".to_owned());
                 }
-                Self::Sqlite(Sqlite::open(path, tables)?)
+                Self::Sqlite(Sqlite::open(path, tables, own_program)?)
             }
             #[cfg(feature = "postgres")]
             DatabaseUrl::Postgres(url) => {
@@ -232,7 +247,9 @@ impl Source for Database {
 
     fn start(&self) -> BoxFuture<'_, Result<(), Failure>> {
         async {
-            let warnings = self.in_time(|slot| self.engine.warnings(slot)).await;
+            let warnings = self
+                .in_time(NO_USER, |slot| self.engine.warnings(slot))
+                .await;
             let warnings = warnings.map_err(|error| {
                 Failure::new(ErrorCode::AgentUnavailable, error.to_string()).with_loggable_message()
             })?;
@@ -252,10 +269,10 @@ impl Source for Database {
         &'a self,
         tool: &'a str,
         arguments: Map<String, Value>,
-        _context: &'a CallContext,
+        context: &'a CallContext,
     ) -> BoxFuture<'a, CallOutput> {
         async move {
-            match self.answer(tool, arguments).await {
+            match self.answer(tool, arguments, &context.user).await {
                 Ok(text) => CallOutput::from_text(text),
                 Err(error) => CallOutput::failed(outcome(&error), error.to_string()),
             }
@@ -275,7 +292,7 @@ impl Source for Database {
 fn outcome(error: &DatabaseError) -> CallOutcome {
     match error {
         DatabaseError::Timeout => CallOutcome::Timeout,
-        DatabaseError::Unavailable => CallOutcome::Unavailable,
+        DatabaseError::Unavailable | DatabaseError::Busy => CallOutcome::Unavailable,
         _ => CallOutcome::ToolError,
     }
 }

@@ -33,7 +33,7 @@ fn sources_with_audit(
 ) -> Arc<Sources> {
     let file = ToolsFile::from_text(tools_file);
     let opened = file.sources.iter();
-    let opened = opened.map(|it| it.settings.open(&it.name, None).unwrap());
+    let opened = opened.map(|it| it.settings.open(&it.name, None, None).unwrap());
     let limits = SourceLimits {
         max_calls: 4,
         max_calls_per_user: 2,

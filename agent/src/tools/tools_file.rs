@@ -161,14 +161,18 @@ impl ToolsFile {
 }
 
 impl SourceSettings {
-    /// Creates the source. What it needs is checked, and nothing is started.
+    /// Creates the source. What it needs is checked, and nothing is started. `own_program` has the hidden
+    /// commands of the agent.
     pub(crate) fn open(
         &self,
         name: &str,
         secrets: Option<&Arc<SecretStore>>,
+        own_program: Option<&Path>,
     ) -> Result<Arc<dyn Source>, String> {
         Ok(match self {
-            Self::Database(settings) => Arc::new(Database::open(name, settings, secrets)?),
+            Self::Database(settings) => {
+                Arc::new(Database::open(name, settings, secrets, own_program)?)
+            }
             Self::Filesystem(settings) => Arc::new(Filesystem::open(name, settings)?),
             Self::Github(settings) => Arc::new(Github::open(name, settings, secrets)?),
             Self::Websearch(settings) => Arc::new(Websearch::open(name, settings, secrets)?),

@@ -10,8 +10,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub(super) struct UserShares {
     all: Arc<Semaphore>,
     max_per_user: usize,
-    users: Mutex<HashMap<String, UserShare>>,
+    users: Users,
 }
+
+/// The users who call or wait.
+type Users = Arc<Mutex<HashMap<String, UserShare>>>;
 
 /// The permits of a user who calls or waits.
 #[derive(Debug)]
@@ -23,17 +26,17 @@ struct UserShare {
 
 /// The permit for one call.
 #[derive(Debug)]
-pub(super) struct CallPermit<'a> {
+pub(super) struct CallPermit {
     _own: OwnedSemaphorePermit,
     _shared: OwnedSemaphorePermit,
-    _user: UserEntry<'a>,
+    _user: UserEntry,
 }
 
 /// A call in the table of users.
 #[derive(Debug)]
-struct UserEntry<'a> {
-    shares: &'a UserShares,
-    user: &'a str,
+struct UserEntry {
+    users: Users,
+    user: String,
 }
 
 impl UserShares {
@@ -41,13 +44,13 @@ impl UserShares {
         Self {
             all: Arc::new(Semaphore::new(max_calls)),
             max_per_user,
-            users: Mutex::default(),
+            users: Users::default(),
         }
     }
 
     /// Waits for a permit. A user waits for the own calls first, so that however many one user makes,
     /// no more than `max_per_user` of them are in the queue of all.
-    pub(super) async fn acquire<'a>(&'a self, user: &'a str) -> CallPermit<'a> {
+    pub(super) async fn acquire(&self, user: &str) -> CallPermit {
         let (entry, own) = self.enter(user);
         // Neither semaphore is ever closed.
         #[allow(clippy::unwrap_used, reason = "the semaphores are never closed")]
@@ -63,28 +66,32 @@ impl UserShares {
         }
     }
 
-    fn enter<'a>(&'a self, user: &'a str) -> (UserEntry<'a>, Arc<Semaphore>) {
-        let mut users = self.users();
+    fn enter(&self, user: &str) -> (UserEntry, Arc<Semaphore>) {
+        let mut users = lock(&self.users);
         let share = users.entry(user.to_owned()).or_insert_with(|| UserShare {
             permits: Arc::new(Semaphore::new(self.max_per_user)),
             calls: 0,
         });
         share.calls += 1;
-        (UserEntry { shares: self, user }, Arc::clone(&share.permits))
-    }
-
-    fn users(&self) -> MutexGuard<'_, HashMap<String, UserShare>> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+        let entry = UserEntry {
+            users: Arc::clone(&self.users),
+            user: user.to_owned(),
+        };
+        (entry, Arc::clone(&share.permits))
     }
 }
 
-impl Drop for UserEntry<'_> {
+fn lock(users: &Users) -> MutexGuard<'_, HashMap<String, UserShare>> {
+    users.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for UserEntry {
     fn drop(&mut self) {
-        let mut users = self.shares.users();
-        if let Some(share) = users.get_mut(self.user) {
+        let mut users = lock(&self.users);
+        if let Some(share) = users.get_mut(&self.user) {
             share.calls -= 1;
             if share.calls == 0 {
-                users.remove(self.user);
+                users.remove(&self.user);
             }
         }
     }
@@ -110,6 +117,6 @@ mod tests {
         drop(first);
         let third = shares.acquire("ada").await;
         drop((second, other, third));
-        assert!(shares.users().is_empty());
+        assert!(lock(&shares.users).is_empty());
     }
 }

@@ -74,7 +74,12 @@ impl TestBed {
 
     /// Connects a page with the tools of these tests.
     pub(crate) async fn connect_page(&self) -> Page {
-        Page::connect(&self.bridge).await
+        self.connect_page_of(TOKEN).await
+    }
+
+    /// Connects a page of the user with this token.
+    pub(crate) async fn connect_page_of(&self, token: &str) -> Page {
+        Page::connect(&self.bridge, token).await
     }
 
     /// Creates the request `PUT /query/{uuid}` to the agent, without authorization.

@@ -5,6 +5,8 @@
 mod agui;
 mod agui_threads;
 mod conversations;
+#[cfg(target_os = "linux")]
+mod databases;
 mod direct;
 mod documented;
 mod kit;

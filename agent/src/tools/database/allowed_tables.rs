@@ -1,10 +1,10 @@
 //! The tables that the operator allows to read.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The tables that may be read: all but those of the system, or the listed ones.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Vec<String>")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub(super) enum AllowedTables {
     All,
     Listed(Vec<String>),
@@ -35,6 +35,15 @@ impl TryFrom<Vec<String>> for AllowedTables {
                 "`{name}` in `tables` is no table that can be read: name tables of your own"
             )),
             None => Ok(Self::Listed(names)),
+        }
+    }
+}
+
+impl From<AllowedTables> for Vec<String> {
+    fn from(tables: AllowedTables) -> Self {
+        match tables {
+            AllowedTables::All => vec!["*".to_owned()],
+            AllowedTables::Listed(names) => names,
         }
     }
 }

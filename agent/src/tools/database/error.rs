@@ -1,5 +1,7 @@
 //! Why a call has failed, in words for the model.
 
+use serde::{Deserialize, Serialize};
+
 /// The maximum number of columns of an answer.
 pub(super) const MAX_COLUMNS: usize = 256;
 
@@ -8,7 +10,7 @@ pub(super) const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
 /// Why a call has failed. The texts are for the model: what is wrong, and what fits. None of them has a
 /// path of the host, a password or a value of a table.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub(super) enum DatabaseError {
     #[error("there is no table `{table}` to read: {available}")]
     UnknownTable { table: String, available: String },
@@ -51,6 +53,8 @@ pub(super) enum DatabaseError {
     Locked,
     #[error("the database cannot be used at the moment: do without it")]
     Unavailable,
+    #[error("too many calls use the database at the moment: try it again later, or do without it")]
+    Busy,
     #[error("the arguments are wrong: {0}")]
     Arguments(String),
     #[error("the agent has a fault, which its log shows")]

@@ -1,6 +1,6 @@
 //! A call of one of the tools.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::error::DatabaseError;
@@ -13,7 +13,7 @@ pub(super) const MAX_SQL_BYTES: usize = 64 * 1024;
 pub(super) const MAX_PARAMETERS: usize = 100;
 
 /// What a call asks for.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
     ListTables,
     DescribeTable(String),
@@ -21,7 +21,7 @@ pub(super) enum Request {
 }
 
 /// A statement with its values.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Query {
     pub(super) sql: String,
     pub(super) params: Vec<Parameter>,
@@ -30,13 +30,30 @@ pub(super) struct Query {
 }
 
 /// The value of a parameter.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Parameter {
     Null,
     Bool(bool),
     Integer(i64),
-    Real(f64),
+    Real(#[serde(with = "bits")] f64),
     Text(String),
+}
+
+/// A number as its bits: as decimal digits it would be parsed with another last bit now and then.
+mod bits {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde calls it with a reference"
+    )]
+    pub(super) fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        number.to_bits().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        u64::deserialize(deserializer).map(f64::from_bits)
+    }
 }
 
 #[derive(Deserialize)]

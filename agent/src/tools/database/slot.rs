@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use tokio::sync::OwnedSemaphorePermit;
+use crate::tools::user_shares::CallPermit;
 
 /// The right to use the database for a call.
 #[derive(Debug)]
 pub(super) struct Slot {
     /// When the call ends.
     pub(super) deadline: Instant,
-    pub(super) _permit: OwnedSemaphorePermit,
+    pub(super) _permit: CallPermit,
 }

@@ -1,19 +1,26 @@
 //! Reads a file of SQLite. Nothing of a statement is trusted, and several things confine it:
 //!
-//! 1. [`connection`] opens the file to read only, and bounds the time, the memory and all sizes.
-//! 2. [`names_check`] prepares the statement where there are only the listed tables.
-//! 3. [`authorizer`] decides about each table and function that SQLite is about to use.
-//! 4. [`statement`] runs it if it is one SELECT, and bounds the answer.
+//! 1. [`reader_process`] starts a process for each call, and kills it when the time is over: SQLite
+//!    does not stop every statement when it is asked to, and its memory is one of a whole process.
+//!    [`read_command`] is that process.
+//! 2. [`connection`] opens the file to read only, and bounds the time, the memory and all sizes.
+//! 3. [`names_check`] prepares the statement where there are only the listed tables.
+//! 4. [`authorizer`] decides about each table and function that SQLite is about to use.
+//! 5. [`statement`] runs it if it is one SELECT, and bounds the answer.
 //!
-//! [`cancellation`] stops a call that nobody waits for, [`functions`] replaces those that could not be
-//! stopped, [`schema`] has the tables, and [`error`] what the errors of SQLite mean.
+//! [`file`] answers a call with them. [`cancellation`] stops a call that nobody waits for, [`functions`]
+//! replaces those that take too long, [`schema`] has the tables, and [`error`] what the errors of SQLite
+//! mean.
 
 mod authorizer;
 mod cancellation;
 mod connection;
 mod error;
+mod file;
 mod functions;
 mod names_check;
+mod read_command;
+mod reader_process;
 mod schema;
 mod statement;
 #[cfg(test)]
@@ -22,31 +29,37 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::Connection;
 use tokio::task::spawn_blocking;
 
 use super::allowed_tables::AllowedTables;
-use super::answer::{json_text, table_list};
 use super::error::DatabaseError;
-use super::request::{Query, Request};
+use super::request::Request;
 use super::slot::Slot;
-use authorizer::Authorizer;
 use cancellation::{CancelOnDrop, Cancellation};
-use schema::Schema;
+use file::{DatabaseFile, FileRequest};
+pub(crate) use read_command::{READ_ARGUMENT, read_for_agent};
 
 /// A file of SQLite, which is opened anew for each call.
 #[derive(Clone, Debug)]
 pub(super) struct Sqlite {
-    path: PathBuf,
-    allowed: Arc<AllowedTables>,
+    file: Arc<DatabaseFile>,
+    /// The program that reads it in a process of its own. Without one, it is read in this process.
+    own_program: Option<PathBuf>,
 }
 
 impl Sqlite {
     /// Checks that there is a file.
-    pub(super) fn open(path: &Path, allowed: Arc<AllowedTables>) -> Result<Self, String> {
+    pub(super) fn open(
+        path: &Path,
+        allowed: Arc<AllowedTables>,
+        own_program: Option<&Path>,
+    ) -> Result<Self, String> {
         // SQLite reads `:memory:` and `file:…` as something else than a path, but no absolute path.
         match std::path::absolute(path) {
-            Ok(path) if path.is_file() => Ok(Self { path, allowed }),
+            Ok(path) if path.is_file() => Ok(Self {
+                file: Arc::new(DatabaseFile::new(path, allowed)),
+                own_program: own_program.map(Path::to_owned),
+            }),
             _ => Err("`url` names no file that exists: correct it, or create the database".into()),
         }
     }
@@ -56,65 +69,37 @@ impl Sqlite {
         request: Request,
         slot: Slot,
     ) -> Result<String, DatabaseError> {
-        let allowed = Arc::clone(&self.allowed);
-        let work = move |connection: Connection, schema: Schema| match request {
-            Request::ListTables => table_list(schema.readable_tables()),
-            Request::DescribeTable(table) => {
-                json_text(&schema.describe(&connection, &table, &allowed)?)
-            }
-            Request::Query(query) => answer_query(connection, schema, &query, &allowed),
-        };
-        self.with_connection(slot, work).await
+        self.read(FileRequest::Call(request), slot).await
     }
 
     /// Opens the file, and returns warnings for the operator.
     pub(super) async fn warnings(&self, slot: Slot) -> Result<Vec<String>, DatabaseError> {
-        let allowed = Arc::clone(&self.allowed);
-        let work = move |_: Connection, schema: Schema| {
-            let names = allowed.names().iter();
-            let missing = names.filter(|name| !schema.is_listed(name));
-            let warning = |name| format!("`{name}` in `tables` is no table of the database");
-            Ok(missing.map(warning).collect())
-        };
-        self.with_connection(slot, work).await
+        let warnings = self.read(FileRequest::Warnings, slot).await?;
+        serde_json::from_str(&warnings).map_err(|_| DatabaseError::Fault)
     }
 
-    /// Works with a connection on a thread that may block. Dropping the future stops the work.
-    async fn with_connection<T: Send + 'static>(
+    /// Reads the file. Dropping the future stops that.
+    async fn read(&self, request: FileRequest, slot: Slot) -> Result<String, DatabaseError> {
+        match &self.own_program {
+            Some(program) => reader_process::read(program, &self.file, request, slot).await,
+            None => self.read_in_this_process(request, slot).await,
+        }
+    }
+
+    /// Reads the file on a thread that may block.
+    async fn read_in_this_process(
         &self,
+        request: FileRequest,
         slot: Slot,
-        work: impl FnOnce(Connection, Schema) -> Result<T, DatabaseError> + Send + 'static,
-    ) -> Result<T, DatabaseError> {
+    ) -> Result<String, DatabaseError> {
         let cancellation = Arc::new(Cancellation::new(slot.deadline));
         let _guard = CancelOnDrop(Arc::clone(&cancellation));
-        let Self { path, allowed } = self.clone();
-        let working = spawn_blocking(move || {
+        let file = Arc::clone(&self.file);
+        let reading = spawn_blocking(move || {
             // It is free for another call when this one has really ended.
             let _slot = slot;
-            let connection = connection::open(&path, &cancellation)?;
-            let schema = Schema::load(&connection, &allowed)?;
-            work(connection, schema)
+            file.read(request, &cancellation)
         });
-        working.await.unwrap_or(Err(DatabaseError::Fault))
+        reading.await.unwrap_or(Err(DatabaseError::Fault))
     }
-}
-
-fn answer_query(
-    mut connection: Connection,
-    schema: Schema,
-    query: &Query,
-    allowed: &AllowedTables,
-) -> Result<String, DatabaseError> {
-    let schema = Arc::new(schema);
-    let authorizer = Authorizer::new(Arc::clone(&schema));
-    let mut answer = || {
-        // All tables are listed then, and nothing is hidden behind a name.
-        if *allowed != AllowedTables::All {
-            names_check::check(&query.sql, &connection, &schema, &authorizer)?;
-        }
-        functions::replace_quadratic(&connection)?;
-        authorizer.install(&mut connection)?;
-        statement::run(&connection, query)
-    };
-    answer().map_err(|error| error::explain(error, &authorizer, allowed))
 }

@@ -4,8 +4,10 @@ mod settings;
 
 use std::path::Path;
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
+use super::super::user_shares::CallPermit;
 use super::*;
 
 /// Opens the source `shop` with these settings, whose relative paths begin at a folder. The errors are
@@ -13,7 +15,13 @@ use super::*;
 pub(super) fn open(folder: &Path, settings: &str) -> Result<Database, String> {
     let settings: DatabaseSettings =
         toml::from_str(settings).map_err(|it| it.message().to_owned())?;
-    Database::open("shop", &settings.resolved(folder), None)
+    Database::open("shop", &settings.resolved(folder), None, None)
+}
+
+/// Takes all slots of a database, as soon as they are free.
+pub(super) async fn all_slots(database: &Database) -> Vec<CallPermit> {
+    let users = (0..MAX_CONCURRENT_CALLS).map(|user| format!("user {user}"));
+    join_all(users.map(async |user| database.shares.acquire(&user).await)).await
 }
 
 /// Calls a tool.

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-use super::{TOKEN, with_deadline};
+use super::with_deadline;
 
 /// A page that is connected to a bridge.
 pub(crate) struct Page {
@@ -19,13 +19,13 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    pub(super) async fn connect(bridge: &bridge::ServerHandle) -> Self {
+    pub(super) async fn connect(bridge: &bridge::ServerHandle, token: &str) -> Self {
         let url = format!("ws://{}/ws?session=page", bridge.local_addr());
         let (socket, _) = connect_async(url).await.unwrap();
         let mut page = Self { socket };
         page.send(PageToBridge::Authenticate(Box::new(Authenticate {
             protocol: Some(2),
-            auth_token: Some(TOKEN.to_owned()),
+            auth_token: Some(token.to_owned()),
             session_id: Some(SessionId::from("page")),
             session_name: None,
             origin: None,

@@ -12,12 +12,11 @@ mod tables;
 mod tls;
 mod values;
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 
+use super::super::super::user_shares::UserShares;
 use super::super::Database;
 use super::super::slot::Slot;
 use super::super::tests::{call, open, query, query_error, rows};
@@ -68,6 +67,6 @@ const LISTED: &str =
 async fn slot(time: Duration) -> Slot {
     Slot {
         deadline: Instant::now() + time,
-        _permit: Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap(),
+        _permit: UserShares::new(1, 1).acquire("user").await,
     }
 }

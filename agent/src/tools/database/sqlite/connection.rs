@@ -21,7 +21,8 @@ pub(super) const MAX_VALUE_BYTES: usize = 1024 * 1024;
 
 /// How much memory SQLite may use in the whole process, in bytes, also for what it sorts: nothing else
 /// bounds what a statement takes in its time. `json_group_array`, a wide SELECT or an endless CTE would
-/// have gigabytes in a second. It must be more than what the agent itself keeps in SQLite.
+/// have gigabytes in a second. A process that only reads a file has a smaller limit. Where an agent
+/// reads files in its own process, it must be more than what the agent itself keeps in SQLite.
 const HEAP_BYTES: usize = 512 * 1024 * 1024;
 
 /// Opens a file for a call.

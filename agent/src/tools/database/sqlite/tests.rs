@@ -5,6 +5,8 @@ mod authorizer;
 mod cancellation;
 mod functions;
 mod limits;
+#[cfg(unix)]
+mod reader_process;
 mod tables;
 mod values;
 
@@ -13,8 +15,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use super::super::Database;
-use super::super::tests::{call, open, query, query_error, rows};
+use super::super::tests::{all_slots, call, open, query, query_error, rows};
+use super::super::{Database, DatabaseSettings};
 
 /// A folder with a database and a source that reads it.
 pub(super) struct Shop {

@@ -5,7 +5,7 @@ use std::path::Path;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::super::super::MAX_CONCURRENT_CALLS;
+use super::super::super::tests::all_slots;
 use super::super::limited_stream::MAX_RECEIVED_BYTES;
 use super::*;
 
@@ -146,8 +146,7 @@ async fn a_server_that_never_answers_has_a_slot_for_two_more_seconds() {
     let error = query_error(&database, "SELECT 1").await;
     assert!(error.starts_with("the call took too long"), "{error}");
     assert_eq!(start.elapsed().as_secs(), 60);
-    let all = u32::try_from(MAX_CONCURRENT_CALLS).unwrap();
-    let _slots = database.slots.acquire_many(all).await.unwrap();
+    let _slots = all_slots(&database).await;
     assert_eq!(start.elapsed().as_secs(), 62);
     let (_stream, request) = server.await.unwrap();
     // A CancelRequest for the process and the key of the server.

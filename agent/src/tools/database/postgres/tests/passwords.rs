@@ -20,14 +20,14 @@ async fn a_stored_password_is_read_for_each_call() {
     let secrets = SecretStore::open(&folder.path().join("secrets.json"), key).unwrap();
     let secrets = Arc::new(secrets);
     let settings = settings(&shop, "password_secret = 'shop'");
-    let error = Database::open("shop", &settings, Some(&secrets)).unwrap_err();
+    let error = Database::open("shop", &settings, Some(&secrets), None).unwrap_err();
     assert_eq!(error, "the secret of `password_secret` is not stored");
     let set = |value: &str| {
         let value = SecretText::new(value.to_owned());
         secrets.set("shop", None, &value).unwrap();
     };
     set("hunter2");
-    let database = Database::open("shop", &settings, Some(&secrets)).unwrap();
+    let database = Database::open("shop", &settings, Some(&secrets), None).unwrap();
     assert_eq!(rows(&database, "SELECT 1").await, json!([[1]]));
     let unavailable = "the database cannot be used at the moment: do without it";
     set("hunter3");
@@ -57,7 +57,7 @@ async fn no_password_is_in_the_log_or_an_error() {
         format!("password_file = '{}'", file.display()),
     ] {
         let database = settings(&shop, &password).resolved(Path::new("/"));
-        let database = Database::open("shop", &database, None).unwrap();
+        let database = Database::open("shop", &database, None, None).unwrap();
         let text = call(&database, "query", json!({ "sql": "SELECT 1" })).await;
         let shown = format!("{text:?} {database:?}");
         assert!(!shown.contains("hunter"), "{shown}");

@@ -6,7 +6,7 @@ use super::*;
 
 pub(super) async fn warnings(database: &Database) -> Vec<String> {
     let warnings = database
-        .in_time(|slot| database.engine.warnings(slot))
+        .in_time("user", |slot| database.engine.warnings(slot))
         .await;
     warnings.unwrap()
 }

@@ -111,7 +111,7 @@ async fn the_operator_is_told_of_tables_that_do_not_exist() {
     let shop = Shop::with_settings("tables = ['orders', 'custmers']");
     let database = &shop.database;
     let warnings = database
-        .in_time(|slot| database.engine.warnings(slot))
+        .in_time("user", |slot| database.engine.warnings(slot))
         .await;
     let expected = "`custmers` in `tables` is no table of the database";
     assert_eq!(warnings.unwrap(), [expected]);
