@@ -126,7 +126,9 @@ async fn notices_without_end_and_a_result_that_is_cut_off_end_a_call() {
             let _ = stream.write_all(&sent).await;
         };
         let (error, ()) = tokio::join!(query_error(&database, "SELECT 1"), serving);
-        assert_eq!(error, UNAVAILABLE);
+        // Either the connection has ended, or the server has sent too much.
+        let is_known = error == UNAVAILABLE || error.contains("too long");
+        assert!(is_known && !error.contains("hunter2"), "{error}");
     }
 }
 
