@@ -204,7 +204,7 @@ async fn a_statement_that_needs_too_much_memory_fails_alone() {
     for file in [None, Some(folder.path().join("conversations.db"))] {
         let mut settings = settings();
         settings.conversations.conversations_file = file;
-        let shop = Shop::start_in(OsStr::new("files"), "shop.db", "10s", settings).await;
+        let shop = Shop::start_in(OsStr::new("files"), "shop.db", "60s", settings).await;
         let hog = format!("{ENDLESS} SELECT i FROM n ORDER BY randomblob(10000)");
         let using_memory = async {
             let call = shop.query(TOKEN, &hog).await;
