@@ -117,7 +117,14 @@ async fn notices_without_end_and_a_result_that_is_cut_off_end_a_call() {
     let notice = b"N\0\0\0\x1eSWARNING\0C01000\0Mhunter2\0\0";
     // ParseComplete, ParameterDescription and a RowDescription that is cut off.
     let cut_off = b"1\0\0\0\x04t\0\0\0\x06\0\0T\0\0\0\x20\0\x01a".to_vec();
-    for sent in [notice.repeat(10_000), notice.repeat(1_000_000), cut_off] {
+    for (sent, expected) in [
+        (notice.repeat(10_000), UNAVAILABLE),
+        (
+            notice.repeat(1_000_000),
+            "the statement is too long, or needs too much memory",
+        ),
+        (cut_off, UNAVAILABLE),
+    ] {
         let (listener, database) = listen().await;
         let serving = async {
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -126,7 +133,7 @@ async fn notices_without_end_and_a_result_that_is_cut_off_end_a_call() {
             let _ = stream.write_all(&sent).await;
         };
         let (error, ()) = tokio::join!(query_error(&database, "SELECT 1"), serving);
-        assert_eq!(error, UNAVAILABLE);
+        assert!(error.starts_with(expected), "{error}");
     }
 }
 
