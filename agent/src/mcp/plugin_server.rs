@@ -1,7 +1,9 @@
 //! An MCP server over stdio whose tools are those of one source.
 //!
-//! [`open_requests`] bounds what waits for an answer. stdout has only messages of MCP.
+//! [`line_transport`] answers what is no message, and [`open_requests`] bounds what waits for an answer. stdout has
+//! only messages of MCP.
 
+mod line_transport;
 mod open_requests;
 #[cfg(test)]
 mod tests;
@@ -17,7 +19,6 @@ use rmcp::model::{
     Tool,
 };
 use rmcp::service::{RequestContext, ServerInitializeError, serve_server_with_ct};
-use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{sleep, timeout};
@@ -25,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::annotations;
 use crate::tools::{CallOutput, ServedSource, SourceTool};
+use line_transport::LineTransport;
 use open_requests::OpenRequests;
 
 /// The maximum size of a message of the client, in bytes. A file that is written has at most 1 MiB,
@@ -50,7 +52,7 @@ pub(crate) async fn serve_plugin(
 ) -> Result<(), String> {
     let source = Arc::new(source);
     let server = PluginServer::new(Arc::clone(&source));
-    let transport = AsyncRwTransport::new(input, output).with_max_line_length(MAX_MESSAGE_BYTES);
+    let transport = LineTransport::new(input, output, MAX_MESSAGE_BYTES);
     let input_end = CancellationToken::new();
     let transport = OpenRequests::new(transport, input_closed, input_end.clone());
     let cancellation = CancellationToken::new();

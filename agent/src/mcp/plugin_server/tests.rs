@@ -194,6 +194,56 @@ async fn a_line_that_does_not_end_is_dropped_and_others_are_answered() {
     assert_eq!(client.recv().await["id"], 1);
 }
 
+#[tokio::test]
+async fn a_line_that_is_no_message_has_an_error_without_an_id() {
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}1{}}}"#,
+        r#"{"a":"#.repeat(100_000),
+        "}".repeat(100_000)
+    );
+    for (line, code) in [
+        (b"not JSON".as_slice(), -32700),
+        (
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}",
+            -32700,
+        ),
+        (deep.as_bytes(), -32700),
+        (b"[1]", -32600),
+        (b"{}", -32600),
+        (
+            b"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
+            -32600,
+        ),
+    ] {
+        let mut client = Client::initialized().await;
+        let lines = [line, b"\n"].concat();
+        client.input.write_all(&lines).await.unwrap();
+        let answer = client.recv().await;
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+        // In MCP, the id of an error is that of a request, or absent.
+        assert_eq!(answer.get("id"), None);
+        client.request(1, "ping", json!({})).await;
+        assert_eq!(client.recv().await["id"], 1);
+    }
+}
+
+#[tokio::test]
+async fn the_last_line_needs_no_line_break() {
+    let mut client = Client::initialized().await;
+    // Neither has an answer: a notification that is malformed, and an empty line.
+    client
+        .input
+        .write_all(b"{\"method\":1}\n\r\n")
+        .await
+        .unwrap();
+    let request = json!({ "jsonrpc": "2.0", "id": 4, "method": "ping" });
+    let line = format!("\u{feff}{request}");
+    client.input.write_all(line.as_bytes()).await.unwrap();
+    client.input.shutdown().await.unwrap();
+    assert_eq!(client.recv().await["id"], 4);
+    client.server.await.unwrap().unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn calls_go_on_for_a_second_after_the_end_of_the_input() {
     let mut client = Client::initialized().await;
