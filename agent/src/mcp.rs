@@ -4,11 +4,13 @@
 //! - [`upstream`] are MCP servers that are sources.
 //! - [`servers`] creates them from the file of `tools_file`.
 //! - [`plugin_server`] serves a built-in source to another program.
+//! - [`message_lines`] reads what the other end of a connection over stdio sends.
 //! - [`call_result`] and [`annotations`] convert what servers say.
 
 mod annotations;
 mod call_result;
 mod errors;
+mod message_lines;
 mod page_tools;
 mod plugin_server;
 mod servers;

@@ -1,6 +1,6 @@
 //! An MCP server over stdio whose tools are those of one source.
 //!
-//! [`line_transport`] reads messages, and [`open_requests`] bounds what waits for an answer. stdout has
+//! [`line_transport`] answers what is no message, and [`open_requests`] bounds what waits for an answer. stdout has
 //! only messages of MCP.
 
 mod line_transport;

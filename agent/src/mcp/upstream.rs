@@ -1,6 +1,7 @@
 //! An MCP server as a source of tools.
 //!
-//! - [`connection`] is a connection to it, [`process`] the process of a server over stdio, and
+//! - [`connection`] is a connection to it, [`process`] the process of a server over stdio
+//!   ([`process_transport`]), and
 //!   [`activity`] what says whether it is idle. [`counting_writer`] knows whether a call was sent. [`process_slots`] bounds the processes of all servers.
 //! - [`message_limit`] ends a connection whose server sends too much.
 //! - [`connect_errors`] describes why a connection cannot be made ([`open_error`]).
@@ -20,6 +21,7 @@ mod message_limit;
 mod open_error;
 mod process;
 mod process_slots;
+mod process_transport;
 mod stderr_tail;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,6 @@ use rmcp::service::{
     ClientLifecycleMode, ClientServiceExt, NotificationContext, Peer, RunningService,
 };
 use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::common::client_side_sse::NeverRetry;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient, ServiceError};
@@ -33,6 +32,7 @@ use super::message_limit::MessageLimit;
 use super::open_error::OpenError;
 use super::process::{ProcessSettings, ServerProcess};
 use super::process_slots::{ProcessSlots, no_room};
+use super::process_transport::ProcessTransport;
 use crate::mcp::call_result::call_output;
 use crate::tools::CallOutput;
 
@@ -116,8 +116,7 @@ impl Connection {
                 })?;
                 let (process, streams) = ServerProcess::start(&settings, slot, tasks)?;
                 let (stdin, written) = CountingWriter::new(streams.stdin);
-                let transport = AsyncRwTransport::new(streams.stdout, stdin)
-                    .with_max_line_length(MAX_MESSAGE_BYTES);
+                let transport = ProcessTransport::new(streams.stdout, stdin, MAX_MESSAGE_BYTES);
                 let transport =
                     MessageLimit::new(transport, Arc::clone(&list_change), closed.clone());
                 let connecting = handler.serve_with_lifecycle(transport, lifecycle());

@@ -22,8 +22,8 @@ use super::list_changes::ListChangeSignal;
 /// The number of requests of a server in [`INTERVAL`].
 const MAX_REQUESTS: u32 = 100;
 
-/// The number of notifications of a server in [`INTERVAL`], with responses to no request. An honest
-/// server may log much at once.
+/// The number of notifications of a server in [`INTERVAL`], with responses to no request and lines that
+/// are no messages. An honest server may log much at once.
 const MAX_NOTIFICATIONS: u32 = 1000;
 
 /// The time in which messages are counted.
@@ -67,6 +67,9 @@ impl<T> MessageLimit<T> {
         match message {
             JsonRpcMessage::Request(_) => self.requests.is_allowed(now),
             JsonRpcMessage::Notification(_) => self.notifications.is_allowed(now),
+            JsonRpcMessage::Error(error) if error.id.is_none() => {
+                self.notifications.is_allowed(now)
+            }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) if self.open_requests > 0 => {
                 self.open_requests -= 1;
                 true
@@ -139,6 +142,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for MessageLimit<T> {
             }
             let is_used = match &mut message {
                 JsonRpcMessage::Notification(message) => self.is_used(&mut message.notification),
+                JsonRpcMessage::Error(error) => error.id.is_some(),
                 _ => true,
             };
             if is_used {
@@ -184,15 +188,15 @@ mod tests {
     use std::io::Cursor;
 
     use rmcp::model::{ClientRequest, RequestId};
-    use rmcp::transport::async_rw::AsyncRwTransport;
     use serde_json::{Value, json};
     use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader, duplex, sink};
     use tokio::task::yield_now;
 
+    use super::super::process_transport::ProcessTransport;
     use super::*;
 
     fn limited(read: impl AsyncRead + Send + Unpin) -> impl Transport<RoleClient> {
-        let transport = AsyncRwTransport::new(read, sink());
+        let transport = ProcessTransport::new(read, sink(), 4096);
         MessageLimit::new(transport, Arc::default(), CancellationToken::new())
     }
 
@@ -242,6 +246,16 @@ mod tests {
         let received = receive_all(limited(lines(messages))).await;
         assert_eq!(received.len(), MAX_NOTIFICATIONS as usize);
         assert_eq!(received.last().unwrap()["id"], 7);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lines_that_are_no_messages_are_dropped_and_counted() {
+        for (count, received) in [(MAX_NOTIFICATIONS - 1, 1), (MAX_NOTIFICATIONS, 0)] {
+            let mut all = b"Listening on stdio\n".repeat(count as usize);
+            all.extend(lines([cancelled()]).into_inner());
+            let all = receive_all(limited(Cursor::new(all))).await;
+            assert_eq!(all.len(), received);
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -308,7 +322,7 @@ mod tests {
     #[tokio::test]
     async fn requests_do_not_ask_for_progress() {
         let (write, read) = duplex(4096);
-        let transport = AsyncRwTransport::new(tokio::io::empty(), write);
+        let transport = ProcessTransport::new(tokio::io::empty(), write, 4096);
         let closed = CancellationToken::new();
         let mut transport = MessageLimit::new(transport, Arc::default(), closed.clone());
         let request = json!({ "method": "tools/call", "params": { "name": "read",

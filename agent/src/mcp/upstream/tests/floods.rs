@@ -1,4 +1,4 @@
-//! Servers that send notifications without end.
+//! Servers that send notifications, or lines that are no messages, without end.
 
 use std::convert::Infallible;
 
@@ -24,10 +24,10 @@ async fn call_in_time(upstream: &Upstream, tool: &str) -> CallOutput {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn servers_that_notify_without_end_are_closed_and_others_answer() {
+async fn servers_that_send_without_end_are_closed_and_others_answer() {
     let good = TestServer::new("");
     good.upstream.start().await.unwrap();
-    let behaviours = ["log", "progress", "changes"];
+    let behaviours = ["log", "progress", "changes", "garbage"];
     let flooding = behaviours.map(TestServer::new);
     for server in &flooding {
         server.upstream.start().await.unwrap();

@@ -44,14 +44,14 @@ const ping = () => {
   for (let id = 0; id < 200; id += 1) send({ id: `ping-${id}`, method: "ping" });
 };
 
-// Notifications without end, from a process that does not notice that nobody reads them.
-const notify = (method, params) => {
-  const line = `${JSON.stringify({ jsonrpc: "2.0", method: `notifications/${method}`, params })}\n`;
-  const lines = line.repeat(100);
+// Lines without end, from a process that does not notice that nobody reads them.
+const flood = (line) => {
+  const lines = `${line}\n`.repeat(100);
   for (;;) {
     try { writeSync(1, lines); } catch {}
   }
 };
+const notify = (method, params) => flood(JSON.stringify({ jsonrpc: "2.0", method: `notifications/${method}`, params }));
 
 const dieOnce = () => {
   if (existsSync("died")) return;
@@ -64,6 +64,7 @@ function call(id, name) {
   if (behaviour === "ping") ping();
   if (behaviour === "log") notify("message", { level: "info", data: "x".repeat(200) });
   if (behaviour === "progress") notify("progress", { progressToken: 1, progress: 1, message: "x".repeat(5000) });
+  if (behaviour === "garbage") flood("{{{");
   if (behaviour === "changes") notify("tools/list_changed");
   if (behaviour === "die") dieOnce();
   if (behaviour === "endless" && name === "read") return process.stdout.write("x".repeat(20_000_000));
