@@ -100,7 +100,7 @@ impl World {
                 tab.page.flush();
             } else if std::mem::take(&mut tab.task_scheduled) {
                 // Other tasks may run before, as in a browser.
-                let task = Task::TaskEnded;
+                let task = Task::Ended;
                 let at = self.random.below(tab.tasks.len() as u64 + 1) as usize;
                 tab.tasks.insert(at, task);
             } else if let Some(task) = tab.tasks.pop_front() {

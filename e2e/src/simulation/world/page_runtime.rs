@@ -58,7 +58,7 @@ impl World {
                 self.perform_all(index);
                 self.pause_tab(index, span);
             }
-            Task::TaskEnded => tab.page.task_ended(),
+            Task::Ended => tab.page.task_ended(),
             Task::Resume => tab.page.visibility_changed(PageVisibility::default()),
             Task::UserActs => tab.page.user_acted(),
             Task::Connect => {

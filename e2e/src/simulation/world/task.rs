@@ -17,7 +17,7 @@ pub(super) enum Task {
     /// A handler sends a request to the client of its call.
     Ask(CallId),
     /// The task has ended in which handlers were started.
-    TaskEnded,
+    Ended,
     /// The app connects again, for example because the user asked for it.
     Connect,
     /// The browser announces that it suspends the page for this many milliseconds.
