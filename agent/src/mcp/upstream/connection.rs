@@ -224,6 +224,7 @@ impl Connection {
 
     pub(super) fn is_closed(&self) -> bool {
         self.activity.is_stopping()
+            || self.closed.is_cancelled()
             || self.peer.is_transport_closed()
             || self.lock_service().is_none()
     }

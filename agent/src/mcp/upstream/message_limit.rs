@@ -41,11 +41,13 @@ pub(super) struct MessageLimit<T> {
     /// The number of requests of the agent to which no response was received.
     open_requests: u64,
     list_change: Arc<ListChangeSignal>,
-    _closed: DropGuard,
+    /// Cancelled when no more messages are received.
+    closed: Option<DropGuard>,
 }
 
 impl<T> MessageLimit<T> {
-    /// `closed` is cancelled when the transport is dropped.
+    /// `closed` is cancelled when no more messages are received: rmcp waits for its own responses
+    /// before it ends the requests of the agent.
     pub(super) fn new(
         transport: T,
         list_change: Arc<ListChangeSignal>,
@@ -57,7 +59,7 @@ impl<T> MessageLimit<T> {
             notifications: MessageCounter::new(MAX_NOTIFICATIONS),
             open_requests: 0,
             list_change,
-            _closed: closed.drop_guard(),
+            closed: Some(closed.drop_guard()),
         }
     }
 
@@ -135,9 +137,13 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for MessageLimit<T> {
             // What is received below is returned without another wait. Other tasks run also if there is
             // always one more message.
             consume_budget().await;
-            let mut message = self.transport.receive().await?;
+            let Some(mut message) = self.transport.receive().await else {
+                self.closed = None;
+                return None;
+            };
             if !self.is_allowed(&message) {
                 tracing::warn!("an MCP server sends too many messages: its connection is closed");
+                self.closed = None;
                 return None;
             }
             let is_used = match &mut message {
@@ -334,6 +340,15 @@ mod tests {
         let request: Value = serde_json::from_str(&line.unwrap()).unwrap();
         assert_eq!(request["params"]["_meta"], json!({ "kept": 4 }));
         drop(transport);
+        assert!(closed.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn the_end_of_the_messages_is_signalled_before_the_transport_is_dropped() {
+        let transport = ProcessTransport::new(tokio::io::empty(), sink(), 4096);
+        let closed = CancellationToken::new();
+        let mut transport = MessageLimit::new(transport, Arc::default(), closed.clone());
+        assert!(transport.receive().await.is_none());
         assert!(closed.is_cancelled());
     }
 }
