@@ -59,6 +59,16 @@ impl JsonSlice {
         Some((slice, message.get(end..)?))
     }
 
+    /// The same text in memory of its own, so that the message can be freed.
+    pub fn detached(self) -> Self {
+        let text = self.get().to_owned();
+        Self {
+            range: 0..text.len(),
+            message: text.into(),
+            escape_count: self.escape_count,
+        }
+    }
+
     /// The JSON text.
     pub fn get(&self) -> &str {
         &self.message[self.range.clone()]
@@ -78,6 +88,12 @@ impl JsonSlice {
 impl From<Box<RawValue>> for RawJson {
     fn from(raw: Box<RawValue>) -> Self {
         Self::Owned(raw)
+    }
+}
+
+impl From<JsonSlice> for RawJson {
+    fn from(slice: JsonSlice) -> Self {
+        Self::Borrowed(Box::new(slice))
     }
 }
 

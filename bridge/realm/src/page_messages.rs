@@ -1,9 +1,9 @@
 //! Turns messages of a page into events of its realm, and builds the answer to its authentication.
 //! The module has no socket: both the page socket and the in-memory bridge use it.
 
+mod compact_response;
 mod event_limits;
 mod limits;
-mod long_response;
 mod query_fields;
 
 use std::borrow::Cow;
@@ -15,14 +15,14 @@ use bridge_protocol::{
     SessionId,
 };
 
+pub use compact_response::parse_compact_response;
 pub use limits::PageMessageLimits;
-pub use long_response::parse_long_response;
 
 use crate::definition::{Definition, DefinitionRegistry};
 use crate::realm::{
     Answer, CallEvent, CallFailure, ConnectionId, Effects, Now, Realm, SessionAccepted,
 };
-use bridge_json::RawJson;
+use bridge_json::{JsonSlice, RawJson};
 
 /// The multiple of `max_definitions` up to which excess items are refused one by one. A
 /// registration with more items closes the connection.
@@ -112,10 +112,14 @@ impl PageEvent {
         })
     }
 
-    /// Builds the event of a response that was parsed by [`parse_long_response`].
-    pub fn from_long_response(call: CallId, value: RawJson, limits: &PageMessageLimits) -> Self {
+    /// Builds the event of a response that was parsed by [`parse_compact_response`].
+    pub fn from_compact_response(
+        call: CallId,
+        value: JsonSlice,
+        limits: &PageMessageLimits,
+    ) -> Self {
         let fits = check_size(value.get().len(), limits.max_result_bytes);
-        Self::Answered(call, fits.map(|()| Answer::Value(Some(value))))
+        Self::Answered(call, fits.map(|()| Answer::Value(Some(value.into()))))
     }
 
     /// Applies the event to the realm.

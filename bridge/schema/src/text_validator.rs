@@ -24,6 +24,7 @@
 
 mod compile;
 mod cursor;
+mod member_key;
 mod program;
 mod run;
 mod verdict;

@@ -5,7 +5,7 @@ use bridge_json::inspection::{JsonTraits, compact};
 use bridge_json::scanner::{CompactJson, scan_value};
 use bridge_json::{JsonSlice, MAX_JSON_DEPTH};
 use bridge_protocol::PageToBridge;
-use bridge_realm::page_messages::parse_long_response;
+use bridge_realm::page_messages::parse_compact_response;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -24,7 +24,7 @@ fn scans_agree_with_serde_json() {
                 check_compacted(&text);
                 check_escape(&text);
             }
-            check_long_response(&text);
+            check_compact_response(&text);
         });
 }
 
@@ -216,14 +216,14 @@ fn check_escape(text: &str) {
 }
 
 /// A response that is parsed in one pass is the same for the regular decoder.
-fn check_long_response(text: &str) {
+fn check_compact_response(text: &str) {
     let head = r#"{"type":"call-response","requestId":"c","result":"#;
     for message in [
         text.to_owned(),
         format!("{head}{text}}}"),
         format!("{head}{text}"),
     ] {
-        let Some((call, value)) = parse_long_response(&message.as_str().into()) else {
+        let Some((call, value)) = parse_compact_response(&message.as_str().into()) else {
             continue;
         };
         match PageToBridge::decode(&message) {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::member_key::MemberKey;
 use super::program::{
     ALL_TYPES, ANY, ARRAY, ArrayRules, BOOLEAN, CrateRule, INTEGER, InPlace, IntegerRules, NEVER,
     NULL, NUMBER, Node, NodeId, NumberRules, OBJECT, ObjectRules, PatternProperty, Program,
@@ -375,16 +376,9 @@ fn replacement(node: &Node) -> Option<NodeId> {
 
 impl Property {
     fn new(name: &str, node: Option<NodeId>) -> Self {
-        let needs_escapes = name
-            .bytes()
-            .any(|byte| matches!(byte, b'"' | b'\\' | ..b' '));
         Self {
             name: name.into(),
-            quoted: if needs_escapes {
-                Box::default()
-            } else {
-                format!("\"{name}\"").into_bytes().into()
-            },
+            key: MemberKey::new(name),
             node,
             required: 0,
         }

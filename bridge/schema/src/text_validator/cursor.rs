@@ -22,6 +22,9 @@ const MAX_FINITE_BYTES: usize = 300;
 /// Strings are compared in chunks of this many bytes.
 const CHUNK_BYTES: usize = 16;
 
+/// Digits are compared in chunks of this many bytes.
+const DIGITS_BYTES: usize = 8;
+
 /// A position in a text.
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
@@ -33,18 +36,26 @@ pub(super) struct Cursor<'a> {
 /// The content of a string, as it is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JsonString<'a> {
-    /// The string with its quotes.
-    quoted: &'a str,
-    is_escaped: bool,
+    text: &'a str,
+    /// The positions of both quotes.
+    quotes: [usize; 2],
+    spelling: StringSpelling,
+}
+
+/// Whether a string has escapes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum StringSpelling {
+    Plain,
+    Escaped,
 }
 
 impl<'a> JsonString<'a> {
     /// The content, if it is written without escapes.
     pub(super) fn plain(self) -> Option<&'a str> {
-        if self.is_escaped {
-            None
-        } else {
-            self.quoted.get(1..self.quoted.len() - 1)
+        let [begin, end] = self.quotes;
+        match self.spelling {
+            StringSpelling::Plain => self.text.get(begin + 1..end),
+            StringSpelling::Escaped => None,
         }
     }
 
@@ -56,7 +67,9 @@ impl<'a> JsonString<'a> {
         if let Some(plain) = self.plain() {
             return Ok(plain);
         }
-        *unescaped = serde_json::from_str(self.quoted).map_err(|_| Stop::Undecided)?;
+        let [begin, end] = self.quotes;
+        let quoted = self.text.get(begin..=end).ok_or(Stop::Undecided)?;
+        *unescaped = serde_json::from_str(quoted).map_err(|_| Stop::Undecided)?;
         Ok(unescaped)
     }
 }
@@ -65,14 +78,35 @@ impl<'a> JsonString<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum JsonNumber<'a> {
     /// Written with at most [`MAX_INTEGER_DIGITS`] digits and nothing else. `-0` is not one.
-    Integer(i64),
+    Integer(Digits<'a>),
     Other(&'a str),
+}
+
+/// How a number is written, with the names of [`JsonNumber`].
+#[derive(Clone, Copy, Debug)]
+pub(super) enum NumberSpelling {
+    Integer,
+    Other,
+}
+
+/// An integer, as it is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Digits<'a>(&'a [u8]);
+
+impl Digits<'_> {
+    pub(super) fn value(self) -> i64 {
+        let append = |value, digit: &u8| value * 10 + i64::from(digit - b'0');
+        match self.0 {
+            [b'-', digits @ ..] => -digits.iter().fold(0, append),
+            digits => digits.iter().fold(0, append),
+        }
+    }
 }
 
 impl JsonNumber<'_> {
     pub(super) fn parse(self) -> Result<Number, Stop> {
         match self {
-            Self::Integer(integer) => Ok(integer.into()),
+            Self::Integer(digits) => Ok(digits.value().into()),
             Self::Other(text) => serde_json::from_str(text).map_err(|_| Stop::Undecided),
         }
     }
@@ -85,6 +119,12 @@ impl<'a> Cursor<'a> {
             bytes: text.as_bytes(),
             position: 0,
         }
+    }
+
+    /// What has not been read.
+    #[inline(always)]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.position..]
     }
 
     /// The next byte, or 0 at the end.
@@ -104,7 +144,10 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub(super) fn skip_if(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == byte;
-        self.position += usize::from(is_next);
+        // Adding the boolean to the position would make the processor wait for the comparison.
+        if is_next {
+            self.position += 1;
+        }
         is_next
     }
 
@@ -115,16 +158,6 @@ impl<'a> Cursor<'a> {
         } else {
             Err(Stop::Undecided)
         }
-    }
-
-    /// Skips these bytes if they are the next ones.
-    #[inline(always)]
-    pub(super) fn skip_bytes(&mut self, expected: &[u8]) -> bool {
-        let is_next = self.bytes[self.position..].starts_with(expected);
-        if is_next {
-            self.position += expected.len();
-        }
-        is_next
     }
 
     /// Skips the white space after the value of a document, which must end there.
@@ -138,8 +171,10 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads `null`, `true` or `false`.
-    pub(super) fn literal(&mut self, literal: &[u8]) -> Result<(), Stop> {
-        if self.skip_bytes(literal) {
+    #[inline(always)]
+    pub(super) fn literal<const N: usize>(&mut self, literal: &[u8; N]) -> Result<(), Stop> {
+        if self.rest().first_chunk() == Some(literal) {
+            self.position += N;
             Ok(())
         } else {
             Err(Stop::Undecided)
@@ -147,17 +182,34 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a string, which must begin here.
-    #[inline]
+    #[inline(always)]
     pub(super) fn string(&mut self) -> Result<JsonString<'a>, Stop> {
         let begin = self.position;
+        let spelling = self.skip_string()?;
+        Ok(self.string_since(begin, spelling))
+    }
+
+    /// Returns the string that began at `begin` and has been read.
+    #[inline(always)]
+    pub(super) fn string_since(&self, begin: usize, spelling: StringSpelling) -> JsonString<'a> {
+        JsonString {
+            text: self.text,
+            quotes: [begin, self.position - 1],
+            spelling,
+        }
+    }
+
+    /// Skips a string, which must begin here. The result fits into registers.
+    #[inline]
+    pub(super) fn skip_string(&mut self) -> Result<StringSpelling, Stop> {
         self.expect(b'"')?;
-        let mut is_escaped = false;
+        let mut spelling = StringSpelling::Plain;
         loop {
             self.skip_plain();
             match self.peek() {
                 b'"' => break,
                 b'\\' => {
-                    is_escaped = true;
+                    spelling = StringSpelling::Escaped;
                     self.skip_escape()?;
                 }
                 // A control character, or the end.
@@ -165,21 +217,17 @@ impl<'a> Cursor<'a> {
             }
         }
         self.position += 1;
-        // Both ends are at quotes.
-        let quoted = self.text.get(begin..self.position);
-        Ok(JsonString {
-            quoted: quoted.ok_or(Stop::Undecided)?,
-            is_escaped,
-        })
+        Ok(spelling)
     }
 
     /// Skips to the next quote, backslash or control character.
     #[inline(always)]
     fn skip_plain(&mut self) {
-        let rest = &self.bytes[self.position..];
+        let rest = self.rest();
         // Most strings are short, and a processor predicts their ends.
-        let short = &rest[..rest.len().min(CHUNK_BYTES)];
-        if let Some(length) = short.iter().position(|byte| !is_plain(*byte)) {
+        if let Some(short) = rest.first_chunk::<CHUNK_BYTES>()
+            && let Some(length) = short.iter().position(|byte| !is_plain(*byte))
+        {
             self.position += length;
             return;
         }
@@ -223,7 +271,7 @@ impl<'a> Cursor<'a> {
     /// Reads `u` and four hexadecimal digits.
     fn code_unit(&mut self) -> Result<u32, Stop> {
         self.expect(b'u')?;
-        let digits = self.bytes[self.position..].first_chunk::<4>();
+        let digits = self.rest().first_chunk::<4>();
         let mut code = 0;
         for digit in digits.ok_or(Stop::Undecided)? {
             let digit = char::from(*digit).to_digit(16).ok_or(Stop::Undecided)?;
@@ -234,39 +282,63 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a number, which must begin here.
-    #[inline]
+    #[inline(always)]
     pub(super) fn number(&mut self) -> Result<JsonNumber<'a>, Stop> {
+        let begin = self.position;
+        let spelling = self.skip_number()?;
+        Ok(self.number_since(begin, spelling))
+    }
+
+    /// Returns the number that began at `begin` and has been read.
+    #[inline(always)]
+    pub(super) fn number_since(&self, begin: usize, spelling: NumberSpelling) -> JsonNumber<'a> {
+        let range = begin..self.position;
+        match spelling {
+            NumberSpelling::Integer => JsonNumber::Integer(Digits(&self.bytes[range])),
+            NumberSpelling::Other => JsonNumber::Other(&self.text[range]),
+        }
+    }
+
+    /// Skips a number, which must begin here. The result fits into registers.
+    #[inline]
+    pub(super) fn skip_number(&mut self) -> Result<NumberSpelling, Stop> {
         let begin = self.position;
         let is_negative = self.skip_if(b'-');
         let first = self.position;
-        let mut value = 0_i64;
-        loop {
-            let digit = self.peek().wrapping_sub(b'0');
-            if digit > 9 {
-                break;
-            }
-            value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
-            self.position += 1;
-        }
-        let digits = self.position - first;
-        if digits == 0 || digits > 1 && self.bytes[first] == b'0' {
-            return Err(Stop::Undecided);
-        }
+        self.skip_digits();
+        let digits = &self.bytes[first..self.position];
+        let is_zero = match digits {
+            [b'0'] => true,
+            [] | [b'0', ..] => return Err(Stop::Undecided),
+            _ => false,
+        };
         if matches!(self.peek(), b'.' | b'e' | b'E') {
             return self.fraction(begin);
         }
-        if digits > MAX_INTEGER_DIGITS || is_negative && value == 0 {
+        if digits.len() > MAX_INTEGER_DIGITS || is_negative && is_zero {
             return self.other_number(begin, false);
         }
-        Ok(JsonNumber::Integer(if is_negative {
-            -value
-        } else {
-            value
-        }))
+        Ok(NumberSpelling::Integer)
+    }
+
+    #[inline(always)]
+    fn skip_digits(&mut self) {
+        if let Some(short) = self.rest().first_chunk::<DIGITS_BYTES>() {
+            match short.iter().position(|byte| !byte.is_ascii_digit()) {
+                Some(length) => {
+                    self.position += length;
+                    return;
+                }
+                None => self.position += DIGITS_BYTES,
+            }
+        }
+        while self.peek().is_ascii_digit() {
+            self.position += 1;
+        }
     }
 
     /// Reads the fraction and the exponent of the number that begins at `begin`.
-    fn fraction(&mut self, begin: usize) -> Result<JsonNumber<'a>, Stop> {
+    fn fraction(&mut self, begin: usize) -> Result<NumberSpelling, Stop> {
         if self.skip_if(b'.') {
             self.digits()?;
         }
@@ -280,23 +352,19 @@ impl<'a> Cursor<'a> {
 
     fn digits(&mut self) -> Result<(), Stop> {
         let begin = self.position;
-        while self.peek().is_ascii_digit() {
-            self.position += 1;
-        }
+        self.skip_digits();
         if self.position == begin {
             return Err(Stop::Undecided);
         }
         Ok(())
     }
 
-    fn other_number(&self, begin: usize, has_exponent: bool) -> Result<JsonNumber<'a>, Stop> {
-        let text = self.text.get(begin..self.position).ok_or(Stop::Undecided)?;
-        let number = JsonNumber::Other(text);
-        if has_exponent || text.len() > MAX_FINITE_BYTES {
+    fn other_number(&self, begin: usize, has_exponent: bool) -> Result<NumberSpelling, Stop> {
+        if has_exponent || self.position - begin > MAX_FINITE_BYTES {
             // It may be too large for serde_json.
-            number.parse()?;
+            self.number_since(begin, NumberSpelling::Other).parse()?;
         }
-        Ok(number)
+        Ok(NumberSpelling::Other)
     }
 
     /// Skips a value that is inside `depth` others.
@@ -307,7 +375,7 @@ impl<'a> Cursor<'a> {
         loop {
             match self.peek() {
                 b'"' => {
-                    self.string()?;
+                    self.skip_string()?;
                 }
                 opening @ (b'{' | b'[') => {
                     self.position += 1;
@@ -331,7 +399,7 @@ impl<'a> Cursor<'a> {
                 b'f' => self.literal(b"false")?,
                 b'n' => self.literal(b"null")?,
                 _ => {
-                    self.number()?;
+                    self.skip_number()?;
                 }
             }
             // Commas and closing brackets after the value.
@@ -357,7 +425,7 @@ impl<'a> Cursor<'a> {
 
     /// Skips the name of a member, the colon, and the white space after it.
     fn skip_name(&mut self) -> Result<(), Stop> {
-        self.string()?;
+        self.skip_string()?;
         self.skip_colon()
     }
 

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use super::member_key::MemberKey;
 use crate::compiled;
 use crate::keyword_cost::KeywordCost;
 
@@ -111,6 +112,17 @@ pub(super) struct IntegerRules {
     pub(super) choices: Option<Box<[i64]>>,
 }
 
+impl IntegerRules {
+    /// Whether all integers are valid, as where only the type is stated.
+    #[inline(always)]
+    pub(super) fn accept_all(&self) -> bool {
+        self.minimum == i64::MIN
+            && self.maximum == i64::MAX
+            && self.multiple_of == 1
+            && self.choices.is_none()
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct ArrayRules {
     pub(super) prefix: Box<[NodeId]>,
@@ -144,8 +156,8 @@ pub(super) struct ObjectRules {
 #[derive(Debug)]
 pub(super) struct Property {
     pub(super) name: Box<str>,
-    /// The name in quotes; empty if it has characters that must be escaped.
-    pub(super) quoted: Box<[u8]>,
+    /// `None` if the name has characters that must be escaped.
+    pub(super) key: Option<MemberKey>,
     /// `None` if the name is only required.
     pub(super) node: Option<NodeId>,
     /// The bit in [`ObjectRules::required`], or 0.

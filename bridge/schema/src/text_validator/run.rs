@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::cursor::{Cursor, JsonNumber, JsonString, MAX_DEPTH, Stop};
+use super::cursor::{Cursor, JsonNumber, JsonString, MAX_DEPTH, NumberSpelling, Stop};
 use super::program::{
     ANY, ARRAY, ArrayRules, BOOLEAN, InPlace, NULL, NUMBER, Node, NodeId, NumberRules, OBJECT,
     ObjectRules, Program, STRING, StringRules, Types,
@@ -19,6 +19,9 @@ const BYTES_PER_STEP: u64 = 16;
 /// The maximum number of members of an object whose names are compared with each other, and of
 /// items of an array.
 const MAX_COMPARED: usize = 64;
+
+/// The maximum number of valid strings that are compared one after the other.
+const MAX_SCANNED_CHOICES: usize = 8;
 
 pub(super) fn run(program: &Program, json: &str, max_steps: u64) -> TextVerdict {
     let mut run = Run {
@@ -121,9 +124,10 @@ impl<'a> Run<'a> {
         }
         match types {
             STRING => {
-                let string = self.cursor.string()?;
+                let begin = self.cursor.position;
+                let spelling = self.cursor.skip_string()?;
                 match &node.string {
-                    Some(rules) => self.string(rules, string),
+                    Some(rules) => self.string(rules, self.cursor.string_since(begin, spelling)),
                     None => Ok(()),
                 }
             }
@@ -132,14 +136,18 @@ impl<'a> Run<'a> {
             NULL => self.cursor.literal(b"null"),
             BOOLEAN => {
                 let value = self.cursor.peek() == b't';
-                self.cursor
-                    .literal(if value { b"true" } else { b"false" })?;
+                if value {
+                    self.cursor.literal(b"true")?;
+                } else {
+                    self.cursor.literal(b"false")?;
+                }
                 valid_if(node.booleans[usize::from(value)])
             }
             _ => {
-                let number = self.cursor.number()?;
+                let begin = self.cursor.position;
+                let spelling = self.cursor.skip_number()?;
                 match &node.number {
-                    Some(rules) => self.number(rules, number),
+                    Some(rules) => self.number(rules, begin, spelling),
                     None => Ok(()),
                 }
             }
@@ -269,7 +277,7 @@ impl<'a> Run<'a> {
                 hash(string.as_bytes(), 1)
             }
             NUMBER => match self.cursor.number()? {
-                JsonNumber::Integer(integer) => hash(&integer.to_le_bytes(), 2),
+                JsonNumber::Integer(digits) => hash(&digits.value().to_le_bytes(), 2),
                 JsonNumber::Other(_) => return Err(Stop::Undecided),
             },
             NULL | BOOLEAN => hash(&[first], 3),
@@ -361,12 +369,13 @@ impl<'a> Run<'a> {
     fn member(&mut self, rules: &'a ObjectRules, members: &mut Members) -> Result<(), Stop> {
         let needs_name = members.must_differ || rules.has_name_rules();
         if let Some(property) = rules.properties.get(members.next).filter(|_| !needs_name)
-            && !property.quoted.is_empty()
-            && self.cursor.skip_bytes(&property.quoted)
+            && let Some(key) = &property.key
+            && let Some(length) = key.prefix_len(self.cursor.rest())
         {
             members.next += 1;
             members.seen |= property.required;
-            self.cursor.skip_colon()?;
+            self.cursor.position += length;
+            self.cursor.skip_white_space();
             return self.value(property.node.unwrap_or(rules.additional));
         }
         let begin = self.cursor.position;
@@ -436,12 +445,24 @@ impl<'a> Run<'a> {
     }
 
     fn string(&mut self, rules: &StringRules, string: JsonString<'_>) -> Result<(), Stop> {
+        if let Some(text) = string.plain() {
+            return self.string_content(rules, text);
+        }
         let mut unescaped = String::new();
-        let text = string.content(&mut unescaped)?;
+        self.string_content(rules, string.content(&mut unescaped)?)
+    }
+
+    fn string_content(&mut self, rules: &StringRules, text: &str) -> Result<(), Stop> {
         self.spend(rules.cost.for_text(text))?;
         if let Some(choices) = &rules.choices {
-            let found = choices.binary_search_by(|choice| (**choice).cmp(text));
-            valid_if(found.is_ok())?;
+            let is_choice = if choices.len() <= MAX_SCANNED_CHOICES {
+                choices.iter().any(|choice| **choice == *text)
+            } else {
+                choices
+                    .binary_search_by(|choice| (**choice).cmp(text))
+                    .is_ok()
+            };
+            valid_if(is_choice)?;
         }
         // A code point has one to four bytes.
         let is_long_enough =
@@ -458,8 +479,25 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn number(&mut self, rules: &NumberRules, number: JsonNumber<'_>) -> Result<(), Stop> {
-        if let (JsonNumber::Integer(integer), Some(rules)) = (number, &rules.integers) {
+    /// Applies rules to the number that began at `begin` and has been read.
+    #[inline(always)]
+    fn number(
+        &mut self,
+        rules: &NumberRules,
+        begin: usize,
+        spelling: NumberSpelling,
+    ) -> Result<(), Stop> {
+        if let (NumberSpelling::Integer, Some(rules)) = (spelling, &rules.integers)
+            && rules.accept_all()
+        {
+            return Ok(());
+        }
+        self.number_rules(rules, self.cursor.number_since(begin, spelling))
+    }
+
+    fn number_rules(&mut self, rules: &NumberRules, number: JsonNumber<'_>) -> Result<(), Stop> {
+        if let (JsonNumber::Integer(digits), Some(rules)) = (number, &rules.integers) {
+            let integer = digits.value();
             let is_choice = rules
                 .choices
                 .as_ref()

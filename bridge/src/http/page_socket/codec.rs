@@ -3,7 +3,7 @@
 mod compat;
 mod v2;
 
-use bridge_json::RawJson;
+use bridge_json::JsonSlice;
 use bridge_protocol::{Authenticate, BridgeToPage, CallId, PageToBridge};
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -57,8 +57,8 @@ pub(super) enum InboundMessage {
     Known(PageToBridge),
     /// A message whose event took long to build, or whose fields are invalid.
     Event(PageEvent),
-    /// A long response, whose value stays in the memory of its message.
-    LongResponse(CallId, RawJson),
+    /// A response whose value is as `JSON.stringify` writes it.
+    CompactResponse(CallId, JsonSlice),
     /// A page of mcp-web 0.1 authenticates again, and begins a new session.
     Reauthenticate(Box<Authenticate>),
     /// The user of a page of mcp-web 0.1 was active, at this time of the page's clock in Unix

@@ -302,7 +302,9 @@ impl PageConnection {
                 self.page.apply(event);
                 self.definitions.settle(&self.page);
             }
-            InboundMessage::LongResponse(call, value) => self.page.on_long_response(call, value),
+            InboundMessage::CompactResponse(call, value) => {
+                self.page.on_compact_response(call, value)
+            }
             InboundMessage::Activity(at_ms) => self.page.on_activity(at_ms),
             InboundMessage::ResourceResponse(call, content) => {
                 self.page.on_resource_response(call, content);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bridge_auth::{Authenticator, RealmId};
-use bridge_json::RawJson;
+use bridge_json::JsonSlice;
 use bridge_protocol::{CallId, CloseCode, PageToBridge, SessionId};
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
 use bridge_realm::realm::{ConnectionId, Disconnect, PageProtocol, ProbeAnswer};
@@ -78,9 +78,9 @@ impl PageSession {
         Ok(())
     }
 
-    /// Applies a long response, whose value stays in the memory of the message.
-    pub(super) fn on_long_response(&self, call: CallId, value: RawJson) {
-        let event = PageEvent::from_long_response(call, value, &self.hub.page_limits);
+    /// Applies a response whose value is as `JSON.stringify` writes it.
+    pub(super) fn on_compact_response(&self, call: CallId, value: JsonSlice) {
+        let event = PageEvent::from_compact_response(call, value, &self.hub.page_limits);
         self.apply(event);
     }
 

@@ -2,7 +2,7 @@
 
 use bridge_protocol::limits::PART_BYTES;
 use bridge_protocol::{BridgeToPage, CloseCode, DecodeError, PageToBridge, parts};
-use bridge_realm::page_messages::{CloseFrame, PageEvent, parse_long_response};
+use bridge_realm::page_messages::{CloseFrame, PageEvent, parse_compact_response};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::{Decoding, InboundMessage, MAX_INLINE_DECODE_BYTES, PageCodec};
@@ -12,7 +12,7 @@ use crate::http::page_socket::socket::PageSocket;
 
 /// From this length, in bytes, the value of a response is not copied out of its message. The value
 /// then keeps the message in memory, and whatever was read from the socket together with it.
-const LONG_RESPONSE_BYTES: usize = 16 * 1024;
+const MIN_SHARED_BYTES: usize = 16 * 1024;
 
 /// Up to this length, in bytes, a message is scanned on the task: one pass takes less than half a
 /// millisecond, which is less than moving it to another thread costs.
@@ -88,16 +88,13 @@ impl PageCodec for V2Codec {
 }
 
 fn decode_message(text: Utf8Bytes) -> Decoding {
-    if text.len() < LONG_RESPONSE_BYTES {
-        return Decoding::Complete(decode_text(&text));
-    }
     let bytes = text.len();
     if bytes > MAX_INLINE_SCAN_BYTES {
         let decode =
-            Box::new(move || decode_long_response(&text).unwrap_or_else(|| decode_text(&text)));
+            Box::new(move || decode_compact_response(&text).unwrap_or_else(|| decode_text(&text)));
         return Decoding::Blocking { decode, bytes };
     }
-    match decode_long_response(&text) {
+    match decode_compact_response(&text) {
         Some(message) => Decoding::Complete(message),
         None if bytes <= MAX_INLINE_DECODE_BYTES => Decoding::Complete(decode_text(&text)),
         None => Decoding::Blocking {
@@ -107,8 +104,12 @@ fn decode_message(text: Utf8Bytes) -> Decoding {
     }
 }
 
-fn decode_long_response(text: &Utf8Bytes) -> Option<InboundMessage> {
-    parse_long_response(text).map(|(call, value)| InboundMessage::LongResponse(call, value))
+fn decode_compact_response(text: &Utf8Bytes) -> Option<InboundMessage> {
+    let (call, mut value) = parse_compact_response(text)?;
+    if text.len() < MIN_SHARED_BYTES {
+        value = value.detached();
+    }
+    Some(InboundMessage::CompactResponse(call, value))
 }
 
 fn decode_text(text: &str) -> InboundMessage {

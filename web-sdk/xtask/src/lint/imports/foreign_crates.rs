@@ -217,7 +217,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "WebSocket ends at the connection: sessions and calls handle messages, not frames.",
         importers: &[
             "bridge/json/src/raw_json.rs",
-            "bridge/realm/src/page_messages/long_response.rs",
+            "bridge/realm/src/page_messages/compact_response.rs",
             "bridge/src/http/page_socket/codec",
             "bridge/src/websocket",
             "e2e/src/load/floor.rs",

@@ -1,9 +1,9 @@
-//! Parses a large `call-response` in one pass, without copying its result out of the message.
+//! Parses a `call-response` as the SDK writes it, in one pass.
 
 use bridge_protocol::CallId;
 use tungstenite::Utf8Bytes;
 
-use bridge_json::{JsonSlice, RawJson};
+use bridge_json::JsonSlice;
 
 /// The start of a `call-response` as the SDK writes it.
 const RESPONSE_HEAD: &str = "{\"type\":\"call-response\",\"requestId\":\"";
@@ -14,7 +14,7 @@ const RESULT_KEY: &str = "\",\"result\":";
 /// The call and the value of a response that is written exactly as the SDK writes it. For all
 /// others, including invalid ones, the result is `None`, and the regular decoder handles the
 /// message.
-pub fn parse_long_response(message: &Utf8Bytes) -> Option<(CallId, RawJson)> {
+pub fn parse_compact_response(message: &Utf8Bytes) -> Option<(CallId, JsonSlice)> {
     let rest = message.strip_prefix(RESPONSE_HEAD)?;
     let id = &rest[..rest.find('"')?];
     let is_plain = !id.bytes().any(|byte| byte == b'\\' || byte < b' ');
@@ -23,7 +23,7 @@ pub fn parse_long_response(message: &Utf8Bytes) -> Option<(CallId, RawJson)> {
         return None;
     }
     let (value, rest) = JsonSlice::parse_at(message, begin)?;
-    (rest == "}").then(|| (id.into(), RawJson::Borrowed(Box::new(value))))
+    (rest == "}").then(|| (id.into(), value))
 }
 
 #[cfg(test)]
@@ -43,7 +43,7 @@ mod tests {
     }
 
     fn parsed(message: &str) -> Option<(CallId, String)> {
-        let (call, value) = parse_long_response(&message.into())?;
+        let (call, value) = parse_compact_response(&message.into())?;
         Some((call, value.get().to_owned()))
     }
 
