@@ -104,12 +104,12 @@ export interface ReadBack {
 
 /** A failure that has an action code. */
 export class ActionError extends Error {
-  constructor(
-    readonly code: string,
-    message: string,
-  ) {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
     super(message);
     this.name = "ActionError";
+    this.code = code;
   }
 }
 
