@@ -136,6 +136,10 @@ export interface PageDriver {
   endAction(): ActionOutcome;
   /** Waits for a change of the page, at least 50 ms and at most `ms`. */
   change(ms: number, signal: AbortSignal): Promise<void>;
+  /** Waits; also in a hidden tab, whose timers are late. Fulfilled early when the signal is aborted. */
+  wait(ms: number, signal: AbortSignal): Promise<void>;
+  /** Returns the element of a handle, for the app's own functions. */
+  element?(ref: string): Element | undefined;
   /** Opens a page of the app. */
   open(pageId: string, input: object | undefined, signal: AbortSignal): Promise<void>;
   pages(): Promise<{ pageId: string; title: string; url?: string }[]>;

@@ -140,9 +140,9 @@ impl Find {
 }
 
 /// The longest wait of `waitFor`, in milliseconds.
-pub const MAX_WAIT_MS: f64 = 10_000.0;
+pub const MAX_WAIT_MS: u32 = 10_000;
 /// The fewest and the most steps of `drag`.
-pub const DRAG_STEPS: [f64; 2] = [2.0, 50.0];
+pub const DRAG_STEPS: [u32; 2] = [2, 50];
 /// The longest id of a page, in characters.
 pub const MAX_PAGE_ID_CHARS: usize = 2048;
 
@@ -272,7 +272,7 @@ fn parse_action(item: &Value) -> Result<Action, String> {
         "drag" => {
             let steps = action.optional_number("steps")?;
             let [least, most] = DRAG_STEPS;
-            if steps.is_some_and(|steps| !(least..=most).contains(&steps)) {
+            if steps.is_some_and(|steps| !(f64::from(least)..=f64::from(most)).contains(&steps)) {
                 return Err(format!("steps of drag must be {least} to {most}"));
             }
             let to = item.get("to").map(parse_target).transpose()?.flatten();
@@ -323,13 +323,13 @@ fn parse_wait(action: &Fields<'_>) -> Result<ActionKind, String> {
     if text.is_none() && gone.is_none() && ms.is_none() {
         return Err("waitFor needs text, gone or ms".into());
     }
-    if ms.is_some_and(|ms| !(0.0..=MAX_WAIT_MS).contains(&ms)) {
+    if ms.is_some_and(|ms| !(0.0..=f64::from(MAX_WAIT_MS)).contains(&ms)) {
         return Err(format!("ms of waitFor must be 0 to {MAX_WAIT_MS}"));
     }
     Ok(ActionKind::WaitFor {
         text,
         gone,
-        ms: ms.unwrap_or(MAX_WAIT_MS),
+        ms: ms.unwrap_or(f64::from(MAX_WAIT_MS)),
     })
 }
 

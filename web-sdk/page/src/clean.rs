@@ -1,10 +1,9 @@
 //! Makes a tree safe and small before it is written: what a reader cannot see is removed, and what
 //! is said twice is said once.
 
-use crate::encode::to_json;
 use crate::limits::{Limits, MAX_NAME_CHARS, MAX_TEXT_CHARS};
 use crate::node::{Choice, GENERIC_ROLE, Node, NodeValue, PRIVATE_ROLE, State, TEXT_ROLE};
-use crate::text::{cut_bytes, cut_chars, one_line, several_lines};
+use crate::text::{cut_bytes, cut_chars, is_word_char, one_line, several_lines};
 
 /// Roles whose content is part of the text around them.
 const INLINE_ROLES: [&str; 9] = [
@@ -108,18 +107,13 @@ fn clean_fields(node: &Node, role: String, name: Option<String>, limits: &Limits
     };
     let value = match (&node.value, &node.data) {
         (Some(value), _) => Some(clean_value(value, limits)),
-        (None, Some(data)) => Some(NodeValue::One(cut_bytes(
-            &to_json(data),
-            limits.max_value_bytes,
-        ))),
+        (None, Some(data)) => Some(clean_value(&NodeValue::One(data.clone()), limits)),
         (None, None) => None,
     };
-    let mut states = node.states.clone();
-    states.sort_unstable();
-    states.dedup();
-    if states.contains(&State::Mixed) {
-        states.retain(|state| *state != State::Checked);
-    }
+    let is_mixed = node.states.contains(&State::Mixed);
+    let states = State::ALL.into_iter().filter(|state| {
+        node.states.contains(state) && !(is_mixed && *state == State::Checked)
+    });
     Node {
         role,
         name,
@@ -131,7 +125,7 @@ fn clean_fields(node: &Node, role: String, name: Option<String>, limits: &Limits
         text: None,
         value,
         options: node.options.iter().map(clean_choice).collect(),
-        states,
+        states: states.collect(),
         level: node.level,
         error: short(&node.error),
         description: short(&node.description),
@@ -173,7 +167,7 @@ fn clean_role(role: &str) -> String {
 fn clean_word(word: &str) -> String {
     let kept = word
         .chars()
-        .filter(|it| it.is_alphanumeric() || matches!(it, '-' | '_' | '.' | '$' | '/'));
+        .filter(|it| is_word_char(*it) || matches!(it, '-' | '_' | '.' | '$' | '/'));
     kept.take(MAX_NAME_CHARS).collect()
 }
 

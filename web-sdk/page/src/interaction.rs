@@ -2,7 +2,7 @@
 
 use crate::action::{Action, ActionKind, Target};
 use crate::code::ActionCode;
-use crate::limits::Limits;
+use crate::limits::{Limits, whole};
 use crate::log::LogEntry;
 use crate::node::Node;
 use crate::query;
@@ -279,12 +279,10 @@ impl Interaction {
             }
             (Stage::LookForText, Event::Looked(nodes)) => self.look_for_text(&nodes, now),
             (Stage::AwaitChange, Event::Changed) => self.look_or_end_wait(now),
-            (_, event) => {
-                let message =
-                    format!("the driver passed an event that was not asked for: {event:?}");
+            _ => {
                 self.entry.failure = Some(Failure::new(
                     ActionCode::ActionFailed,
-                    one_line(&message, 200),
+                    "the driver passed an event that was not asked for: this is a bug of page tools",
                 ));
                 self.end()
             }
@@ -463,7 +461,10 @@ impl Interaction {
             .min(self.limits.call_timeout_ms);
         self.entry.failure = Some(Failure::new(
             ActionCode::ActionTimeout,
-            format!("this took longer than {limit} ms: take a page_snapshot to see what happened"),
+            format!(
+                "this took longer than {} ms: take a page_snapshot to see what happened",
+                whole(limit)
+            ),
         ));
         if has_begun {
             return self.end();
@@ -537,7 +538,7 @@ impl Interaction {
             return self.await_change(now);
         }
         let text = crate::encode::quote(&one_line(&text, 100));
-        let ms = (now - self.action_started_at).round();
+        let ms = whole(now - self.action_started_at);
         self.fail_before(
             Failure::new(
                 ActionCode::ActionTimeout,

@@ -10,7 +10,6 @@ use wasm_bindgen::{JsError, JsValue};
 use crate::action;
 use crate::clean::{clean, keep_interactive};
 use crate::interaction::{Interaction, Step};
-use crate::limits::Limits;
 use crate::page_text::{
     Format, Page, PageInfo, PageText, View, is_short, write_changes, write_page,
 };

@@ -46,3 +46,14 @@ pub const MAX_CANDIDATES: usize = 5;
 pub const MAX_WARNINGS: usize = 10;
 /// See [`MAX_WARNINGS`].
 pub const MAX_WARNING_CHARS: usize = 300;
+
+/// Returns a number without its fraction: writing other numbers as text costs the wasm 10 KB.
+pub(crate) fn whole(number: f64) -> u32 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the number is cut to what fits"
+    )]
+    let whole = number.clamp(0.0, f64::from(u32::MAX)) as u32;
+    whole
+}

@@ -3,6 +3,7 @@
 use crate::encode::quote;
 use crate::limits::{MAX_KEY_CHARS, MAX_OPTIONS};
 use crate::node::{Node, NodeValue, PRIVATE_ROLE};
+use crate::text::is_word_char;
 
 /// What follows the key of a line.
 #[derive(Debug, Clone, PartialEq)]
@@ -175,10 +176,10 @@ fn is_plain(text: &str) -> bool {
     const WORDS: [&str; 10] = [
         "true", "false", "yes", "no", "null", "on", "off", "y", "n", "nan",
     ];
-    text.starts_with(char::is_alphabetic)
+    text.starts_with(|it: char| is_word_char(it) && !it.is_ascii_digit())
         && !text.contains(|it| SPECIAL.contains(it))
         && text.trim() == text
-        && !WORDS.contains(&text.to_lowercase().as_str())
+        && !WORDS.contains(&text.to_ascii_lowercase().as_str())
 }
 
 #[cfg(test)]

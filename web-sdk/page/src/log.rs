@@ -3,7 +3,7 @@
 use crate::encode::quote;
 use crate::limits::{MAX_WARNING_CHARS, MAX_WARNINGS};
 use crate::refusal::Failure;
-use crate::text::one_line;
+use crate::text::{is_word_char, one_line};
 use crate::value::{ObjectBuilder, Value};
 
 /// What one action did.
@@ -164,7 +164,7 @@ fn word_of(text: &str) -> String {
     let is_word = !text.is_empty()
         && text
             .chars()
-            .all(|it| it.is_alphanumeric() || matches!(it, '-' | '_' | '.' | '/' | '+'));
+            .all(|it| is_word_char(it) || matches!(it, '-' | '_' | '.' | '/' | '+'));
     if is_word { text } else { quote(&text) }
 }
 

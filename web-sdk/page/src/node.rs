@@ -1,7 +1,5 @@
 //! The user interface as data.
 
-use crate::value::Value;
-
 /// The role of a text.
 pub const TEXT_ROLE: &str = "text";
 /// The role of what is not shown.
@@ -40,8 +38,8 @@ pub struct Node {
     pub kind: Option<String>,
     /// How the element is written as markdown, where the role does not say so.
     pub category: Option<Category>,
-    /// What a chart or a map shows.
-    pub data: Option<Value>,
+    /// What a chart or a map shows, as JSON.
+    pub data: Option<String>,
     /// The app's own id.
     pub id: Option<String>,
     /// The app's own id for tests.

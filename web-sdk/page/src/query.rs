@@ -6,7 +6,7 @@ use crate::limits::MAX_CANDIDATES;
 use crate::node::{Node, NodeValue};
 use crate::outline::single_line;
 use crate::refusal::Failure;
-use crate::text::{contains_ignoring_case, one_line};
+use crate::text::{contains_ignoring_case, lowercase, one_line};
 
 /// Returns the element that an action means.
 ///
@@ -24,11 +24,11 @@ pub fn find_one<'a>(nodes: &'a [Node], find: &Find) -> Result<&'a str, Failure> 
         });
     }
     if let Some(name) = &find.name {
-        let name = name.to_lowercase();
+        let name = lowercase(name);
         let is_exact = |node: &&Node| {
             node.name
                 .as_ref()
-                .is_some_and(|it| it.to_lowercase() == name)
+                .is_some_and(|it| lowercase(it) == name)
         };
         if found.iter().any(is_exact) {
             found.retain(is_exact);
@@ -112,7 +112,7 @@ fn matches(node: &Node, find: &Find, is_deep: bool) -> bool {
             .as_deref()
             .is_none_or(|wanted| Some(wanted) == actual)
     };
-    let role = find.role.as_ref().map(|role| role.to_lowercase());
+    let role = find.role.as_ref().map(|role| role.to_ascii_lowercase());
     equals(&role, Some(&node.role))
         && equals(&find.id, node.id.as_deref().or(node.reference.as_deref()))
         && equals(&find.test_id, node.test_id.as_deref())

@@ -85,7 +85,32 @@ fn grouped(number: usize) -> String {
 /// Returns whether one text contains another, in any case.
 #[must_use]
 pub fn contains_ignoring_case(text: &str, part: &str) -> bool {
-    text.to_lowercase().contains(&part.to_lowercase())
+    lowercase(text).contains(&lowercase(part))
+}
+
+/// Returns the text in lower case. The wasm leaves that to the browser, which has the tables.
+#[must_use]
+pub fn lowercase(text: &str) -> String {
+    #[cfg(target_arch = "wasm32")]
+    if !text.is_ascii() {
+        return js_sys::JsString::from(text).to_lower_case().into();
+    }
+    #[cfg(not(target_arch = "wasm32"))]
+    if !text.is_ascii() {
+        return text.to_lowercase();
+    }
+    text.to_ascii_lowercase()
+}
+
+/// Returns whether the character may be in a word: letters and digits are, and so is whatever ASCII
+/// does not have, except space and punctuation of other scripts.
+#[must_use]
+pub fn is_word_char(character: char) -> bool {
+    match character {
+        '\0'..='\u{7f}' => character.is_ascii_alphanumeric(),
+        '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' => false,
+        _ => !character.is_whitespace(),
+    }
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ fn from_js_within(value: &JsValue, depth: usize) -> Value {
         return Value::Array(items.collect());
     }
     let object: &Object = value.unchecked_ref();
-    let entries = Object::entries(object).iter().filter_map(|entry| {
+    let entries = Object::entries(object).into_iter().filter_map(|entry| {
         let entry: Array = entry.unchecked_into();
         let member = entry.get(1);
         let name = entry.get(0).as_string()?;

@@ -3,7 +3,7 @@
 use crate::clean::clean;
 use crate::code::ActionCode;
 use crate::interaction::{Event, Inspection, Outcome, ReadBack};
-use crate::limits::Limits;
+use crate::limits::{Limits, whole};
 use crate::node::{Category, Choice, Node, NodeValue, Rows, State};
 use crate::refusal::{Failure, TargetFacts};
 use crate::value::Value;
@@ -132,7 +132,7 @@ pub(super) fn node(value: &Value) -> Node {
             "events" => node.events = value.texts("events"),
             "type" => node.kind = text(),
             "category" => node.category = member.as_str().and_then(Category::from_name),
-            "data" => node.data = Some(member.clone()),
+            "data" => node.data = text(),
             "id" => node.id = text(),
             "testId" => node.test_id = text(),
             "children" => node.children = items(member).iter().map(self::node).collect(),
@@ -172,14 +172,4 @@ fn rows(value: &Value) -> Option<Rows> {
         shown: count("shown")?,
         total: count("total")?,
     })
-}
-
-fn whole(number: f64) -> u32 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the number is cut to what fits"
-    )]
-    let whole = number.clamp(0.0, f64::from(u32::MAX)) as u32;
-    whole
 }
