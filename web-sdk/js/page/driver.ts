@@ -102,14 +102,25 @@ export interface ReadBack {
   matches: boolean;
 }
 
+/** What `get_state` returns. */
+export interface PageState {
+  pageId: string;
+  state: unknown;
+  global: unknown;
+  requests: unknown;
+  /** Whether something was left out because it was too much. */
+  truncated?: boolean;
+}
+
 /** A failure that has an action code. */
 export class ActionError extends Error {
-  constructor(
-    readonly code: string,
-    message: string,
-  ) {
+  /** One of the action codes. */
+  readonly code: string;
+
+  constructor(code: string, message: string) {
     super(message);
     this.name = "ActionError";
+    this.code = code;
   }
 }
 
@@ -139,7 +150,7 @@ export interface PageDriver {
   /** Opens a page of the app. */
   open(pageId: string, input: object | undefined, signal: AbortSignal): Promise<void>;
   pages(): Promise<{ pageId: string; title: string; url?: string }[]>;
-  state(): Promise<{ pageId: string; state: unknown; global: unknown; requests: unknown }>;
+  state(): Promise<PageState>;
   /** Ends what the driver has begun. */
   dispose(): void;
 }
