@@ -49,7 +49,7 @@ export function enablePageTools(mcpWeb: McpWeb, options: PageToolsOptions = {}):
     former.tools.update(options);
     return former.handle;
   }
-  const tools = new PageTools(mcpWeb, options, (options, limits) => new DomDriver(options, limits));
+  const tools = new PageTools(mcpWeb, options, (options) => new DomDriver(options));
   const handle: PageToolsHandle = {
     get ready() {
       return tools.ready;

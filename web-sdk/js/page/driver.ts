@@ -102,8 +102,19 @@ export interface ReadBack {
   matches: boolean;
 }
 
+/** What `get_state` returns. */
+export interface PageState {
+  pageId: string;
+  state: unknown;
+  global: unknown;
+  requests: unknown;
+  /** Whether something was left out because it was too much. */
+  truncated?: boolean;
+}
+
 /** A failure that has an action code. */
 export class ActionError extends Error {
+  /** One of the action codes. */
   readonly code: string;
 
   constructor(code: string, message: string) {
@@ -138,12 +149,14 @@ export interface PageDriver {
   change(ms: number, signal: AbortSignal): Promise<void>;
   /** Waits; also in a hidden tab, whose timers are late. Fulfilled early when the signal is aborted. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
-  /** Returns the element of a handle, for the app's own functions. */
+  /** Keeps what waiting needs until the function that is returned is called, for a call of several waits. */
+  hold(): () => void;
+  /** Returns the element of a handle, for the app's own functions. @throws ActionError when it is not there. */
   element?(ref: string): Element | undefined;
   /** Opens a page of the app. */
   open(pageId: string, input: object | undefined, signal: AbortSignal): Promise<void>;
   pages(): Promise<{ pageId: string; title: string; url?: string }[]>;
-  state(): Promise<{ pageId: string; state: unknown; global: unknown; requests: unknown }>;
+  state(): Promise<PageState>;
   /** Ends what the driver has begun. */
   dispose(): void;
 }

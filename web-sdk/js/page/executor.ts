@@ -24,12 +24,14 @@ export interface Run {
 export async function runActions(run: Run): Promise<Report> {
   const executor = new Executor(run);
   const cancel = () => executor.cancel();
+  const release = run.driver.hold();
   run.signal.addEventListener("abort", cancel);
   try {
     if (run.signal.aborted) cancel();
     return await executor.run();
   } finally {
     run.signal.removeEventListener("abort", cancel);
+    release();
   }
 }
 

@@ -8,7 +8,7 @@ import type { Action } from "./actions.ts";
 import { type FormatName, type ViewName, parseCount, parseFind, parseFormat, parseView } from "./arguments.ts";
 import { CallQueue, MAX_WAIT_MS } from "./call-queue.ts";
 import { type Actions, type PageCore, type PageView, type Report, loadPageCore } from "./core.ts";
-import type { PageDriver } from "./driver.ts";
+import { ActionError, type PageDriver } from "./driver.ts";
 import { runActions } from "./executor.ts";
 import { invalidArguments } from "./failure.ts";
 import { type PageToolsLimits, type PageToolsOptions, completeLimits } from "./options.ts";
@@ -36,7 +36,7 @@ type Context = CallContext & {
 type Handler = (args: UnknownObject, context: Context) => unknown;
 
 /** Makes the driver of a user interface, with the newest options. */
-export type DriverFactory = (options: () => PageToolsOptions, limits: () => PageToolsLimits) => PageDriver;
+export type DriverFactory = (options: () => PageToolsOptions) => PageDriver;
 
 /** The tools of a page. */
 export class PageTools {
@@ -53,7 +53,7 @@ export class PageTools {
     this.#mcpWeb = mcpWeb;
     this.#options = options;
     this.#limits = completeLimits(options.limits);
-    this.#driver = createDriver(() => this.#options, () => this.#limits);
+    this.#driver = createDriver(() => this.#options);
     this.#queue = new CallQueue((ms, signal) => this.#driver.wait(ms, signal));
     this.update(options);
   }
@@ -130,7 +130,8 @@ export class PageTools {
       const report = core.resumedReport(continued.report, place);
       return this.#queue.run(context.signal, async () => {
         // The document may have been parsed only: what it shows at first is worth waiting for.
-        await this.#driver.rest(false, context.signal);
+        this.#driver.beginAction({ type: "waitFor" });
+        await this.#driver.rest(false, context.signal).finally(() => this.#driver.endAction());
         return this.#result(core, report, view === "none" ? "none" : "page", undefined, format, args, context);
       });
     }
@@ -237,21 +238,21 @@ export class PageTools {
   #lookWithin(args: UnknownObject, look: (within: { within?: string }) => PageView): PageView {
     const { within } = args;
     if (within === undefined || within === null || within === "") return look({});
-    try {
-      return look({ within: String(within) });
-    } catch (error) {
-      const { code, message } = error as { code?: string; message: string };
-      if (code === undefined) throw error;
-      throw invalidArguments("RefUnknown", message);
-    }
+    return withKnownRef(() => look({ within: String(within) }));
   }
 
   async #screenshot({ ref }: UnknownObject): Promise<unknown> {
-    const element = typeof ref === "string" ? this.#driver.element?.(ref) : undefined;
-    if (typeof ref === "string" && !element) {
-      throw invalidArguments("RefUnknown", `${JSON.stringify(ref)} is no element of this page: take a page_snapshot`);
-    }
-    return this.#options.capture!(element);
+    return this.#options.capture!(typeof ref === "string" ? withKnownRef(() => this.#driver.element?.(ref)) : undefined);
+  }
+}
+
+/** Does something with an element. A handle that names nothing is an error of the arguments. */
+function withKnownRef<Value>(work: () => Value): Value {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ActionError) throw invalidArguments("RefUnknown", error.message);
+    throw error;
   }
 }
 
