@@ -1,8 +1,7 @@
 //! The list of actions of a call, parsed before the first of them has an effect.
 
-use std::fmt;
-
 use crate::limits::Limits;
+use crate::text::{char_count, decimal, join_text};
 use crate::value::Value;
 
 /// One action, as far as the rules need it. The driver has the whole.
@@ -174,17 +173,20 @@ impl InvalidActions {
             Self::Malformed { .. } => "ActionMalformed",
         }
     }
-}
 
-impl fmt::Display for InvalidActions {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Returns what is wrong, and that nothing was done.
+    #[must_use]
+    pub fn message(&self) -> String {
         match self {
-            Self::TooMany { count, max } => write!(
-                out,
-                "/actions: there are {count} actions, and a call may have {max}: use several calls. Nothing was done"
-            ),
+            Self::TooMany { count, max } => join_text![
+                "/actions: there are ",
+                decimal(*count),
+                " actions, and a call may have ",
+                decimal(*max),
+                ": use several calls. Nothing was done"
+            ],
             Self::Malformed { pointer, problem } => {
-                write!(out, "{pointer}: {problem}. Nothing was done")
+                join_text![pointer, ": ", problem, ". Nothing was done"]
             }
         }
     }
@@ -214,7 +216,7 @@ pub fn parse(actions: &Value, limits: &Limits) -> Result<Vec<Action>, InvalidAct
     }
     let parsed = items.iter().enumerate().map(|(index, item)| {
         parse_action(item).map_err(|problem| InvalidActions::Malformed {
-            pointer: format!("/actions/{index}"),
+            pointer: join_text!["/actions/", decimal(index)],
             problem,
         })
     });
@@ -228,7 +230,7 @@ fn parse_action(item: &Value) -> Result<Action, String> {
     }
     let name = item
         .text("type")
-        .ok_or_else(|| format!("type is needed: one of {TYPES}"))?;
+        .ok_or_else(|| join_text!["type is needed: one of ", TYPES])?;
     let action = Fields { name: &name, item };
     let kind = match name.as_str() {
         "setValue" => {
@@ -273,7 +275,12 @@ fn parse_action(item: &Value) -> Result<Action, String> {
             let steps = action.optional_number("steps")?;
             let [least, most] = DRAG_STEPS;
             if steps.is_some_and(|steps| !(f64::from(least)..=f64::from(most)).contains(&steps)) {
-                return Err(format!("steps of drag must be {least} to {most}"));
+                return Err(join_text![
+                    "steps of drag must be ",
+                    decimal(least as usize),
+                    " to ",
+                    decimal(most as usize)
+                ]);
             }
             let to = item.get("to").map(parse_target).transpose()?.flatten();
             let to = to.ok_or("drag needs to: {ref} or {find}, where it is released")?;
@@ -281,16 +288,20 @@ fn parse_action(item: &Value) -> Result<Action, String> {
         }
         "waitFor" => parse_wait(&action)?,
         _ => {
-            return Err(format!(
-                "\"{name}\" is no type of an action: use one of {TYPES}"
-            ));
+            return Err(join_text![
+                "\"",
+                name,
+                "\" is no type of an action: use one of ",
+                TYPES
+            ]);
         }
     };
     let target = parse_target(item)?;
     if target.is_none() && needs_target(&kind) {
-        return Err(format!(
-            "{name} needs a target: ref, or find with role, name, text or testId"
-        ));
+        return Err(join_text![
+            name,
+            " needs a target: ref, or find with role, name, text or testId"
+        ]);
     }
     Ok(Action { kind, target })
 }
@@ -305,10 +316,12 @@ pub fn parse_page_id(arguments: &Value) -> Result<String, String> {
         .text("pageId")
         .filter(|page_id| !page_id.is_empty())
         .ok_or("navigate needs pageId, a text: get_pages lists them")?;
-    if page_id.chars().count() > MAX_PAGE_ID_CHARS {
-        return Err(format!(
-            "pageId has more than {MAX_PAGE_ID_CHARS} characters"
-        ));
+    if char_count(&page_id) > MAX_PAGE_ID_CHARS {
+        return Err(join_text![
+            "pageId has more than ",
+            decimal(MAX_PAGE_ID_CHARS),
+            " characters"
+        ]);
     }
     match arguments.get("input") {
         None | Some(Value::Object(_)) => Ok(page_id),
@@ -324,7 +337,10 @@ fn parse_wait(action: &Fields<'_>) -> Result<ActionKind, String> {
         return Err("waitFor needs text, gone or ms".into());
     }
     if ms.is_some_and(|ms| !(0.0..=f64::from(MAX_WAIT_MS)).contains(&ms)) {
-        return Err(format!("ms of waitFor must be 0 to {MAX_WAIT_MS}"));
+        return Err(join_text![
+            "ms of waitFor must be 0 to ",
+            decimal(MAX_WAIT_MS as usize)
+        ]);
     }
     Ok(ActionKind::WaitFor {
         text,
@@ -352,9 +368,10 @@ fn parse_target(item: &Value) -> Result<Option<Target>, String> {
                 return Ok(Some(Target::Reference(reference.clone())));
             }
             Some(_) => {
-                return Err(format!(
-                    "{name} must be a handle from the page's text, such as \"e12\""
-                ));
+                return Err(join_text![
+                    name,
+                    " must be a handle from the page's text, such as \"e12\""
+                ]);
             }
         }
     }
@@ -403,21 +420,21 @@ impl Fields<'_> {
         if has(self.item, field) {
             Ok(())
         } else {
-            Err(format!("{} needs {field}", self.name))
+            Err(join_text![self.name, " needs ", field])
         }
     }
 
     fn string(&self, field: &str) -> Result<String, String> {
         self.optional_string(field)?
             .filter(|text| !text.is_empty())
-            .ok_or_else(|| format!("{} needs {field}, a text", self.name))
+            .ok_or_else(|| join_text![self.name, " needs ", field, ", a text"])
     }
 
     fn optional_string(&self, field: &str) -> Result<Option<String>, String> {
         match self.item.get(field) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(format!("{field} of {} must be a text", self.name)),
+            Some(_) => Err(join_text![field, " of ", self.name, " must be a text"]),
         }
     }
 
@@ -425,7 +442,7 @@ impl Fields<'_> {
         match self.item.get(field) {
             None => Ok(None),
             Some(Value::Number(number)) if number.is_finite() => Ok(Some(*number)),
-            Some(_) => Err(format!("{field} of {} must be a number", self.name)),
+            Some(_) => Err(join_text![field, " of ", self.name, " must be a number"]),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What differs between two outlines.
 
 use crate::outline::{Line, path};
+use crate::text::join_text;
 
 /// The most pairs of lines that are compared. Beyond, the whole page is written.
 const MAX_PAIRS: usize = 4_000_000;
@@ -52,7 +53,7 @@ pub fn changes(before: &[Line], after: &[Line]) -> Option<String> {
         if !is_inside || group.is_none() {
             let place = path(lines, line);
             if group.as_ref().is_none_or(|(last, _)| *last != place) {
-                out.push_str(&format!("@ {place}\n"));
+                out.push_str(&join_text!["@ ", place, "\n"]);
             }
             group = Some((place, line.depth));
         }

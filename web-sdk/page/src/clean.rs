@@ -111,9 +111,9 @@ fn clean_fields(node: &Node, role: String, name: Option<String>, limits: &Limits
         (None, None) => None,
     };
     let is_mixed = node.states.contains(&State::Mixed);
-    let states = State::ALL.into_iter().filter(|state| {
-        node.states.contains(state) && !(is_mixed && *state == State::Checked)
-    });
+    let states = State::ALL
+        .into_iter()
+        .filter(|state| node.states.contains(state) && !(is_mixed && *state == State::Checked));
     Node {
         role,
         name,

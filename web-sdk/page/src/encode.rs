@@ -15,7 +15,13 @@ fn write_string(out: &mut String, text: &str) {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            control if control < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(control))),
+            control if control < ' ' => {
+                let code = control as usize;
+                let digits = b"0123456789abcdef";
+                out.push_str("\\u00");
+                out.push(char::from(digits[code / 16]));
+                out.push(char::from(digits[code % 16]));
+            }
             other => out.push(other),
         }
     }

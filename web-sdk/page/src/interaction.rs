@@ -8,7 +8,7 @@ use crate::node::Node;
 use crate::query;
 use crate::refusal::{Failure, TargetFacts, refuse};
 use crate::report::{Report, Stopped};
-use crate::text::one_line;
+use crate::text::{decimal, join_text, one_line};
 
 /// What the driver does next.
 #[derive(Debug, Clone, PartialEq)]
@@ -461,10 +461,11 @@ impl Interaction {
             .min(self.limits.call_timeout_ms);
         self.entry.failure = Some(Failure::new(
             ActionCode::ActionTimeout,
-            format!(
-                "this took longer than {} ms: take a page_snapshot to see what happened",
-                whole(limit)
-            ),
+            join_text![
+                "this took longer than ",
+                decimal(whole(limit) as usize),
+                " ms: take a page_snapshot to see what happened"
+            ],
         ));
         if has_begun {
             return self.end();
@@ -542,7 +543,14 @@ impl Interaction {
         self.fail_before(
             Failure::new(
                 ActionCode::ActionTimeout,
-                format!("{text} {problem} after {ms} ms: look at the page"),
+                join_text![
+                    text,
+                    " ",
+                    problem,
+                    " after ",
+                    decimal(ms as usize),
+                    " ms: look at the page"
+                ],
             ),
             now,
         )
@@ -558,9 +566,12 @@ fn value_refused(read_back: &ReadBack) -> Option<Failure> {
         .map(|value| crate::encode::quote(&one_line(value, SHOWN)));
     Some(Failure::new(
         ActionCode::ValueRefused,
-        format!(
-            "{expected} was set, and the page made it {actual}: look at the page for the reason"
-        ),
+        join_text![
+            expected,
+            " was set, and the page made it ",
+            actual,
+            ": look at the page for the reason"
+        ],
     ))
 }
 

@@ -15,6 +15,7 @@ use crate::page_text::{
 };
 use crate::query;
 use crate::report::{Report, number};
+use crate::text::join_text;
 use crate::value::{ObjectBuilder, Value};
 use convert::{from_js, to_js};
 
@@ -40,7 +41,7 @@ impl Actions {
     ) -> Result<Actions, JsError> {
         let limits = decode::limits(&from_js(limits));
         let actions = action::parse(&from_js(actions), &limits)
-            .map_err(|error| JsError::new(&format!("{} {error}", error.reason())))?;
+            .map_err(|error| JsError::new(&join_text![error.reason(), " ", error.message()]))?;
         Ok(Self {
             interaction: Interaction::new(actions, limits, confirms, now),
         })

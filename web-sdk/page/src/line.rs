@@ -3,7 +3,7 @@
 use crate::encode::quote;
 use crate::limits::{MAX_KEY_CHARS, MAX_OPTIONS};
 use crate::node::{Node, NodeValue, PRIVATE_ROLE};
-use crate::text::is_word_char;
+use crate::text::{char_count, decimal, is_word_char, join_text};
 
 /// What follows the key of a line.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +36,7 @@ pub(crate) fn key(node: &Node) -> String {
     }
     while is_too_long(&key) {
         for text in [&mut cut.name, &mut cut.error].into_iter().flatten() {
-            let half = text.chars().count() / 2;
+            let half = char_count(text) / 2;
             *text = text.chars().take(half).chain(['…']).collect();
         }
         cut.events.truncate(cut.events.len() / 2);
@@ -46,7 +46,7 @@ pub(crate) fn key(node: &Node) -> String {
 }
 
 fn is_too_long(key: &str) -> bool {
-    key.chars().count() > MAX_KEY_CHARS
+    char_count(key) > MAX_KEY_CHARS
 }
 
 fn write_key(node: &Node) -> String {
@@ -61,42 +61,47 @@ fn write_key(node: &Node) -> String {
         line.push(']');
     };
     if let Some(reference) = &node.reference {
-        push(&format!("ref={reference}"));
+        push(&join_text!["ref=", reference]);
     }
     if let Some(level) = node.level {
-        push(&format!("level={level}"));
+        push(&join_text!["level=", decimal(level as usize)]);
     }
     for state in &node.states {
         push(state.key());
     }
     if let Some(error) = &node.error {
-        push(&format!("error={}", quote(error)));
+        push(&join_text!["error=", quote(error)]);
     }
     if let Some(description) = &node.description {
-        push(&format!("description={}", quote(description)));
+        push(&join_text!["description=", quote(description)]);
     }
     if !node.options.is_empty() {
-        push(&format!("options={}", quote(&options(node))));
+        push(&join_text!["options=", quote(&options(node))]);
     }
     if let Some(rows) = node.rows {
         push(&if rows.shown == rows.total {
-            format!("rows={}", rows.total)
+            join_text!["rows=", decimal(rows.total as usize)]
         } else {
-            format!("rows={} of {}", rows.shown, rows.total)
+            join_text![
+                "rows=",
+                decimal(rows.shown as usize),
+                " of ",
+                decimal(rows.total as usize)
+            ]
         });
     }
     if !node.events.is_empty() {
-        push(&format!("events={}", node.events.join(",")));
+        push(&join_text!["events=", node.events.join(",")]);
     }
     if let Some(kind) = &node.kind {
-        push(&format!("type={kind}"));
+        push(&join_text!["type=", kind]);
     }
     if let (Some(value), false) = (&node.value, node.children.is_empty()) {
-        push(&format!("value={}", quote(&joined_value(value))));
+        push(&join_text!["value=", quote(&joined_value(value))]);
     }
     // YAML would read a mapping or a comment.
     if line.contains(": ") || line.contains(" #") {
-        line = format!("'{}'", line.replace('\'', "''"));
+        line = join_text!["'", line.replace('\'', "''"), "'"];
     }
     line
 }
@@ -134,7 +139,7 @@ pub(crate) fn content(node: &Node) -> Content {
         (Some(NodeValue::One(text)), []) => scalar(text, true),
         (Some(NodeValue::Several(texts)), []) => {
             let texts: Vec<_> = texts.iter().map(|text| quote(text)).collect();
-            Content::Inline(format!("[{}]", texts.join(", ")))
+            Content::Inline(join_text!["[", texts.join(", "), "]"])
         }
         (None, [only]) if only.is_text() => scalar(only.text.as_deref().unwrap_or_default(), false),
         (_, [..]) => Content::Children,

@@ -3,7 +3,7 @@
 use crate::encode::quote;
 use crate::limits::{MAX_WARNING_CHARS, MAX_WARNINGS};
 use crate::refusal::Failure;
-use crate::text::{is_word_char, one_line};
+use crate::text::{decimal, is_word_char, join_text, one_line};
 use crate::value::{ObjectBuilder, Value};
 
 /// What one action did.
@@ -36,7 +36,7 @@ pub struct LogEntry {
 impl LogEntry {
     /// Writes the entry as lines: what was done, then what the page said.
     pub fn write(&self, out: &mut String) {
-        out.push_str(&format!("{} {}", self.index, word_of(&self.kind)));
+        out.push_str(&join_text![decimal(self.index), " ", word_of(&self.kind)]);
         for word in [&self.target, &self.detail].into_iter().flatten() {
             out.push(' ');
             out.push_str(&word_of(word));
@@ -44,11 +44,12 @@ impl LogEntry {
         match &self.failure {
             None => out.push_str(" ok"),
             Some(Failure { code, message }) => {
-                out.push_str(&format!(
-                    " failed {}: {}",
+                out.push_str(&join_text![
+                    " failed ",
                     code.name(),
+                    ": ",
                     one_line(message, 1000)
-                ));
+                ]);
             }
         }
         if !self.changed.is_empty() {
@@ -58,15 +59,25 @@ impl LogEntry {
         }
         out.push('\n');
         if let Some(dialog) = &self.dialog {
-            out.push_str(&format!("dialog {}\n", one_line(dialog, MAX_WARNING_CHARS)));
+            out.push_str(&join_text![
+                "dialog ",
+                one_line(dialog, MAX_WARNING_CHARS),
+                "\n"
+            ]);
         }
         for (status, content) in &self.messages {
             let content = quote(&one_line(content, MAX_WARNING_CHARS));
-            out.push_str(&format!("message {}: {content}\n", word_of(status)));
+            out.push_str(&join_text![
+                "message ",
+                word_of(status),
+                ": ",
+                content,
+                "\n"
+            ]);
         }
         for warning in self.warnings.iter().take(MAX_WARNINGS) {
             let warning = quote(&one_line(warning, MAX_WARNING_CHARS));
-            out.push_str(&format!("warning: {warning}\n"));
+            out.push_str(&join_text!["warning: ", warning, "\n"]);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The page as markdown with elements, as the Lowdefy design describes it.
 
 use crate::node::{Category, Node, NodeValue, PRIVATE_ROLE};
+use crate::text::{char_code, decimal, join_text};
 
 /// How the lines begin that are no text of the page.
 const RESERVED: [&str; 5] = [
@@ -31,7 +32,7 @@ pub fn escape(text: &str) -> String {
     for character in text.chars() {
         match character {
             '<' | '>' | '&' | '"' | '`' => {
-                escaped.push_str(&format!("&#{};", u32::from(character)));
+                escaped.push_str(&join_text!["&#", char_code(character), ";"]);
             }
             other => escaped.push(other),
         }
@@ -58,7 +59,7 @@ impl Writer<'_> {
         }
         let category = category(node);
         let start = start(node, category);
-        let end = format!("</{}>\n", category.name());
+        let end = join_text!["</", category.name(), ">\n"];
         if start.len() + end.len() > self.left {
             self.left_out += node.count_elements();
             // What follows is left out, too: a text with holes would mislead.
@@ -70,7 +71,7 @@ impl Writer<'_> {
         let lists_items = category == Category::List && node.kind.is_some();
         for (index, child) in node.children.iter().enumerate() {
             if lists_items {
-                self.push_whole(&format!("**Item {index}:**\n"), 0);
+                self.push_whole(&join_text!["**Item ", decimal(index), ":**\n"], 0);
             }
             self.write_node(child);
         }
@@ -97,9 +98,9 @@ pub fn category(node: &Node) -> Category {
 
 /// Returns everything of an element before its children.
 fn start(node: &Node, category: Category) -> String {
-    let mut start = format!("<{}", category.name());
+    let mut start = join_text!["<", category.name()];
     let mut attribute = |name: &str, value: &str| {
-        start.push_str(&format!(" {name}=\"{}\"", escape(value)));
+        start.push_str(&join_text![" ", name, "=\"", escape(value), "\""]);
     };
     if let Some(reference) = &node.reference {
         attribute("id", reference);
@@ -116,16 +117,23 @@ fn start(node: &Node, category: Category) -> String {
         attribute("name", name);
     }
     if let Some(level) = node.level {
-        attribute("level", &level.to_string());
+        attribute("level", &decimal(level as usize));
     }
     if let Some(rows) = node.rows {
-        attribute("items", &format!("{} of {}", rows.shown, rows.total));
+        attribute(
+            "items",
+            &join_text![
+                decimal(rows.shown as usize),
+                " of ",
+                decimal(rows.total as usize)
+            ],
+        );
     }
     if let Some(NodeValue::Several(values)) = &node.value {
-        attribute("values", &values.len().to_string());
+        attribute("values", &decimal(values.len()));
     }
     if node.kind.is_some() || !node.events.is_empty() {
-        start.push_str(&format!(" events=[{}]", node.events.join(", ")));
+        start.push_str(&join_text![" events=[", node.events.join(", "), "]"]);
     }
     for state in &node.states {
         start.push(' ');
@@ -139,7 +147,7 @@ fn start(node: &Node, category: Category) -> String {
     let name = node.name.as_deref().map(escape).unwrap_or_default();
     match category {
         Category::Container | Category::List => start.push('\n'),
-        Category::Input => start.push_str(&format!("\n{name}\n")),
+        Category::Input => start.push_str(&join_text!["\n", name, "\n"]),
         Category::Display => {
             start.push_str(&name);
             if !fields.is_empty() || !node.children.is_empty() {
@@ -161,10 +169,10 @@ fn fields(node: &Node) -> String {
     for value in values {
         let fence = fence(value);
         let info = match &node.reference {
-            Some(reference) => format!("{reference}_value"),
+            Some(reference) => join_text![reference, "_value"],
             None => "value".into(),
         };
-        fields.push_str(&format!("{fence}{info}\n{value}\n{fence}\n"));
+        fields.push_str(&join_text![fence, info, "\n", value, "\n", fence, "\n"]);
     }
     if !node.options.is_empty() {
         let labels = node.options.iter().map(|choice| {
@@ -178,11 +186,11 @@ fn fields(node: &Node) -> String {
         if node.options.len() > crate::limits::MAX_OPTIONS {
             labels.push("…".into());
         }
-        fields.push_str(&format!("Options: {}\n", labels.join(" | ")));
+        fields.push_str(&join_text!["Options: ", labels.join(" | "), "\n"]);
     }
     for (label, text) in [("Error", &node.error), ("Description", &node.description)] {
         if let Some(text) = text {
-            fields.push_str(&format!("{label}: {}\n", escape(text)));
+            fields.push_str(&join_text![label, ": ", escape(text), "\n"]);
         }
     }
     fields
@@ -209,7 +217,7 @@ fn escape_lines(text: &str) -> String {
             || RESERVED.iter().any(|reserved| line.starts_with(reserved));
         match first.filter(|_| is_special) {
             Some(first) => {
-                escaped.push_str(&format!("&#{};", u32::from(first)));
+                escaped.push_str(&join_text!["&#", char_code(first), ";"]);
                 escaped.push_str(&line[first.len_utf8()..]);
             }
             None => escaped.push_str(&line),

@@ -3,7 +3,7 @@
 use crate::limits::MAX_NAME_CHARS;
 use crate::line::{self, Content};
 use crate::node::Node;
-use crate::text::one_line;
+use crate::text::{join_text, one_line};
 
 /// One node of an outline, with its place.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,11 +91,11 @@ fn push_lines(lines: &mut Vec<Line>, node: &Node, depth: usize, parent: Option<u
 
 fn with_content(key: String, content: &Content) -> String {
     match content {
-        Content::Nothing => format!("- {key}"),
-        Content::Children => format!("- {key}:"),
-        Content::Inline(scalar) => format!("- {key}: {scalar}"),
+        Content::Nothing => join_text!["- ", key],
+        Content::Children => join_text!["- ", key, ":"],
+        Content::Inline(scalar) => join_text!["- ", key, ": ", scalar],
         Content::Block(block) => {
-            let mut text = format!("- {key}: |");
+            let mut text = join_text!["- ", key, ": |"];
             for part in block {
                 text.push('\n');
                 if !part.is_empty() {
@@ -110,11 +110,11 @@ fn with_content(key: String, content: &Content) -> String {
 
 fn label(node: &Node) -> String {
     match &node.name {
-        Some(name) => format!(
-            "{} {}",
+        Some(name) => join_text![
             node.role,
+            " ",
             crate::encode::quote(&one_line(name, MAX_NAME_CHARS / 4))
-        ),
+        ],
         None => node.role.clone(),
     }
 }

@@ -6,7 +6,7 @@ use crate::limits::{Limits, MAX_AUTO_PAGE_BYTES, MAX_NAME_CHARS};
 use crate::markdown;
 use crate::node::Node;
 use crate::outline::{Line, lines};
-use crate::text::one_line;
+use crate::text::{decimal, join_text, one_line};
 
 /// The bytes that are kept for the lines after the nodes.
 const FOOTER_BYTES: usize = 120;
@@ -123,7 +123,11 @@ pub fn write_changes(before: &Page, after: &Page, mark: &str, limits: &Limits) -
     text.push_str(&changes[..end]);
     if end < changes.len() {
         let lines = changes[end..].lines().count();
-        text.push_str(&format!("({lines} more lines: page_snapshot)\n"));
+        text.push_str(&join_text![
+            "(",
+            decimal(lines),
+            " more lines: page_snapshot)\n"
+        ]);
     }
     write_footer(&mut text, 0, Format::Outline, mark);
     Some(PageText {
@@ -144,25 +148,37 @@ fn header(info: &PageInfo, format: Format, elements: usize, mark: &str) -> Strin
     let page_id = one_line(&info.page_id, MAX_NAME_CHARS);
     let url = one_line(info.url.as_ref().unwrap_or(&info.page_id), MAX_NAME_CHARS);
     match format {
-        Format::Outline => format!(
-            "page {} url={} elements={elements} mark={mark}\n",
+        Format::Outline => join_text![
+            "page ",
             quote(&title),
-            quote(&url)
-        ),
-        Format::Markdown => format!(
-            "# {}\nPage: {}\n\n",
+            " url=",
+            quote(&url),
+            " elements=",
+            decimal(elements),
+            " mark=",
+            mark,
+            "\n"
+        ],
+        Format::Markdown => join_text![
+            "# ",
             markdown::escape(&title),
-            markdown::escape(&page_id)
-        ),
+            "\nPage: ",
+            markdown::escape(&page_id),
+            "\n\n"
+        ],
     }
 }
 
 fn write_footer(text: &mut String, more: usize, format: Format, mark: &str) {
     if more > 0 {
         let elements = if more == 1 { "element" } else { "elements" };
-        text.push_str(&format!(
-            "({more} more {elements}: page_query, or page_snapshot within a ref)\n"
-        ));
+        text.push_str(&join_text![
+            "(",
+            decimal(more),
+            " more ",
+            elements,
+            ": page_query, or page_snapshot within a ref)\n"
+        ]);
     }
     text.push_str(match format {
         Format::Outline => "end of page ",

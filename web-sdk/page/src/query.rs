@@ -6,7 +6,7 @@ use crate::limits::MAX_CANDIDATES;
 use crate::node::{Node, NodeValue};
 use crate::outline::single_line;
 use crate::refusal::Failure;
-use crate::text::{contains_ignoring_case, lowercase, one_line};
+use crate::text::{contains_ignoring_case, decimal, join_text, lowercase, one_line};
 
 /// Returns the element that an action means.
 ///
@@ -25,11 +25,7 @@ pub fn find_one<'a>(nodes: &'a [Node], find: &Find) -> Result<&'a str, Failure> 
     }
     if let Some(name) = &find.name {
         let name = lowercase(name);
-        let is_exact = |node: &&Node| {
-            node.name
-                .as_ref()
-                .is_some_and(|it| lowercase(it) == name)
-        };
+        let is_exact = |node: &&Node| node.name.as_ref().is_some_and(|it| lowercase(it) == name);
         if found.iter().any(is_exact) {
             found.retain(is_exact);
         }
@@ -38,10 +34,11 @@ pub fn find_one<'a>(nodes: &'a [Node], find: &Find) -> Result<&'a str, Failure> 
         [only] => Ok(only.reference.as_deref().unwrap_or_default()),
         [] => Err(Failure::new(
             ActionCode::TargetNotFound,
-            format!(
-                "nothing that can be acted on has {}: take a page_snapshot, or use page_query",
-                describe(find)
-            ),
+            join_text![
+                "nothing that can be acted on has ",
+                describe(find),
+                ": take a page_snapshot, or use page_query"
+            ],
         )),
         several => {
             let candidates: Vec<_> = several
@@ -51,12 +48,13 @@ pub fn find_one<'a>(nodes: &'a [Node], find: &Find) -> Result<&'a str, Failure> 
                 .collect();
             Err(Failure::new(
                 ActionCode::TargetAmbiguous,
-                format!(
-                    "{} elements have {}: use the ref of one of them. {}",
-                    several.len(),
+                join_text![
+                    decimal(several.len()),
+                    " elements have ",
                     describe(find),
+                    ": use the ref of one of them. ",
                     candidates.join("; ")
-                ),
+                ],
             ))
         }
     }
@@ -170,7 +168,7 @@ fn describe(find: &Find) -> String {
     ];
     let fields = fields.into_iter().filter_map(|(field, value)| {
         let value = one_line(value.as_deref()?, 80);
-        Some(format!("{field} {}", crate::encode::quote(&value)))
+        Some(join_text![field, " ", crate::encode::quote(&value)])
     });
     fields.collect::<Vec<_>>().join(" and ")
 }

@@ -3,7 +3,7 @@
 use crate::action::ActionKind;
 use crate::code::ActionCode;
 use crate::limits::MAX_NAME_CHARS;
-use crate::text::one_line;
+use crate::text::{join_text, one_line};
 
 /// What is known of the target of an action, immediately before it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -49,10 +49,10 @@ impl Failure {
     pub fn stale(reference: &str) -> Self {
         Self::new(
             ActionCode::TargetStale,
-            format!(
-                "{} is no longer on the page: take a page_snapshot",
-                one_line(reference, 40)
-            ),
+            join_text![
+                one_line(reference, 40),
+                " is no longer on the page: take a page_snapshot"
+            ],
         )
     }
 
@@ -61,10 +61,11 @@ impl Failure {
     pub fn unknown(reference: &str) -> Self {
         Self::new(
             ActionCode::TargetNotFound,
-            format!(
-                "\"{}\" is no handle of this page: use one that the page's text shows as ref",
-                one_line(reference, 40).replace('"', "'")
-            ),
+            join_text![
+                "\"",
+                one_line(reference, 40).replace('"', "'"),
+                "\" is no handle of this page: use one that the page's text shows as ref"
+            ],
         )
     }
 }
@@ -73,7 +74,7 @@ impl Failure {
 #[must_use]
 pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
     let label = one_line(&facts.label, MAX_NAME_CHARS);
-    let fail = |code, rest: &str| Some(Failure::new(code, format!("{label} {rest}")));
+    let fail = |code, rest: &str| Some(Failure::new(code, join_text![label, " ", rest]));
     if facts.outside {
         return fail(
             ActionCode::TargetNotFound,
@@ -89,11 +90,11 @@ pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
     if let Some(word) = facts.disabled.as_ref().filter(|_| is_use(kind)) {
         let why = match one_line(word, 40).as_str() {
             "disabled" => String::new(),
-            word => format!(" ({word})"),
+            word => join_text![" (", word, ")"],
         };
         return fail(
             ActionCode::TargetDisabled,
-            &format!("is disabled{why}: look in the page for what enables it"),
+            &join_text!["is disabled", why, ": look in the page for what enables it"],
         );
     }
     let sets_value = *kind == ActionKind::SetValue;
@@ -119,7 +120,7 @@ pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
         let cover = one_line(cover, MAX_NAME_CHARS);
         return fail(
             ActionCode::TargetCovered,
-            &format!("is covered by {cover}: close that first, or scroll"),
+            &join_text!["is covered by ", cover, ": close that first, or scroll"],
         );
     }
     None

@@ -1,7 +1,7 @@
 //! What a call did: the log of its actions, and why it ended.
 
 use crate::log::LogEntry;
-use crate::text::one_line;
+use crate::text::{decimal, join_text, one_line};
 use crate::value::{ObjectBuilder, Value};
 
 /// What a call did.
@@ -35,19 +35,23 @@ impl Report {
         let skipped = match self.skipped {
             0 => String::new(),
             1 => ", 1 action skipped".into(),
-            count => format!(", {count} actions skipped"),
+            count => join_text![", ", decimal(count), " actions skipped"],
         };
         if let Some(place) = &self.navigated {
             let place = crate::encode::quote(&one_line(place, 200));
-            out.push_str(&format!("went to {place}{skipped}\n"));
+            out.push_str(&join_text!["went to ", place, skipped, "\n"]);
         }
         match self.stopped {
             None => {}
             Some(Stopped::Cancelled) => {
-                out.push_str(&format!("cancelled{skipped}: what ran before stays\n"));
+                out.push_str(&join_text![
+                    "cancelled",
+                    skipped,
+                    ": what ran before stays\n"
+                ]);
             }
             Some(Stopped::TimedOut) => {
-                out.push_str(&format!("the time of the call is over{skipped}\n"));
+                out.push_str(&join_text!["the time of the call is over", skipped, "\n"]);
             }
         }
     }

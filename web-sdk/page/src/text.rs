@@ -2,6 +2,16 @@
 
 use std::borrow::Cow;
 
+/// Returns texts, one after the other: `join_text!["a", name, decimal(3)]`. The build removes the standard
+/// library's formatting from the wasm.
+macro_rules! join_text {
+    ($($part:expr),+ $(,)?) => {
+        [$(AsRef::<str>::as_ref(&$part)),+].concat()
+    };
+}
+
+pub(crate) use join_text;
+
 /// Returns the text without characters that a reader cannot see, or that change the direction or
 /// the structure of what is around them.
 ///
@@ -51,7 +61,7 @@ pub fn several_lines(text: &str, max: usize) -> String {
 pub fn cut_chars(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         None => text.to_owned(),
-        Some((end, _)) => format!("{}{}", &text[..end], cut_note(text)),
+        Some((end, _)) => join_text![&text[..end], cut_note(text)],
     }
 }
 
@@ -62,16 +72,44 @@ pub fn cut_bytes(text: &str, max: usize) -> String {
         return text.to_owned();
     }
     let end = text.floor_char_boundary(max);
-    format!("{}{}", &text[..end], cut_note(text))
+    join_text![&text[..end], cut_note(text)]
+}
+
+/// Returns the number of characters. (`chars().count()` needs code that the build removes.)
+#[must_use]
+pub fn char_count(text: &str) -> usize {
+    text.bytes()
+        .fold(0, |count, byte| count + usize::from(byte & 0xc0 != 0x80))
+}
+
+/// Writes a number.
+#[must_use]
+pub fn decimal(number: usize) -> String {
+    let mut digits = Vec::new();
+    let mut rest = number;
+    loop {
+        digits.push(b"0123456789"[rest % 10]);
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    digits.into_iter().rev().map(char::from).collect()
+}
+
+/// Writes the code of a character for an entity of HTML.
+#[must_use]
+pub fn char_code(character: char) -> String {
+    decimal(character as usize)
 }
 
 fn cut_note(text: &str) -> String {
-    format!("… (of {} characters)", grouped(text.chars().count()))
+    join_text!["… (of ", grouped(char_count(text)), " characters)"]
 }
 
 /// Writes a number with commas between thousands.
 fn grouped(number: usize) -> String {
-    let digits = number.to_string();
+    let digits = decimal(number);
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {

@@ -8,7 +8,7 @@ fn action(name: &str) -> ObjectBuilder {
 fn parse_one(action: ObjectBuilder) -> Result<Action, String> {
     parse(&Value::Array(vec![action.build()]), &Limits::default())
         .map(|mut actions| actions.remove(0))
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.message())
 }
 
 fn error_of(action: ObjectBuilder) -> String {
@@ -118,7 +118,7 @@ fn one_malformed_action_refuses_the_list() {
     assert_eq!(error.reason(), "ActionMalformed");
     assert!(
         error
-            .to_string()
+            .message()
             .starts_with("/actions/1: an action is an object")
     );
 }
@@ -132,7 +132,7 @@ fn a_call_has_one_to_a_hundred_actions() {
     assert_eq!(error.reason(), "TooManyActions");
     assert!(
         error
-            .to_string()
+            .message()
             .contains("there are 101 actions, and a call may have 100")
     );
     for none in [list(0), Value::Null, Value::from("scroll")] {

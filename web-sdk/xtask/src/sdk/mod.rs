@@ -115,10 +115,14 @@ fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
     let mut built_wasm = Vec::new();
     for (wasm_crate, part) in WASM {
         let wasm = step(&format!("compiling {} to wasm", wasm_crate.package), || {
-            Ok(Outcome::Done(compile::to_wasm(workspace, &rustc, wasm_crate)?))
+            Ok(Outcome::Done(compile::to_wasm(
+                workspace, &rustc, wasm_crate,
+            )?))
         })?;
         built_wasm.push(step("wasm-bindgen", || {
-            Ok(Outcome::Done(bindgen::generate_glue(&wasm, &output, &part)?))
+            Ok(Outcome::Done(bindgen::generate_glue(
+                &wasm, &output, &part,
+            )?))
         })?);
     }
     let sources = workspace.path("web-sdk/js");
