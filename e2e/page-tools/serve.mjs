@@ -39,7 +39,8 @@ async function answer(folder, request, response) {
     return sendPosted(request, response);
   }
   const path = join(folder, normalize(pathname.endsWith("/") ? `${pathname}index.html` : pathname));
-  const content = await readFile(path).catch(() => undefined);
+  // Without page tools their module is empty, and not a failed request in the page's console.
+  const content = await readFile(path).catch(() => (pathname === "/enable-page-tools.js" ? "export {};" : undefined));
   response.statusCode = content ? 200 : 404;
   response.setHeader("content-type", TYPES[extname(path)] ?? "text/plain");
   response.end(content);
