@@ -183,7 +183,7 @@ export class PageTools {
     if (view === "none") {
       before?.free();
       const page = this.#driver.page();
-      return result([log], { ...page, view, elements: 0, shown: 0, truncated: false, ...facts });
+      return result([log.trimEnd()], { ...page, view, elements: 0, shown: 0, truncated: false, ...facts });
     }
     return this.#pageResult(this.#look(core), view, before, format, args, context, log, facts);
   }
@@ -204,7 +204,7 @@ export class PageTools {
     if (written.view === "page") this.#lastPageBytes = text.length;
     // Programs that ask for a format get the page as a field, too.
     const wantsField = context.caller.via === "http" && typeof args.format === "string";
-    return result(log ? [log, text] : [text], { ...this.#driver.page(), ...shown, ...facts, ...(wantsField && { page: text }) });
+    return result(log ? [log.trimEnd(), text] : [text], { ...this.#driver.page(), ...shown, ...facts, ...(wantsField && { page: text }) });
   }
 
   /** A client may take less than the page gives. */

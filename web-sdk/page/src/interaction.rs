@@ -10,6 +10,9 @@ use crate::refusal::{Failure, TargetFacts, refuse};
 use crate::report::{Report, Stopped};
 use crate::text::{decimal, join_text, one_line};
 
+/// So long, in milliseconds, a target that is covered or not shown yet is waited for.
+const TARGET_WAIT_MS: u32 = 1000;
+
 /// What the driver does next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
@@ -151,6 +154,7 @@ enum Stage {
     FindTarget,
     FindTo,
     InspectTarget,
+    AwaitTarget,
     InspectTo,
     Confirm,
     Apply,
@@ -234,9 +238,19 @@ impl Interaction {
             (Stage::InspectTarget, Event::Inspected(inspection)) => {
                 let reference = self.target.clone().unwrap_or_default();
                 match self.check(&inspection, &reference) {
+                    Some(failure) if self.may_pass(&failure, now) => {
+                        self.stage = Stage::AwaitTarget;
+                        Step::AwaitChange {
+                            ms: self.action_started_at + f64::from(TARGET_WAIT_MS) - now,
+                        }
+                    }
                     Some(failure) => self.fail_before(failure, now),
                     None => self.after_target(),
                 }
+            }
+            (Stage::AwaitTarget, Event::Changed) => {
+                let reference = self.target.clone().unwrap_or_default();
+                self.inspect_target(reference)
             }
             (Stage::InspectTo, Event::Inspected(inspection)) => {
                 let reference = self.to.clone().unwrap_or_default();
@@ -381,6 +395,15 @@ impl Interaction {
             Inspection::Stale => Some(Failure::stale(reference)),
             Inspection::Unknown => Some(Failure::unknown(reference)),
         }
+    }
+
+    /// Whether the reason may pass by itself: a menu that closes covers what is below it for a while.
+    fn may_pass(&self, failure: &Failure, now: f64) -> bool {
+        let is_passing = matches!(
+            failure.code,
+            ActionCode::TargetCovered | ActionCode::TargetHidden
+        );
+        is_passing && !self.is_cancelled && now < self.action_started_at + f64::from(TARGET_WAIT_MS)
     }
 
     fn after_target(&mut self) -> Step {

@@ -346,3 +346,31 @@ fn the_next_document_knows_the_action_that_ended_this_one() {
     assert_eq!((report.log.len(), report.skipped), (2, 2));
     assert_eq!(report.log[1].detail.as_deref(), Some("onClick"));
 }
+
+#[test]
+fn what_covers_a_target_has_a_second_to_go_away() {
+    let covered = || {
+        Event::Inspected(Inspection::Facts(TargetFacts {
+            covered_by: Some("menu".into()),
+            editable: true,
+            ..TargetFacts::default()
+        }))
+    };
+    let mut list = interaction(vec![click("e1"), click("e2")]);
+    list.next(Event::Started, 0.0);
+    assert_eq!(list.next(covered(), 0.0), Step::AwaitChange { ms: 1000.0 });
+    assert!(matches!(
+        list.next(Event::Changed, 300.0),
+        Step::Inspect { index: 0, .. }
+    ));
+    assert_eq!(list.next(covered(), 300.0), Step::AwaitChange { ms: 700.0 });
+    list.next(Event::Changed, 900.0);
+    assert!(matches!(list.next(facts(), 900.0), Step::Apply { .. }));
+    list.next(Event::Applied(Ok(())), 900.0);
+    list.next(Event::Rested, 900.0);
+    list.next(Event::Ended(Outcome::default()), 1000.0);
+    list.next(covered(), 1000.0);
+    list.next(Event::Changed, 2000.0);
+    assert_eq!(list.next(covered(), 2000.0), Step::Done);
+    assert_eq!(codes(&list), [None, Some(ActionCode::TargetCovered)]);
+}
