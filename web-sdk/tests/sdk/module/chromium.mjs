@@ -9,8 +9,8 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-/** Where the files of a page come from, in this order: the built package, the tests, and the sources. */
-const FOLDERS = [here("../../../../target/sdk"), here("../page"), here("../../../js")];
+/** Where the files of a page come from, in this order: the built package, the tests, the sources, and npm packages. */
+const FOLDERS = [here("../../../../target/sdk"), here("../page"), here("../../../js"), here("../../../../target/tools/web-sdk-node")];
 
 const TYPES = { ".js": "text/javascript", ".ts": "text/javascript", ".html": "text/html", ".wasm": "application/wasm" };
 
@@ -55,6 +55,8 @@ async function answer(request, response, done) {
     response.end();
     return done(JSON.parse(body));
   }
+  // A request that is never answered.
+  if (request.url === "/never") return;
   const [, version, pathname] = /^(?:\/version-([^/]+))?(.*)$/.exec(new URL(request.url, "http://page").pathname);
   for (const folder of FOLDERS) {
     const content = await readFile(join(folder, pathname)).catch(() => undefined);
