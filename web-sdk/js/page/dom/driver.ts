@@ -121,7 +121,7 @@ export class DomDriver implements PageDriver {
     const { state, global } = this.#options;
     const own = fitState(state ? await state() : formValues(this.#root(), this.#limits.maxValueBytes));
     const left = MAX_STATE_BYTES - bytesOf(own.value);
-    const shared = fitState((await global?.()) ?? {}, left);
+    const shared = fitState((await global?.()) ?? {}, Math.max(left, bytesOf({})));
     const truncated = own.truncated || shared.truncated;
     return { pageId: this.#pageId(), state: own.value, global: shared.value, requests: {}, ...(truncated ? { truncated } : {}) };
   }

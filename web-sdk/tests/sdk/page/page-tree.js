@@ -190,7 +190,8 @@ export default {
   }),
 };
 
+/** Waits until the frames of the same origin have their documents. */
 async function loaded(page) {
-  for (const frame of page.root.querySelectorAll("iframe")) if (frame.contentDocument?.URL !== "about:srcdoc" && !frame.sandbox.length) await new Promise((resolve) => frame.addEventListener("load", resolve));
-  while (page.root.querySelector("iframe").contentDocument?.readyState !== "complete") await new Promise((resolve) => requestAnimationFrame(resolve));
+  const isLoaded = (frame) => frame.hasAttribute("sandbox") || (frame.contentDocument?.URL === "about:srcdoc" && frame.contentDocument.readyState === "complete");
+  while (![...page.root.querySelectorAll("iframe")].every(isLoaded)) await new Promise((resolve) => requestAnimationFrame(resolve));
 }
