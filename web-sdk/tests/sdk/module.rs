@@ -79,6 +79,11 @@ fn the_module_works_in_a_browser() {
     run("page.test.mjs");
 }
 
+#[test]
+fn roles_and_names_of_a_page_are_those_of_chromium() {
+    run("accessibility.test.mjs");
+}
+
 fn run(file: &str) {
     let folder = crate_folder().join("tests/sdk/module");
     let file = folder.join(file);

@@ -34,7 +34,13 @@ export function nodeOf(element: Element, { role, isClickable }: Kind, active: El
 /** Returns the accessible name. Rows and cells have one only where it is not their content. */
 export function nameOf(element: Element, role: string): string {
   if (isJoined(role) && !hasNameSource(element)) return "";
-  return getElementAccessibleName(element, false);
+  return getElementAccessibleName(element, false) || (is(element, "meter", "progress") ? labelText(element) : "");
+}
+
+/** Returns the text of the labels of a bar, which the library does not know. */
+function labelText(element: HTMLMeterElement | HTMLProgressElement): string {
+  const texts = [...element.labels].flatMap((label) => [...label.childNodes].map((node) => (node.contains(element) ? "" : (node.textContent ?? ""))));
+  return texts.join("").replace(/\s+/g, " ").trim();
 }
 
 /** More options than a text shows are of no use. */
