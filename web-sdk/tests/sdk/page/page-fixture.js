@@ -66,7 +66,7 @@ export class Page {
       failure = error;
     }
     const outcome = this.driver.endAction();
-    return { ...outcome, ...(failure && { code: failure.code ?? failure.name, error: failure.message }), readBack };
+    return { ...outcome, ...(failure && { code: typeof failure.code === "string" ? failure.code : failure.name, error: failure.message }), readBack };
   }
 
   click(selector) {

@@ -80,6 +80,14 @@ export default {
      <div data-mcp-private><input value="secret"></div><script>10</` + "script><style>a{}</style>",
     ['- button "seen"', '- button "overflows"', '- button "More" [collapsed]', '- button "contents"', "- private"],
   ),
+  "what is private is in no name, no description and no value": lines(
+    `<a href="/x">Account <span data-mcp-private>DE1234</span></a><label>IBAN <b data-mcp-private>DE1234</b> <input aria-describedby="d"></label>
+     <p id="d" data-mcp-private>DE1234</p><div role="combobox" aria-label="City" tabindex="0"><span data-mcp-private>DE1234</span></div>
+     <div tabindex="0" aria-labelledby="d" role="group">x</div>`,
+    [
+      '- link "Account"', "  - private", "- private", '- textbox "IBAN": ""', "- private", '- combobox "City"', "  - private", "- group", "  - text: x",
+    ],
+  ),
   "open shadow roots, slots in their order, and nothing that has no slot": lines(
     "<x-card><b slot='end'>last</b>first<i slot='none'>lost</i></x-card>",
     ["- button \"Shadow\"", "- text: first", "- text: last", "- text: fallback"],
