@@ -13,6 +13,7 @@ import { callMethod } from "./methods.ts";
 import { openPage } from "./navigate.ts";
 import type { DomDriverOptions } from "./options.ts";
 import type { Pointer } from "./pointer.ts";
+import { publicText } from "./public-text.ts";
 import { waitForChange } from "./rest.ts";
 import { scroll } from "./scroll.ts";
 import { setValue } from "./set-value.ts";
@@ -78,7 +79,7 @@ const unsupported = (type: string): ActionError => new ActionError("ActionUnsupp
 
 /** Waits until a text is shown, or is gone; or only for a time. */
 async function waitFor({ text, gone, ms = DEFAULT_WAIT_MS }: Action & { type: "waitFor" }, { root, clock }: Parts, signal: AbortSignal): Promise<void> {
-  const has = (wanted: string) => (root as HTMLElement).innerText.toLowerCase().includes(wanted.toLowerCase());
+  const has = (wanted: string) => publicText([root]).toLowerCase().includes(wanted.toLowerCase());
   const isDone = () => (text === undefined || has(text)) && (gone === undefined || !has(gone));
   if (text === undefined && gone === undefined) return clock.sleep(ms, signal);
   const until = performance.now() + ms;

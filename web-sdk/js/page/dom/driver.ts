@@ -19,7 +19,7 @@ import { Pointer } from "./pointer.ts";
 import { readBack } from "./read-back.ts";
 import { Recorder } from "./recorder.ts";
 import { waitForChange, waitForRest } from "./rest.ts";
-import { MAX_STATE_BYTES, fitState, formValues } from "./state.ts";
+import { MAX_STATE_BYTES, bytesOf, fitState, formValues } from "./state.ts";
 import { readTree } from "./tree.ts";
 
 /** The shortest wait for a change. */
@@ -147,10 +147,10 @@ export class DomDriver implements PageDriver {
   async state(): Promise<PageState> {
     const { state, global } = this.#options;
     const own = fitState(state ? await state() : formValues(this.#root(), this.#limits.maxValueBytes));
-    const left = MAX_STATE_BYTES - JSON.stringify(own.value ?? null).length;
-    const shared = fitState((await global?.()) ?? {}, left);
+    const left = MAX_STATE_BYTES - bytesOf(own.value);
+    const shared = fitState((await global?.()) ?? {}, Math.max(left, bytesOf({})));
     const truncated = own.truncated || shared.truncated;
-    return { pageId: this.#pageId(), state: own.value ?? null, global: shared.value, requests: {}, ...(truncated ? { truncated } : {}) };
+    return { pageId: this.#pageId(), state: own.value, global: shared.value, requests: {}, ...(truncated ? { truncated } : {}) };
   }
 
   dispose(): void {

@@ -9,23 +9,20 @@ export async function setEditableText(element: HTMLElement, text: string): Promi
   selectContent(element);
   // Editors read the selection when `selectionchange` comes, which is a task later.
   await nextTask();
-  const { ownerDocument } = element;
   if (text === "") {
-    if (editableText(element) !== "") ownerDocument.execCommand("delete");
-  } else if (!insertLines(ownerDocument, text)) insertByEvents(element, text);
+    if (editableText(element) !== "") edit(element, "delete", "deleteContentBackward");
+  } else {
+    for (const [index, line] of text.split(/\r?\n/).entries()) {
+      if (index > 0) edit(element, "insertParagraph", "insertParagraph");
+      if (line) edit(element, "insertText", "insertText", line);
+    }
+  }
   dispatch(element, "change");
 }
 
-/** Inserts text where the selection is, as typing does. Returns whether the browser could. */
-function insertLines(document: Document, text: string): boolean {
-  return text.split(/\r?\n/).every((line, index) => (index === 0 || document.execCommand("insertParagraph")) && (!line || document.execCommand("insertText", false, line)));
-}
-
-/** Sets the text where the browser has no command for it. */
-function insertByEvents(element: HTMLElement, text: string): void {
-  if (!dispatch(element, "beforeinput", { data: text, inputType: "insertText" })) return;
-  element.textContent = text;
-  dispatch(element, "input", { data: text, inputType: "insertText" });
+/** Edits where the selection is. Editors that do it themselves cancel the event, which the browser's command has not. */
+export function edit(element: Element, command: string, inputType: string, data: string | null = null): void {
+  if (dispatch(element, "beforeinput", { data, inputType })) element.ownerDocument.execCommand(command, false, data ?? undefined);
 }
 
 function selectContent(element: HTMLElement): void {

@@ -3,12 +3,12 @@
 import { beginAriaCaches, endAriaCaches, getAriaDisabled } from "ivya/utils";
 import type { TargetFacts } from "../driver.ts";
 import { classify, hasNameSource, roleOf } from "./classify.ts";
-import { flatAncestors, flatClosest, flatContains } from "./flat-tree.ts";
+import { flatAncestors, flatClosest, flatContains, viewOf } from "./flat-tree.ts";
 import { coverOf, surfaceOf } from "./hit.ts";
 import { isBehind, openModal } from "./modal.ts";
 import { isEditable, isReadOnly, nameOf } from "./node.ts";
+import { publicText } from "./public-text.ts";
 import { boxesOf, getStyle, hasNoViewport, isPrivate, isShown } from "./shown.ts";
-import { viewOf } from "./flat-tree.ts";
 
 /** Elements that the browser itself disables. */
 const CAN_BE_DISABLED = new Set(["button", "input", "select", "textarea", "option", "optgroup"]);
@@ -19,7 +19,7 @@ export function inspectElement(element: Element, root: Element): TargetFacts {
   try {
     const facts: TargetFacts = { label: labelOf(element) };
     if (!flatContains(root, element)) return { ...facts, outside: true };
-    if (isPrivate(element)) return { label: roleOf(element) || "element", private: true };
+    if (isPrivate(element)) return { ...facts, private: true };
     const disabled = disabledBy(element);
     if (disabled) facts.disabled = disabled;
     if (isReadOnly(element)) facts.readOnly = true;
@@ -35,10 +35,11 @@ export function inspectElement(element: Element, root: Element): TargetFacts {
 /** Returns an element in the words of the page's text: its role and name, or what a developer would call it. */
 export function labelOf(element: Element): string {
   const role = roleOf(element);
+  if (isPrivate(element)) return role || "a private element";
   const name = role || hasNameSource(element) ? nameOf(element, role) : "";
   if (name) return `${role || element.localName} ${JSON.stringify(name.slice(0, 100))}`;
   if (role) return role;
-  const text = (element as HTMLElement).innerText?.trim().split("\n")[0]?.slice(0, 60);
+  const text = publicText([element]).slice(0, 60);
   return text ? `element ${JSON.stringify(text)}` : `element <${element.localName}${element.id ? ` id=${JSON.stringify(element.id)}` : ""}>`;
 }
 

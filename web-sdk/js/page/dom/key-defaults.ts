@@ -1,6 +1,7 @@
 /** What the browser does with a key of a person, and not with one of a script. */
 
 import { dispatch } from "./dispatch.ts";
+import { edit } from "./editable.ts";
 import { flatClosest, flatElements, is, viewOf } from "./flat-tree.ts";
 import { focusElement, isFocusable } from "./focus.ts";
 import { deleteText, insertText, isTextField, moveCaret } from "./typing.ts";
@@ -51,7 +52,8 @@ function enterInField(element: Element, { shiftKey }: Held): void {
   if (is(element, "input")) {
     submit(element);
   } else if (is(element, "textarea")) insertText(element, "\n");
-  else element.ownerDocument.execCommand(shiftKey ? "insertLineBreak" : "insertParagraph");
+  else if (shiftKey) edit(element, "insertLineBreak", "insertLineBreak");
+  else edit(element, "insertParagraph", "insertParagraph");
 }
 
 /** Gives the focus to the next element that takes it, or to the one before. */

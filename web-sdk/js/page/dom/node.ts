@@ -5,8 +5,9 @@ import {
   getElementAccessibleDescription, getElementAccessibleErrorMessage, getElementAccessibleName,
 } from "ivya/utils";
 import type { PageNode } from "../driver.ts";
-import { type Kind, hasNameSource, isEditingHost, isJoined } from "./classify.ts";
+import { type Kind, hasNameSource, isEditingHost, isJoined, isNamedByContent } from "./classify.ts";
 import { is } from "./flat-tree.ts";
+import { hasPrivate, publicText, referenced } from "./public-text.ts";
 import { valueOf } from "./value.ts";
 
 /** What {@link PageNode} has of an element without its handle and its content. */
@@ -21,7 +22,7 @@ export function nodeOf(element: Element, { role, isClickable }: Kind, active: El
   if (element === active) states.push("focused");
   if (states.length) node.states = states;
   putDescription(element, node, put);
-  const value = valueOf(element, role);
+  const value = hasPrivate([element]) ? undefined : valueOf(element, role);
   if (value !== undefined) node.value = value;
   if (is(element, "select")) node.options = optionsOf(element);
   if (role === "link") put("url", element.getAttribute("href") ?? undefined);
@@ -34,7 +35,15 @@ export function nodeOf(element: Element, { role, isClickable }: Kind, active: El
 /** Returns the accessible name. Rows and cells have one only where it is not their content. */
 export function nameOf(element: Element, role: string): string {
   if (isJoined(role) && !hasNameSource(element)) return "";
-  return getElementAccessibleName(element, false);
+  const naming = namingElements(element);
+  if (hasPrivate([element, ...naming])) return element.getAttribute("aria-label")?.trim() || publicText(naming.length ? naming : isNamedByContent(role) ? [element] : []);
+  return getElementAccessibleName(element, false) || (is(element, "meter", "progress") ? labelText(element) : "");
+}
+
+/** Returns the text of the labels of a bar, which the library does not know. */
+function labelText(element: HTMLMeterElement | HTMLProgressElement): string {
+  const texts = [...element.labels].flatMap((label) => [...label.childNodes].map((node) => (node.contains(element) ? "" : (node.textContent ?? ""))));
+  return texts.join("").replace(/\s+/g, " ").trim();
 }
 
 /** More options than a text shows are of no use. */
@@ -62,8 +71,12 @@ export function namingElements(element: Element): Element[] {
 }
 
 function putDescription(element: Element, node: PageNode, put: (key: "description" | "error", value: string) => void): void {
-  const description = getElementAccessibleDescription(element, false);
-  const error = getElementAccessibleErrorMessage(element);
+  const textOf = (attribute: string, read: () => string) => {
+    const elements = referenced(element, attribute);
+    return hasPrivate(elements) ? publicText(elements) : read();
+  };
+  const description = textOf("aria-describedby", () => getElementAccessibleDescription(element, false));
+  const error = textOf("aria-errormessage", () => getElementAccessibleErrorMessage(element));
   const isInvalid = getAriaInvalid(element) !== "false";
   put("error", error || (isInvalid ? description || "invalid" : ""));
   // A title that is the name already describes nothing.

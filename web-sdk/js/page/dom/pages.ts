@@ -3,6 +3,7 @@
 import { flatElements, is } from "./flat-tree.ts";
 import { shortUrl } from "./navigation.ts";
 import type { AppPage, DomDriverOptions } from "./options.ts";
+import { publicText } from "./public-text.ts";
 import { isPrivate } from "./shown.ts";
 
 /** More links are left out. */
@@ -28,7 +29,7 @@ export function linkedPages(root: Element): AppPage[] {
   const pages = new Map<string, AppPage>([[pageIdOf(location.href), { pageId: pageIdOf(location.href), title: document.title, url: pageIdOf(location.href) }]]);
   for (const link of linksOf(root)) {
     const pageId = pageIdOf(link.href);
-    const title = (link.getAttribute("aria-label") ?? link.innerText ?? "").replace(/\s+/g, " ").trim().slice(0, MAX_TITLE) || link.title;
+    const title = (link.getAttribute("aria-label") ?? publicText([link])).trim().slice(0, MAX_TITLE) || link.title;
     if (!pages.has(pageId)) pages.set(pageId, { pageId, title: title || pageId, url: pageId });
     if (pages.size >= MAX_PAGES) break;
   }

@@ -23,6 +23,7 @@ export class Recorder {
   readonly mutations: Mutations;
   readonly requests: Requests;
   readonly navigation: NavigationWatch;
+  readonly #root: Element;
   readonly #handles: Handles;
   readonly #dialogs: Dialogs;
   readonly #patches = new Patches();
@@ -32,6 +33,7 @@ export class Recorder {
   readonly #invalid = new Map<Element, string>();
 
   constructor(action: Action, root: Element, handles: Handles, getPageId: () => string) {
+    this.#root = root;
     this.#handles = handles;
     this.#dialogs = new Dialogs(action.dialog);
     this.requests = new Requests((warning) => this.warn(warning), this.#end.signal);
@@ -96,7 +98,9 @@ export class Recorder {
     const handles = new Set<string>();
     for (const element of this.#changed) {
       for (const around of flatAncestors(element)) {
-        const handle = around.isConnected && around.localName !== "body" ? this.#handles.find(around) : undefined;
+        // The whole page has changed: that says nothing.
+        if (around === this.#root) break;
+        const handle = around.isConnected ? this.#handles.find(around) : undefined;
         if (!handle) continue;
         handles.add(handle);
         break;

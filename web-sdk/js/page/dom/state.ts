@@ -11,7 +11,7 @@ import { isOn } from "./set-value.ts";
 /** What a state may have as JSON. */
 export const MAX_STATE_BYTES = 256 * 1024;
 
-const bytesOf = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value) ?? "null").length;
+export const bytesOf = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value) ?? "null").length;
 
 /** Returns the values of the fields in a page by their names: those of a form with a name are an object with that name. */
 export function formValues(root: Element, maxValueBytes: number): Record<string, unknown> {
@@ -32,7 +32,7 @@ export function formValues(root: Element, maxValueBytes: number): Record<string,
 
 /** Leaves out what is more than a state may have. Returns what is left, and whether anything is missing. */
 export function fitState(value: unknown, maxBytes = MAX_STATE_BYTES): { value: unknown; truncated: boolean } {
-  if (bytesOf(value) <= maxBytes) return { value, truncated: false };
+  if (value === null || value === undefined || bytesOf(value) <= maxBytes) return { value: value ?? null, truncated: false };
   if (typeof value !== "object" || value === null) return { value: null, truncated: true };
   const kept = new Map<string, unknown>();
   let left = maxBytes - 2;

@@ -87,6 +87,7 @@ class Walk {
     const style = getStyle(element);
     const part = shownPart(element, style);
     if (part === "none" || depth > MAX_DEPTH || (modal && isBehind(modal, element))) return;
+    if (element.localName === "br") return void parent?.children.push({ text: "\n", element });
     if (element.hasAttribute("data-mcp-private")) return this.#add(element, { role: "private" }, parent);
     const isPointer = style.cursor === "pointer";
     const kind = part === "all" ? classify(element, style, around) : undefined;

@@ -1,6 +1,7 @@
 /** Typing into fields, at the caret. */
 
 import { dispatch } from "./dispatch.ts";
+import { edit } from "./editable.ts";
 import { is } from "./flat-tree.ts";
 import { setNativeValue } from "./set-value.ts";
 
@@ -14,22 +15,22 @@ export function isTextField(element: Element): boolean {
 
 /** Inserts text at the caret, in place of what is selected. */
 export function insertText(element: Element, text: string): void {
-  if (!is(element, "input", "textarea")) return void element.ownerDocument.execCommand("insertText", false, text);
+  if (!is(element, "input", "textarea")) return edit(element, "insertText", "insertText", text);
   const { maxLength, value } = element;
   const [start, end] = selectionOf(element);
   if (maxLength >= 0 && value.length - (end - start) + text.length > maxLength) return;
-  edit(element, start, end, text, text === "\n" ? "insertLineBreak" : "insertText");
+  editField(element, start, end, text, text === "\n" ? "insertLineBreak" : "insertText");
 }
 
 /** Deletes what is selected, or the character before or after the caret. */
 export function deleteText(element: Element, isForward: boolean): void {
-  if (!is(element, "input", "textarea")) return void element.ownerDocument.execCommand(isForward ? "forwardDelete" : "delete");
+  if (!is(element, "input", "textarea")) return edit(element, isForward ? "forwardDelete" : "delete", isForward ? "deleteContentForward" : "deleteContentBackward");
   const [start, end] = selectionOf(element);
   const isEmpty = start === end;
   const from = isEmpty && !isForward ? start - widthBefore(element.value, start) : start;
   const to = isEmpty && isForward ? end + (element.value.codePointAt(end) ?? 0 > 0xffff ? 2 : 1) : end;
   if (from < 0 || from === to) return;
-  edit(element, from, Math.min(to, element.value.length), "", isForward ? "deleteContentForward" : "deleteContentBackward");
+  editField(element, from, Math.min(to, element.value.length), "", isForward ? "deleteContentForward" : "deleteContentBackward");
 }
 
 const widthBefore = (value: string, at: number): number => (/[\ud800-\udbff][\udc00-\udfff]$/.test(value.slice(0, at)) ? 2 : 1);
@@ -61,7 +62,7 @@ function selectionOf(field: Field): [start: number, end: number] {
   return [selectionStart ?? value.length, selectionEnd ?? value.length];
 }
 
-function edit(field: Field, start: number, end: number, text: string, inputType: string): void {
+function editField(field: Field, start: number, end: number, text: string, inputType: string): void {
   const data = text || null;
   if (!dispatch(field, "beforeinput", { data, inputType })) return;
   const hasCaret = field.selectionStart !== null;
