@@ -56,7 +56,7 @@ export async function applyAction(action: Action, element: Element | undefined, 
       return undefined;
     case "drag":
       if (!to) throw new ActionError("TargetNotFound", "drag needs a target to drag to: give to");
-      return drag(target(), to, action.steps ?? DEFAULT_STEPS, pointer, signal);
+      return drag(target(), to, action.steps ?? DEFAULT_STEPS, parts.pointer, parts.clock, signal);
     case "setState":
       return setState(action, options);
     case "setGlobal":

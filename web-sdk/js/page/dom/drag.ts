@@ -1,7 +1,7 @@
 /** Drags one element to another one: with the pointer, or with the events of HTML drag and drop. */
 
 import { press, release } from "./click.ts";
-import { nextTask } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { dispatch } from "./dispatch.ts";
 import { flatClosest, isInPage, viewOf } from "./flat-tree.ts";
 import { type Point, centreOf, hitElement } from "./hit.ts";
@@ -11,23 +11,29 @@ import { hasNoViewport } from "./shown.ts";
 
 /** Moves between the press and the release, if the action does not say how many. */
 export const DEFAULT_STEPS = 8;
+/** Between two moves: what a mouse takes. */
+const MOVE_MS = 16;
+const FINAL_PAUSES = 5;
 
 /** Drags `from` to the centre of `to`. */
-export async function drag(from: Element, to: Element, steps: number, pointer: Pointer, signal: AbortSignal): Promise<void> {
+export async function drag(from: Element, to: Element, steps: number, pointer: Pointer, clock: Clock, signal: AbortSignal): Promise<void> {
   const patches = new Patches();
   const capture = watchCapture(from, patches);
   try {
     const start = centreOf(from);
     pointer.moveTo(from, start);
     const isTaken = press(from);
-    await nextTask();
+    const pause = () => clock.sleep(MOVE_MS, signal);
+    await pause();
     // Libraries make an element draggable when it is pressed.
     const draggable = flatClosest(from, (element) => (element as HTMLElement).draggable);
     const transfer = new (viewOf(from).DataTransfer)();
     if (draggable && !isTaken && dispatchDrag(draggable, "dragstart", start, transfer)) {
-      return await dragByTransfer(draggable, to, start, steps, transfer, signal);
+      return await dragByTransfer(draggable, to, start, steps, transfer, pause);
     }
-    await dragByPointer(from, to, start, steps, pointer, capture, signal);
+    await dragByPointer(from, to, start, steps, pointer, capture, pause);
+    // Libraries that draw what is dragged look 20 times a second where it is.
+    for (let index = 0; index < FINAL_PAUSES; index++) await pause();
     const end = capture() ?? targetAt(to, centreOf(to));
     release(isInPage(end) ? end : to, { isTaken });
   } finally {
@@ -35,25 +41,25 @@ export async function drag(from: Element, to: Element, steps: number, pointer: P
   }
 }
 
-async function dragByPointer(from: Element, to: Element, start: Point, steps: number, pointer: Pointer, capture: () => Element | undefined, signal: AbortSignal): Promise<void> {
+async function dragByPointer(from: Element, to: Element, start: Point, steps: number, pointer: Pointer, capture: () => Element | undefined, pause: () => Promise<void>): Promise<void> {
   for (let index = 1; index <= steps; index++) {
-    signal.throwIfAborted();
     const point = between(start, centreOf(to), index / steps);
     const captured = capture();
     if (captured) {
       dispatch(captured, "pointermove", pointerFields(captured, point, { ...PRESSED, button: -1 }));
       dispatch(captured, "mousemove", mouseFields(captured, point, PRESSED));
     } else pointer.moveTo(index === steps ? targetAt(to, point) : targetAt(from, point), point, { ...PRESSED, button: -1 });
-    await nextTask();
+    await pause();
   }
 }
 
-async function dragByTransfer(source: Element, to: Element, start: Point, steps: number, data: DataTransfer, signal: AbortSignal): Promise<void> {
+async function dragByTransfer(source: Element, to: Element, start: Point, steps: number, data: DataTransfer, pause: () => Promise<void>): Promise<void> {
   dispatch(source, "pointercancel", pointerFields(source, start, PRESSED));
+  // What is dragged may be known only in a later task.
+  await pause();
   let over: Element | undefined;
   let isAccepted = false;
   for (let index = 1; index <= steps; index++) {
-    signal.throwIfAborted();
     const end = centreOf(to);
     const point = between(start, end, index / steps);
     if (isInPage(source)) dispatchDrag(source, "drag", point, data);
@@ -65,7 +71,7 @@ async function dragByTransfer(source: Element, to: Element, start: Point, steps:
       if (left && isInPage(left)) dispatchDrag(left, "dragleave", point, data);
     }
     isAccepted = !dispatchDrag(target, "dragover", point, data);
-    await nextTask();
+    await pause();
   }
   const end = centreOf(to);
   if (isAccepted && isInPage(to)) dispatchDrag(to, "drop", end, data);

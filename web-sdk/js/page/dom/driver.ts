@@ -78,7 +78,7 @@ export class DomDriver implements PageDriver {
 
   beginAction(action: Action): void {
     this.#recorder?.stop();
-    this.#recorder = new Recorder(action, this.#root(), this.#handles, () => this.#pageId());
+    this.#recorder = new Recorder(action, this.#root(), this.#handles, () => this.#pageId(), this.#clock);
   }
 
   async apply(action: Action, ref: string | undefined, to: string | undefined, signal: AbortSignal): Promise<void> {

@@ -26,19 +26,20 @@ export function centreOf(element: Element): Point {
 }
 
 /**
- * Returns the element on which a mouse acts for a control: itself, or its label where the control is made invisible and
- * the label is drawn in its place.
+ * Returns the element on which a mouse acts for a control: itself, or, where the control is made invisible, what is drawn in
+ * its place: its label, or the element around it.
  */
 export function surfaceOf(element: Element): Element {
-  const labels = (element as HTMLInputElement).labels;
-  if (!labels?.length || hasNoViewport(viewOf(element))) return element;
+  if (hasNoViewport(viewOf(element))) return element;
   const { width, height } = element.getBoundingClientRect();
   const { clip, clipPath, opacity, pointerEvents } = getStyle(element);
   const isUnseen = width <= 1 || height <= 1 || /^rect\(/.test(clip) || clipPath !== "none" || pointerEvents === "none";
   const centre = centreOf(element);
   const isHit = () => hitElement(element.ownerDocument, centre.x, centre.y) === element;
   if (!isUnseen && (opacity !== "0" || isHit())) return element;
-  return [...labels].find((label) => boxesOf(label).length && !isHiddenByAttribute(label)) ?? element;
+  const labels = [...((element as HTMLInputElement).labels ?? [])];
+  const around = element.parentElement;
+  return labels.find((label) => boxesOf(label).length && !isHiddenByAttribute(label)) ?? (isUnseen && around && boxesOf(around).length ? around : element);
 }
 
 /** Returns what covers an element at its centre, in its own window and in those around it. */

@@ -2,10 +2,12 @@
 
 import type { ActionOutcome } from "../driver.ts";
 import type { Action } from "../actions.ts";
+import type { Clock } from "./clock.ts";
 import { Dialogs } from "./dialogs.ts";
 import { labelOf } from "./facts.ts";
 import { flatAncestors, isElement, pageViews, type View } from "./flat-tree.ts";
 import type { Handles } from "./handles.ts";
+import { hastenTimers } from "./hidden-timers.ts";
 import { Mutations } from "./mutations.ts";
 import { NavigationWatch } from "./navigation.ts";
 import { Patches } from "./patch.ts";
@@ -32,14 +34,14 @@ export class Recorder {
   readonly #warnings: string[] = [];
   readonly #invalid = new Map<Element, string>();
 
-  constructor(action: Action, root: Element, handles: Handles, getPageId: () => string) {
+  constructor(action: Action, root: Element, handles: Handles, getPageId: () => string, clock: Clock) {
     this.#root = root;
     this.#handles = handles;
     this.#dialogs = new Dialogs(action.dialog);
     this.requests = new Requests((warning) => this.warn(warning), this.#end.signal);
     this.navigation = new NavigationWatch(getPageId, this.#end.signal);
     this.mutations = new Mutations(root, (element) => this.#note(element));
-    for (const view of pageViews()) this.#install(view);
+    for (const view of pageViews()) this.#install(view, clock);
   }
 
   warn(warning: string): void {
@@ -64,10 +66,11 @@ export class Recorder {
     return outcome;
   }
 
-  #install(view: View): void {
+  #install(view: View, clock: Clock): void {
     const { signal } = this.#end;
     this.#dialogs.install(view, this.#patches);
     this.requests.install(view, this.#patches);
+    hastenTimers(view, this.#patches, clock, signal);
     this.#patches.replace(view.console, "error", (original) => (...args) => {
       this.warn(`console: ${args.map(describe).join(" ")}`);
       Reflect.apply(original, view.console, args);
