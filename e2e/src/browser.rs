@@ -30,6 +30,13 @@ const CHROMIUM_FLAGS: [&str; 8] = [
     "--disable-sync",
 ];
 
+/// What chromedriver passes so that hidden tabs are not slowed down. A window is as that of a user.
+const THROTTLING_SWITCHES: [&str; 3] = [
+    "disable-background-timer-throttling",
+    "disable-backgrounding-occluded-windows",
+    "disable-renderer-backgrounding",
+];
+
 /// A browser with a fresh profile and its own chromedriver. Both stop when this is dropped.
 #[derive(Debug)]
 pub struct Browser {
@@ -326,7 +333,11 @@ fn capabilities(profile: &TempDir, flags: &[&str], is_headless: bool) -> Capabil
     let mut args: Vec<String> = all.map(|&flag| flag.to_owned()).collect();
     args.push(format!("--user-data-dir={}", profile.path().display()));
     let capabilities = json!({
-            "goog:chromeOptions": { "binary": program_paths::chromium(), "args": args },
+            "goog:chromeOptions": {
+                "binary": program_paths::chromium(),
+                "args": args,
+                "excludeSwitches": if is_headless { &[][..] } else { &THROTTLING_SWITCHES },
+            },
             "goog:loggingPrefs": { "browser": "ALL" },
     // A wait in the page times out before, with a better message.
             "timeouts": { "script": 2 * DEADLINE.as_millis(), "pageLoad": DEADLINE.as_millis() },

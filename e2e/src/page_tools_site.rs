@@ -97,7 +97,9 @@ async fn pet(Path(id): Path<String>) -> impl IntoResponse {
 async fn posted(body: String) -> impl IntoResponse {
     let mut fields = form_urlencoded::parse(body.as_bytes());
     let name = fields.find(|(field, _)| field == "name");
-    let name = name.map(|(_, value)| value.into_owned()).unwrap_or_default();
+    let name = name
+        .map(|(_, value)| value.into_owned())
+        .unwrap_or_default();
     let name = name.replace('&', "&#38;").replace('<', "&#60;");
     Html(format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Posted</title></head><body>
