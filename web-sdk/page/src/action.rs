@@ -87,6 +87,7 @@ impl ActionKind {
         match self {
             Self::TriggerEvent { event } => Some(event),
             Self::CallMethod { method } => Some(method),
+            Self::PressKey { key } if key == " " => Some("Space"),
             Self::PressKey { key } => Some(key),
             Self::Navigate { page_id } => Some(page_id),
             _ => None,

@@ -13,7 +13,8 @@ import { hasNoViewport } from "./shown.ts";
 export const DEFAULT_STEPS = 8;
 /** Between two moves: what a mouse takes. */
 const MOVE_MS = 16;
-const FINAL_PAUSES = 5;
+/** Moves that a mouse would take before it is released. */
+const FINAL_PAUSES = 8;
 
 /** Drags `from` to the centre of `to`. */
 export async function drag(from: Element, to: Element, steps: number, pointer: Pointer, clock: Clock, signal: AbortSignal): Promise<void> {

@@ -10,7 +10,9 @@ import { ActionError, type ActionOutcome, type PageDriver, type PageState, type 
 import { applyAction } from "./apply.ts";
 import { Clock, nextTask } from "./clock.ts";
 import { inspectElement } from "./facts.ts";
+import { pageViews } from "./flat-tree.ts";
 import { Handles } from "./handles.ts";
+import { HiddenTimers } from "./hidden-timers.ts";
 import { openPage } from "./navigate.ts";
 import { shortUrl } from "./navigation.ts";
 import { type AppPage, type DomDriverOptions, type Limits, readLimits } from "./options.ts";
@@ -30,6 +32,7 @@ export class DomDriver implements PageDriver {
   readonly #readOptions: () => DomDriverOptions;
   readonly #handles: Handles;
   readonly #clock = new Clock();
+  readonly #timers = new HiddenTimers(this.#clock);
   readonly #pointer = new Pointer();
   #recorder: Recorder | undefined;
   /** How many calls need the clock. */
@@ -78,7 +81,8 @@ export class DomDriver implements PageDriver {
 
   beginAction(action: Action): void {
     this.#recorder?.stop();
-    this.#recorder = new Recorder(action, this.#root(), this.#handles, () => this.#pageId(), this.#clock);
+    this.#timers.install(pageViews());
+    this.#recorder = new Recorder(action, this.#root(), this.#handles, () => this.#pageId());
   }
 
   async apply(action: Action, ref: string | undefined, to: string | undefined, signal: AbortSignal): Promise<void> {
@@ -104,13 +108,13 @@ export class DomDriver implements PageDriver {
   endAction(): ActionOutcome {
     const outcome = this.#recorder?.stop() ?? {};
     this.#recorder = undefined;
-    if (!this.#holds) this.#clock.release();
+    this.#releaseUnused();
     return outcome;
   }
 
   async change(ms: number, signal: AbortSignal): Promise<void> {
     await waitForChange(this.#root(), this.#clock, MIN_CHANGE_MS, ms, signal);
-    if (!this.#recorder && !this.#holds) this.#clock.release();
+    this.#releaseUnused();
   }
 
   async wait(ms: number, signal: AbortSignal): Promise<void> {
@@ -123,7 +127,7 @@ export class DomDriver implements PageDriver {
     this.#holds += 1;
     return () => {
       this.#holds -= 1;
-      if (!this.#holds && !this.#recorder) this.#clock.release();
+      this.#releaseUnused();
     };
   }
 
@@ -155,6 +159,13 @@ export class DomDriver implements PageDriver {
 
   dispose(): void {
     this.endAction();
+  }
+
+  /** Ends what nothing needs that is under way. */
+  #releaseUnused(): void {
+    if (this.#holds || this.#recorder) return;
+    this.#timers.restore();
+    this.#clock.release();
   }
 
   #root(): Element {

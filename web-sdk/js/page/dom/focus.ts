@@ -1,7 +1,8 @@
 /** The focus, with its events: in a document that does not have the focus, the browser moves it and fires none. */
 
 import { dispatch } from "./dispatch.ts";
-import { deepActiveElement, flatClosest, viewOf } from "./flat-tree.ts";
+import { type View, deepActiveElement, flatClosest, viewOf } from "./flat-tree.ts";
+import type { Patches } from "./patch.ts";
 
 /** Gives an element the focus. */
 export function focusElement(element: Element): void {
@@ -26,6 +27,21 @@ export function isFocusable(element: Element): boolean {
   if (element.matches(":disabled") || !(element as HTMLElement).checkVisibility?.()) return false;
   if ((element as HTMLElement).tabIndex >= 0 || element.hasAttribute("tabindex")) return true;
   return (element as HTMLElement).isContentEditable && element.hasAttribute("contenteditable");
+}
+
+/**
+ * Makes what the page itself does with the focus fire the events, too, in a document without the focus: components open
+ * their lists and move in their menus by them.
+ */
+export function fireFocusEvents(view: View, patches: Patches): void {
+  if (view.document.hasFocus()) return;
+  const { prototype } = view.HTMLElement;
+  patches.replace(prototype, "focus", (original) => function (this: HTMLElement, ...args) {
+    move(this, () => Reflect.apply(original, this, args));
+  });
+  patches.replace(prototype, "blur", (original) => function (this: HTMLElement) {
+    move(undefined, () => Reflect.apply(original, this, []));
+  });
 }
 
 function move(next: Element | undefined, run: () => void): void {

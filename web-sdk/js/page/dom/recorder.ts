@@ -2,12 +2,11 @@
 
 import type { ActionOutcome } from "../driver.ts";
 import type { Action } from "../actions.ts";
-import type { Clock } from "./clock.ts";
 import { Dialogs } from "./dialogs.ts";
 import { labelOf } from "./facts.ts";
 import { flatAncestors, isElement, pageViews, type View } from "./flat-tree.ts";
 import type { Handles } from "./handles.ts";
-import { hastenTimers } from "./hidden-timers.ts";
+import { fireFocusEvents } from "./focus.ts";
 import { Mutations } from "./mutations.ts";
 import { NavigationWatch } from "./navigation.ts";
 import { Patches } from "./patch.ts";
@@ -34,14 +33,14 @@ export class Recorder {
   readonly #warnings: string[] = [];
   readonly #invalid = new Map<Element, string>();
 
-  constructor(action: Action, root: Element, handles: Handles, getPageId: () => string, clock: Clock) {
+  constructor(action: Action, root: Element, handles: Handles, getPageId: () => string) {
     this.#root = root;
     this.#handles = handles;
     this.#dialogs = new Dialogs(action.dialog);
     this.requests = new Requests((warning) => this.warn(warning), this.#end.signal);
     this.navigation = new NavigationWatch(getPageId, this.#end.signal);
     this.mutations = new Mutations(root, (element) => this.#note(element));
-    for (const view of pageViews()) this.#install(view, clock);
+    for (const view of pageViews()) this.#install(view);
   }
 
   warn(warning: string): void {
@@ -66,11 +65,11 @@ export class Recorder {
     return outcome;
   }
 
-  #install(view: View, clock: Clock): void {
+  #install(view: View): void {
     const { signal } = this.#end;
     this.#dialogs.install(view, this.#patches);
     this.requests.install(view, this.#patches);
-    hastenTimers(view, this.#patches, clock, signal);
+    fireFocusEvents(view, this.#patches);
     this.#patches.replace(view.console, "error", (original) => (...args) => {
       this.warn(`console: ${args.map(describe).join(" ")}`);
       Reflect.apply(original, view.console, args);

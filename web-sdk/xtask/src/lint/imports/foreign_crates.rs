@@ -132,7 +132,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         crates: &["js_sys", "wasm_bindgen", "web_sys"],
         reason: "Only `js` uses the browser: `core` is tested without one.",
-        importers: &["web-sdk/src/js", "web-sdk/testing/src/js"],
+        importers: &[
+            "web-sdk/page/src/js",
+            "web-sdk/src/js",
+            "web-sdk/testing/src/js",
+        ],
     },
     Rule {
         crates: &["jsonwebtoken"],
