@@ -1,8 +1,11 @@
 //! Page tools over the whole way: pages in Chromium, the bridge, and MCP clients that use only these
 //! tools.
 
+mod big_pages;
 mod hidden_tab;
 mod libraries;
+mod rules;
+mod walks;
 
 use e2e::{Browser, Era, McpClient, PageToolsSite, TestBed, Transport};
 use serde_json::{Value, json};

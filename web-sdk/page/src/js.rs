@@ -3,6 +3,7 @@
 
 mod convert;
 mod decode;
+pub(crate) mod lowercase;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};

@@ -129,15 +129,13 @@ pub fn contains_ignoring_case(text: &str, part: &str) -> bool {
 /// Returns the text in lower case. The wasm leaves that to the browser, which has the tables.
 #[must_use]
 pub fn lowercase(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     #[cfg(target_arch = "wasm32")]
-    if !text.is_ascii() {
-        return js_sys::JsString::from(text).to_lower_case().into();
-    }
+    return crate::js::lowercase::lowercase(text);
     #[cfg(not(target_arch = "wasm32"))]
-    if !text.is_ascii() {
-        return text.to_lowercase();
-    }
-    text.to_ascii_lowercase()
+    text.to_lowercase()
 }
 
 /// Returns whether the character may be in a word: letters and digits are, and so is whatever ASCII
