@@ -6,7 +6,7 @@ import type { PageToolsLimits, PageToolsOptions } from "./options.ts";
 
 /** What the driver does next. The crate's `Step` has the same names. */
 export type Step =
-  | { kind: "look" }
+  | { kind: "look"; everyText: boolean }
   | { kind: "inspect"; index: number; ref: string }
   | { kind: "confirm"; index: number; ref?: string }
   | { kind: "apply"; index: number; ref?: string; to?: string }

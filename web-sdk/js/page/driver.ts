@@ -56,6 +56,8 @@ export interface TreeOptions {
   limit: number;
   /** Whether only elements with a handle, and what leads to them, are looked at. */
   interactive?: boolean;
+  /** Whether all elements with a text have a handle: an action may mean a text that is no control. */
+  everyText?: boolean;
 }
 
 /** What is known of the target of an action, immediately before it. */

@@ -65,7 +65,7 @@ class Executor {
     const { driver, list } = this.#run;
     switch (step.kind) {
       case "look":
-        return { kind: "looked", root: driver.tree({ limit: EVERYTHING }).root };
+        return { kind: "looked", root: driver.tree({ limit: EVERYTHING, everyText: step.everyText }).root };
       case "inspect": {
         const facts = driver.inspect(step.ref, list[step.index]!);
         this.#facts = typeof facts === "object" ? facts : undefined;

@@ -17,7 +17,11 @@ const TARGET_WAIT_MS: u32 = 1000;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Look at the whole page, and pass [`Event::Looked`].
-    Look,
+    Look {
+        /// Whether all elements with a text have a handle: an action may mean a text that is no
+        /// control.
+        every_text: bool,
+    },
     /// Look at the target of an action, and pass [`Event::Inspected`].
     Inspect {
         /// The index of the action, from 0.
@@ -134,6 +138,8 @@ pub struct Interaction {
     /// Whether the app is asked before each action.
     confirms: bool,
     is_cancelled: bool,
+    /// Whether the target is looked for among all texts.
+    sees_every_text: bool,
     started_at: f64,
     action_started_at: f64,
     index: usize,
@@ -175,6 +181,7 @@ impl Interaction {
             limits,
             confirms,
             is_cancelled: false,
+            sees_every_text: false,
             started_at: now,
             action_started_at: now,
             index: 0,
@@ -229,11 +236,11 @@ impl Interaction {
             (_, Event::TimedOut) => self.time_out(now),
             (Stage::FindTarget, Event::Looked(nodes)) => match self.find(&nodes, false) {
                 Ok(reference) => self.inspect_target(reference),
-                Err(failure) => self.fail_before(failure, now),
+                Err(failure) => self.look_closer(failure, now),
             },
             (Stage::FindTo, Event::Looked(nodes)) => match self.find(&nodes, true) {
                 Ok(reference) => self.inspect_to(reference),
-                Err(failure) => self.fail_before(failure, now),
+                Err(failure) => self.look_closer(failure, now),
             },
             (Stage::InspectTarget, Event::Inspected(inspection)) => {
                 let reference = self.target.clone().unwrap_or_default();
@@ -329,6 +336,7 @@ impl Interaction {
         };
         self.target = None;
         self.to = None;
+        self.sees_every_text = false;
         self.entry = LogEntry {
             index: self.index + 1,
             kind: action.kind.name().into(),
@@ -346,7 +354,7 @@ impl Interaction {
             Some(Target::Reference(reference)) => self.inspect_target(reference),
             Some(Target::Find(_)) => {
                 self.stage = Stage::FindTarget;
-                Step::Look
+                Step::Look { every_text: false }
             }
             None => self.confirm_or_apply(),
         }
@@ -368,6 +376,15 @@ impl Interaction {
                 "the action has no target",
             )),
         }
+    }
+
+    /// Looks for the target among all texts, if nothing that can be acted on is meant.
+    fn look_closer(&mut self, failure: Failure, now: f64) -> Step {
+        if self.sees_every_text || failure.code != ActionCode::TargetNotFound {
+            return self.fail_before(failure, now);
+        }
+        self.sees_every_text = true;
+        Step::Look { every_text: true }
     }
 
     fn inspect_target(&mut self, reference: String) -> Step {
@@ -407,6 +424,7 @@ impl Interaction {
     }
 
     fn after_target(&mut self) -> Step {
+        self.sees_every_text = false;
         let to = match self.action().map(|action| &action.kind) {
             Some(ActionKind::Drag { to }) => Some(to.clone()),
             _ => None,
@@ -415,7 +433,7 @@ impl Interaction {
             Some(Target::Reference(reference)) => self.inspect_to(reference),
             Some(Target::Find(_)) => {
                 self.stage = Stage::FindTo;
-                Step::Look
+                Step::Look { every_text: false }
             }
             None => self.confirm_or_apply(),
         }
@@ -528,7 +546,7 @@ impl Interaction {
         );
         if waits_for_text {
             self.stage = Stage::LookForText;
-            return Step::Look;
+            return Step::Look { every_text: false };
         }
         if self.is_cancelled || now >= self.wait_end() {
             self.log_entry(now);

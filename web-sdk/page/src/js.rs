@@ -197,7 +197,7 @@ fn encode_report(report: &Report) -> Value {
 fn encode_step(step: &Step) -> Value {
     let kind = |kind: &str| ObjectBuilder::default().with("kind", kind);
     match step {
-        Step::Look => kind("look"),
+        Step::Look { every_text } => kind("look").with("everyText", *every_text),
         Step::Inspect { index, reference } => kind("inspect")
             .with("index", number(*index))
             .with("ref", reference.clone()),

@@ -91,8 +91,9 @@ class Walk {
     if (element.hasAttribute("data-mcp-private")) return this.#add(element, { role: "private" }, parent);
     const isPointer = style.cursor === "pointer";
     const kind = part === "all" ? classify(element, style, around) : undefined;
-    const draft = kind?.isNode ? this.#draft(element, kind, parent) : parent;
-    if (kind?.isNode && parent && !draft) parent.isCut = true;
+    const shown = kind && this.#options.everyText ? withHandle(kind, element) : kind;
+    const draft = shown?.isNode ? this.#draft(element, shown, parent) : parent;
+    if (shown?.isNode && parent && !draft) parent.isCut = true;
     const inner = { isInControl: around.isInControl || !!(kind?.hasHandle && !kind.isClickable && isControlOfItself(kind)), isPointer };
     const isBlock = !!draft && draft === parent && !style.display.startsWith("inline") && style.display !== "contents";
     if (isBlock) draft.children.push(BREAK);
@@ -143,6 +144,12 @@ class Walk {
       parent.children.push({ element, node, children: [], isCut: false });
     }
   }
+}
+
+/** Gives a handle to elements that have a text, or a role. */
+function withHandle(kind: Kind, element: Element): Kind {
+  const hasText = Array.from(flatChildren(element)).some((child) => child.nodeType === Node.TEXT_NODE && (child as Text).data.trim());
+  return kind.isNode || hasText ? { ...kind, isNode: true, hasHandle: true } : kind;
 }
 
 const countNodes = (node: PageNode): number =>

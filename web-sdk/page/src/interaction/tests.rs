@@ -48,7 +48,7 @@ fn run(interaction: &mut Interaction, mut answer: impl FnMut(&Step) -> Option<Ev
         steps.push(step.clone());
         now += 1.0;
         event = answer(&step).unwrap_or_else(|| match &step {
-            Step::Look => Event::Looked(Vec::new()),
+            Step::Look { .. } => Event::Looked(Vec::new()),
             Step::Inspect { .. } => facts(),
             Step::Confirm { .. } => Event::Confirmed(true),
             Step::Apply { .. } => Event::Applied(Ok(())),
@@ -161,7 +161,7 @@ fn a_target_is_found_by_what_it_has() {
         ..Node::new("button")
     };
     let steps = run(&mut list, |step| match step {
-        Step::Look => Some(Event::Looked(vec![node.clone()])),
+        Step::Look { .. } => Some(Event::Looked(vec![node.clone()])),
         _ => None,
     });
     assert!(steps.contains(&Step::Apply {
@@ -297,7 +297,7 @@ fn a_wait_ends_when_the_text_is_there() {
     let mut list = interaction(vec![wait_for(Some("Saved"), Some("Saving"), 10_000.0)]);
     let mut looks = 0;
     run(&mut list, |step| match step {
-        Step::Look => {
+        Step::Look { .. } => {
             looks += 1;
             let texts = ["Saving", "Saving Saved", "Saved"];
             Some(Event::Looked(vec![Node::new_text(texts[looks - 1])]))
@@ -373,4 +373,34 @@ fn what_covers_a_target_has_a_second_to_go_away() {
     list.next(Event::Changed, 2000.0);
     assert_eq!(list.next(covered(), 2000.0), Step::Done);
     assert_eq!(codes(&list), [None, Some(ActionCode::TargetCovered)]);
+}
+
+#[test]
+fn a_text_that_is_no_control_is_found_second() {
+    let find = Target::Find(Find {
+        text: Some("Sleep".into()),
+        ..Find::default()
+    });
+    let mut list = interaction(vec![action(ActionKind::Hover, Some(find))]);
+    let label = Node {
+        reference: Some("e9".into()),
+        children: vec![Node::new_text("Sleep")],
+        ..Node::new("generic")
+    };
+    let steps = run(&mut list, |step| match step {
+        Step::Look { every_text: true } => Some(Event::Looked(vec![label.clone()])),
+        _ => None,
+    });
+    let looks: Vec<_> = steps
+        .iter()
+        .filter(|step| matches!(step, Step::Look { .. }))
+        .collect();
+    assert_eq!(
+        looks,
+        [
+            &Step::Look { every_text: false },
+            &Step::Look { every_text: true }
+        ]
+    );
+    assert_eq!(list.report().log[0].target.as_deref(), Some("e9"));
 }
