@@ -16,9 +16,13 @@ pub(crate) struct Asset {
     pub(crate) etag: String,
 }
 
-/// The document at `/`.
+/// The document of the board, at `/`.
 pub(crate) static INDEX: LazyLock<Asset> =
     LazyLock::new(|| new_asset("index.html", include_str!("../page/index.html")));
+
+/// The document of the order form, at `/demo/order`.
+pub(crate) static ORDER: LazyLock<Asset> =
+    LazyLock::new(|| new_asset("order.html", include_str!("../page/order.html")));
 
 /// The files that are served at `/demo/`.
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
@@ -43,16 +47,17 @@ macro_rules! files {
 
 files! {
     "" { "icon.svg" "overview.html" }
-    "css/" { "ask.css" "base.css" "board.css" "panel.css" }
+    "css/" { "ask.css" "base.css" "board.css" "order.css" "panel.css" }
     "js/" {
         "ask-agent.js" "ask-box.js" "ask-failures.js" "ask-questions.js"
         "batch-tools.js" "board-view.js" "board.js" "call-log.js" "card-dragging.js"
         "card-editor.js" "card-keys.js" "card-view.js" "client-config.js" "dates.js" "day-plan.js"
         "described.js"
         "dom.js" "hints.js" "json-view.js" "main.js" "motion.js" "notices.js" "offers.js"
+        "order-form.js" "order-page.js" "order.js"
         "overview.js" "panel-calls.js" "panel-connect.js" "panel-connection.js" "panel-offers.js"
         "picture.js" "plan-tool.js" "prompts.js" "resources.js" "result-view.js" "schemas.js" "seed.js" "store.js" "tabs.js"
-        "theme-switch.js" "theme.js" "tools.js"
+        "theme-switch.js" "theme.js" "tools.js" "touched.js"
     }
 }
 
@@ -101,10 +106,11 @@ mod tests {
 
     #[test]
     fn every_file_that_the_page_references_is_embedded() {
-        let loaded = [&INDEX.body]
+        let loaded = [INDEX.body, ORDER.body]
             .into_iter()
             .flat_map(|body| body.split('"'))
-            .filter_map(|part| part.strip_prefix("/demo/"));
+            .filter_map(|part| part.strip_prefix("/demo/"))
+            .filter(|name| name.contains('.'));
         let imported = ASSETS
             .iter()
             .flat_map(|asset| asset.body.lines())

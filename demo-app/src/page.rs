@@ -10,9 +10,9 @@ use http::header::{
 };
 use http::{HeaderMap, StatusCode};
 
-use crate::assets::{self, Asset, INDEX};
+use crate::assets::{self, Asset, INDEX, ORDER};
 
-/// The policy of the page. It allows the page's own scripts, the SDK's wasm, and connections to the
+/// The policy of the pages. It allows the page's own scripts, the SDK's wasm, and connections to the
 /// server that the page came from. These include its WebSocket: for browsers, `'self'` covers `ws:` and
 /// `wss:` of the same host and port.
 const PAGE_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
@@ -23,12 +23,19 @@ const PAGE_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-ev
 /// policy of their own; at this origin they can be read, but not run.
 const OTHER_DOCUMENTS_POLICY: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
-/// Serves everything that the page loads, at `/demo/`. The page itself is [`home`].
+/// Serves the order form, and everything that the pages load, at `/demo/`. The board is [`home`].
 pub(crate) fn routes() -> Router {
-    Router::new().route("/demo/{name}", get(demo_file))
+    Router::new()
+        .route("/demo/order", get(order))
+        .route("/demo/{name}", get(demo_file))
 }
 
-/// Serves the page: the response to `GET /` with `Accept: text/html`.
+async fn order(request: HeaderMap) -> Response {
+    let response = serve(&ORDER, &request);
+    ([(CONTENT_SECURITY_POLICY, PAGE_POLICY)], response).into_response()
+}
+
+/// Serves the board: the response to `GET /` with `Accept: text/html`.
 pub(crate) async fn home(request: HeaderMap) -> Response {
     let response = serve(&INDEX, &request);
     // `VARY`, because the same address responds as an MCP server to requests without `text/html`.

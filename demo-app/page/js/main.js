@@ -116,7 +116,7 @@ async function connect() {
   // For the curious and for tests: `mcpWeb.addTool(…)` in the console works.
   window.mcpWeb = mcpWeb;
   new ConnectionPanel(mcpWeb);
-  new CallsPanel(mcpWeb);
+  new CallsPanel(mcpWeb, byId("tab-calls"));
   const panel = new OffersPanel(boardOffers(mcpWeb, store));
   announceChanges(store, panel);
   showAskBox(mcpWeb, store, await introduceAgent());

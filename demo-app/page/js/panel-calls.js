@@ -18,17 +18,20 @@ const STATE_WORDS = { running: "Running", done: "Done", failed: "Failed", cancel
 
 export class CallsPanel {
   #list = byId("calls");
+  #heading;
   #calls = [];
   #entries = new Map();
 
-  constructor(mcpWeb) {
+  /** @param {HTMLElement} heading gets the focus when the list was cleared */
+  constructor(mcpWeb, heading) {
+    this.#heading = heading;
     mcpWeb.onCall((event) => this.#show(recordCall(this.#calls, event, new Date())));
     byId("calls-clear").addEventListener("click", () => this.#clear());
   }
 
   #clear() {
     this.#show(this.#calls.filter((call) => call.state === "running"));
-    byId("tab-calls").focus();
+    this.#heading.focus();
   }
 
   #show(calls) {

@@ -3,12 +3,12 @@
 import { byId, h, setText } from "./dom.js";
 
 const WORDS = {
-  idle: { title: "Not connected", detail: "Connect to let AI clients use this board.", action: "Connect" },
+  idle: { title: "Not connected", detail: "Connect to let AI clients use this page.", action: "Connect" },
   loading: { title: "Loading", detail: "Loading the SDK." },
   connecting: { title: "Connecting", detail: "Waiting for the bridge to answer." },
   connected: { title: "Connected", action: "Disconnect" },
   reconnecting: { title: "Reconnecting", action: "Stop" },
-  disconnected: { title: "Disconnected", detail: "AI clients cannot use this board until you connect again.", action: "Connect" },
+  disconnected: { title: "Disconnected", detail: "AI clients cannot use this page until you connect again.", action: "Connect" },
   failed: { title: "Failed", action: "Try again" },
 };
 

@@ -17,7 +17,7 @@ export class OffersPanel {
   /** Registers everything. @param {Offer[]} offers their names are unique */
   constructor(offers) {
     this.#offers = offers;
-    for (const kind of ["tools", "resources", "prompts"]) {
+    for (const kind of new Set(offers.map((offer) => offer.kind))) {
       byId(kind).replaceChildren(...offers.filter((offer) => offer.kind === kind).map((offer) => this.#item(offer)));
     }
     this.#showCount();

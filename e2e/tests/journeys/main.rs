@@ -18,6 +18,7 @@ mod client_first;
 mod conformance;
 mod connected_clients;
 mod connection_failures;
+mod demo_order;
 mod demo_page;
 mod frameworks;
 mod full_protocol;

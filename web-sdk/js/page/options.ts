@@ -54,7 +54,7 @@ export interface PageToolsOptions {
   /**
    * Returns the app's state, for `get_state`.
    *
-   * @defaultValue The values of the forms.
+   * @defaultValue The values of the forms, as `get_state` shows them.
    */
   state?(): unknown;
   /** Sets a part of the app's state, for the action `setState`. Without it, the action is not supported. */

@@ -1,0 +1,150 @@
+//! The demo's order form, which has no tool of its own: AI clients use it by page tools.
+
+use e2e::{Browser, ColorScheme, Era, Inspector, McpClient, TestBed, Transport};
+use serde_json::{Value, json};
+
+use crate::{configured_token, has};
+
+#[tokio::test]
+async fn inspector_orders_copies_2025() {
+    order_copies(Era::Initialize, ColorScheme::Light, "order-2025").await;
+}
+
+#[tokio::test]
+async fn inspector_orders_copies_2026() {
+    order_copies(Era::Discover, ColorScheme::Dark, "order-2026").await;
+}
+
+async fn order_copies(era: Era, scheme: ColorScheme, screenshot: &str) {
+    let (bed, browser) = open_order_form().await;
+    browser.emulate(scheme, 1400, 1000).await;
+    let inspector = Inspector::new(&bed, Transport::Http, era);
+    let tools = inspector.tools().await;
+    assert!(
+        has(&tools, "interact") && has(&tools, "page_snapshot"),
+        "{tools:?}"
+    );
+
+    let result = interact(
+        &inspector,
+        json!([
+            { "type": "setValue", "find": { "name": "Issue" }, "value": "spring" },
+            { "type": "setValue", "find": { "name": "Copies" }, "value": "3" },
+            click("radio", "Linen, 4.00 € a copy"),
+            { "type": "setValue", "find": { "name": "It is a gift, 2.50 €" }, "value": true },
+            { "type": "setValue", "find": { "name": "Words on the card" }, "value": "For long evenings" },
+            { "type": "setValue", "find": { "name": "Name" }, "value": "Ada Lovelace" },
+            { "type": "setValue", "find": { "name": "Street and number" }, "value": "St James's Square 12" },
+            { "type": "setValue", "find": { "name": "Town" }, "value": "London" },
+            { "type": "setValue", "find": { "name": "Voucher" }, "value": "leaf10" },
+            click("button", "Check the voucher"),
+            { "type": "waitFor", "text": "Takes 10 % off." },
+            click("radio", "Direct debit"),
+            click("radio", "Invoice"),
+            click("button", "Send the order"),
+        ]),
+    )
+    .await;
+    assert_ok(&result);
+    let text = page_of(&result);
+    assert!(
+        text.contains("A postal code has 3 to 10 letters and digits"),
+        "{text}"
+    );
+    assert!(
+        text.contains("The order was not sent: one field is not right yet."),
+        "{text}"
+    );
+    let marked = "document.querySelectorAll('.is-touched .touched-by').length";
+    let marked = browser.eval(&format!("return {marked}"), json!(null)).await;
+    assert!(marked.as_u64().unwrap() >= 10, "{marked} rows are marked");
+    browser.screenshot(screenshot).await;
+
+    let result = interact(
+        &inspector,
+        json!([
+            { "type": "setValue", "find": { "name": "Postal code" }, "value": "SW1Y 4JH" },
+            click("button", "Send the order"),
+        ]),
+    )
+    .await;
+    assert_ok(&result);
+    // 3 × 12.00 €, linen 12.00 € and the gift 2.50 € less 10 %, and postage of 3.90 €.
+    let sent = "Order 1 of 49.35 € goes to Ada Lovelace, London.";
+    assert!(page_of(&result).contains(sent), "{}", page_of(&result));
+}
+
+#[tokio::test]
+async fn the_bank_account_is_for_the_person_only() {
+    let (bed, browser) = open_order_form().await;
+    let inspector = Inspector::new(&bed, Transport::Http, Era::Discover);
+    let result = interact(
+        &inspector,
+        json!([
+            click("radio", "Direct debit"),
+            { "type": "setValue", "find": { "name": "IBAN, which AI clients do not see" }, "value": "x" },
+        ]),
+    )
+    .await;
+    let log = &result["_meta"]["mcp-web/page"]["log"];
+    assert_eq!(log[0]["ok"], true, "{log}");
+    assert_eq!(log[1]["code"], "TargetNotFound", "{log}");
+    browser
+        .wait_for("!document.querySelector('#iban-row').hidden")
+        .await;
+    let text = page_of(&result);
+    assert!(text.contains("- private\n"), "{text}");
+    assert!(!text.contains("textbox \"IBAN"), "{text}");
+}
+
+#[tokio::test]
+async fn the_panel_switches_page_tools_off_and_on() {
+    let (bed, browser) = open_order_form().await;
+    let mut client = McpClient::connect(&bed, Transport::Http, Era::Discover).await;
+    let has_tools = |tools: &[String]| has(tools, "interact") && has(tools, "navigate");
+    client.wait_for_tools("page tools are on", has_tools).await;
+    let switch = "document.querySelector('[data-tool-switch]').click()";
+    browser.eval(switch, json!(null)).await;
+    client
+        .wait_for_tools("page tools are off", |tools| !has(tools, "interact"))
+        .await;
+    browser.eval(switch, json!(null)).await;
+    client.wait_for_tools("page tools are on", has_tools).await;
+}
+
+async fn open_order_form() -> (TestBed, Browser) {
+    let mut bed = TestBed::demo().await;
+    let browser = Browser::open().await;
+    browser.goto(&format!("{}/demo/order", bed.url())).await;
+    browser
+        .wait_for("window.mcpWeb?.status.state === 'connected' && mcpWeb.hasTool('interact')")
+        .await;
+    let config = browser.eval(
+        "const { mcpServers } = await mcpWeb.remoteMcpConfig; return Object.values(mcpServers)[0]",
+        json!(null),
+    );
+    bed.set_token(configured_token(&config.await));
+    (bed, browser)
+}
+
+fn click(role: &str, name: &str) -> Value {
+    json!({ "type": "triggerEvent", "find": { "role": role, "name": name }, "event": "onClick" })
+}
+
+async fn interact(inspector: &Inspector, actions: Value) -> Value {
+    let arguments = json!({ "actions": actions, "view": "page" });
+    inspector.call("interact", &arguments).await
+}
+
+fn assert_ok(result: &Value) {
+    let log = result["_meta"]["mcp-web/page"]["log"].as_array();
+    let log = log.unwrap_or_else(|| panic!("{result}"));
+    assert!(log.iter().all(|entry| entry["ok"] == true), "{result}");
+}
+
+/// The text of the page in a result.
+fn page_of(result: &Value) -> String {
+    let content = result["content"].as_array().unwrap();
+    let texts = content.iter().filter_map(|part| part["text"].as_str());
+    texts.collect::<Vec<_>>().join("\n")
+}
