@@ -13,6 +13,8 @@ import { hasNoViewport } from "./shown.ts";
 export const DEFAULT_STEPS = 8;
 /** Between two moves: what a mouse takes. */
 const MOVE_MS = 16;
+/** Moves after which the page has made room for what is dragged. */
+const SETTLING_STEPS = 2;
 /** Moves that a mouse would take before it is released. */
 const FINAL_PAUSES = 8;
 
@@ -32,19 +34,24 @@ export async function drag(from: Element, to: Element, steps: number, pointer: P
     if (draggable && !isTaken && dispatchDrag(draggable, "dragstart", start, transfer)) {
       return await dragByTransfer(draggable, to, start, steps, transfer, pause);
     }
-    await dragByPointer(from, to, start, steps, pointer, capture, pause);
+    const aim = await dragByPointer(from, to, start, steps, pointer, capture, pause);
     // Libraries that draw what is dragged look 20 times a second where it is.
     for (let index = 0; index < FINAL_PAUSES; index++) await pause();
-    const end = capture() ?? targetAt(to, centreOf(to));
+    const end = capture() ?? targetAt(to, aim);
     release(isInPage(end) ? end : to, { isTaken });
   } finally {
     patches.restore();
   }
 }
 
-async function dragByPointer(from: Element, to: Element, start: Point, steps: number, pointer: Pointer, capture: () => Element | undefined, pause: () => Promise<void>): Promise<void> {
+/** Returns where the pointer was moved to. */
+async function dragByPointer(from: Element, to: Element, start: Point, steps: number, pointer: Pointer, capture: () => Element | undefined, pause: () => Promise<void>): Promise<Point> {
+  let aim = start;
   for (let index = 1; index <= steps; index++) {
-    const point = between(start, centreOf(to), index / steps);
+    // A page may make room when something is dragged. Later the target moves because it gives way to what is
+    // dragged over it: who followed it would drag back.
+    if (index <= SETTLING_STEPS) aim = centreOf(to);
+    const point = between(start, aim, index / steps);
     const captured = capture();
     if (captured) {
       dispatch(captured, "pointermove", pointerFields(captured, point, { ...PRESSED, button: -1 }));
@@ -52,6 +59,7 @@ async function dragByPointer(from: Element, to: Element, start: Point, steps: nu
     } else pointer.moveTo(index === steps ? targetAt(to, point) : targetAt(from, point), point, { ...PRESSED, button: -1 });
     await pause();
   }
+  return aim;
 }
 
 async function dragByTransfer(source: Element, to: Element, start: Point, steps: number, data: DataTransfer, pause: () => Promise<void>): Promise<void> {

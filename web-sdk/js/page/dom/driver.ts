@@ -12,7 +12,7 @@ import { Clock, nextTask } from "./clock.ts";
 import { inspectElement } from "./facts.ts";
 import { pageViews } from "./flat-tree.ts";
 import { Handles } from "./handles.ts";
-import { HiddenTimers } from "./hidden-timers.ts";
+import { HiddenTab } from "./hidden-tab.ts";
 import { openPage } from "./navigate.ts";
 import { shortUrl } from "./navigation.ts";
 import { type AppPage, type DomDriverOptions, type Limits, readLimits } from "./options.ts";
@@ -32,7 +32,7 @@ export class DomDriver implements PageDriver {
   readonly #readOptions: () => DomDriverOptions;
   readonly #handles: Handles;
   readonly #clock = new Clock();
-  readonly #timers = new HiddenTimers(this.#clock);
+  readonly #hiddenTab = new HiddenTab(this.#clock);
   readonly #pointer = new Pointer();
   #recorder: Recorder | undefined;
   /** How many calls need the clock. */
@@ -81,7 +81,7 @@ export class DomDriver implements PageDriver {
 
   beginAction(action: Action): void {
     this.#recorder?.stop();
-    this.#timers.install(pageViews());
+    this.#hiddenTab.install(pageViews());
     this.#recorder = new Recorder(action, this.#root(), this.#handles, () => this.#pageId());
   }
 
@@ -164,7 +164,14 @@ export class DomDriver implements PageDriver {
   /** Ends what nothing needs that is under way. */
   #releaseUnused(): void {
     if (this.#holds || this.#recorder) return;
-    this.#timers.restore();
+    const finished = this.#hiddenTab.finish();
+    if (finished) return void finished.then(() => this.#release());
+    this.#release();
+  }
+
+  #release(): void {
+    if (this.#holds || this.#recorder) return;
+    this.#hiddenTab.restore();
     this.#clock.release();
   }
 

@@ -8,6 +8,7 @@ import { coverOf, surfaceOf } from "./hit.ts";
 import { isBehind, openModal } from "./modal.ts";
 import { isEditable, isReadOnly, nameOf } from "./node.ts";
 import { publicText } from "./public-text.ts";
+import { scrollIntoView } from "./scroll.ts";
 import { boxesOf, getStyle, hasNoViewport, isPrivate, isShown } from "./shown.ts";
 
 /** Elements that the browser itself disables. */
@@ -64,7 +65,7 @@ function placeOf(element: Element, root: Element): Pick<TargetFacts, "hidden" | 
   if (hasNoViewport(viewOf(element))) return {};
   if (!coverOf(element)) return {};
   const surface = surfaceOf(element);
-  surface.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+  scrollIntoView(surface);
   const cover = coverOf(element);
   if (cover === "out-of-view") return { hidden: true };
   return cover ? { coveredBy: labelOf(coverRoot(cover, element)) } : {};

@@ -1,61 +1,24 @@
 /**
  * The timers of a tab that is not shown take a second each, and animation frames never come: components that use them would
- * never finish what an action begins. During a call, those that the page starts come in time.
+ * never finish what an action begins.
  */
 
 import type { Clock } from "./clock.ts";
 import type { View } from "./flat-tree.ts";
-import { Patches } from "./patch.ts";
+import type { Patches } from "./patch.ts";
 
 /** Timers that take longer are left to the browser. */
 const MAX_MS = 5_000;
-/** How often animations are looked at. */
-const ANIMATION_LOOK_MS = 16;
 /** What an animation frame takes in a tab that is shown. */
-const FRAME_MS = 16;
+export const FRAME_MS = 16;
 
-/** Makes timers come in time, until {@link HiddenTimers.restore}. What has not come by then is left to the browser. */
-export class HiddenTimers {
-  readonly #clock: Clock;
-  readonly #patches = new Patches();
-  readonly #views = new Set<View>();
-  #end = new AbortController();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Replaces the timers of windows that are not shown, unless they are replaced already. */
-  install(views: Iterable<View>): void {
-    for (const view of views) {
-      if (!view.document.hidden || this.#views.has(view)) continue;
-      this.#views.add(view);
-      hastenTimers(view, this.#patches, this.#clock, this.#end.signal);
-      finishAnimations(view, this.#clock, this.#end.signal).catch(() => {});
-    }
-  }
-
-  restore(): void {
-    if (!this.#views.size) return;
-    this.#views.clear();
-    this.#end.abort();
-    this.#end = new AbortController();
-    this.#patches.restore();
-  }
+/** How many timers are to come that come only once. */
+export class Pending {
+  size = 0;
 }
 
-/** Ends animations and transitions, which stand still in a tab that is not shown: elements would stay where they began. */
-async function finishAnimations(view: View, clock: Clock, signal: AbortSignal): Promise<never> {
-  for (;;) {
-    await clock.sleep(ANIMATION_LOOK_MS, signal);
-    for (const animation of view.document.getAnimations?.() ?? []) {
-      const { endTime } = animation.effect?.getComputedTiming() ?? {};
-      if (animation.playState === "running" && Number(endTime) < Infinity) animation.finish();
-    }
-  }
-}
-
-function hastenTimers(view: View, patches: Patches, clock: Clock, signal: AbortSignal): void {
+/** Makes timers come in time, until the signal fires. What has not come by then is left to the browser. */
+export function hastenTimers(view: View, patches: Patches, clock: Clock, pending: Pending, signal: AbortSignal): void {
   /** What ends the wait for each timer, by its number. */
   const waits = new Map<number, AbortController>();
 
@@ -65,14 +28,22 @@ function hastenTimers(view: View, patches: Patches, clock: Clock, signal: AbortS
     waits.delete(id);
   };
 
-  /** Calls `run` after a time, unless the timer is cancelled or the call has ended. */
-  const schedule = (id: number, ms: number, run: () => void) => {
+  /** Returns whether the time has passed: the timer was not cancelled, and the call has not ended. */
+  const passes = async (id: number, ms: number): Promise<boolean> => {
     const cancelled = new AbortController();
     waits.set(id, cancelled);
-    clock.sleep(ms, AbortSignal.any([signal, cancelled.signal])).then(
-      () => waits.get(id) === cancelled && run(),
-      () => {},
-    );
+    await clock.sleep(ms, AbortSignal.any([signal, cancelled.signal])).catch(() => {});
+    return waits.get(id) === cancelled && !signal.aborted;
+  };
+  const once = async (id: number, ms: number, run: () => void) => {
+    pending.size += 1;
+    const isDue = await passes(id, ms);
+    pending.size -= 1;
+    // What it throws is reported as an error of the page.
+    if (isDue) queueMicrotask(run);
+  };
+  const again = async (id: number, ms: number, run: () => void) => {
+    while (await passes(id, ms)) queueMicrotask(run);
   };
 
   const { clearTimeout: clearNative, cancelAnimationFrame: cancelNative } = view;
@@ -84,18 +55,15 @@ function hastenTimers(view: View, patches: Patches, clock: Clock, signal: AbortS
       Reflect.apply(handler, view, args);
     };
     const id: number = Reflect.apply(original, view, [run, ms]);
-    schedule(id, Math.max(1, Number(ms ?? 0)), run);
+    void once(id, Math.max(1, Number(ms ?? 0)), run);
     return id;
   }) as typeof original);
   patches.replace(view, "setInterval", (original) => ((handler: TimerHandler, ms?: number, ...args: unknown[]) => {
     if (typeof handler !== "function" || !(Number(ms ?? 0) <= MAX_MS)) return Reflect.apply(original, view, [handler, ms, ...args]);
-    const tick = () => {
-      schedule(id, Math.max(4, Number(ms ?? 0)), tick);
-      Reflect.apply(handler, view, args);
-    };
+    const tick = () => Reflect.apply(handler, view, args);
     // The browser's own ticks count when the call has ended.
-    const id: number = Reflect.apply(original, view, [() => signal.aborted && Reflect.apply(handler, view, args), ms]);
-    schedule(id, Math.max(4, Number(ms ?? 0)), tick);
+    const id: number = Reflect.apply(original, view, [() => signal.aborted && tick(), ms]);
+    void again(id, Math.max(4, Number(ms ?? 0)), tick);
     return id;
   }) as typeof original);
   patches.replace(view, "requestAnimationFrame", (original) => (callback) => {
@@ -105,7 +73,7 @@ function hastenTimers(view: View, patches: Patches, clock: Clock, signal: AbortS
       callback(view.performance.now());
     };
     const id: number = Reflect.apply(original, view, [run]);
-    schedule(-id, FRAME_MS, run);
+    void once(-id, FRAME_MS, run);
     return id;
   });
   for (const name of ["clearTimeout", "clearInterval"] as const) {

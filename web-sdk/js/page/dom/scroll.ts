@@ -19,12 +19,27 @@ export function scroll(element: Element, deltaX: number | undefined, deltaY: num
     const { scrollLeft, scrollTop } = target;
     target.scrollBy({ left: x, top: y, behavior: "instant" });
     if (target.scrollLeft === scrollLeft && target.scrollTop === scrollTop) continue;
-    // A tab that is not shown renders nothing, and the browser fires this event when it renders.
-    const { ownerDocument } = target;
-    if (ownerDocument.visibilityState === "hidden") dispatch(target === ownerDocument.scrollingElement ? ownerDocument : target, "scroll");
+    fireScroll(target);
     return true;
   }
   return false;
+}
+
+/** Scrolls an element into view. */
+export function scrollIntoView(element: Element): void {
+  const places = [...scrollers(element)].map((target) => ({ target, scrollLeft: target.scrollLeft, scrollTop: target.scrollTop }));
+  element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+  for (const { target, scrollLeft, scrollTop } of places) {
+    if (target.scrollLeft !== scrollLeft || target.scrollTop !== scrollTop) fireScroll(target);
+  }
+}
+
+/** Fires the event of what has scrolled, which the browser does when it renders: never in a tab that is not shown. */
+export function fireScroll(target: Element): void {
+  const { ownerDocument } = target;
+  if (ownerDocument.visibilityState !== "hidden") return;
+  const isPage = target === ownerDocument.scrollingElement;
+  dispatch(isPage ? ownerDocument : target, "scroll", { bubbles: isPage });
 }
 
 /** The elements around one that scroll, from the inside to the outside, then the page. */

@@ -1,0 +1,42 @@
+/** What comes with rendering, and therefore not in a tab that is not shown: animations, and what has scrolled. */
+
+import type { Clock } from "./clock.ts";
+import type { View } from "./flat-tree.ts";
+import { FRAME_MS } from "./hidden-timers.ts";
+import type { Patches } from "./patch.ts";
+import { fireScroll } from "./scroll.ts";
+
+/**
+ * Ends animations and transitions, because elements would stay where they began, scrolls at once what is to scroll smoothly, and
+ * fires the events of what has scrolled. Ends when the signal fires, by its reason.
+ */
+export async function followRendering(view: View, patches: Patches, clock: Clock, signal: AbortSignal): Promise<never> {
+  const scrolled = new Set<Element>();
+  for (const name of ["scroll", "scrollBy", "scrollTo", "scrollIntoView"] as const) {
+    patches.replace(view.Element.prototype, name, (original) => function (this: Element, ...args: unknown[]) {
+      Reflect.apply(original, this, withoutSmoothness(args));
+      if (name !== "scrollIntoView") scrolled.add(this);
+    });
+    if (name !== "scrollIntoView") patches.replace(view, name, (original) => (...args: unknown[]) => Reflect.apply(original, view, withoutSmoothness(args)));
+  }
+  let { scrollX, scrollY } = view;
+  for (;;) {
+    await clock.sleep(FRAME_MS, signal);
+    const page = view.document.scrollingElement;
+    if (page && (view.scrollX !== scrollX || view.scrollY !== scrollY)) scrolled.add(page);
+    ({ scrollX, scrollY } = view);
+    for (const element of scrolled) fireScroll(element);
+    scrolled.clear();
+    for (const animation of view.document.getAnimations?.() ?? []) {
+      const { endTime } = animation.effect?.getComputedTiming() ?? {};
+      if (animation.playState === "running" && Number(endTime) < Infinity) animation.finish();
+    }
+  }
+}
+
+/** Returns the arguments of a function that scrolls, so that it scrolls at once. */
+function withoutSmoothness(args: unknown[]): unknown[] {
+  const [first, top] = args;
+  if (args.length > 1) return [{ left: first, top, behavior: "instant" }];
+  return typeof first === "object" && first ? [{ ...first, behavior: "instant" }] : args;
+}
