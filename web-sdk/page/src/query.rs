@@ -20,7 +20,9 @@ pub fn find_one<'a>(nodes: &'a [Node], find: &Find) -> Result<&'a str, Failure> 
     let mut found = Vec::new();
     for node in nodes {
         collect(node, &mut found, &|node| {
-            node.reference.is_some() && matches(node, find, true)
+            node.reference.is_some()
+                && !is_row_of_text(node, find)
+                && matches(node, find, has_text_of_children(node, find))
         });
     }
     if let Some(name) = &find.name {
@@ -91,6 +93,33 @@ fn filter_siblings(nodes: &[Node], find: &Find, limit: usize, count: &mut usize)
         }
     }
     kept
+}
+
+/// Whether what is in an element is said by it, too: in a control, and not in what contains others,
+/// such as a row or a part that scrolls, unless its role is asked for. A click on the text would
+/// otherwise be one at the centre of all that is around it.
+fn has_text_of_children(node: &Node, find: &Find) -> bool {
+    const CONTROLS: [&str; 13] = [
+        "button",
+        "checkbox",
+        "columnheader",
+        "link",
+        "menuitem",
+        "menuitemcheckbox",
+        "menuitemradio",
+        "option",
+        "radio",
+        "switch",
+        "tab",
+        "textbox",
+        "treeitem",
+    ];
+    find.role.is_some() || !node.events.is_empty() || CONTROLS.contains(&node.role.as_str())
+}
+
+/// Whether an element is only the row of the text that is looked for: its name joins its cells.
+fn is_row_of_text(node: &Node, find: &Find) -> bool {
+    node.role == "row" && find.role.is_none() && find.name.is_none() && find.text.is_some()
 }
 
 fn collect<'a>(node: &'a Node, found: &mut Vec<&'a Node>, is_match: &dyn Fn(&Node) -> bool) {
@@ -207,6 +236,27 @@ mod tests {
     fn a_whole_name_is_meant_before_a_part() {
         assert_eq!(find_one(&page(), &by_name("save")).unwrap(), "e1");
         assert_eq!(find_one(&page(), &by_name("save a")).unwrap(), "e2");
+    }
+
+    #[test]
+    fn a_text_in_a_container_is_not_the_container() {
+        let mut row = Node::new("row");
+        row.reference = Some("e5".into());
+        row.children = vec![Node::new("cell")];
+        row.children[0].children = vec![Node::new_text("bolt 3")];
+        row.name = Some("bolt 3 | 1".into());
+        let mut rows = vec![row];
+        let mut find = Find {
+            text: Some("bolt".into()),
+            ..Find::default()
+        };
+        let none = find_one(&rows, &find).unwrap_err();
+        assert_eq!(none.code, ActionCode::TargetNotFound);
+        rows[0].children[0].reference = Some("e6".into());
+        assert_eq!(find_one(&rows, &find).unwrap(), "e6");
+        rows[0].children[0].reference = None;
+        find.role = Some("row".into());
+        assert_eq!(find_one(&rows, &find).unwrap(), "e5");
     }
 
     #[test]

@@ -107,7 +107,7 @@ pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
     if sets_value && facts.read_only {
         return fail(
             ActionCode::TargetReadOnly,
-            "is read-only: its value cannot be changed here",
+            "is read-only: its value cannot be set here; if it opens a list, use triggerEvent onClick, and choose there",
         );
     }
     if facts.hidden && needs_box(kind) {

@@ -141,11 +141,110 @@ async fn an_operation_of_swagger_ui() {
 #[tokio::test]
 async fn a_checkout_with_errors() {
     let page = ToolsPage::open("apps/checkout/index.html").await;
-    assert_ok(
-        &page
-            .interact(json!([{ "type": "waitFor", "text": "Shipping" }]))
-            .await,
-    );
+    let wait = json!([{ "type": "waitFor", "text": "Shipping" }]);
+    assert_ok(&page.interact(wait).await);
+
+    let answer = page
+        .interact(json!([
+            set("Full name", "Ada Lovelace"),
+            set("Email", "ada@"),
+            set("Postcode", "12"),
+            click("button", "Next"),
+        ]))
+        .await;
+    assert_ok(&answer);
+    let text = answer.text();
+    let line = |name: &str| text.lines().find(|line| line.contains(name)).unwrap();
+    assert!(line("textbox \"Street").contains("[error=\"Response required.\"]"));
+    assert!(line("textbox \"Postcode").contains("[error=\"A postcode has five digits\"]"));
+    assert!(line("textbox \"Email").contains("[error="), "{text}");
+    assert!(!line("textbox \"Full name").contains("[error="), "{text}");
+
+    let refused = page.interact(json!([set("Country", "France")])).await;
+    assert_eq!(*refused.code(0), "TargetReadOnly", "{refused:?}");
+    let answer = page
+        .interact(json!([
+            set("Email", "ada@example.com"),
+            set("Street and number", "Lime Street 12"),
+            set("Postcode", "12345"),
+            click("combobox", "Country"),
+            click("option", "France"),
+            click("radio", "Express"),
+            click("button", "Next"),
+            { "type": "waitFor", "text": "Payment method" },
+        ]))
+        .await;
+    assert_ok(&answer);
+
+    let answer = page
+        .interact(json!([
+            click("combobox", "Payment method"),
+            click("option", "Card"),
+            set("Card number", "4111 1111"),
+            click("checkbox", "Gift wrap"),
+            { "type": "setValue", "find": { "name": "I accept the terms" }, "value": true },
+            set("Note for the courier", "Ring twice"),
+            click("button", "Place order"),
+        ]))
+        .await;
+    assert_ok(&answer);
+    let sent = page
+        .browser
+        .eval("return window.appState.sent", json!(null))
+        .await;
+    let expected = json!({
+        "name": "Ada Lovelace", "email": "ada@example.com", "street": "Lime Street 12",
+        "postcode": "12345", "country": "France", "shipping": "Express", "method": "Card",
+        "card": "4111 1111", "extras": ["Gift wrap"], "terms": true, "note": "Ring twice",
+    });
+    assert_eq!(sent, expected, "{}", answer.text());
+}
+
+#[tokio::test]
+async fn a_grid_of_a_thousand_rows() {
+    let page = ToolsPage::open("apps/data-grid/index.html").await;
+    let state = async |name: &str| {
+        let code = format!("return window.appState.{name}");
+        page.browser.eval(&code, json!(null)).await
+    };
+
+    // Sorted twice: the dearest first.
+    let price = click("columnheader", "Price");
+    assert_ok(&page.interact(json!([price, price])).await);
+    assert_eq!(state("shown[0]").await, 70);
+
+    let filter =
+        json!([set("Article Filter Input", "hinge"), { "type": "waitFor", "gone": "spring 70" }]);
+    assert_ok(&page.interact(filter).await);
+    assert_eq!(state("count").await, 143);
     let text = page.snapshot().await;
-    println!("{text}");
+    assert!(text.contains("| hinge "), "{text}");
+    assert!(!text.contains("| bolt "), "{text}");
+
+    let first = state("shown[0]").await.as_u64().unwrap();
+    let cell = format!("hinge {first}");
+    let answer = page
+        .interact(json!([
+            { "type": "triggerEvent", "find": { "text": cell }, "event": "onDoubleClick" },
+            { "type": "setValue", "find": { "role": "textbox", "name": "Input Editor" }, "value": "hinge of brass" },
+            { "type": "pressKey", "key": "Enter" },
+        ]))
+        .await;
+    assert_ok(&answer);
+    assert_eq!(state("edited.article").await, "hinge of brass");
+    assert_eq!(state("edited.id").await, first);
+
+    // Rows that are not drawn yet come when the grid is scrolled.
+    let last_drawn = page.snapshot().await;
+    let scroll = json!([{ "type": "scroll", "find": { "role": "grid" }, "deltaY": 3000 }]);
+    assert_ok(&page.interact(scroll).await);
+    let scrolled = page.snapshot().await;
+    let row = scrolled.lines().rfind(|line| line.contains("| hinge "));
+    let row = row.unwrap_or_else(|| panic!("{scrolled}"));
+    let name = row.split('"').nth(1).unwrap();
+    assert!(!last_drawn.contains(name), "{name} was there: {last_drawn}");
+}
+
+fn set(name: &str, value: &str) -> Value {
+    json!({ "type": "setValue", "find": { "name": name }, "value": value })
 }

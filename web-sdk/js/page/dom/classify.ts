@@ -61,7 +61,7 @@ export function classify(element: Element, style: CSSStyleDeclaration, around: S
   const role = roleOf(element);
   const isControl = CONTROLS.has(role) || element.localName === "select" || role in OWN_ROLES;
   const isClickable = !isControl && !around.isInControl && ((style.cursor === "pointer" && !around.isPointer) || hasClickHandler(element)) && !isLabelOfControl(element);
-  const hasHandle = isControl || isClickable || canBeUsed(element, style) || isDialogRole(role);
+  const hasHandle = isControl || isClickable || canBeUsed(element, style) || isDialogRole(role) || isSortable(element, role);
   const isNode = hasHandle || (!TRANSPARENT.has(role) && (!NAMED.has(role) || hasNameSource(element)));
   return { role, isNode, hasHandle, isClickable };
 }
@@ -96,6 +96,9 @@ function canBeUsed(element: Element, style: CSSStyleDeclaration): boolean {
   if (element.getAttribute("draggable") === "true" || isFrame(element)) return true;
   return !isPageItself(element) && isScrollable(element, style);
 }
+
+/** Whether a click on the header of a column sorts by it: ARIA has `aria-sort` only on such ones. */
+export const isSortable = (element: Element, role: string): boolean => role === "columnheader" && element.hasAttribute("aria-sort");
 
 const isPageItself = (element: Element): boolean => element.localName === "body" || element.localName === "html";
 

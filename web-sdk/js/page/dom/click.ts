@@ -4,7 +4,7 @@ import { ActionError } from "../driver.ts";
 import { dispatch } from "./dispatch.ts";
 import { is, isInPage } from "./flat-tree.ts";
 import { focusAtPress } from "./focus.ts";
-import { centreOf, surfaceOf } from "./hit.ts";
+import { centreOf, hitInside, surfaceOf } from "./hit.ts";
 import { PRESSED, type Pointer, mouseFields, pointerFields } from "./pointer.ts";
 
 /** Clicks an element at its centre. */
@@ -15,12 +15,15 @@ export function click(element: Element, pointer: Pointer, detail = 1): void {
   }
   const surface = surfaceOf(element);
   const point = centreOf(surface);
-  pointer.moveTo(surface, point);
-  const isTaken = press(surface, detail);
+  const hit = hitInside(surface, point);
+  // What was hit may be rendered anew by the press.
+  const target = () => (isInPage(hit) ? hit : surface);
+  pointer.moveTo(hit, point);
+  const isTaken = press(hit, detail, point);
   if (!isInPage(surface)) return;
-  release(surface, { detail, isTaken });
+  release(target(), { detail, isTaken, point });
   if (!isInPage(surface)) return;
-  dispatch(surface, "click", { ...pointerFields(surface, point, { button: 0, buttons: 0, detail }), pressure: 0 });
+  dispatch(target(), "click", { ...pointerFields(target(), point, { button: 0, buttons: 0, detail }), pressure: 0 });
 }
 
 /** Clicks an element twice. */
@@ -28,7 +31,9 @@ export function doubleClick(element: Element, pointer: Pointer): void {
   click(element, pointer, 1);
   if (isInPage(element)) click(element, pointer, 2);
   const surface = surfaceOf(element);
-  if (isInPage(surface)) dispatch(surface, "dblclick", mouseFields(surface, centreOf(surface), { button: 0, buttons: 0, detail: 2 }));
+  if (!isInPage(surface)) return;
+  const point = centreOf(surface);
+  dispatch(hitInside(surface, point), "dblclick", mouseFields(surface, point, { button: 0, buttons: 0, detail: 2 }));
 }
 
 /** Opens the context menu of an element, if its page has one. */
@@ -45,8 +50,7 @@ export function openContextMenu(element: Element, pointer: Pointer): void {
 }
 
 /** Presses the button of the mouse over an element. Returns whether the page takes the press for one of the pointer only. */
-export function press(element: Element, detail = 1): boolean {
-  const point = centreOf(element);
+export function press(element: Element, detail = 1, point = centreOf(element)): boolean {
   const held = { ...PRESSED, detail };
   const isTaken = !dispatch(element, "pointerdown", { ...pointerFields(element, point, held), detail: 0 });
   // As in the browser, a press that was cancelled is followed by no events of the mouse.
@@ -56,8 +60,7 @@ export function press(element: Element, detail = 1): boolean {
 }
 
 /** Releases the button of the mouse over an element. */
-export function release(element: Element, { detail = 1, button = 0, isTaken = false }): void {
-  const point = centreOf(element);
+export function release(element: Element, { detail = 1, button = 0, isTaken = false, point = centreOf(element) }): void {
   const state = { button, buttons: 0, detail };
   dispatch(element, "pointerup", { ...pointerFields(element, point, state), detail: 0 });
   if (!isTaken && isInPage(element)) dispatch(element, "mouseup", mouseFields(element, point, state));

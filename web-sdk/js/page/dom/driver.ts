@@ -26,6 +26,8 @@ import { readTree } from "./tree.ts";
 
 /** The shortest wait for a change. */
 const MIN_CHANGE_MS = 50;
+/** How long after it was scrolled a page that is shown has heard of it. */
+const SCROLL_MS = 32;
 
 /** A page and what is done to it. Between the calls it observes nothing, and nothing of the page is replaced. */
 export class DomDriver implements PageDriver {
@@ -35,6 +37,8 @@ export class DomDriver implements PageDriver {
   readonly #hiddenTab = new HiddenTab(this.#clock);
   readonly #pointer = new Pointer();
   #recorder: Recorder | undefined;
+  /** Whether the page was scrolled to the target of the next action. */
+  #hasScrolled = false;
   /** How many calls need the clock. */
   #holds = 0;
   /** The pages that the app names, as they were when they were asked for last. */
@@ -76,7 +80,7 @@ export class DomDriver implements PageDriver {
 
   inspect(ref: string, _action: Action): TargetFacts | "stale" | "unknown" {
     const element = this.#handles.use(ref);
-    return typeof element === "string" ? element : inspectElement(element, this.#root());
+    return typeof element === "string" ? element : inspectElement(element, this.#root(), () => (this.#hasScrolled = true));
   }
 
   beginAction(action: Action): void {
@@ -87,6 +91,9 @@ export class DomDriver implements PageDriver {
 
   async apply(action: Action, ref: string | undefined, to: string | undefined, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    // The page hears of it with the next frame, and may close what an action would open.
+    if (this.#hasScrolled) await this.#clock.sleep(SCROLL_MS, signal);
+    this.#hasScrolled = false;
     const element = ref === undefined ? undefined : this.#use(ref);
     const target = to === undefined ? undefined : this.#use(to);
     const { clock, pointer } = { clock: this.#clock, pointer: this.#pointer };

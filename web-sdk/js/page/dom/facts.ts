@@ -14,8 +14,8 @@ import { boxesOf, getStyle, hasNoViewport, isPrivate, isShown } from "./shown.ts
 /** Elements that the browser itself disables. */
 const CAN_BE_DISABLED = new Set(["button", "input", "select", "textarea", "option", "optgroup"]);
 
-/** Scrolls an element into view, and returns what is known of it. */
-export function inspectElement(element: Element, root: Element): TargetFacts {
+/** Scrolls an element into view, and returns what is known of it. `onScroll` is told if anything had to be scrolled. */
+export function inspectElement(element: Element, root: Element, onScroll: () => void): TargetFacts {
   beginAriaCaches();
   try {
     const facts: TargetFacts = { label: labelOf(element) };
@@ -27,7 +27,7 @@ export function inspectElement(element: Element, root: Element): TargetFacts {
     if (isEditable(element) || isChecked(element)) facts.editable = true;
     const surface = surfaceOf(element);
     if (!isShown(element) || (!hasNoViewport(viewOf(element)) && !boxesOf(surface).length)) return { ...facts, hidden: true };
-    return { ...facts, ...placeOf(element, root) };
+    return { ...facts, ...placeOf(element, root, onScroll) };
   } finally {
     endAriaCaches();
   }
@@ -59,13 +59,13 @@ function disabledBy(element: Element): TargetFacts["disabled"] {
 }
 
 /** Returns whether an element can be seen where it is, after it was scrolled into view if it has to be. */
-function placeOf(element: Element, root: Element): Pick<TargetFacts, "hidden" | "coveredBy"> {
+function placeOf(element: Element, root: Element, onScroll: () => void): Pick<TargetFacts, "hidden" | "coveredBy"> {
   const modal = openModal(root);
   if (modal && isBehind(modal, element)) return { coveredBy: labelOf(modal) };
   if (hasNoViewport(viewOf(element))) return {};
   if (!coverOf(element)) return {};
   const surface = surfaceOf(element);
-  scrollIntoView(surface);
+  if (scrollIntoView(surface)) onScroll();
   const cover = coverOf(element);
   if (cover === "out-of-view") return { hidden: true };
   return cover ? { coveredBy: labelOf(coverRoot(cover, element)) } : {};

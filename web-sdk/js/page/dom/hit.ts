@@ -1,6 +1,7 @@
 /** What is at a place of the window: where a mouse would be. */
 
-import { flatContains, isFrame, viewOf } from "./flat-tree.ts";
+import { isControlRole, roleOf } from "./classify.ts";
+import { flatAncestors, flatContains, isFrame, viewOf } from "./flat-tree.ts";
 import { boxesOf, getStyle, hasNoViewport, isHiddenByAttribute } from "./shown.ts";
 
 /** A place in the window of an element. */
@@ -40,6 +41,18 @@ export function surfaceOf(element: Element): Element {
   const labels = [...((element as HTMLInputElement).labels ?? [])];
   const around = element.parentElement;
   return labels.find((label) => boxesOf(label).length && !isHiddenByAttribute(label)) ?? (isUnseen && around && boxesOf(around).length ? around : element);
+}
+
+/** Returns what a mouse hits at the centre of an element: the innermost element there, unless that is a control of its own. */
+export function hitInside(element: Element, { x, y }: Point): Element {
+  if (hasNoViewport(viewOf(element))) return element;
+  const hit = hitElement(element.ownerDocument, x, y);
+  if (!hit || !flatContains(element, hit)) return element;
+  for (const around of flatAncestors(hit)) {
+    if (around === element) return hit;
+    if (isControlRole(roleOf(around))) return element;
+  }
+  return element;
 }
 
 /** Returns what covers an element at its centre, in its own window and in those around it. */

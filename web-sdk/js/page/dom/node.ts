@@ -5,7 +5,7 @@ import {
   getElementAccessibleDescription, getElementAccessibleErrorMessage, getElementAccessibleName,
 } from "ivya/utils";
 import type { PageNode } from "../driver.ts";
-import { type Kind, hasNameSource, isEditingHost, isJoined, isNamedByContent } from "./classify.ts";
+import { type Kind, hasNameSource, isEditingHost, isJoined, isNamedByContent, isSortable } from "./classify.ts";
 import { is } from "./flat-tree.ts";
 import { hasPrivate, publicText, referenced } from "./public-text.ts";
 import { valueOf } from "./value.ts";
@@ -32,9 +32,9 @@ export function nodeOf(element: Element, { role, isClickable }: Kind, active: El
   return node;
 }
 
-/** Returns the accessible name. Rows and cells have one only where it is not their content. */
+/** Returns the accessible name. Rows and cells have one only where it is not their content, or where they can be clicked. */
 export function nameOf(element: Element, role: string): string {
-  if (isJoined(role) && !hasNameSource(element)) return "";
+  if (isJoined(role) && !hasNameSource(element) && !isSortable(element, role)) return "";
   const naming = namingElements(element);
   if (hasPrivate([element, ...naming])) return element.getAttribute("aria-label")?.trim() || publicText(naming.length ? naming : isNamedByContent(role) ? [element] : []);
   return getElementAccessibleName(element, false) || (is(element, "meter", "progress") ? labelText(element) : "");

@@ -25,13 +25,13 @@ export function scroll(element: Element, deltaX: number | undefined, deltaY: num
   return false;
 }
 
-/** Scrolls an element into view. */
-export function scrollIntoView(element: Element): void {
+/** Scrolls an element into view. Returns whether anything has moved. */
+export function scrollIntoView(element: Element): boolean {
   const places = [...scrollers(element)].map((target) => ({ target, scrollLeft: target.scrollLeft, scrollTop: target.scrollTop }));
   element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
-  for (const { target, scrollLeft, scrollTop } of places) {
-    if (target.scrollLeft !== scrollLeft || target.scrollTop !== scrollTop) fireScroll(target);
-  }
+  const moved = places.filter(({ target, scrollLeft, scrollTop }) => target.scrollLeft !== scrollLeft || target.scrollTop !== scrollTop);
+  for (const { target } of moved) fireScroll(target);
+  return moved.length > 0;
 }
 
 /** Fires the event of what has scrolled, which the browser does when it renders: never in a tab that is not shown. */

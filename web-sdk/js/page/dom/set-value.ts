@@ -3,6 +3,7 @@
 import { ActionError } from "../driver.ts";
 import { click } from "./click.ts";
 import { roleOf } from "./classify.ts";
+import { nextTask } from "./clock.ts";
 import { dispatch } from "./dispatch.ts";
 import { setEditableText } from "./editable.ts";
 import { isChecked } from "./facts.ts";
@@ -30,6 +31,8 @@ export async function setValue(element: Element, value: unknown, pointer: Pointe
   if (!field) throw notEditable(element);
   if (isChecked(field)) return setChecked(field, value, pointer);
   focusElement(field);
+  // What the page makes of the focus comes before what is typed, as it does for a person.
+  await nextTask();
   if (is(field, "select")) return selectOptions(field, value);
   if (is(field, "input") && field.type === "file") return setFiles(field, value);
   const text = textOf(value);
