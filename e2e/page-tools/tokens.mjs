@@ -1,11 +1,13 @@
-// Counts the tokens (o200k_base) of the texts that Playwright MCP and Page Agent give of the public pages, and
-// measures how long Playwright MCP takes for an action: `node tokens.mjs FOLDER TEXT_FOLDER`, after
-// `node build.mjs FOLDER`. Writes each text into TEXT_FOLDER, and prints
-// `{ tokens: { PAGE: { playwrightMcp, pageAgent } }, sum, times: { ACTION: { p50, p95 } } }`, the times in
-// milliseconds.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+// Counts the tokens (o200k_base) of the texts that Playwright MCP and Page Agent give of the public pages, beside
+// those of page tools that TEXT_FOLDER has already (`PAGE.outline.txt`, `PAGE.markdown.txt`), and measures how
+// long Playwright MCP takes for an action: `node tokens.mjs FOLDER TEXT_FOLDER`, after `node build.mjs FOLDER`.
+// Writes each text into TEXT_FOLDER, and prints
+// `{ tokens: { PAGE: { outline, markdown, playwrightMcp, pageAgent } }, sum, times: { ACTION: { p50, p95 } }, bytes }`,
+// the times in milliseconds, `bytes` of Page Agent's controller after brotli.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync } from "node:zlib";
 
 import { launch } from "./chromium.mjs";
 import { load, nodeModules } from "./packages.mjs";
@@ -19,6 +21,16 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const PAGES = JSON.parse(readFileSync(here("public-pages.json"), "utf8"));
 
 const encoding = load("js-tiktoken").getEncoding("o200k_base");
+
+/** The bytes of Page Agent's controller after brotli. */
+let bytes;
+
+/** Returns the text of each page by page tools, if they were written. */
+function ownTexts(format) {
+  const pathOf = ({ name }) => join(textFolder, `${name}.${format}.txt`);
+  if (!PAGES.every((page) => existsSync(pathOf(page)))) return {};
+  return { [format]: Object.fromEntries(PAGES.map((page) => [page.name, readFileSync(pathOf(page), "utf8")])) };
+}
 
 /** Returns the text of each page by Playwright MCP. Each page is the first one of a browser. */
 async function playwrightMcpTexts(url) {
@@ -36,7 +48,8 @@ async function playwrightMcpTexts(url) {
 /** Returns the text of each page by Page Agent. */
 async function pageAgentTexts(url) {
   const options = { entryPoints: [here("page-agent.js")], nodePaths: [nodeModules], bundle: true, write: false };
-  const { outputFiles } = await load("esbuild").build({ ...options, external: ["*.css"], format: "iife", logLevel: "error" });
+  const { outputFiles } = await load("esbuild").build({ ...options, minify: true, external: ["*.css"], format: "iife", logLevel: "error" });
+  bytes = brotliCompressSync(outputFiles[0].contents).length;
   const browser = await launch();
   const texts = {};
   for (const { name, path, storage, ready } of PAGES) {
@@ -83,7 +96,7 @@ async function measure(act) {
 const [, , folder, textFolder] = process.argv;
 mkdirSync(textFolder, { recursive: true });
 const server = await serve(folder);
-const kinds = { playwrightMcp: await playwrightMcpTexts(server.url), pageAgent: await pageAgentTexts(server.url) };
+const kinds = { ...ownTexts("outline"), ...ownTexts("markdown"), playwrightMcp: await playwrightMcpTexts(server.url), pageAgent: await pageAgentTexts(server.url) };
 const tokens = {};
 const sum = {};
 for (const { name } of PAGES) {
@@ -97,5 +110,5 @@ for (const { name } of PAGES) {
   }
 }
 const times = await actionTimes(server.url);
-console.log(JSON.stringify({ tokens, sum, times }, null, 2));
+console.log(JSON.stringify({ tokens, sum, times, bytes }, null, 2));
 server.close();

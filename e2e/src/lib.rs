@@ -32,6 +32,7 @@ mod native_page;
 mod node;
 pub mod packed_sdk;
 pub mod page_start;
+pub mod page_tools_cost;
 mod page_tools_site;
 mod process;
 pub mod program_paths;

@@ -1,8 +1,8 @@
 /** What an element is in the page's tree: a node with a role, or nothing but what is inside it. */
 
 import { getAriaRole } from "ivya/utils";
-import { isFrame } from "./flat-tree.ts";
-import { isScrollable } from "./shown.ts";
+import { isFrame, viewOf } from "./flat-tree.ts";
+import { hasNoViewport, isScrollable } from "./shown.ts";
 
 /** What is known of an element without its name. */
 export interface Kind {
@@ -92,7 +92,7 @@ export function hasNameSource(element: Element): boolean {
 
 /** Whether an element is for the keyboard, scrolls, or can be dragged. */
 function canBeUsed(element: Element, style: CSSStyleDeclaration): boolean {
-  if (element.hasAttribute("tabindex") && (element as HTMLElement).tabIndex >= 0) return true;
+  if (element.hasAttribute("tabindex") && (element as HTMLElement).tabIndex >= 0) return !isFocusGuard(element);
   if (element.getAttribute("draggable") === "true" || isFrame(element)) return true;
   return !isPageItself(element) && isScrollable(element, style);
 }
@@ -100,9 +100,19 @@ function canBeUsed(element: Element, style: CSSStyleDeclaration): boolean {
 /** Whether a click on the header of a column sorts by it: ARIA has `aria-sort` only on such ones. */
 export const isSortable = (element: Element, role: string): boolean => role === "columnheader" && element.hasAttribute("aria-sort");
 
+/** Whether an element only catches the focus at the end of a dialog or grid: there is nothing in it, and nothing to see. */
+function isFocusGuard(element: Element): boolean {
+  if (element.childNodes.length || hasNoViewport(viewOf(element))) return false;
+  const { width, height } = element.getBoundingClientRect();
+  return width * height === 0;
+}
+
 const isPageItself = (element: Element): boolean => element.localName === "body" || element.localName === "html";
 
-const hasClickHandler = (element: Element): boolean => !isPageItself(element) && !!(element as HTMLElement).onclick;
+const hasClickHandler = (element: Element): boolean => !isPageItself(element) && !!(element as HTMLElement).onclick && !isRootOfReact(element);
+
+/** Whether React has rendered its app into an element, which gives it a handler that does nothing. */
+const isRootOfReact = (element: Element): boolean => Object.keys(element).some((name) => name.startsWith("__reactContainer$"));
 
 /** Whether an element is the label of a control that is shown: a click on it is one on the control. */
 const isLabelOfControl = (element: Element): boolean => element.localName === "label" && !!(element as HTMLLabelElement).control?.checkVisibility();

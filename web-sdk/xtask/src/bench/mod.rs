@@ -4,7 +4,7 @@
 //! built once. Then each section of docs/benchmarks.md is measured: calls row by row (`plan`),
 //! several times (`measure`), with a server that is pinned to one core together with the load
 //! generator (`server`); idle pages, queries, attacks and the start of a page by programs of their
-//! own (`idle`, `ask`, `attacks` and `start`, with `json_lines`). The results are printed (`tables`,
+//! own (`idle`, `ask`, `attacks`, `start` and `pages`, with `json_lines`). The results are printed (`tables`,
 //! with the `machine`) and written into the document.
 
 mod ask;
@@ -13,6 +13,7 @@ mod idle;
 mod json_lines;
 mod machine;
 mod measure;
+mod pages;
 mod plan;
 mod server;
 mod start;
@@ -77,6 +78,8 @@ pub(crate) enum Section {
     Attacks,
     /// What the SDK and other packages cost a page that starts
     Start,
+    /// What page tools cost in tokens and time
+    Pages,
 }
 
 impl Section {
@@ -98,6 +101,8 @@ struct Bench {
     is_busy: bool,
     plan: Plan,
     start: StartPlan,
+    /// How often each call of page tools is measured.
+    times: usize,
 }
 
 /// Builds the programs, measures each section, prints its tables and writes them into the document.
@@ -122,6 +127,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         is_busy: options.busy,
         plan,
         start: StartPlan::new(options.quick),
+        times: if options.quick { 5 } else { 50 },
     };
     for &section in Section::value_variants() {
         if !options.only.is_empty() && !options.only.contains(&section) {
@@ -189,6 +195,10 @@ impl Bench {
                 let text = start::start(workspace, programs, &self.start)?;
                 Ok(format!("{machine}. {text}"))
             }
+            Section::Pages => {
+                let text = pages::pages(workspace, programs, self.times)?;
+                Ok(format!("{machine}. {text}"))
+            }
         }
     }
 
@@ -231,6 +241,7 @@ fn build(workspace: &Workspace, profile: &str) -> Result<()> {
             "ask",
             "attack",
             "start",
+            "pages",
         ] {
             build.args(["--bin", program]);
         }
