@@ -5,6 +5,7 @@ mod big_pages;
 mod hidden_tab;
 mod libraries;
 mod rules;
+mod truth;
 mod walks;
 
 use e2e::{Browser, Era, McpClient, PageToolsSite, TestBed, Transport};
