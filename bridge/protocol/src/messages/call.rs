@@ -109,6 +109,10 @@ pub struct CallContext {
     /// The query for which the agent makes the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query_id: Option<QueryId>,
+    /// The state with which the former document of the session has handed the call over. The
+    /// handler goes on where that document's handler was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continuation: Option<Box<RawValue>>,
     /// When the bridge sent this message, on its own clock (`nowMs` of `authenticated`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_ms: Option<u64>,
