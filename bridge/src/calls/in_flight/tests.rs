@@ -100,8 +100,8 @@ impl Page {
             outbox,
         };
         let registration = RegistrationId::from("r");
-        page.apply(|realm, id, connection, _| {
-            realm.items_registered(id, connection, registration, tools)
+        page.apply(|realm, id, connection, now| {
+            realm.items_registered(id, connection, registration, tools, now)
         });
         page
     }
@@ -124,7 +124,7 @@ impl Page {
             if let SocketCommand::Message(BridgeToPage::ToolCall(ToolCall { request_id, .. })) =
                 outgoing
             {
-                self.apply(|realm, id, connection, _| {
+                self.apply(|realm, id, connection, now| {
                     realm.call_received(id, connection, &request_id);
                     Vec::new()
                 });
@@ -140,7 +140,7 @@ impl Page {
             total: None,
             message: Some("page".to_owned()),
         };
-        self.apply(|realm, id, connection, _| {
+        self.apply(|realm, id, connection, now| {
             realm.call_event_emitted(id, connection, call, CallEvent::Progress(report))
         });
     }
