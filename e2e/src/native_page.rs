@@ -273,7 +273,7 @@ impl NativePage {
 
     /// Sends `leaving`, like a document that is unloaded, but stays connected.
     pub async fn leave(&self) {
-        self.send(PageToBridge::Leaving {}).await;
+        self.send(PageToBridge::Leaving(Leaving::default())).await;
     }
 
     /// Closes the socket with `code` and waits until it is closed.

@@ -339,10 +339,12 @@ enum RequestedItem<'a> {
 
 impl Session {
     fn find_requested(&self, request: &PageRequest) -> RequestedItem<'_> {
+        // Arguments for V1 pages are not validated.
+        let validates = self.protocol() == PageProtocol::V2;
         let found = match request {
             _ if self.items_are_former() => false,
             PageRequest::Tool { tool, .. } => match self.item(Kind::Tool, tool.name()) {
-                Some(Definition::Tool(found)) if found.hash != tool.hash => {
+                Some(Definition::Tool(found)) if validates && found.hash != tool.hash => {
                     return RequestedItem::Changed(found);
                 }
                 found => found.is_some(),
