@@ -13,14 +13,13 @@ use tokio::process::Command;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use url::{ParseError, Url};
 
-use crate::{DEADLINE, ProcessGroup, program_paths, with_deadline};
+use crate::{DEADLINE, ProcessGroup, VirtualDisplay, program_paths, with_deadline};
 
 /// At most two browsers run at the same time, because more of them slow each other down.
 static BROWSER_SLOTS: Semaphore = Semaphore::const_new(2);
 
 /// Flags for a Chromium without background traffic that can run as root.
-const CHROMIUM_FLAGS: [&str; 9] = [
-    "--headless",
+const CHROMIUM_FLAGS: [&str; 8] = [
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
@@ -29,6 +28,13 @@ const CHROMIUM_FLAGS: [&str; 9] = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+];
+
+/// What chromedriver passes so that hidden tabs are not slowed down. A window is as that of a user.
+const THROTTLING_SWITCHES: [&str; 3] = [
+    "disable-background-timer-throttling",
+    "disable-backgrounding-occluded-windows",
+    "disable-renderer-backgrounding",
 ];
 
 /// A browser with a fresh profile and its own chromedriver. Both stop when this is dropped.
@@ -55,17 +61,26 @@ impl Browser {
         Self::open_with(&[]).await
     }
 
+    /// Starts Chromium with a real window on a display, instead of headless.
+    pub async fn open_in_window(display: &VirtualDisplay) -> Self {
+        Self::start(&[], Some(display)).await
+    }
+
     /// Starts Chromium with more command-line flags.
     pub async fn open_with(flags: &[&str]) -> Self {
+        Self::start(flags, None).await
+    }
+
+    async fn start(flags: &[&str], display: Option<&VirtualDisplay>) -> Self {
         // This wait has no deadline: the tests that hold the permits have deadlines of their own.
         let permit = BROWSER_SLOTS
             .acquire()
             .await
             .expect("the semaphore is never closed");
         let profile = TempDir::with_prefix("mcp-web-chromium-").unwrap();
-        let (driver, port) = start_driver(&profile).await;
+        let (driver, port) = start_driver(&profile, display).await;
         let mut builder = ClientBuilder::new(HttpConnector::new());
-        builder.capabilities(capabilities(&profile, flags));
+        builder.capabilities(capabilities(&profile, flags, display.is_none()));
         let url = format!("http://127.0.0.1:{port}");
         let client = with_deadline("Chromium to start", builder.connect(&url))
             .await
@@ -271,12 +286,15 @@ check();"
 }
 
 /// Starts chromedriver, and returns the port on which it listens.
-async fn start_driver(profile: &TempDir) -> (ProcessGroup, u16) {
+async fn start_driver(profile: &TempDir, display: Option<&VirtualDisplay>) -> (ProcessGroup, u16) {
     loop {
         let mut command = Command::new(program_paths::chromedriver());
         command.arg("--port=0");
         // Files that Chromium leaves behind are deleted with its profile.
         command.env("TMPDIR", profile.path());
+        if let Some(display) = display {
+            command.env("DISPLAY", display.name());
+        }
         let mut driver = ProcessGroup::start("chromedriver", command);
         let line = driver
             .wait_for_line_or_end("started successfully on port")
@@ -309,12 +327,17 @@ impl Drop for SuspendedPages {
     }
 }
 
-fn capabilities(profile: &TempDir, flags: &[&str]) -> Capabilities {
-    let all = CHROMIUM_FLAGS.iter().chain(flags);
+fn capabilities(profile: &TempDir, flags: &[&str], is_headless: bool) -> Capabilities {
+    let headless: &[&str] = if is_headless { &["--headless"] } else { &[] };
+    let all = CHROMIUM_FLAGS.iter().chain(headless).chain(flags);
     let mut args: Vec<String> = all.map(|&flag| flag.to_owned()).collect();
     args.push(format!("--user-data-dir={}", profile.path().display()));
     let capabilities = json!({
-            "goog:chromeOptions": { "binary": program_paths::chromium(), "args": args },
+            "goog:chromeOptions": {
+                "binary": program_paths::chromium(),
+                "args": args,
+                "excludeSwitches": if is_headless { &[][..] } else { &THROTTLING_SWITCHES },
+            },
             "goog:loggingPrefs": { "browser": "ALL" },
     // A wait in the page times out before, with a better message.
             "timeouts": { "script": 2 * DEADLINE.as_millis(), "pageLoad": DEADLINE.as_millis() },

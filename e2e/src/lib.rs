@@ -32,6 +32,7 @@ mod native_page;
 mod node;
 pub mod packed_sdk;
 pub mod page_start;
+mod page_tools_site;
 mod process;
 pub mod program_paths;
 pub mod query_cost;
@@ -47,6 +48,7 @@ mod test_bed;
 mod tls_proxy;
 mod token_issuer;
 mod v1_page;
+mod virtual_display;
 
 pub use adapter::Adapter;
 pub use agent_service::{AgentEndpoint, AgentService};
@@ -69,6 +71,7 @@ pub use native_page::{
     NativeSetup, PausedPage,
 };
 pub use node::NodeProject;
+pub use page_tools_site::PageToolsSite;
 pub use process::ProcessGroup;
 pub use real_clients::{
     ClientRow, ClientStep, ClientsApp, CommandLine, CommandLineRun, Driver, DriverTransport,
@@ -79,3 +82,4 @@ pub use test_bed::TestBed;
 pub use tls_proxy::TlsProxy;
 pub use token_issuer::TokenIssuer;
 pub use v1_page::{V1Handler, V1Page};
+pub use virtual_display::VirtualDisplay;

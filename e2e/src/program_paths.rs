@@ -55,6 +55,12 @@ pub fn agui_node_modules(name: &str) -> PathBuf {
     require_existing(path, "the npm packages of a client of AG-UI")
 }
 
+/// Returns the folder with the built pages of `e2e/page-tools`.
+pub fn page_tools_pages() -> PathBuf {
+    let path = workspace().join("target/page-tools/pages");
+    require_existing(path, "the pages of e2e/page-tools")
+}
+
 /// Returns the installed packages of `web-sdk/package.json`: what builds the SDK, and schema libraries.
 pub fn sdk_node_modules() -> PathBuf {
     let path = workspace().join("target/tools/web-sdk-node/node_modules");

@@ -252,6 +252,11 @@ export class McpWeb {
     return this.#calls.subscribe(listener);
   }
 
+  /** Returns whether the page offers a tool of this name. */
+  hasTool(name: string): boolean {
+    return this.#definitions.all.some(({ kind, id, isRemoved }) => kind === "tool" && id === name && !isRemoved);
+  }
+
   /**
    * Offers a tool to AI clients. The same name again replaces the tool in its place; the former handle
    * then does nothing. Fields other than `handler` are passed on as they are.

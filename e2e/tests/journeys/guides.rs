@@ -44,6 +44,7 @@ guides! {
     elicitation = "elicitation",
     sampling = "sampling",
     apps = "apps",
+    page_tools = "page-tools",
     state = "state",
     names = "names",
     webmcp = "webmcp",

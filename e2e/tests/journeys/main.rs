@@ -26,6 +26,7 @@ mod large_results;
 mod mcp_app;
 mod no_wasm;
 mod page_query;
+mod page_tools;
 mod page_unloaded;
 mod pinned_session;
 mod plugins;

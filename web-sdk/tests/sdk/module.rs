@@ -79,6 +79,16 @@ fn the_module_works_in_a_browser() {
     run("page.test.mjs");
 }
 
+#[test]
+fn roles_and_names_of_a_page_are_those_of_chromium() {
+    run("accessibility.test.mjs");
+}
+
+#[test]
+fn a_tab_that_is_not_shown_is_driven() {
+    run("hidden-tab.test.mjs");
+}
+
 fn run(file: &str) {
     let folder = crate_folder().join("tests/sdk/module");
     let file = folder.join(file);

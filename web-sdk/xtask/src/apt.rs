@@ -32,6 +32,21 @@ pub(crate) fn ensure_program(name: &str) -> Result<()> {
     })
 }
 
+/// Makes sure that a program is installed: on Debian from a package of another name.
+pub(crate) fn ensure_program_of(package: &str, program: &str) -> Result<()> {
+    step(program, || {
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        if std::env::split_paths(&paths).any(|folder| folder.join(program).is_file()) {
+            return Ok(Outcome::UpToDate(()));
+        }
+        if !is_available() {
+            bail!("install {program} and try again");
+        }
+        install(&[package])?;
+        Ok(Outcome::Done(()))
+    })
+}
+
 /// Makes sure that apt's index contains the packages, and updates the index at most once.
 pub(crate) fn ensure_indexed(packages: &[&str]) -> Result<()> {
     update_unless(packages, || has_packages(packages))

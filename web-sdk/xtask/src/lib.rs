@@ -31,6 +31,7 @@ mod folder;
 mod install;
 mod lock;
 mod node;
+mod page_tools_pages;
 mod postgres;
 mod process;
 mod python;

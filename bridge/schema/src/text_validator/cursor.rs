@@ -200,9 +200,23 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips a string, which must begin here. The result fits into registers.
-    #[inline]
+    #[inline(always)]
     pub(super) fn skip_string(&mut self) -> Result<StringSpelling, Stop> {
         self.expect(b'"')?;
+        // Most strings are short, and a processor predicts their ends.
+        if let Some(short) = self.rest().first_chunk::<CHUNK_BYTES>()
+            && let Some(length) = short.iter().position(|byte| !IS_PLAIN[usize::from(*byte)])
+            && short[length] == b'"'
+        {
+            self.position += length + 1;
+            return Ok(StringSpelling::Plain);
+        }
+        self.skip_long_string()
+    }
+
+    /// Skips the rest of a string, after the opening quote.
+    #[inline(never)]
+    fn skip_long_string(&mut self) -> Result<StringSpelling, Stop> {
         let mut spelling = StringSpelling::Plain;
         loop {
             self.skip_plain();
@@ -224,13 +238,6 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     fn skip_plain(&mut self) {
         let rest = self.rest();
-        // Most strings are short, and a processor predicts their ends.
-        if let Some(short) = rest.first_chunk::<CHUNK_BYTES>()
-            && let Some(length) = short.iter().position(|byte| !is_plain(*byte))
-        {
-            self.position += length;
-            return;
-        }
         let (chunks, _) = rest.as_chunks::<CHUNK_BYTES>();
         let has_end = |chunk: &[u8; CHUNK_BYTES]| {
             let ends = chunk.iter().map(|byte| u8::from(!is_plain(*byte)));
@@ -439,8 +446,19 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// [`is_plain`] of each byte.
+const IS_PLAIN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        table[byte] = is_plain(byte as u8);
+        byte += 1;
+    }
+    table
+};
+
 /// Whether a byte in a string stands for itself.
 #[inline(always)]
-fn is_plain(byte: u8) -> bool {
+const fn is_plain(byte: u8) -> bool {
     byte >= b' ' && byte != b'"' && byte != b'\\'
 }

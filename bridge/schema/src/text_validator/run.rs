@@ -92,6 +92,10 @@ impl<'a> Run<'a> {
     }
 
     /// Applies a subschema to the value that begins here. If it is valid, the cursor is after it.
+    ///
+    /// The values of most members are strings, numbers and literals: these are read without a call of a
+    /// function that may call itself.
+    #[inline(always)]
     fn value(&mut self, id: NodeId) -> Result<(), Stop> {
         if id == ANY && !self.exact {
             return self.cursor.skip_value(self.depth);
@@ -99,9 +103,14 @@ impl<'a> Run<'a> {
         let nodes = self.nodes;
         let node = nodes.get(id as usize).ok_or(Stop::Undecided)?;
         self.spend(node.cost)?;
-        let Some(in_place) = &node.in_place else {
-            return self.own_rules(node);
-        };
+        match &node.in_place {
+            None => self.own_rules(node),
+            Some(in_place) => self.value_with_in_place(node, in_place),
+        }
+    }
+
+    #[inline(never)]
+    fn value_with_in_place(&mut self, node: &'a Node, in_place: &InPlace) -> Result<(), Stop> {
         let begin = self.cursor.position;
         if !node.has_only_in_place() {
             self.own_rules(node)?;

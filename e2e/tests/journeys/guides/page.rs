@@ -9,7 +9,7 @@ use super::Section;
 
 /// The import that every guide begins with.
 const IMPORT_SDK: &str = r#"
-    Object.assign(window, await import("mcp-web-sdk"), await import("mcp-web-sdk/state"));
+    Object.assign(window, await import("mcp-web-sdk"), await import("mcp-web-sdk/page"), await import("mcp-web-sdk/state"));
 "#;
 
 const CONNECT: &str = r#"var mcpWeb = new McpWeb({ name: "Guide" });"#;
@@ -40,6 +40,7 @@ impl GuidePage {
         let sdk = |module: &str| format!("{}/sdk/{module}.js", bed.url());
         let imports = json!({ "imports": {
             "mcp-web-sdk": sdk("mcp-web"),
+            "mcp-web-sdk/page": sdk("mcp-web-page"),
             "mcp-web-sdk/state": sdk("mcp-web-state"),
         } });
         let index = format!(

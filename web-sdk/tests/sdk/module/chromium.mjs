@@ -9,8 +9,8 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-/** Where the files of a page come from, in this order: the built package, the tests, and the sources. */
-const FOLDERS = [here("../../../../target/sdk"), here("../page"), here("../../../js")];
+/** Where the files of a page come from, in this order: the built package, the tests, the sources, and npm packages. */
+const FOLDERS = [here("../../../../target/sdk"), here("../page"), here("../../../js"), here("../../../../target/tools/web-sdk-node")];
 
 const TYPES = { ".js": "text/javascript", ".ts": "text/javascript", ".html": "text/html", ".wasm": "application/wasm" };
 
@@ -24,13 +24,18 @@ const FLAGS = [
 const { version: VERSION } = JSON.parse(await readFile(here("../../../js/package.json"), "utf8"));
 
 /** What became of each test in `suite`, a module in `../page`, in a browser with more flags: `[{ name, error? }]`. */
-export async function inChromium(suite, flags = []) {
+export function inChromium(suite, flags = []) {
   const results = Promise.withResolvers();
+  return withChromium(`page.html?${suite}`, flags, () => results.promise, results);
+}
+
+/** Opens a page of `../page` in a browser, and runs a function with the browser's profile. `results` is what the page sends. */
+export async function withChromium(page, flags, run, results = Promise.withResolvers()) {
   const server = createServer((request, response) => answer(request, response, results.resolve));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const profile = await mkdtemp(join(tmpdir(), "mcp-web-chromium-"));
-  const url = `http://127.0.0.1:${server.address().port}/page.html?${suite}`;
+  const url = `http://127.0.0.1:${server.address().port}/${page}`;
   const program = process.env.MCP_WEB_CHROMIUM ?? "/usr/bin/chromium";
   const browser = spawn(program, [...FLAGS, ...flags, `--user-data-dir=${profile}`, url], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
@@ -38,7 +43,7 @@ export async function inChromium(suite, flags = []) {
   browser.on("error", results.reject);
   const exited = once(browser, "exit").then(() => results.reject(new Error(`Chromium ended early: ${said}`)));
   try {
-    return await results.promise;
+    return await Promise.race([run(browser), results.promise]);
   } finally {
     browser.kill("SIGKILL");
     await exited;
@@ -55,6 +60,8 @@ async function answer(request, response, done) {
     response.end();
     return done(JSON.parse(body));
   }
+  // A request that is never answered.
+  if (request.url === "/never") return;
   const [, version, pathname] = /^(?:\/version-([^/]+))?(.*)$/.exec(new URL(request.url, "http://page").pathname);
   for (const folder of FOLDERS) {
     const content = await readFile(join(folder, pathname)).catch(() => undefined);

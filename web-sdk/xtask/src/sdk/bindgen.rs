@@ -11,24 +11,35 @@ use super::mangle_names::NameMangler;
 use super::strip_panics;
 use crate::folder;
 
-/// The name of the glue and of the wasm: `mcp_web_core.js` and `mcp_web_core_bg.wasm`.
-const CORE_NAME: &str = "mcp_web_core";
-/// The module name of the wasm's imports: `mcp-web.js` passes the glue under this name when it
-/// instantiates the wasm.
+/// A wasm of the SDK, with the JavaScript around it.
+pub(super) struct WasmPart {
+    /// The name of the glue and of the wasm: `NAME.js` and `NAME_bg.wasm`.
+    pub(super) name: &'static str,
+    /// Whether nothing frees its objects: they live as long as the document.
+    pub(super) is_kept_alive: bool,
+}
+
+/// The module name of the wasm's imports: the module that instantiates the wasm passes the glue under
+/// this name.
 const IMPORTS: &str = "glue";
-/// The export that `mcp-web.js` calls, and the glue does not. It keeps its name.
+/// The export that this module calls, and the glue does not. It keeps its name.
 const START: &str = "__wbindgen_start";
 
 /// Writes the glue and the wasm that belongs to it into `folder`, and returns the names of the
 /// files.
 ///
 /// No types are generated: the TypeScript sources have them. The glue is the one for bundlers,
-/// which does not load the wasm itself: `mcp-web.js` does, and reports why it cannot.
-pub(super) fn generate_glue(wasm: &Path, folder: &Path) -> Result<[String; 2]> {
+/// which does not load the wasm itself: `mcp-web.js` and `mcp-web-page.js` do, and report why they
+/// cannot.
+pub(super) fn generate_glue(wasm: &Path, folder: &Path, part: &WasmPart) -> Result<[String; 2]> {
+    let WasmPart {
+        name,
+        is_kept_alive,
+    } = part;
     let mut bindgen = Bindgen::new();
     bindgen
         .input_path(wasm)
-        .out_name(CORE_NAME)
+        .out_name(name)
         .typescript(false)
         .remove_name_section(true)
         .remove_producers_section(true)
@@ -54,15 +65,17 @@ pub(super) fn generate_glue(wasm: &Path, folder: &Path) -> Result<[String; 2]> {
     for segment in segments {
         strip_panics::blank_messages(&mut output.wasm_mut().data.get_mut(segment).value);
     }
-    let free = output
-        .wasm()
-        .exports
-        .iter()
-        .find(|export| keep_alive::is_free(&export.name));
-    let free = free
-        .map(|export| export.id())
-        .context("wasm-bindgen exports nothing that frees a connection: adapt keep_alive.rs")?;
-    output.wasm_mut().exports.delete(free);
+    if *is_kept_alive {
+        let free = output
+            .wasm()
+            .exports
+            .iter()
+            .find(|export| keep_alive::is_free(&export.name));
+        let free = free
+            .map(|export| export.id())
+            .context("wasm-bindgen exports nothing that frees a connection: adapt keep_alive.rs")?;
+        output.wasm_mut().exports.delete(free);
+    }
     let mut names = NameMangler::default();
     for import in output.wasm_mut().imports.iter_mut() {
         import.module = IMPORTS.into();
@@ -77,12 +90,13 @@ pub(super) fn generate_glue(wasm: &Path, folder: &Path) -> Result<[String; 2]> {
     let glue = output
         .start()
         .context("wasm-bindgen generated no glue: check how its new version returns it")?;
-    let [glue_file, wasm_file] = [format!("{CORE_NAME}.js"), format!("{CORE_NAME}_bg.wasm")];
+    let [glue_file, wasm_file] = [format!("{name}.js"), format!("{name}_bg.wasm")];
     folder::create(folder)?;
-    fs::write(
-        folder.join(&glue_file),
-        keep_alive::strip_glue(&names.apply(glue))?,
-    )?;
+    let mut glue = names.apply(glue);
+    if *is_kept_alive {
+        glue = keep_alive::strip_glue(&glue)?;
+    }
+    fs::write(folder.join(&glue_file), glue)?;
     fs::write(folder.join(&wasm_file), output.wasm_mut().emit_wasm())?;
     Ok([glue_file, wasm_file])
 }

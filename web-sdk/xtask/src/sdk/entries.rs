@@ -1,9 +1,10 @@
 //! The modules that apps import.
 
 /// The main module, and those for frameworks, which need it.
-pub(super) const ENTRIES: [&str; 8] = [
+pub(super) const ENTRIES: [&str; 9] = [
     "mcp-web",
     "mcp-web-ask",
+    "mcp-web-page",
     "mcp-web-react",
     "mcp-web-state",
     "mcp-web-state-react",

@@ -59,10 +59,12 @@ pub(super) fn shrink_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
 const FRAMEWORKS: [&str; 4] = ["react", "svelte", "svelte/*", "vue"];
 
 /// The built files that stay separate: pages load them when they need them.
-const SEPARATE: [&str; 6] = [
+const SEPARATE: [&str; 8] = [
     "./mcp_web_testing.js",
     "./mcp_web_core.js",
     "../mcp_web_core.js",
+    "./mcp_web_page.js",
+    "../mcp_web_page.js",
     "./mcp-web.ts",
     "./mcp-web-*",
     "../mcp-web-*",

@@ -1,6 +1,6 @@
 //! `cargo xtask sdk`: from the crate `web-sdk` to the files that a page loads.
 //!
-//! cargo compiles the crate to wasm (`compile`), wasm-bindgen generates the JavaScript glue for it
+//! cargo compiles the crate, and the crate `page-tools` beside it, to wasm (`compile`), wasm-bindgen generates the JavaScript glue for it
 //! (`bindgen`, with `strip_panics`, `keep_alive` and `mangle_names`), and npm's binaryen and esbuild shrink both
 //! (`minify`). The module around them is written in TypeScript and is in `web-sdk/js`, with the
 //! `package.json`; the compiler checks it and emits the types (`declarations`). Each run measures what a page downloads ([`size`]), which must not exceed
@@ -33,6 +33,7 @@ use crate::fingerprint::Fingerprint;
 use crate::lock::Lock;
 use crate::step::{Outcome, step};
 use crate::{Workspace, node, wasm_toolchain};
+use bindgen::WasmPart;
 use compile::WasmCrate;
 use entries::{ENTRIES, INLINE_ENTRY, TESTING_ENTRIES};
 use files::Files;
@@ -40,13 +41,36 @@ use files::Files;
 /// The module that has the wasm in it.
 const INLINE_WASM: &str = "mcp-web-wasm.js";
 /// The files of `web-sdk/js` that the package contains unchanged.
-const PACKAGE_FILES: [&str; 3] = ["README.md", "mcp_web_core_bg.wasm.d.ts", "package.json"];
+const PACKAGE_FILES: [&str; 4] = [
+    "README.md",
+    "mcp_web_core_bg.wasm.d.ts",
+    "mcp_web_page_bg.wasm.d.ts",
+    "package.json",
+];
 
-/// What pages load.
-const CRATE: WasmCrate = WasmCrate {
-    package: "web-sdk",
-    profile: "release-wasm",
-};
+/// What pages load: the connection with its bridge, and, if they have page tools, the rules of these.
+const WASM: [(WasmCrate, WasmPart); 2] = [
+    (
+        WasmCrate {
+            package: "web-sdk",
+            profile: "release-wasm",
+        },
+        WasmPart {
+            name: "mcp_web_core",
+            is_kept_alive: true,
+        },
+    ),
+    (
+        WasmCrate {
+            package: "page-tools",
+            profile: "release-wasm",
+        },
+        WasmPart {
+            name: "mcp_web_page",
+            is_kept_alive: false,
+        },
+    ),
+];
 
 /// Makes sure that `target/sdk` contains the package: the SDK, and the test kit with its wasm.
 ///
@@ -87,13 +111,20 @@ pub fn ensure(workspace: &Workspace) -> Result<()> {
 fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
     let rustc = wasm_toolchain::ensure()?;
     let packages = node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
-    let wasm = step("compiling web-sdk to wasm", || {
-        Ok(Outcome::Done(compile::to_wasm(workspace, &rustc, CRATE)?))
-    })?;
     let output = rustc.target_folder(workspace).join("sdk");
-    let [glue, wasm] = step("wasm-bindgen", || {
-        Ok(Outcome::Done(bindgen::generate_glue(&wasm, &output)?))
-    })?;
+    let mut built_wasm = Vec::new();
+    for (wasm_crate, part) in WASM {
+        let wasm = step(&format!("compiling {} to wasm", wasm_crate.package), || {
+            Ok(Outcome::Done(compile::to_wasm(
+                workspace, &rustc, wasm_crate,
+            )?))
+        })?;
+        built_wasm.push(step("wasm-bindgen", || {
+            Ok(Outcome::Done(bindgen::generate_glue(
+                &wasm, &output, &part,
+            )?))
+        })?);
+    }
     let sources = workspace.path("web-sdk/js");
     let mut files = step("TypeScript", || {
         let project = workspace.path("web-sdk/tsconfig.json");
@@ -126,13 +157,17 @@ fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
             files.insert(format!("{name}.map"), script.map);
             files.insert(name, script.code);
         }
-        // The source of the glue is in no package, so a source map of it would help nobody.
-        let glue_script = minify::minify_script(&packages, &output.join(&glue), &glue, &built)?;
-        files.insert(glue.clone(), without_map(&glue_script.code));
-        let wasm_bytes = minify::optimize_wasm(&packages, &output.join(&wasm))?;
-        let wasm_module = inline_module(&wasm_bytes);
+        for [glue, wasm] in &built_wasm {
+            // The source of the glue is in no package, so a source map of it would help nobody.
+            let glue_script = minify::minify_script(&packages, &output.join(glue), glue, &built)?;
+            files.insert(glue.clone(), without_map(&glue_script.code));
+            let wasm_bytes = minify::optimize_wasm(&packages, &output.join(wasm))?;
+            files.insert(wasm.clone(), wasm_bytes);
+        }
+        let [glue, wasm] = &built_wasm[0];
+        let wasm_module = inline_module(&files[wasm]);
         let built_parts = [
-            (glue.as_str(), files[&glue].as_slice()),
+            (glue.as_str(), files[glue].as_slice()),
             (INLINE_WASM, wasm_module.as_slice()),
         ];
         let inline = inline::bundle(&packages, &sources, &built_parts, &output.join("inline"))?;
@@ -141,7 +176,6 @@ fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
         let declaration = format!("export * from \"./{}.js\";\n", ENTRIES[0]);
         files.insert(format!("{INLINE_ENTRY}.d.ts"), declaration.into_bytes());
         files.insert(INLINE_WASM.into(), wasm_module);
-        files.insert(wasm.clone(), wasm_bytes);
         for name in PACKAGE_FILES {
             let path = sources.join(name);
             let content = fs::read(&path).with_context(|| format!("restore {}", path.display()))?;
@@ -202,6 +236,8 @@ fn source_fingerprint(workspace: &Workspace) -> Result<String> {
         "bridge/protocol/src",
         "web-sdk/Cargo.toml",
         "web-sdk/js",
+        "web-sdk/page/Cargo.toml",
+        "web-sdk/page/src",
         "web-sdk/package-lock.json",
         "web-sdk/package.json",
         "web-sdk/src",

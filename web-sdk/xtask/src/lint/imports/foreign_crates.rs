@@ -37,6 +37,7 @@ pub(super) const RULES: &[Rule] = &[
             "e2e/src/adapter/http_frontend.rs",
             "e2e/src/auth_proxy.rs",
             "e2e/src/folder_site.rs",
+            "e2e/src/page_tools_site.rs",
             "e2e/src/mock_provider/recording.rs",
             "e2e/src/mock_provider/server.rs",
             "e2e/src/site.rs",
@@ -132,7 +133,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         crates: &["js_sys", "wasm_bindgen", "web_sys"],
         reason: "Only `js` uses the browser: `core` is tested without one.",
-        importers: &["web-sdk/src/js", "web-sdk/testing/src/js"],
+        importers: &[
+            "web-sdk/page/src/js",
+            "web-sdk/src/js",
+            "web-sdk/testing/src/js",
+        ],
     },
     Rule {
         crates: &["jsonwebtoken"],

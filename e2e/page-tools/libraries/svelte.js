@@ -1,0 +1,5 @@
+import { mount } from "svelte";
+
+import SvelteForm from "./SvelteForm.svelte";
+
+mount(SvelteForm, { target: document.getElementById("svelte") });

@@ -1,0 +1,5 @@
+import { createApp } from "vue";
+
+import VueForm from "./VueForm.vue";
+
+createApp(VueForm).mount("#vue");

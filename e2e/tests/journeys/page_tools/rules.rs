@@ -1,0 +1,255 @@
+//! The rules of actions, one row each: what is done, and what the log and the page then say.
+
+use serde_json::{Value, json};
+
+use super::{ToolsPage, ref_of};
+
+/// A page whose listeners are counted, so that a refusal can be shown to dispatch nothing.
+const PAGE: &str = "
+document.body.innerHTML = `<main>
+  <label>Name <input id=name></label>
+  <label>Fixed <input id=fixed value=f readonly></label>
+  <label>Upper <input id=upper></label>
+  <label>Secret <input id=secret type=password value=hunter2></label>
+  <fieldset disabled><label>In fieldset <input id=inside></label></fieldset>
+  <button id=save>Save</button> <button id=off disabled>Off</button>
+  <button id=aria aria-disabled=true>Aria off</button>
+  <button id=twin1>Twin</button> <button id=twin2>Twin</button>
+  <button id=gone>Gone</button> <button id=throw>Throw</button> <button id=slow>Slow</button>
+  <div inert><button id=inert>Inert</button></div>
+  <div data-mcp-private><button id=private>Private 42</button></div>
+  <div style='position:relative;width:200px'><button id=below>Below</button>
+    <div id=cover role=img aria-label=Cover style='position:absolute;inset:0;background:white'></div></div>
+  <label>Colour <select id=colour><option>red<option>green</select></label>
+  <label><input type=checkbox id=agree> Agree</label>
+  <dialog id=dialog aria-label=Help><p>Text</p></dialog>
+  <p id=out></p></main>`;
+window.counts = {};
+for (const type of ['click', 'input', 'change', 'keydown', 'pointerdown', 'mousedown', 'dblclick', 'custom'])
+  document.addEventListener(type, (event) => { counts[event.target.id || 'page'] = (counts[event.target.id || 'page'] ?? 0) + 1; }, true);
+const $ = (id) => document.getElementById(id);
+$('upper').addEventListener('input', () => { $('upper').value = $('upper').value.toUpperCase(); });
+$('save').addEventListener('click', () => { $('out').textContent = 'Saved ' + $('name').value; });
+$('gone').addEventListener('click', () => $('gone').remove());
+$('throw').addEventListener('click', () => { throw new Error('broken handler'); });
+$('slow').addEventListener('click', async () => { await fetch('/never', { signal: AbortSignal.timeout(300) }).catch(() => {}); $('out').textContent = 'Slow done'; });
+";
+
+/// What is done, the codes of the actions (null: it went well), and a part of the text.
+type Row = (&'static str, Value, Value, &'static str);
+
+fn click(id: &str) -> Value {
+    json!({ "type": "triggerEvent", "find": { "name": id }, "event": "onClick" })
+}
+
+fn set(name: &str, value: Value) -> Value {
+    json!({ "type": "setValue", "find": { "name": name }, "value": value })
+}
+
+#[rustfmt::skip]
+fn rows() -> Vec<Row> {
+    let find = |name: &str| json!({ "name": name });
+    vec![
+        ("in order", json!([set("Name", json!("Ada")), click("Save")]), json!([null, null]), "Saved Ada"),
+        ("the next one runs after a failure", json!([click("Off"), click("Save")]), json!(["TargetDisabled", null]), "Saved"),
+        ("disabled", json!([click("Off")]), json!(["TargetDisabled"]), "button \"Off\" is disabled"),
+        ("aria-disabled", json!([click("Aria off")]), json!(["TargetDisabled"]), "(aria-disabled)"),
+        ("in a disabled fieldset", json!([set("In fieldset", json!("x"))]), json!(["TargetDisabled"]), "(fieldset)"),
+        ("inert", json!([click("Inert")]), json!(["TargetNotFound"]), "nothing that can be acted on"),
+        ("read-only", json!([set("Fixed", json!("x"))]), json!(["TargetReadOnly"]), "read-only"),
+        ("private", json!([click("Private 42")]), json!(["TargetNotFound"]), "nothing that can be acted on"),
+        ("covered", json!([click("Below")]), json!(["TargetCovered"]), "covered by img \"Cover\""),
+        ("ambiguous", json!([click("Twin")]), json!(["TargetAmbiguous"]), "2 elements have name \"Twin\""),
+        ("not found", json!([click("Nothing")]), json!(["TargetNotFound"]), "take a page_snapshot"),
+        ("no such handle", json!([{ "type": "hover", "ref": "e99999" }]), json!(["TargetNotFound"]), "is no handle"),
+        ("rewritten value", json!([set("Upper", json!("abc"))]), json!(["ValueRefused"]), "\"abc\" was set, and the page made it \"ABC\""),
+        ("not editable", json!([set("Save", json!("x"))]), json!(["NotEditable"]), "takes no value"),
+        ("no such option", json!([set("Colour", json!("blue"))]), json!(["OptionNotFound"]), "\"red\", \"green\""),
+        ("option by label", json!([set("Colour", json!("green"))]), json!([null]), "combobox \"Colour\""),
+        ("check", json!([set("Agree", json!(true))]), json!([null]), "[checked]"),
+        ("check what is checked", json!([set("Agree", json!(true))]), json!([null]), "[checked]"),
+        ("uncheck", json!([set("Agree", json!(false))]), json!([null]), "checkbox \"Agree\""),
+        ("password", json!([set("Secret", json!("new"))]), json!([null]), "textbox \"Secret\""),
+        ("event that is none", json!([{ "type": "triggerEvent", "find": find("Save"), "event": "on Click!" }]), json!(["EventUnknown"]), "triggerEvent"),
+        ("own event", json!([{ "type": "triggerEvent", "find": find("Save"), "event": "custom" }]), json!([null]), ""),
+        ("double click", json!([{ "type": "triggerEvent", "find": find("Save"), "event": "onDoubleClick" }]), json!([null]), "Saved"),
+        ("method that is none", json!([{ "type": "callMethod", "find": find("Save"), "method": "remove" }]), json!(["MethodUnknown"]), ""),
+        ("no router", json!([{ "type": "setState", "key": "a", "value": 1 }]), json!(["ActionUnsupported"]), ""),
+        ("no global state", json!([{ "type": "setGlobal", "key": "a", "value": 1 }]), json!(["ActionUnsupported"]), ""),
+        ("key", json!([{ "type": "pressKey", "find": find("Name"), "key": "x" }]), json!([null]), "x\""),
+        ("key without a target", json!([{ "type": "pressKey", "key": "y" }]), json!([null]), "xy\""),
+        ("Tab", json!([{ "type": "pressKey", "key": "Tab" }]), json!([null]), "[focused]"),
+        ("hover", json!([{ "type": "hover", "find": find("Save") }]), json!([null]), "hover"),
+        ("scroll", json!([{ "type": "scroll", "deltaY": 10 }]), json!([null]), "scroll"),
+        ("error of the page", json!([click("Throw")]), json!([null]), "uncaught: "),
+        ("request of the action", json!([click("Slow")]), json!([null]), "Slow done"),
+        ("wait for a text", json!([{ "type": "waitFor", "text": "Slow done", "ms": 100 }]), json!([null]), ""),
+        ("wait in vain", json!([{ "type": "waitFor", "text": "Never there", "ms": 60 }]), json!(["ActionTimeout"]), "\"Never there\" is not on the page"),
+        ("wait until gone", json!([{ "type": "waitFor", "gone": "Never there", "ms": 60 }]), json!([null]), ""),
+        ("wait", json!([{ "type": "waitFor", "ms": 30 }]), json!([null]), ""),
+        ("removed meanwhile", json!([click("Gone"), click("Gone")]), json!([null, "TargetNotFound"]), ""),
+        ("a hundred actions", json!(vec![json!({ "type": "scroll", "deltaY": 1 }); 100]), json!(vec![Value::Null; 100]), "100 scroll"),
+    ]
+}
+
+#[tokio::test]
+async fn each_rule_holds() {
+    let page = ToolsPage::open("pages/second.html").await;
+    page.browser.eval(PAGE, json!(null)).await;
+    for (name, actions, codes, part) in rows() {
+        let answer = page
+            .call("interact", json!({ "actions": actions, "view": "page" }))
+            .await;
+        let text = answer.text();
+        let count = codes.as_array().unwrap().len();
+        let actual: Vec<_> = (0..count).map(|index| answer.code(index).clone()).collect();
+        assert_eq!(json!(actual), codes, "{name}: {text}");
+        assert!(text.contains(part), "{name}: {text}");
+        assert!(
+            !text.contains("hunter2") && !text.contains("Private 42") || name == "private",
+            "{name}: {text}"
+        );
+    }
+    let counts = page.browser.eval("return counts", json!(null)).await;
+    for refused in [
+        "off", "aria", "inside", "inert", "fixed", "private", "below",
+    ] {
+        assert_eq!(
+            counts[refused],
+            Value::Null,
+            "nothing was dispatched: {counts}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_is_malformed_or_too_long_does_nothing() {
+    let page = ToolsPage::open("pages/second.html").await;
+    page.browser.eval(PAGE, json!(null)).await;
+    let too_many = vec![json!({ "type": "scroll" }); 101];
+    let malformed =
+        json!([set("Name", json!("x")), { "type": "setValue", "find": { "name": "Name" } }]);
+    for (actions, part) in [
+        (
+            json!(too_many),
+            "there are 101 actions, and a call may have 100",
+        ),
+        (malformed, "/actions/1: setValue needs value"),
+        (json!([]), "at least one action is needed"),
+    ] {
+        let answer = page.interact(actions).await;
+        assert!(
+            answer.is_error() && answer.text().contains(part),
+            "{answer:?}"
+        );
+        let code = &answer.0["_meta"]["mcp-web/error"]["code"];
+        assert_eq!(code, "InvalidArguments", "{answer:?}");
+    }
+    let counts = page.browser.eval("return counts", json!(null)).await;
+    assert_eq!(counts, json!({}));
+}
+
+#[tokio::test]
+async fn two_calls_do_not_interleave() {
+    let page = ToolsPage::open("pages/second.html").await;
+    page.browser.eval(PAGE, json!(null)).await;
+    page.browser
+        .eval("window.order = []; document.addEventListener('input', (event) => order.push(event.target.value), true)", json!(null))
+        .await;
+    let list = |letter: &str| {
+        let actions: Vec<_> = (0..5)
+            .map(|index| set("Name", json!(format!("{letter}{index}"))))
+            .collect();
+        json!({ "actions": actions, "view": "none" })
+    };
+    let (first, second) = tokio::join!(
+        page.call("interact", list("a")),
+        page.call("interact", list("b"))
+    );
+    assert!(!first.is_error() && !second.is_error());
+    let order = page
+        .browser
+        .eval(
+            "return order.map((value) => value[0]).join('')",
+            json!(null),
+        )
+        .await;
+    assert!(order == "aaaaabbbbb" || order == "bbbbbaaaaa", "{order}");
+}
+
+#[tokio::test]
+async fn a_navigation_within_the_document_ends_the_list() {
+    let page = ToolsPage::open("pages/second.html").await;
+    let script = "document.body.innerHTML = '<main><button>Go</button><p>First</p></main>';
+        document.querySelector('button').addEventListener('click', () => {
+          history.pushState(null, '', '/pages/details');
+          document.querySelector('p').textContent = 'Details';
+        })";
+    page.browser.eval(script, json!(null)).await;
+    let answer = page
+        .interact(json!([click("Go"), click("Go"), click("Go")]))
+        .await;
+    let text = answer.text();
+    assert!(
+        text.contains("went to \"/pages/details\", 2 actions skipped"),
+        "{text}"
+    );
+    assert!(text.contains("Details"), "the new page is shown: {text}");
+    assert_eq!(answer.facts()["skipped"], 2);
+}
+
+#[tokio::test]
+async fn a_handle_never_means_another_element() {
+    let page = ToolsPage::open("pages/second.html").await;
+    page.browser.eval(PAGE, json!(null)).await;
+    let handle = ref_of(&page.snapshot().await, "- button \"Gone\"");
+    let reorder = "const main = document.querySelector('main');
+        for (let i = 0; i < 1000; i++) main.append(main.firstElementChild)";
+    page.browser.eval(reorder, json!(null)).await;
+    assert_eq!(ref_of(&page.snapshot().await, "- button \"Gone\""), handle);
+    let hover = json!([{ "type": "hover", "ref": handle }]);
+    page.browser
+        .eval("document.getElementById('gone').remove()", json!(null))
+        .await;
+    let stale = page.interact(hover.clone()).await;
+    assert_eq!(stale.code(0), "TargetStale", "{stale:?}");
+    page.browser.reload().await;
+    page.browser.wait_for("window.pageToolsReady").await;
+    let stale = page.interact(hover).await;
+    assert_eq!(stale.code(0), "TargetStale", "after a reload: {stale:?}");
+}
+
+#[tokio::test]
+async fn the_app_decides_with_its_options() {
+    let options = "readOnly: false, confirm: (action, { label }) => !/Save/.test(label ?? ''), prefix: 'shop_'";
+    let page = ToolsPage::open_with("pages/second.html", options).await;
+    page.browser.eval(PAGE, json!(null)).await;
+    let answer = page
+        .call("shop_interact", json!({ "actions": [click("Save")] }))
+        .await;
+    assert_eq!(answer.code(0), "Declined", "{answer:?}");
+    page.browser
+        .eval(
+            "enablePageTools(mcpWeb, { readOnly: true }); await pageTools.ready",
+            json!(null),
+        )
+        .await;
+    let tools = page.client.tools().await;
+    let ours: Vec<_> = tools
+        .iter()
+        .filter(|name| {
+            ["page_snapshot", "interact", "shop_interact", "page_query"].contains(&name.as_str())
+        })
+        .collect();
+    assert_eq!(ours, ["page_snapshot", "page_query"]);
+    let taken = "mcpWeb.addTool({ name: 'my_interact', handler: () => 1 });
+        try { enablePageTools(mcpWeb, { prefix: 'my_' }); return 'none' } catch (error) { return error.message }";
+    let refused = page.browser.eval(taken, json!(null)).await;
+    assert!(
+        refused
+            .as_str()
+            .unwrap()
+            .contains("has a tool \"my_interact\" already: use the option prefix"),
+        "{refused}"
+    );
+}

@@ -1,0 +1,26 @@
+/** The actions of `interact`, after the core has checked them. */
+
+/** What an action is done to: a handle, or a description that one element has. */
+export interface Target {
+  ref?: string;
+  find?: { role?: string; name?: string; text?: string; testId?: string };
+}
+
+interface TargetedAction extends Target {
+  /** What a dialog of the browser (`confirm`, `prompt`) is answered with while the action runs. */
+  dialog?: boolean | string;
+}
+
+/** One action. */
+export type Action =
+  | (TargetedAction & { type: "setValue"; value: unknown })
+  | (TargetedAction & { type: "triggerEvent"; event: string })
+  | (TargetedAction & { type: "callMethod"; method: string; args?: unknown[] })
+  | (TargetedAction & { type: "pressKey"; key: string; modifiers?: ("Alt" | "Control" | "Meta" | "Shift")[] })
+  | (TargetedAction & { type: "hover" })
+  | (TargetedAction & { type: "scroll"; deltaX?: number; deltaY?: number })
+  | (TargetedAction & { type: "drag"; to: Target; steps?: number })
+  | (TargetedAction & { type: "setState"; key?: string; value?: unknown; values?: Record<string, unknown> })
+  | (TargetedAction & { type: "setGlobal"; key: string; value: unknown })
+  | (TargetedAction & { type: "navigate"; pageId: string; input?: object })
+  | (TargetedAction & { type: "waitFor"; text?: string; gone?: string; ms?: number });

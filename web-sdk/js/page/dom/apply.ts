@@ -1,0 +1,91 @@
+/** Does one action: which function does it, and what an action needs. */
+
+import type { Action } from "../actions.ts";
+import { ActionError } from "../driver.ts";
+import type { Clock } from "./clock.ts";
+import { DEFAULT_STEPS, drag } from "./drag.ts";
+import { triggerEvent } from "./events.ts";
+import { deepActiveElement } from "./flat-tree.ts";
+import { focusElement } from "./focus.ts";
+import { centreOf, surfaceOf } from "./hit.ts";
+import { pressKey } from "./keys.ts";
+import { callMethod } from "./methods.ts";
+import { openPage } from "./navigate.ts";
+import type { DomDriverOptions } from "./options.ts";
+import type { Pointer } from "./pointer.ts";
+import { publicText } from "./public-text.ts";
+import { waitForChange } from "./rest.ts";
+import { scroll } from "./scroll.ts";
+import { setValue } from "./set-value.ts";
+
+/** What actions need besides their target. */
+export interface Parts {
+  root: Element;
+  options: DomDriverOptions;
+  clock: Clock;
+  pointer: Pointer;
+  warn(text: string): void;
+}
+
+/** The wait of `waitFor`, if it does not say how long. */
+const DEFAULT_WAIT_MS = 10_000;
+
+/** Does an action on an element. @throws ActionError with what to do next. */
+export async function applyAction(action: Action, element: Element | undefined, to: Element | undefined, parts: Parts, signal: AbortSignal): Promise<void> {
+  const { pointer, options, root } = parts;
+  const target = () => {
+    if (element) return element;
+    throw new ActionError("TargetNotFound", `${action.type} needs a target: give ref or find`);
+  };
+  switch (action.type) {
+    case "setValue":
+      return setValue(target(), action.value, pointer);
+    case "triggerEvent":
+      return triggerEvent(target(), action.event, pointer);
+    case "callMethod":
+      return callMethod(target(), action.method, action.args ?? [], signal);
+    case "pressKey":
+      if (element && deepActiveElement() !== element) focusElement(element);
+      return pressKey(action.key, action.modifiers);
+    case "hover": {
+      const surface = surfaceOf(target());
+      return pointer.moveTo(surface, centreOf(surface));
+    }
+    case "scroll":
+      if (!scroll(element ?? root, action.deltaX, action.deltaY)) parts.warn("nothing has moved: it is at its end, or does not scroll");
+      return undefined;
+    case "drag":
+      if (!to) throw new ActionError("TargetNotFound", "drag needs a target to drag to: give to");
+      return drag(target(), to, action.steps ?? DEFAULT_STEPS, parts.pointer, parts.clock, signal);
+    case "setState":
+      return setState(action, options);
+    case "setGlobal":
+      if (!options.setGlobal) throw unsupported("setGlobal");
+      return void (await options.setGlobal(action.key, action.value));
+    case "navigate":
+      return openPage(action.pageId, action.input, root, options, pointer);
+    case "waitFor":
+      return waitFor(action, parts, signal);
+  }
+}
+
+async function setState({ key, value, values }: Action & { type: "setState" }, { setState: set }: DomDriverOptions): Promise<void> {
+  if (!set) throw unsupported("setState");
+  const entries = values ? Object.entries(values) : key === undefined ? [] : [[key, value] as const];
+  for (const [name, one] of entries) await set(name, one);
+}
+
+const unsupported = (type: string): ActionError => new ActionError("ActionUnsupported", `this page does not take ${type}: use setValue on its fields`);
+
+/** Waits until a text is shown, or is gone; or only for a time. */
+async function waitFor({ text, gone, ms = DEFAULT_WAIT_MS }: Action & { type: "waitFor" }, { root, clock }: Parts, signal: AbortSignal): Promise<void> {
+  const has = (wanted: string) => publicText([root]).toLowerCase().includes(wanted.toLowerCase());
+  const isDone = () => (text === undefined || has(text)) && (gone === undefined || !has(gone));
+  if (text === undefined && gone === undefined) return clock.sleep(ms, signal);
+  const until = performance.now() + ms;
+  while (!isDone()) {
+    const left = until - performance.now();
+    if (left <= 0) throw new ActionError("ActionTimeout", `the page has not changed so within ${ms} ms: take a page_snapshot, and see what it shows`);
+    await waitForChange(root, clock, 0, left, signal);
+  }
+}

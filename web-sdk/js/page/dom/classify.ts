@@ -1,0 +1,105 @@
+/** What an element is in the page's tree: a node with a role, or nothing but what is inside it. */
+
+import { getAriaRole } from "ivya/utils";
+import { isFrame } from "./flat-tree.ts";
+import { isScrollable } from "./shown.ts";
+
+/** What is known of an element without its name. */
+export interface Kind {
+  /** The ARIA role; empty if the element has none. */
+  role: string;
+  /** Whether it is a node; if not, its content is that of the element around it. */
+  isNode: boolean;
+  /** Whether it can be acted on. */
+  hasHandle: boolean;
+  /** Whether it can be clicked although its role does not imply that. */
+  isClickable: boolean;
+}
+
+/** What the elements around one imply. */
+export interface Surroundings {
+  /** It is in a control that can be clicked. */
+  isInControl: boolean;
+  /** The mouse looks clickable around it. */
+  isPointer: boolean;
+}
+
+/** Roles of what can be acted on. */
+const CONTROLS = new Set([
+  "button", "link", "checkbox", "radio", "switch", "textbox", "searchbox", "combobox", "spinbutton", "slider", "option", "tab",
+  "menuitem", "menuitemcheckbox", "menuitemradio", "treeitem",
+]);
+
+/** Roles that say how a text looks or where a part of a table is: only what is inside them counts. */
+const TRANSPARENT = new Set([
+  "", "none", "presentation", "generic", "rowgroup", "strong", "emphasis", "code", "mark", "time", "subscript", "superscript", "caption",
+  "suggestion", "separator", "document",
+]);
+
+/** Roles that mean nothing without a name. */
+const NAMED = new Set(["img", "group", "figure"]);
+
+/** Roles whose name is their content. */
+const NAMED_BY_CONTENT = new Set([
+  "button", "checkbox", "heading", "link", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "switch", "tab", "tooltip",
+  "treeitem",
+]);
+
+/** Elements with a role of their own that ARIA does not have. */
+const OWN_ROLES: Record<string, string> = { video: "video", audio: "audio", iframe: "iframe", frame: "iframe" };
+
+/** Roles whose nodes are joined or repeated, so that their own name would say their content once more. */
+const JOINED = new Set(["row", "cell", "gridcell", "columnheader", "rowheader"]);
+
+export const isControlRole = (role: string): boolean => CONTROLS.has(role);
+export const isNamedByContent = (role: string): boolean => NAMED_BY_CONTENT.has(role);
+export const isJoined = (role: string): boolean => JOINED.has(role);
+export const isDialogRole = (role: string): boolean => role === "dialog" || role === "alertdialog";
+
+/** Returns what an element is in the tree. Its style is that of now. */
+export function classify(element: Element, style: CSSStyleDeclaration, around: Surroundings): Kind {
+  const role = roleOf(element);
+  const isControl = CONTROLS.has(role) || element.localName === "select" || role in OWN_ROLES;
+  const isClickable = !isControl && !around.isInControl && ((style.cursor === "pointer" && !around.isPointer) || hasClickHandler(element)) && !isLabelOfControl(element);
+  const hasHandle = isControl || isClickable || canBeUsed(element, style) || isDialogRole(role);
+  const isNode = hasHandle || (!TRANSPARENT.has(role) && (!NAMED.has(role) || hasNameSource(element)));
+  return { role, isNode, hasHandle, isClickable };
+}
+
+/** Returns the ARIA role of an element, or an own one for what ARIA has none; empty if there is none. */
+export function roleOf(element: Element): string {
+  const role = getAriaRole(element);
+  if (role) return role === "none" || role === "presentation" ? "" : role;
+  const { localName } = element;
+  if (localName === "summary" && element.parentElement?.localName === "details") return "button";
+  if (isEditingHost(element)) return "textbox";
+  return OWN_ROLES[localName] ?? "";
+}
+
+/** Whether text is typed into an element that is no form control. */
+export function isEditingHost(element: Element): boolean {
+  const editable = element.getAttribute("contenteditable");
+  return editable !== null && editable !== "false" && !(element.parentElement?.isContentEditable ?? false);
+}
+
+/** Whether an element may have a name, without computing it. */
+export function hasNameSource(element: Element): boolean {
+  const { localName } = element;
+  if (["aria-label", "aria-labelledby", "title", "alt"].some((name) => element.getAttribute(name)?.trim())) return true;
+  if (localName === "svg") return !!element.querySelector(":scope > title");
+  return (localName === "fieldset" && !!element.querySelector(":scope > legend")) || (localName === "figure" && !!element.querySelector(":scope > figcaption"));
+}
+
+/** Whether an element is for the keyboard, scrolls, or can be dragged. */
+function canBeUsed(element: Element, style: CSSStyleDeclaration): boolean {
+  if (element.hasAttribute("tabindex") && (element as HTMLElement).tabIndex >= 0) return true;
+  if (element.getAttribute("draggable") === "true" || isFrame(element)) return true;
+  return !isPageItself(element) && isScrollable(element, style);
+}
+
+const isPageItself = (element: Element): boolean => element.localName === "body" || element.localName === "html";
+
+const hasClickHandler = (element: Element): boolean => !isPageItself(element) && !!(element as HTMLElement).onclick;
+
+/** Whether an element is the label of a control that is shown: a click on it is one on the control. */
+const isLabelOfControl = (element: Element): boolean => element.localName === "label" && !!(element as HTMLLabelElement).control?.checkVisibility();

@@ -1,0 +1,108 @@
+/** Drags one element to another one: with the pointer, or with the events of HTML drag and drop. */
+
+import { press, release } from "./click.ts";
+import type { Clock } from "./clock.ts";
+import { dispatch } from "./dispatch.ts";
+import { flatClosest, isInPage, viewOf } from "./flat-tree.ts";
+import { type Point, centreOf, hitElement } from "./hit.ts";
+import { Patches } from "./patch.ts";
+import { PRESSED, type Pointer, mouseFields, pointerFields } from "./pointer.ts";
+import { hasNoViewport } from "./shown.ts";
+
+/** Moves between the press and the release, if the action does not say how many. */
+export const DEFAULT_STEPS = 8;
+/** Between two moves: what a mouse takes. */
+const MOVE_MS = 16;
+/** Moves that a mouse would take before it is released. */
+const FINAL_PAUSES = 8;
+
+/** Drags `from` to the centre of `to`. */
+export async function drag(from: Element, to: Element, steps: number, pointer: Pointer, clock: Clock, signal: AbortSignal): Promise<void> {
+  const patches = new Patches();
+  const capture = watchCapture(from, patches);
+  try {
+    const start = centreOf(from);
+    pointer.moveTo(from, start);
+    const isTaken = press(from);
+    const pause = () => clock.sleep(MOVE_MS, signal);
+    await pause();
+    // Libraries make an element draggable when it is pressed.
+    const draggable = flatClosest(from, (element) => (element as HTMLElement).draggable);
+    const transfer = new (viewOf(from).DataTransfer)();
+    if (draggable && !isTaken && dispatchDrag(draggable, "dragstart", start, transfer)) {
+      return await dragByTransfer(draggable, to, start, steps, transfer, pause);
+    }
+    await dragByPointer(from, to, start, steps, pointer, capture, pause);
+    // Libraries that draw what is dragged look 20 times a second where it is.
+    for (let index = 0; index < FINAL_PAUSES; index++) await pause();
+    const end = capture() ?? targetAt(to, centreOf(to));
+    release(isInPage(end) ? end : to, { isTaken });
+  } finally {
+    patches.restore();
+  }
+}
+
+async function dragByPointer(from: Element, to: Element, start: Point, steps: number, pointer: Pointer, capture: () => Element | undefined, pause: () => Promise<void>): Promise<void> {
+  for (let index = 1; index <= steps; index++) {
+    const point = between(start, centreOf(to), index / steps);
+    const captured = capture();
+    if (captured) {
+      dispatch(captured, "pointermove", pointerFields(captured, point, { ...PRESSED, button: -1 }));
+      dispatch(captured, "mousemove", mouseFields(captured, point, PRESSED));
+    } else pointer.moveTo(index === steps ? targetAt(to, point) : targetAt(from, point), point, { ...PRESSED, button: -1 });
+    await pause();
+  }
+}
+
+async function dragByTransfer(source: Element, to: Element, start: Point, steps: number, data: DataTransfer, pause: () => Promise<void>): Promise<void> {
+  dispatch(source, "pointercancel", pointerFields(source, start, PRESSED));
+  // What is dragged may be known only in a later task.
+  await pause();
+  let over: Element | undefined;
+  let isAccepted = false;
+  for (let index = 1; index <= steps; index++) {
+    const end = centreOf(to);
+    const point = between(start, end, index / steps);
+    if (isInPage(source)) dispatchDrag(source, "drag", point, data);
+    const target = index === steps ? to : targetAt(source, point);
+    if (target !== over) {
+      const left = over;
+      over = target;
+      dispatchDrag(target, "dragenter", point, data);
+      if (left && isInPage(left)) dispatchDrag(left, "dragleave", point, data);
+    }
+    isAccepted = !dispatchDrag(target, "dragover", point, data);
+    await pause();
+  }
+  const end = centreOf(to);
+  if (isAccepted && isInPage(to)) dispatchDrag(to, "drop", end, data);
+  if (isInPage(source)) dispatchDrag(source, "dragend", end, data);
+}
+
+/** Returns whether the page has not cancelled the event. */
+const dispatchDrag = (target: Element, type: string, point: Point, dataTransfer: DataTransfer): boolean =>
+  dispatch(target, type, { ...mouseFields(target, point, PRESSED), dataTransfer });
+
+const between = (start: Point, end: Point, part: number): Point => ({ x: start.x + (end.x - start.x) * part, y: start.y + (end.y - start.y) * part });
+
+/** Returns what is at a place, or the given element where nothing is known of places. */
+function targetAt(element: Element, { x, y }: Point): Element {
+  if (hasNoViewport(viewOf(element))) return element;
+  return hitElement(element.ownerDocument, x, y) ?? element;
+}
+
+/** Watches which element captures the pointer: the browser captures none for events of a script. */
+function watchCapture(element: Element, patches: Patches): () => Element | undefined {
+  let captured: Element | undefined;
+  const { prototype } = viewOf(element).Element;
+  patches.replace(prototype, "setPointerCapture", () => function (this: Element) {
+    captured = this;
+  });
+  patches.replace(prototype, "releasePointerCapture", () => function (this: Element) {
+    if (captured === this) captured = undefined;
+  });
+  patches.replace(prototype, "hasPointerCapture", () => function (this: Element) {
+    return captured === this;
+  });
+  return () => (captured && isInPage(captured) ? captured : undefined);
+}

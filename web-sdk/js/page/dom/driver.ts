@@ -1,0 +1,186 @@
+/**
+ * The DOM driver: looks at a web page and acts on it, in the tab that the user has open.
+ *
+ * `tree.ts` reads the page, `handles.ts` names its elements, `facts.ts` says what can be done to one; `click.ts`,
+ * `set-value.ts`, `keys.ts` … act; `recorder.ts` sees what the page does meanwhile, and `rest.ts` waits until it has done it.
+ */
+
+import type { Action } from "../actions.ts";
+import { ActionError, type ActionOutcome, type PageDriver, type PageState, type PageTree, type ReadBack, type TargetFacts, type TreeOptions } from "../driver.ts";
+import { applyAction } from "./apply.ts";
+import { Clock, nextTask } from "./clock.ts";
+import { inspectElement } from "./facts.ts";
+import { pageViews } from "./flat-tree.ts";
+import { Handles } from "./handles.ts";
+import { HiddenTimers } from "./hidden-timers.ts";
+import { openPage } from "./navigate.ts";
+import { shortUrl } from "./navigation.ts";
+import { type AppPage, type DomDriverOptions, type Limits, readLimits } from "./options.ts";
+import { currentPageId, linkedPages, namedPages } from "./pages.ts";
+import { Pointer } from "./pointer.ts";
+import { readBack } from "./read-back.ts";
+import { Recorder } from "./recorder.ts";
+import { waitForChange, waitForRest } from "./rest.ts";
+import { MAX_STATE_BYTES, bytesOf, fitState, formValues } from "./state.ts";
+import { readTree } from "./tree.ts";
+
+/** The shortest wait for a change. */
+const MIN_CHANGE_MS = 50;
+
+/** A page and what is done to it. Between the calls it observes nothing, and nothing of the page is replaced. */
+export class DomDriver implements PageDriver {
+  readonly #readOptions: () => DomDriverOptions;
+  readonly #handles: Handles;
+  readonly #clock = new Clock();
+  readonly #timers = new HiddenTimers(this.#clock);
+  readonly #pointer = new Pointer();
+  #recorder: Recorder | undefined;
+  /** How many calls need the clock. */
+  #holds = 0;
+  /** The pages that the app names, as they were when they were asked for last. */
+  #named: readonly AppPage[] | undefined;
+
+  /**
+   * Takes the options, or a function that returns the newest ones.
+   *
+   * @throws RangeError when a limit is out of its range.
+   */
+  constructor(options: DomDriverOptions | (() => DomDriverOptions) = {}) {
+    this.#readOptions = typeof options === "function" ? options : () => options;
+    this.#handles = new Handles(this.#limits.maxHandles);
+    const { pages } = this.#options;
+    if (Array.isArray(pages)) this.#named = pages;
+  }
+
+  get #options(): DomDriverOptions {
+    return this.#readOptions();
+  }
+
+  get #limits(): Limits {
+    return readLimits(this.#options.limits);
+  }
+
+  page(): { pageId: string; url?: string; title: string } {
+    return { pageId: this.#pageId(), url: shortUrl(location.href), title: document.title };
+  }
+
+  tree(options: TreeOptions): PageTree {
+    const root = options.within === undefined ? this.#root() : this.#use(options.within);
+    return readTree(root, this.#handles, options);
+  }
+
+  /** Returns the element of a handle. @throws ActionError with `TargetStale` or `TargetNotFound`. */
+  element(ref: string): Element {
+    return this.#use(ref);
+  }
+
+  inspect(ref: string, _action: Action): TargetFacts | "stale" | "unknown" {
+    const element = this.#handles.use(ref);
+    return typeof element === "string" ? element : inspectElement(element, this.#root());
+  }
+
+  beginAction(action: Action): void {
+    this.#recorder?.stop();
+    this.#timers.install(pageViews());
+    this.#recorder = new Recorder(action, this.#root(), this.#handles, () => this.#pageId());
+  }
+
+  async apply(action: Action, ref: string | undefined, to: string | undefined, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const element = ref === undefined ? undefined : this.#use(ref);
+    const target = to === undefined ? undefined : this.#use(to);
+    const { clock, pointer } = { clock: this.#clock, pointer: this.#pointer };
+    const parts = { root: this.#root(), options: this.#options, clock, pointer, warn: (text: string) => this.#recorder?.warn(text) };
+    await applyAction(action, element, target, parts, signal);
+  }
+
+  async rest(isBrief: boolean, signal: AbortSignal): Promise<void> {
+    const recorder = this.#recorder;
+    if (isBrief) await nextTask();
+    else if (recorder) await waitForRest(recorder, this.#clock, signal);
+  }
+
+  readBack(ref: string, action: Action): ReadBack | undefined {
+    const element = this.#handles.use(ref);
+    return action.type === "setValue" && typeof element !== "string" ? readBack(element, action.value) : undefined;
+  }
+
+  endAction(): ActionOutcome {
+    const outcome = this.#recorder?.stop() ?? {};
+    this.#recorder = undefined;
+    this.#releaseUnused();
+    return outcome;
+  }
+
+  async change(ms: number, signal: AbortSignal): Promise<void> {
+    await waitForChange(this.#root(), this.#clock, MIN_CHANGE_MS, ms, signal);
+    this.#releaseUnused();
+  }
+
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    const release = this.hold();
+    await this.#clock.sleep(ms, signal).catch(() => {});
+    release();
+  }
+
+  hold(): () => void {
+    this.#holds += 1;
+    return () => {
+      this.#holds -= 1;
+      this.#releaseUnused();
+    };
+  }
+
+  async open(pageId: string, input: object | undefined, signal: AbortSignal): Promise<void> {
+    this.#named = await namedPages(this.#options);
+    const isOwn = !this.#recorder;
+    if (isOwn) this.beginAction({ type: "navigate", pageId });
+    try {
+      await openPage(pageId, input, this.#root(), this.#options, this.#pointer);
+      if (isOwn) await this.rest(false, signal);
+    } finally {
+      if (isOwn) this.endAction();
+    }
+  }
+
+  async pages(): Promise<AppPage[]> {
+    this.#named = await namedPages(this.#options);
+    return this.#named ? this.#named.map(({ pageId, title, url }) => ({ pageId, title, ...(url === undefined ? {} : { url }) })) : linkedPages(this.#root());
+  }
+
+  async state(): Promise<PageState> {
+    const { state, global } = this.#options;
+    const own = fitState(state ? await state() : formValues(this.#root(), this.#limits.maxValueBytes));
+    const left = MAX_STATE_BYTES - bytesOf(own.value);
+    const shared = fitState((await global?.()) ?? {}, Math.max(left, bytesOf({})));
+    const truncated = own.truncated || shared.truncated;
+    return { pageId: this.#pageId(), state: own.value, global: shared.value, requests: {}, ...(truncated ? { truncated } : {}) };
+  }
+
+  dispose(): void {
+    this.endAction();
+  }
+
+  /** Ends what nothing needs that is under way. */
+  #releaseUnused(): void {
+    if (this.#holds || this.#recorder) return;
+    this.#timers.restore();
+    this.#clock.release();
+  }
+
+  #root(): Element {
+    const { root } = this.#options;
+    return (typeof root === "function" ? root() : root) ?? document.body;
+  }
+
+  #pageId(): string {
+    return currentPageId(this.#named);
+  }
+
+  #use(ref: string): Element {
+    const element = this.#handles.use(ref);
+    if (typeof element !== "string") return element;
+    if (element === "stale") throw new ActionError("TargetStale", `${ref} is no longer on the page: take a page_snapshot`);
+    throw new ActionError("TargetNotFound", `${ref} is no handle of this page: take a page_snapshot`);
+  }
+}

@@ -1,0 +1,34 @@
+/** Text of editable elements, such as those of Quill, Lexical and ProseMirror. */
+
+import { nextTask } from "./clock.ts";
+import { dispatch } from "./dispatch.ts";
+import { editableText } from "./value.ts";
+
+/** Replaces the text of an editable element. */
+export async function setEditableText(element: HTMLElement, text: string): Promise<void> {
+  selectContent(element);
+  // Editors read the selection when `selectionchange` comes, which is a task later.
+  await nextTask();
+  if (text === "") {
+    if (editableText(element) !== "") edit(element, "delete", "deleteContentBackward");
+  } else {
+    for (const [index, line] of text.split(/\r?\n/).entries()) {
+      if (index > 0) edit(element, "insertParagraph", "insertParagraph");
+      if (line) edit(element, "insertText", "insertText", line);
+    }
+  }
+  dispatch(element, "change");
+}
+
+/** Edits where the selection is. Editors that do it themselves cancel the event, which the browser's command has not. */
+export function edit(element: Element, command: string, inputType: string, data: string | null = null): void {
+  if (dispatch(element, "beforeinput", { data, inputType })) element.ownerDocument.execCommand(command, false, data ?? undefined);
+}
+
+function selectContent(element: HTMLElement): void {
+  const range = element.ownerDocument.createRange();
+  range.selectNodeContents(element);
+  const selection = element.ownerDocument.getSelection();
+  selection?.removeAllRanges();
+  selection?.addRange(range);
+}

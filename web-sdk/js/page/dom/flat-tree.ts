@@ -1,0 +1,116 @@
+/** The tree that the user sees: shadow roots, slots and frames of the same origin are joined to the document. */
+
+/** The window of an element, with its own constructors: those of a frame differ from those of the page. */
+export type View = Window & typeof globalThis;
+
+const ELEMENT = 1;
+const DOCUMENT = 9;
+const FRAGMENT = 11;
+
+export const isElement = (node: Node | null | undefined): node is Element => node?.nodeType === ELEMENT;
+
+/** Returns the window of a node. */
+export const viewOf = (node: Node): View => (node.ownerDocument?.defaultView ?? window) as View;
+
+/** Whether an element is of an HTML class, in whatever window it was made. */
+export const is = <Name extends keyof HTMLElementTagNameMap>(node: Node | null | undefined, ...names: Name[]): node is HTMLElementTagNameMap[Name] =>
+  isElement(node) && (names as string[]).includes(node.localName);
+
+export const isFrame = (element: Element): element is HTMLIFrameElement => element.localName === "iframe" || element.localName === "frame";
+
+/** Returns the document in a frame; none of another origin, or of a frame that is not in a page. */
+export function frameDocument(frame: HTMLIFrameElement): Document | undefined {
+  try {
+    return frame.contentDocument ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns what is shown inside an element: its shadow root, or what is assigned to a slot, or its own nodes. */
+export function flatChildren(element: Element): ArrayLike<Node> {
+  if (element.shadowRoot) return element.shadowRoot.childNodes;
+  if (element.localName === "slot") {
+    const assigned = (element as HTMLSlotElement).assignedNodes();
+    if (assigned.length) return assigned;
+  }
+  return element.childNodes;
+}
+
+/** Returns the element around a node: also the slot that it is in, the host of its shadow root, and the frame of its document. */
+export function flatParent(node: Node): Element | undefined {
+  const slot = (node as Element).assignedSlot;
+  if (slot) return slot;
+  const parent = node.parentNode;
+  if (!parent) return undefined;
+  if (parent.nodeType === FRAGMENT) return (parent as ShadowRoot).host;
+  if (parent.nodeType === DOCUMENT) return ((parent as Document).defaultView?.frameElement as Element | null) ?? undefined;
+  return parent as Element;
+}
+
+/** The element and all that it is in, from the inside to the outside. */
+export function* flatAncestors(element: Element | undefined): Generator<Element> {
+  for (let current = element; current; current = flatParent(current)) yield current;
+}
+
+/** Returns the nearest element, the given one included, that is as asked. */
+export function flatClosest(element: Element | undefined, isWanted: (element: Element) => unknown): Element | undefined {
+  for (const current of flatAncestors(element)) if (isWanted(current)) return current;
+  return undefined;
+}
+
+/** Whether an element is another one, or inside it. */
+export const flatContains = (outer: Element, inner: Element | undefined): boolean => !!flatClosest(inner, (element) => element === outer);
+
+/** Calls for each element inside a root, frames and shadow roots included, in the order in which they are shown. */
+export function* flatElements(root: Element): Generator<Element> {
+  const pending: Element[] = [root];
+  for (let element = pending.pop(); element; element = pending.pop()) {
+    yield element;
+    const inner = isFrame(element) ? frameDocument(element)?.documentElement : undefined;
+    if (inner) pending.push(inner);
+    else {
+      const children = flatChildren(element);
+      for (let index = children.length - 1; index >= 0; index--) {
+        const child = children[index];
+        if (isElement(child)) pending.push(child);
+      }
+    }
+  }
+}
+
+/** Whether an element is in the page now: not removed, and not of a document that its frame has left. */
+export function isInPage(element: Element): boolean {
+  for (let current = element; ; ) {
+    const { ownerDocument } = current;
+    if (!current.isConnected) return false;
+    if (ownerDocument === document) return true;
+    const frame = ownerDocument.defaultView?.frameElement;
+    if (!frame || (frame as HTMLIFrameElement).contentDocument !== ownerDocument) return false;
+    current = frame;
+  }
+}
+
+/** Returns the element that has the focus, inside shadow roots and frames too. */
+export function deepActiveElement(): Element | undefined {
+  let active: Element | null | undefined = document.activeElement;
+  for (;;) {
+    const inner: Element | null | undefined = active && (isFrame(active) ? frameDocument(active)?.activeElement : active.shadowRoot?.activeElement);
+    if (!inner) return active ?? undefined;
+    active = inner;
+  }
+}
+
+/** Returns the windows of the page: its own, and those of frames of the same origin, inside each other too. */
+export function pageViews(view: View = window): View[] {
+  const views = [view];
+  for (let index = 0; index < view.frames.length; index++) {
+    try {
+      const inner = view.frames[index] as View;
+      if (inner.document.defaultView) views.push(...pageViews(inner));
+    } catch {
+      // A frame of another origin.
+    }
+  }
+  return views;
+}

@@ -1,0 +1,68 @@
+/** The focus, with its events: in a document that does not have the focus, the browser moves it and fires none. */
+
+import { dispatch } from "./dispatch.ts";
+import { type View, deepActiveElement, flatClosest, viewOf } from "./flat-tree.ts";
+import type { Patches } from "./patch.ts";
+
+/** Gives an element the focus. */
+export function focusElement(element: Element): void {
+  move(element, () => (element as HTMLElement).focus({ preventScroll: true }));
+}
+
+/** Takes the focus from the element that has it. */
+export function blurActive(): void {
+  const active = deepActiveElement();
+  if (active && active.localName !== "body") move(undefined, () => (active as HTMLElement).blur());
+}
+
+/** Gives the focus to what takes it where a mouse is pressed: the element, or what it is in, or nothing. */
+export function focusAtPress(element: Element): void {
+  const target = flatClosest(element, isFocusable);
+  if (target) focusElement(target);
+  else blurActive();
+}
+
+/** Whether an element can have the focus. */
+export function isFocusable(element: Element): boolean {
+  if (element.matches(":disabled") || !(element as HTMLElement).checkVisibility?.()) return false;
+  if ((element as HTMLElement).tabIndex >= 0 || element.hasAttribute("tabindex")) return true;
+  return (element as HTMLElement).isContentEditable && element.hasAttribute("contenteditable");
+}
+
+/**
+ * Makes what the page itself does with the focus fire the events, too, in a document without the focus: components open
+ * their lists and move in their menus by them.
+ */
+export function fireFocusEvents(view: View, patches: Patches): void {
+  if (view.document.hasFocus()) return;
+  const { prototype } = view.HTMLElement;
+  patches.replace(prototype, "focus", (original) => function (this: HTMLElement, ...args) {
+    move(this, () => Reflect.apply(original, this, args));
+  });
+  patches.replace(prototype, "blur", (original) => function (this: HTMLElement) {
+    move(undefined, () => Reflect.apply(original, this, []));
+  });
+}
+
+function move(next: Element | undefined, run: () => void): void {
+  const previous = deepActiveElement();
+  if (previous === next) return;
+  const views = new Set([previous, next].flatMap((element) => (element ? [viewOf(element)] : [])));
+  let hasFired = false;
+  const note = () => (hasFired = true);
+  for (const view of views) for (const type of ["focus", "blur"]) view.addEventListener(type, note, true);
+  try {
+    run();
+  } finally {
+    for (const view of views) for (const type of ["focus", "blur"]) view.removeEventListener(type, note, true);
+  }
+  const active = deepActiveElement();
+  if (hasFired || active === previous) return;
+  if (previous?.isConnected && previous.localName !== "body") fire(previous, ["blur", "focusout"], next);
+  if (next && active === next) fire(next, ["focus", "focusin"], previous);
+}
+
+function fire(element: Element, types: string[], related: Element | undefined): void {
+  const relatedTarget = related && related.localName !== "body" ? related : null;
+  for (const type of types) dispatch(element, type, { relatedTarget });
+}

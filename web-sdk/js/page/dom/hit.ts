@@ -1,0 +1,80 @@
+/** What is at a place of the window: where a mouse would be. */
+
+import { flatContains, isFrame, viewOf } from "./flat-tree.ts";
+import { boxesOf, getStyle, hasNoViewport, isHiddenByAttribute } from "./shown.ts";
+
+/** A place in the window of an element. */
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/** Returns the innermost element at a place in the window of a document, inside shadow roots too. */
+export function hitElement(document: Document, x: number, y: number): Element | undefined {
+  let hit = document.elementFromPoint(x, y);
+  for (;;) {
+    const inner: Element | null | undefined = hit?.shadowRoot?.elementFromPoint(x, y);
+    if (!inner || inner === hit) return hit ?? undefined;
+    hit = inner;
+  }
+}
+
+/** Returns the centre of an element: of the first of its boxes, where it has several lines. */
+export function centreOf(element: Element): Point {
+  const { x, y, width, height } = boxesOf(element)[0] ?? element.getBoundingClientRect();
+  return { x: x + width / 2, y: y + height / 2 };
+}
+
+/**
+ * Returns the element on which a mouse acts for a control: itself, or, where the control is made invisible, what is drawn in
+ * its place: its label, or the element around it.
+ */
+export function surfaceOf(element: Element): Element {
+  if (hasNoViewport(viewOf(element))) return element;
+  const { width, height } = element.getBoundingClientRect();
+  const { clip, clipPath, opacity, pointerEvents } = getStyle(element);
+  const isUnseen = width <= 1 || height <= 1 || /^rect\(/.test(clip) || clipPath !== "none" || pointerEvents === "none";
+  const centre = centreOf(element);
+  const isHit = () => hitElement(element.ownerDocument, centre.x, centre.y) === element;
+  if (!isUnseen && (opacity !== "0" || isHit())) return element;
+  const labels = [...((element as HTMLInputElement).labels ?? [])];
+  const around = element.parentElement;
+  return labels.find((label) => boxesOf(label).length && !isHiddenByAttribute(label)) ?? (isUnseen && around && boxesOf(around).length ? around : element);
+}
+
+/** Returns what covers an element at its centre, in its own window and in those around it. */
+export function coverOf(element: Element): Element | "out-of-view" | undefined {
+  const surface = surfaceOf(element);
+  let { x, y } = centreOf(surface);
+  for (let target = surface; ; ) {
+    const view = viewOf(target);
+    if (hasNoViewport(view)) return undefined;
+    const hit = hitElement(target.ownerDocument, x, y);
+    if (!hit) return "out-of-view";
+    if (!flatContains(target, hit) && !isPartOf(target, hit)) return hit;
+    const frame = view.frameElement;
+    if (!frame || target.ownerDocument === document) return undefined;
+    ({ x, y } = outsideFrame(frame, x, y));
+    target = frame;
+  }
+}
+
+/** Whether what was hit acts for the target: the label of a control, or the picture of an area. */
+function isPartOf(target: Element, hit: Element): boolean {
+  for (let current: Element | null = hit; current; current = current.parentElement) {
+    if (current.localName === "label" && (current as HTMLLabelElement).control === target) return true;
+  }
+  // An element without a box of its own, such as an area of a picture, is where its parent is.
+  return target.localName === "area" || (getStyle(target).display === "contents" && flatContains(hit, target));
+}
+
+/** Returns a place inside a frame as a place in the window around it. */
+function outsideFrame(frame: Element, x: number, y: number): Point {
+  const { left, top, width } = frame.getBoundingClientRect();
+  const { paddingLeft, paddingTop } = getStyle(frame);
+  const scale = isFrame(frame) && frame.offsetWidth ? width / frame.offsetWidth : 1;
+  return {
+    x: left + (frame.clientLeft + Number.parseFloat(paddingLeft) + x) * scale,
+    y: top + (frame.clientTop + Number.parseFloat(paddingTop) + y) * scale,
+  };
+}

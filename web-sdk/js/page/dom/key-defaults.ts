@@ -1,0 +1,124 @@
+/** What the browser does with a key of a person, and not with one of a script. */
+
+import { dispatch } from "./dispatch.ts";
+import { edit } from "./editable.ts";
+import { flatClosest, flatElements, is, viewOf } from "./flat-tree.ts";
+import { focusElement, isFocusable } from "./focus.ts";
+import { deleteText, insertText, isTextField, moveCaret } from "./typing.ts";
+import { submit } from "./submit.ts";
+
+export interface Held {
+  altKey: boolean;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  shiftKey: boolean;
+}
+
+const isButton = (element: Element): boolean =>
+  is(element, "button", "summary") || (is(element, "a", "area") && element.hasAttribute("href")) || (is(element, "input") && /^(button|submit|reset|image)$/.test(element.type));
+
+const isBox = (element: Element): element is HTMLInputElement => is(element, "input") && /^(checkbox|radio)$/.test(element.type);
+
+/** Does what follows `keydown`. */
+export function keyDown(element: Element, key: string, held: Held): void {
+  const isCommand = held.ctrlKey || held.metaKey;
+  if (key === "Tab") return moveFocus(element, held.shiftKey);
+  if (key === "Escape") return closeTop(element);
+  if (isTextField(element)) {
+    if (isCommand && key.toLowerCase() === "a") return moveCaret(element, "all");
+    if (isCommand || held.altKey) return;
+    if (key === "Enter") return enterInField(element, held);
+    if (key === "Backspace" || key === "Delete") return deleteText(element, key === "Delete");
+    if ([...key].length === 1) return insertText(element, key);
+    if (is(element, "input") && element.type === "number" && /^Arrow(Up|Down)$/.test(key)) return step(element, key === "ArrowUp");
+    return moveCaret(element, key);
+  }
+  if (isCommand || held.altKey) return;
+  if (key === "Enter") {
+    if (isButton(element)) clickByKey(element);
+    else if (is(element, "input")) submit(element);
+  } else if (/^Arrow/.test(key)) moveInControl(element, key);
+}
+
+/** Does what follows `keyup`. */
+export function keyUp(element: Element, key: string, held: Held): void {
+  if (key !== " " || held.ctrlKey || held.metaKey || held.altKey) return;
+  if (isBox(element) || (isButton(element) && !is(element, "a", "area"))) clickByKey(element);
+}
+
+const clickByKey = (element: Element): void => (element as HTMLElement).click();
+
+function enterInField(element: Element, { shiftKey }: Held): void {
+  if (is(element, "input")) {
+    submit(element);
+  } else if (is(element, "textarea")) insertText(element, "\n");
+  else if (shiftKey) edit(element, "insertLineBreak", "insertLineBreak");
+  else edit(element, "insertParagraph", "insertParagraph");
+}
+
+/** Gives the focus to the next element that takes it, or to the one before. */
+function moveFocus(element: Element, isBack: boolean): void {
+  const inside = flatClosest(element, (one) => one.matches("dialog:modal")) ?? document.documentElement;
+  const stops = [...flatElements(inside)].filter((one) => (one as HTMLElement).tabIndex >= 0 && isFocusable(one) && isStop(one));
+  const ordered = [...stops.filter((one) => (one as HTMLElement).tabIndex > 0), ...stops.filter((one) => (one as HTMLElement).tabIndex === 0)];
+  if (!ordered.length) return;
+  const index = ordered.indexOf(element);
+  const start = index === -1 ? (isBack ? 0 : -1) : index;
+  const next = ordered[(start + (isBack ? -1 : 1) + ordered.length) % ordered.length];
+  if (next) focusElement(next);
+}
+
+/** Of a group of radio buttons only the one that is set is a stop, and frames and what is inert are none. */
+function isStop(element: Element): boolean {
+  if (element.localName === "iframe" || flatClosest(element, (one) => one.hasAttribute("inert"))) return false;
+  if (!is(element, "input") || element.type !== "radio" || element.checked || !element.name) return true;
+  return !radiosOf(element).some((radio) => radio.checked);
+}
+
+const radiosOf = (element: HTMLInputElement): HTMLInputElement[] =>
+  [...(element.form ?? element.ownerDocument).querySelectorAll<HTMLInputElement>("input[type=radio]")].filter(
+    (radio) => radio.name === element.name && radio.form === element.form,
+  );
+
+/** Closes the dialog or the popover that is in front. */
+function closeTop(element: Element): void {
+  const { ownerDocument } = element;
+  const popover = [...ownerDocument.querySelectorAll<HTMLElement>("[popover]:popover-open")].at(-1);
+  if (popover && popover.popover === "auto") return popover.hidePopover();
+  const dialog = [...ownerDocument.querySelectorAll<HTMLDialogElement>("dialog:modal")].at(-1);
+  if (dialog && dispatch(dialog, "cancel")) dialog.close();
+}
+
+function moveInControl(element: Element, key: string): void {
+  const isForward = key === "ArrowRight" || key === "ArrowDown";
+  if (is(element, "input") && element.type === "radio") {
+    const radios = radiosOf(element).filter((radio) => !radio.disabled);
+    const next = radios[(radios.indexOf(element) + (isForward ? 1 : -1) + radios.length) % radios.length];
+    if (!next) return;
+    focusElement(next);
+    clickByKey(next);
+  } else if (is(element, "input") && element.type === "range") step(element, key === "ArrowRight" || key === "ArrowUp");
+  else if (is(element, "select")) {
+    const options = [...element.options].filter((option) => !option.disabled);
+    const index = options.findIndex((option) => option.selected) + (isForward ? 1 : -1);
+    const option = options[index];
+    if (!option) return;
+    const { prototype } = viewOf(element).HTMLSelectElement;
+    Object.getOwnPropertyDescriptor(prototype, "selectedIndex")!.set!.call(element, option.index);
+    fireChange(element);
+  }
+}
+
+function step(element: HTMLInputElement, isUp: boolean): void {
+  const before = element.value;
+  if (isUp) element.stepUp();
+  else element.stepDown();
+  // The setter of the prototype again: React compares with what its own has seen.
+  const { value } = element;
+  if (value !== before) fireChange(element);
+}
+
+function fireChange(element: Element): void {
+  dispatch(element, "input");
+  dispatch(element, "change");
+}

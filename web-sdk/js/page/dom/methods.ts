@@ -1,0 +1,47 @@
+/** Methods of elements that an action may call. */
+
+import { ActionError } from "../driver.ts";
+import { dispatch } from "./dispatch.ts";
+import { is } from "./flat-tree.ts";
+import { requestSubmit } from "./submit.ts";
+
+/** The methods, and what has each of them. */
+const METHODS = ["reset", "requestSubmit", "stepUp", "stepDown", "play", "pause", "show", "showModal", "close", "showPopover", "hidePopover", "scrollIntoView", "select"];
+
+/** Calls a method of an element; of its form, where only the form has it. */
+export async function callMethod(element: Element, name: string, args: unknown[], signal: AbortSignal): Promise<void> {
+  const form = (element as HTMLInputElement).form ?? undefined;
+  const target = METHODS.includes(name) ? [element, form].find((one) => one && methodOf(one, name)) : undefined;
+  if (!target) {
+    const own = METHODS.filter((one) => methodOf(element, one));
+    throw new ActionError("MethodUnknown", `this element has no method ${JSON.stringify(name)} that can be called: use one of ${own.join(", ")}`);
+  }
+  if (name === "requestSubmit") return requestSubmit(target as HTMLFormElement);
+  const before = (target as HTMLInputElement).value;
+  await settled(Reflect.apply(methodOf(target, name)!, target, name === "scrollIntoView" ? [{ block: "center", behavior: "instant" }] : args), signal);
+  if (is(target, "input") && target.value !== before) {
+    dispatch(target, "input");
+    dispatch(target, "change");
+  }
+}
+
+/** Returns a method of the element's class: a field of a form may have its name. */
+function methodOf(element: Element, name: string): Function | undefined {
+  for (let prototype = Object.getPrototypeOf(element); prototype; prototype = Object.getPrototypeOf(prototype)) {
+    const value = Object.getOwnPropertyDescriptor(prototype, name)?.value;
+    if (typeof value === "function") return value;
+  }
+  return undefined;
+}
+
+/** Waits for what a method returns, such as the promise of `play`, or until the action is cancelled. */
+async function settled(result: unknown, signal: AbortSignal): Promise<void> {
+  if (!(result instanceof Promise || typeof (result as PromiseLike<unknown> | undefined)?.then === "function")) return;
+  const end = new AbortController();
+  const cancelled = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { signal: end.signal }));
+  try {
+    await Promise.race([result, cancelled]);
+  } finally {
+    end.abort();
+  }
+}

@@ -1,0 +1,56 @@
+/** The open modal dialog: what is behind it cannot be used. */
+
+import { flatAncestors, flatContains, flatElements, flatParent, viewOf } from "./flat-tree.ts";
+import { boxesOf, getStyle, hasNoViewport, isShown } from "./shown.ts";
+import { hitElement } from "./hit.ts";
+
+/** How many elements of what may be in front of a modal are looked at. */
+const MAX_LOOKED_AT = 50;
+
+/** Returns the modal that is in front in a document: `showModal`, or `aria-modal`. */
+export function openModal(root: Element): Element | undefined {
+  const candidates = [...flatElements(root)].filter((element) => element.ownerDocument === root.ownerDocument && isModal(element));
+  for (const candidate of candidates) {
+    const box = boxesOf(candidate)[0];
+    if (!box || hasNoViewport(viewOf(candidate))) continue;
+    const hit = hitElement(candidate.ownerDocument, box.x + box.width / 2, box.y + box.height / 2);
+    const front = candidates.findLast((one) => flatContains(one, hit));
+    if (front) return front;
+  }
+  return candidates.at(-1);
+}
+
+function isModal(element: Element): boolean {
+  if (element.localName === "dialog" && element.matches(":modal")) return true;
+  return element.getAttribute("aria-modal") === "true" && isShown(element);
+}
+
+/**
+ * Whether an element is behind a modal. Not so what is in it or around it, nor what was put in front of it: a list of
+ * options that a library appends to the page while its dialog is open. The browser lets nothing be in front of a modal
+ * `<dialog>` but what is inside it.
+ */
+export function isBehind(modal: Element, element: Element): boolean {
+  if (flatContains(modal, element) || flatContains(element, modal)) return false;
+  if (modal.matches("dialog:modal")) return true;
+  const around = new Set(flatAncestors(modal));
+  let top = element;
+  for (let parent = flatParent(top); parent && !around.has(parent); parent = flatParent(top)) top = parent;
+  return !isInFront(modal, top);
+}
+
+/** Whether an element that follows the modal is positioned, and is what is seen at its place. */
+function isInFront(modal: Element, element: Element): boolean {
+  if (!(modal.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING)) return false;
+  let looked = 0;
+  let isPositioned = false;
+  for (const inner of flatElements(element)) {
+    if (++looked > MAX_LOOKED_AT) return false;
+    isPositioned ||= /fixed|absolute/.test(getStyle(inner).position);
+    const box = isPositioned && boxesOf(inner)[0];
+    if (!box) continue;
+    if (hasNoViewport(viewOf(inner))) return true;
+    if (flatContains(element, hitElement(inner.ownerDocument, box.x + box.width / 2, box.y + box.height / 2))) return true;
+  }
+  return false;
+}

@@ -1,0 +1,56 @@
+/** Changes of the page: of its document, its open shadow roots and its frames. */
+
+import { flatElements, frameDocument, isElement, isFrame } from "./flat-tree.ts";
+
+/** Attributes that say what an element is or holds; others say how it looks. */
+const SAYS_STATE = /^(aria-|data-state$|disabled$|checked$|open$|hidden$|value$|href$|readonly$|required$|selected$|title$|inert$|alt$)/;
+
+export class Mutations {
+  readonly #observer: MutationObserver;
+  readonly #observed = new WeakSet<Node>();
+  readonly #note: ((element: Element) => void) | undefined;
+  /** When the page has changed last. */
+  lastAt = 0;
+
+  /** Observes a page. `note` gets elements that have changed. */
+  constructor(root: Element, note?: (element: Element) => void) {
+    this.#note = note;
+    this.#observer = new MutationObserver((records) => this.#take(records));
+    this.#observe(root.ownerDocument);
+    this.#observeInside(root.ownerDocument.documentElement);
+  }
+
+  /** Reads what has changed and was not reported yet. */
+  flush(): void {
+    const records = this.#observer.takeRecords();
+    if (records.length) this.#take(records);
+  }
+
+  stop(): void {
+    this.#observer.disconnect();
+  }
+
+  #observe(node: Node): void {
+    if (this.#observed.has(node)) return;
+    this.#observed.add(node);
+    this.#observer.observe(node, { subtree: true, childList: true, characterData: true, attributes: true });
+  }
+
+  #observeInside(root: Element): void {
+    for (const element of flatElements(root)) {
+      if (element.shadowRoot) this.#observe(element.shadowRoot);
+      const inner = isFrame(element) ? frameDocument(element) : undefined;
+      if (inner) this.#observe(inner);
+    }
+  }
+
+  #take(records: MutationRecord[]): void {
+    this.lastAt = performance.now();
+    for (const { type, target, attributeName, addedNodes } of records) {
+      for (const node of addedNodes) if (isElement(node)) this.#observeInside(node);
+      if (!this.#note || (type === "attributes" && !SAYS_STATE.test(attributeName ?? ""))) continue;
+      const element = isElement(target) ? target : ((target as ShadowRoot).host ?? target.parentElement);
+      if (element) this.#note(element);
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/** Whether the page goes to another one: in its document, as routers do, or with a new document. */
+
+import { type View, pageViews } from "./flat-tree.ts";
+
+/** What the browser tells of a navigation that begins (Navigation API). */
+interface NavigateEvent extends Event {
+  destination: { url: string; sameDocument: boolean };
+  downloadRequest: string | null;
+}
+
+export class NavigationWatch {
+  readonly #from = location.href;
+  readonly #pageId: string;
+  readonly #getPageId: () => string;
+  /** Where the document goes: it ends, or the browser shows that it does not. */
+  #leavingTo: string | undefined;
+  #loadingFrames = new Set<Element>();
+  #isUnloaded = false;
+
+  constructor(getPageId: () => string, signal: AbortSignal) {
+    this.#getPageId = getPageId;
+    this.#pageId = getPageId();
+    for (const view of pageViews()) this.#watch(view, signal);
+    window.addEventListener("pagehide", () => (this.#isUnloaded = true), { signal });
+  }
+
+  /** Whether a document is about to end. */
+  get isLeaving(): boolean {
+    return !this.#isUnloaded && (this.#leavingTo !== undefined || this.#loadingFrames.size > 0);
+  }
+
+  /** The page that the action has led to, if it has. */
+  get navigated(): string | undefined {
+    if (this.#leavingTo !== undefined) return this.#leavingTo;
+    const pageId = this.#getPageId();
+    if (pageId !== this.#pageId || this.#isUnloaded) return pageId;
+    return isOtherPage(this.#from, location.href) ? pageId : undefined;
+  }
+
+  /** Forgets a navigation that did not end the document: it was a download, or an answer without content. */
+  giveUp(): void {
+    this.#leavingTo = undefined;
+    this.#loadingFrames.clear();
+  }
+
+  #watch(view: View, signal: AbortSignal): void {
+    const { navigation } = view as View & { navigation?: EventTarget };
+    const frame = view === window ? undefined : (view.frameElement ?? undefined);
+    const begin = (url: string) => {
+      if (!frame) this.#leavingTo = url;
+      else {
+        this.#loadingFrames.add(frame);
+        frame.addEventListener("load", () => this.#loadingFrames.delete(frame), { signal, once: true });
+      }
+    };
+    if (!navigation) return view.addEventListener("beforeunload", () => begin(location.href), { signal });
+    navigation.addEventListener("navigate", (event) => {
+      const { destination, downloadRequest } = event as NavigateEvent;
+      if (!destination.sameDocument && downloadRequest === null) {
+        // Not before the page's own listeners: a router takes it and stays in its document.
+        queueMicrotask(() => !event.defaultPrevented && begin(shortUrl(destination.url)));
+      }
+    }, { signal });
+    navigation.addEventListener("navigateerror", () => frame ? this.#loadingFrames.delete(frame) : (this.#leavingTo = undefined), { signal });
+    navigation.addEventListener("navigatesuccess", () => !frame && (this.#leavingTo = undefined), { signal });
+  }
+}
+
+/** Returns a URL without the origin of the page. */
+export function shortUrl(url: string): string {
+  const { origin, pathname, search, hash } = new URL(url, location.href);
+  return `${origin === location.origin ? "" : origin}${pathname}${search}${hash}`;
+}
+
+/** Whether a URL is another page: not if only a fragment differs that is a place in the page and no route. */
+function isOtherPage(from: string, to: string): boolean {
+  const [before, after] = [new URL(from), new URL(to)];
+  if (before.origin + before.pathname + before.search !== after.origin + after.pathname + after.search) return true;
+  const isRoute = (hash: string) => /^#!?\//.test(hash);
+  return before.hash !== after.hash && (isRoute(before.hash) || isRoute(after.hash));
+}

@@ -1,0 +1,58 @@
+/** The pages of an app: those that it names, or those that the page links to. */
+
+import { flatElements, is } from "./flat-tree.ts";
+import { shortUrl } from "./navigation.ts";
+import type { AppPage, DomDriverOptions } from "./options.ts";
+import { publicText } from "./public-text.ts";
+import { isPrivate } from "./shown.ts";
+
+/** More links are left out. */
+export const MAX_PAGES = 100;
+const MAX_TITLE = 200;
+
+/** Returns the id of the page that is open: the app's own, if it has named the page with this URL. */
+export function currentPageId(pages: readonly AppPage[] | undefined): string {
+  const here = shortUrl(location.href);
+  const withoutHash = here.split("#")[0];
+  const named = (url: string | undefined) => url !== undefined && shortUrl(url);
+  const page = pages?.find(({ url }) => named(url) === here) ?? pages?.find(({ url }) => named(url) === withoutHash);
+  return page?.pageId ?? pageIdOf(location.href);
+}
+
+/** Returns the pages that the app names; none, if it names none. */
+export async function namedPages({ pages }: DomDriverOptions): Promise<readonly AppPage[] | undefined> {
+  return typeof pages === "function" ? pages() : pages;
+}
+
+/** Returns the pages that a page links to, itself first. */
+export function linkedPages(root: Element): AppPage[] {
+  const pages = new Map<string, AppPage>([[pageIdOf(location.href), { pageId: pageIdOf(location.href), title: document.title, url: pageIdOf(location.href) }]]);
+  for (const link of linksOf(root)) {
+    const pageId = pageIdOf(link.href);
+    const title = (link.getAttribute("aria-label") ?? publicText([link])).trim().slice(0, MAX_TITLE) || link.title;
+    if (!pages.has(pageId)) pages.set(pageId, { pageId, title: title || pageId, url: pageId });
+    if (pages.size >= MAX_PAGES) break;
+  }
+  return [...pages.values()];
+}
+
+/** Returns the link to a URL, if the page has one that a person can click. */
+export function linkTo(root: Element, url: string): HTMLAnchorElement | undefined {
+  for (const link of linksOf(root)) if (shortUrl(link.href) === shortUrl(url) && link.checkVisibility()) return link;
+  return undefined;
+}
+
+/** The links to pages of the same origin that open here. */
+function* linksOf(root: Element): Generator<HTMLAnchorElement> {
+  for (const element of flatElements(root)) {
+    if (element.ownerDocument !== document || !is(element, "a") || !element.hasAttribute("href") || element.hasAttribute("download")) continue;
+    const isHere = !element.target || element.target === "_self";
+    if (element.origin === location.origin && isHere && !isPrivate(element)) yield element;
+  }
+}
+
+/** The part of a URL that says which page it is: a fragment only where it is a route. */
+function pageIdOf(url: string): string {
+  const { pathname, search, hash } = new URL(url, location.href);
+  return `${pathname}${search}${/^#!?\//.test(hash) ? hash : ""}`;
+}

@@ -1,0 +1,112 @@
+/** Sets the value of a control as a person would: with the events that components listen to. */
+
+import { ActionError } from "../driver.ts";
+import { click } from "./click.ts";
+import { roleOf } from "./classify.ts";
+import { dispatch } from "./dispatch.ts";
+import { setEditableText } from "./editable.ts";
+import { isChecked } from "./facts.ts";
+import { setFiles } from "./files.ts";
+import { type View, flatElements, is, viewOf } from "./flat-tree.ts";
+import { focusElement } from "./focus.ts";
+import { isEditable, labelOfOption } from "./node.ts";
+import type { Pointer } from "./pointer.ts";
+
+/** How many options a message names. */
+const MAX_NAMED_OPTIONS = 20;
+
+/** Returns the control that takes a value for an element: itself, what it labels, or the only field inside it. */
+export function fieldOf(element: Element): Element | undefined {
+  if (isEditable(element) || isChecked(element)) return element;
+  if (is(element, "label") && element.control) return fieldOf(element.control);
+  if (!/^(combobox|textbox|searchbox|spinbutton|group|)$/.test(roleOf(element))) return undefined;
+  const inner = [...flatElements(element)].filter((one) => one !== element && isEditable(one) && (one as HTMLElement).checkVisibility());
+  return inner.length === 1 ? inner[0] : undefined;
+}
+
+/** Sets the value of an element. */
+export async function setValue(element: Element, value: unknown, pointer: Pointer): Promise<void> {
+  const field = fieldOf(element);
+  if (!field) throw notEditable(element);
+  if (isChecked(field)) return setChecked(field, value, pointer);
+  focusElement(field);
+  if (is(field, "select")) return selectOptions(field, value);
+  if (is(field, "input") && field.type === "file") return setFiles(field, value);
+  const text = textOf(value);
+  if (is(field, "input", "textarea")) return setText(field, text);
+  return setEditableText(field as HTMLElement, text);
+}
+
+function notEditable(element: Element): ActionError {
+  const role = roleOf(element);
+  const advice =
+    role === "combobox" || role === "button" ? "open it with triggerEvent onClick, and click the option that the new page_snapshot shows"
+    : role === "slider" || role === "spinbutton" ? "use pressKey ArrowRight or ArrowLeft"
+    : "choose a field, or use triggerEvent";
+  return new ActionError("NotEditable", `this ${role || element.localName} takes no value: ${advice}`);
+}
+
+/** Returns what is typed for a value. */
+export function textOf(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "object") throw new ActionError("ValueRefused", "this field takes a text or a number: give one as value");
+  return String(value);
+}
+
+/** Sets the value of a text field with the setter of its prototype: React has one of its own on the element. */
+export function setText(field: HTMLInputElement | HTMLTextAreaElement, text: string): void {
+  const { maxLength } = field;
+  if (maxLength >= 0 && text.length > maxLength) {
+    throw new ActionError("ValueRefused", `this field takes ${maxLength} characters at most, the value has ${text.length}: shorten it`);
+  }
+  const isTyped = is(field, "textarea") || /^(text|search|url|tel|email|password|number)$/.test(field.type);
+  if (isTyped && !dispatch(field, "beforeinput", { data: text, inputType: "insertText" })) return;
+  setNativeValue(field, text);
+  dispatch(field, "input", isTyped ? { data: text, inputType: "insertText" } : {});
+  dispatch(field, "change");
+}
+
+/** Sets the property `value` past what the page has put over it. */
+export function setNativeValue(field: HTMLInputElement | HTMLTextAreaElement, text: string): void {
+  const view = viewOf(field);
+  const { prototype } = is(field, "textarea") ? view.HTMLTextAreaElement : view.HTMLInputElement;
+  Object.getOwnPropertyDescriptor(prototype, "value")!.set!.call(field, text);
+}
+
+function setChecked(field: Element, value: unknown, pointer: Pointer): void {
+  const wanted = value === "true" || value === "on" ? true : value === "false" || value === "off" ? false : value;
+  if (typeof wanted !== "boolean") throw new ActionError("ValueRefused", "this control is checked or not: give true or false as value");
+  if (isOn(field) === wanted) return;
+  if (!wanted && /radio$/.test(roleOf(field))) throw new ActionError("ValueRefused", "a radio button is unset by setting another one of its group");
+  click(field, pointer);
+}
+
+/** Whether a control is checked. */
+export function isOn(field: Element): boolean {
+  return is(field, "input") ? field.checked && !field.indeterminate : field.getAttribute("aria-checked") === "true";
+}
+
+function selectOptions(field: HTMLSelectElement, value: unknown): void {
+  const wanted = Array.isArray(value) ? value : value === null || value === undefined ? [] : [value];
+  if (!field.multiple && wanted.length > 1) throw new ActionError("ValueRefused", "this field takes one option: give one value");
+  const options = wanted.length || field.multiple ? wanted.map((one) => findOption(field, String(one))) : [findOption(field, "")];
+  const { prototype } = (viewOf(field) as View).HTMLOptionElement;
+  const setSelected = Object.getOwnPropertyDescriptor(prototype, "selected")!.set!;
+  for (const option of field.options) if (field.multiple || options.includes(option)) setSelected.call(option, options.includes(option));
+  dispatch(field, "input");
+  dispatch(field, "change");
+}
+
+/** Returns the option with a value or a label; a label may differ in case and in spaces around it. */
+export function findOption(field: HTMLSelectElement, wanted: string): HTMLOptionElement {
+  const options = [...field.options];
+  const fold = (text: string) => text.trim().toLowerCase();
+  const found =
+    options.find((option) => option.value === wanted) ??
+    options.find((option) => labelOfOption(option) === wanted) ??
+    options.find((option) => fold(labelOfOption(option)) === fold(wanted));
+  if (found && !found.matches(":disabled") && !found.parentElement?.matches("optgroup:disabled")) return found;
+  const labels = options.slice(0, MAX_NAMED_OPTIONS).map((option) => JSON.stringify(labelOfOption(option)));
+  const list = `${labels.join(", ")}${options.length > MAX_NAMED_OPTIONS ? `, … (of ${options.length})` : ""}`;
+  throw new ActionError("OptionNotFound", `${JSON.stringify(wanted)} is ${found ? "disabled" : "no option"}: choose one of ${list}`);
+}

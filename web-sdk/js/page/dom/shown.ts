@@ -1,0 +1,73 @@
+/** Whether an element is shown, and what of it. Cheap: each element of a page is asked. */
+
+import { type View, flatAncestors, isElement, viewOf } from "./flat-tree.ts";
+
+/** Elements that have no content that is shown, whatever their style says. */
+const NEVER_SHOWN = new Set(["script", "style", "noscript", "template", "head", "title", "desc", "defs", "metadata", "datalist", "symbol"]);
+
+/** Whether the window has no size: nothing has a place then, and nothing covers anything. */
+export const hasNoViewport = (view: View): boolean => view.innerWidth === 0 || view.innerHeight === 0;
+
+/** What is shown of an element: nothing, only what is inside it, or itself. */
+export type Shown = "none" | "inside" | "all";
+
+/** Returns what is shown of an element, by itself: what it is in is not looked at. */
+export function shownPart(element: Element, style: CSSStyleDeclaration): Shown {
+  if (NEVER_SHOWN.has(element.localName)) return "none";
+  const { display } = style;
+  if (display === "none" || isHiddenByAttribute(element)) return "none";
+  if (display === "contents") return "all";
+  if (!element.checkVisibility()) return "none";
+  if (isEmptyClip(element, style)) return "none";
+  return style.visibility === "visible" ? "all" : "inside";
+}
+
+/** Whether nobody can reach an element: it is `inert`, or `aria-hidden`. */
+export const isHiddenByAttribute = (element: Element): boolean =>
+  element.hasAttribute("inert") || element.getAttribute("aria-hidden")?.toLowerCase() === "true";
+
+/** Whether an element has an empty box that clips what is in it, such as the copies of options that antd keeps. */
+function isEmptyClip(element: Element, style: CSSStyleDeclaration): boolean {
+  const { overflowX, overflowY } = style;
+  if (overflowX === "visible" && overflowY === "visible") return false;
+  // An inline box clips nothing.
+  if (style.display === "inline" || hasNoViewport(viewOf(element)) || is0Viewport(element)) return false;
+  const { width, height } = element.getBoundingClientRect();
+  return (width === 0 && overflowX !== "visible") || (height === 0 && overflowY !== "visible");
+}
+
+/** Whether the root of the document has no size of its own to clip with. */
+const is0Viewport = (element: Element): boolean => element === element.ownerDocument.documentElement || element === element.ownerDocument.body;
+
+/** Whether an element is shown, and all that it is in. */
+export function isShown(element: Element): boolean {
+  const [itself, ...outer] = flatAncestors(element);
+  if (!itself || shownPart(itself, getStyle(itself)) !== "all") return false;
+  return outer.every((ancestor) => shownPart(ancestor, getStyle(ancestor)) !== "none");
+}
+
+export const getStyle = (element: Element): CSSStyleDeclaration => viewOf(element).getComputedStyle(element);
+
+/** Returns the boxes of an element in its window, or of what is inside it if it has none of its own. */
+export function boxesOf(element: Element): DOMRect[] {
+  const own = [...element.getClientRects()].filter(({ width, height }) => width > 0 && height > 0);
+  if (own.length) return own;
+  const range = element.ownerDocument.createRange();
+  range.selectNodeContents(element.shadowRoot ?? element);
+  return [...range.getClientRects()].filter(({ width, height }) => width > 0 && height > 0);
+}
+
+/** Whether an element scrolls what is inside it. */
+export function isScrollable(element: Element, style: CSSStyleDeclaration): boolean {
+  const scrolls = (overflow: string) => overflow === "auto" || overflow === "scroll";
+  return (
+    (scrolls(style.overflowY) && element.scrollHeight > element.clientHeight + 1) ||
+    (scrolls(style.overflowX) && element.scrollWidth > element.clientWidth + 1)
+  );
+}
+
+/** Whether an element, or one that it is in, keeps its content from AI clients. */
+export const isPrivate = (element: Element): boolean => {
+  for (const ancestor of flatAncestors(element)) if (isElement(ancestor) && ancestor.hasAttribute("data-mcp-private")) return true;
+  return false;
+};

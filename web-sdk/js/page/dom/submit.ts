@@ -1,0 +1,35 @@
+/** Submitting a form, with what keeps it from being sent. */
+
+import { ActionError } from "../driver.ts";
+import { dispatch } from "./dispatch.ts";
+import { is, viewOf } from "./flat-tree.ts";
+
+/** Does what Enter in a field does: a click on the form's button, or a submission where it has none. */
+export function submit(field: HTMLInputElement): void {
+  if (field.type !== "checkbox" && field.type !== "radio") dispatch(field, "change");
+  const { form } = field;
+  if (!form) return;
+  const button = [...form.elements].find((one) => isSubmitButton(one)) as HTMLButtonElement | undefined;
+  if (button) {
+    if (!button.disabled) button.click();
+  } else if ([...form.elements].filter((one) => is(one, "input") && one.type !== "hidden" && one.type !== "checkbox").length <= 1) requestSubmit(form);
+}
+
+const isSubmitButton = (element: Element): boolean =>
+  (is(element, "button") && element.type === "submit") || (is(element, "input") && /^(submit|image)$/.test(element.type));
+
+/** Submits the form that an element is or is in. @throws ActionError if there is none, or a field of it is not valid. */
+export function submitForm(element: Element): void {
+  const form = is(element, "form") ? element : ((element as HTMLInputElement).form ?? element.closest("form"));
+  if (!form) throw new ActionError("EventUnknown", "this element is in no form: use triggerEvent onClick on the button that sends");
+  requestSubmit(form);
+}
+
+/** Calls the method of the prototype: a field with the name `requestSubmit` hides it. */
+export function requestSubmit(form: HTMLFormElement): void {
+  const { prototype } = viewOf(form).HTMLFormElement;
+  prototype.requestSubmit.call(form);
+  if (form.noValidate || prototype.checkValidity.call(form)) return;
+  const invalid = form.querySelector<HTMLInputElement>(":invalid:not(fieldset, form)");
+  throw new ActionError("ActionFailed", `the form was not sent, a field is not valid${invalid ? `: ${invalid.validationMessage}` : ""}: set it and submit again`);
+}

@@ -1,0 +1,165 @@
+/**
+ * The page as a tree of roles, names and states. Two steps: a walk over what is shown makes drafts, of as many elements as
+ * are asked for, and counts the others without names; then the texts are joined, without those that are names of controls.
+ */
+
+import { beginAriaCaches, endAriaCaches } from "ivya/utils";
+import type { PageNode, PageTree, TreeOptions } from "../driver.ts";
+import { type Kind, type Surroundings, classify, isDialogRole, isEditingHost } from "./classify.ts";
+import { BREAK, type Draft, finishNode } from "./draft.ts";
+import { deepActiveElement, flatChildren, frameDocument, isElement, isFrame } from "./flat-tree.ts";
+import type { Handles } from "./handles.ts";
+import { isBehind, openModal } from "./modal.ts";
+import { namingElements, nodeOf } from "./node.ts";
+import { getStyle, isPrivate, shownPart } from "./shown.ts";
+import { editableText } from "./value.ts";
+
+/** Elements deeper than this are not looked at: a page of this depth is no page, and a walk needs stack. */
+const MAX_DEPTH = 2_000;
+
+/** A longer name is cut in the text, so the text that it is from stays. */
+const MAX_NAME = 200;
+
+/** Elements whose content is their value or is drawn by the browser. */
+const LEAVES = new Set(["select", "textarea", "input", "video", "audio", "progress", "meter", "object", "canvas"]);
+
+/** Looks at a page, or at what is inside one element of it. */
+export function readTree(root: Element, handles: Handles, options: TreeOptions): PageTree {
+  beginAriaCaches();
+  try {
+    return handles.batch(() => new Walk(root, handles, options).run());
+  } finally {
+    endAriaCaches();
+  }
+}
+
+class Walk {
+  readonly #root: Element;
+  readonly #handles: Handles;
+  readonly #options: TreeOptions;
+  readonly #active = deepActiveElement();
+  /** Elements whose text is the name of a control that is shown. */
+  readonly #naming = new Set<Element>();
+  #elements = 0;
+  #shown = 0;
+
+  constructor(root: Element, handles: Handles, options: TreeOptions) {
+    this.#root = root;
+    this.#handles = handles;
+    this.#options = options;
+  }
+
+  run(): PageTree {
+    const { within } = this.#options;
+    const draft: Draft = { element: this.#root, node: { role: "generic" }, children: [], isCut: false };
+    const surroundings = { isInControl: false, isPointer: false };
+    if (isPrivate(this.#root)) {
+      draft.node = { role: "private" };
+      this.#elements = this.#shown = 1;
+    } else if (within) {
+      this.#visit(this.#root, draft, surroundings, undefined, 0);
+      const [only] = draft.children;
+      const root = only && "node" in only && draft.children.length === 1 ? only : draft;
+      return this.#finish(root);
+    } else {
+      this.#handles.assign(this.#root, true);
+      this.#visitChildren(this.#root, draft, surroundings, openModal(this.#root), 0);
+    }
+    return this.#finish(draft);
+  }
+
+  #finish(draft: Draft): PageTree {
+    const root = finishNode(draft, this.#naming, this.#options.interactive ?? false);
+    this.#giveHandles(draft);
+    // Some nodes turned out to be empty, or are only what leads to others.
+    const shown = countNodes(root) - (root.role === "generic" && !root.ref ? 1 : 0);
+    return { root, elements: this.#elements + shown - this.#shown, shown };
+  }
+
+  /** Gives a handle to containers that were cut, so that `within` can name them. */
+  #giveHandles(draft: Draft): void {
+    for (const child of draft.children) if ("node" in child) this.#giveHandles(child);
+    if (draft.isCut && draft.node.role !== "generic") draft.node.ref ??= this.#handles.assign(draft.element);
+  }
+
+  /** Looks at one element. `parent` is the draft of the node around it; none, where elements are only counted. */
+  #visit(element: Element, parent: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): void {
+    const style = getStyle(element);
+    const part = shownPart(element, style);
+    if (part === "none" || depth > MAX_DEPTH || (modal && isBehind(modal, element))) return;
+    if (element.localName === "br") return void parent?.children.push({ text: "\n", element });
+    if (element.hasAttribute("data-mcp-private")) return this.#add(element, { role: "private" }, parent);
+    const isPointer = style.cursor === "pointer";
+    const kind = part === "all" ? classify(element, style, around) : undefined;
+    const shown = kind && this.#options.everyText ? withHandle(kind, element) : kind;
+    const draft = shown?.isNode ? this.#draft(element, shown, parent) : parent;
+    if (shown?.isNode && parent && !draft) parent.isCut = true;
+    const inner = { isInControl: around.isInControl || !!(kind?.hasHandle && !kind.isClickable && isControlOfItself(kind)), isPointer };
+    const isBlock = !!draft && draft === parent && !style.display.startsWith("inline") && style.display !== "contents";
+    if (isBlock) draft.children.push(BREAK);
+    this.#visitInside(element, kind, draft, inner, modal, depth);
+    if (isBlock) draft.children.push(BREAK);
+  }
+
+  #visitInside(element: Element, kind: Kind | undefined, draft: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): void {
+    if (LEAVES.has(element.localName)) return;
+    // The text of an editable element is its value, and a picture is its name.
+    if (kind && (isEditingHost(element) || (kind.role === "img" && kind.isNode))) return;
+    if (!isFrame(element)) return this.#visitChildren(element, draft, around, modal, depth);
+    const body = frameDocument(element)?.body;
+    if (body) this.#visitChildren(body, draft, { isInControl: false, isPointer: false }, openModal(body), depth);
+    else if (draft) (draft.node.states ??= []).push("foreign");
+  }
+
+  #visitChildren(element: Element, draft: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): void {
+    const children = flatChildren(element);
+    for (let index = 0; index < children.length; index++) {
+      const child = children[index]!;
+      if (isElement(child)) this.#visit(child, draft, around, modal, depth + 1);
+      else if (draft && child.nodeType === Node.TEXT_NODE && !this.#options.interactive) addText(child as Text, element, draft);
+    }
+  }
+
+  /** Returns the draft of an element, if it is one of those that are asked for. */
+  #draft(element: Element, kind: Kind, parent: Draft | undefined): Draft | undefined {
+    const counts = !this.#options.interactive || kind.hasHandle;
+    if (counts) this.#elements++;
+    if (!parent || (counts && this.#shown >= this.#options.limit)) return undefined;
+    const node = nodeOf(element, kind, this.#active);
+    if (kind.hasHandle) node.ref = this.#handles.assign(element, isDialogRole(kind.role) || isFrame(element));
+    if (counts) this.#shown++;
+    if (node.name && node.name.length <= MAX_NAME) for (const naming of namingElements(element)) this.#naming.add(naming);
+    const draft: Draft = { element, node, children: [], isCut: false };
+    parent.children.push(draft);
+    return draft;
+  }
+
+  #add(element: Element, node: Draft["node"], parent: Draft | undefined): void {
+    if (this.#options.interactive) return;
+    this.#elements++;
+    if (!parent) return;
+    if (this.#shown >= this.#options.limit) parent.isCut = true;
+    else {
+      this.#shown++;
+      parent.children.push({ element, node, children: [], isCut: false });
+    }
+  }
+}
+
+/** Gives a handle to elements that have a text, or a role. */
+function withHandle(kind: Kind, element: Element): Kind {
+  const hasText = Array.from(flatChildren(element)).some((child) => child.nodeType === Node.TEXT_NODE && (child as Text).data.trim());
+  return kind.isNode || hasText ? { ...kind, isNode: true, hasHandle: true } : kind;
+}
+
+const countNodes = (node: PageNode): number =>
+  node.role === "text" ? 0 : (node.children ?? []).reduce((count, child) => count + countNodes(child), 1);
+
+/** Whether what looks clickable in an element is only a part of it. */
+const isControlOfItself = ({ role }: Kind): boolean => role !== "" && role !== "iframe" && !isDialogRole(role);
+
+function addText(text: Text, element: Element, draft: Draft): void {
+  if (!text.data.trim() && !draft.children.length) return;
+  if (draft.node.role === "combobox" && draft.node.value === editableText(draft.element)) return;
+  if (getStyle(element).visibility === "visible") draft.children.push({ text: text.data, element });
+}

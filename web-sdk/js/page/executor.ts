@@ -1,0 +1,156 @@
+/** Runs the actions of a call: asks the core what is next, and the driver to do it. */
+
+import type { Action } from "./actions.ts";
+import type { Actions, Report, Step, StepEvent } from "./core.ts";
+import { ActionError, type PageDriver, type TargetFacts } from "./driver.ts";
+import type { PageToolsOptions } from "./options.ts";
+
+/** All elements: what is looked for may be anywhere. */
+const EVERYTHING = 100_000;
+
+/** What a run of actions needs. */
+export interface Run {
+  actions: Actions;
+  /** The actions as the client has sent them: the core has checked them. */
+  list: readonly Action[];
+  driver: PageDriver;
+  options: Pick<PageToolsOptions, "confirm" | "onAction">;
+  signal: AbortSignal;
+  /** Called before each action with what the next document must know if this action ends the document. */
+  beforeAction(state: object): void;
+}
+
+/** Runs the actions, and returns what they did. */
+export async function runActions(run: Run): Promise<Report> {
+  const executor = new Executor(run);
+  const cancel = () => executor.cancel();
+  const release = run.driver.hold();
+  run.signal.addEventListener("abort", cancel);
+  try {
+    if (run.signal.aborted) cancel();
+    return await executor.run();
+  } finally {
+    run.signal.removeEventListener("abort", cancel);
+    release();
+  }
+}
+
+class Executor {
+  readonly #run: Run;
+  /** What is known of the target of the action that runs. */
+  #facts: TargetFacts | undefined;
+  /** Ends the wait that runs. */
+  #waiting: AbortController | undefined;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  cancel(): void {
+    this.#run.actions.cancel();
+    this.#waiting?.abort();
+  }
+
+  async run(): Promise<Report> {
+    const { actions } = this.#run;
+    let event: StepEvent = { kind: "started" };
+    for (;;) {
+      const step = actions.next(event, performance.now());
+      if (step.kind === "done") return actions.report();
+      event = await this.#perform(step);
+    }
+  }
+
+  #perform(step: Exclude<Step, { kind: "done" }>): StepEvent | Promise<StepEvent> {
+    const { driver, list } = this.#run;
+    switch (step.kind) {
+      case "look":
+        return { kind: "looked", root: driver.tree({ limit: EVERYTHING, everyText: step.everyText }).root };
+      case "inspect": {
+        const facts = driver.inspect(step.ref, list[step.index]!);
+        this.#facts = typeof facts === "object" ? facts : undefined;
+        return { kind: "inspected", facts };
+      }
+      case "confirm":
+        return this.#inTime(() => this.#confirm(list[step.index]!, step.ref));
+      case "apply":
+        return this.#apply(step);
+      case "rest":
+        return this.#inTime(async (signal) => {
+          await driver.rest(step.isBrief, signal);
+          return { kind: "rested" };
+        });
+      case "readBack": {
+        const readBack = driver.readBack(step.ref, list[step.index]!);
+        return { kind: "compared", ...(readBack && { readBack }) };
+      }
+      case "end":
+        return { kind: "ended", outcome: driver.endAction() };
+      case "awaitChange":
+        return this.#awaitChange(step.ms);
+    }
+  }
+
+  async #confirm(action: Action, ref: string | undefined): Promise<StepEvent> {
+    const { driver, options } = this.#run;
+    const element = ref === undefined ? undefined : driver.element?.(ref);
+    const label = this.#facts?.label;
+    try {
+      const answer = await options.confirm?.(action, { ...(element && { element }), ...(label && { label }) });
+      return { kind: "confirmed", allowed: answer !== false };
+    } catch {
+      return { kind: "confirmed", allowed: false };
+    }
+  }
+
+  async #apply({ index, ref, to }: Extract<Step, { kind: "apply" }>): Promise<StepEvent> {
+    const { driver, list, options, actions, beforeAction } = this.#run;
+    const action = list[index]!;
+    beforeAction(actions.reportIfDocumentEnds());
+    const element = ref === undefined ? undefined : driver.element?.(ref);
+    notify(options.onAction, { type: action.type, ...(element && { element }) });
+    driver.beginAction(action);
+    return this.#inTime(async (signal) => {
+      try {
+        await driver.apply(action, ref, to, signal);
+        return { kind: "applied" };
+      } catch (error) {
+        if (error instanceof ActionError) return { kind: "applied", code: error.code, error: error.message };
+        const message = (error as Error | undefined)?.message ?? String(error);
+        return { kind: "applied", code: "ActionFailed", error: `it threw "${message}": look at the page for what happened` };
+      }
+    });
+  }
+
+  async #awaitChange(ms: number): Promise<StepEvent> {
+    const waiting = (this.#waiting = new AbortController());
+    if (this.#run.signal.aborted) waiting.abort();
+    await this.#run.driver.change(ms, waiting.signal);
+    this.#waiting = undefined;
+    return { kind: "changed" };
+  }
+
+  /** Does something that ends with the time of the action. */
+  async #inTime(work: (signal: AbortSignal) => Promise<StepEvent>): Promise<StepEvent> {
+    const { actions, driver } = this.#run;
+    const end = new AbortController();
+    const timer = new AbortController();
+    const left = Math.max(0, actions.deadline() - performance.now());
+    const timedOut = driver.wait(left, timer.signal).then((): StepEvent => ({ kind: "timedOut" }));
+    try {
+      return await Promise.race([work(end.signal), timedOut]);
+    } finally {
+      end.abort();
+      timer.abort();
+    }
+  }
+}
+
+/** Calls a function of the app. What it throws is no failure of the action. */
+function notify<Value>(listener: ((value: Value) => void) | undefined, value: Value): void {
+  try {
+    listener?.(value);
+  } catch (error) {
+    console.error(error);
+  }
+}

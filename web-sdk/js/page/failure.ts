@@ -1,0 +1,15 @@
+/** Failures of whole calls: nothing was done. */
+
+/** Why a call was refused, for programs. */
+export type RefusalReason = "TooManyActions" | "ActionMalformed" | "PageUnknown" | "RefUnknown" | "ArgumentInvalid";
+
+/** Makes the error of a call whose arguments are refused. */
+export function invalidArguments(reason: RefusalReason, message: string): Error {
+  return Object.assign(new Error(message), { code: "InvalidArguments", data: { reason } });
+}
+
+/** Makes the error of a call that could not begin. */
+export function pageBusy(): Error {
+  const message = "the page is busy with another call of page tools for more than 60 s: nothing was done, try again";
+  return Object.assign(new Error(message), { code: "PageBusy" });
+}

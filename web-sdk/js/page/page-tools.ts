@@ -1,0 +1,279 @@
+/** The tools of a page: their handlers, and what they return. */
+
+import type { McpWeb } from "../mcp-web.ts";
+import type { UnknownObject } from "../mcp-web/type-guards.ts";
+import type { CallContext } from "../types/calls.ts";
+import type { ToolHandle } from "../types/handles.ts";
+import type { Action } from "./actions.ts";
+import { type FormatName, type ViewName, parseCount, parseFind, parseFormat, parseView } from "./arguments.ts";
+import { CallQueue, MAX_WAIT_MS } from "./call-queue.ts";
+import { type Actions, type PageCore, type PageView, type Report, loadPageCore } from "./core.ts";
+import { ActionError, type PageDriver } from "./driver.ts";
+import { runActions } from "./executor.ts";
+import { invalidArguments } from "./failure.ts";
+import { type PageToolsLimits, type PageToolsOptions, completeLimits } from "./options.ts";
+import * as definitions from "./tool-definitions.ts";
+
+/** The most elements that `page_query` looks at. */
+const EVERYTHING = 100_000;
+/** The bytes up to which a page is returned whole by the view `auto`. */
+const SHORT_PAGE_BYTES = 8192;
+
+/** What a call leaves for the document that goes on with it. */
+interface HandedOver {
+  /** Whether an action has begun: then only the page is to be shown. */
+  started: boolean;
+  report?: object;
+}
+
+/** What a call may do beside its answer. */
+type Context = CallContext & {
+  handOver?(state?: unknown): void;
+  readonly continuation?: unknown;
+};
+
+/** Does the work of a tool. */
+type Handler = (args: UnknownObject, context: Context) => unknown;
+
+/** Makes the driver of a user interface, with the newest options. */
+export type DriverFactory = (options: () => PageToolsOptions) => PageDriver;
+
+/** The tools of a page. */
+export class PageTools {
+  readonly #mcpWeb: McpWeb;
+  readonly #driver: PageDriver;
+  readonly #queue: CallQueue;
+  #options: PageToolsOptions;
+  #limits: PageToolsLimits;
+  #tools: ToolHandle[] = [];
+  /** The bytes of the last text of the page: a short one needs no comparison with the page before. */
+  #lastPageBytes = Infinity;
+
+  constructor(mcpWeb: McpWeb, options: PageToolsOptions, createDriver: DriverFactory) {
+    this.#mcpWeb = mcpWeb;
+    this.#options = options;
+    this.#limits = completeLimits(options.limits);
+    this.#driver = createDriver(() => this.#options);
+    this.#queue = new CallQueue((ms, signal) => this.#driver.wait(ms, signal));
+    this.update(options);
+  }
+
+  /**
+   * Takes newer options.
+   *
+   * @throws TypeError when the app has a tool of such a name, and RangeError as `completeLimits`. Nothing is changed then.
+   */
+  update(options: PageToolsOptions): void {
+    const limits = completeLimits(options.limits);
+    const { prefix = "", webmcp = false } = options;
+    const offered = this.#offered(options);
+    const former = new Map(this.#tools.map((tool) => [tool.name, tool]));
+    const names = offered.map(([{ name }]) => prefix + name);
+    const taken = names.find((name) => !former.has(name) && this.#mcpWeb.hasTool(name));
+    if (taken !== undefined) {
+      throw new TypeError(`enablePageTools(): the app has a tool "${taken}" already: use the option prefix, such as "page_"`);
+    }
+    this.#options = options;
+    this.#limits = limits;
+    // A tool of the same name is replaced in its place.
+    this.#tools = offered.map(([{ isReading: _, ...definition }, handler]) =>
+      this.#mcpWeb.addTool({
+        ...definition,
+        name: prefix + definition.name,
+        timeout: limits.callTimeoutMs + MAX_WAIT_MS,
+        webmcp,
+        handler: handler as never,
+      }),
+    );
+    for (const [name, tool] of former) if (!names.includes(name)) tool.remove();
+  }
+
+  get ready(): Promise<void> {
+    return Promise.all(this.#tools.map((tool) => tool.registered)).then(() => {});
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all(this.#tools.map((tool) => tool.remove()));
+    this.#driver.dispose();
+  }
+
+  #offered({ readOnly = false, capture }: PageToolsOptions): [definitions.PageToolDefinition, Handler][] {
+    const all: [definitions.PageToolDefinition, Handler][] = [
+      [definitions.NAVIGATE, (args, context) => this.#navigate(args, context)],
+      [definitions.INTERACT, (args, context) => this.#interact(args, context)],
+      [definitions.GET_STATE, () => this.#driver.state()],
+      [definitions.GET_PAGES, async () => ({ pages: await this.#driver.pages() })],
+      [definitions.PAGE_SNAPSHOT, (args, context) => this.#snapshot(args, context)],
+      [definitions.PAGE_QUERY, (args, context) => this.#query(args, context)],
+    ];
+    if (capture && !readOnly) all.push([definitions.PAGE_SCREENSHOT, (args) => this.#screenshot(args)]);
+    return all.filter(([{ isReading }]) => isReading || !readOnly);
+  }
+
+  async #navigate(args: UnknownObject, context: Context): Promise<object> {
+    const { pageId, input } = args;
+    return this.#run([{ type: "navigate", pageId, input }], args, context, (message) => message.replace("/actions/0: ", ""));
+  }
+
+  async #interact(args: UnknownObject, context: Context): Promise<object> {
+    return this.#run(args.actions, args, context, (message) => message);
+  }
+
+  /** Runs actions when the calls before have ended. What is malformed is refused at once. */
+  async #run(list: unknown, args: UnknownObject, context: Context, explain: (message: string) => string): Promise<object> {
+    const view = parseView(args);
+    const format = parseFormat(args, this.#options.format ?? "outline");
+    const core = await loadPageCore(this.#options.wasm);
+    const continued = context.continuation as HandedOver | undefined;
+    if (continued?.started) {
+      const place = location.pathname + location.search + location.hash;
+      const report = core.resumedReport(continued.report, place);
+      return this.#queue.run(context.signal, async () => {
+        // The document may have been parsed only: what it shows at first is worth waiting for.
+        this.#driver.beginAction({ type: "waitFor" });
+        await this.#driver.rest(false, context.signal).finally(() => this.#driver.endAction());
+        return this.#result(core, report, view === "none" ? "none" : "page", undefined, format, args, context);
+      });
+    }
+    const check = createActions(core, list, this.#limits, !!this.#options.confirm, explain);
+    check.free();
+    context.handOver?.({ started: false } satisfies HandedOver);
+    return this.#queue.run(context.signal, async () => {
+      const before = this.#needsComparison(view) ? this.#look(core) : undefined;
+      const actions = createActions(core, list, this.#limits, !!this.#options.confirm, explain);
+      try {
+        const report = await runActions({
+          actions,
+          list: list as Action[],
+          driver: this.#driver,
+          options: this.#options,
+          signal: context.signal,
+          beforeAction: (report) => context.handOver?.({ started: true, report } satisfies HandedOver),
+        });
+        const shown = report.navigated !== undefined && view !== "none" ? "page" : view;
+        return this.#result(core, report, shown, before, format, args, context);
+      } finally {
+        actions.free();
+      }
+    });
+  }
+
+  #needsComparison(view: ViewName): boolean {
+    return view === "changes" || (view === "auto" && this.#lastPageBytes > SHORT_PAGE_BYTES);
+  }
+
+  #look(core: PageCore, options: { within?: string; limit?: number; interactive?: boolean } = {}): PageView {
+    const { within, limit = this.#limits.maxElements, interactive = false } = options;
+    const tree = this.#driver.tree({ limit, interactive, ...(within !== undefined && { within }) });
+    const view = new core.PageView(tree, this.#driver.page(), this.#limits);
+    if (interactive) view.keepInteractive();
+    return view;
+  }
+
+  #result(
+    core: PageCore,
+    report: Report,
+    view: ViewName,
+    before: PageView | undefined,
+    format: FormatName,
+    args: UnknownObject,
+    context: Context,
+  ): object {
+    const { text: log, ...facts } = report;
+    if (view === "none") {
+      before?.free();
+      const page = this.#driver.page();
+      return result([log.trimEnd()], { ...page, view, elements: 0, shown: 0, truncated: false, ...facts });
+    }
+    return this.#pageResult(this.#look(core), view, before, format, args, context, log, facts);
+  }
+
+  #pageResult(
+    page: PageView,
+    view: ViewName,
+    before: PageView | undefined,
+    format: FormatName,
+    args: UnknownObject,
+    context: Context,
+    log: string,
+    facts: object,
+  ): object {
+    const written = page.write(view, before, format, createMark(), this.#limitsFor(context));
+    page.free();
+    const { text, ...shown } = written;
+    if (written.view === "page") this.#lastPageBytes = text.length;
+    // Programs that ask for a format get the page as a field, too.
+    const wantsField = context.caller.via === "http" && typeof args.format === "string";
+    return result(log ? [log.trimEnd(), text] : [text], { ...this.#driver.page(), ...shown, ...facts, ...(wantsField && { page: text }) });
+  }
+
+  /** A client may take less than the page gives. */
+  #limitsFor({ client }: Context): PageToolsLimits {
+    const most = client?.limits?.maxResultBytes;
+    if (!most) return this.#limits;
+    // The log and the JSON around the text need some of it.
+    return { ...this.#limits, maxPageBytes: Math.max(1024, Math.min(this.#limits.maxPageBytes, Math.floor(most * 0.6))) };
+  }
+
+  async #snapshot(args: UnknownObject, context: Context): Promise<object> {
+    const format = parseFormat(args, this.#options.format ?? "outline");
+    const limit = parseCount(args, "maxElements", this.#limits.maxElements, 1000);
+    const core = await loadPageCore(this.#options.wasm);
+    const page = this.#lookWithin(args, (within) => this.#look(core, { ...within, limit, interactive: args.interactive === true }));
+    return this.#pageResult(page, "page", undefined, format, args, context, "", { skipped: 0, log: [] });
+  }
+
+  async #query(args: UnknownObject, context: Context): Promise<object> {
+    const format = parseFormat(args, this.#options.format ?? "outline");
+    const find = parseFind(args);
+    const limit = parseCount(args, "limit", 50, 200);
+    const core = await loadPageCore(this.#options.wasm);
+    const page = this.#lookWithin(args, (within) => this.#look(core, { ...within, limit: EVERYTHING }));
+    const count = page.filter(find, limit);
+    const log = count > limit ? `${count} elements match, the first ${limit} are shown\n` : `${count} ${count === 1 ? "element matches" : "elements match"}\n`;
+    return this.#pageResult(page, "page", undefined, format, args, context, log, { skipped: 0, log: [], matches: count });
+  }
+
+  /** Looks at a part of the page. A handle that names nothing any more is an error of the arguments. */
+  #lookWithin(args: UnknownObject, look: (within: { within?: string }) => PageView): PageView {
+    const { within } = args;
+    if (within === undefined || within === null || within === "") return look({});
+    return withKnownRef(() => look({ within: String(within) }));
+  }
+
+  async #screenshot({ ref }: UnknownObject): Promise<unknown> {
+    return this.#options.capture!(typeof ref === "string" ? withKnownRef(() => this.#driver.element?.(ref)) : undefined);
+  }
+}
+
+/** Does something with an element. A handle that names nothing is an error of the arguments. */
+function withKnownRef<Value>(work: () => Value): Value {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ActionError) throw invalidArguments("RefUnknown", error.message);
+    throw error;
+  }
+}
+
+function result(texts: string[], facts: object): object {
+  return {
+    content: texts.map((text) => ({ type: "text", text })),
+    _meta: { "mcp-web/page": facts },
+  };
+}
+
+function createActions(core: PageCore, list: unknown, limits: PageToolsLimits, confirms: boolean, explain: (message: string) => string): Actions {
+  try {
+    return new core.Actions(list, limits, confirms, performance.now());
+  } catch (error) {
+    const [, reason, message] = /^(\w+) ([^]*)$/.exec((error as Error).message) ?? [];
+    throw invalidArguments(reason === "TooManyActions" ? reason : "ActionMalformed", explain(message ?? String(error)));
+  }
+}
+
+/** Returns digits that the content of the page cannot know. */
+function createMark(): string {
+  const [number] = crypto.getRandomValues(new Uint32Array(1));
+  return number!.toString(16).padStart(8, "0").slice(0, 6);
+}

@@ -1,0 +1,452 @@
+//! The list of actions of a call, parsed before the first of them has an effect.
+
+use crate::limits::Limits;
+use crate::text::{char_count, decimal, join_text};
+use crate::value::Value;
+
+/// One action, as far as the rules need it. The driver has the whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Action {
+    /// What is done.
+    pub kind: ActionKind,
+    /// What it is done to.
+    pub target: Option<Target>,
+}
+
+/// What an action does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ActionKind {
+    /// Sets the value of a control.
+    SetValue,
+    /// Does what triggers an event of the app.
+    TriggerEvent {
+        /// Such as `onClick`.
+        event: String,
+    },
+    /// Sets state of the app.
+    SetState,
+    /// Sets global state of the app.
+    SetGlobal,
+    /// Opens a page of the app.
+    Navigate {
+        /// The id of the page.
+        page_id: String,
+    },
+    /// Calls a method of an element.
+    CallMethod {
+        /// Such as `showModal`.
+        method: String,
+    },
+    /// Presses a key.
+    PressKey {
+        /// A `KeyboardEvent.key`.
+        key: String,
+    },
+    /// Moves the pointer over an element.
+    Hover,
+    /// Scrolls an element, or the page.
+    Scroll,
+    /// Drags an element to another.
+    Drag {
+        /// Where it is released.
+        to: Target,
+    },
+    /// Waits until a text is there, or gone, or for a while.
+    WaitFor {
+        /// The text that must be there.
+        text: Option<String>,
+        /// The text that must be gone.
+        gone: Option<String>,
+        /// At most so many milliseconds.
+        ms: f64,
+    },
+}
+
+impl ActionKind {
+    /// Returns the `type` of the action.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::SetValue => "setValue",
+            Self::TriggerEvent { .. } => "triggerEvent",
+            Self::SetState => "setState",
+            Self::SetGlobal => "setGlobal",
+            Self::Navigate { .. } => "navigate",
+            Self::CallMethod { .. } => "callMethod",
+            Self::PressKey { .. } => "pressKey",
+            Self::Hover => "hover",
+            Self::Scroll => "scroll",
+            Self::Drag { .. } => "drag",
+            Self::WaitFor { .. } => "waitFor",
+        }
+    }
+
+    /// Returns what else is worth to be said of the action in a log.
+    #[must_use]
+    pub fn detail(&self) -> Option<&str> {
+        match self {
+            Self::TriggerEvent { event } => Some(event),
+            Self::CallMethod { method } => Some(method),
+            Self::PressKey { key } if key == " " => Some("Space"),
+            Self::PressKey { key } => Some(key),
+            Self::Navigate { page_id } => Some(page_id),
+            _ => None,
+        }
+    }
+}
+
+/// What an action is done to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Target {
+    /// The element with a handle, or with the app's id.
+    Reference(String),
+    /// The element that has these properties.
+    Find(Find),
+}
+
+/// What an element must have: all that is given.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Find {
+    /// Its role.
+    pub role: Option<String>,
+    /// A part of its name, in any case.
+    pub name: Option<String>,
+    /// A part of its text or value, in any case.
+    pub text: Option<String>,
+    /// The app's own id.
+    pub id: Option<String>,
+    /// The app's own id for tests.
+    pub test_id: Option<String>,
+}
+
+impl Find {
+    /// Returns what is given.
+    #[must_use]
+    pub fn from_value(value: &Value) -> Self {
+        Self {
+            role: value.text("role"),
+            name: value.text("name"),
+            text: value.text("text"),
+            id: value.text("id"),
+            test_id: value.text("testId"),
+        }
+    }
+
+    /// Returns whether nothing is given.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The longest wait of `waitFor`, in milliseconds.
+pub const MAX_WAIT_MS: u32 = 10_000;
+/// The fewest and the most steps of `drag`.
+pub const DRAG_STEPS: [u32; 2] = [2, 50];
+/// The longest id of a page, in characters.
+pub const MAX_PAGE_ID_CHARS: usize = 2048;
+
+/// Why a list of actions was refused as a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub enum InvalidActions {
+    /// There are too many.
+    TooMany {
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        max: usize,
+    },
+    /// One is no action, or the list is no list.
+    Malformed {
+        /// Where: a JSON pointer.
+        pointer: String,
+        /// What is missing or wrong.
+        problem: String,
+    },
+}
+
+impl InvalidActions {
+    /// Returns the `reason` that programs read.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::TooMany { .. } => "TooManyActions",
+            Self::Malformed { .. } => "ActionMalformed",
+        }
+    }
+
+    /// Returns what is wrong, and that nothing was done.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::TooMany { count, max } => join_text![
+                "/actions: there are ",
+                decimal(*count),
+                " actions, and a call may have ",
+                decimal(*max),
+                ": use several calls. Nothing was done"
+            ],
+            Self::Malformed { pointer, problem } => {
+                join_text![pointer, ": ", problem, ". Nothing was done"]
+            }
+        }
+    }
+}
+
+/// Parses the argument `actions`.
+///
+/// # Errors
+///
+/// Returns what is wrong, if one action is malformed or there are too many. Nothing is done then.
+pub fn parse(actions: &Value, limits: &Limits) -> Result<Vec<Action>, InvalidActions> {
+    let malformed = |problem: &str| InvalidActions::Malformed {
+        pointer: "/actions".into(),
+        problem: problem.into(),
+    };
+    let items = actions
+        .as_array()
+        .ok_or_else(|| malformed("a list of actions is needed"))?;
+    if items.is_empty() {
+        return Err(malformed("at least one action is needed"));
+    }
+    if items.len() > limits.max_actions_per_call {
+        return Err(InvalidActions::TooMany {
+            count: items.len(),
+            max: limits.max_actions_per_call,
+        });
+    }
+    let parsed = items.iter().enumerate().map(|(index, item)| {
+        parse_action(item).map_err(|problem| InvalidActions::Malformed {
+            pointer: join_text!["/actions/", decimal(index)],
+            problem,
+        })
+    });
+    parsed.collect()
+}
+
+fn parse_action(item: &Value) -> Result<Action, String> {
+    const TYPES: &str = "setValue, triggerEvent, setState, setGlobal, navigate, callMethod, pressKey, hover, scroll, drag, waitFor";
+    if !matches!(item, Value::Object(_)) {
+        return Err("an action is an object with a type".into());
+    }
+    let name = item
+        .text("type")
+        .ok_or_else(|| join_text!["type is needed: one of ", TYPES])?;
+    let action = Fields { name: &name, item };
+    let kind = match name.as_str() {
+        "setValue" => {
+            action.require("value")?;
+            ActionKind::SetValue
+        }
+        "triggerEvent" => ActionKind::TriggerEvent {
+            event: action.string("event")?,
+        },
+        "setState" if has(item, "key") => {
+            action.string("key")?;
+            action.require("value")?;
+            ActionKind::SetState
+        }
+        "setState" => match item.get("values") {
+            Some(Value::Object(_)) => ActionKind::SetState,
+            _ => return Err("setState needs key and value, or values".into()),
+        },
+        "setGlobal" => {
+            action.string("key")?;
+            action.require("value")?;
+            ActionKind::SetGlobal
+        }
+        "navigate" => ActionKind::Navigate {
+            page_id: parse_page_id(item)?,
+        },
+        "callMethod" => ActionKind::CallMethod {
+            method: action.string("method")?,
+        },
+        "pressKey" => {
+            let key = action.string("key")?;
+            check_modifiers(item)?;
+            ActionKind::PressKey { key }
+        }
+        "hover" => ActionKind::Hover,
+        "scroll" => {
+            action.optional_number("deltaX")?;
+            action.optional_number("deltaY")?;
+            ActionKind::Scroll
+        }
+        "drag" => {
+            let steps = action.optional_number("steps")?;
+            let [least, most] = DRAG_STEPS;
+            if steps.is_some_and(|steps| !(f64::from(least)..=f64::from(most)).contains(&steps)) {
+                return Err(join_text![
+                    "steps of drag must be ",
+                    decimal(least as usize),
+                    " to ",
+                    decimal(most as usize)
+                ]);
+            }
+            let to = item.get("to").map(parse_target).transpose()?.flatten();
+            let to = to.ok_or("drag needs to: {ref} or {find}, where it is released")?;
+            ActionKind::Drag { to }
+        }
+        "waitFor" => parse_wait(&action)?,
+        _ => {
+            return Err(join_text![
+                "\"",
+                name,
+                "\" is no type of an action: use one of ",
+                TYPES
+            ]);
+        }
+    };
+    let target = parse_target(item)?;
+    if target.is_none() && needs_target(&kind) {
+        return Err(join_text![
+            name,
+            " needs a target: ref, or find with role, name, text or testId"
+        ]);
+    }
+    Ok(Action { kind, target })
+}
+
+/// Parses the page that `navigate` opens.
+///
+/// # Errors
+///
+/// Returns what is wrong.
+pub fn parse_page_id(arguments: &Value) -> Result<String, String> {
+    let page_id = arguments
+        .text("pageId")
+        .filter(|page_id| !page_id.is_empty())
+        .ok_or("navigate needs pageId, a text: get_pages lists them")?;
+    if char_count(&page_id) > MAX_PAGE_ID_CHARS {
+        return Err(join_text![
+            "pageId has more than ",
+            decimal(MAX_PAGE_ID_CHARS),
+            " characters"
+        ]);
+    }
+    match arguments.get("input") {
+        None | Some(Value::Object(_)) => Ok(page_id),
+        Some(_) => Err("input must be an object".into()),
+    }
+}
+
+fn parse_wait(action: &Fields<'_>) -> Result<ActionKind, String> {
+    let text = action.optional_string("text")?;
+    let gone = action.optional_string("gone")?;
+    let ms = action.optional_number("ms")?;
+    if text.is_none() && gone.is_none() && ms.is_none() {
+        return Err("waitFor needs text, gone or ms".into());
+    }
+    if ms.is_some_and(|ms| !(0.0..=f64::from(MAX_WAIT_MS)).contains(&ms)) {
+        return Err(join_text![
+            "ms of waitFor must be 0 to ",
+            decimal(MAX_WAIT_MS as usize)
+        ]);
+    }
+    Ok(ActionKind::WaitFor {
+        text,
+        gone,
+        ms: ms.unwrap_or(f64::from(MAX_WAIT_MS)),
+    })
+}
+
+fn needs_target(kind: &ActionKind) -> bool {
+    matches!(
+        kind,
+        ActionKind::SetValue
+            | ActionKind::TriggerEvent { .. }
+            | ActionKind::CallMethod { .. }
+            | ActionKind::Hover
+            | ActionKind::Drag { .. }
+    )
+}
+
+fn parse_target(item: &Value) -> Result<Option<Target>, String> {
+    for name in ["ref", "blockId"] {
+        match item.get(name) {
+            None => {}
+            Some(Value::String(reference)) if !reference.is_empty() => {
+                return Ok(Some(Target::Reference(reference.clone())));
+            }
+            Some(_) => {
+                return Err(join_text![
+                    name,
+                    " must be a handle from the page's text, such as \"e12\""
+                ]);
+            }
+        }
+    }
+    match item.get("find") {
+        None => Ok(None),
+        Some(find @ Value::Object(_)) => {
+            let find = Find::from_value(find);
+            if find.is_empty() {
+                return Err("find needs role, name, text or testId".into());
+            }
+            Ok(Some(Target::Find(find)))
+        }
+        Some(_) => Err("find must be an object with role, name, text or testId".into()),
+    }
+}
+
+fn check_modifiers(item: &Value) -> Result<(), String> {
+    let Some(modifiers) = item.get("modifiers") else {
+        return Ok(());
+    };
+    let known = ["Alt", "Control", "Meta", "Shift"];
+    let are_known = modifiers.as_array().is_some_and(|items| {
+        items
+            .iter()
+            .all(|item| item.as_str().is_some_and(|name| known.contains(&name)))
+    });
+    if are_known {
+        Ok(())
+    } else {
+        Err("modifiers must be a list of Alt, Control, Meta, Shift".into())
+    }
+}
+
+fn has(item: &Value, name: &str) -> bool {
+    matches!(item, Value::Object(members) if members.iter().any(|(member, _)| member == name))
+}
+
+/// The fields of an action of a type.
+struct Fields<'a> {
+    name: &'a str,
+    item: &'a Value,
+}
+
+impl Fields<'_> {
+    fn require(&self, field: &str) -> Result<(), String> {
+        if has(self.item, field) {
+            Ok(())
+        } else {
+            Err(join_text![self.name, " needs ", field])
+        }
+    }
+
+    fn string(&self, field: &str) -> Result<String, String> {
+        self.optional_string(field)?
+            .filter(|text| !text.is_empty())
+            .ok_or_else(|| join_text![self.name, " needs ", field, ", a text"])
+    }
+
+    fn optional_string(&self, field: &str) -> Result<Option<String>, String> {
+        match self.item.get(field) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(join_text![field, " of ", self.name, " must be a text"]),
+        }
+    }
+
+    fn optional_number(&self, field: &str) -> Result<Option<f64>, String> {
+        match self.item.get(field) {
+            None => Ok(None),
+            Some(Value::Number(number)) if number.is_finite() => Ok(Some(*number)),
+            Some(_) => Err(join_text![field, " of ", self.name, " must be a number"]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,620 @@
+//! The order and the rules of the actions of a call: events in, the next step out.
+
+use crate::action::{Action, ActionKind, Target};
+use crate::code::ActionCode;
+use crate::limits::{Limits, whole};
+use crate::log::LogEntry;
+use crate::node::Node;
+use crate::query;
+use crate::refusal::{Failure, TargetFacts, refuse};
+use crate::report::{Report, Stopped};
+use crate::text::{decimal, join_text, one_line};
+
+/// So long, in milliseconds, a target that is covered or not shown yet is waited for.
+const TARGET_WAIT_MS: u32 = 1000;
+
+/// What the driver does next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Look at the whole page, and pass [`Event::Looked`].
+    Look {
+        /// Whether all elements with a text have a handle: an action may mean a text that is no
+        /// control.
+        every_text: bool,
+    },
+    /// Look at the target of an action, and pass [`Event::Inspected`].
+    Inspect {
+        /// The index of the action, from 0.
+        index: usize,
+        /// The handle.
+        reference: String,
+    },
+    /// Ask the app whether the action may be done, and pass [`Event::Confirmed`].
+    Confirm {
+        /// The index of the action, from 0.
+        index: usize,
+        /// The handle of the target, if the action has one.
+        reference: Option<String>,
+    },
+    /// Do the action, and pass [`Event::Applied`].
+    Apply {
+        /// The index of the action, from 0.
+        index: usize,
+        /// The handle of the target, if the action has one.
+        reference: Option<String>,
+        /// The handle of the element where something is released.
+        to: Option<String>,
+    },
+    /// Wait until what the action began has ended, and pass [`Event::Rested`].
+    Rest {
+        /// Whether one task suffices, because another value follows.
+        is_brief: bool,
+    },
+    /// Compare the value with the one that was set, and pass [`Event::Compared`].
+    ReadBack {
+        /// The index of the action, from 0.
+        index: usize,
+        /// The handle.
+        reference: String,
+    },
+    /// End the action, and pass [`Event::Ended`] with what the page did meanwhile.
+    End,
+    /// Wait for a change of the page, at most so many milliseconds, and pass [`Event::Changed`].
+    AwaitChange {
+        /// The milliseconds.
+        ms: f64,
+    },
+    /// Nothing: the list has ended.
+    Done,
+}
+
+/// What happened at the driver.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The call begins.
+    Started,
+    /// The page, cleaned.
+    Looked(Vec<Node>),
+    /// What is known of a target.
+    Inspected(Inspection),
+    /// Whether the app allows the action.
+    Confirmed(bool),
+    /// Whether the action could be done.
+    Applied(Result<(), Failure>),
+    /// What was begun has ended.
+    Rested,
+    /// How the value compares with the one that was set.
+    Compared(Option<ReadBack>),
+    /// What the page did.
+    Ended(Outcome),
+    /// The page has changed, or the time is over.
+    Changed,
+    /// The time of the action or of the call is over: see [`Interaction::deadline`].
+    TimedOut,
+}
+
+/// What a handle names.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Inspection {
+    /// An element.
+    Facts(TargetFacts),
+    /// An element that is gone.
+    Stale,
+    /// Nothing: there was no such handle.
+    Unknown,
+}
+
+/// The value that was set, and the one that is there now.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ReadBack {
+    /// What was set.
+    pub expected: String,
+    /// What is there.
+    pub actual: String,
+    /// Whether they mean the same.
+    pub matches: bool,
+}
+
+/// What the page did during an action.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Outcome {
+    /// The handles of what was changed.
+    pub changed: Vec<String>,
+    /// Where the page went.
+    pub navigated: Option<String>,
+    /// The dialogs of the browser.
+    pub dialog: Option<String>,
+    /// What the page said to its user: a status and a text.
+    pub messages: Vec<(String, String)>,
+    /// Errors of the page.
+    pub warnings: Vec<String>,
+}
+
+/// The actions of a call. It has no clock: each event comes with the time, in milliseconds.
+#[derive(Debug)]
+pub struct Interaction {
+    actions: Vec<Action>,
+    limits: Limits,
+    /// Whether the app is asked before each action.
+    confirms: bool,
+    is_cancelled: bool,
+    /// Whether the target is looked for among all texts.
+    sees_every_text: bool,
+    started_at: f64,
+    action_started_at: f64,
+    index: usize,
+    stage: Stage,
+    /// The action that runs.
+    entry: LogEntry,
+    /// The handle of its target, and of the element where something is released.
+    target: Option<String>,
+    to: Option<String>,
+    report: Report,
+}
+
+/// What the interaction waits for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Stage {
+    /// The next action may begin.
+    Ready,
+    FindTarget,
+    FindTo,
+    InspectTarget,
+    AwaitTarget,
+    InspectTo,
+    Confirm,
+    Apply,
+    Rest,
+    ReadBack,
+    End,
+    LookForText,
+    AwaitChange,
+    Done,
+}
+
+impl Interaction {
+    /// Returns an interaction that has not begun.
+    #[must_use]
+    pub fn new(actions: Vec<Action>, limits: Limits, confirms: bool, now: f64) -> Self {
+        Self {
+            actions,
+            limits,
+            confirms,
+            is_cancelled: false,
+            sees_every_text: false,
+            started_at: now,
+            action_started_at: now,
+            index: 0,
+            stage: Stage::Ready,
+            entry: LogEntry::default(),
+            target: None,
+            to: None,
+            report: Report::default(),
+        }
+    }
+
+    /// Returns what was done.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Returns when [`Event::TimedOut`] is due, in milliseconds.
+    #[must_use]
+    pub fn deadline(&self) -> f64 {
+        let call = self.started_at + self.limits.call_timeout_ms;
+        call.min(self.action_started_at + self.limits.action_timeout_ms)
+    }
+
+    /// Returns what the next document must know if the action that runs ends this one: it is taken to
+    /// have gone well.
+    #[must_use]
+    pub fn report_if_document_ends(&self) -> Report {
+        let mut report = self.report.clone();
+        if self.stage != Stage::Ready && self.stage != Stage::Done {
+            report.log.push(self.entry.clone());
+        }
+        report.skipped = self.actions.len() - report.log.len();
+        report
+    }
+
+    /// Stops the list before its next action, and a wait at once. What ran stays.
+    pub fn cancel(&mut self) {
+        self.is_cancelled = true;
+    }
+
+    /// Takes an event, and returns the next step.
+    ///
+    /// An event that was not asked for ends the action as failed: a driver passes none.
+    pub fn next(&mut self, event: Event, now: f64) -> Step {
+        match (self.stage, event) {
+            (Stage::Done, _) => Step::Done,
+            (Stage::Ready, _) => self.begin_action(now),
+            (Stage::End, Event::Ended(outcome)) => self.end_action(outcome, now),
+            // The end of an action is never skipped: the driver has something to put back.
+            (Stage::End, _) => Step::End,
+            (_, Event::TimedOut) => self.time_out(now),
+            (Stage::FindTarget, Event::Looked(nodes)) => match self.find(&nodes, false) {
+                Ok(reference) => self.inspect_target(reference),
+                Err(failure) => self.look_closer(failure, now),
+            },
+            (Stage::FindTo, Event::Looked(nodes)) => match self.find(&nodes, true) {
+                Ok(reference) => self.inspect_to(reference),
+                Err(failure) => self.look_closer(failure, now),
+            },
+            (Stage::InspectTarget, Event::Inspected(inspection)) => {
+                let reference = self.target.clone().unwrap_or_default();
+                match self.check(&inspection, &reference) {
+                    Some(failure) if self.may_pass(&failure, now) => {
+                        self.stage = Stage::AwaitTarget;
+                        Step::AwaitChange {
+                            ms: self.action_started_at + f64::from(TARGET_WAIT_MS) - now,
+                        }
+                    }
+                    Some(failure) => self.fail_before(failure, now),
+                    None => self.after_target(),
+                }
+            }
+            (Stage::AwaitTarget, Event::Changed) => {
+                let reference = self.target.clone().unwrap_or_default();
+                self.inspect_target(reference)
+            }
+            (Stage::InspectTo, Event::Inspected(inspection)) => {
+                let reference = self.to.clone().unwrap_or_default();
+                match self.check(&inspection, &reference) {
+                    Some(failure) => self.fail_before(failure, now),
+                    None => self.confirm_or_apply(),
+                }
+            }
+            (Stage::Confirm, Event::Confirmed(true)) => self.apply(),
+            (Stage::Confirm, Event::Confirmed(false)) => self.fail_before(
+                Failure::new(
+                    ActionCode::Declined,
+                    "the app or its user declined this action: ask the user what to do instead",
+                ),
+                now,
+            ),
+            (Stage::Apply, Event::Applied(Ok(()))) => {
+                self.stage = Stage::Rest;
+                Step::Rest {
+                    is_brief: self.sets_value(self.index) && self.sets_value(self.index + 1),
+                }
+            }
+            (Stage::Apply, Event::Applied(Err(failure))) => {
+                self.entry.failure = Some(failure);
+                self.end()
+            }
+            (Stage::Rest, Event::Rested) => match &self.target {
+                Some(reference) if self.sets_value(self.index) => {
+                    self.stage = Stage::ReadBack;
+                    Step::ReadBack {
+                        index: self.index,
+                        reference: reference.clone(),
+                    }
+                }
+                _ => self.end(),
+            },
+            (Stage::ReadBack, Event::Compared(read_back)) => {
+                self.entry.failure = read_back.and_then(|it| value_refused(&it));
+                self.end()
+            }
+            (Stage::LookForText, Event::Looked(nodes)) => self.look_for_text(&nodes, now),
+            (Stage::AwaitChange, Event::Changed) => self.look_or_end_wait(now),
+            _ => {
+                self.entry.failure = Some(Failure::new(
+                    ActionCode::ActionFailed,
+                    "the driver passed an event that was not asked for: this is a bug of page tools",
+                ));
+                self.end()
+            }
+        }
+    }
+
+    fn action(&self) -> Option<&Action> {
+        self.actions.get(self.index)
+    }
+
+    fn sets_value(&self, index: usize) -> bool {
+        self.actions
+            .get(index)
+            .is_some_and(|action| action.kind == ActionKind::SetValue)
+    }
+
+    fn begin_action(&mut self, now: f64) -> Step {
+        if self.index < self.actions.len() {
+            if self.is_cancelled {
+                return self.stop(Stopped::Cancelled);
+            }
+            if now >= self.started_at + self.limits.call_timeout_ms {
+                return self.stop(Stopped::TimedOut);
+            }
+        }
+        self.action_started_at = now;
+        let Some(action) = self.action().cloned() else {
+            self.stage = Stage::Done;
+            return Step::Done;
+        };
+        self.target = None;
+        self.to = None;
+        self.sees_every_text = false;
+        self.entry = LogEntry {
+            index: self.index + 1,
+            kind: action.kind.name().into(),
+            target: match &action.target {
+                Some(Target::Reference(reference)) => Some(reference.clone()),
+                _ => None,
+            },
+            detail: action.kind.detail().map(str::to_owned),
+            ..LogEntry::default()
+        };
+        if let ActionKind::WaitFor { .. } = action.kind {
+            return self.look_or_end_wait(now);
+        }
+        match action.target {
+            Some(Target::Reference(reference)) => self.inspect_target(reference),
+            Some(Target::Find(_)) => {
+                self.stage = Stage::FindTarget;
+                Step::Look { every_text: false }
+            }
+            None => self.confirm_or_apply(),
+        }
+    }
+
+    fn find(&self, nodes: &[Node], is_to: bool) -> Result<String, Failure> {
+        let target = match self.action() {
+            Some(Action {
+                kind: ActionKind::Drag { to },
+                ..
+            }) if is_to => Some(to),
+            action => action.and_then(|action| action.target.as_ref()),
+        };
+        match target {
+            Some(Target::Find(find)) => query::find_one(nodes, find).map(str::to_owned),
+            Some(Target::Reference(reference)) => Ok(reference.clone()),
+            None => Err(Failure::new(
+                ActionCode::TargetNotFound,
+                "the action has no target",
+            )),
+        }
+    }
+
+    /// Looks for the target among all texts, if nothing that can be acted on is meant.
+    fn look_closer(&mut self, failure: Failure, now: f64) -> Step {
+        if self.sees_every_text || failure.code != ActionCode::TargetNotFound {
+            return self.fail_before(failure, now);
+        }
+        self.sees_every_text = true;
+        Step::Look { every_text: true }
+    }
+
+    fn inspect_target(&mut self, reference: String) -> Step {
+        self.entry.target = Some(reference.clone());
+        self.target = Some(reference.clone());
+        self.stage = Stage::InspectTarget;
+        Step::Inspect {
+            index: self.index,
+            reference,
+        }
+    }
+
+    fn inspect_to(&mut self, reference: String) -> Step {
+        self.to = Some(reference.clone());
+        self.stage = Stage::InspectTo;
+        Step::Inspect {
+            index: self.index,
+            reference,
+        }
+    }
+
+    fn check(&self, inspection: &Inspection, reference: &str) -> Option<Failure> {
+        match inspection {
+            Inspection::Facts(facts) => refuse(&self.action()?.kind, facts),
+            Inspection::Stale => Some(Failure::stale(reference)),
+            Inspection::Unknown => Some(Failure::unknown(reference)),
+        }
+    }
+
+    /// Whether the reason may pass by itself: a menu that closes covers what is below it for a while.
+    fn may_pass(&self, failure: &Failure, now: f64) -> bool {
+        let is_passing = matches!(
+            failure.code,
+            ActionCode::TargetCovered | ActionCode::TargetHidden
+        );
+        is_passing && !self.is_cancelled && now < self.action_started_at + f64::from(TARGET_WAIT_MS)
+    }
+
+    fn after_target(&mut self) -> Step {
+        self.sees_every_text = false;
+        let to = match self.action().map(|action| &action.kind) {
+            Some(ActionKind::Drag { to }) => Some(to.clone()),
+            _ => None,
+        };
+        match to {
+            Some(Target::Reference(reference)) => self.inspect_to(reference),
+            Some(Target::Find(_)) => {
+                self.stage = Stage::FindTo;
+                Step::Look { every_text: false }
+            }
+            None => self.confirm_or_apply(),
+        }
+    }
+
+    fn confirm_or_apply(&mut self) -> Step {
+        if !self.confirms {
+            return self.apply();
+        }
+        self.stage = Stage::Confirm;
+        Step::Confirm {
+            index: self.index,
+            reference: self.target.clone(),
+        }
+    }
+
+    fn apply(&mut self) -> Step {
+        self.stage = Stage::Apply;
+        Step::Apply {
+            index: self.index,
+            reference: self.target.clone(),
+            to: self.to.clone(),
+        }
+    }
+
+    fn end(&mut self) -> Step {
+        self.stage = Stage::End;
+        Step::End
+    }
+
+    fn end_action(&mut self, outcome: Outcome, now: f64) -> Step {
+        let Outcome {
+            changed,
+            navigated,
+            dialog,
+            messages,
+            warnings,
+        } = outcome;
+        self.entry.changed = changed;
+        self.entry.navigated.clone_from(&navigated);
+        self.entry.dialog = dialog;
+        self.entry.messages = messages;
+        self.entry.warnings = warnings;
+        self.log_entry(now);
+        if navigated.is_some() {
+            self.report.navigated = navigated;
+            self.report.skipped = self.actions.len() - self.index;
+            self.stage = Stage::Done;
+            return Step::Done;
+        }
+        self.begin_action(now)
+    }
+
+    /// Fails an action that has had no effect.
+    fn fail_before(&mut self, failure: Failure, now: f64) -> Step {
+        self.entry.failure = Some(failure);
+        self.log_entry(now);
+        self.begin_action(now)
+    }
+
+    fn time_out(&mut self, now: f64) -> Step {
+        let has_begun = matches!(self.stage, Stage::Apply | Stage::Rest | Stage::ReadBack);
+        let limit = self
+            .limits
+            .action_timeout_ms
+            .min(self.limits.call_timeout_ms);
+        self.entry.failure = Some(Failure::new(
+            ActionCode::ActionTimeout,
+            join_text![
+                "this took longer than ",
+                decimal(whole(limit) as usize),
+                " ms: take a page_snapshot to see what happened"
+            ],
+        ));
+        if has_begun {
+            return self.end();
+        }
+        self.log_entry(now);
+        self.begin_action(now)
+    }
+
+    fn log_entry(&mut self, now: f64) {
+        let mut entry = std::mem::take(&mut self.entry);
+        entry.ms = now - self.action_started_at;
+        self.report.log.push(entry);
+        self.index += 1;
+        self.stage = Stage::Ready;
+    }
+
+    fn stop(&mut self, stopped: Stopped) -> Step {
+        self.report.stopped = Some(stopped);
+        self.report.skipped = self.actions.len() - self.index;
+        self.stage = Stage::Done;
+        Step::Done
+    }
+
+    /// Returns when the wait that runs ends.
+    fn wait_end(&self) -> f64 {
+        let ms = match self.action().map(|action| &action.kind) {
+            Some(ActionKind::WaitFor { ms, .. }) => *ms,
+            _ => 0.0,
+        };
+        self.action_started_at + ms
+    }
+
+    fn look_or_end_wait(&mut self, now: f64) -> Step {
+        let waits_for_text = matches!(
+            self.action().map(|action| &action.kind),
+            Some(ActionKind::WaitFor { text, gone, .. }) if text.is_some() || gone.is_some()
+        );
+        if waits_for_text {
+            self.stage = Stage::LookForText;
+            return Step::Look { every_text: false };
+        }
+        if self.is_cancelled || now >= self.wait_end() {
+            self.log_entry(now);
+            return self.begin_action(now);
+        }
+        self.await_change(now)
+    }
+
+    fn await_change(&mut self, now: f64) -> Step {
+        self.stage = Stage::AwaitChange;
+        Step::AwaitChange {
+            ms: self.wait_end() - now,
+        }
+    }
+
+    fn look_for_text(&mut self, nodes: &[Node], now: f64) -> Step {
+        let Some(ActionKind::WaitFor { text, gone, .. }) = self.action().map(|it| &it.kind) else {
+            return self.begin_action(now);
+        };
+        let is_there = |text: &Option<String>| text.as_ref().map(|it| query::is_text_in(nodes, it));
+        let problem = match (is_there(text), is_there(gone)) {
+            (Some(false), _) => text.as_ref().map(|it| (it.clone(), "is not on the page")),
+            (_, Some(true)) => gone.as_ref().map(|it| (it.clone(), "is still on the page")),
+            _ => None,
+        };
+        let Some((text, problem)) = problem.filter(|_| !self.is_cancelled) else {
+            self.log_entry(now);
+            return self.begin_action(now);
+        };
+        if now < self.wait_end() {
+            return self.await_change(now);
+        }
+        let text = crate::encode::quote(&one_line(&text, 100));
+        let ms = whole(now - self.action_started_at);
+        self.fail_before(
+            Failure::new(
+                ActionCode::ActionTimeout,
+                join_text![
+                    text,
+                    " ",
+                    problem,
+                    " after ",
+                    decimal(ms as usize),
+                    " ms: look at the page"
+                ],
+            ),
+            now,
+        )
+    }
+}
+
+fn value_refused(read_back: &ReadBack) -> Option<Failure> {
+    const SHOWN: usize = 200;
+    if read_back.matches {
+        return None;
+    }
+    let [expected, actual] = [&read_back.expected, &read_back.actual]
+        .map(|value| crate::encode::quote(&one_line(value, SHOWN)));
+    Some(Failure::new(
+        ActionCode::ValueRefused,
+        join_text![
+            expected,
+            " was set, and the page made it ",
+            actual,
+            ": look at the page for the reason"
+        ],
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,8 @@
+//! Lower case, by the tables of the browser: those of the standard library cost the wasm 3 KB.
+
+use js_sys::JsString;
+
+/// Returns the text in lower case.
+pub(crate) fn lowercase(text: &str) -> String {
+    JsString::from(text).to_lower_case().into()
+}

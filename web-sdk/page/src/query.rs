@@ -1,0 +1,256 @@
+//! Finds elements by what they have.
+
+use crate::action::Find;
+use crate::code::ActionCode;
+use crate::limits::MAX_CANDIDATES;
+use crate::node::{Node, NodeValue};
+use crate::outline::single_line;
+use crate::refusal::Failure;
+use crate::text::{contains_ignoring_case, decimal, join_text, lowercase, one_line};
+
+/// Returns the element that an action means.
+///
+/// An element whose whole name is the one that is looked for is meant before those whose names
+/// contain it.
+///
+/// # Errors
+///
+/// Returns why there is not exactly one.
+pub fn find_one<'a>(nodes: &'a [Node], find: &Find) -> Result<&'a str, Failure> {
+    let mut found = Vec::new();
+    for node in nodes {
+        collect(node, &mut found, &|node| {
+            node.reference.is_some() && matches(node, find, true)
+        });
+    }
+    if let Some(name) = &find.name {
+        let name = lowercase(name);
+        let is_exact = |node: &&Node| node.name.as_ref().is_some_and(|it| lowercase(it) == name);
+        if found.iter().any(is_exact) {
+            found.retain(is_exact);
+        }
+    }
+    match found.as_slice() {
+        [only] => Ok(only.reference.as_deref().unwrap_or_default()),
+        [] => Err(Failure::new(
+            ActionCode::TargetNotFound,
+            join_text![
+                "nothing that can be acted on has ",
+                describe(find),
+                ": take a page_snapshot, or use page_query"
+            ],
+        )),
+        several => {
+            let candidates: Vec<_> = several
+                .iter()
+                .take(MAX_CANDIDATES)
+                .map(|node| single_line(node))
+                .collect();
+            Err(Failure::new(
+                ActionCode::TargetAmbiguous,
+                join_text![
+                    decimal(several.len()),
+                    " elements have ",
+                    describe(find),
+                    ": use the ref of one of them. ",
+                    candidates.join("; ")
+                ],
+            ))
+        }
+    }
+}
+
+/// Returns the nodes that match, with what they are in and without what is in them, and how many
+/// there are.
+#[must_use]
+pub fn filter(nodes: &[Node], find: &Find, limit: usize) -> (Vec<Node>, usize) {
+    let mut count = 0;
+    let kept = filter_siblings(nodes, find, limit, &mut count);
+    (kept, count)
+}
+
+fn filter_siblings(nodes: &[Node], find: &Find, limit: usize, count: &mut usize) -> Vec<Node> {
+    let mut kept = Vec::new();
+    for node in nodes {
+        let is_match = matches(node, find, false);
+        *count += usize::from(is_match);
+        let is_shown = is_match && *count <= limit;
+        let mut children = filter_siblings(&node.children, find, limit, count);
+        if is_shown {
+            // The text of an element is a part of what was found.
+            let texts = node.children.iter().filter(|child| child.is_text());
+            let is_only_text = children.is_empty() && node.children.len() == texts.clone().count();
+            if is_only_text {
+                children = texts.cloned().collect();
+            }
+        }
+        if is_shown || !children.is_empty() {
+            let mut node = node.clone();
+            node.children = children;
+            kept.push(node);
+        }
+    }
+    kept
+}
+
+fn collect<'a>(node: &'a Node, found: &mut Vec<&'a Node>, is_match: &dyn Fn(&Node) -> bool) {
+    if is_match(node) {
+        found.push(node);
+    }
+    for child in &node.children {
+        collect(child, found, is_match);
+    }
+}
+
+/// Whether a node has all that is looked for. The text of an element is its value and the texts
+/// directly in it, or all texts in it if `is_deep`.
+fn matches(node: &Node, find: &Find, is_deep: bool) -> bool {
+    let equals = |wanted: &Option<String>, actual: Option<&str>| {
+        wanted
+            .as_deref()
+            .is_none_or(|wanted| Some(wanted) == actual)
+    };
+    let role = find.role.as_ref().map(|role| role.to_ascii_lowercase());
+    equals(&role, Some(&node.role))
+        && equals(&find.id, node.id.as_deref().or(node.reference.as_deref()))
+        && equals(&find.test_id, node.test_id.as_deref())
+        && find.name.as_ref().is_none_or(|name| {
+            node.name
+                .as_ref()
+                .is_some_and(|it| contains_ignoring_case(it, name))
+        })
+        && find
+            .text
+            .as_ref()
+            .is_none_or(|text| has_text(node, text, is_deep))
+}
+
+/// Returns whether a text is in one of the nodes: in a name, a value, an error or a text.
+#[must_use]
+pub fn is_text_in(nodes: &[Node], text: &str) -> bool {
+    nodes
+        .iter()
+        .any(|node| own_text_contains(node, text) || is_text_in(&node.children, text))
+}
+
+fn has_text(node: &Node, text: &str, is_deep: bool) -> bool {
+    if node.is_text() {
+        return false;
+    }
+    if own_text_contains(node, text) {
+        return true;
+    }
+    let mut children = node.children.iter();
+    children.any(|child| {
+        (child.is_text() && own_text_contains(child, text))
+            || (is_deep && child.reference.is_none() && has_text(child, text, true))
+    })
+}
+
+fn own_text_contains(node: &Node, text: &str) -> bool {
+    let values = match &node.value {
+        None => &[],
+        Some(NodeValue::One(value)) => std::slice::from_ref(value),
+        Some(NodeValue::Several(values)) => values.as_slice(),
+    };
+    let texts = [&node.name, &node.text, &node.error, &node.description];
+    let mut texts = texts.into_iter().flatten().chain(values);
+    texts.any(|it| contains_ignoring_case(it, text))
+}
+
+fn describe(find: &Find) -> String {
+    let fields = [
+        ("role", &find.role),
+        ("name", &find.name),
+        ("text", &find.text),
+        ("id", &find.id),
+        ("testId", &find.test_id),
+    ];
+    let fields = fields.into_iter().filter_map(|(field, value)| {
+        let value = one_line(value.as_deref()?, 80);
+        Some(join_text![field, " ", crate::encode::quote(&value)])
+    });
+    fields.collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn button(name: &str, reference: &str) -> Node {
+        Node {
+            name: Some(name.into()),
+            reference: Some(reference.into()),
+            ..Node::new("button")
+        }
+    }
+
+    fn page() -> Vec<Node> {
+        let mut paragraph = Node::new("paragraph");
+        paragraph.children = vec![Node::new_text("Total: 3")];
+        let mut form = Node::new("form");
+        form.children = vec![button("Save", "e1"), button("Save as", "e2"), paragraph];
+        let mut main = Node::new("main");
+        main.children = vec![form, button("Delete", "e3"), button("delete", "e4")];
+        vec![main]
+    }
+
+    fn by_name(name: &str) -> Find {
+        Find {
+            role: Some("button".into()),
+            name: Some(name.into()),
+            ..Find::default()
+        }
+    }
+
+    #[test]
+    fn a_whole_name_is_meant_before_a_part() {
+        assert_eq!(find_one(&page(), &by_name("save")).unwrap(), "e1");
+        assert_eq!(find_one(&page(), &by_name("save a")).unwrap(), "e2");
+    }
+
+    #[test]
+    fn an_error_says_what_there_is() {
+        let none = find_one(&page(), &by_name("Print")).unwrap_err();
+        assert_eq!(none.code, ActionCode::TargetNotFound);
+        assert!(none.message.contains("role \"button\" and name \"Print\""));
+        let several = find_one(&page(), &by_name("delete")).unwrap_err();
+        assert_eq!(several.code, ActionCode::TargetAmbiguous);
+        assert!(
+            several
+                .message
+                .ends_with("button \"Delete\" [ref=e3]; button \"delete\" [ref=e4]"),
+            "{}",
+            several.message
+        );
+    }
+
+    #[test]
+    fn what_matches_is_shown_where_it_is() {
+        let text = Find {
+            text: Some("total".into()),
+            ..Find::default()
+        };
+        let (nodes, count) = filter(&page(), &text, 50);
+        assert_eq!(count, 1);
+        let form = &nodes[0].children[0];
+        assert_eq!(form.role, "form");
+        assert_eq!(form.children.len(), 1);
+        assert_eq!(form.children[0].children, [Node::new_text("Total: 3")]);
+    }
+
+    #[test]
+    fn all_matches_are_counted_and_the_first_are_shown() {
+        let (nodes, count) = filter(&page(), &by_name(""), 2);
+        assert_eq!(count, 4);
+        let shown: usize = nodes.iter().map(Node::count_elements).sum();
+        assert_eq!(shown, 4, "main, form and two buttons");
+    }
+
+    #[test]
+    fn a_text_is_found_anywhere() {
+        assert!(is_text_in(&page(), "total: 3"));
+        assert!(is_text_in(&page(), "Delete"));
+        assert!(!is_text_in(&page(), "Total: 4"));
+    }
+}

@@ -1,0 +1,260 @@
+//! Which targets an action refuses, before it has any effect.
+
+use crate::action::ActionKind;
+use crate::code::ActionCode;
+use crate::limits::MAX_NAME_CHARS;
+use crate::text::{join_text, one_line};
+
+/// What is known of the target of an action, immediately before it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TargetFacts {
+    /// The element in the words of the page's text, such as `button "Save"`.
+    pub label: String,
+    /// Why it cannot be used now, in the word of the page.
+    pub disabled: Option<String>,
+    /// Its value cannot be changed.
+    pub read_only: bool,
+    /// It is not shown.
+    pub hidden: bool,
+    /// What covers its centre.
+    pub covered_by: Option<String>,
+    /// The app keeps it to itself.
+    pub private: bool,
+    /// It is outside of what the app has opened to page tools.
+    pub outside: bool,
+    /// It takes a value.
+    pub editable: bool,
+}
+
+/// Why an action failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// The reason for programs.
+    pub code: ActionCode,
+    /// What happened, and what to do next.
+    pub message: String,
+}
+
+impl Failure {
+    /// Returns a failure.
+    pub fn new(code: ActionCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+
+    /// Returns the failure of a handle whose element is gone.
+    #[must_use]
+    pub fn stale(reference: &str) -> Self {
+        Self::new(
+            ActionCode::TargetStale,
+            join_text![
+                one_line(reference, 40),
+                " is no longer on the page: take a page_snapshot"
+            ],
+        )
+    }
+
+    /// Returns the failure of a handle that never existed.
+    #[must_use]
+    pub fn unknown(reference: &str) -> Self {
+        Self::new(
+            ActionCode::TargetNotFound,
+            join_text![
+                "\"",
+                one_line(reference, 40).replace('"', "'"),
+                "\" is no handle of this page: use one that the page's text shows as ref"
+            ],
+        )
+    }
+}
+
+/// Returns why an action must not be done to a target.
+#[must_use]
+pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
+    let label = one_line(&facts.label, MAX_NAME_CHARS);
+    let fail = |code, rest: &str| Some(Failure::new(code, join_text![label, " ", rest]));
+    if facts.outside {
+        return fail(
+            ActionCode::TargetNotFound,
+            "is outside of the part of the page that the app has opened to AI clients",
+        );
+    }
+    if facts.private {
+        return fail(
+            ActionCode::TargetPrivate,
+            "is private: ask the user to do this in the page",
+        );
+    }
+    if let Some(word) = facts.disabled.as_ref().filter(|_| is_use(kind)) {
+        let why = match one_line(word, 40).as_str() {
+            "disabled" => String::new(),
+            word => join_text![" (", word, ")"],
+        };
+        return fail(
+            ActionCode::TargetDisabled,
+            &join_text!["is disabled", why, ": look in the page for what enables it"],
+        );
+    }
+    let sets_value = *kind == ActionKind::SetValue;
+    if sets_value && !facts.editable {
+        return fail(
+            ActionCode::NotEditable,
+            "takes no value: use triggerEvent onClick, or set the control inside it",
+        );
+    }
+    if sets_value && facts.read_only {
+        return fail(
+            ActionCode::TargetReadOnly,
+            "is read-only: its value cannot be changed here",
+        );
+    }
+    if facts.hidden && needs_box(kind) {
+        return fail(
+            ActionCode::TargetHidden,
+            "is not shown: do what shows it first, such as opening the tab or the menu that it is in",
+        );
+    }
+    if let Some(cover) = facts.covered_by.as_ref().filter(|_| uses_pointer(kind)) {
+        let cover = one_line(cover, MAX_NAME_CHARS);
+        return fail(
+            ActionCode::TargetCovered,
+            &join_text!["is covered by ", cover, ": close that first, or scroll"],
+        );
+    }
+    None
+}
+
+/// Whether a disabled element refuses the action: its user may still look at it.
+fn is_use(kind: &ActionKind) -> bool {
+    !matches!(kind, ActionKind::Hover | ActionKind::Scroll) && needs_box(kind)
+}
+
+/// Whether the action needs an element that is shown.
+fn needs_box(kind: &ActionKind) -> bool {
+    const SHOWING: [&str; 4] = ["show", "showModal", "showPopover", "scrollIntoView"];
+    match kind {
+        ActionKind::CallMethod { method } => !SHOWING.contains(&method.as_str()),
+        _ => true,
+    }
+}
+
+/// Whether a mouse would do the action, at the centre of the element.
+fn uses_pointer(kind: &ActionKind) -> bool {
+    match kind {
+        ActionKind::SetValue | ActionKind::Hover | ActionKind::Drag { .. } => true,
+        ActionKind::TriggerEvent { event } => {
+            matches!(
+                event.as_str(),
+                "onClick" | "onDoubleClick" | "onContextMenu"
+            )
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code_of(kind: &ActionKind, change: impl FnOnce(&mut TargetFacts)) -> Option<ActionCode> {
+        let mut facts = TargetFacts {
+            label: "button \"Save\"".into(),
+            editable: true,
+            ..TargetFacts::default()
+        };
+        change(&mut facts);
+        refuse(kind, &facts).map(|failure| failure.code)
+    }
+
+    fn click() -> ActionKind {
+        ActionKind::TriggerEvent {
+            event: "onClick".into(),
+        }
+    }
+
+    fn method(name: &str) -> ActionKind {
+        ActionKind::CallMethod {
+            method: name.into(),
+        }
+    }
+
+    #[test]
+    fn what_a_user_cannot_use_is_refused() {
+        let kinds = [ActionKind::SetValue, click(), method("reset")];
+        for kind in kinds {
+            assert_eq!(code_of(&kind, |_| {}), None);
+            let disabled = code_of(&kind, |facts| facts.disabled = Some("fieldset".into()));
+            assert_eq!(disabled, Some(ActionCode::TargetDisabled));
+            assert_eq!(
+                code_of(&kind, |facts| facts.hidden = true),
+                Some(ActionCode::TargetHidden)
+            );
+            assert_eq!(
+                code_of(&kind, |facts| facts.private = true),
+                Some(ActionCode::TargetPrivate)
+            );
+            assert_eq!(
+                code_of(&kind, |facts| facts.outside = true),
+                Some(ActionCode::TargetNotFound)
+            );
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_do_next() {
+        let facts = TargetFacts {
+            label: "button \"Save\"".into(),
+            disabled: Some("aria-disabled".into()),
+            ..TargetFacts::default()
+        };
+        assert_eq!(
+            refuse(&click(), &facts).unwrap().message,
+            "button \"Save\" is disabled (aria-disabled): look in the page for what enables it"
+        );
+    }
+
+    #[test]
+    fn only_values_need_an_element_that_can_be_edited() {
+        let read_only = |facts: &mut TargetFacts| facts.read_only = true;
+        assert_eq!(
+            code_of(&ActionKind::SetValue, read_only),
+            Some(ActionCode::TargetReadOnly)
+        );
+        assert_eq!(code_of(&click(), read_only), None);
+        let fixed = |facts: &mut TargetFacts| facts.editable = false;
+        assert_eq!(
+            code_of(&ActionKind::SetValue, fixed),
+            Some(ActionCode::NotEditable)
+        );
+        assert_eq!(code_of(&click(), fixed), None);
+    }
+
+    #[test]
+    fn only_the_pointer_meets_what_covers_an_element() {
+        let covered =
+            |facts: &mut TargetFacts| facts.covered_by = Some("dialog \"Cookies\"".into());
+        assert_eq!(code_of(&click(), covered), Some(ActionCode::TargetCovered));
+        assert_eq!(
+            code_of(&ActionKind::Hover, covered),
+            Some(ActionCode::TargetCovered)
+        );
+        let event = ActionKind::TriggerEvent {
+            event: "onChange".into(),
+        };
+        assert_eq!(code_of(&event, covered), None);
+    }
+
+    #[test]
+    fn what_shows_an_element_needs_no_element_that_is_shown() {
+        let hidden = |facts: &mut TargetFacts| facts.hidden = true;
+        assert_eq!(code_of(&method("showModal"), hidden), None);
+        assert_eq!(
+            code_of(&method("requestSubmit"), hidden),
+            Some(ActionCode::TargetHidden)
+        );
+        let disabled = |facts: &mut TargetFacts| facts.disabled = Some("disabled".into());
+        assert_eq!(code_of(&ActionKind::Hover, disabled), None);
+    }
+}

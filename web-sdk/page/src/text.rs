@@ -1,0 +1,181 @@
+//! Strings of a page, made safe for a text that a model reads.
+
+use std::borrow::Cow;
+
+/// Returns texts, one after the other: `join_text!["a", name, decimal(3)]`. The build removes the standard
+/// library's formatting from the wasm.
+macro_rules! join_text {
+    ($($part:expr),+ $(,)?) => {
+        [$(AsRef::<str>::as_ref(&$part)),+].concat()
+    };
+}
+
+pub(crate) use join_text;
+
+/// Returns the text without characters that a reader cannot see, or that change the direction or
+/// the structure of what is around them.
+///
+/// Removed are: C0 and C1 controls except line feed and tab, U+007F, zero-width spaces, byte order
+/// marks, bidirectional controls and tag characters. Line and paragraph separators become line
+/// feeds, and what no YAML text may contain becomes U+FFFD.
+#[must_use]
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|it| clean_char(it) == Some(it)) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter_map(clean_char).collect())
+}
+
+fn clean_char(character: char) -> Option<char> {
+    match character {
+        '\n' | '\t' => Some(character),
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => None,
+        '\u{200b}' | '\u{feff}' => None,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' => None,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => None,
+        '\u{e0000}'..='\u{e007f}' => None,
+        '\u{2028}' | '\u{2029}' => Some('\n'),
+        '\u{fffe}' | '\u{ffff}' => Some('\u{fffd}'),
+        _ => Some(character),
+    }
+}
+
+/// Returns the text as one line, without space at its ends, and cut after `max` characters.
+#[must_use]
+pub fn one_line(text: &str, max: usize) -> String {
+    let cleaned = clean(text);
+    let words: Vec<_> = cleaned.split_whitespace().collect();
+    cut_chars(&words.join(" "), max)
+}
+
+/// Returns the cleaned text, cut after `max` characters.
+#[must_use]
+pub fn several_lines(text: &str, max: usize) -> String {
+    let cleaned = clean(text);
+    let lines: Vec<_> = cleaned.trim().lines().map(str::trim_end).collect();
+    cut_chars(&lines.join("\n"), max)
+}
+
+/// Returns the text, cut after `max` characters; what was cut is said at its end.
+#[must_use]
+pub fn cut_chars(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        None => text.to_owned(),
+        Some((end, _)) => join_text![&text[..end], cut_note(text)],
+    }
+}
+
+/// Returns the text, cut to `max` bytes; what was cut is said after them.
+#[must_use]
+pub fn cut_bytes(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(max);
+    join_text![&text[..end], cut_note(text)]
+}
+
+/// Returns the number of characters. (`chars().count()` needs code that the build removes.)
+#[must_use]
+pub fn char_count(text: &str) -> usize {
+    text.bytes()
+        .fold(0, |count, byte| count + usize::from(byte & 0xc0 != 0x80))
+}
+
+/// Writes a number.
+#[must_use]
+pub fn decimal(number: usize) -> String {
+    let mut digits = Vec::new();
+    let mut rest = number;
+    loop {
+        digits.push(b"0123456789"[rest % 10]);
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    digits.into_iter().rev().map(char::from).collect()
+}
+
+/// Writes the code of a character for an entity of HTML.
+#[must_use]
+pub fn char_code(character: char) -> String {
+    decimal(character as usize)
+}
+
+fn cut_note(text: &str) -> String {
+    join_text!["… (of ", grouped(char_count(text)), " characters)"]
+}
+
+/// Writes a number with commas between thousands.
+fn grouped(number: usize) -> String {
+    let digits = decimal(number);
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Returns whether one text contains another, in any case.
+#[must_use]
+pub fn contains_ignoring_case(text: &str, part: &str) -> bool {
+    lowercase(text).contains(&lowercase(part))
+}
+
+/// Returns the text in lower case. The wasm leaves that to the browser, which has the tables.
+#[must_use]
+pub fn lowercase(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    #[cfg(target_arch = "wasm32")]
+    return crate::js::lowercase::lowercase(text);
+    #[cfg(not(target_arch = "wasm32"))]
+    text.to_lowercase()
+}
+
+/// Returns whether the character may be in a word: letters and digits are, and so is whatever ASCII
+/// does not have, except space and punctuation of other scripts.
+#[must_use]
+pub fn is_word_char(character: char) -> bool {
+    match character {
+        '\0'..='\u{7f}' => character.is_ascii_alphanumeric(),
+        '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' => false,
+        _ => !character.is_whitespace(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn invisible_characters_are_removed() {
+        assert_eq!(
+            clean("a\u{200b}b\u{202e}c\u{e0041}\u{0}\u{85}\td\n"),
+            "abc\td\n"
+        );
+        assert_eq!(clean("a\u{2028}b\u{ffff}"), "a\nb\u{fffd}");
+        assert!(matches!(clean("Grüße 👋🏽"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_cut_says_how_long_the_text_was() {
+        assert_eq!(cut_chars("abc", 3), "abc");
+        assert_eq!(cut_chars("abcd", 3), "abc… (of 4 characters)");
+        let long = "ä".repeat(12_345);
+        assert_eq!(cut_chars(&long, 1), "ä… (of 12,345 characters)");
+        assert_eq!(cut_bytes("ä", 2), "ä");
+        assert_eq!(cut_bytes("aä", 2), "a… (of 2 characters)");
+    }
+
+    #[test]
+    fn lines_are_trimmed() {
+        assert_eq!(one_line("  a \n\t b ", 10), "a b");
+        assert_eq!(several_lines("\n a  \nb\n\n", 10), "a\nb");
+    }
+}

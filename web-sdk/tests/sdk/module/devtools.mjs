@@ -1,0 +1,34 @@
+/** The DevTools protocol of a browser: a pipe would need a program of its own, so it is a WebSocket. */
+
+/** Returns the address that a browser with `--remote-debugging-port=0` has written. */
+async function address(browser) {
+  let text = "";
+  for await (const part of browser.stderr) {
+    text += part;
+    const found = /DevTools listening on (ws:\S+)/.exec(text)?.[1];
+    if (found) return new URL(found);
+  }
+  throw new Error(`the browser has no address for DevTools: ${text}`);
+}
+
+/** Connects to the page of a browser. Returns a function that calls a method. */
+export async function connect(browser, title) {
+  const { host } = await address(browser);
+  let page;
+  while (!page) page = (await (await fetch(`http://${host}/json/list`)).json()).find((one) => one.type === "page" && one.title === title);
+  const socket = new WebSocket(page.webSocketDebuggerUrl);
+  await new Promise((resolve, reject) => Object.assign(socket, { onopen: resolve, onerror: reject }));
+  const pending = new Map();
+  socket.onmessage = ({ data }) => {
+    const { id, result, error } = JSON.parse(data);
+    const call = pending.get(id);
+    if (error) call?.reject(new Error(error.message));
+    else call?.resolve(result);
+  };
+  let last = 0;
+  return (method, params = {}) =>
+    new Promise((resolve, reject) => {
+      pending.set(++last, { resolve, reject });
+      socket.send(JSON.stringify({ id: last, method, params }));
+    });
+}
