@@ -259,7 +259,7 @@ struct CallDriver<'a> {
 /// A tool, and whether its input schema allows the arguments of the call.
 type ValidatedInput = (Arc<Tool>, Result<(), CallFailure>);
 
-impl<'a> CallDriver<'a><'_> {
+impl<'a> CallDriver<'a> {
     /// Starts to forward an event of the page to the client.
     fn notify(&mut self, event: CallEvent) {
         let event = self.reporter.on_event(event);

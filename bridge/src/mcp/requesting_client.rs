@@ -161,6 +161,7 @@ impl RequestingClient {
                 progress: options.wants_progress,
                 timeout_ms: None,
                 query_id: principal.query.clone(),
+                continuation: None,
                 sent_ms: None,
             },
             client,

@@ -2,7 +2,7 @@
 //! continues to work.
 
 use bridge::{Config, ServerHandle};
-use bridge_protocol::{CallError, ErrorCode, PageToBridge};
+use bridge_protocol::{CallError, ErrorCode, Leaving, PageToBridge};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 

@@ -287,14 +287,14 @@ impl<J: Json> Calls<J> {
     /// The bridge does not await the result any more.
     pub(super) fn cancelled(&mut self, call: &CallId, reason: &Failure, effects: &mut Effects<J>) {
         if let Some(record) = self.remove(call) {
-            report_cancelled(record, reason, effects);
+            self.report_cancelled(record, reason, effects);
         }
     }
 
     /// No call is awaited any more.
     pub(super) fn cancel_all(&mut self, reason: &Failure, effects: &mut Effects<J>) {
         for record in std::mem::take(&mut self.records) {
-            report_cancelled(record, reason, effects);
+            self.report_cancelled(record, reason, effects);
         }
     }
 
@@ -340,6 +340,12 @@ impl<J: Json> Calls<J> {
                 State::MaybeEnded {
                     check, checked_ms, ..
                 } => (*check, *checked_ms) = (next_check, now_ms),
+                // The latest request may have been lost with the former connection.
+                State::Running(call) => call.send_hand_over(&id, effects),
+                State::Answered { .. } => {}
+            }
+            match self.records[index].state {
+                State::MaybeEnded { .. } => {}
                 _ if listed_at.is_none() => {}
                 _ => {
                     self.send(index, effects);
@@ -400,6 +406,32 @@ impl<J: Json> Calls<J> {
             logger: logger.map(truncate),
             data: data.json,
         });
+    }
+
+    /// A handler arms the hand-over of its call, replaces the state, or disarms it with `None`. It is
+    /// sent now, or on the next connection.
+    pub(super) fn hand_over_requested(
+        &mut self,
+        call: CallId,
+        state: Option<J>,
+        effects: &mut Effects<J>,
+    ) {
+        let is_connected = self.connected;
+        if let Some(running) = self.running(&call, effects) {
+            running.hand_over = Some(state);
+            if is_connected {
+                running.send_hand_over(&call, effects);
+            }
+        }
+    }
+
+    /// The calls with which the next document of the session is to go on.
+    pub(super) fn armed(&self) -> Vec<CallId> {
+        let armed = self.records.iter().filter(|record| match &record.state {
+            State::Running(call) => call.is_armed(),
+            _ => false,
+        });
+        armed.map(|record| record.id.clone()).collect()
     }
 
     /// A handler makes a request to the client. [`Calls::flush`] sends it.
@@ -484,13 +516,23 @@ impl<J: Json> Calls<J> {
             _ => None,
         }
     }
-}
 
-fn report_cancelled<J>(record: CallRecord<J>, reason: &Failure, effects: &mut Effects<J>) {
-    if let State::Running(_) = record.state {
-        effects.report(Report::CallEnded {
-            call: record.id,
-            outcome: CallOutcome::Cancelled(reason.clone()),
-        });
+    /// Reports the end of a call that the bridge awaits no more. One that was handed over may come
+    /// back to this document, to be continued.
+    fn report_cancelled(
+        &mut self,
+        record: CallRecord<J>,
+        reason: &Failure,
+        effects: &mut Effects<J>,
+    ) {
+        if let State::Running(call) = record.state {
+            if call.is_armed() {
+                self.seen_ids.forget(&record.id);
+            }
+            effects.report(Report::CallEnded {
+                call: record.id,
+                outcome: CallOutcome::Cancelled(reason.clone()),
+            });
+        }
     }
 }

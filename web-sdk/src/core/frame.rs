@@ -96,6 +96,14 @@ pub fn encode<J>(message: PageToBridge<J>) -> Vec<FramePart<J>> {
                 })
                 .finish()
         }
+        PageToBridge::CallHandOver { call, state } => {
+            let frame = call_message(kind::CALL_HAND_OVER, &call);
+            match state {
+                Some(state) => frame.json("state", state),
+                None => frame.literal("state", "null"),
+            }
+            .finish()
+        }
         PageToBridge::ResourceUpdated { uri } => ObjectWriter::new(kind::RESOURCE_UPDATED)
             .string("uri", &uri)
             .finish(),
@@ -117,14 +125,19 @@ pub fn encode<J>(message: PageToBridge<J>) -> Vec<FramePart<J>> {
         PageToBridge::Activity => ObjectWriter::new(kind::ACTIVITY).finish(),
         PageToBridge::CallsCheck { check, calls } => ObjectWriter::new(kind::CALLS_CHECK)
             .number("check", check)
-            .array("requestIds", calls, |frame, call| {
-                frame.then_string(call.as_str())
-            })
+            .call_ids("requestIds", calls)
             .finish(),
         PageToBridge::Renew(token) => ObjectWriter::new(kind::RENEW)
             .string("authToken", &token.0)
             .finish(),
-        PageToBridge::Leaving => ObjectWriter::new(kind::LEAVING).finish(),
+        PageToBridge::Leaving { hands_over } => {
+            let frame = ObjectWriter::new(kind::LEAVING);
+            if hands_over.is_empty() {
+                frame.finish()
+            } else {
+                frame.call_ids("handsOver", hands_over).finish()
+            }
+        }
     }
 }
 
@@ -218,6 +231,10 @@ impl<J> ObjectWriter<J> {
         }
         object.text.push(']');
         object
+    }
+
+    fn call_ids(self, name: &str, calls: Vec<CallId>) -> Self {
+        self.array(name, calls, |frame, call| frame.then_string(call.as_str()))
     }
 
     /// Begins a nested object with its first member.

@@ -31,9 +31,23 @@ impl SeenCallIds {
         }
         true
     }
+
+    /// Removes an id, because the bridge may send the call again.
+    pub(super) fn forget(&mut self, id: &CallId) {
+        let hash = hash(id.as_str());
+        for generation in [&mut self.recent, &mut self.older] {
+            if generation.contains(hash) {
+                let slot = generation.slot_of(hash);
+                generation.slots[slot] = FORGOTTEN;
+            }
+        }
+    }
 }
 
-/// A hash table without removal. A free slot is 0.
+/// The content of a slot whose id was removed. Searches go on behind it.
+const FORGOTTEN: u64 = 1;
+
+/// A hash table. A free slot is 0.
 #[derive(Debug, Default)]
 struct Generation {
     slots: Vec<u64>,
@@ -70,12 +84,27 @@ fn hash(text: &str) -> u64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    hash.max(1)
+    hash.max(FORGOTTEN + 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_forgotten_id_is_new_once_and_the_others_stay() {
+        let mut seen = SeenCallIds::default();
+        let ids: Vec<_> = (0..MIN_REMEMBERED).map(|n| CallId(format!("c{n}"))).collect();
+        assert!(ids.iter().all(|id| seen.insert(id)));
+        for id in ids.iter().step_by(3) {
+            seen.forget(id);
+        }
+        for (number, id) in ids.iter().enumerate() {
+            assert_eq!(seen.insert(id), number % 3 == 0, "{id:?}");
+            assert!(!seen.insert(id));
+        }
+        seen.forget(&CallId::from("unknown"));
+    }
 
     #[test]
     fn the_newest_ids_are_remembered_in_bounded_memory() {

@@ -124,7 +124,7 @@ impl Page {
             if let SocketCommand::Message(BridgeToPage::ToolCall(ToolCall { request_id, .. })) =
                 outgoing
             {
-                self.apply(|realm, id, connection, now| {
+                self.apply(|realm, id, connection, _| {
                     realm.call_received(id, connection, &request_id);
                     Vec::new()
                 });
@@ -140,7 +140,7 @@ impl Page {
             total: None,
             message: Some("page".to_owned()),
         };
-        self.apply(|realm, id, connection, now| {
+        self.apply(|realm, id, connection, _| {
             realm.call_event_emitted(id, connection, call, CallEvent::Progress(report))
         });
     }
@@ -149,7 +149,7 @@ impl Page {
         let answer = Ok(Answer::Value(Some(
             RawValue::from_string("\"done\"".to_owned()).unwrap().into(),
         )));
-        self.apply(|realm, id, connection, now| {
+        self.apply(|realm, id, connection, _| {
             realm.call_answered(id, connection, call, answer, now)
         });
     }

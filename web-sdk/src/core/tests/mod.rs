@@ -5,6 +5,7 @@ mod client_requests;
 mod connection_lifecycle;
 mod event_sequences;
 mod frames;
+mod hand_over;
 mod late_calls;
 mod parts;
 mod queries;
@@ -298,6 +299,12 @@ pub(super) fn calls_alive_to(check: u64, alive: &[&str], ended: &[&str]) -> Brid
 
 pub(super) fn call_received(call: &str) -> Message {
     PageToBridge::CallReceived(CallId::from(call))
+}
+
+pub(super) fn leaving(hands_over: &[&str]) -> Message {
+    PageToBridge::Leaving {
+        hands_over: call_ids(hands_over),
+    }
 }
 
 /// Creates a check as [`TestPage::sent`] contains it.
