@@ -144,7 +144,7 @@ export class CallContext {
     if (!json && state != null) throw new TypeError("the state of handOver() is not JSON");
     if (json && new TextEncoder().encode(json).length > MAX_STATE_BYTES) throw new RangeError("handOver(): the state may have 64 KiB of JSON");
     // A call of the browser may come before there is a connection.
-    this.#port.connection()?.handOver(this.callId, json);
+    this.#port.connection()?.handOver(this.callId, json ?? "null", !!json);
   }
 
   /** Pictures are read at once, and not when the module is loaded. */

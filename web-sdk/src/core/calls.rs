@@ -413,11 +413,13 @@ impl<J: Json> Calls<J> {
     pub(super) fn hand_over_requested(
         &mut self,
         call: CallId,
-        state: Option<J>,
+        state: J,
+        is_armed: bool,
         effects: &mut Effects<J>,
     ) {
         let is_connected = self.connected;
         if let Some(running) = self.running(&call, effects) {
+            running.is_armed = is_armed;
             running.hand_over = Some(state);
             if is_connected {
                 running.send_hand_over(&call, effects);
@@ -428,7 +430,7 @@ impl<J: Json> Calls<J> {
     /// The calls with which the next document of the session is to go on.
     pub(super) fn armed(&self) -> Vec<CallId> {
         let armed = self.records.iter().filter(|record| match &record.state {
-            State::Running(call) => call.is_armed(),
+            State::Running(call) => call.is_armed,
             _ => false,
         });
         armed.map(|record| record.id.clone()).collect()
@@ -526,7 +528,7 @@ impl<J: Json> Calls<J> {
         effects: &mut Effects<J>,
     ) {
         if let State::Running(call) = record.state {
-            if call.is_armed() {
+            if call.is_armed {
                 self.seen_ids.forget(&record.id);
             }
             effects.report(Report::CallEnded {

@@ -96,14 +96,9 @@ pub fn encode<J>(message: PageToBridge<J>) -> Vec<FramePart<J>> {
                 })
                 .finish()
         }
-        PageToBridge::CallHandOver { call, state } => {
-            let frame = call_message(kind::CALL_HAND_OVER, &call);
-            match state {
-                Some(state) => frame.json("state", state),
-                None => frame.literal("state", "null"),
-            }
-            .finish()
-        }
+        PageToBridge::CallHandOver { call, state } => call_message(kind::CALL_HAND_OVER, &call)
+            .json("state", state)
+            .finish(),
         PageToBridge::ResourceUpdated { uri } => ObjectWriter::new(kind::RESOURCE_UPDATED)
             .string("uri", &uri)
             .finish(),
@@ -130,14 +125,9 @@ pub fn encode<J>(message: PageToBridge<J>) -> Vec<FramePart<J>> {
         PageToBridge::Renew(token) => ObjectWriter::new(kind::RENEW)
             .string("authToken", &token.0)
             .finish(),
-        PageToBridge::Leaving { hands_over } => {
-            let frame = ObjectWriter::new(kind::LEAVING);
-            if hands_over.is_empty() {
-                frame.finish()
-            } else {
-                frame.call_ids("handsOver", hands_over).finish()
-            }
-        }
+        PageToBridge::Leaving { hands_over } => ObjectWriter::new(kind::LEAVING)
+            .call_ids("handsOver", hands_over)
+            .finish(),
     }
 }
 

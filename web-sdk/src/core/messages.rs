@@ -186,8 +186,8 @@ pub enum PageToBridge<J> {
     CallHandOver {
         /// The id of the call.
         call: CallId,
-        /// What the next document gets, as JSON text; `None` disarms.
-        state: Option<J>,
+        /// What the next document gets, as JSON text; `null` disarms.
+        state: J,
     },
     /// The content of a resource changed.
     ResourceUpdated {

@@ -98,7 +98,8 @@ pub(super) struct RunningCall<J> {
     pub(super) first_task: Option<FirstTask>,
     /// What the handler has requested last: the state with which the hand-over is armed, or `None`
     /// to disarm it.
-    pub(super) hand_over: Option<Option<J>>,
+    pub(super) hand_over: Option<J>,
+    pub(super) is_armed: bool,
 }
 
 /// The task in which a handler was started.
@@ -116,13 +117,10 @@ impl<J: Json> RunningCall<J> {
             requests: PendingClientRequests::new(),
             first_task,
             hand_over: None,
+            is_armed: false,
         }
     }
 
-    /// Whether the next document of the session is to go on with the call.
-    pub(super) fn is_armed(&self) -> bool {
-        matches!(self.hand_over, Some(Some(_)))
-    }
 
     /// Sends what the handler has requested last about the hand-over.
     pub(super) fn send_hand_over(&self, id: &CallId, effects: &mut Effects<J>) {
