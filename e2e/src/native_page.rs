@@ -15,9 +15,9 @@ mod wire;
 use std::time::Instant;
 
 use bridge_protocol::{
-    Authenticated, AuthenticationFailed, BridgeToPage, CallId, ErrorCode, Item, Kind, Leaving, PageState,
-    PageToBridge, Query, QueryCancel, QueryId, Registered, Renew, RenewalFailed, Renewed,
-    ResourceUpdated, Unregistered, Visibility,
+    Authenticated, AuthenticationFailed, BridgeToPage, CallId, ErrorCode, Item, Kind, Leaving,
+    PageState, PageToBridge, Query, QueryCancel, QueryId, Registered, Renew, RenewalFailed,
+    Renewed, ResourceUpdated, Unregistered, Visibility,
 };
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;

@@ -9,7 +9,6 @@ import type { ClientResponse } from "../client-requests/open-requests.ts";
 import { mapMaybePromise } from "./content.ts";
 import { McpWebError } from "./error.ts";
 import type { ImageLimit } from "./image-limits.ts";
-import { toJson } from "./json.ts";
 import { loadModule } from "./lazy.ts";
 import { toMessages } from "./results.ts";
 
@@ -97,7 +96,7 @@ export class CallContext {
       ...this.facts,
       progress: (progress, total, message) => this.#report(progress, total, message),
       log: (level, data, logger) => this.#log(level, data, logger),
-      ...(this.#context.continuation !== undefined && { continuation: this.#context.continuation }),
+      continuation: this.#context.continuation,
       handOver: (state) => this.#handOver(state),
       elicit: (request?: Parameters<ClientRequests["elicit"]>[0]) => this.#ask((requests) => requests.elicit(request ?? {})),
       sample: (request) => withoutRejection(this.#sample(request ?? {})),
@@ -140,11 +139,11 @@ export class CallContext {
 
   #handOver(state: unknown): void {
     if (this.#ending) throw new TypeError("handOver(): the call has ended");
-    const json = toJson(state ?? undefined, "the state of handOver()", TypeError);
-    if (!json && state != null) throw new TypeError("the state of handOver() is not JSON");
-    if (json && new TextEncoder().encode(json).length > MAX_STATE_BYTES) throw new RangeError("handOver(): the state may have 64 KiB of JSON");
+    const json = JSON.stringify(state ?? null);
+    if (!json) throw new TypeError("handOver(): the state is not JSON");
+    if (new TextEncoder().encode(json).length > MAX_STATE_BYTES) throw new RangeError("handOver(): the state may have 64 KiB of JSON");
     // A call of the browser may come before there is a connection.
-    this.#port.connection()?.handOver(this.callId, json ?? "null", !!json);
+    this.#port.connection()?.handOver(this.callId, json, json !== "null");
   }
 
   /** Pictures are read at once, and not when the module is loaded. */

@@ -34,6 +34,8 @@ pub(super) struct Calls<J> {
     records: Vec<CallRecord<J>>,
     /// The ids of recent calls, including forgotten ones.
     seen_ids: SeenCallIds,
+    /// How often this document was left. It may come back from the back/forward cache.
+    departures: u64,
     /// Whether there is a connection to send answers on.
     connected: bool,
     /// The number of answers sent on this connection.
@@ -49,6 +51,7 @@ impl<J: Json> Calls<J> {
         Self {
             records: Vec::new(),
             seen_ids: SeenCallIds::default(),
+            departures: 0,
             connected: false,
             answers_sent: 0,
             last_check: 0,
@@ -73,11 +76,14 @@ impl<J: Json> Calls<J> {
     pub(super) fn arrived(
         &mut self,
         id: &CallId,
+        is_continued: bool,
         defers_receipt: bool,
         effects: &mut Effects<J>,
     ) -> bool {
         let index = self.index_of(id);
-        let is_new = index.is_none() && self.seen_ids.insert(id);
+        // A call may come back to a document that was left, to be continued: once each time.
+        let run = u64::from(is_continued) * self.departures;
+        let is_new = index.is_none() && self.seen_ids.insert(id, run);
         if is_new && defers_receipt {
             return true;
         }
@@ -287,14 +293,14 @@ impl<J: Json> Calls<J> {
     /// The bridge does not await the result any more.
     pub(super) fn cancelled(&mut self, call: &CallId, reason: &Failure, effects: &mut Effects<J>) {
         if let Some(record) = self.remove(call) {
-            self.report_cancelled(record, reason, effects);
+            report_cancelled(record, reason, effects);
         }
     }
 
     /// No call is awaited any more.
     pub(super) fn cancel_all(&mut self, reason: &Failure, effects: &mut Effects<J>) {
         for record in std::mem::take(&mut self.records) {
-            self.report_cancelled(record, reason, effects);
+            report_cancelled(record, reason, effects);
         }
     }
 
@@ -427,13 +433,18 @@ impl<J: Json> Calls<J> {
         }
     }
 
-    /// The calls with which the next document of the session is to go on.
-    pub(super) fn armed(&self) -> Vec<CallId> {
-        let armed = self.records.iter().filter(|record| match &record.state {
-            State::Running(call) => call.is_armed,
-            _ => false,
-        });
-        armed.map(|record| record.id.clone()).collect()
+    /// Returns the calls with which the next document of the session is to go on.
+    pub(super) fn hand_over(&mut self) -> Vec<CallId> {
+        let mut armed = Vec::new();
+        for CallRecord { id, state } in &self.records {
+            if let State::Running(call) = state
+                && call.is_armed
+            {
+                armed.push(id.clone());
+            }
+        }
+        self.departures += 1;
+        armed
     }
 
     /// A handler makes a request to the client. [`Calls::flush`] sends it.
@@ -518,23 +529,13 @@ impl<J: Json> Calls<J> {
             _ => None,
         }
     }
+}
 
-    /// Reports the end of a call that the bridge awaits no more. One that was handed over may come
-    /// back to this document, to be continued.
-    fn report_cancelled(
-        &mut self,
-        record: CallRecord<J>,
-        reason: &Failure,
-        effects: &mut Effects<J>,
-    ) {
-        if let State::Running(call) = record.state {
-            if call.is_armed {
-                self.seen_ids.forget(&record.id);
-            }
-            effects.report(Report::CallEnded {
-                call: record.id,
-                outcome: CallOutcome::Cancelled(reason.clone()),
-            });
-        }
+fn report_cancelled<J>(record: CallRecord<J>, reason: &Failure, effects: &mut Effects<J>) {
+    if let State::Running(_) = record.state {
+        effects.report(Report::CallEnded {
+            call: record.id,
+            outcome: CallOutcome::Cancelled(reason.clone()),
+        });
     }
 }

@@ -407,6 +407,8 @@ pub struct CallRequest<J> {
     pub item: Item,
     /// When the bridge sent the message, on the bridge's clock.
     pub sent_ms: Option<u64>,
+    /// Whether another document has handed the call over, so that this one goes on with it.
+    pub is_continued: bool,
     /// The complete message, for the handler.
     pub message: J,
 }

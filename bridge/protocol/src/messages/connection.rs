@@ -170,7 +170,7 @@ pub struct Leaving {
     /// The calls with which the next document of the session goes on, at most
     /// [`MAX_ARMED_CALLS`](crate::limits::MAX_ARMED_CALLS). They were armed with
     /// [`CallHandOver`](crate::CallHandOver).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub hands_over: Vec<CallId>,
 }
 

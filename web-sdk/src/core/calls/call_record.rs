@@ -121,7 +121,6 @@ impl<J: Json> RunningCall<J> {
         }
     }
 
-
     /// Sends what the handler has requested last about the hand-over.
     pub(super) fn send_hand_over(&self, id: &CallId, effects: &mut Effects<J>) {
         if let Some(state) = self.hand_over.clone() {

@@ -253,15 +253,18 @@ fn heartbeat_activity_and_page_state_frames() {
 
 #[test]
 fn hand_over_frames() {
-    let arm = |state: Option<&str>| Message::CallHandOver {
+    let hand_over = |state: &str| Message::CallHandOver {
         call: call(),
-        state: state.map(str::to_owned),
+        state: state.to_owned(),
     };
     assert_eq!(
-        encode_text(arm(Some(r#"{"log":["clicked"],"n":1.0}"#))),
+        encode_text(hand_over(r#"{"log":["clicked"],"n":1.0}"#)),
         golden("call-hand-over")
     );
-    assert_eq!(encode_text(arm(None)), golden("call-hand-over-disarmed"));
+    assert_eq!(
+        encode_text(hand_over("null")),
+        golden("call-hand-over-disarmed")
+    );
     let leaving = |calls: &[&str]| Message::Leaving {
         hands_over: calls.iter().map(|id| CallId::from(*id)).collect(),
     };

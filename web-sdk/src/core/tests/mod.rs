@@ -330,11 +330,21 @@ pub(super) fn tool_call(call: &str, tool: &str) -> BridgeToPage<String> {
     request(call, Kind::Tool, tool)
 }
 
+/// Creates a call of a tool that another document has handed over.
+pub(super) fn continued_tool_call(call: &str, tool: &str) -> BridgeToPage<String> {
+    let mut message = tool_call(call, tool);
+    if let BridgeToPage::CallRequested(request) = &mut message {
+        request.is_continued = true;
+    }
+    message
+}
+
 pub(super) fn request(call: &str, kind: Kind, name: &str) -> BridgeToPage<String> {
     BridgeToPage::CallRequested(CallRequest {
         call: CallId::from(call),
         item: item(kind, name),
         sent_ms: None,
+        is_continued: false,
         message: format!("message {call}"),
     })
 }
