@@ -104,6 +104,10 @@ export class CallContext {
     };
   }
 
+  get hasEnded(): boolean {
+    return !!this.#ending;
+  }
+
   onAnswer(key: string, response: ClientResponse): void {
     this.#loadedRequests?.onAnswer(key, response);
   }
