@@ -98,6 +98,7 @@ fn parse(text: &str) -> Option<BridgeToPage<String>> {
                 name: call.tool_name,
             },
             sent_ms: call.context.sent_ms,
+            is_continued: call.context.continuation.is_some(),
             message: text.to_owned(),
         }),
         wire::BridgeToPage::CallCancel(cancel) => BridgeToPage::CallCancel {

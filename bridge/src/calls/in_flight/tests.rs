@@ -149,7 +149,7 @@ impl Page {
         let answer = Ok(Answer::Value(Some(
             RawValue::from_string("\"done\"".to_owned()).unwrap().into(),
         )));
-        self.apply(|realm, id, connection, _| {
+        self.apply(|realm, id, connection, now| {
             realm.call_answered(id, connection, call, answer, now)
         });
     }
