@@ -162,6 +162,7 @@ impl RequestingClient {
                 timeout_ms: None,
                 query_id: principal.query.clone(),
                 continuation: None,
+                hand_overs: None,
                 sent_ms: None,
             },
             client,

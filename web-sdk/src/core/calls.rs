@@ -34,8 +34,6 @@ pub(super) struct Calls<J> {
     records: Vec<CallRecord<J>>,
     /// The ids of recent calls, including forgotten ones.
     seen_ids: SeenCallIds,
-    /// How often this document was left. It may come back from the back/forward cache.
-    departures: u64,
     /// Whether there is a connection to send answers on.
     connected: bool,
     /// The number of answers sent on this connection.
@@ -51,7 +49,6 @@ impl<J: Json> Calls<J> {
         Self {
             records: Vec::new(),
             seen_ids: SeenCallIds::default(),
-            departures: 0,
             connected: false,
             answers_sent: 0,
             last_check: 0,
@@ -76,14 +73,12 @@ impl<J: Json> Calls<J> {
     pub(super) fn arrived(
         &mut self,
         id: &CallId,
-        is_continued: bool,
+        hand_overs: u64,
         defers_receipt: bool,
         effects: &mut Effects<J>,
     ) -> bool {
         let index = self.index_of(id);
-        // A call may come back to a document that was left, to be continued: once each time.
-        let run = u64::from(is_continued) * self.departures;
-        let is_new = index.is_none() && self.seen_ids.insert(id, run);
+        let is_new = index.is_none() && self.seen_ids.insert(id, hand_overs);
         if is_new && defers_receipt {
             return true;
         }
@@ -434,7 +429,7 @@ impl<J: Json> Calls<J> {
     }
 
     /// Returns the calls with which the next document of the session is to go on.
-    pub(super) fn hand_over(&mut self) -> Vec<CallId> {
+    pub(super) fn armed(&self) -> Vec<CallId> {
         let mut armed = Vec::new();
         for CallRecord { id, state } in &self.records {
             if let State::Running(call) = state
@@ -443,7 +438,6 @@ impl<J: Json> Calls<J> {
                 armed.push(id.clone());
             }
         }
-        self.departures += 1;
         armed
     }
 

@@ -407,8 +407,8 @@ pub struct CallRequest<J> {
     pub item: Item,
     /// When the bridge sent the message, on the bridge's clock.
     pub sent_ms: Option<u64>,
-    /// Whether another document has handed the call over, so that this one goes on with it.
-    pub is_continued: bool,
+    /// How often the call was handed over. The page runs it once for each number.
+    pub hand_overs: u64,
     /// The complete message, for the handler.
     pub message: J,
 }

@@ -19,10 +19,10 @@ pub(super) struct SeenCallIds {
 }
 
 impl SeenCallIds {
-    /// Adds a run of a call. Returns whether it is new. The number of the run is 0, and greater for
-    /// one that continues the call.
-    pub(super) fn insert(&mut self, id: &CallId, run: u64) -> bool {
-        let hash = hash(id.as_str()).wrapping_add(run).max(1);
+    /// Adds a call that was handed over so often. Returns whether it is new: a document may go on with
+    /// a call that it has handed over itself.
+    pub(super) fn insert(&mut self, id: &CallId, hand_overs: u64) -> bool {
+        let hash = hash(id.as_str()).wrapping_add(hand_overs).max(1);
         if self.older.contains(hash) || self.recent.contains(hash) {
             return false;
         }
@@ -78,11 +78,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_run_of_a_call_is_new_once() {
+    fn a_call_is_new_once_after_each_hand_over() {
         let mut seen = SeenCallIds::default();
-        for run in [0, 1, 2] {
-            assert!(seen.insert(&CallId::from("c1"), run));
-            assert!(!seen.insert(&CallId::from("c1"), run));
+        for hand_overs in [0, 1, 2] {
+            assert!(seen.insert(&CallId::from("c1"), hand_overs));
+            assert!(!seen.insert(&CallId::from("c1"), hand_overs));
         }
     }
 

@@ -178,7 +178,7 @@ fn call_request(message: &JsValue, item: Item) -> Option<BridgeToPage<JsValue>> 
         call: call_id(message)?,
         item,
         sent_ms: integer(&context, "sentMs"),
-        is_continued: field(&context, "continuation").is_some(),
+        hand_overs: integer(&context, "handOvers").unwrap_or_default(),
         message: message.clone(),
     }))
 }

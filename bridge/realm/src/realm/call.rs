@@ -210,6 +210,7 @@ impl Call {
         if let Some(hand_over) = &self.hand_over {
             let state = hand_over.continuation.as_ref();
             context.continuation = state.map(|state| state.json().to_owned());
+            context.hand_overs = state.map(|_| hand_over.count);
             let remaining = self.expires.saturating_duration_since(now.instant);
             context.timeout_ms = u64::try_from(remaining.as_millis()).ok();
         }

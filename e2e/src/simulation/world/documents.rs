@@ -62,7 +62,7 @@ impl World {
     /// The user goes back to the document before, which ends this one.
     pub(super) fn go_back(&mut self, index: usize, document: u64) {
         let tab = &mut self.tabs[index];
-        if tab.document != document || tab.closed || tab.frozen {
+        if tab.document != document || tab.closed || tab.frozen || !self.faults_enabled {
             return;
         }
         let Some(former) = tab.former.pop() else {

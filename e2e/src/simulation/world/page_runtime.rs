@@ -149,7 +149,7 @@ impl World {
     fn start_handler(&mut self, index: usize, call: Call<String>) {
         let now = self.queue.now();
         self.trace(|| format!("tab {index} executes {}", call.request.call));
-        let is_continued = call.request.is_continued;
+        let is_continued = call.request.hand_overs > 0;
         self.checker
             .call_started(&call.request.call, is_continued, now);
         let kind = self.random.below(10);

@@ -96,7 +96,7 @@ impl<J: Json> Page<J> {
                 let effects = &mut self.effects;
                 if !self
                     .calls
-                    .arrived(&request.call, request.is_continued, receipt_due, effects)
+                    .arrived(&request.call, request.hand_overs, receipt_due, effects)
                 {
                     return;
                 }

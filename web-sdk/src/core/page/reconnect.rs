@@ -127,7 +127,7 @@ impl<J: Json> Page<J> {
     /// The document is being unloaded and will not be shown again. Its armed calls are handed over.
     pub fn leaving(&mut self) {
         if self.connection.is_ready() {
-            let hands_over = self.calls.hand_over();
+            let hands_over = self.calls.armed();
             self.effects.send(PageToBridge::Leaving { hands_over });
         }
     }

@@ -116,10 +116,10 @@ fn a_page_that_comes_back_from_the_bfcache_continues_its_own_call() {
     page.finish("c1", returned("1"));
     page.finish("c2", returned("1"));
     assert_eq!(page.sent, []);
-    page.receive(continued_tool_call("c1", "echo"));
+    page.receive(continued_tool_call("c1", "echo", 1));
     assert_eq!(page.started, call_ids(&["c1"]));
     // The bridge has missed the receipt, and sends the call again: it runs once.
-    page.receive(continued_tool_call("c1", "echo"));
+    page.receive(continued_tool_call("c1", "echo", 1));
     assert_eq!(page.started, call_ids(&["c1"]));
     page.finish("c1", returned("2"));
     assert_eq!(page.sent.last(), Some(&response("c1", "2")));
@@ -129,15 +129,29 @@ fn a_page_that_comes_back_from_the_bfcache_continues_its_own_call() {
 fn a_call_comes_back_to_a_document_as_often_as_it_leaves() {
     let mut page = TestPage::with_two_calls();
     page.arm("c1", "1");
-    for _ in 0..3 {
+    for hand_overs in 1..4 {
         page.dispatch(|page| page.entered_bfcache(0.5));
         page.dispatch(|page| page.resumed());
         page.accept("b-1");
         page.clear();
-        page.receive(continued_tool_call("c1", "echo"));
+        page.receive(continued_tool_call("c1", "echo", hand_overs));
         assert_eq!(page.started, call_ids(&["c1"]));
         page.arm("c1", "2");
     }
+}
+
+#[test]
+fn a_call_runs_once_for_each_hand_over() {
+    let mut page = TestPage::with_echo();
+    page.receive(continued_tool_call("c1", "echo", 2));
+    page.arm("c1", "1");
+    page.dispatch(|page| page.entered_bfcache(0.5));
+    page.dispatch(|page| page.resumed());
+    page.accept("b-1");
+    page.clear();
+    // The bridge has received neither the receipt nor that the page was left.
+    page.receive(continued_tool_call("c1", "echo", 2));
+    assert_eq!(page.started, []);
 }
 
 #[test]
@@ -158,4 +172,18 @@ fn a_call_that_is_not_continued_runs_once_in_a_document_that_comes_back() {
             PageToBridge::CallError { .. }
         ]
     ));
+}
+
+#[test]
+fn a_call_that_the_bridge_has_handed_over_comes_back_to_a_page_that_was_cut_off() {
+    let mut page = TestPage::with_two_calls();
+    page.arm("c1", "1");
+    // Another document of the session is connected meanwhile.
+    page.break_and_retry();
+    page.accept("b-1");
+    page.receive(calls_alive(&[], &["c1", "c2"]));
+    assert_eq!(page.call_outcomes().len(), 2);
+    page.clear();
+    page.receive(continued_tool_call("c1", "echo", 2));
+    assert_eq!(page.started, call_ids(&["c1"]));
 }

@@ -330,11 +330,11 @@ pub(super) fn tool_call(call: &str, tool: &str) -> BridgeToPage<String> {
     request(call, Kind::Tool, tool)
 }
 
-/// Creates a call of a tool that another document has handed over.
-pub(super) fn continued_tool_call(call: &str, tool: &str) -> BridgeToPage<String> {
+/// Creates a call of a tool that was handed over so often.
+pub(super) fn continued_tool_call(call: &str, tool: &str, hand_overs: u64) -> BridgeToPage<String> {
     let mut message = tool_call(call, tool);
     if let BridgeToPage::CallRequested(request) = &mut message {
-        request.is_continued = true;
+        request.hand_overs = hand_overs;
     }
     message
 }
@@ -344,7 +344,7 @@ pub(super) fn request(call: &str, kind: Kind, name: &str) -> BridgeToPage<String
         call: CallId::from(call),
         item: item(kind, name),
         sent_ms: None,
-        is_continued: false,
+        hand_overs: 0,
         message: format!("message {call}"),
     })
 }
