@@ -349,7 +349,7 @@ impl PageThread {
             .expect("callers number their calls");
         self.checker.call_started(number, call.request.hand_overs);
         self.running.insert(call.request.call.clone());
-        if self.random.percent(50) {
+        if self.random.percent(80) {
             let id = call.request.call.clone();
             self.page_now()
                 .hand_over_requested(id, "{}".to_owned(), true);

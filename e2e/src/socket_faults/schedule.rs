@@ -216,18 +216,18 @@ impl FaultScenario {
                 let announced = self.random.percent(50);
                 self.tabs[tab].page.pause(span * 2, announced);
             }
-            // Of the calls that run, about half are handed over.
-            11 | 16..20 => {
+            // Most of the calls that run are handed over.
+            11..16 => {
                 let session = self.tabs[tab].session.clone();
                 let page = self.new_document(&session);
                 let previous = std::mem::replace(&mut self.tabs[tab].page, page);
                 with_deadline("a document to close", previous.close()).await;
             }
-            12 => {
+            16 => {
                 let session = self.tabs[tab].session.clone();
                 self.open_tab(&session);
             }
-            13..15 => {
+            17..19 => {
                 self.summary.pauses += 1;
                 self.checker.bridge_paused(span * 3);
                 bed.pause();

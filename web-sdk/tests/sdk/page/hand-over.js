@@ -3,10 +3,14 @@
 import { assert, equal } from "./assert.js";
 import { Bridge } from "./bridge.js";
 
+/** The page of the test before: all pages hear the events of the document. */
+let former;
+
 /** A connected page with the tool `t`. */
 async function withTool(handler) {
+  await former?.disconnect();
   const bridge = new Bridge();
-  const mcpWeb = await bridge.page();
+  const mcpWeb = (former = await bridge.page());
   mcpWeb.addTool({ name: "t", handler });
   await bridge.register();
   return { bridge, mcpWeb };
@@ -92,30 +96,28 @@ export default {
   },
 
   async "a document that comes back goes on with its own call, and drops what its former handler returns"() {
-    const contexts = [];
-    const results = [];
-    const { bridge, mcpWeb } = await withTool((_input, ctx) => {
-      contexts.push(ctx);
-      const { promise, resolve } = Promise.withResolvers();
-      results.push(resolve);
-      return promise;
-    });
+    /** The runs of the handler: its context, and what ends it. */
+    const runs = [Promise.withResolvers(), Promise.withResolvers()];
+    let count = 0;
+    const { bridge, mcpWeb } = await withTool(
+      (_input, ctx) => new Promise((end) => runs[count++].resolve({ ctx, end })),
+    );
     const call = { type: "tool-call", requestId: "c1", toolName: "t", toolInput: {} };
     bridge.start(call);
-    await bridge.next("call-received");
-    contexts[0].handOver({ step: 1 });
+    const first = await runs[0].promise;
+    first.ctx.handOver({ step: 1 });
     happens("pagehide", { persisted: true });
     equal((await bridge.next("leaving")).handsOver, ["c1"]);
-    assert(contexts[0].signal.aborted);
+    assert(first.ctx.signal.aborted);
     happens("pageshow", { persisted: true });
     await bridge.accept();
     await mcpWeb.connect();
     await bridge.register();
     bridge.start({ ...call, context: { continuation: { step: 1 }, handOvers: 1 } });
-    await bridge.next("call-received");
-    equal(contexts[1].continuation, { step: 1 });
-    results[0]("too late");
-    results[1]("in time");
+    const next = await runs[1].promise;
+    equal(next.ctx.continuation, { step: 1 });
+    first.end("too late");
+    next.end("in time");
     equal((await bridge.next("call-response", "call-error")).result, "in time");
   },
 };
