@@ -14,8 +14,8 @@ const PAGE_RETURN: Duration = Duration::from_secs(15);
 /// A page that hands calls over, and its bridge.
 struct Journey {
     browser: Browser,
-    site: StaticSite,
     bed: TestBed,
+    _site: StaticSite,
 }
 
 impl Journey {
@@ -27,7 +27,11 @@ impl Journey {
         let browser = Browser::open().await;
         browser.goto(&site.hand_over_page(&bed, "first")).await;
         browser.wait_for("journey.ready").await;
-        Self { browser, site, bed }
+        Self {
+            browser,
+            bed,
+            _site: site,
+        }
     }
 
     /// Starts a call of `leave`. The page ends its documents in these ways, one after the other.
