@@ -221,6 +221,11 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_PAGE_GRACE", value_name = "TIME", default_value = "5s", value_parser = values::parse_duration_or_zero)]
     pub page_grace: Duration,
 
+    /// How long a page that is left may take to come back, such as after a link or a reload, and go on
+    /// with the calls that it hands over. 0s: no hand-over.
+    #[arg(long, env = "MCP_WEB_PAGE_RETURN", value_name = "TIME", default_value = "15s", value_parser = values::parse_duration_or_zero)]
+    pub page_return: Duration,
+
     /// How often page code must show that it is alive.
     #[arg(long, env = "MCP_WEB_HEARTBEAT", value_name = "TIME", default_value = "25s", value_parser = values::parse_duration)]
     pub heartbeat: Duration,
@@ -302,6 +307,7 @@ impl Default for Config {
             call_receipt: limits::RECEIPT_TIMEOUT,
             authenticate_within: limits::AUTHENTICATE_TIMEOUT,
             page_grace: limits::PAGE_GRACE,
+            page_return: limits::PAGE_RETURN,
             heartbeat: limits::HEARTBEAT_INTERVAL,
             compat: None,
             http_timeouts: HttpTimeouts::default(),

@@ -406,6 +406,16 @@ impl RealmEntry {
                     sender.request_client();
                 }
             }
+            Effect::CallHandedOver { call } => {
+                if let Some(sender) = self.call_senders.get(&call) {
+                    sender.end_client_requests();
+                }
+            }
+            Effect::ValidateInput { call } => {
+                if let Some(sender) = self.call_senders.get(&call) {
+                    sender.request_validation();
+                }
+            }
             Effect::ListChanged(kind) => {
                 for queue in self.notification_queues.values() {
                     queue.list_changed(kind);

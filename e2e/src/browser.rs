@@ -209,6 +209,15 @@ check();"
         SuspendedPages(renderers)
     }
 
+    /// Kills the renderer processes (SIGKILL), as when the system has no memory left.
+    pub fn kill_pages(&self) {
+        let renderers = self.driver.descendants("--type=renderer");
+        assert!(!renderers.is_empty(), "there is no page to kill");
+        for renderer in renderers {
+            kill_process(renderer, Signal::KILL).expect("a renderer can be killed");
+        }
+    }
+
     /// Saves a screenshot as `target/e2e-screenshots/<name>.png` once all finite animations have
     /// ended.
     pub async fn screenshot(&self, name: &str) -> PathBuf {

@@ -15,9 +15,9 @@ mod wire;
 use std::time::Instant;
 
 use bridge_protocol::{
-    Authenticated, AuthenticationFailed, BridgeToPage, CallId, ErrorCode, Item, Kind, PageState,
-    PageToBridge, Query, QueryCancel, QueryId, Registered, Renew, RenewalFailed, Renewed,
-    ResourceUpdated, Unregistered, Visibility,
+    Authenticated, AuthenticationFailed, BridgeToPage, CallId, ErrorCode, Item, Kind, Leaving,
+    PageState, PageToBridge, Query, QueryCancel, QueryId, Registered, Renew, RenewalFailed,
+    Renewed, ResourceUpdated, Unregistered, Visibility,
 };
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -273,7 +273,14 @@ impl NativePage {
 
     /// Sends `leaving`, like a document that is unloaded, but stays connected.
     pub async fn leave(&self) {
-        self.send(PageToBridge::Leaving {}).await;
+        self.leave_handing_over(&[]).await;
+    }
+
+    /// Sends `leaving` and hands these calls over. The bridge then closes the connection.
+    pub async fn leave_handing_over(&self, calls: &[CallId]) {
+        let hands_over = calls.to_vec();
+        self.send(PageToBridge::Leaving(Leaving { hands_over }))
+            .await;
     }
 
     /// Closes the socket with `code` and waits until it is closed.

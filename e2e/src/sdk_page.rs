@@ -98,6 +98,7 @@ fn parse(text: &str) -> Option<BridgeToPage<String>> {
                 name: call.tool_name,
             },
             sent_ms: call.context.sent_ms,
+            hand_overs: call.context.hand_overs.unwrap_or_default().into(),
             message: text.to_owned(),
         }),
         wire::BridgeToPage::CallCancel(cancel) => BridgeToPage::CallCancel {

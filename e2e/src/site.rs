@@ -147,6 +147,12 @@ impl StaticSite {
         format!("{}/sdk", self.url)
     }
 
+    /// Returns the URL of the page that hands calls over (`e2e/pages/hand-over.js`), connected to
+    /// `bed`, with this title.
+    pub fn hand_over_page(&self, bed: &TestBed, title: &str) -> String {
+        format!("{}&title={title}", self.page("hand-over.html", bed))
+    }
+
     /// Returns the URL of the page that the conformance suites require of a server
     /// (`e2e/pages/conformance`), connected to `bed`.
     pub fn conformance(&self, bed: &TestBed) -> String {
@@ -180,12 +186,14 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
     const CONFORMANCE: &str = include_str!("../pages/conformance.html");
     const CLIENTS: &str = include_str!("../pages/clients.html");
     const WEBMCP: &str = include_str!("../pages/webmcp.html");
+    const HAND_OVER: &str = include_str!("../pages/hand-over.html");
     const RESERVED: &str = "<!doctype html><title>Reserved</title>\
         <script>navigator.sendBeacon('/beacon', `reserved${location.search}`)</script>";
     let page = || async { with_content_type("text/html; charset=utf-8", PAGE) };
     let no_wasm = async move || ([(CONTENT_SECURITY_POLICY, NO_WASM_POLICY)], page().await);
     let webmcp = || async { with_content_type("text/html; charset=utf-8", WEBMCP) };
     let webmcp_forbidden = async move || ([("permissions-policy", "tools=()")], webmcp().await);
+    let hand_over = || async { with_content_type("text/html; charset=utf-8", HAND_OVER) };
     let no_socket = async move || ([(CONTENT_SECURITY_POLICY, NO_SOCKET_POLICY)], page().await);
     // A document with an opaque origin loads a module only if every origin may.
     let script = || async {
@@ -213,6 +221,8 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
             "/clients.html",
             get(async || with_content_type("text/html; charset=utf-8", CLIENTS)),
         )
+        // A form may be posted to it.
+        .route("/hand-over.html", get(hand_over).post(hand_over))
         .route("/webmcp.html", get(webmcp))
         .route("/webmcp-forbidden.html", get(webmcp_forbidden))
         .route("/reserved.html", get(async || Html(RESERVED)))

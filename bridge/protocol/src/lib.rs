@@ -40,16 +40,16 @@ pub use well_formed::to_well_formed;
 #[cfg(feature = "serde")]
 pub use messages::{
     App, Argument, Attachment, Authenticate, Authenticated, AuthenticationFailed, BridgeToPage,
-    CallCancel, CallContext, CallError, CallLog, CallProgress, CallReceived, CallResponse, Caller,
-    CallerTransport, CallingClient, CallsAlive, CallsCheck, ClientError, ClientInfo, ClientLimits,
-    ClientRequest, ClientRequests, ClientResponse, ClientResponses, Clients, Completion,
-    ConnectedClient, ContextItem, ContextKind, DecodeError, Definition, Heartbeat, Item, Kind,
-    LogLevel, MAX_QUERY_CALLER_BYTES, PageLimits, PageState, PageToBridge, PromptGet,
-    QUERY_CALLER_HEADER, Query, QueryAccepted, QueryAnswer, QueryAttach, QueryCaller, QueryCancel,
-    QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool, QueryToolCall, QueryUsage,
-    Register, Registered, RegisteredItem, RegistrationFailure, Renew, RenewalFailed, Renewed,
-    ResourceRead, ResourceUpdated, SessionClosed, Subject, Subscriptions, TokenUsage, ToolCall,
-    Unregister, Unregistered, Visibility,
+    CallCancel, CallContext, CallError, CallHandOver, CallLog, CallProgress, CallReceived,
+    CallResponse, Caller, CallerTransport, CallingClient, CallsAlive, CallsCheck, ClientError,
+    ClientInfo, ClientLimits, ClientRequest, ClientRequests, ClientResponse, ClientResponses,
+    Clients, Completion, ConnectedClient, ContextItem, ContextKind, DecodeError, Definition,
+    Heartbeat, Item, Kind, Leaving, LogLevel, MAX_QUERY_CALLER_BYTES, PageLimits, PageState,
+    PageToBridge, PromptGet, QUERY_CALLER_HEADER, Query, QueryAccepted, QueryAnswer, QueryAttach,
+    QueryCaller, QueryCancel, QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool,
+    QueryToolCall, QueryUsage, Register, Registered, RegisteredItem, RegistrationFailure, Renew,
+    RenewalFailed, Renewed, ResourceRead, ResourceUpdated, SessionClosed, Subject, Subscriptions,
+    TokenUsage, ToolCall, Unregister, Unregistered, Visibility,
 };
 
 /// The bridge's own tools as a JSON array of MCP tool objects.

@@ -42,6 +42,25 @@ pub const MAX_BUFFERED_BYTES: u32 = 16 * 1024;
 /// How long a session outlives a connection that broke without a close frame.
 pub const PAGE_GRACE: Duration = Duration::from_secs(5);
 
+/// Default for the time in which a session waits for its next document, counted from `leaving` or
+/// from the connection of that document.
+///
+/// A page that loads within this time on a slow network is the next document; a caller waits no
+/// longer for one that never comes.
+pub const PAGE_RETURN: Duration = Duration::from_secs(15);
+
+/// The largest state of a call that is handed over, in bytes of JSON.
+pub const MAX_HAND_OVER_BYTES: usize = 64 * 1024;
+
+/// The largest number of calls of a document whose hand-over is armed.
+pub const MAX_ARMED_CALLS: usize = 8;
+
+/// The largest size of the states of all armed calls of a document, in bytes of JSON.
+pub const MAX_ARMED_BYTES: usize = 256 * 1024;
+
+/// How often one call can be handed over.
+pub const MAX_HAND_OVERS: u32 = 5;
+
 /// The interval of the bridge's `heartbeat` to a page.
 ///
 /// It is less than the 30 s after which the strictest proxies and address translators drop a silent

@@ -30,7 +30,8 @@ pub use call::{
 };
 pub use connection::{
     App, Authenticate, Authenticated, AuthenticationFailed, ClientInfo, Clients, ConnectedClient,
-    Heartbeat, PageLimits, PageState, Renew, RenewalFailed, Renewed, SessionClosed, Visibility,
+    Heartbeat, Leaving, PageLimits, PageState, Renew, RenewalFailed, Renewed, SessionClosed,
+    Visibility,
 };
 pub use query::{
     Attachment, ContextItem, ContextKind, MAX_QUERY_CALLER_BYTES, QUERY_CALLER_HEADER, Query,
@@ -42,8 +43,8 @@ pub use registration::{
     ResourceUpdated, Subscriptions, Unregister, Unregistered,
 };
 pub use running_call::{
-    CallLog, CallProgress, ClientError, ClientRequest, ClientRequests, ClientResponse,
-    ClientResponses, LogLevel,
+    CallHandOver, CallLog, CallProgress, ClientError, ClientRequest, ClientRequests,
+    ClientResponse, ClientResponses, LogLevel,
 };
 pub use subject::Subject;
 
@@ -109,6 +110,8 @@ pub enum PageToBridge {
     CallLog(CallLog),
     /// Sends requests of a handler to the client that made the call.
     ClientRequests(ClientRequests),
+    /// Arms the hand-over of a call to the next document of the session, or disarms it.
+    CallHandOver(CallHandOver),
     /// The content of a resource changed.
     ResourceUpdated(ResourceUpdated),
     /// Answers [`BridgeToPage::Heartbeat`], which shows that page code runs.
@@ -121,8 +124,9 @@ pub enum PageToBridge {
     PageState(PageState),
     /// The user interacted with the page. The message is cheap: its rate needs no limit.
     Activity {},
-    /// The document is being unloaded: its calls end now.
-    Leaving {},
+    /// The document is being unloaded, or put into the back/forward cache: its calls end now, or are
+    /// handed over.
+    Leaving(Leaving),
     /// Sends a query to the agent.
     #[serde(rename = "query")]
     Query(Box<Query>),
@@ -159,6 +163,7 @@ impl PageToBridge {
             kind::CLIENT_REQUESTS => {
                 Self::ClientRequests(decode_fields(kind::CLIENT_REQUESTS, text)?)
             }
+            kind::CALL_HAND_OVER => Self::CallHandOver(decode_fields(kind::CALL_HAND_OVER, text)?),
             kind::RESOURCE_UPDATED => {
                 Self::ResourceUpdated(decode_fields(kind::RESOURCE_UPDATED, text)?)
             }
@@ -167,7 +172,7 @@ impl PageToBridge {
             kind::RENEW => Self::Renew(decode_fields(kind::RENEW, text)?),
             kind::PAGE_STATE => Self::PageState(decode_fields(kind::PAGE_STATE, text)?),
             kind::ACTIVITY => Self::Activity {},
-            kind::LEAVING => Self::Leaving {},
+            kind::LEAVING => Self::Leaving(decode_fields(kind::LEAVING, text)?),
             kind::QUERY => Self::Query(Box::new(decode_query(text)?)),
             kind::QUERY_CANCEL => Self::QueryCancel(decode_fields(kind::QUERY_CANCEL, text)?),
             kind::QUERY_ATTACH => Self::QueryAttach(decode_fields(kind::QUERY_ATTACH, text)?),

@@ -20,6 +20,8 @@ pub mod page_to_bridge {
     pub const CALL_LOG: &str = "call-log";
     /// Sends requests of a handler to the client; answered by `client-responses`.
     pub const CLIENT_REQUESTS: &str = "client-requests";
+    /// Arms the hand-over of a call to the next document of the session, or disarms it.
+    pub const CALL_HAND_OVER: &str = "call-hand-over";
     /// The content of a resource changed.
     pub const RESOURCE_UPDATED: &str = "resource-updated";
     /// Answers `heartbeat`, from page code.
@@ -32,7 +34,7 @@ pub mod page_to_bridge {
     pub const PAGE_STATE: &str = "page-state";
     /// The user interacted with the page (sent by v1 pages, accepted from all).
     pub const ACTIVITY: &str = "activity";
-    /// The document is being unloaded.
+    /// The document is being unloaded, or put into the back/forward cache.
     pub const LEAVING: &str = "leaving";
     /// Sends a query to the agent; answered by `query_accepted` and the messages after it, or by
     /// `query_failure`.
@@ -55,6 +57,7 @@ pub mod page_to_bridge {
         CALL_PROGRESS,
         CALL_LOG,
         CLIENT_REQUESTS,
+        CALL_HAND_OVER,
         RESOURCE_UPDATED,
         HEARTBEAT_ACK,
         CALLS_CHECK,

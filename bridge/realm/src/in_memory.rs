@@ -10,13 +10,14 @@ mod connection_events;
 mod simulated_client;
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use web_time::Instant;
 
 use bridge_protocol::{CallContext, CallId, ClientRequest, ClientResponse, Kind, SessionId};
+use serde_json::value::RawValue;
 
-use crate::definition::{Definition, DefinitionRegistry};
+use crate::definition::{Definition, DefinitionRegistry, Tool};
 use crate::page_messages::PageMessageLimits;
 use crate::realm::{
     CallEvent, CallFailure, CallOutcome, ClientId, ConnectionId, Effect, Effects, NewCall, Now,
@@ -75,6 +76,16 @@ pub enum Output {
     },
     /// The handler of a call has requests for the client.
     ClientRequestsPending {
+        /// The id of the call.
+        call: CallId,
+    },
+    /// A call was handed over to the next document of its session.
+    CallHandedOver {
+        /// The id of the call.
+        call: CallId,
+    },
+    /// The arguments of a call must be validated: see [`InMemoryBridge::input_to_validate`].
+    ValidateInput {
         /// The id of the call.
         call: CallId,
     },
@@ -220,6 +231,25 @@ impl InMemoryBridge {
         self.perform(effects, now)
     }
 
+    /// The tool for which the arguments of a call must be validated, with these arguments. `None` if
+    /// that is not necessary any more.
+    pub fn input_to_validate(&self, call: &CallId) -> Option<(Arc<Tool>, Box<RawValue>)> {
+        self.realm.input_to_validate(call)
+    }
+
+    /// The arguments of a call were validated for a tool.
+    pub fn input_validated(
+        &mut self,
+        call: &CallId,
+        tool: &Arc<Tool>,
+        outcome: Result<(), CallFailure>,
+        at: Duration,
+    ) -> Vec<Output> {
+        let now = self.now(at);
+        let effects = self.realm.input_validated(call, tool, outcome, now);
+        self.perform(effects, now)
+    }
+
     /// When [`InMemoryBridge::deadline_passed`] must be called next.
     pub fn next_deadline(&self) -> Option<Duration> {
         self.realm.next_deadline().map(|at| at - self.start)
@@ -284,6 +314,10 @@ impl InMemoryBridge {
                 Effect::ClientRequestsPending { call } => {
                     outputs.push(Output::ClientRequestsPending { call });
                 }
+                Effect::CallHandedOver { call } => {
+                    outputs.push(Output::CallHandedOver { call });
+                }
+                Effect::ValidateInput { call } => outputs.push(Output::ValidateInput { call }),
                 Effect::ListChanged(kind) => outputs.push(Output::ListChanged(kind)),
                 Effect::ResourceUpdated { client, uri } => {
                     outputs.push(Output::ResourceUpdated { client, uri });

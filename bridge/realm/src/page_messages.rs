@@ -10,9 +10,9 @@ use std::borrow::Cow;
 
 use bridge_protocol::limits::{MAX_FRAME_BYTES, MAX_QUERY_ID_BYTES};
 use bridge_protocol::{
-    Authenticated, BridgeId, BridgeToPage, CallError, CallId, CallResponse, CloseCode, ErrorCode,
-    PROTOCOL_VERSION, PageLimits, PageToBridge, QueryId, RegistrationFailure, RegistrationId,
-    SessionId,
+    Authenticated, BridgeId, BridgeToPage, CallError, CallHandOver, CallId, CallResponse,
+    CloseCode, ErrorCode, PROTOCOL_VERSION, PageLimits, PageToBridge, QueryId, RegistrationFailure,
+    RegistrationId, SessionId,
 };
 
 pub use compact_response::parse_compact_response;
@@ -20,7 +20,8 @@ pub use limits::PageMessageLimits;
 
 use crate::definition::{Definition, DefinitionRegistry};
 use crate::realm::{
-    Answer, CallEvent, CallFailure, ConnectionId, Effects, Now, Realm, SessionAccepted,
+    Answer, CallEvent, CallFailure, ConnectionId, Effects, HandOverRequest, HandOverState, Now,
+    Realm, SessionAccepted,
 };
 use bridge_json::{JsonSlice, RawJson};
 
@@ -60,6 +61,8 @@ pub enum PageEvent {
     CallEvent(CallId, CallEvent),
     /// A query whose fields are invalid, with the error.
     MalformedQuery(QueryId, String),
+    /// A handler arms or disarms the hand-over of its call.
+    HandOver(CallId, HandOverRequest),
     /// Any other message, which is applied to the realm as it is.
     Message(PageToBridge),
 }
@@ -94,6 +97,10 @@ impl PageEvent {
             ),
             PageToBridge::CallLog(log) => {
                 Self::CallEvent(log.request_id.clone(), event_limits::log_event(log))
+            }
+            PageToBridge::CallHandOver(CallHandOver { request_id, state }) => {
+                let arm = |state| HandOverRequest::Arm(HandOverState::new(state, None));
+                Self::HandOver(request_id, state.map_or(HandOverRequest::Disarm, arm))
             }
             PageToBridge::ClientRequests(asked)
                 if !event_limits::is_answerable(&asked.requests) =>
@@ -133,13 +140,17 @@ impl PageEvent {
         realm.page_message_received(id, connection);
         match self {
             PageEvent::Registered(registration, items) => {
-                realm.items_registered(id, connection, registration, items)
+                realm.items_registered(id, connection, registration, items, now)
             }
             PageEvent::Answered(call, answer) => {
                 realm.call_answered(id, connection, &call, answer, now)
             }
             PageEvent::CallEvent(call, event) => {
                 realm.call_event_emitted(id, connection, &call, event)
+            }
+            PageEvent::HandOver(call, request) => {
+                realm.hand_over_requested(id, connection, &call, request);
+                Effects::new()
             }
             PageEvent::MalformedQuery(uuid, error) => {
                 realm.malformed_query_asked(id, connection, uuid, &error)

@@ -10,6 +10,8 @@
 //! - each call belongs to exactly one session and ends exactly once, through [`Realm::end_call`];
 //! - a connection belongs to at most one session; events of any other connection change nothing;
 //! - `Session::calls` contains exactly the calls that belong to the session;
+//! - a call that waits for a document has no requests to its client; all calls of a session between
+//!   documents wait for one;
 //! - each query ends exactly once, through [`Realm::end_query`]; no call belongs to an ended query;
 //! - `deadlines` contains exactly the deadlines of the sessions, calls, queries, catalogue entries
 //!   and former sessions.
@@ -32,6 +34,8 @@ mod disconnect;
 mod effect;
 mod former_session_events;
 mod former_sessions;
+mod hand_over;
+mod hand_over_events;
 mod ids;
 mod limits;
 mod now;
@@ -78,6 +82,7 @@ pub(crate) use client_requests::{
 pub use client_requests::{MAX_REQUEST_KEY_BYTES, MAX_REQUESTS_PER_CALL};
 pub use disconnect::Disconnect;
 pub use effect::{AgentEffect, Answer, CallEvent, CallFailure, CallOutcome, Effect, Effects};
+pub use hand_over::{HandOverRequest, HandOverState};
 pub use ids::{ClientId, ConnectionId};
 pub use limits::{QueryLimits, RealmLimits};
 pub use now::Now;
@@ -387,6 +392,7 @@ impl Realm {
                     "the V1 session {id} has unacknowledged calls"
                 );
             }
+            self.check_hand_overs(id, session);
             let subscribed = self.subscribed_uris();
             let served = subscribed.iter().filter(|uri| session.serves(uri));
             assert!(served.eq(session.subscribed_uris.iter().collect::<Vec<_>>().iter()));

@@ -5,18 +5,21 @@ use bridge_results::request_error::CallError;
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_auth::RealmId;
 use bridge_protocol::{CallId, ClientResponse, SessionId};
+use bridge_realm::definition::Tool;
 use bridge_realm::realm::{CallEvent, CallFailure, CallOutcome, NewCall, PageRequest};
-use futures_util::StreamExt;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, Fuse, FusedFuture};
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
 use super::client_channel::ClientChannel;
 use super::progress::ProgressReporter;
+use super::validation;
 use super::{CallOptions, DETACHED_CLIENT, ResumeToken, RoundOutcome};
 use crate::hub::{CallMessage, CallReceiver, Hub};
 use crate::results::store::BackgroundCall;
@@ -196,6 +199,7 @@ pub(super) async fn drive_until<Leave>(
         open_requests: None,
         unanswered: HashSet::new(),
         notification: None,
+        validation: Fuse::terminated(),
         reporter: ProgressReporter::new(hub, caller, &name, started),
     };
     let mut detach = pin!(detach);
@@ -214,7 +218,10 @@ pub(super) async fn drive_until<Leave>(
                     }
                 }
                 CallMessage::ClientRequested => driver.send_client_requests(),
+                CallMessage::ClientRequestsEnded => driver.end_client_requests(),
+                CallMessage::ValidationRequested => driver.validate(),
             },
+            validated = &mut driver.validation => driver.on_validated(validated),
             Some(response) = next_response(&mut driver.open_requests), if driver.open_requests.is_some() => {
                 driver.deliver_response(response);
             }
@@ -244,10 +251,15 @@ struct CallDriver<'a> {
     /// The notification that is being sent. Notifications are sent one at a time and in order: a
     /// client that does not read them delays only its own.
     notification: Option<BoxFuture<'a, ()>>,
+    /// The validation of the arguments for the tool of another document, while it takes place.
+    validation: Fuse<BoxFuture<'a, ValidatedInput>>,
     reporter: ProgressReporter<'a>,
 }
 
-impl CallDriver<'_> {
+/// A tool, and whether its input schema allows the arguments of the call.
+type ValidatedInput = (Arc<Tool>, Result<(), CallFailure>);
+
+impl<'a> CallDriver<'a> {
     /// Starts to forward an event of the page to the client.
     fn notify(&mut self, event: CallEvent) {
         let event = self.reporter.on_event(event);
@@ -279,6 +291,33 @@ impl CallDriver<'_> {
         self.hub.deliver_client_response(*realm, call, response);
     }
 
+    /// Ends the page's open requests, because another document goes on with the call.
+    fn end_client_requests(&mut self) {
+        self.open_requests = None;
+        self.unanswered.clear();
+    }
+
+    /// Starts to validate the arguments for the tool of the document that goes on with the call.
+    fn validate(&mut self) {
+        let (hub, realm) = (self.hub, self.cancel_on_drop.realm);
+        let Some((tool, input)) = hub.input_to_validate(realm, &self.cancel_on_drop.call) else {
+            return;
+        };
+        let validate: BoxFuture<'a, _> = Box::pin(async move {
+            let outcome = match hub.parse_tool(realm, &tool).await {
+                Ok(()) => validation::validate_input(hub, realm, &tool, input).await,
+                Err(error) => Err(error.into()),
+            };
+            (tool, outcome.map(drop))
+        });
+        self.validation = validate.fuse();
+    }
+
+    fn on_validated(&mut self, (tool, outcome): ValidatedInput) {
+        let CancelOnDrop { realm, call, .. } = &self.cancel_on_drop;
+        self.hub.input_validated(*realm, call, &tool, outcome);
+    }
+
     /// Parks the call for a client that answers in a new request (MCP 2026-07-28). Returns `None`
     /// if the call continues because every request was rejected.
     async fn park(&mut self, receiver: &mut CallReceiver) -> Option<RoundOutcome<CallOutcome>> {
@@ -302,6 +341,10 @@ impl CallDriver<'_> {
     /// Rejects the page's open requests for a client that has stopped waiting.
     async fn detach(&mut self, receiver: &mut CallReceiver) {
         self.open_requests = None;
+        if !self.validation.is_terminated() {
+            let validated = (&mut self.validation).await;
+            self.on_validated(validated);
+        }
         for key in std::mem::take(&mut self.unanswered) {
             self.deliver(DETACHED_CLIENT.error_response(key));
         }

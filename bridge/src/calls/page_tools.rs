@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bridge_protocol::{ErrorCode, SessionId};
 use serde_json::value::RawValue;
 
-use super::validation::{self, ValidationError};
+use super::validation;
 use super::{Arguments, CallRequest, RoundOutcome, in_flight, query_scope};
 use crate::calls::background::{continue_in_background, detach_after, handle_result};
 use crate::calls::delivery_limits::{ToolResultSpec, enforce_limit};
@@ -21,9 +21,8 @@ use bridge_realm::realm::{
     CallFailure, CallOutcome, PageProtocol, PageRequest, RouteError, Target,
 };
 use bridge_results::arguments::SessionArgument;
-use bridge_results::tool_call::{input_schema_violation, invalid_arguments, route_error_result};
+use bridge_results::tool_call::{invalid_arguments, route_error_result};
 use bridge_results::tool_result::ToolResult;
-use bridge_schema::Validator;
 
 /// How a client calls a tool of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,8 +162,7 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
     )
 }
 
-/// Validates arguments and returns their JSON text. They are not parsed if the tool accepts any
-/// object.
+/// Validates arguments and returns their JSON text.
 pub(super) async fn validate_input(
     hub: &Hub,
     realm: RealmId,
@@ -172,18 +170,7 @@ pub(super) async fn validate_input(
     arguments: Arguments,
 ) -> Result<Box<RawValue>, CallFailure> {
     let input = arguments.into_raw().map_err(invalid_arguments)?;
-    if tool.input_validator().accepts_any_object() {
-        return Ok(input);
-    }
-    let validated = validation::validate(hub, realm, tool, input_schema, input).await;
-    validated.map_err(|error| match error {
-        ValidationError::Invalid(failure) => input_schema_violation(tool, &failure),
-        ValidationError::Work(error) => error.into(),
-    })
-}
-
-fn input_schema(tool: &Tool) -> Option<&Validator> {
-    Some(tool.input_validator())
+    validation::validate_input(hub, realm, tool, input).await
 }
 
 /// The page and the tool that a call is routed to.

@@ -10,6 +10,8 @@ use crate::hub::Hub;
 use crate::results::work;
 use bridge_auth::RealmId;
 use bridge_realm::definition::Tool;
+use bridge_realm::realm::CallFailure;
+use bridge_results::tool_call::input_schema_violation;
 use bridge_results::tool_result::{StructuredContent, ToolResult};
 use bridge_schema::{Effort, ValidationFailure, Validator};
 
@@ -109,6 +111,28 @@ pub(super) async fn validate<T: Validate>(
     }
     // Cannot happen, because a full effort always has an outcome.
     Err(ValidationError::Invalid(ValidationFailure::TooCostly))
+}
+
+/// Validates the arguments of a tool and returns them. They are not parsed if the tool accepts any
+/// object.
+pub(super) async fn validate_input(
+    hub: &Hub,
+    realm: RealmId,
+    tool: &Arc<Tool>,
+    input: Box<RawValue>,
+) -> Result<Box<RawValue>, CallFailure> {
+    if tool.input_validator().accepts_any_object() {
+        return Ok(input);
+    }
+    let validated = validate(hub, realm, tool, input_schema, input).await;
+    validated.map_err(|error| match error {
+        ValidationError::Invalid(failure) => input_schema_violation(tool, &failure),
+        ValidationError::Work(error) => error.into(),
+    })
+}
+
+fn input_schema(tool: &Tool) -> Option<&Validator> {
+    Some(tool.input_validator())
 }
 
 #[cfg(test)]

@@ -29,6 +29,12 @@ pub(crate) enum CallMessage {
     /// The page has sent requests to the client: see [`Hub::take_client_requests`](super::Hub) and
     /// [`Hub::park_call`](super::Hub).
     ClientRequested,
+    /// The requests of the page to the client have ended, because the call was handed over to
+    /// another document.
+    ClientRequestsEnded,
+    /// The arguments must be validated for the tool of the new document: see
+    /// [`Hub::input_to_validate`](super::Hub).
+    ValidationRequested,
     Event(CallEvent),
 }
 
@@ -39,6 +45,8 @@ struct State {
     /// The hub has dropped its end.
     closed: bool,
     client_requested: bool,
+    client_requests_ended: bool,
+    validation_requested: bool,
     events: VecDeque<CallEvent>,
     waker: Option<Waker>,
 }
@@ -66,6 +74,19 @@ impl CallSender {
     /// Notifies the caller that the page has sent requests to the client.
     pub(super) fn request_client(&self) {
         self.update(|state| state.client_requested = true);
+    }
+
+    /// Notifies the caller that the requests of the page to the client have ended.
+    pub(super) fn end_client_requests(&self) {
+        self.update(|state| {
+            state.client_requested = false;
+            state.client_requests_ended = true;
+        });
+    }
+
+    /// Asks the caller to validate the arguments again.
+    pub(super) fn request_validation(&self) {
+        self.update(|state| state.validation_requested = true);
     }
 
     /// Sends the outcome of the call.
@@ -107,6 +128,12 @@ impl CallReceiver {
             return Poll::Ready(CallMessage::Ended(CallOutcome::Failed(
                 CallFailure::page_gone(),
             )));
+        }
+        if std::mem::take(&mut state.client_requests_ended) {
+            return Poll::Ready(CallMessage::ClientRequestsEnded);
+        }
+        if std::mem::take(&mut state.validation_requested) {
+            return Poll::Ready(CallMessage::ValidationRequested);
         }
         if std::mem::take(&mut state.client_requested) {
             return Poll::Ready(CallMessage::ClientRequested);

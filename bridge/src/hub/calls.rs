@@ -1,11 +1,14 @@
 //! Events of callers: they start a call, deliver the responses of their client, park a call, resume
 //! it, and cancel it.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bridge_auth::RealmId;
 use bridge_protocol::{CallId, ClientRequest, ClientResponse, SessionId};
+use bridge_realm::definition::Tool;
 use bridge_realm::realm::{CallFailure, NewCall, PageRequest};
+use serde_json::value::RawValue;
 
 use super::Hub;
 use super::call_channel::{CallReceiver, channel};
@@ -63,6 +66,29 @@ impl Hub {
     ) {
         self.apply(realm, |realm, now| {
             ((), realm.client_answered(call, response, now))
+        });
+    }
+
+    /// Returns the tool for which the arguments of a call must be validated, with these arguments,
+    /// or `None` if that is not necessary any more.
+    pub(crate) fn input_to_validate(
+        &self,
+        realm: RealmId,
+        call: &CallId,
+    ) -> Option<(Arc<Tool>, Box<RawValue>)> {
+        self.with_realm(realm, |realm| realm.input_to_validate(call))?
+    }
+
+    /// The arguments of a call were validated for this tool.
+    pub(crate) fn input_validated(
+        &self,
+        realm: RealmId,
+        call: &CallId,
+        tool: &Arc<Tool>,
+        outcome: Result<(), CallFailure>,
+    ) {
+        self.apply(realm, |realm, now| {
+            ((), realm.input_validated(call, tool, outcome, now))
         });
     }
 

@@ -27,6 +27,7 @@ pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
         receipt_timeout: config.call_receipt,
         input_timeout: config.input_timeout,
         page_grace: config.page_grace,
+        page_return: config.page_return,
         heartbeat_interval: config.heartbeat,
         queries: QueryLimits {
             has_agent: config.agent.is_configured(),

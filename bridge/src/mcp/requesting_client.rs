@@ -161,6 +161,8 @@ impl RequestingClient {
                 progress: options.wants_progress,
                 timeout_ms: None,
                 query_id: principal.query.clone(),
+                continuation: None,
+                hand_overs: None,
                 sent_ms: None,
             },
             client,

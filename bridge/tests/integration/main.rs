@@ -15,6 +15,7 @@ mod definitions;
 mod documentation;
 mod fair_shares;
 mod fast_path;
+mod hand_over;
 mod health;
 mod hostile_peers;
 mod identity;

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bridge::Config;
 use bridge_protocol::{
-    BridgeToPage, ErrorCode, Heartbeat, Item, Kind, PageState, PageToBridge, RegistrationId,
-    Unregister, Visibility,
+    BridgeToPage, ErrorCode, Heartbeat, Item, Kind, Leaving, PageState, PageToBridge,
+    RegistrationId, Unregister, Visibility,
 };
 use serde_json::json;
 
@@ -88,7 +88,7 @@ async fn calls_fail_at_once_when_their_page_closes() {
         page.recv_call().await;
         let closed_at = Instant::now();
         if by_message {
-            page.send(PageToBridge::Leaving {}).await;
+            page.send(PageToBridge::Leaving(Leaving::default())).await;
         } else {
             page.close().await;
         }

@@ -2,7 +2,7 @@
 //! continues to work.
 
 use bridge::{Config, ServerHandle};
-use bridge_protocol::{CallError, ErrorCode, PageToBridge};
+use bridge_protocol::{CallError, ErrorCode, Leaving, PageToBridge};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
@@ -472,7 +472,7 @@ async fn a_wrong_first_frame_or_silence_closes_with_1008() {
     let mut silent = Page::open(&bridge, "s", None).await;
     assert_eq!(silent.recv_close().await.0, 1008);
     let mut wrong = Page::open(&bridge, "s", None).await;
-    wrong.send(PageToBridge::Leaving {}).await;
+    wrong.send(PageToBridge::Leaving(Leaving::default())).await;
     assert_eq!(wrong.recv_close().await.0, 1008);
     assert_still_works(&bridge).await;
 }

@@ -328,11 +328,23 @@ impl Run {
                 Output::CallEnded { call, .. } => {
                     assert!(self.calls.remove(&call), "a call ends twice");
                 }
-                Output::CallEvent { call, .. } | Output::ClientRequestsPending { call } => {
+                Output::CallEvent { call, .. }
+                | Output::ClientRequestsPending { call }
+                | Output::CallHandedOver { call } => {
                     assert!(self.calls.contains(&call));
                 }
+                Output::ValidateInput { call } => self.validate(&call),
                 Output::ListChanged(_) | Output::ResourceUpdated { .. } => {}
             }
+        }
+    }
+
+    /// The arguments of a call are valid for the tool of its new document.
+    fn validate(&mut self, call: &CallId) {
+        assert!(self.calls.contains(call));
+        if let Some((tool, _)) = self.bridge.input_to_validate(call) {
+            let outputs = self.bridge.input_validated(call, &tool, Ok(()), self.now);
+            self.observe(outputs);
         }
     }
 

@@ -30,6 +30,10 @@ struct Call {
     /// The incarnation of the bridge that the call was made in.
     incarnation: u32,
     started: Option<u64>,
+    /// How often the bridge has handed the call over to another document.
+    handed_over: u32,
+    /// How often a document has gone on with the call.
+    continued: u32,
     /// Whether the call may be made again even if it was executed.
     repeatable: bool,
     ended: Option<(u64, CallOutcome)>,
@@ -46,6 +50,8 @@ impl InvariantChecker {
         let call = Call {
             incarnation,
             started: None,
+            handed_over: 0,
+            continued: 0,
             repeatable: false,
             ended: None,
         };
@@ -71,15 +77,33 @@ impl InvariantChecker {
         call.ended = Some((now, outcome));
     }
 
-    /// Records that a page starts the handler of a call.
-    pub(super) fn call_started(&mut self, id: &CallId, now: u64) {
+    /// Records that the bridge hands a call over to the next document of its session.
+    pub(super) fn call_handed_over(&mut self, id: &CallId) {
+        let call = self.calls.get_mut(id).expect("only calls are handed over");
+        assert!(call.ended.is_none(), "{id} is handed over after its end");
+        call.handed_over += 1;
+    }
+
+    /// Records that a page starts the handler of a call: the first one, or one that goes on where the
+    /// former document was.
+    pub(super) fn call_started(&mut self, id: &CallId, is_continued: bool, now: u64) {
         let call = self.calls.get_mut(id).expect("only calls are started");
-        assert!(
-            call.started.is_none(),
-            "{id} is executed twice: at {:?} and {now}",
-            call.started
-        );
-        call.started = Some(now);
+        if is_continued {
+            call.continued += 1;
+            assert!(
+                call.continued <= call.handed_over,
+                "{id} is continued {} times and was handed over {} times",
+                call.continued,
+                call.handed_over
+            );
+        } else {
+            assert!(
+                call.started.is_none(),
+                "{id} is executed twice: at {:?} and {now}",
+                call.started
+            );
+        }
+        call.started.get_or_insert(now);
         if let Some((ended, outcome)) = call.ended.filter(|(ended, _)| *ended < now) {
             // A call that is on its way when it ends cannot be stopped, but it must not be old. The
             // page asks whether a late call is alive; after a slow first answer it waits twice as
@@ -130,6 +154,14 @@ impl InvariantChecker {
     pub(super) fn count_answered(&self) -> u64 {
         let answered = |call: &&Call| matches!(call.ended, Some((_, CallOutcome::Answered)));
         self.calls.values().filter(answered).count() as u64
+    }
+
+    /// Returns how often a document went on with a call.
+    pub(super) fn count_continued(&self) -> u64 {
+        self.calls
+            .values()
+            .map(|call| u64::from(call.continued))
+            .sum()
     }
 
     pub(super) fn count_executed(&self) -> u64 {

@@ -13,6 +13,8 @@ pub struct Summary {
     pub answered: u64,
     /// Handlers that were started.
     pub executed: u64,
+    /// Calls with which another document went on.
+    pub continued: u64,
     /// Faults that were injected.
     pub faults: u64,
     /// Frames that arrived.
@@ -27,6 +29,7 @@ impl AddAssign for Summary {
         self.calls += other.calls;
         self.answered += other.answered;
         self.executed += other.executed;
+        self.continued += other.continued;
         self.faults += other.faults;
         self.frames += other.frames;
         self.connections += other.connections;

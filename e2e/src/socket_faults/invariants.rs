@@ -1,6 +1,6 @@
 //! The guarantees of the protocol for the calls of a schedule, by the number in their arguments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ impl CallOutcome {
 #[derive(Debug, Default)]
 struct Call {
     started: Option<Instant>,
+    /// How often the call had been handed over when a document started it.
+    hand_overs: BTreeSet<u64>,
     ended: Option<(Instant, CallOutcome)>,
 }
 
@@ -58,12 +60,20 @@ impl InvariantChecker {
         record.ended = Some((Instant::now(), outcome));
     }
 
-    /// Records that a page starts the handler of a call.
-    pub(super) fn call_started(&self, number: u64) {
+    /// Records that a page starts the handler of a call, which was handed over so often.
+    pub(super) fn call_started(&self, number: u64, hand_overs: u64) {
         let mut calls = self.calls.lock().unwrap();
         let call = calls.get_mut(&number).expect("the call was made");
-        if call.started.replace(Instant::now()).is_some() {
-            self.record_violation(format!("call {number} is executed twice"));
+        call.started.get_or_insert_with(Instant::now);
+        if !call.hand_overs.insert(hand_overs) {
+            self.record_violation(format!(
+                "call {number} is executed twice after {hand_overs} hand-overs"
+            ));
+        }
+        if hand_overs > 0 && !call.hand_overs.contains(&(hand_overs - 1)) {
+            self.record_violation(format!(
+                "call {number} is continued, and no document has handed it over"
+            ));
         }
         if let Some((at, outcome)) = &call.ended {
             let late = at.elapsed();
@@ -85,11 +95,11 @@ impl InvariantChecker {
         self.violations.lock().unwrap().push(violation);
     }
 
-    /// Returns how many calls were made, executed and answered.
+    /// Returns how many calls were made, executed, continued by another document, and answered.
     ///
     /// # Panics
     /// Panics when a guarantee did not hold.
-    pub(super) fn assert_no_violations(&self) -> (u64, u64, u64) {
+    pub(super) fn assert_no_violations(&self) -> (u64, u64, u64, u64) {
         let violations = self.violations.lock().unwrap();
         assert!(violations.is_empty(), "{violations:#?}");
         let calls = self.calls.lock().unwrap();
@@ -103,6 +113,7 @@ impl InvariantChecker {
         (
             count(|_| true),
             count(|call| call.started.is_some()),
+            count(|call| call.hand_overs.len() > 1),
             answered,
         )
     }

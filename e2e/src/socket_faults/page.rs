@@ -347,8 +347,13 @@ impl PageThread {
         let number = message["toolInput"]["n"]
             .as_u64()
             .expect("callers number their calls");
-        self.checker.call_started(number);
+        self.checker.call_started(number, call.request.hand_overs);
         self.running.insert(call.request.call.clone());
+        if self.random.percent(80) {
+            let id = call.request.call.clone();
+            self.page_now()
+                .hand_over_requested(id, "{}".to_owned(), true);
+        }
         let span = Duration::from_millis(self.random.span(3_000));
         match self.random.below(10) {
             0..2 => self.queue_task(Task::Block(call.request.call, span)),

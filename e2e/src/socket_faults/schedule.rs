@@ -19,10 +19,12 @@ use crate::{TestBed, TokenIssuer, token_issuer, with_deadline};
 
 /// The settings of the bridge: all times are short, but the receipt timeout is longer than what
 /// makes a call late, as it is by default.
-const BRIDGE_ARGUMENTS: [&str; 14] = [
+const BRIDGE_ARGUMENTS: [&str; 16] = [
     "--call-receipt",
     "3s",
     "--page-grace",
+    "2s",
+    "--page-return",
     "2s",
     "--heartbeat",
     "1s",
@@ -55,6 +57,8 @@ pub struct SocketSummary {
     pub calls: u64,
     /// Calls that a page executed.
     pub executed: u64,
+    /// Calls with which another document went on.
+    pub continued: u64,
     /// Calls that ended with a result.
     pub answered: u64,
 }
@@ -67,6 +71,7 @@ impl AddAssign for SocketSummary {
         self.pauses += other.pauses;
         self.calls += other.calls;
         self.executed += other.executed;
+        self.continued += other.continued;
         self.answered += other.answered;
     }
 }
@@ -180,7 +185,7 @@ impl FaultScenario {
     async fn inject_fault(&mut self, bed: &mut TestBed) {
         let tab = self.random.below(self.tabs.len() as u64) as usize;
         let span = Duration::from_millis(self.random.span(2_500));
-        match self.random.below(16) {
+        match self.random.below(20) {
             0..2 => self.proxy.cut(),
             2..4 => {
                 let bytes = self.random.span(4_000) as usize;
@@ -211,17 +216,18 @@ impl FaultScenario {
                 let announced = self.random.percent(50);
                 self.tabs[tab].page.pause(span * 2, announced);
             }
-            11 => {
+            // Most of the calls that run are handed over.
+            11..16 => {
                 let session = self.tabs[tab].session.clone();
                 let page = self.new_document(&session);
                 let previous = std::mem::replace(&mut self.tabs[tab].page, page);
                 with_deadline("a document to close", previous.close()).await;
             }
-            12 => {
+            16 => {
                 let session = self.tabs[tab].session.clone();
                 self.open_tab(&session);
             }
-            13..15 => {
+            17..19 => {
                 self.summary.pauses += 1;
                 self.checker.bridge_paused(span * 3);
                 bed.pause();
@@ -297,10 +303,11 @@ impl FaultScenario {
         with_deadline("no session to be left", nothing_left).await;
         let tools: Value = plain.get("/tools").await.json().await.unwrap();
         assert!(!tools.to_string().contains(super::page::TOOL), "{tools}");
-        let (calls, executed, answered) = self.checker.assert_no_violations();
+        let (calls, executed, continued, answered) = self.checker.assert_no_violations();
         SocketSummary {
             calls,
             executed,
+            continued,
             answered,
             ..self.summary
         }

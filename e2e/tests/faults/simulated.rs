@@ -36,10 +36,18 @@ fn guarantees_hold_over_pure_state() {
     }
     let sum = outcome.sum;
     assert_eq!(sum.schedules, count);
+    assert!(sum.continued > 0, "no call was handed over");
     let figures = format!(
         "figures: {count} simulated schedules with {} faults, {} connections and {} frames: of {} \
-calls {} were executed and {} answered, none twice, each ended once, and nothing was left\n",
-        sum.faults, sum.connections, sum.frames, sum.calls, sum.executed, sum.answered
+calls {} were executed and {} answered, none twice, {} were continued by another document, each \
+ended once, and nothing was left\n",
+        sum.faults,
+        sum.connections,
+        sum.frames,
+        sum.calls,
+        sum.executed,
+        sum.answered,
+        sum.continued
     );
     // The test harness captures `print!`, but these counts should always be visible.
     std::io::stdout().write_all(figures.as_bytes()).unwrap();

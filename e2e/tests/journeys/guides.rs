@@ -5,6 +5,7 @@
 //! - `js` blocks run in a real Chromium page, as in the console of the section's page. `McpWeb` and
 //!   the other exports of `mcp-web-sdk` are defined, and `mcpWeb` is connected to a real bridge
 //!   (unless the section creates its own); in `demo.md` the page is the demo;
+//! - an `html page` block is the page of its section;
 //! - `mcp` blocks are conversations of a real MCP client with that bridge, see [`transcript`];
 //! - other blocks do not run.
 
@@ -41,6 +42,7 @@ guides! {
     resources = "resources",
     prompts = "prompts",
     progress = "progress",
+    hand_over = "hand-over",
     elicitation = "elicitation",
     sampling = "sampling",
     apps = "apps",

@@ -23,6 +23,7 @@ mod demo_page;
 mod frameworks;
 mod full_protocol;
 mod guides;
+mod hand_over;
 mod large_results;
 mod mcp_app;
 mod no_wasm;

@@ -2,6 +2,7 @@
 //! tools.
 
 mod big_pages;
+mod hand_over;
 mod hidden_tab;
 mod libraries;
 mod rules;

@@ -30,7 +30,7 @@ async fn the_client_in_memory_gets_what_a_client_of_a_bridge_gets() {
         run_to_end("playwright", playwright)
     );
     // The other one is that of the hook for states of React.
-    assert!(vitest.contains("2 passed"), "{vitest}");
+    assert!(vitest.contains("3 passed"), "{vitest}");
     assert!(playwright.contains("1 passed"), "{playwright}");
 
     let [in_memory, bridge] = [in_memory, bridge].map(|path| parse(&path));
@@ -53,7 +53,7 @@ async fn the_client_in_memory_works_where_the_test_runner_bundles_the_package() 
         .args(["--config", "bundled.config.ts"])
         .env("IN_MEMORY", project.path().join("transcript.json"));
     let output = run_to_end("vitest", vitest).await;
-    assert!(output.contains("2 passed"), "{output}");
+    assert!(output.contains("3 passed"), "{output}");
 }
 
 #[tokio::test]

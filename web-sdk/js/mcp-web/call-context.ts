@@ -1,4 +1,4 @@
-/** What a handler can do besides returning: report, log, and ask the client behind its call. */
+/** What a handler can do besides returning: report, log, hand its call over, and ask the client behind it. */
 
 import type { CoreConnection } from "./core.ts";
 import type { PageDialogRequest } from "../dialog/request.ts";
@@ -15,6 +15,9 @@ import { toMessages } from "./results.ts";
 /** Of RFC 5424, from the least grave to the gravest. */
 const LEVELS: readonly unknown[] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
+/** The most bytes of a state that is handed over. */
+const MAX_STATE_BYTES = 65_536;
+
 /** The field `context` of a message that calls a handler. */
 export interface CallContextMessage {
   client?: {
@@ -28,12 +31,14 @@ export interface CallContextMessage {
   progress?: boolean;
   /** The least severe level that the client wants to know about. */
   logLevel?: calls.LogLevel;
+  /** The state with which the document before has handed the call over. */
+  continuation?: unknown;
 }
 
 /** What calls may use of the page: what the wasm offers for them, and the page's way to ask its own user. */
 export interface CallPort {
   /** Returns the wasm connection. */
-  connection(): Pick<CoreConnection, "progress" | "log" | "ask">;
+  connection(): Pick<CoreConnection, "progress" | "log" | "handOver" | "ask">;
   elicitInPage(): McpWebOptions["elicitInPage"];
   importImages: ImageLimit["load"];
   dialog(request: PageDialogRequest, signal: AbortSignal): Promise<calls.ElicitAnswer<object>>;
@@ -91,10 +96,16 @@ export class CallContext {
       ...this.facts,
       progress: (progress, total, message) => this.#report(progress, total, message),
       log: (level, data, logger) => this.#log(level, data, logger),
+      continuation: this.#context.continuation,
+      handOver: (state) => this.#handOver(state),
       elicit: (request?: Parameters<ClientRequests["elicit"]>[0]) => this.#ask((requests) => requests.elicit(request ?? {})),
       sample: (request) => withoutRejection(this.#sample(request ?? {})),
       listRoots: (request) => this.#ask((requests) => requests.listRoots(request ?? {})),
     };
+  }
+
+  get hasEnded(): boolean {
+    return !!this.#ending;
   }
 
   onAnswer(key: string, response: ClientResponse): void {
@@ -128,6 +139,15 @@ export class CallContext {
     const { logLevel } = this.#context;
     if (!logLevel || severity < LEVELS.indexOf(logLevel)) return;
     this.#port.connection().log(this.callId, level, logger === undefined ? undefined : String(logger), JSON.stringify(data) ?? "null");
+  }
+
+  #handOver(state: unknown): void {
+    if (this.#ending) throw new TypeError("handOver(): the call has ended");
+    const json = JSON.stringify(state ?? null);
+    if (!json) throw new TypeError("handOver(): the state is not JSON");
+    if (new TextEncoder().encode(json).length > MAX_STATE_BYTES) throw new RangeError("handOver(): the state may have 64 KiB of JSON");
+    // A call of the browser may come before there is a connection.
+    this.#port.connection()?.handOver(this.callId, json, json !== "null");
   }
 
   /** Pictures are read at once, and not when the module is loaded. */

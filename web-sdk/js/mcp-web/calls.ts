@@ -34,20 +34,24 @@ export class Calls {
     return subscribe(this.#listeners, listener, "onCall");
   }
 
-  /** Runs a handler; the promise is never rejected. */
+  /** Runs a handler; the promise is never rejected, and not fulfilled once the call has ended. */
   async #run(callId: string, registration: Registration, message: CallMessage): Promise<HandlerOutcome> {
+    let call: CallContext | undefined;
+    let outcome: HandlerOutcome;
     try {
-      const call = new CallContext(callId, (message.context ?? {}) as CallContextMessage, this.#port);
+      call = new CallContext(callId, (message.context ?? {}) as CallContextMessage, this.#port);
       const { client, caller } = call;
       call.event = { callId, ...describeCall(message, registration), ...(client && { client }), caller };
       this.#running.set(callId, call);
       this.notify(Object.freeze({ phase: "started", ...call.event }) as CallEvent);
-      const { value, outcome } = await runHandler(registration, message, call);
-      call.result = value;
-      return outcome;
+      const returned = await runHandler(registration, message, call);
+      call.result = returned.value;
+      outcome = returned.outcome;
     } catch (error) {
-      return errorResult(error);
+      outcome = errorResult(error);
     }
+    // The call may have come back from another document, and be running again.
+    return call?.hasEnded ? new Promise(() => {}) : outcome;
   }
 
   #end(callId: string, phase: string, error?: McpWebError): void {

@@ -40,6 +40,8 @@ export interface CoreConnection {
   query(json: string): boolean;
   progress(callId: string, progress: string, total?: string, message?: string): void;
   log(callId: string, level: string, logger: string | undefined, data: string): void;
+  /** Arms the hand-over of a call with a state, or disarms it without one. */
+  handOver(callId: string, state: string, isArmed: boolean): void;
   ask(callId: string, key: string, method: string, params: string): void;
 }
 

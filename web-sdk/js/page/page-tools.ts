@@ -26,14 +26,8 @@ interface HandedOver {
   report?: object;
 }
 
-/** What a call may do beside its answer. */
-type Context = CallContext & {
-  handOver?(state?: unknown): void;
-  readonly continuation?: unknown;
-};
-
 /** Does the work of a tool. */
-type Handler = (args: UnknownObject, context: Context) => unknown;
+type Handler = (args: UnknownObject, context: CallContext) => unknown;
 
 /** Makes the driver of a user interface, with the newest options. */
 export type DriverFactory = (options: () => PageToolsOptions) => PageDriver;
@@ -110,17 +104,17 @@ export class PageTools {
     return all.filter(([{ isReading }]) => isReading || !readOnly);
   }
 
-  async #navigate(args: UnknownObject, context: Context): Promise<object> {
+  async #navigate(args: UnknownObject, context: CallContext): Promise<object> {
     const { pageId, input } = args;
     return this.#run([{ type: "navigate", pageId, input }], args, context, (message) => message.replace("/actions/0: ", ""));
   }
 
-  async #interact(args: UnknownObject, context: Context): Promise<object> {
+  async #interact(args: UnknownObject, context: CallContext): Promise<object> {
     return this.#run(args.actions, args, context, (message) => message);
   }
 
   /** Runs actions when the calls before have ended. What is malformed is refused at once. */
-  async #run(list: unknown, args: UnknownObject, context: Context, explain: (message: string) => string): Promise<object> {
+  async #run(list: unknown, args: UnknownObject, context: CallContext, explain: (message: string) => string): Promise<object> {
     const view = parseView(args);
     const format = parseFormat(args, this.#options.format ?? "outline");
     const core = await loadPageCore(this.#options.wasm);
@@ -137,7 +131,7 @@ export class PageTools {
     }
     const check = createActions(core, list, this.#limits, !!this.#options.confirm, explain);
     check.free();
-    context.handOver?.({ started: false } satisfies HandedOver);
+    context.handOver({ started: false } satisfies HandedOver);
     return this.#queue.run(context.signal, async () => {
       const before = this.#needsComparison(view) ? this.#look(core) : undefined;
       const actions = createActions(core, list, this.#limits, !!this.#options.confirm, explain);
@@ -148,7 +142,7 @@ export class PageTools {
           driver: this.#driver,
           options: this.#options,
           signal: context.signal,
-          beforeAction: (report) => context.handOver?.({ started: true, report } satisfies HandedOver),
+          beforeAction: (report) => context.handOver({ started: true, report } satisfies HandedOver),
         });
         const shown = report.navigated !== undefined && view !== "none" ? "page" : view;
         return this.#result(core, report, shown, before, format, args, context);
@@ -177,7 +171,7 @@ export class PageTools {
     before: PageView | undefined,
     format: FormatName,
     args: UnknownObject,
-    context: Context,
+    context: CallContext,
   ): object {
     const { text: log, ...facts } = report;
     if (view === "none") {
@@ -194,7 +188,7 @@ export class PageTools {
     before: PageView | undefined,
     format: FormatName,
     args: UnknownObject,
-    context: Context,
+    context: CallContext,
     log: string,
     facts: object,
   ): object {
@@ -208,14 +202,14 @@ export class PageTools {
   }
 
   /** A client may take less than the page gives. */
-  #limitsFor({ client }: Context): PageToolsLimits {
+  #limitsFor({ client }: CallContext): PageToolsLimits {
     const most = client?.limits?.maxResultBytes;
     if (!most) return this.#limits;
     // The log and the JSON around the text need some of it.
     return { ...this.#limits, maxPageBytes: Math.max(1024, Math.min(this.#limits.maxPageBytes, Math.floor(most * 0.6))) };
   }
 
-  async #snapshot(args: UnknownObject, context: Context): Promise<object> {
+  async #snapshot(args: UnknownObject, context: CallContext): Promise<object> {
     const format = parseFormat(args, this.#options.format ?? "outline");
     const limit = parseCount(args, "maxElements", this.#limits.maxElements, 1000);
     const core = await loadPageCore(this.#options.wasm);
@@ -223,7 +217,7 @@ export class PageTools {
     return this.#pageResult(page, "page", undefined, format, args, context, "", { skipped: 0, log: [] });
   }
 
-  async #query(args: UnknownObject, context: Context): Promise<object> {
+  async #query(args: UnknownObject, context: CallContext): Promise<object> {
     const format = parseFormat(args, this.#options.format ?? "outline");
     const find = parseFind(args);
     const limit = parseCount(args, "limit", 50, 200);

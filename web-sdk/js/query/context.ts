@@ -63,6 +63,7 @@ function createContext(name: string, port: ContextPort, signal: AbortSignal): Ca
     caller: Object.freeze({ via: "page", roles: [] }),
     progress() {},
     log() {},
+    handOver() {},
     elicit: (request: { message: string }): Promise<any> =>
       (port.elicitInPage() ?? "never") === "never" ? refuse("elicit from") : port.dialog({ asker: "This page", ...request }, signal),
     sample: () => refuse("sample with"),

@@ -60,6 +60,30 @@ export interface CallContext extends CallFacts {
   elicit<const Schema extends JsonSchema>(request: ElicitForm<Schema>): Promise<ElicitAnswer<InferInput<Schema>>>;
   /** Asks the person to visit a page. Everything else is as with a form. */
   elicit(request: ElicitUrl): Promise<{ action: "accept" | "decline" | "cancel" }>;
+  /**
+   * Lets the next document of this session go on with the call if this one ends before the call: by a link, a form, a reload,
+   * or the way back and forward. Its handler of the same tool then gets the state as {@link CallContext.continuation}.
+   * Called again, it replaces the state; without a state, or with `null`, the call ends with its document, as if this was
+   * never called.
+   *
+   * It counts at once: call it before what ends the document. It does nothing for calls that do not come through the bridge. A page may have 8 such calls with states of 256 KiB together,
+   * and a call may be handed over 5 times. A call that is beyond that fails when its document ends.
+   *
+   * @param state any JSON value but `null`, at most 64 KiB of JSON
+   * @throws RangeError when the state is larger, TypeError when it is not JSON, or the call has ended.
+   * @example
+   * ```js
+   * handler: async ({ address }, ctx) => {
+   *   if (ctx.continuation) return { title: document.title };
+   *   ctx.handOver({ from: location.href });
+   *   location.assign(address);
+   *   return new Promise(() => {}); // the next document answers
+   * }
+   * ```
+   */
+  handOver(state?: unknown): void;
+  /** The state with which the document before has handed the call over; absent if this one is the first to run it. */
+  readonly continuation?: any;
   /** Has the client's model answer (MCP sampling). Rejected like {@link CallContext.elicit}. */
   sample(request: SampleRequest): Promise<SampleAnswer>;
   /** The folders and files that the client works on (MCP roots). Rejected like {@link CallContext.elicit}. */

@@ -73,11 +73,12 @@ impl<J: Json> Calls<J> {
     pub(super) fn arrived(
         &mut self,
         id: &CallId,
+        hand_overs: u64,
         defers_receipt: bool,
         effects: &mut Effects<J>,
     ) -> bool {
         let index = self.index_of(id);
-        let is_new = index.is_none() && self.seen_ids.insert(id);
+        let is_new = index.is_none() && self.seen_ids.insert(id, hand_overs);
         if is_new && defers_receipt {
             return true;
         }
@@ -340,6 +341,12 @@ impl<J: Json> Calls<J> {
                 State::MaybeEnded {
                     check, checked_ms, ..
                 } => (*check, *checked_ms) = (next_check, now_ms),
+                // The latest request may have been lost with the former connection.
+                State::Running(call) => call.send_hand_over(&id, effects),
+                State::Answered { .. } => {}
+            }
+            match self.records[index].state {
+                State::MaybeEnded { .. } => {}
                 _ if listed_at.is_none() => {}
                 _ => {
                     self.send(index, effects);
@@ -400,6 +407,38 @@ impl<J: Json> Calls<J> {
             logger: logger.map(truncate),
             data: data.json,
         });
+    }
+
+    /// A handler arms the hand-over of its call, replaces the state, or disarms it with `None`. It is
+    /// sent now, or on the next connection.
+    pub(super) fn hand_over_requested(
+        &mut self,
+        call: CallId,
+        state: J,
+        is_armed: bool,
+        effects: &mut Effects<J>,
+    ) {
+        let is_connected = self.connected;
+        if let Some(running) = self.running(&call, effects) {
+            running.is_armed = is_armed;
+            running.hand_over = Some(state);
+            if is_connected {
+                running.send_hand_over(&call, effects);
+            }
+        }
+    }
+
+    /// Returns the calls with which the next document of the session is to go on.
+    pub(super) fn armed(&self) -> Vec<CallId> {
+        let mut armed = Vec::new();
+        for CallRecord { id, state } in &self.records {
+            if let State::Running(call) = state
+                && call.is_armed
+            {
+                armed.push(id.clone());
+            }
+        }
+        armed
     }
 
     /// A handler makes a request to the client. [`Calls::flush`] sends it.

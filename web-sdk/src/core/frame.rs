@@ -96,6 +96,9 @@ pub fn encode<J>(message: PageToBridge<J>) -> Vec<FramePart<J>> {
                 })
                 .finish()
         }
+        PageToBridge::CallHandOver { call, state } => call_message(kind::CALL_HAND_OVER, &call)
+            .json("state", state)
+            .finish(),
         PageToBridge::ResourceUpdated { uri } => ObjectWriter::new(kind::RESOURCE_UPDATED)
             .string("uri", &uri)
             .finish(),
@@ -117,14 +120,14 @@ pub fn encode<J>(message: PageToBridge<J>) -> Vec<FramePart<J>> {
         PageToBridge::Activity => ObjectWriter::new(kind::ACTIVITY).finish(),
         PageToBridge::CallsCheck { check, calls } => ObjectWriter::new(kind::CALLS_CHECK)
             .number("check", check)
-            .array("requestIds", calls, |frame, call| {
-                frame.then_string(call.as_str())
-            })
+            .call_ids("requestIds", calls)
             .finish(),
         PageToBridge::Renew(token) => ObjectWriter::new(kind::RENEW)
             .string("authToken", &token.0)
             .finish(),
-        PageToBridge::Leaving => ObjectWriter::new(kind::LEAVING).finish(),
+        PageToBridge::Leaving { hands_over } => ObjectWriter::new(kind::LEAVING)
+            .call_ids("handsOver", hands_over)
+            .finish(),
     }
 }
 
@@ -218,6 +221,10 @@ impl<J> ObjectWriter<J> {
         }
         object.text.push(']');
         object
+    }
+
+    fn call_ids(self, name: &str, calls: Vec<CallId>) -> Self {
+        self.array(name, calls, |frame, call| frame.then_string(call.as_str()))
     }
 
     /// Begins a nested object with its first member.

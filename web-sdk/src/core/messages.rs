@@ -182,6 +182,13 @@ pub enum PageToBridge<J> {
         /// The requests that the handler made in one task.
         requests: Vec<ClientRequest<J>>,
     },
+    /// Arms the hand-over of a call to the next document of the session, or disarms it.
+    CallHandOver {
+        /// The id of the call.
+        call: CallId,
+        /// What the next document gets, as JSON text; `null` disarms.
+        state: J,
+    },
     /// The content of a resource changed.
     ResourceUpdated {
         /// The URI of the resource.
@@ -217,8 +224,11 @@ pub enum PageToBridge<J> {
     },
     /// Sends a fresh token on the open socket.
     Renew(Token),
-    /// The document is being unloaded.
-    Leaving,
+    /// The document is being unloaded, or put into the back/forward cache.
+    Leaving {
+        /// The calls with which the next document goes on.
+        hands_over: Vec<CallId>,
+    },
 }
 
 /// The first frame of a page. All fields but the token are optional on the wire.
@@ -397,6 +407,8 @@ pub struct CallRequest<J> {
     pub item: Item,
     /// When the bridge sent the message, on the bridge's clock.
     pub sent_ms: Option<u64>,
+    /// How often the call was handed over. The page runs it once for each number.
+    pub hand_overs: u64,
     /// The complete message, for the handler.
     pub message: J,
 }

@@ -273,6 +273,13 @@ impl<J: Json> Page<J> {
         self.schedule_flush();
     }
 
+    /// A handler arms the hand-over of its call to the next document, with this state as JSON text,
+    /// or disarms it.
+    pub fn hand_over_requested(&mut self, call: CallId, state: J, is_armed: bool) {
+        self.calls
+            .hand_over_requested(call, state, is_armed, &mut self.effects);
+    }
+
     /// Visibility, focus or title may have changed, or the page is not frozen any more.
     pub fn visibility_changed(&mut self, visibility: PageVisibility) {
         self.visibility.current = visibility;

@@ -173,10 +173,12 @@ fn call_request_by_name(
 }
 
 fn call_request(message: &JsValue, item: Item) -> Option<BridgeToPage<JsValue>> {
+    let context = field(message, "context").unwrap_or_default();
     Some(BridgeToPage::CallRequested(CallRequest {
         call: call_id(message)?,
         item,
-        sent_ms: field(message, "context").and_then(|context| integer(&context, "sentMs")),
+        sent_ms: integer(&context, "sentMs"),
+        hand_overs: integer(&context, "handOvers").unwrap_or_default(),
         message: message.clone(),
     }))
 }

@@ -109,6 +109,13 @@ impl Connection {
             .dispatch(|page| page.logged(CallId(call), level, logger, data));
     }
 
+    /// Arms the hand-over of a call, with a state as JSON text, or disarms it without one.
+    #[wasm_bindgen(js_name = handOver)]
+    pub fn hand_over(&self, call: String, state: JsString, is_armed: bool) {
+        self.0
+            .dispatch(|page| page.hand_over_requested(CallId(call), state.into(), is_armed));
+    }
+
     /// Sends a request of a handler to the client; `params` is a JSON text.
     pub fn ask(&self, call: String, key: String, method: String, params: JsString) {
         let params = codec::sized_json(params);

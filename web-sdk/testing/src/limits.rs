@@ -39,6 +39,7 @@ pub fn realm_limits() -> RealmLimits {
         receipt_timeout: limits::RECEIPT_TIMEOUT,
         input_timeout: Duration::from_secs(600),
         page_grace: limits::PAGE_GRACE,
+        page_return: limits::PAGE_RETURN,
         heartbeat_interval: HEARTBEAT,
         queries: QueryLimits {
             has_agent: false,

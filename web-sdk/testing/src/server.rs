@@ -254,6 +254,9 @@ impl Server {
                 Output::CallEnded { call, outcome } => self.end_request(&call, outcome),
                 Output::CallEvent { call, event } => self.notify_of_call(&call, event),
                 Output::ClientRequestsPending { call } => self.send_client_requests(&call),
+                // What the client answers to the former document is ignored.
+                Output::CallHandedOver { .. } => {}
+                Output::ValidateInput { call } => outputs.extend(self.validate_input(&call)),
                 Output::ListChanged(kind) => self.notify(None, list_changed(kind), json!({})),
                 Output::ResourceUpdated { client, uri } => {
                     let method = "notifications/resources/updated";
@@ -308,6 +311,15 @@ impl Server {
             method,
             params,
         });
+    }
+
+    /// Validates the arguments of a call for the tool of the document that goes on with it.
+    fn validate_input(&mut self, call: &CallId) -> Vec<Output> {
+        let Some((tool, input)) = self.bridge.input_to_validate(call) else {
+            return Vec::new();
+        };
+        let outcome = outcome::validate_input(&tool, input).map(drop);
+        self.bridge.input_validated(call, &tool, outcome, self.now)
     }
 
     fn send_client_requests(&mut self, call: &CallId) {

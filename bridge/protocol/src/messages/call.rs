@@ -109,6 +109,14 @@ pub struct CallContext {
     /// The query for which the agent makes the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query_id: Option<QueryId>,
+    /// The state with which the former document of the session has handed the call over. The
+    /// handler goes on where that document's handler was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continuation: Option<Box<RawValue>>,
+    /// How often the call was handed over, which is set together with `continuation`. A document runs
+    /// the call once for each number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hand_overs: Option<u32>,
     /// When the bridge sent this message, on its own clock (`nowMs` of `authenticated`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_ms: Option<u64>,

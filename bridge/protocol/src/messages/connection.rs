@@ -162,6 +162,18 @@ pub enum Visibility {
     Hidden,
 }
 
+/// Reports that the document is being unloaded, or put into the back/forward cache: its calls end
+/// now, or are handed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Leaving {
+    /// The calls with which the next document of the session goes on, at most
+    /// [`MAX_ARMED_CALLS`](crate::limits::MAX_ARMED_CALLS). They were armed with
+    /// [`CallHandOver`](crate::CallHandOver).
+    #[serde(default)]
+    pub hands_over: Vec<CallId>,
+}
+
 /// Accepts a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

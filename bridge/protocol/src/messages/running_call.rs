@@ -1,4 +1,5 @@
-//! Messages of a running call: progress, logs, and requests of the handler to the client.
+//! Messages of a running call: progress, logs, requests of the handler to the client, and the
+//! hand-over to the next document.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -57,6 +58,18 @@ pub enum LogLevel {
     Alert,
     /// The app is unusable.
     Emergency,
+}
+
+/// Arms the hand-over of a call: if the document ends before the call, the next document of the
+/// session goes on with it. Sent again, it replaces the state.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallHandOver {
+    /// The id of the call.
+    pub request_id: CallId,
+    /// What the next document gets as `continuation`: any JSON value, but for `null`, which disarms
+    /// the hand-over.
+    pub state: Option<Box<RawValue>>,
 }
 
 /// Requests of a handler to the client that made the call. The requests of one message reach the

@@ -49,8 +49,10 @@ impl InMemoryBridge {
                 self.authenticate(connection, *hello, now)
             }
             _ if !known => self.close(connection, CloseCode::PolicyViolation, now),
-            Ok(PageToBridge::Leaving {}) => {
-                let mut outputs = self.end_connection(connection, Disconnect::DocumentGone, now);
+            Ok(PageToBridge::Leaving(leaving)) => {
+                let hands_over = leaving.hands_over;
+                let disconnect = Disconnect::Leaving { hands_over };
+                let mut outputs = self.end_connection(connection, disconnect, now);
                 outputs.push(closed_output(connection, ABNORMAL_CLOSURE));
                 outputs
             }

@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use bridge_protocol::{CallId, ErrorCode, SessionId};
 
 use super::{
-    CallOutcome, CloseCode, ConnectionId, Effect, Effects, Now, PageHello, PageProtocol, Phase,
-    Realm, Receipt, Refusal, Session,
+    CloseCode, ConnectionId, Effect, Effects, Now, PageHello, PageProtocol, Phase, Realm, Receipt,
+    Refusal, Session,
 };
 use crate::policy::{DuplicateNames, SessionLimitPolicy};
+use crate::realm::hand_over_events::is_successor;
 use crate::realm::registration_events::list_changed_effects;
 use crate::realm::session_events::close_effects;
 
@@ -131,8 +132,8 @@ impl Realm {
         effects
     }
 
-    /// Fails the calls that a previous document may have started, because the new one must not run
-    /// them again. A V1 session has only one document, because each document generates its own
+    /// Fails the calls that a previous document may have started and does not hand over, because the
+    /// new one must not run them again. A V1 session has only one document, because each document generates its own
     /// session id.
     fn document_replaced(&mut self, id: &SessionId, hello: &PageHello, now: Now) -> Effects {
         let Some(session) = self.sessions.get(id) else {
@@ -142,23 +143,10 @@ impl Realm {
         if both_v1 || session.is_same_document(hello.document.as_ref()) {
             return Effects::new();
         }
+        let origins = [session.origin(), hello.origin.as_deref()];
+        let is_successor = is_successor(hello.protocol, origins[0], origins[1]);
         let mut effects = self.detach_queries(id, now);
-        let Some(session) = self.sessions.get(id) else {
-            return effects;
-        };
-        let sent = |call: &&CallId| {
-            let call = self.calls.get(*call);
-            call.is_some_and(|call| call.send_count > 0)
-        };
-        let begun: Vec<_> = session.calls.iter().filter(sent).cloned().collect();
-        let end = |id| {
-            let failure = self
-                .calls
-                .get(&id)?
-                .page_gone_failure("the page was reloaded");
-            Some(self.end_call(&id, CallOutcome::Failed(failure), now))
-        };
-        effects.extend(begun.into_iter().filter_map(end).flatten());
+        effects.extend(self.calls_of_replaced_document(id, is_successor, now));
         effects
     }
 

@@ -27,7 +27,9 @@ impl Realm {
         }
         for (id, session) in &mut self.sessions {
             self.deadlines.remove(session.deadline(id));
-            if let Phase::Disconnected { until } = &mut session.phase {
+            if let Phase::Disconnected { until } | Phase::BetweenDocuments { until } =
+                &mut session.phase
+            {
                 *until += stall;
             }
             let (at, deadline) = session.deadline(id);

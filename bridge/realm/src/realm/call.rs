@@ -12,6 +12,7 @@ use bridge_protocol::{
 use serde_json::value::RawValue;
 
 use super::client_requests::PendingClientRequests;
+use super::hand_over::{Arming, HandOver};
 use super::{CallFailure, CallOutcome, Now, PageProtocol, Receipt};
 use crate::definition::tool::Tool;
 
@@ -96,6 +97,8 @@ pub struct Call {
     pub(super) final_read: Option<(u64, Instant)>,
     pub(super) client_requests: PendingClientRequests,
     pub(super) caller_state: CallerState,
+    /// Whether the call is to outlive its document, or has done so. Few calls are.
+    pub(super) hand_over: Option<Box<HandOver>>,
     /// The number of times the call was parked.
     rounds: u64,
     /// The maximum time in which the client must answer.
@@ -126,6 +129,7 @@ impl Call {
             final_read: None,
             client_requests: PendingClientRequests::with_responses(call.client_responses),
             caller_state: CallerState::Waiting,
+            hand_over: None,
             rounds: 0,
             input_timeout,
             receipt_timeout,
@@ -160,6 +164,28 @@ impl Call {
         }
     }
 
+    /// Hands the call over to the next document, which must register its item before `until`. The
+    /// requests of its handler to the client end.
+    pub(super) fn hand_over(&mut self, until: Instant, now: Now) {
+        let hand_over = self.hand_over.get_or_insert_default();
+        if let Arming::Armed(state) = std::mem::take(&mut hand_over.arming) {
+            hand_over.continuation = Some(state);
+        }
+        hand_over.count += 1;
+        self.client_requests.abandon();
+        self.exclude_client_wait(now.instant);
+        self.final_read = None;
+        self.receipt = Receipt::AwaitsDocument { until };
+    }
+
+    /// The page has acknowledged the call, so it is not sent to this document again.
+    pub(super) fn acknowledge(&mut self) {
+        self.receipt = Receipt::Received;
+        if let Some(hand_over) = &mut self.hand_over {
+            hand_over.continuation = None;
+        }
+    }
+
     /// Parks the call after its caller has left. It is resumed with the returned round number.
     pub(super) fn park(&mut self) -> u64 {
         self.rounds += 1;
@@ -181,6 +207,13 @@ impl Call {
         let request_id = id.clone();
         let mut context = Box::new(self.context.clone());
         context.sent_ms = Some(now.unix_ms);
+        if let Some(hand_over) = &self.hand_over {
+            let state = hand_over.continuation.as_ref();
+            context.continuation = state.map(|state| state.json().to_owned());
+            context.hand_overs = state.map(|_| hand_over.count);
+            let remaining = self.expires.saturating_duration_since(now.instant);
+            context.timeout_ms = u64::try_from(remaining.as_millis()).ok();
+        }
         match self.request.clone() {
             PageRequest::Tool { tool, input } => BridgeToPage::ToolCall(ToolCall {
                 request_id,
@@ -279,9 +312,37 @@ impl Call {
     /// The failure of the call when the document that was sent it is gone.
     pub(super) fn page_gone_failure(&self, why: &str) -> CallFailure {
         let advice = self.retry_advice();
+        let arming = self.hand_over.as_deref().map(|it| &it.arming);
+        let not_handed_over = match arming {
+            Some(Arming::Refused(reason)) => format!(" and not handed over ({reason})"),
+            _ => String::new(),
+        };
         CallFailure::new(
             ErrorCode::PageGone,
-            format!("{why} while the call was running: open the app again, and {advice}"),
+            format!(
+                "{why} while the call was running{not_handed_over}: open the app again, and {advice}"
+            ),
+        )
+    }
+
+    /// The failure of the call when no document of its session has gone on with it in time.
+    /// `title` is that of the document which is shown instead, if one is connected.
+    pub(super) fn not_returned_failure(
+        &self,
+        title: Option<&str>,
+        page_return: Duration,
+    ) -> CallFailure {
+        let (name, seconds) = (self.request.name(), page_return.as_secs_f32());
+        let advice = self.retry_advice();
+        let what = match title {
+            Some(title) => {
+                format!("the page went to {title:?}, which has not registered `{name}`")
+            }
+            None => format!("the page of `{name}` went elsewhere and has not come back"),
+        };
+        CallFailure::new(
+            ErrorCode::PageGone,
+            format!("{what} within {seconds} s: list_active_sessions shows what is open; {advice}"),
         )
     }
 

@@ -49,13 +49,15 @@ impl Realm {
         if session.frozen {
             return Err(call.suspended_failure());
         }
-        let effects = match session.phase.connection() {
-            Some(connection) => Effects::from([Effect::Send {
+        let mut effects = Effects::new();
+        match session.phase {
+            Phase::Connected { connection, .. } => effects.push(Effect::Send {
                 connection,
                 message: call.request_message(&id, now),
-            }]),
-            None => Effects::new(),
-        };
+            }),
+            Phase::Disconnected { .. } => {}
+            Phase::BetweenDocuments { until } => call.receipt = Receipt::AwaitsDocument { until },
+        }
         session.calls.insert(id.clone());
         self.deadlines
             .insert(call.deadline(), Deadline::Call(id.clone()));
@@ -66,7 +68,7 @@ impl Realm {
     /// The page has acknowledged the call.
     pub fn call_received(&mut self, id: &SessionId, connection: ConnectionId, call: &CallId) {
         if self.call_on(id, connection, call).is_some() {
-            self.update_call(call, |call| call.receipt = Receipt::Received);
+            self.update_call(call, Call::acknowledge);
         }
     }
 
@@ -80,7 +82,10 @@ impl Realm {
         if self.session_on(id, connection).is_none() {
             return Effects::new();
         }
-        let is_alive = |call: &CallId| self.calls.get(call).is_some_and(|open| open.session == *id);
+        let is_alive = |call: &CallId| {
+            let open = self.calls.get(call);
+            open.is_some_and(|open| open.session == *id && !open.receipt.awaits_document())
+        };
         let (request_ids, ended) = asked.request_ids.into_iter().partition(is_alive);
         let message = BridgeToPage::CallsAlive(CallsAlive {
             check: asked.check,
@@ -218,36 +223,23 @@ impl Realm {
         now: Now,
     ) -> Effects {
         let waiting: Vec<_> = self.unreceived_calls(id).cloned().collect();
-        let Some(session) = self.sessions.get(id) else {
-            return Effects::new();
-        };
-        let until = now.instant + session.receipt_timeout(self.limits.receipt_timeout);
-        let dialect = session.protocol();
-        let send = |id: CallId| {
-            // Without a new receipt timeout the call could end while its message is in transit, and
-            // the page would run it anyway.
-            let message = self.update_call(&id, |call| {
-                call.receipt = dialect.receipt(until);
-                call.request_message(&id, now)
-            })?;
-            Some(Effect::Send {
-                connection,
-                message,
-            })
-        };
-        waiting.into_iter().filter_map(send).collect()
+        let send = |id: CallId| self.send_call(&id, connection, now);
+        waiting.into_iter().flat_map(send).collect()
     }
 
-    /// The calls of a session that its page has not acknowledged.
+    /// The calls of a session that its page may have been sent and has not acknowledged.
     pub(super) fn unreceived_calls(&self, id: &SessionId) -> impl Iterator<Item = &CallId> {
         let calls = self.sessions.get(id).map(|session| &session.calls);
         calls.into_iter().flatten().filter(|id| {
             let call = self.calls.get(*id);
-            call.is_some_and(|call| call.receipt != Receipt::Received)
+            call.is_some_and(|call| {
+                call.receipt != Receipt::Received && !call.receipt.awaits_document()
+            })
         })
     }
 
-    /// The call, if it belongs to the session and this connection is the session's current one.
+    /// The call, if it belongs to the session, this connection is the session's current one, and the
+    /// call does not wait for another document.
     pub(super) fn call_on(
         &mut self,
         id: &SessionId,
@@ -255,6 +247,7 @@ impl Realm {
         call: &CallId,
     ) -> Option<&mut Call> {
         self.session_on(id, connection)?;
-        self.calls.get_mut(call).filter(|call| call.session == *id)
+        let open = self.calls.get_mut(call);
+        open.filter(|call| call.session == *id && !call.receipt.awaits_document())
     }
 }

@@ -219,6 +219,13 @@ impl PendingClientRequests {
         Some(now - self.waiting_since.take()?)
     }
 
+    /// Drops all requests and responses, because another document goes on with the call. Its
+    /// handler may ask something else under the same keys.
+    pub(super) fn abandon(&mut self) {
+        self.pending.clear();
+        self.answers.clear();
+    }
+
     /// Fails all unanswered requests.
     pub(super) fn expire(&mut self, timeout: Duration) -> Vec<ClientResponse> {
         let error = ClientError {

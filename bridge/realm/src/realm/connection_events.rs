@@ -25,13 +25,15 @@ impl Realm {
         disconnect: Disconnect,
         now: Now,
     ) -> Effects {
-        match (self.session_on(id, connection), disconnect) {
-            (None, _) => Effects::new(),
-            (Some(_), Disconnect::DocumentGone) => {
-                self.end_session(id, "the page was closed or left", now)
-            }
-            (Some(_), Disconnect::ConnectionLost) => self.connection_lost(id, now),
+        if self.session_on(id, connection).is_none() {
+            return Effects::new();
         }
+        let hands_over = match disconnect {
+            Disconnect::ConnectionLost => return self.connection_lost(id, now),
+            Disconnect::DocumentGone => Vec::new(),
+            Disconnect::Leaving { hands_over } => hands_over,
+        };
+        self.document_gone(id, "the page was closed or left", &hands_over, now)
     }
 
     /// Disconnects the session for the grace period, or ends it if there is no grace period.
@@ -39,7 +41,7 @@ impl Realm {
         let protocol = self.sessions.get(id).map(Session::protocol);
         let grace = protocol.map_or(Duration::ZERO, |it| it.grace(self.limits.page_grace));
         if grace.is_zero() {
-            return self.end_session(id, "the page lost its connection", now);
+            return self.document_gone(id, "the page lost its connection", &[], now);
         }
         let until = now.instant + grace;
         self.update_session(id, |session| session.phase = Phase::Disconnected { until });

@@ -42,6 +42,13 @@ pub enum Effect {
     EmitEvent { call: CallId, event: CallEvent },
     /// Notify a caller that its page has requests for the client.
     ClientRequestsPending { call: CallId },
+    /// Notify a caller that its call was handed over, so that the requests of its handler to the
+    /// client have ended.
+    CallHandedOver { call: CallId },
+    /// Validate the arguments of a call with [`Realm::input_to_validate`](super::Realm), because the
+    /// tool of its new document has another definition. The outcome is reported with
+    /// [`Realm::input_validated`](super::Realm).
+    ValidateInput { call: CallId },
     /// Notify the MCP clients that the list of this kind has changed.
     ListChanged(Kind),
     /// Notify an MCP client that a resource it is subscribed to has changed.

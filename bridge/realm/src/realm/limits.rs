@@ -41,6 +41,9 @@ pub struct RealmLimits {
     pub input_timeout: Duration,
     /// How long a session waits for its page to reconnect.
     pub page_grace: Duration,
+    /// How long a session waits for its next document while calls are handed over; zero disables
+    /// hand-overs.
+    pub page_return: Duration,
     /// The interval between heartbeats.
     pub heartbeat_interval: Duration,
     /// The limits of queries.

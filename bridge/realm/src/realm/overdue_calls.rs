@@ -62,6 +62,7 @@ impl Realm {
         match call.receipt {
             Receipt::Awaited { .. } => self.receipt_overdue(id, now),
             Receipt::Probed { probe, .. } => self.probe_overdue(id, probe, now),
+            Receipt::AwaitsDocument { .. } => self.document_did_not_return(id, now),
             Receipt::Received => Effects::new(),
         }
     }
@@ -71,7 +72,8 @@ impl Realm {
         let Some(call) = self.calls.get(id) else {
             return Effects::new();
         };
-        let is_read = call.is_parked() || call.send_count == 0 || call.final_read.is_some();
+        let is_sent = call.send_count > 0 && !call.receipt.awaits_document();
+        let is_read = call.is_parked() || !is_sent || call.final_read.is_some();
         let session = call.session.clone();
         if !is_read && let Some((probe, effects)) = self.send_probe(&session, now) {
             let until = now.instant + PROBE_TIMEOUT;

@@ -24,7 +24,7 @@ pub(super) const PROBE_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// pings.
 pub(super) const EARLIEST_PROOF: Duration = STALE_AFTER.saturating_add(Duration::from_secs(1));
 
-/// Whether the page has acknowledged a call.
+/// Whether the page has acknowledged a call, or waits for a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
     /// The page must acknowledge the call before `until`.
@@ -36,6 +36,9 @@ pub enum Receipt {
         round: u8,
         until: Instant,
     },
+    /// The call waits for the next document of its session, which must register the item before
+    /// `until`. The current document, if there is one, does not know the call.
+    AwaitsDocument { until: Instant },
     /// The page has acknowledged the call, or does not acknowledge calls at all.
     Received,
 }
@@ -44,9 +47,16 @@ impl Receipt {
     /// When the bridge must act if the receipt has not arrived.
     pub(super) fn until(self) -> Option<Instant> {
         match self {
-            Receipt::Awaited { until } | Receipt::Probed { until, .. } => Some(until),
+            Receipt::Awaited { until }
+            | Receipt::Probed { until, .. }
+            | Receipt::AwaitsDocument { until } => Some(until),
             Receipt::Received => None,
         }
+    }
+
+    /// Whether the call waits for the next document of its session.
+    pub(super) fn awaits_document(self) -> bool {
+        matches!(self, Receipt::AwaitsDocument { .. })
     }
 
     /// The same receipt, expected later by this time.
@@ -62,6 +72,7 @@ impl Receipt {
                 round,
                 until: until + by,
             },
+            Receipt::AwaitsDocument { until } => Receipt::AwaitsDocument { until: until + by },
             Receipt::Received => Receipt::Received,
         }
     }

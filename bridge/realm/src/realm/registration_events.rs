@@ -8,7 +8,7 @@ use bridge_protocol::{
 };
 
 use super::session::ListHashes;
-use super::{ConnectionId, Effect, Effects, Realm};
+use super::{ConnectionId, Effect, Effects, Now, Realm};
 use crate::definition::Definition;
 
 const KINDS: [Kind; 4] = [
@@ -27,6 +27,7 @@ impl Realm {
         connection: ConnectionId,
         registration: RegistrationId,
         definitions: Vec<Result<Definition, RegistrationFailure>>,
+        now: Now,
     ) -> Effects {
         let limits = Arc::clone(&self.limits);
         let definitions = self.reject_conflicts(id, definitions);
@@ -105,6 +106,7 @@ impl Realm {
         };
         let mut effects = self.registration_effects(send, changed_kinds, subscriptions);
         effects.extend(self.resume_queries(id));
+        effects.extend(self.send_awaited_calls(id, connection, now));
         effects
     }
 

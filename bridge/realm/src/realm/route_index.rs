@@ -200,7 +200,7 @@ mod tests {
             let connected = realm.page_connected(connection, page_hello(&session), now);
             assert!(connected.is_ok());
             let session = SessionId::from(session.as_str());
-            realm.items_registered(&session, connection, "r".into(), vec![Ok(tool("t"))]);
+            realm.items_registered(&session, connection, "r".into(), vec![Ok(tool("t"))], now);
         }
         realm
     }

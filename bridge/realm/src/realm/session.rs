@@ -116,6 +116,8 @@ pub enum Phase {
     },
     /// The connection was lost. Until `until` the tools stay listed and calls wait.
     Disconnected { until: Instant },
+    /// The document is gone, and calls wait for the next one until `until`. The tools stay listed.
+    BetweenDocuments { until: Instant },
 }
 
 impl Phase {
@@ -123,7 +125,7 @@ impl Phase {
     pub(super) fn connection(&self) -> Option<ConnectionId> {
         match self {
             Phase::Connected { connection, .. } => Some(*connection),
-            Phase::Disconnected { .. } => None,
+            Phase::Disconnected { .. } | Phase::BetweenDocuments { .. } => None,
         }
     }
 
@@ -134,7 +136,7 @@ impl Phase {
                 expires,
                 ..
             } => expires.map_or(*heartbeat_due, |expires| expires.min(*heartbeat_due)),
-            Phase::Disconnected { until } => *until,
+            Phase::Disconnected { until } | Phase::BetweenDocuments { until } => *until,
         }
     }
 }
@@ -311,6 +313,22 @@ impl Session {
         } else {
             configured
         }
+    }
+
+    /// The origin of the page, if it has one.
+    pub(super) fn origin(&self) -> Option<&str> {
+        self.info.origin.as_deref()
+    }
+
+    /// The title of the page, if it has sent one.
+    pub(super) fn page_title(&self) -> Option<&str> {
+        self.info.page_title.as_deref()
+    }
+
+    /// Whether the current connection has registered nothing, so that the items are those of an
+    /// earlier one.
+    pub(super) fn items_are_former(&self) -> bool {
+        self.items_are_former
     }
 
     /// Whether this is the current document of the session, so that its calls can continue.

@@ -68,7 +68,12 @@ impl Realm {
             return self.close_session(id, ErrorCode::SessionExpired, reason, now);
         }
         match session.phase {
-            Phase::Disconnected { .. } => self.end_session(id, "the page lost its connection", now),
+            Phase::Disconnected { .. } => {
+                self.document_gone(id, "the page lost its connection", &[], now)
+            }
+            Phase::BetweenDocuments { .. } => {
+                self.document_gone(id, "the page was closed or left", &[], now)
+            }
             Phase::Connected {
                 connection,
                 expires: Some(expires),

@@ -4,6 +4,7 @@ mod asking;
 mod calls;
 mod connections;
 mod dialects;
+mod hand_over;
 mod many;
 mod queries;
 mod schedules;
@@ -42,6 +43,7 @@ pub(super) const TEST_LIMITS: RealmLimits = RealmLimits {
     receipt_timeout: Duration::from_secs(5),
     input_timeout: Duration::from_secs(600),
     page_grace: Duration::from_secs(5),
+    page_return: Duration::from_secs(15),
     heartbeat_interval: Duration::from_secs(20),
     queries: QueryLimits {
         has_agent: true,
@@ -185,9 +187,9 @@ impl Harness {
     fn register(&mut self, connection: ConnectionId, names: &[&str]) {
         let tools = names.iter().map(|name| Ok(tool(name))).collect();
         let registration = RegistrationId::from("r");
-        let effects = self
-            .realm
-            .items_registered(&TAB.into(), connection, registration, tools);
+        let effects =
+            self.realm
+                .items_registered(&TAB.into(), connection, registration, tools, self.now);
         self.apply(effects);
     }
 
@@ -327,9 +329,10 @@ fn limits_reject_and_name_the_setting() {
         Kind::Tool,
         format!(r#"{{"name":"a","description":"{text}"}}"#),
     );
-    let effects = scene
-        .realm
-        .items_registered(&TAB.into(), FIRST_CONNECTION, "r".into(), large);
+    let effects =
+        scene
+            .realm
+            .items_registered(&TAB.into(), FIRST_CONNECTION, "r".into(), large, scene.now);
     scene.apply(effects);
     let Some(Effect::Send {
         message: BridgeToPage::Registered(answer),
@@ -374,9 +377,13 @@ fn the_newer_of_two_same_named_tools_is_listed_and_calls_are_ambiguous() {
         Kind::Tool,
         r#"{"name":"echo","description":"newer"}"#.to_owned(),
     );
-    scene
-        .realm
-        .items_registered(&"other".into(), SECOND_CONNECTION, "r".into(), newer);
+    scene.realm.items_registered(
+        &"other".into(),
+        SECOND_CONNECTION,
+        "r".into(),
+        newer,
+        scene.now,
+    );
     let tools = scene.realm.published(Kind::Tool);
     assert_eq!(tools.len(), 1);
     assert_eq!(tools[0].published()["description"], "newer");

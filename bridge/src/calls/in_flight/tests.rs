@@ -100,8 +100,8 @@ impl Page {
             outbox,
         };
         let registration = RegistrationId::from("r");
-        page.apply(|realm, id, connection, _| {
-            realm.items_registered(id, connection, registration, tools)
+        page.apply(|realm, id, connection, now| {
+            realm.items_registered(id, connection, registration, tools, now)
         });
         page
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bridge_protocol::PageToBridge;
+use bridge_protocol::{Leaving, PageToBridge};
 use bridge_realm::page_messages::CloseFrame;
 use bridge_realm::realm::{Disconnect, PageProtocol};
 use futures_util::FutureExt;
@@ -271,8 +271,12 @@ impl PageConnection {
 
     fn on_decoded(&mut self, message: InboundMessage) -> Flow {
         match message {
-            InboundMessage::Known(PageToBridge::Leaving {}) => {
-                return Err(ConnectionEnd::Disconnected(Disconnect::DocumentGone));
+            InboundMessage::Known(PageToBridge::Leaving(Leaving { hands_over })) => {
+                let leaving = Disconnect::Leaving { hands_over };
+                return Err(ConnectionEnd::Disconnected(leaving));
+            }
+            InboundMessage::Known(PageToBridge::CallHandOver(hand_over)) => {
+                self.page.on_hand_over(hand_over);
             }
             InboundMessage::Known(PageToBridge::Renew(renewal)) => {
                 self.page.renew(&mut self.renewals, renewal);

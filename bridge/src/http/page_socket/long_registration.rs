@@ -55,6 +55,6 @@ mod tests {
         assert_eq!(length(20, 500), Some(WorkLength::Short));
         assert_eq!(length(1, 29_000), Some(WorkLength::Short));
         assert_eq!(length(20, 50_000), Some(WorkLength::Long));
-        assert!(work_order(realm, &PageToBridge::Leaving {}).is_none());
+        assert!(work_order(realm, &PageToBridge::Activity {}).is_none());
     }
 }

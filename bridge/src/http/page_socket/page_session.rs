@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use bridge_auth::{Authenticator, RealmId};
 use bridge_json::JsonSlice;
-use bridge_protocol::{CallId, CloseCode, PageToBridge, SessionId};
+use bridge_protocol::limits::MAX_HAND_OVER_BYTES;
+use bridge_protocol::{CallHandOver, CallId, CloseCode, PageToBridge, SessionId};
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
-use bridge_realm::realm::{ConnectionId, Disconnect, PageProtocol, ProbeAnswer};
+use bridge_realm::realm::{
+    ConnectionId, Disconnect, HandOverRequest, HandOverState, PageProtocol, ProbeAnswer,
+};
 
 use crate::hub::{Hub, SessionIdLease};
 use crate::refusals::RefusalKind;
@@ -82,6 +85,31 @@ impl PageSession {
     pub(super) fn on_compact_response(&self, call: CallId, value: JsonSlice) {
         let event = PageEvent::from_compact_response(call, value, &self.hub.page_limits);
         self.apply(event);
+    }
+
+    /// A handler arms or disarms the hand-over of its call. The state counts in the memory budget
+    /// for as long as the realm stores it.
+    pub(super) fn on_hand_over(&self, hand_over: CallHandOver) {
+        let request = match hand_over.state {
+            None => HandOverRequest::Disarm,
+            // The realm refuses a state that is too large.
+            Some(state) if state.get().len() > MAX_HAND_OVER_BYTES => {
+                HandOverRequest::Arm(HandOverState::new(state, None))
+            }
+            Some(state) => {
+                let party = self.hub.party(self.realm);
+                match self.hub.memory.acquire(party, state.get().len()) {
+                    Ok(lease) => {
+                        HandOverRequest::Arm(HandOverState::new(state, Some(Box::new(lease))))
+                    }
+                    Err(_) => {
+                        self.on_refused_message(CloseCode::TryAgainLater);
+                        HandOverRequest::OutOfMemory
+                    }
+                }
+            }
+        };
+        self.apply(PageEvent::HandOver(hand_over.request_id, request));
     }
 
     pub(super) fn apply(&self, event: PageEvent) {

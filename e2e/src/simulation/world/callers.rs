@@ -93,6 +93,12 @@ impl World {
                     self.checker.call_ended(&call, outcome, now);
                 }
                 Output::ClientRequestsPending { call } => self.on_client_requests(&call),
+                Output::CallHandedOver { call } => {
+                    self.trace(|| format!("{call} is handed over"));
+                    self.checker.call_handed_over(&call);
+                }
+                // All documents of a schedule register the same definitions.
+                Output::ValidateInput { call } => panic!("{call} has another tool"),
                 Output::CallEvent { .. }
                 | Output::ListChanged(_)
                 | Output::ResourceUpdated { .. } => {}

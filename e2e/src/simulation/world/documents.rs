@@ -3,10 +3,13 @@
 use web_sdk::core::{DefinitionKey, Item, Kind, SizedJson};
 
 use super::World;
-use super::event::Event;
+use super::event::{Event, Recovery};
 use super::link::{Direction, Packet};
 use super::tab::{READ, TOOLS, Tab};
 use super::task::Task;
+
+/// The most documents that a tab has in the back/forward cache.
+const MAX_FORMER_DOCUMENTS: usize = 2;
 
 impl World {
     pub(super) fn open_tab(&mut self, session: &str) {
@@ -29,9 +32,71 @@ impl World {
         let tab = &mut self.tabs[index];
         *tab = Tab {
             closed: tab.closed,
+            former: std::mem::take(&mut tab.former),
             ..Tab::new(&tab.session, document, tab.clock_ahead_ms)
         };
         self.start_document(index);
+    }
+
+    /// Loads another document. The former one may stay in the back/forward cache.
+    pub(super) fn load_next(&mut self, index: usize) {
+        let tab = &self.tabs[index];
+        let runs = !tab.frozen && tab.busy_until <= self.queue.now() && tab.failed.is_none();
+        if !runs || tab.former.len() >= MAX_FORMER_DOCUMENTS || self.random.percent(50) {
+            return self.reload(index);
+        }
+        self.trace(|| format!("tab {index} puts its document aside"));
+        let document = self.new_id();
+        self.put_aside(index);
+        let tab = &mut self.tabs[index];
+        let next = Tab::new(&tab.session, document, tab.clock_ahead_ms);
+        let mut former = std::mem::replace(tab, next);
+        tab.former = std::mem::take(&mut former.former);
+        tab.former.push(former);
+        self.start_document(index);
+        let back = self.random.span(20_000);
+        self.queue
+            .schedule_after(back, Event::Recovers(Recovery::GoBack(index, document)));
+    }
+
+    /// The user goes back to the document before, which ends this one.
+    pub(super) fn go_back(&mut self, index: usize, document: u64) {
+        let tab = &mut self.tabs[index];
+        if tab.document != document || tab.closed || tab.frozen || !self.faults_enabled {
+            return;
+        }
+        let Some(former) = tab.former.pop() else {
+            return;
+        };
+        self.trace(|| format!("tab {index} goes back"));
+        let document = self.new_id();
+        self.close_document(index);
+        let tab = &mut self.tabs[index];
+        let left = std::mem::replace(tab, former);
+        tab.former = left.former;
+        // What was scheduled before is late, and what a handler of an ended call returns is dropped.
+        tab.document = document;
+        tab.tasks.push_back(Task::Timer(tab.timer));
+        let clock = self.clock_of(index);
+        let tab = &mut self.tabs[index];
+        tab.page.set_now(clock);
+        tab.page.resumed();
+        self.run_tab(index);
+    }
+
+    /// Puts the document into the back/forward cache.
+    fn put_aside(&mut self, index: usize) {
+        let clock = self.clock_of(index);
+        let random = self.random.fraction();
+        let tab = &mut self.tabs[index];
+        tab.page.set_now(clock);
+        tab.page.entered_bfcache(random);
+        self.perform_all(index);
+        let tab = &mut self.tabs[index];
+        tab.tasks.clear();
+        if let Some(link) = tab.link.take() {
+            self.send(link, Direction::ToBridge, Packet::Close(1001));
+        }
     }
 
     /// Closes the socket of the document with code 1001, as a browser does on navigation.

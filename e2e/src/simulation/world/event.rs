@@ -56,4 +56,6 @@ pub(super) enum Recovery {
     BridgeProcess,
     /// The tab runs again.
     Thaw(usize),
+    /// The user goes back from this document of a tab.
+    GoBack(usize, u64),
 }

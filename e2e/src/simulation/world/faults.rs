@@ -15,7 +15,7 @@ impl World {
         let pause = self.random.span(15_000);
         self.queue.schedule_after(pause, Event::Fault);
         let tab = self.random.below(self.tabs.len() as u64) as usize;
-        match self.random.below(19) {
+        match self.random.below(22) {
             0..2 => self.with_link(tab, |world, link| world.cut_link(link, "between frames")),
             2..4 => self.with_link(tab, |world, link| {
                 let bytes = world.random.span(3_000) as usize;
@@ -51,7 +51,11 @@ impl World {
                 let span = self.random.span(15_000);
                 self.stop_process(span);
             }
-            17 => {
+            17..20 => {
+                self.trace(|| format!("tab {tab} loads another document"));
+                self.load_next(tab);
+            }
+            20 => {
                 let span = self.random.span(15_000);
                 self.pause_machine(span);
             }
@@ -157,6 +161,7 @@ impl World {
     pub(super) fn recover(&mut self, recovery: Recovery) {
         match recovery {
             Recovery::Bridge => self.start_bridge(),
+            Recovery::GoBack(tab, document) => self.go_back(tab, document),
             Recovery::BridgeProcess => self.continue_process(),
             Recovery::Thaw(tab) => {
                 self.trace(|| format!("tab {tab} runs again"));

@@ -9,7 +9,7 @@ use web_sdk::core::{
 use super::World;
 use super::event::Event;
 use super::link::{Direction, Packet};
-use super::tab::{READ, TOOLS};
+use super::tab::{NAVIGATE, READ, TOOLS};
 use super::task::Task;
 use crate::sdk_page::{PageFrames, text_outcome};
 
@@ -43,6 +43,14 @@ impl World {
             }
             Task::Timer(timer) if tab.timer == timer => tab.page.timer_fired(random),
             Task::Finish(call, bytes) => tab.page.handler_finished(call, text_outcome(bytes)),
+            Task::HandOver(call, arms) => {
+                let state = if arms { "{}" } else { "null" };
+                tab.page.hand_over_requested(call, state.to_owned(), arms);
+            }
+            Task::Navigate(call) if tab.running.contains(&call) => {
+                self.trace(|| format!("{call} loads another document in tab {index}"));
+                self.load_next(index);
+            }
             Task::Ask(call) if tab.running.contains(&call) => {
                 let key = format!("k{}", self.random.below(1_000));
                 let request = ClientRequest {
@@ -70,6 +78,7 @@ impl World {
             | Task::Frame(..)
             | Task::Closed(..)
             | Task::Timer(_)
+            | Task::Navigate(_)
             | Task::Ask(_) => {}
         }
     }
@@ -140,7 +149,9 @@ impl World {
     fn start_handler(&mut self, index: usize, call: Call<String>) {
         let now = self.queue.now();
         self.trace(|| format!("tab {index} executes {}", call.request.call));
-        self.checker.call_started(&call.request.call, now);
+        let is_continued = call.request.hand_overs > 0;
+        self.checker
+            .call_started(&call.request.call, is_continued, now);
         let kind = self.random.below(10);
         let span = self
             .random
@@ -159,11 +170,14 @@ impl World {
                 return tab.page.handler_finished(id, text_outcome(10));
             }
         }
-        let asks = tool == "ask";
-        let task = if asks {
-            Task::Ask(call.request.call)
-        } else {
-            Task::Finish(call.request.call, bytes)
+        let id = call.request.call;
+        self.plan_hand_over(index, &id);
+        let tab = &mut self.tabs[index];
+        let task = match tool {
+            "ask" => Task::Ask(id),
+            // A document that goes on with the call may load yet another one.
+            NAVIGATE if !is_continued || self.random.percent(50) => Task::Navigate(id),
+            _ => Task::Finish(id, bytes),
         };
         match kind {
             // The handler blocks the page's thread, and returns right afterwards.
@@ -184,6 +198,24 @@ impl World {
                     },
                 );
             }
+        }
+    }
+
+    /// Arms the hand-over of a call in most cases, and disarms it later in few.
+    fn plan_hand_over(&mut self, index: usize, call: &CallId) {
+        if self.random.percent(40) {
+            return;
+        }
+        let task = Task::HandOver(call.clone(), true);
+        self.tabs[index].tasks.push_front(task);
+        if self.random.percent(15) {
+            let event = Event::TabTask {
+                tab: index,
+                document: self.tabs[index].document,
+                task: Task::HandOver(call.clone(), false),
+            };
+            let span = self.random.span(4_000);
+            self.queue.schedule_after(span, event);
         }
     }
 

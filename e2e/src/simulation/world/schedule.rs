@@ -27,6 +27,7 @@ impl World {
         self.summary.calls = self.checker.count_made();
         self.summary.answered = self.checker.count_answered();
         self.summary.executed = self.checker.count_executed();
+        self.summary.continued = self.checker.count_continued();
         self.summary
     }
 

@@ -9,7 +9,10 @@ use super::task::Task;
 use crate::sdk_page::{PageFrames, page_info};
 
 /// The tools that every page registers.
-pub(super) const TOOLS: [&str; 3] = ["work", "ask", READ];
+pub(super) const TOOLS: [&str; 4] = ["work", "ask", READ, NAVIGATE];
+
+/// The tool that loads another document.
+pub(super) const NAVIGATE: &str = "navigate";
 
 /// The tool that may be called again without harm, and often answers at once.
 pub(super) const READ: &str = "read";
@@ -39,6 +42,8 @@ pub(super) struct Tab {
     pub(super) failed: Option<String>,
     /// The calls whose handlers have not ended.
     pub(super) running: BTreeSet<CallId>,
+    /// The documents before in the back/forward cache, the latest last.
+    pub(super) former: Vec<Tab>,
     /// How far the clock of the tab's machine is ahead, in milliseconds.
     pub(super) clock_ahead_ms: u64,
 }
@@ -61,6 +66,7 @@ impl Tab {
             connected: false,
             failed: None,
             running: BTreeSet::new(),
+            former: Vec::new(),
             clock_ahead_ms,
         }
     }

@@ -14,6 +14,10 @@ pub(super) enum Task {
     Timer(u64),
     /// A handler ends with a result of this many bytes.
     Finish(CallId, usize),
+    /// The handler of a call arms the hand-over of it, or disarms it.
+    HandOver(CallId, bool),
+    /// The handler of a call loads another document.
+    Navigate(CallId),
     /// A handler sends a request to the client of its call.
     Ask(CallId),
     /// The task has ended in which handlers were started.

@@ -13,6 +13,8 @@ pub(super) struct Guide {
 /// The steps that run in one page.
 pub(super) struct Section {
     pub(super) title: String,
+    /// An `html page` block.
+    pub(super) document: Option<String>,
     pub(super) steps: Vec<Step>,
 }
 
@@ -41,10 +43,12 @@ impl Guide {
 impl Section {
     fn parse(text: &str) -> Self {
         let title = text.lines().next().unwrap_or_default();
-        let blocks = text.split("\n```").skip(1).step_by(2);
+        let blocks = || text.split("\n```").skip(1).step_by(2);
+        let document = blocks().find_map(|block| block.strip_prefix("html page\n"));
         Self {
             title: title.trim_start_matches("# ").to_owned(),
-            steps: blocks.filter_map(Step::parse).collect(),
+            document: document.map(str::to_owned),
+            steps: blocks().filter_map(Step::parse).collect(),
         }
     }
 

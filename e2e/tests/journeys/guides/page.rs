@@ -1,6 +1,6 @@
 //! The page that runs the scripts of a guide.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use e2e::{Browser, StaticSite, TestBed};
 use serde_json::{Value, json};
@@ -25,6 +25,8 @@ const WAIT_UNTIL_SETTLED: &str = r#"
 pub(super) struct GuidePage {
     bed: TestBed,
     site: Option<StaticSite>,
+    /// The server of the section's own page.
+    section_site: RefCell<Option<StaticSite>>,
     browser: Browser,
     /// Counts the pages: each section, including the first, begins with a fresh one.
     pages: Cell<u32>,
@@ -37,15 +39,10 @@ impl GuidePage {
 
     /// Opens the page in a browser with these flags.
     pub(super) async fn open_with(flags: &[&str], bed: TestBed) -> Self {
-        let sdk = |module: &str| format!("{}/sdk/{module}.js", bed.url());
-        let imports = json!({ "imports": {
-            "mcp-web-sdk": sdk("mcp-web"),
-            "mcp-web-sdk/page": sdk("mcp-web-page"),
-            "mcp-web-sdk/state": sdk("mcp-web-state"),
-        } });
         let index = format!(
             "<!doctype html><html lang=\"en\"><title>Guide</title><link rel=\"icon\" href=\"data:,\">\
-             <script type=\"importmap\">{imports}</script><body></body></html>"
+             {}<body></body></html>",
+            import_map(&bed)
         );
         let site = StaticSite::with_index(index).await;
         Self::new(flags, bed, Some(site)).await
@@ -60,6 +57,7 @@ impl GuidePage {
         Self {
             bed,
             site,
+            section_site: RefCell::default(),
             browser: Browser::open_with(flags).await,
             pages: Cell::new(0),
         }
@@ -72,12 +70,24 @@ impl GuidePage {
             let url = format!("{}/?storage=none&{}", self.bed.url(), self.pages.get());
             return self.browser.goto(&url).await;
         };
+        if let Some(document) = &section.document {
+            return self.open_document(document).await;
+        }
         let url = format!("{}/?{}", site.url(), self.pages.get());
         self.browser.goto(&url).await;
         self.run(IMPORT_SDK).await;
         if !section.connects_itself() {
             self.run(CONNECT).await;
         }
+    }
+
+    /// Opens a page that the guide shows as a whole.
+    async fn open_document(&self, document: &str) {
+        let import_map = import_map(&self.bed);
+        let html = document.replacen("<script", &format!("{import_map}<script"), 1);
+        let site = StaticSite::with_index(html).await;
+        self.browser.goto(site.url()).await;
+        self.section_site.replace(Some(site));
     }
 
     /// Runs a script as the console would: declarations stay, and `await` is allowed.
@@ -121,6 +131,16 @@ impl GuidePage {
         }
         answer["result"]["value"].clone()
     }
+}
+
+fn import_map(bed: &TestBed) -> String {
+    let sdk = |module: &str| format!("{}/sdk/{module}.js", bed.url());
+    let imports = json!({ "imports": {
+        "mcp-web-sdk": sdk("mcp-web"),
+        "mcp-web-sdk/page": sdk("mcp-web-page"),
+        "mcp-web-sdk/state": sdk("mcp-web-state"),
+    } });
+    format!("<script type=\"importmap\">{imports}</script>")
 }
 
 /// Removes the imports of the SDK, because consoles do not support static imports.

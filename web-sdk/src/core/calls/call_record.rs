@@ -96,6 +96,10 @@ pub(super) struct RunningCall<J> {
     /// Set until the task in which the handler was started has ended, if a repeated call does no
     /// harm.
     pub(super) first_task: Option<FirstTask>,
+    /// What the handler has requested last: the state with which the hand-over is armed, or `None`
+    /// to disarm it.
+    pub(super) hand_over: Option<J>,
+    pub(super) is_armed: bool,
 }
 
 /// The task in which a handler was started.
@@ -112,6 +116,16 @@ impl<J: Json> RunningCall<J> {
         Self {
             requests: PendingClientRequests::new(),
             first_task,
+            hand_over: None,
+            is_armed: false,
+        }
+    }
+
+    /// Sends what the handler has requested last about the hand-over.
+    pub(super) fn send_hand_over(&self, id: &CallId, effects: &mut Effects<J>) {
+        if let Some(state) = self.hand_over.clone() {
+            let call = id.clone();
+            effects.send(PageToBridge::CallHandOver { call, state });
         }
     }
 

@@ -94,7 +94,10 @@ impl<J: Json> Page<J> {
                 let definition = self.definitions.find(&request.item);
                 let receipt_due = definition.is_some_and(|it| it.is_prompt);
                 let effects = &mut self.effects;
-                if !self.calls.arrived(&request.call, receipt_due, effects) {
+                if !self
+                    .calls
+                    .arrived(&request.call, request.hand_overs, receipt_due, effects)
+                {
                     return;
                 }
                 let first_task = definition.filter(|it| it.repeatable).map(|it| FirstTask {

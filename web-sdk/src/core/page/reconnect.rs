@@ -124,22 +124,22 @@ impl<J: Json> Page<J> {
         }
     }
 
-    /// The document is being unloaded and will not be shown again.
+    /// The document is being unloaded and will not be shown again. Its armed calls are handed over.
     pub fn leaving(&mut self) {
         if self.connection.is_ready() {
-            self.effects.send(PageToBridge::Leaving);
+            let hands_over = self.calls.armed();
+            self.effects.send(PageToBridge::Leaving { hands_over });
         }
     }
 
     /// The document enters the back/forward cache: it is suspended, and may be shown again in its
-    /// current state. The session ends, because calls would wait in vain. [`Page::resumed`]
-    /// connects again. `random` is a number from 0 to 1.
+    /// current state. Its calls end or are handed over, because they would wait in vain.
+    /// [`Page::resumed`] connects again. `random` is a number from 0 to 1.
     pub fn entered_bfcache(&mut self, random: f64) {
-        match self.connection.phase {
-            Phase::Off | Phase::Waiting { .. } => return,
-            Phase::Ready => self.effects.send(PageToBridge::Leaving),
-            _ => {}
+        if let Phase::Off | Phase::Waiting { .. } = self.connection.phase {
+            return;
         }
+        self.leaving();
         self.effects.push(Effect::CloseSocket);
         let reason = Failure::new(Failure::CONNECTION_LOST, "the page was suspended");
         self.calls.cancel_all(&reason, &mut self.effects);

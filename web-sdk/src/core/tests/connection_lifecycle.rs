@@ -343,7 +343,7 @@ fn visibility_focus_and_title_are_sent() {
     page.dispatch(|page| page.visibility_changed(visibility(false, false, "Board (2)")));
     assert_eq!(page.sent, [state(false, false, Some("Board (2)".into()))]);
     page.dispatch(|page| page.leaving());
-    assert_eq!(page.sent.last(), Some(&PageToBridge::Leaving));
+    assert_eq!(page.sent.last(), Some(&leaving(&[])));
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn a_page_in_the_bfcache_leaves_and_reconnects_when_shown() {
     page.receive(tool_call("c1", "echo"));
     page.clear();
     page.dispatch(|page| page.entered_bfcache(0.5));
-    assert_eq!(page.sent, [PageToBridge::Leaving]);
+    assert_eq!(page.sent, [leaving(&[])]);
     assert!(page.effects.contains(&Effect::CloseSocket));
     assert!(page.reports.iter().any(|report| matches!(
         report,

@@ -249,7 +249,30 @@ fn heartbeat_activity_and_page_state_frames() {
     };
     assert_eq!(encode_text(frozen), golden("page-state-frozen"));
     assert_eq!(encode_text(Message::Activity), golden("activity"));
-    assert_eq!(encode_text(Message::Leaving), golden("leaving"));
+}
+
+#[test]
+fn hand_over_frames() {
+    let hand_over = |state: &str| Message::CallHandOver {
+        call: call(),
+        state: state.to_owned(),
+    };
+    assert_eq!(
+        encode_text(hand_over(r#"{"log":["clicked"],"n":1.0}"#)),
+        golden("call-hand-over")
+    );
+    assert_eq!(
+        encode_text(hand_over("null")),
+        golden("call-hand-over-disarmed")
+    );
+    let leaving = |calls: &[&str]| Message::Leaving {
+        hands_over: calls.iter().map(|id| CallId::from(*id)).collect(),
+    };
+    assert_eq!(encode_text(leaving(&[])), golden("leaving"));
+    assert_eq!(
+        encode_text(leaving(&["c1", "c2"])),
+        golden("leaving-hands-over")
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod client_requests;
 mod connection_lifecycle;
 mod event_sequences;
 mod frames;
+mod hand_over;
 mod late_calls;
 mod parts;
 mod queries;
@@ -300,6 +301,12 @@ pub(super) fn call_received(call: &str) -> Message {
     PageToBridge::CallReceived(CallId::from(call))
 }
 
+pub(super) fn leaving(hands_over: &[&str]) -> Message {
+    PageToBridge::Leaving {
+        hands_over: call_ids(hands_over),
+    }
+}
+
 /// Creates a check as [`TestPage::sent`] contains it.
 pub(super) fn calls_check(calls: &[&str]) -> Message {
     PageToBridge::CallsCheck {
@@ -323,11 +330,21 @@ pub(super) fn tool_call(call: &str, tool: &str) -> BridgeToPage<String> {
     request(call, Kind::Tool, tool)
 }
 
+/// Creates a call of a tool that was handed over so often.
+pub(super) fn continued_tool_call(call: &str, tool: &str, hand_overs: u64) -> BridgeToPage<String> {
+    let mut message = tool_call(call, tool);
+    if let BridgeToPage::CallRequested(request) = &mut message {
+        request.hand_overs = hand_overs;
+    }
+    message
+}
+
 pub(super) fn request(call: &str, kind: Kind, name: &str) -> BridgeToPage<String> {
     BridgeToPage::CallRequested(CallRequest {
         call: CallId::from(call),
         item: item(kind, name),
         sent_ms: None,
+        hand_overs: 0,
         message: format!("message {call}"),
     })
 }

@@ -7,7 +7,8 @@
 //! The SDK therefore formats nothing: a check searches its sources for `format!` and the like.
 //!
 //! The messages of panics stay in the wasm's data, because `wasm-opt` cannot know which code uses
-//! them. They are overwritten with zeros, which compress to next to nothing.
+//! them. They are overwritten with zeros, which compress to next to nothing. So are the messages of
+//! wasm-bindgen about wrong uses of its JavaScript: only the SDK uses it, and no app.
 
 /// Parts of the names of functions that only panics use. The crate's hash precedes or follows them.
 const PANIC_SYMBOLS: [&str; 6] = [
@@ -55,6 +56,15 @@ const PANIC_MESSAGES: [&str; 17] = [
     DIGITS,
 ];
 
+/// The messages of wasm-bindgen about wrong uses of its JavaScript.
+const GLUE_MESSAGES: [&str; 5] = [
+    "attempted to take ownership of Rust value while it was borrowed",
+    "called `Option::unwrap_throw()` on a `None` value",
+    "closure invoked recursively or after being dropped",
+    "null pointer passed to rust",
+    "recursive use of an object detected which would lead to unsafe aliasing in rust",
+];
+
 /// The table that the standard library formats numbers with, two digits at a time.
 const DIGITS: &str = "0001020304050607080910111213141516171819\
     2021222324252627282930313233343536373839\
@@ -64,7 +74,7 @@ const DIGITS: &str = "0001020304050607080910111213141516171819\
 
 /// Overwrites panic messages and source paths with zeros, without moving the rest of the data.
 pub(super) fn blank_messages(data: &mut [u8]) {
-    for message in PANIC_MESSAGES {
+    for message in PANIC_MESSAGES.into_iter().chain(GLUE_MESSAGES) {
         while let Some(start) = find(data, message) {
             data[start..start + message.len()].fill(0);
         }
@@ -116,6 +126,7 @@ mod tests {
             blanked("the connection broke mid > len0001"),
             "the connection broke 0001"
         );
+        assert_eq!(blanked("namenull pointer passed to rust"), "name");
     }
 
     #[test]

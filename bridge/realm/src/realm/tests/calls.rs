@@ -91,7 +91,7 @@ fn a_call_is_routed_to_the_current_holder_of_the_tool() {
         let tools = vec![Ok(tool("echo"))];
         let effects = scene
             .realm
-            .items_registered(&id, connection, "r".into(), tools);
+            .items_registered(&id, connection, "r".into(), tools, scene.now);
         scene.apply(effects);
     }
     let mut scene = Harness::with_page();

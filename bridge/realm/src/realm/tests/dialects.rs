@@ -139,10 +139,13 @@ fn conflicting_schemas_are_rejected_by_policy() {
                     .page_connected(connection, v1_hello(id), scene.now);
                 scene.apply(connected.unwrap().1);
                 let tools = vec![tool.clone()];
-                let registered =
-                    scene
-                        .realm
-                        .items_registered(&id.into(), connection, "r".into(), tools);
+                let registered = scene.realm.items_registered(
+                    &id.into(),
+                    connection,
+                    "r".into(),
+                    tools,
+                    scene.now,
+                );
                 scene.apply(registered);
             }
             let errors = scene.effects.iter().find_map(|effect| match effect {

@@ -23,7 +23,7 @@ fn the_last_of_many_pages_causes_no_more_effects_than_the_first() {
         let tools = (0..TOOLS).map(|n| Ok(tool(&format!("t{n}")))).collect();
         let registration = RegistrationId::from("r");
         let session = SessionId::from(session.as_str());
-        effects.extend(realm.items_registered(&session, connection, registration, tools));
+        effects.extend(realm.items_registered(&session, connection, registration, tools, now));
         let told = effects.iter().filter_map(|effect| match effect {
             Effect::Send { connection, .. } => Some(*connection),
             _ => None,
@@ -64,7 +64,13 @@ fn the_route_index_finds_tools_registered_after_it_was_built() {
     let register = |realm: &mut Realm, page: usize| {
         let tools = vec![Ok(tool("shared")), Ok(tool(&format!("own-{page}")))];
         let session = SessionId::from(tabs[page].as_str());
-        realm.items_registered(&session, connection(page), RegistrationId::from("r"), tools);
+        realm.items_registered(
+            &session,
+            connection(page),
+            RegistrationId::from("r"),
+            tools,
+            now,
+        );
         realm.check_invariants();
     };
     // The pages register in reverse order, but are listed in order of connection.
@@ -97,7 +103,7 @@ fn a_session_name_resolves_to_its_current_holder() {
         let session = SessionId::from(tab);
         let tools = vec![Ok(tool("t"))];
         let registration = RegistrationId::from("r");
-        realm.items_registered(&session, ConnectionId(number), registration, tools);
+        realm.items_registered(&session, ConnectionId(number), registration, tools, now);
         for _ in 0..2 {
             let by_name = Target::Session(SessionId::from("the name"));
             let (found, _) = realm.route_call("t", &by_name).unwrap();

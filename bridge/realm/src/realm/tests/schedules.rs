@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use proptest::test_runner::Config as ProptestConfig;
 
+use bridge_protocol::limits::MAX_HAND_OVER_BYTES;
 use bridge_protocol::{CallsCheck, ClientRequest, ClientResponse, Item, PageState, Visibility};
 
 use super::*;
@@ -55,6 +56,34 @@ enum Step {
     },
     Receive {
         call: u8,
+    },
+    Arm {
+        call: u8,
+        /// Whether the state is larger than it may be.
+        too_large: bool,
+    },
+    Disarm {
+        call: u8,
+    },
+    /// The document reports its end. It hands over the calls that this number selects.
+    Leave {
+        tab: u8,
+        hands_over: u8,
+    },
+    /// Another document of the session connects, perhaps from another origin.
+    ConnectDocument {
+        tab: u8,
+        document: u8,
+        foreign: bool,
+    },
+    /// Registers a tool with another definition.
+    RegisterChanged {
+        tab: u8,
+    },
+    /// The arguments of a call are validated for the tool of its new document.
+    Validate {
+        call: u8,
+        valid: bool,
     },
     Answer {
         call: u8,
@@ -125,6 +154,15 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => (tab.clone(), 0..6u8).prop_map(|(tab, tool)| Step::Unregister { tab, tool }),
         6 => tab.clone().prop_map(|tab| Step::Call { tab }),
         3 => call.prop_map(|call| Step::Receive { call }),
+        4 => (call, 0..8u8).prop_map(|(call, size)| Step::Arm { call, too_large: size == 0 }),
+        1 => call.prop_map(|call| Step::Disarm { call }),
+        3 => (tab.clone(), any::<u8>())
+            .prop_map(|(tab, hands_over)| Step::Leave { tab, hands_over }),
+        3 => (tab.clone(), 0..3u8, 0..8u8).prop_map(|(tab, document, origin)| {
+            Step::ConnectDocument { tab, document, foreign: origin == 0 }
+        }),
+        1 => tab.clone().prop_map(|tab| Step::RegisterChanged { tab }),
+        2 => (call, 0..4u8).prop_map(|(call, valid)| Step::Validate { call, valid: valid > 0 }),
         4 => call.prop_map(|call| Step::Answer { call }),
         1 => call.prop_map(|call| Step::AnswerFromOldConnection { call }),
         2 => call.prop_map(|call| Step::Cancel { call }),
@@ -192,6 +230,12 @@ struct ScheduleRun {
     former: BTreeMap<u8, ConnectionId>,
     calls: Vec<(CallId, u8)>,
     rounds: BTreeMap<CallId, u64>,
+    /// The document of each connection.
+    documents: BTreeMap<ConnectionId, Option<String>>,
+    /// The document to which each call was sent, until the call is handed over.
+    sent_to: BTreeMap<CallId, Option<String>>,
+    /// How often each call was handed over.
+    hand_overs: BTreeMap<CallId, u32>,
     ended: BTreeSet<CallId>,
     queries: QueryTracker,
 }
@@ -208,6 +252,7 @@ impl ScheduleRun {
                     "{call} has an event after its end"
                 );
             }
+            self.check_documents(&effect);
             if let Effect::CompleteCall { call, .. } = effect {
                 assert!(
                     self.calls.iter().any(|(made, _)| *made == call),
@@ -217,6 +262,35 @@ impl ScheduleRun {
             }
         }
         self.realm.check_invariants();
+    }
+
+    /// Checks that no call is sent to two documents, unless it was handed over between them.
+    fn check_documents(&mut self, effect: &Effect) {
+        match effect {
+            Effect::CallHandedOver { call } => {
+                assert!(!self.ended.contains(call));
+                assert!(
+                    self.sent_to.remove(call).is_some(),
+                    "{call} was handed over before it was sent"
+                );
+                *self.hand_overs.entry(call.clone()).or_default() += 1;
+            }
+            Effect::Send {
+                connection,
+                message: BridgeToPage::ToolCall(sent),
+            } => {
+                let call = &sent.request_id;
+                let document = self.documents[connection].clone();
+                let former = self.sent_to.insert(call.clone(), document.clone());
+                assert!(
+                    former.is_none_or(|former| former.is_some() && former == document),
+                    "{call} was sent to two documents"
+                );
+                let is_continued = sent.context.continuation.is_some();
+                assert_eq!(is_continued, self.hand_overs.contains_key(call), "{call}");
+            }
+            _ => {}
+        }
     }
 
     fn connection(&self, tab: u8) -> ConnectionId {
@@ -249,6 +323,7 @@ impl ScheduleRun {
     /// Connects a page; `None` if it is refused.
     fn connect_with(&mut self, tab: u8, hello: PageHello) -> Option<Effects> {
         let connection = ConnectionId(self.next);
+        self.documents.insert(connection, hello.document.clone());
         let connected = self.realm.page_connected(connection, hello, self.now);
         let (_, effects) = connected.ok()?;
         if let Some(old) = self.connections.insert(tab, connection) {
@@ -260,6 +335,14 @@ impl ScheduleRun {
     fn pick_call(&self, call: u8) -> Option<(CallId, u8)> {
         let index = usize::from(call).checked_rem(self.calls.len())?;
         Some(self.calls[index].clone())
+    }
+
+    fn request_hand_over(&mut self, call: u8, request: HandOverRequest) {
+        if let Some((id, tab)) = self.pick_call(call) {
+            let connection = self.connection(tab);
+            self.realm
+                .hand_over_requested(&Self::session(tab), connection, &id, request);
+        }
     }
 
     fn apply(&mut self, step: Step) -> Effects {
@@ -327,8 +410,13 @@ impl ScheduleRun {
                 let items = tools.chain(resources).collect();
                 let registration = RegistrationId(number.to_string());
                 let connection = self.connection(tab);
-                self.realm
-                    .items_registered(&Self::session(tab), connection, registration, items)
+                self.realm.items_registered(
+                    &Self::session(tab),
+                    connection,
+                    registration,
+                    items,
+                    self.now,
+                )
             }
             Step::Unregister { tab, tool } => self.realm.items_unregistered(
                 &Self::session(tab),
@@ -356,6 +444,63 @@ impl ScheduleRun {
                         .call_received(&Self::session(tab), self.connection(tab), &id);
                 }
                 Vec::new()
+            }
+            Step::Arm { call, too_large } => {
+                let text = "s".repeat(if too_large { MAX_HAND_OVER_BYTES } else { 1 });
+                let state = HandOverState::new(raw(&format!("{text:?}")), None);
+                self.request_hand_over(call, HandOverRequest::Arm(state));
+                Vec::new()
+            }
+            Step::Disarm { call } => {
+                self.request_hand_over(call, HandOverRequest::Disarm);
+                Vec::new()
+            }
+            Step::Leave { tab, hands_over } => {
+                let calls = self.calls.iter().enumerate();
+                let named =
+                    calls.filter(|(index, _)| (usize::from(hands_over) >> (index % 8)) & 1 == 1);
+                let hands_over = named.map(|(_, (id, _))| id.clone()).collect();
+                let connection = self.connection(tab);
+                let leaving = Disconnect::Leaving { hands_over };
+                self.realm
+                    .connection_ended(&Self::session(tab), connection, leaving, self.now)
+            }
+            Step::ConnectDocument {
+                tab,
+                document,
+                foreign,
+            } => {
+                let hello = PageHello {
+                    document: Some(format!("document {document}")),
+                    origin: foreign.then(|| "https://other.example".to_owned()),
+                    name: (tab != 2).then(|| "tab".to_owned()),
+                    ..page_hello(Self::session(tab).as_str())
+                };
+                self.connect_with(tab, hello).unwrap_or_default()
+            }
+            Step::RegisterChanged { tab } => {
+                let definition = r#"{"name":"t0","description":"changed"}"#.to_owned();
+                let items = parse_definition(Kind::Tool, definition);
+                let registration = RegistrationId(number.to_string());
+                let connection = self.connection(tab);
+                self.realm.items_registered(
+                    &Self::session(tab),
+                    connection,
+                    registration,
+                    items,
+                    self.now,
+                )
+            }
+            Step::Validate { call, valid } => {
+                let Some((id, _)) = self.pick_call(call) else {
+                    return Vec::new();
+                };
+                let Some((tool, _)) = self.realm.input_to_validate(&id) else {
+                    return Vec::new();
+                };
+                let invalid = || CallFailure::new(ErrorCode::InvalidArguments, String::new());
+                let outcome = if valid { Ok(()) } else { Err(invalid()) };
+                self.realm.input_validated(&id, &tool, outcome, self.now)
             }
             Step::Answer { call } => match self.pick_call(call) {
                 Some((id, tab)) => {
@@ -494,6 +639,9 @@ proptest! {
             former: BTreeMap::new(),
             calls: Vec::new(),
             rounds: BTreeMap::new(),
+            documents: BTreeMap::new(),
+            sent_to: BTreeMap::new(),
+            hand_overs: BTreeMap::new(),
             ended: BTreeSet::new(),
             queries: QueryTracker::default(),
         };

@@ -38,10 +38,13 @@ impl Harness {
             .into_iter()
             .flat_map(|(kind, definition)| parse_definition(kind, definition.to_owned()))
             .collect();
-        let effects =
-            scene
-                .realm
-                .items_registered(&TAB.into(), FIRST_CONNECTION, "r".into(), items);
+        let effects = scene.realm.items_registered(
+            &TAB.into(),
+            FIRST_CONNECTION,
+            "r".into(),
+            items,
+            scene.now,
+        );
         scene.apply(effects);
         scene
     }
@@ -148,9 +151,10 @@ fn a_reconnected_page_is_sent_subscriptions_after_registering() {
         Kind::Resource,
         r#"{"uri":"board://cards","name":"cards"}"#.to_owned(),
     );
-    let effects = scene
-        .realm
-        .items_registered(&TAB.into(), SECOND_CONNECTION, "r".into(), items);
+    let effects =
+        scene
+            .realm
+            .items_registered(&TAB.into(), SECOND_CONNECTION, "r".into(), items, scene.now);
     scene.apply(effects);
     assert_eq!(
         scene.sent_types(SECOND_CONNECTION),
@@ -227,6 +231,7 @@ fn a_uri_stays_subscribed_while_another_client_or_template_holds_it() {
         FIRST_CONNECTION,
         "r".into(),
         template("{+all}"),
+        scene.now,
     );
     scene.apply(effects);
     for (name, left) in [("board://cards/{id}", true), ("{+all}", false)] {
@@ -251,9 +256,10 @@ fn builtin_resources_are_not_served_by_page_templates() {
         Kind::ResourceTemplate,
         r#"{"uriTemplate":"{+all}","name":"all"}"#.to_owned(),
     );
-    let effects = scene
-        .realm
-        .items_registered(&TAB.into(), FIRST_CONNECTION, "r".into(), all);
+    let effects =
+        scene
+            .realm
+            .items_registered(&TAB.into(), FIRST_CONNECTION, "r".into(), all, scene.now);
     scene.apply(effects);
     scene.subscribe("sessions://list").unwrap();
     assert!(scene.sent_subscriptions().is_empty());

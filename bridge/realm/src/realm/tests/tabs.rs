@@ -221,9 +221,10 @@ fn an_offline_app_stays_listed_and_calls_say_that_it_is_not_open() {
     let next: SessionId = "next".into();
     let mut register = |name| {
         let tools = vec![Ok(tool(name))];
-        let effects = scene
-            .realm
-            .items_registered(&next, SECOND_CONNECTION, "r".into(), tools);
+        let effects =
+            scene
+                .realm
+                .items_registered(&next, SECOND_CONNECTION, "r".into(), tools, scene.now);
         scene.apply(effects);
         (listed_tools(&scene), scene.tool_list_changed())
     };
@@ -237,9 +238,10 @@ fn an_offline_app_stays_listed_and_calls_say_that_it_is_not_open() {
     scene.apply(effects);
     try_connect(&mut scene, 3, app_page(TAB, None)).unwrap();
     let tools = vec![Ok(tool("other"))];
-    let effects = scene
-        .realm
-        .items_registered(&TAB.into(), ConnectionId(3), "r".into(), tools);
+    let effects =
+        scene
+            .realm
+            .items_registered(&TAB.into(), ConnectionId(3), "r".into(), tools, scene.now);
     scene.apply(effects);
     assert!(scene.tool_list_changed());
     assert_eq!(listed_tools(&scene), ["other"]);
@@ -326,7 +328,7 @@ fn a_session_is_found_by_its_id_and_by_its_name() {
         let connection = ConnectionId(number);
         let effects = scene
             .realm
-            .items_registered(&id, connection, "r".into(), tools);
+            .items_registered(&id, connection, "r".into(), tools, scene.now);
         scene.apply(effects);
     }
     let routed = |target: &str| {
@@ -374,9 +376,10 @@ fn an_ambiguous_call_is_routed_by_policy() {
             let tools = vec![Ok(tool("echo"))];
             let id = SessionId::from(session);
             let connection = ConnectionId(number);
-            let effects = scene
-                .realm
-                .items_registered(&id, connection, "r".into(), tools);
+            let effects =
+                scene
+                    .realm
+                    .items_registered(&id, connection, "r".into(), tools, scene.now);
             scene.apply(effects);
             scene.now.unix_ms += 1;
             let is_focused = focused.contains(&session);

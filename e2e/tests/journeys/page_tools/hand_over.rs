@@ -1,0 +1,95 @@
+//! Actions that load another document: the next document of the tab answers.
+
+use serde_json::{Value, json};
+
+use super::{Answer, ToolsPage};
+
+fn click(role: &str, name: &str) -> Value {
+    json!({ "type": "triggerEvent", "find": { "role": role, "name": name }, "event": "onClick" })
+}
+
+fn log(answer: &Answer) -> &Vec<Value> {
+    answer.facts()["log"].as_array().unwrap()
+}
+
+fn assert_went_to(answer: &Answer, page: &str, text: &str) {
+    assert_ne!(answer.0["isError"], true, "{}", answer.text());
+    let facts = answer.facts();
+    let navigated = facts["navigated"].as_str().unwrap_or_default();
+    assert!(navigated.contains(page), "{facts}");
+    assert!(answer.text().contains(text), "{}", answer.text());
+}
+
+#[tokio::test]
+async fn a_link_that_loads_another_document() {
+    let page = ToolsPage::open("pages/navigation.html").await;
+    let answer = page
+        .interact(json!([
+            { "type": "setValue", "find": { "name": "Note" }, "value": "before" },
+            click("link", "Link to the second page"),
+            click("button", "Reload"),
+        ]))
+        .await;
+    assert_went_to(&answer, "second.html", "- heading \"Second page\"");
+    let log = log(&answer);
+    assert_eq!(log.len(), 2, "{}", answer.text());
+    assert_eq!(log[0]["ok"], true);
+    assert_eq!(answer.facts()["skipped"], 1);
+    assert!(
+        answer.text().contains("1 action skipped"),
+        "{}",
+        answer.text()
+    );
+}
+
+#[tokio::test]
+async fn a_form_that_is_posted() {
+    let page = ToolsPage::open("pages/post-form.html").await;
+    let answer = page
+        .interact(json!([
+            { "type": "setValue", "find": { "name": "Name" }, "value": "Ada" },
+            click("button", "Post order"),
+        ]))
+        .await;
+    assert_went_to(&answer, "posted", "Thank you, Ada");
+}
+
+#[tokio::test]
+async fn a_reload() {
+    let page = ToolsPage::open("pages/navigation.html").await;
+    let answer = page.interact(json!([click("button", "Reload")])).await;
+    assert_went_to(&answer, "navigation.html", "Visit 2");
+}
+
+#[tokio::test]
+async fn a_script_that_goes_to_another_page() {
+    let page = ToolsPage::open("pages/navigation.html").await;
+    for button in ["Go by script", "Go after a request"] {
+        let answer = page.interact(json!([click("button", button)])).await;
+        assert_went_to(&answer, "second.html", "- heading \"Second page\"");
+        page.goto("pages/navigation.html").await;
+    }
+}
+
+#[tokio::test]
+async fn navigate_opens_another_document() {
+    let page = ToolsPage::open("pages/navigation.html").await;
+    let target = json!({ "pageId": page.site.page("pages/second.html") });
+    let answer = page.call("navigate", target).await;
+    assert_went_to(&answer, "second.html", "- heading \"Second page\"");
+}
+
+/// A call that waits for its turn goes to the next document, too, and runs there.
+#[tokio::test]
+async fn a_call_that_waits_runs_in_the_next_document() {
+    let page = ToolsPage::open("pages/navigation.html").await;
+    let first = page.interact(json!([click("link", "Link to the second page")]));
+    let second = page.interact(json!([
+        { "type": "setValue", "find": { "name": "Second field" }, "value": "after" },
+    ]));
+    let (first, second) = tokio::join!(first, second);
+    assert_went_to(&first, "second.html", "Second page");
+    assert_eq!(log(&second)[0]["ok"], true, "{}", second.text());
+    let field = page.call("app_state", json!({ "key": "field" })).await;
+    assert_eq!(field.0["structuredContent"]["value"], "after");
+}
