@@ -13,6 +13,7 @@ const journey = {
   restored: false,
 };
 window.journey = journey;
+addEventListener("pagehide", () => navigator.sendBeacon("/beacon", title));
 addEventListener("pageshow", ({ persisted }) => {
   journey.restored ||= persisted;
 });

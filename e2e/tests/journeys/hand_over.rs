@@ -15,7 +15,7 @@ const PAGE_RETURN: Duration = Duration::from_secs(15);
 struct Journey {
     browser: Browser,
     bed: TestBed,
-    _site: StaticSite,
+    site: StaticSite,
 }
 
 impl Journey {
@@ -27,11 +27,7 @@ impl Journey {
         let browser = Browser::open().await;
         browser.goto(&site.hand_over_page(&bed, "first")).await;
         browser.wait_for("journey.ready").await;
-        Self {
-            browser,
-            bed,
-            _site: site,
-        }
+        Self { browser, bed, site }
     }
 
     /// Starts a call of `leave`. The page ends its documents in these ways, one after the other.
@@ -175,6 +171,8 @@ async fn a_killed_renderer_fails_the_call_at_once() {
 async fn a_document_that_comes_back_from_the_cache_goes_on() {
     let journey = Journey::start(&[]).await;
     let call = journey.call(&["link"], "bare");
+    // A script that waits in the former document would not end.
+    assert_eq!(journey.site.beacon().await, "first");
     journey.wait_for_title("bare").await;
     journey.browser.back().await;
     let answer = with_deadline("the answer", call).await.unwrap();

@@ -185,6 +185,11 @@ fn is_refusal(code: ErrorCode) -> bool {
 
 impl ScheduleRun {
     fn has_tools(&self, session: &SessionId) -> bool {
+        // Those of a former document do not count: the new one has to register its own.
+        let open = self.realm.sessions.get(session);
+        if open.is_none_or(|session| session.items_are_former()) {
+            return false;
+        }
         let tools = self.realm.published_by(Kind::Tool, session);
         tools.is_some_and(|tools| !tools.is_empty())
     }
