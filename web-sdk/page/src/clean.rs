@@ -149,11 +149,15 @@ fn clean_fields(node: &Node, role: String, name: Option<String>, limits: &Limits
     }
 }
 
+/// The longest role of ARIA has 16 characters, and an app may have roles of its own.
+const MAX_ROLE_CHARS: usize = 40;
+
 /// Keeps letters, digits and hyphens: roles are words.
 fn clean_role(role: &str) -> String {
     let word: String = role
         .chars()
         .filter(|it| it.is_ascii_alphanumeric() || *it == '-')
+        .take(MAX_ROLE_CHARS)
         .collect();
     let starts_well = word.starts_with(|it: char| it.is_ascii_alphabetic());
     if starts_well {
@@ -165,6 +169,7 @@ fn clean_role(role: &str) -> String {
 
 /// Keeps what handles, ids of an app and names of events have: no spaces, quotes or brackets.
 fn clean_word(word: &str) -> String {
+    let word = crate::text::clean(word);
     let kept = word
         .chars()
         .filter(|it| is_word_char(*it) || matches!(it, '-' | '_' | '.' | '$' | '/'));

@@ -175,6 +175,7 @@ fn calls_of_every_kind_are_decoded() {
             item,
             sent_ms,
             message,
+            hand_overs: _,
         }) = decode(golden)
         else {
             panic!("{golden}");

@@ -194,7 +194,26 @@ fn assert_no_forbidden(text: &str) {
     assert!(!text.contains(forbidden), "{text:?}");
 }
 
+/// Returns nodes whose adjacent texts are one, each on a line of its own.
+fn with_joined_texts(nodes: &[Node]) -> Vec<Node> {
+    let mut joined: Vec<Node> = Vec::new();
+    for node in nodes {
+        match (
+            joined.last_mut().and_then(|it| it.text.as_mut()),
+            &node.text,
+        ) {
+            (Some(before), Some(text)) => {
+                before.push('\n');
+                before.push_str(text);
+            }
+            _ => joined.push(node.clone()),
+        }
+    }
+    joined
+}
+
 fn assert_same_markdown(children: &[Child], nodes: &[Node]) {
+    let nodes = &with_joined_texts(nodes);
     assert_eq!(children.len(), nodes.len(), "{children:#?}\n{nodes:#?}");
     for (child, node) in children.iter().zip(nodes) {
         match child {
