@@ -83,10 +83,22 @@ async fn navigate_opens_another_document() {
 #[tokio::test]
 async fn a_call_that_waits_runs_in_the_next_document() {
     let page = ToolsPage::open("pages/navigation.html").await;
-    let first = page.interact(json!([click("link", "Link to the second page")]));
-    let second = page.interact(json!([
-        { "type": "setValue", "find": { "name": "Second field" }, "value": "after" },
+    let first = page.interact(json!([
+        { "type": "setValue", "find": { "name": "Note" }, "value": "begun" },
+        { "type": "waitFor", "text": "Go on", "ms": 10_000 },
+        click("link", "Link to the second page"),
     ]));
+    let second = async {
+        page.browser
+            .wait_for("window.appState.note === 'begun'")
+            .await;
+        // The first call has its turn now, and it leaves the page while the second one waits.
+        let go_on = "document.querySelector('main').append('Go on')";
+        let second = page.interact(json!([
+            { "type": "setValue", "find": { "name": "Second field" }, "value": "after" },
+        ]));
+        tokio::join!(second, page.browser.eval(go_on, json!(null))).0
+    };
     let (first, second) = tokio::join!(first, second);
     assert_went_to(&first, "second.html", "Second page");
     assert_eq!(log(&second)[0]["ok"], true, "{}", second.text());

@@ -11,7 +11,7 @@ import { centreOf, surfaceOf } from "./hit.ts";
 import { pressKey } from "./keys.ts";
 import { callMethod } from "./methods.ts";
 import { openPage } from "./navigate.ts";
-import type { DomDriverOptions } from "./options.ts";
+import type { PageToolsOptions } from "../options.ts";
 import type { Pointer } from "./pointer.ts";
 import { publicText } from "./public-text.ts";
 import { waitForChange } from "./rest.ts";
@@ -21,7 +21,7 @@ import { setValue } from "./set-value.ts";
 /** What actions need besides their target. */
 export interface Parts {
   root: Element;
-  options: DomDriverOptions;
+  options: PageToolsOptions;
   clock: Clock;
   pointer: Pointer;
   warn(text: string): void;
@@ -69,7 +69,7 @@ export async function applyAction(action: Action, element: Element | undefined, 
   }
 }
 
-async function setState({ key, value, values }: Action & { type: "setState" }, { setState: set }: DomDriverOptions): Promise<void> {
+async function setState({ key, value, values }: Action & { type: "setState" }, { setState: set }: PageToolsOptions): Promise<void> {
   if (!set) throw unsupported("setState");
   const entries = values ? Object.entries(values) : key === undefined ? [] : [[key, value] as const];
   for (const [name, one] of entries) await set(name, one);

@@ -15,7 +15,7 @@ import { Handles } from "./handles.ts";
 import { HiddenTab } from "./hidden-tab.ts";
 import { openPage } from "./navigate.ts";
 import { shortUrl } from "./navigation.ts";
-import { type AppPage, type DomDriverOptions, type Limits, readLimits } from "./options.ts";
+import { type AppPage, type PageToolsLimits, type PageToolsOptions, completeLimits } from "../options.ts";
 import { currentPageId, linkedPages, namedPages } from "./pages.ts";
 import { Pointer } from "./pointer.ts";
 import { readBack } from "./read-back.ts";
@@ -31,7 +31,7 @@ const SCROLL_MS = 32;
 
 /** A page and what is done to it. Between the calls it observes nothing, and nothing of the page is replaced. */
 export class DomDriver implements PageDriver {
-  readonly #readOptions: () => DomDriverOptions;
+  readonly #readOptions: () => PageToolsOptions;
   readonly #handles: Handles;
   readonly #clock = new Clock();
   readonly #hiddenTab = new HiddenTab(this.#clock);
@@ -49,19 +49,19 @@ export class DomDriver implements PageDriver {
    *
    * @throws RangeError when a limit is out of its range.
    */
-  constructor(options: DomDriverOptions | (() => DomDriverOptions) = {}) {
+  constructor(options: PageToolsOptions | (() => PageToolsOptions) = {}) {
     this.#readOptions = typeof options === "function" ? options : () => options;
     this.#handles = new Handles(this.#limits.maxHandles);
     const { pages } = this.#options;
     if (Array.isArray(pages)) this.#named = pages;
   }
 
-  get #options(): DomDriverOptions {
+  get #options(): PageToolsOptions {
     return this.#readOptions();
   }
 
-  get #limits(): Limits {
-    return readLimits(this.#options.limits);
+  get #limits(): PageToolsLimits {
+    return completeLimits(this.#options.limits);
   }
 
   page(): { pageId: string; url?: string; title: string } {

@@ -2,12 +2,12 @@
 
 import { ActionError } from "../driver.ts";
 import { click } from "./click.ts";
-import type { DomDriverOptions } from "./options.ts";
+import type { PageToolsOptions } from "../options.ts";
 import { linkTo, namedPages } from "./pages.ts";
 import type { Pointer } from "./pointer.ts";
 
 /** Opens a page. What it begins may end this document. */
-export async function openPage(pageId: string, input: object | undefined, root: Element, options: DomDriverOptions, pointer: Pointer): Promise<void> {
+export async function openPage(pageId: string, input: object | undefined, root: Element, options: PageToolsOptions, pointer: Pointer): Promise<void> {
   const named = await namedPages(options);
   const page = named?.find((one) => one.pageId === pageId);
   if (named && !page) throw new ActionError("PageUnknown", `the app has no page ${JSON.stringify(pageId)}: get_pages lists those that it has`);

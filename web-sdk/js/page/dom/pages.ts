@@ -2,7 +2,7 @@
 
 import { flatElements, is } from "./flat-tree.ts";
 import { shortUrl } from "./navigation.ts";
-import type { AppPage, DomDriverOptions } from "./options.ts";
+import type { AppPage, PageToolsOptions } from "../options.ts";
 import { publicText } from "./public-text.ts";
 import { isPrivate } from "./shown.ts";
 
@@ -20,7 +20,7 @@ export function currentPageId(pages: readonly AppPage[] | undefined): string {
 }
 
 /** Returns the pages that the app names; none, if it names none. */
-export async function namedPages({ pages }: DomDriverOptions): Promise<readonly AppPage[] | undefined> {
+export async function namedPages({ pages }: PageToolsOptions): Promise<readonly AppPage[] | undefined> {
   return typeof pages === "function" ? pages() : pages;
 }
 

@@ -104,8 +104,8 @@ export default {
       }
     };
     equal(range({ maxHandles: 100_000, maxValueBytes: 65_536 }), undefined);
-    equal(range({ maxHandles: 100_001 }), "limits.maxHandles is 100001: give a whole number from 1 to 100000");
-    equal(range({ maxValueBytes: 65_537 }), "limits.maxValueBytes is 65537: give a whole number from 1 to 65536");
-    equal(range({ maxHandles: 0 }), "limits.maxHandles is 0: give a whole number from 1 to 100000");
+    equal(range({ maxHandles: 100_001 }), "enablePageTools(): limits.maxHandles must be a whole number from 1 to 100000");
+    equal(range({ maxValueBytes: 65_537 }), "enablePageTools(): limits.maxValueBytes must be a whole number from 1 to 65536");
+    equal(range({ maxHandles: 0 }), "enablePageTools(): limits.maxHandles must be a whole number from 1 to 100000");
   },
 };
