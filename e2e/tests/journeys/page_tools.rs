@@ -1,6 +1,7 @@
 //! Page tools over the whole way: pages in Chromium, the bridge, and MCP clients that use only these
 //! tools.
 
+mod at_rest;
 mod big_pages;
 mod hand_over;
 mod hidden_tab;

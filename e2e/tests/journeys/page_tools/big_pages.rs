@@ -91,21 +91,3 @@ async fn dialogs_of_the_browser_do_not_stop_the_page() {
         println!("{}", text.lines().take(2).collect::<Vec<_>>().join("\n"));
     }
 }
-
-#[tokio::test]
-async fn page_tools_leave_nothing_behind() {
-    let page = ToolsPage::open("pages/second.html").await;
-    let natives = "return [fetch, XMLHttpRequest.prototype.open, alert, confirm, setTimeout, history.pushState, Element.prototype.setPointerCapture, HTMLElement.prototype.focus]
-        .every((it) => /native code/.test(Function.prototype.toString.call(it)))";
-    assert_eq!(page.browser.eval(natives, json!(null)).await, true);
-    let answer = page
-        .interact(json!([{ "type": "scroll", "deltaY": 5 }, { "type": "waitFor", "ms": 30 }]))
-        .await;
-    assert!(!answer.is_error(), "{answer:?}");
-    assert_eq!(page.browser.eval(natives, json!(null)).await, true);
-    page.browser
-        .eval("await pageTools.remove()", json!(null))
-        .await;
-    let tools = page.client.tools().await;
-    assert!(!tools.iter().any(|name| name == "interact"), "{tools:?}");
-}
