@@ -1,9 +1,9 @@
 /** Keys: their events, and what the browser does with a key that the page has not cancelled. */
 
-import { ActionError } from "../driver.ts";
 import { dispatch } from "./dispatch.ts";
 import { deepActiveElement, isInPage } from "./flat-tree.ts";
 import { keyDown, keyUp } from "./key-defaults.ts";
+import { keyOf } from "./key-names.ts";
 
 export type Modifier = "Alt" | "Control" | "Meta" | "Shift";
 
@@ -15,7 +15,7 @@ const KEY_CODES: Record<string, number> = {
 
 /** Presses a key, with the focus where it is. */
 export function pressKey(key: string, modifiers: readonly Modifier[] = []): void {
-  if (!isKey(key)) throw new ActionError("ActionFailed", `${JSON.stringify(key)} is no key: give a value of KeyboardEvent.key, such as "Enter", "ArrowDown" or "a"`);
+  ({ key, modifiers } = keyOf(key, modifiers));
   const held = { altKey: modifiers.includes("Alt"), ctrlKey: modifiers.includes("Control"), metaKey: modifiers.includes("Meta"), shiftKey: modifiers.includes("Shift") };
   const fields = { key, code: codeOf(key), keyCode: keyCodeOf(key), which: keyCodeOf(key), ...held };
   const target = deepActiveElement() ?? document.body;
@@ -30,8 +30,6 @@ export function pressKey(key: string, modifiers: readonly Modifier[] = []): void
   const released = isInPage(current) ? current : document.body;
   if (dispatch(released, "keyup", fields)) keyUp(released, key, held);
 }
-
-const isKey = (key: string): boolean => [...key].length === 1 || /^(Arrow(Up|Down|Left|Right)|F\d{1,2}|[A-Z][A-Za-z]+)$/.test(key);
 
 function codeOf(key: string): string {
   if (/^[a-z]$/i.test(key)) return `Key${key.toUpperCase()}`;
