@@ -3,6 +3,7 @@
 import { dispatch } from "./dispatch.ts";
 import { type View, deepActiveElement, flatClosest, viewOf } from "./flat-tree.ts";
 import type { Patches } from "./patch.ts";
+import { forgetTyped } from "./typed-text.ts";
 
 /** Gives an element the focus. */
 export function focusElement(element: Element): void {
@@ -47,6 +48,7 @@ export function fireFocusEvents(view: View, patches: Patches): void {
 function move(next: Element | undefined, run: () => void): void {
   const previous = deepActiveElement();
   if (previous === next) return;
+  forgetTyped();
   const views = new Set([previous, next].flatMap((element) => (element ? [viewOf(element)] : [])));
   let hasFired = false;
   const note = () => (hasFired = true);
