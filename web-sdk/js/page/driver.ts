@@ -143,7 +143,10 @@ export interface PageDriver {
   apply(action: Action, ref: string | undefined, to: string | undefined, signal: AbortSignal): Promise<void>;
   /** Waits until what was begun has ended. `isBrief`: one task suffices. */
   rest(isBrief: boolean, signal: AbortSignal): Promise<void>;
-  /** Compares the value of an element with the one that an action has set. */
+  /**
+   * Compares the value of an element with the one that an action has set: that of the element which the page has put in its
+   * place, if it has; nothing if there is nothing to compare. @throws ActionError when it is not known where the value is.
+   */
   readBack(ref: string, action: Action): ReadBack | undefined;
   /** Ends the record, and returns it. */
   endAction(): ActionOutcome;

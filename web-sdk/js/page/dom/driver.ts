@@ -37,6 +37,8 @@ export class DomDriver implements PageDriver {
   readonly #hiddenTab = new HiddenTab(this.#clock);
   readonly #pointer = new Pointer();
   #recorder: Recorder | undefined;
+  /** The target of the action that runs. */
+  #target: Element | undefined;
   /** Whether the page was scrolled to the target of the next action. */
   #hasScrolled = false;
   /** How many calls need the clock. */
@@ -96,6 +98,7 @@ export class DomDriver implements PageDriver {
     this.#hasScrolled = false;
     const element = ref === undefined ? undefined : this.#use(ref);
     const target = to === undefined ? undefined : this.#use(to);
+    this.#target = element;
     const { clock, pointer } = { clock: this.#clock, pointer: this.#pointer };
     const parts = { root: this.#root(), options: this.#options, clock, pointer, warn: (text: string) => this.#recorder?.warn(text) };
     await applyAction(action, element, target, parts, signal);
@@ -107,14 +110,15 @@ export class DomDriver implements PageDriver {
     else if (recorder) await waitForRest(recorder, this.#clock, signal);
   }
 
-  readBack(ref: string, action: Action): ReadBack | undefined {
-    const element = this.#handles.use(ref);
-    return action.type === "setValue" && typeof element !== "string" ? readBack(element, action.value) : undefined;
+  readBack(_ref: string, action: Action): ReadBack | undefined {
+    // The target may have left the page, and another element may be in its place.
+    return action.type === "setValue" && this.#target ? readBack(this.#target, action.value, (text) => this.#recorder?.warn(text)) : undefined;
   }
 
   endAction(): ActionOutcome {
     const outcome = this.#recorder?.stop() ?? {};
     this.#recorder = undefined;
+    this.#target = undefined;
     this.#releaseUnused();
     return outcome;
   }

@@ -3,10 +3,11 @@
 import { beginAriaCaches, endAriaCaches, getAriaDisabled } from "ivya/utils";
 import type { TargetFacts } from "../driver.ts";
 import { classify, hasNameSource, roleOf } from "./classify.ts";
-import { flatAncestors, flatClosest, flatContains, viewOf } from "./flat-tree.ts";
+import { fieldOf } from "./field.ts";
+import { flatAncestors, flatClosest, flatContains, is, viewOf } from "./flat-tree.ts";
 import { coverOf, surfaceOf } from "./hit.ts";
 import { isBehind, openModal } from "./modal.ts";
-import { isEditable, isReadOnly, nameOf } from "./node.ts";
+import { isReadOnly, nameOf } from "./node.ts";
 import { publicText } from "./public-text.ts";
 import { scrollIntoView } from "./scroll.ts";
 import { boxesOf, getStyle, hasNoViewport, isPrivate, isShown } from "./shown.ts";
@@ -20,11 +21,14 @@ export function inspectElement(element: Element, root: Element, onScroll: () => 
   try {
     const facts: TargetFacts = { label: labelOf(element) };
     if (!flatContains(root, element)) return { ...facts, outside: true };
-    if (isPrivate(element)) return { ...facts, private: true };
-    const disabled = disabledBy(element);
+    // A click on a label is one on its control.
+    const control = is(element, "label") ? element.control : null;
+    if (isPrivate(element) || (control && isPrivate(control))) return { ...facts, private: true };
+    const disabled = disabledBy(element) ?? (control ? disabledBy(control) : undefined);
     if (disabled) facts.disabled = disabled;
-    if (isReadOnly(element)) facts.readOnly = true;
-    if (isEditable(element) || isChecked(element)) facts.editable = true;
+    const field = fieldOf(element);
+    if (isReadOnly(field ?? element)) facts.readOnly = true;
+    if (field) facts.editable = true;
     const surface = surfaceOf(element);
     if (!isShown(element) || (!hasNoViewport(viewOf(element)) && !boxesOf(surface).length)) return { ...facts, hidden: true };
     return { ...facts, ...placeOf(element, root, onScroll) };
@@ -42,11 +46,6 @@ export function labelOf(element: Element): string {
   if (role) return role;
   const text = publicText([element]).slice(0, 60);
   return text ? `element ${JSON.stringify(text)}` : `element <${element.localName}${element.id ? ` id=${JSON.stringify(element.id)}` : ""}>`;
-}
-
-/** Whether an element is checked and unchecked by a click. */
-export function isChecked(element: Element): boolean {
-  return /^(checkbox|radio|switch|menuitemcheckbox|menuitemradio)$/.test(roleOf(element));
 }
 
 function disabledBy(element: Element): TargetFacts["disabled"] {

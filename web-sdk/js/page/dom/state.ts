@@ -5,7 +5,7 @@ import { isEditable } from "./node.ts";
 import { isPrivate } from "./shown.ts";
 import { valueOf } from "./value.ts";
 import { roleOf } from "./classify.ts";
-import { isChecked } from "./facts.ts";
+import { isChecked } from "./field.ts";
 import { isOn } from "./set-value.ts";
 
 /** What a state may have as JSON. */
