@@ -99,10 +99,7 @@ pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
     }
     let sets_value = *kind == ActionKind::SetValue;
     if sets_value && !facts.editable {
-        return fail(
-            ActionCode::NotEditable,
-            "takes no value: use triggerEvent onClick, or set the control inside it",
-        );
+        return fail(ActionCode::NotEditable, advice_without_value(&label));
     }
     if sets_value && facts.read_only {
         return fail(
@@ -124,6 +121,19 @@ pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
         );
     }
     None
+}
+
+/// Returns what does instead of a value, where an element takes none. Its label begins with its role.
+fn advice_without_value(label: &str) -> &'static str {
+    match label.split(' ').next() {
+        Some("slider" | "spinbutton") => {
+            "takes no value: use pressKey ArrowRight or ArrowLeft on it"
+        }
+        Some("combobox") => {
+            "takes no value: open it with triggerEvent onClick, and click the option that the new page_snapshot shows"
+        }
+        _ => "takes no value: use triggerEvent onClick, or set the control inside it",
+    }
 }
 
 /// Whether a disabled element refuses the action: its user may still look at it.
@@ -229,6 +239,20 @@ mod tests {
             Some(ActionCode::NotEditable)
         );
         assert_eq!(code_of(&click(), fixed), None);
+    }
+
+    #[test]
+    fn what_takes_no_value_says_how_it_is_used() {
+        let advice = |label: &str| {
+            let facts = TargetFacts {
+                label: label.into(),
+                ..TargetFacts::default()
+            };
+            refuse(&ActionKind::SetValue, &facts).unwrap().message
+        };
+        assert!(advice("slider \"Volume\"").contains("pressKey ArrowRight"));
+        assert!(advice("combobox").contains("open it"));
+        assert!(advice("button \"Save\"").contains("triggerEvent onClick"));
     }
 
     #[test]
