@@ -20,7 +20,7 @@ const SEQUENCES: Record<string, (element: Element, pointer: Pointer) => void> = 
 };
 
 /** Events of the DOM for which elements have no property. */
-const WITHOUT_HANDLER = /^(focusin|focusout|composition(start|update|end)|touch(start|move|end|cancel))$/;
+const WITHOUT_HANDLER = /^(focus(in|out)|(composition|touch)(start|update|move|end|cancel))$/;
 
 /** Triggers an event: `onClick`, or the name of an event of the DOM. */
 export function triggerEvent(element: Element, event: string, pointer: Pointer): void {

@@ -5,11 +5,9 @@ import type { Modifier } from "./keys.ts";
 
 /** The keys of a desktop keyboard that are no characters, as in "UI Events KeyboardEvent key Values". */
 const KEYS = (
-  "Alt AltGraph CapsLock Control Fn FnLock Meta NumLock ScrollLock Shift Enter Tab ArrowDown ArrowLeft ArrowRight ArrowUp End Home PageDown PageUp " +
-  "Backspace Clear Copy Cut Delete Insert Paste Redo Undo Again Cancel ContextMenu Escape Execute Find Help Pause Select ZoomIn ZoomOut " +
-  "BrightnessDown BrightnessUp Eject Power PrintScreen Standby WakeUp Compose Convert NonConvert KanaMode HangulMode HanjaMode Hankaku Zenkaku " +
-  "MediaPlayPause MediaStop MediaTrackNext MediaTrackPrevious AudioVolumeDown AudioVolumeMute AudioVolumeUp " +
-  "BrowserBack BrowserFavorites BrowserForward BrowserHome BrowserRefresh BrowserSearch BrowserStop LaunchMail LaunchMediaPlayer"
+  "Alt AltGraph CapsLock Control Meta NumLock ScrollLock Shift Enter Tab ArrowDown ArrowLeft ArrowRight ArrowUp End Home PageDown PageUp " +
+  "Backspace Clear Copy Cut Delete Insert Paste Undo ContextMenu Escape Find Help Pause PrintScreen Convert NonConvert KanaMode HangulMode HanjaMode " +
+  "MediaPlayPause MediaStop MediaTrackNext MediaTrackPrevious AudioVolumeDown AudioVolumeMute AudioVolumeUp BrowserBack BrowserForward BrowserHome BrowserRefresh BrowserSearch"
 ).split(" ");
 
 /** Other names, in small letters. */
@@ -31,8 +29,8 @@ export function keyOf(name: string, given: readonly Modifier[] = []): { key: str
   const held = before ? before.split("+").map(nameOfKey) : [];
   const key = nameOfKey(last);
   if (key === undefined || !held.every((one) => one && MODIFIERS.includes(one))) {
-    const advice = 'give one character, or a value of KeyboardEvent.key such as Enter, Tab, Escape, Backspace, Delete, ArrowDown, Home, PageDown, F2, with modifiers such as ["Control"]';
-    throw new ActionError("ActionFailed", `${JSON.stringify(name)} is no key: ${advice}; a text is set with setValue`);
+    const advice = "give one character, or a value of KeyboardEvent.key such as Enter, Tab, Escape, Backspace, Delete, ArrowDown, Home, PageDown, F2; set a text with setValue";
+    throw new ActionError("ActionFailed", `${JSON.stringify(name)} is no key: ${advice}`);
   }
   const modifiers = [...new Set([...given, ...(held as Modifier[])])];
   return { key: withCase(key, modifiers), modifiers };

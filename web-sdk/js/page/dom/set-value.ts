@@ -21,7 +21,7 @@ const MAX_NAMED_OPTIONS = 20;
 /** Sets the value of an element. */
 export async function setValue(element: Element, value: unknown, pointer: Pointer): Promise<void> {
   const given = fieldOf(element);
-  if (!given) throw notEditable(element);
+  if (!given) throw new ActionError("NotEditable", "this element takes no value: use triggerEvent onClick");
   if (given.matches(":disabled")) throw new ActionError("TargetDisabled", "the field inside it is disabled: look in the page for what enables it");
   noteField(element, given);
   if (isChecked(given)) return setChecked(given, value, pointer);
@@ -37,15 +37,6 @@ export async function setValue(element: Element, value: unknown, pointer: Pointe
   const text = textOf(value);
   if (is(field, "input", "textarea")) return setText(field, text);
   return setEditableText(field as HTMLElement, text);
-}
-
-function notEditable(element: Element): ActionError {
-  const role = roleOf(element);
-  const advice =
-    role === "combobox" || role === "button" ? "open it with triggerEvent onClick, and click the option that the new page_snapshot shows"
-    : role === "slider" || role === "spinbutton" ? "use pressKey ArrowRight or ArrowLeft"
-    : "choose a field, or use triggerEvent";
-  return new ActionError("NotEditable", `this ${role || element.localName} takes no value: ${advice}`);
 }
 
 /** Returns what is typed for a value. */

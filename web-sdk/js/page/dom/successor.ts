@@ -2,16 +2,16 @@
 
 import { ActionError } from "../driver.ts";
 import { roleOf } from "./classify.ts";
-import { fieldOf, isChecked } from "./field.ts";
-import { flatAncestors, flatElements, isInPage } from "./flat-tree.ts";
+import { fieldOf, isChecked, isField } from "./field.ts";
+import { flatAncestors, flatElements, flatParent, isInPage } from "./flat-tree.ts";
 import { nameOf } from "./node.ts";
+import { isPrivate } from "./shown.ts";
 
 /** What a field is known by when it has been replaced. */
 interface Identity {
   field: Element;
   role: string;
   label: string;
-  form: Element | null | undefined;
   /** What it was in, from the inside to the outside. */
   around: Element[];
   /** The elements that were there before: none of them has replaced it. */
@@ -21,15 +21,14 @@ interface Identity {
 /** By the target of the action. */
 const identities = new WeakMap<Element, Identity>();
 
-const formOf = (field: Element): Element | null | undefined => (field as HTMLInputElement).form;
 const hasSame = (attribute: string, one: Element, other: Element): boolean => one.getAttribute(attribute) === other.getAttribute(attribute);
 
-/** Notes what the field of a target is known by. */
+/** Notes what the field of a target is known by, before anything is done to it. */
 export function noteField(target: Element, field: Element): void {
   const role = roleOf(field);
   const [, ...around] = flatAncestors(field);
   const alike = [...flatElements(field.ownerDocument.documentElement)].filter(({ localName }) => localName === field.localName);
-  identities.set(target, { field, role, label: nameOf(field, role), form: formOf(field), around, known: new WeakSet(alike) });
+  identities.set(target, { field, role, label: nameOf(field, role), around, known: new WeakSet(alike) });
 }
 
 /**
@@ -44,16 +43,15 @@ export function currentField(target: Element): Element | undefined {
   return isInPage(identity.field) ? identity.field : successorOf(identity);
 }
 
-function successorOf({ field, role, label, form, around, known }: Identity): Element | undefined {
+function successorOf({ field, role, label, around, known }: Identity): Element | undefined {
   const container = around.find(isInPage);
   if (!container) return undefined;
-  const isNew = (one: Element) => one.localName === field.localName && !known.has(one) && roleOf(one) === role && fieldOf(one) === one;
-  const isOfForm = (one: Element) => formOf(one) === form || (form && !isInPage(form) && formOf(one));
+  const isNew = (one: Element) => one.localName === field.localName && !known.has(one) && roleOf(one) === role && isField(one) && !isPrivate(one);
   const isLabelled = (one: Element) => nameOf(one, role) === label;
-  const isInPlace = (one: Element) => around[0] === one.parentElement;
+  const isInPlace = (one: Element) => around[0] === flatParent(one);
   const added = [...flatElements(container)].filter((one) => isNew(one) && (!isChecked(field) || hasSame("value", one, field)));
   const withId = field.id ? added.filter(({ id }) => id === field.id) : [];
-  let found = withId.length ? withId : added.filter((one) => hasSame("name", one, field) && isOfForm(one));
+  let found = withId.length ? withId : added.filter((one) => hasSame("name", one, field));
   const isNamed = withId.length > 0 || field.hasAttribute("name");
   if (!isNamed) found = found.filter(isLabelled);
   for (const isLike of [isLabelled, isInPlace]) if (found.length > 1 && found.some(isLike)) found = found.filter(isLike);

@@ -31,7 +31,7 @@ export function sanitize({ ownerDocument, type, multiple }: HTMLInputElement, te
 export function checkFormat(field: HTMLInputElement, text: string): void {
   const { type } = field;
   const format = FORMATS[type];
-  const canBeEmpty = type !== "range" && type !== "color";
-  if (!format || (text === "" && canBeEmpty) || sanitize(field, text)) return;
-  throw new ActionError("ValueRefused", `${JSON.stringify(text.slice(0, 100))} has not the format of this field: this field takes ${format}`);
+  // A range and a colour always have a value.
+  if (!format || sanitize(field, text) || (!text && !/^[rc]/.test(type))) return;
+  throw new ActionError("ValueRefused", `this field takes ${format}`);
 }
