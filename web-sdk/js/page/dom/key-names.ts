@@ -7,13 +7,13 @@ import type { Modifier } from "./keys.ts";
 const KEYS = (
   "Alt AltGraph CapsLock Control Meta NumLock ScrollLock Shift Enter Tab ArrowDown ArrowLeft ArrowRight ArrowUp End Home PageDown PageUp " +
   "Backspace Clear Copy Cut Delete Insert Paste Undo ContextMenu Escape Find Help Pause PrintScreen Convert NonConvert KanaMode HangulMode HanjaMode " +
-  "MediaPlayPause MediaStop MediaTrackNext MediaTrackPrevious AudioVolumeDown AudioVolumeMute AudioVolumeUp BrowserBack BrowserForward BrowserHome BrowserRefresh BrowserSearch"
+  "MediaPlayPause MediaStop MediaTrackNext MediaTrackPrevious AudioVolumeDown AudioVolumeMute AudioVolumeUp BrowserBack BrowserForward BrowserRefresh"
 ).split(" ");
 
 /** Other names, in small letters. */
 const ALIASES: Record<string, string> = {
   space: " ", spacebar: " ", return: "Enter", esc: "Escape", del: "Delete", ins: "Insert", up: "ArrowUp", down: "ArrowDown", left: "ArrowLeft", right: "ArrowRight",
-  ctrl: "Control", controlormeta: "Control", cmd: "Meta", command: "Meta", win: "Meta", option: "Alt", pgup: "PageUp", pgdn: "PageDown", plus: "+",
+  ctrl: "Control", controlormeta: "Control", cmd: "Meta", command: "Meta", win: "Meta", option: "Alt", pgup: "PageUp", pgdn: "PageDown",
 };
 
 const MODIFIERS: readonly string[] = ["Alt", "Control", "Meta", "Shift"];
@@ -29,7 +29,7 @@ export function keyOf(name: string, given: readonly Modifier[] = []): { key: str
   const held = before ? before.split("+").map(nameOfKey) : [];
   const key = nameOfKey(last);
   if (key === undefined || !held.every((one) => one && MODIFIERS.includes(one))) {
-    const advice = "give one character, or a value of KeyboardEvent.key such as Enter, Tab, Escape, Backspace, Delete, ArrowDown, Home, PageDown, F2; set a text with setValue";
+    const advice = "give one character or a value of KeyboardEvent.key, such as Enter, Escape, Backspace or ArrowDown; set a text with setValue";
     throw new ActionError("ActionFailed", `${JSON.stringify(name)} is no key: ${advice}`);
   }
   const modifiers = [...new Set([...given, ...(held as Modifier[])])];

@@ -22,7 +22,7 @@ const MAX_NAMED_OPTIONS = 20;
 export async function setValue(element: Element, value: unknown, pointer: Pointer): Promise<void> {
   const given = fieldOf(element);
   if (!given) throw new ActionError("NotEditable", "this element takes no value: use triggerEvent onClick");
-  if (given.matches(":disabled")) throw new ActionError("TargetDisabled", "the field inside it is disabled: look in the page for what enables it");
+  if (given.matches(":disabled")) throw new ActionError("TargetDisabled", "the field inside it is disabled");
   noteField(element, given);
   if (isChecked(given)) return setChecked(given, value, pointer);
   if (is(given, "input") && given.type !== "file") checkFormat(given, textOf(value));
