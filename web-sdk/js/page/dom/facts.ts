@@ -14,8 +14,8 @@ import { boxesOf, getStyle, hasNoViewport, isPrivate, isShown } from "./shown.ts
 /** Elements that the browser itself disables. */
 const CAN_BE_DISABLED = new Set(["button", "input", "select", "textarea", "option", "optgroup"]);
 
-/** Scrolls an element into view, and returns what is known of it. `onScroll` is told if anything had to be scrolled. */
-export function inspectElement(element: Element, root: Element, onScroll: () => void): TargetFacts {
+/** Scrolls an element into view, and returns what is known of it. `onScroll` is told the label if anything had to be scrolled. */
+export function inspectElement(element: Element, root: Element, onScroll: (label: string) => void): TargetFacts {
   beginAriaCaches();
   try {
     const facts: TargetFacts = { label: labelOf(element) };
@@ -26,8 +26,9 @@ export function inspectElement(element: Element, root: Element, onScroll: () => 
     if (isReadOnly(element)) facts.readOnly = true;
     if (isEditable(element) || isChecked(element)) facts.editable = true;
     const surface = surfaceOf(element);
+    if (surface === element && getStyle(element).pointerEvents === "none") facts.disabled ??= "pointer-events: none";
     if (!isShown(element) || (!hasNoViewport(viewOf(element)) && !boxesOf(surface).length)) return { ...facts, hidden: true };
-    return { ...facts, ...placeOf(element, root, onScroll) };
+    return { ...facts, ...placeOf(element, root, () => onScroll(facts.label)) };
   } finally {
     endAriaCaches();
   }
