@@ -40,7 +40,7 @@ export async function applyAction(action: Action, element: Element | undefined, 
     case "setValue":
       return setValue(target(), action.value, pointer);
     case "triggerEvent":
-      return triggerEvent(target(), action.event, pointer);
+      return triggerEvent(target(), action.event, pointer, parts.warn);
     case "callMethod":
       return callMethod(target(), action.method, action.args ?? [], signal);
     case "pressKey":

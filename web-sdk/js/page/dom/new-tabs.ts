@@ -4,19 +4,19 @@ import { type View, isElement } from "./flat-tree.ts";
 import { shortUrl } from "./navigation.ts";
 import type { Patches } from "./patch.ts";
 
-/** Tells `warn` of each tab that the browser does not open while an action runs. */
+/** Tells `warn` of each tab that the browser does not open, or may not have opened, while an action runs. */
 export function watchNewTabs(view: View, patches: Patches, warn: (text: string) => void, signal: AbortSignal): void {
-  const warnOf = (url: string) => warn(`the browser opens a new tab only for a person, so it did not open ${shortUrl(url)}: use navigate, if it is a page of this app`);
+  const warnOf = (url: string, what: string) => warn(`the browser opens a new tab only for a person, and ${what} ${shortUrl(url)}: use navigate, if it is a page of this app`);
   const isPerson = () => view.navigator.userActivation?.isActive === true;
   patches.replace(view, "open", (original) => (...args) => {
     const wasPerson = isPerson();
     const opened = Reflect.apply(original, view, args) as Window | null;
     // With "noopener" nothing is returned, opened or not.
-    if (!opened && !wasPerson) warnOf(String(args[0] ?? "about:blank"));
+    if (!opened && !wasPerson) warnOf(String(args[0] ?? "about:blank"), "did not open");
     return opened;
   });
   const check = (event: Event, url: string, target: string) => {
-    if (url && isNewTab(view, target) && !isPerson()) queueMicrotask(() => !event.defaultPrevented && warnOf(url));
+    if (url && isNewTab(view, target) && !isPerson()) queueMicrotask(() => !event.defaultPrevented && warnOf(url, "may not have opened"));
   };
   view.addEventListener("click", (event) => {
     const link = event.composedPath().find((one): one is HTMLAnchorElement => isElement(one as Node) && /^(a|area)$/.test((one as Element).localName) && !!(one as HTMLAnchorElement).href);

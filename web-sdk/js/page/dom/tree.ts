@@ -9,6 +9,7 @@ import { type Kind, type Surroundings, classify, isDialogRole, isEditingHost } f
 import { BREAK, type Draft, finishNode } from "./draft.ts";
 import { deepActiveElement, flatChildren, frameDocument, isElement, isFrame } from "./flat-tree.ts";
 import type { Handles } from "./handles.ts";
+import { withLabels } from "./labels.ts";
 import { isBehind, openModal } from "./modal.ts";
 import { namingElements, nodeOf } from "./node.ts";
 import { getStyle, isPrivate, shownPart } from "./shown.ts";
@@ -27,7 +28,7 @@ const LEAVES = new Set(["select", "textarea", "input", "video", "audio", "progre
 export function readTree(root: Element, handles: Handles, options: TreeOptions): PageTree {
   beginAriaCaches();
   try {
-    return handles.batch(() => new Walk(root, handles, options).run());
+    return handles.batch(() => withLabels(() => new Walk(root, handles, options).run()));
   } finally {
     endAriaCaches();
   }
