@@ -70,7 +70,7 @@ export class DomDriver implements PageDriver {
 
   tree(options: TreeOptions): PageTree {
     const root = options.within === undefined ? this.#root() : this.#use(options.within);
-    return readTree(root, this.#handles, options);
+    return readTree(root, this.#root(), this.#handles, options);
   }
 
   /** Returns the element of a handle. @throws ActionError with `TargetStale` or `TargetNotFound`. */
@@ -78,9 +78,9 @@ export class DomDriver implements PageDriver {
     return this.#use(ref);
   }
 
-  inspect(ref: string, _action: Action): TargetFacts | "stale" | "unknown" {
+  inspect(ref: string, action: Action): TargetFacts | "stale" | "unknown" {
     const element = this.#handles.use(ref);
-    return typeof element === "string" ? element : inspectElement(element, this.#root(), () => (this.#hasScrolled = true));
+    return typeof element === "string" ? element : inspectElement(element, this.#root(), action, () => (this.#hasScrolled = true));
   }
 
   beginAction(action: Action): void {
