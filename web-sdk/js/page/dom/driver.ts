@@ -73,7 +73,7 @@ export class DomDriver implements PageDriver {
 
   tree(options: TreeOptions): PageTree {
     const root = options.within === undefined ? this.#root() : this.#use(options.within);
-    return readTree(root, this.#handles, options);
+    return readTree(root, this.#root(), this.#handles, options);
   }
 
   /** Returns the element of a handle. @throws ActionError with `TargetStale` or `TargetNotFound`. */
@@ -85,7 +85,7 @@ export class DomDriver implements PageDriver {
     const element = this.#handles.use(ref);
     if (typeof element === "string") return element;
     const root = this.#root();
-    const facts = inspectElement(element, root, (label) => (this.#scrolledTo = { ref, label }));
+    const facts = inspectElement(element, root, action, (label) => (this.#scrolledTo = { ref, label }));
     const other = activatedBy(action, element);
     return other && !isUsable(other, root) ? { ...facts, label: labelOf(other), private: true } : facts;
   }

@@ -3,7 +3,8 @@
 import type { ReadBack } from "../driver.ts";
 import { isChecked } from "./facts.ts";
 import { is, isInPage } from "./flat-tree.ts";
-import { labelOfOption } from "./node.ts";
+import { isPassword } from "./password.ts";
+import { labelOfOption, publicOptions } from "./select-options.ts";
 import { fieldOf, findOption, isOn } from "./set-value.ts";
 import { HIDDEN, editableText } from "./value.ts";
 
@@ -17,7 +18,7 @@ export function readBack(element: Element, value: unknown): ReadBack | undefined
   const expected = String(value ?? "").replace(/\r\n/g, "\n");
   if (is(field, "textarea")) return compare(expected, field.value);
   if (!is(field, "input")) return compare(flatten(expected), flatten(editableText(field)));
-  if (field.type === "password") return { expected: HIDDEN, actual: HIDDEN, matches: expected === field.value };
+  if (isPassword(field)) return { expected: HIDDEN, actual: HIDDEN, matches: expected === field.value };
   const isNumber = field.type === "number" || field.type === "range";
   const isSame = isNumber && expected !== "" && field.value !== "" && Number(expected) === Number(field.value);
   return { expected, actual: field.value, matches: isSame || normalize(field, expected) === normalize(field, field.value) };
@@ -36,7 +37,7 @@ const normalize = ({ type }: HTMLInputElement, value: string): string =>
   : value;
 
 function compareOptions(field: HTMLSelectElement, value: unknown): ReadBack | undefined {
-  const labels = (options: Iterable<HTMLOptionElement>) => [...options].map(labelOfOption).join(", ");
+  const labels = (options: Iterable<HTMLOptionElement>) => publicOptions(options).map(labelOfOption).join(", ");
   const wanted = Array.isArray(value) ? value : [value ?? ""];
   try {
     const options = field.multiple && (value === null || value === undefined) ? [] : wanted.map((one) => findOption(field, String(one)));

@@ -4,9 +4,10 @@ import type { ActionOutcome } from "../driver.ts";
 import type { Action } from "../actions.ts";
 import { Dialogs } from "./dialogs.ts";
 import { labelOf } from "./facts.ts";
-import { flatAncestors, isElement, pageViews, type View } from "./flat-tree.ts";
+import { flatAncestors, flatContains, isElement, isInPage, pageViews, type View } from "./flat-tree.ts";
 import type { Handles } from "./handles.ts";
 import { fireFocusEvents } from "./focus.ts";
+import { look } from "./look.ts";
 import { Mutations } from "./mutations.ts";
 import { NavigationWatch } from "./navigation.ts";
 import { watchNewTabs } from "./new-tabs.ts";
@@ -91,11 +92,13 @@ export class Recorder {
 
   #noteInvalid(event: Event): void {
     const element = event.composedPath()[0] as HTMLInputElement;
-    if (element.validationMessage && !isPrivate(element)) this.#invalid.set(element, element.validationMessage);
+    if (!isElement(element) || !element.validationMessage || isPrivate(element) || !flatContains(this.#root, element)) return;
+    this.#invalid.set(element, element.validationMessage);
   }
 
   #describeInvalid(): string {
-    return [...this.#invalid].slice(0, MAX_CHANGED).map(([element, message]) => `${labelOf(element)}: ${message}`).join("; ");
+    const describeOne = ([element, message]: [Element, string]) => `${labelOf(element)}: ${message}`;
+    return look(this.#root, () => [...this.#invalid].slice(0, MAX_CHANGED).map(describeOne).join("; "));
   }
 
   /** Returns the handles of what has changed, or of the nearest element around it that has one. */
@@ -105,7 +108,7 @@ export class Recorder {
       for (const around of flatAncestors(element)) {
         // The whole page has changed: that says nothing.
         if (around === this.#root) break;
-        const handle = around.isConnected ? this.#handles.find(around) : undefined;
+        const handle = isInPage(around) ? this.#handles.find(around) : undefined;
         if (!handle) continue;
         handles.add(handle);
         break;

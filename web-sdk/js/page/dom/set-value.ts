@@ -10,8 +10,9 @@ import { isChecked } from "./facts.ts";
 import { setFiles } from "./files.ts";
 import { type View, flatElements, is, viewOf } from "./flat-tree.ts";
 import { focusElement } from "./focus.ts";
-import { isEditable, labelOfOption } from "./node.ts";
+import { isEditable } from "./node.ts";
 import type { Pointer } from "./pointer.ts";
+import { labelOfOption, publicOptions } from "./select-options.ts";
 
 /** How many options a message names. */
 const MAX_NAMED_OPTIONS = 20;
@@ -102,7 +103,7 @@ function selectOptions(field: HTMLSelectElement, value: unknown): void {
 
 /** Returns the option with a value or a label; a label may differ in case and in spaces around it. */
 export function findOption(field: HTMLSelectElement, wanted: string): HTMLOptionElement {
-  const options = [...field.options];
+  const options = publicOptions(field.options);
   const fold = (text: string) => text.trim().toLowerCase();
   const found =
     options.find((option) => option.value === wanted) ??
