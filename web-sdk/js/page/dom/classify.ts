@@ -1,8 +1,10 @@
 /** What an element is in the page's tree: a node with a role, or nothing but what is inside it. */
 
 import { getAriaRole } from "ivya/utils";
-import { isFrame, viewOf } from "./flat-tree.ts";
+import { is, isFrame, viewOf } from "./flat-tree.ts";
+import { attributeOf, boxOf, childNodesOf, findElement, hasAttribute, isRendered, localNameOf, parentElementOf } from "./native.ts";
 import { hasNoViewport, isScrollable } from "./shown.ts";
+import { isUnreadable } from "./unreadable.ts";
 
 /** What is known of an element without its name. */
 export interface Kind {
@@ -59,7 +61,7 @@ export const isDialogRole = (role: string): boolean => role === "dialog" || role
 /** Returns what an element is in the tree. Its style is that of now. */
 export function classify(element: Element, style: CSSStyleDeclaration, around: Surroundings): Kind {
   const role = roleOf(element);
-  const isControl = CONTROLS.has(role) || element.localName === "select" || role in OWN_ROLES;
+  const isControl = CONTROLS.has(role) || localNameOf(element) === "select" || role in OWN_ROLES;
   const isClickable = !isControl && !around.isInControl && ((style.cursor === "pointer" && !around.isPointer) || hasClickHandler(element)) && !isLabelOfControl(element);
   const hasHandle = isControl || isClickable || canBeUsed(element, style) || isDialogRole(role) || isSortable(element, role);
   const isNode = hasHandle || (!TRANSPARENT.has(role) && (!NAMED.has(role) || hasNameSource(element)));
@@ -68,51 +70,53 @@ export function classify(element: Element, style: CSSStyleDeclaration, around: S
 
 /** Returns the ARIA role of an element, or an own one for what ARIA has none; empty if there is none. */
 export function roleOf(element: Element): string {
+  if (isUnreadable(element)) return is(element, "form") ? "form" : "";
   const role = getAriaRole(element);
   if (role) return role === "none" || role === "presentation" ? "" : role;
-  const { localName } = element;
-  if (localName === "summary" && element.parentElement?.localName === "details") return "button";
+  const localName = localNameOf(element);
+  if (localName === "summary" && is(parentElementOf(element), "details")) return "button";
   if (isEditingHost(element)) return "textbox";
   return OWN_ROLES[localName] ?? "";
 }
 
 /** Whether text is typed into an element that is no form control. */
 export function isEditingHost(element: Element): boolean {
-  const editable = element.getAttribute("contenteditable");
-  return editable !== null && editable !== "false" && !(element.parentElement?.isContentEditable ?? false);
+  const editable = attributeOf(element, "contenteditable");
+  return editable !== null && editable !== "false" && parentElementOf(element)?.isContentEditable !== true;
 }
 
 /** Whether an element may have a name, without computing it. */
 export function hasNameSource(element: Element): boolean {
-  const { localName } = element;
-  if (["aria-label", "aria-labelledby", "title", "alt"].some((name) => element.getAttribute(name)?.trim())) return true;
-  if (localName === "svg") return !!element.querySelector(":scope > title");
-  return (localName === "fieldset" && !!element.querySelector(":scope > legend")) || (localName === "figure" && !!element.querySelector(":scope > figcaption"));
+  const localName = localNameOf(element);
+  if (["aria-label", "aria-labelledby", "title", "alt"].some((name) => attributeOf(element, name)?.trim())) return true;
+  if (localName === "svg") return !!findElement(element, ":scope > title");
+  return (localName === "fieldset" && !!findElement(element, ":scope > legend")) || (localName === "figure" && !!findElement(element, ":scope > figcaption"));
 }
 
 /** Whether an element is for the keyboard, scrolls, or can be dragged. */
 function canBeUsed(element: Element, style: CSSStyleDeclaration): boolean {
-  if (element.hasAttribute("tabindex") && (element as HTMLElement).tabIndex >= 0) return !isFocusGuard(element);
-  if (element.getAttribute("draggable") === "true" || isFrame(element)) return true;
+  const tabIndex = attributeOf(element, "tabindex");
+  if (tabIndex !== null && (element as HTMLElement).tabIndex >= 0) return !isFocusGuard(element);
+  if (attributeOf(element, "draggable") === "true" || isFrame(element)) return true;
   return !isPageItself(element) && isScrollable(element, style);
 }
 
 /** Whether a click on the header of a column sorts by it: ARIA has `aria-sort` only on such ones. */
-export const isSortable = (element: Element, role: string): boolean => role === "columnheader" && element.hasAttribute("aria-sort");
+export const isSortable = (element: Element, role: string): boolean => role === "columnheader" && hasAttribute(element, "aria-sort");
 
 /** Whether an element only catches the focus at the end of a dialog or grid: there is nothing in it, and nothing to see. */
 function isFocusGuard(element: Element): boolean {
-  if (element.childNodes.length || hasNoViewport(viewOf(element))) return false;
-  const { width, height } = element.getBoundingClientRect();
+  if (childNodesOf(element).length || hasNoViewport(viewOf(element))) return false;
+  const { width, height } = boxOf(element);
   return width * height === 0;
 }
 
-const isPageItself = (element: Element): boolean => element.localName === "body" || element.localName === "html";
+const isPageItself = (element: Element): boolean => /^(body|html)$/.test(localNameOf(element));
 
-const hasClickHandler = (element: Element): boolean => !isPageItself(element) && !!(element as HTMLElement).onclick && !isRootOfReact(element);
+const hasClickHandler = (element: Element): boolean => !isPageItself(element) && typeof (element as HTMLElement).onclick === "function" && !isRootOfReact(element);
 
 /** Whether React has rendered its app into an element, which gives it a handler that does nothing. */
 const isRootOfReact = (element: Element): boolean => Object.keys(element).some((name) => name.startsWith("__reactContainer$"));
 
 /** Whether an element is the label of a control that is shown: a click on it is one on the control. */
-const isLabelOfControl = (element: Element): boolean => element.localName === "label" && !!(element as HTMLLabelElement).control?.checkVisibility();
+const isLabelOfControl = (element: Element): boolean => is(element, "label") && !!element.control && isRendered(element.control);

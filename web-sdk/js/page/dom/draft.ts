@@ -2,7 +2,8 @@
 
 import type { PageNode } from "../driver.ts";
 import { isJoined, isNamedByContent } from "./classify.ts";
-import { flatParent } from "./flat-tree.ts";
+import { flatParent, is } from "./flat-tree.ts";
+import { attributeOf, findElements } from "./native.ts";
 import { getStyle } from "./shown.ts";
 
 /** Where a text ends because a block begins or ends. */
@@ -83,8 +84,7 @@ function countRows(node: PageNode): number {
 }
 
 function totalRows(element: Element): number {
-  const given = Number(element.getAttribute("aria-rowcount"));
+  const given = Number(attributeOf(element, "aria-rowcount"));
   if (given > 0) return given;
-  if (element.localName === "table") return (element as HTMLTableElement).rows.length;
-  return element.querySelectorAll("[role=row], tr").length;
+  return is(element, "table") ? element.rows.length : findElements(element, "[role=row], tr").length;
 }

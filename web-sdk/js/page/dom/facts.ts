@@ -1,59 +1,72 @@
 /** What is known of the target of an action, immediately before it. */
 
-import { beginAriaCaches, endAriaCaches, getAriaDisabled } from "ivya/utils";
+import { getAriaDisabled } from "ivya/utils";
+import type { Action } from "../actions.ts";
 import type { TargetFacts } from "../driver.ts";
-import { classify, hasNameSource, roleOf } from "./classify.ts";
+import { isUsable } from "./activation.ts";
+import { classify, hasNameSource, isEditingHost, roleOf } from "./classify.ts";
 import { fieldOf } from "./field.ts";
 import { flatAncestors, flatClosest, flatContains, is, viewOf } from "./flat-tree.ts";
 import { coverOf, surfaceOf } from "./hit.ts";
+import { isOutside, look } from "./look.ts";
 import { isBehind, openModal } from "./modal.ts";
+import { attributeOf, hasAttribute, localNameOf, matches } from "./native.ts";
 import { isReadOnly, nameOf } from "./node.ts";
+import { hasPrivateInside } from "./private-content.ts";
 import { publicText } from "./public-text.ts";
 import { scrollIntoView } from "./scroll.ts";
 import { boxesOf, getStyle, hasNoViewport, isPrivate, isShown } from "./shown.ts";
+import { isUnreadable } from "./unreadable.ts";
 
 /** Elements that the browser itself disables. */
 const CAN_BE_DISABLED = new Set(["button", "input", "select", "textarea", "option", "optgroup"]);
 
-/** Scrolls an element into view, and returns what is known of it. `onScroll` is told if anything had to be scrolled. */
-export function inspectElement(element: Element, root: Element, onScroll: () => void): TargetFacts {
-  beginAriaCaches();
-  try {
+/** Scrolls an element into view, and returns what is known of it. `onScroll` is told the label if anything had to be scrolled. */
+export function inspectElement(element: Element, root: Element, action: Action, onScroll: (label: string) => void): TargetFacts {
+  return look(root, () => {
     const facts: TargetFacts = { label: labelOf(element) };
     if (!flatContains(root, element)) return { ...facts, outside: true };
-    // A click on a label is one on its control.
-    const control = is(element, "label") ? element.control : null;
-    if (isPrivate(element) || (control && isPrivate(control))) return { ...facts, private: true };
-    const disabled = disabledBy(element) ?? (control ? disabledBy(control) : undefined);
-    if (disabled) facts.disabled = disabled;
+    if (isPrivate(element)) return { ...facts, private: true };
+    if (isUnreadable(element)) return { ...facts, hidden: true };
     const field = fieldOf(element);
+    // A click on a label is one on its control.
+    const other = is(element, "label") ? element.control : action.type === "setValue" ? field : undefined;
+    if ((other && !isUsable(other, root)) || (action.type === "setValue" && replacesPrivate(field))) return { ...facts, private: true };
+    const disabled = disabledBy(element) ?? (other ? disabledBy(other) : undefined);
+    if (disabled) facts.disabled = disabled;
     if (isReadOnly(field ?? element)) facts.readOnly = true;
     if (field) facts.editable = true;
     const surface = surfaceOf(element);
+    if (surface === element && getStyle(element).pointerEvents === "none") facts.disabled ??= "pointer-events: none";
     if (!isShown(element) || (!hasNoViewport(viewOf(element)) && !boxesOf(surface).length)) return { ...facts, hidden: true };
-    return { ...facts, ...placeOf(element, root, onScroll) };
-  } finally {
-    endAriaCaches();
-  }
+    return { ...facts, ...placeOf(element, root, () => onScroll(facts.label)) };
+  });
+}
+
+/** Whether a value that is set would replace what is private in an editor. */
+function replacesPrivate(field: Element | undefined): boolean {
+  return !!field && isEditingHost(field) && hasPrivateInside(field);
 }
 
 /** Returns an element in the words of the page's text: its role and name, or what a developer would call it. */
 export function labelOf(element: Element): string {
   const role = roleOf(element);
   if (isPrivate(element)) return role || "a private element";
+  if (isOutside(element)) return role || "an element outside of the root";
   const name = role || hasNameSource(element) ? nameOf(element, role) : "";
-  if (name) return `${role || element.localName} ${JSON.stringify(name.slice(0, 100))}`;
+  if (name) return `${role || localNameOf(element)} ${JSON.stringify(name.slice(0, 100))}`;
   if (role) return role;
   const text = publicText([element]).slice(0, 60);
-  return text ? `element ${JSON.stringify(text)}` : `element <${element.localName}${element.id ? ` id=${JSON.stringify(element.id)}` : ""}>`;
+  const id = attributeOf(element, "id");
+  return text ? `element ${JSON.stringify(text)}` : `element <${localNameOf(element)}${id ? ` id=${JSON.stringify(id)}` : ""}>`;
 }
 
 function disabledBy(element: Element): TargetFacts["disabled"] {
-  if (flatClosest(element, (one) => one.hasAttribute("inert"))) return "inert";
-  if (CAN_BE_DISABLED.has(element.localName)) {
-    if (element.hasAttribute("disabled")) return "disabled";
-    if (element.matches(":disabled")) return "fieldset";
-  } else if (element.matches(":disabled")) return "disabled";
+  if (flatClosest(element, (one) => hasAttribute(one, "inert"))) return "inert";
+  if (CAN_BE_DISABLED.has(localNameOf(element))) {
+    if (hasAttribute(element, "disabled")) return "disabled";
+    if (matches(element, ":disabled")) return "fieldset";
+  } else if (matches(element, ":disabled")) return "disabled";
   return getAriaDisabled(element) ? "aria-disabled" : undefined;
 }
 

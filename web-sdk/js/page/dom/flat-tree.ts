@@ -1,5 +1,9 @@
 /** The tree that the user sees: shadow roots, slots and frames of the same origin are joined to the document. */
 
+import {
+  activeElementOf, assignedSlotOf, bodyOf, childNodesOf, documentOf, documentElementOf, isConnected, localNameOf, nodeTypeOf, parentNodeOf, shadowRootOf, windowOf,
+} from "./native.ts";
+
 /** The window of an element, with its own constructors: those of a frame differ from those of the page. */
 export type View = Window & typeof globalThis;
 
@@ -7,16 +11,17 @@ const ELEMENT = 1;
 const DOCUMENT = 9;
 const FRAGMENT = 11;
 
-export const isElement = (node: Node | null | undefined): node is Element => node?.nodeType === ELEMENT;
+export const isElement = (node: Node | null | undefined): node is Element =>
+  node?.nodeType === ELEMENT || (typeof node?.nodeType === "object" && nodeTypeOf(node) === ELEMENT);
 
 /** Returns the window of a node. */
-export const viewOf = (node: Node): View => (node.ownerDocument?.defaultView ?? window) as View;
+export const viewOf = (node: Node): View => (windowOf(documentOf(node) ?? node) ?? window) as View;
 
 /** Whether an element is of an HTML class, in whatever window it was made. */
 export const is = <Name extends keyof HTMLElementTagNameMap>(node: Node | null | undefined, ...names: Name[]): node is HTMLElementTagNameMap[Name] =>
-  isElement(node) && (names as string[]).includes(node.localName);
+  isElement(node) && (names as string[]).includes(localNameOf(node));
 
-export const isFrame = (element: Element): element is HTMLIFrameElement => element.localName === "iframe" || element.localName === "frame";
+export const isFrame = (element: Element): element is HTMLIFrameElement => /^i?frame$/.test(localNameOf(element));
 
 /** Returns the document in a frame; none of another origin, or of a frame that is not in a page. */
 export function frameDocument(frame: HTMLIFrameElement): Document | undefined {
@@ -29,22 +34,24 @@ export function frameDocument(frame: HTMLIFrameElement): Document | undefined {
 
 /** Returns what is shown inside an element: its shadow root, or what is assigned to a slot, or its own nodes. */
 export function flatChildren(element: Element): ArrayLike<Node> {
-  if (element.shadowRoot) return element.shadowRoot.childNodes;
-  if (element.localName === "slot") {
+  const shadowRoot = shadowRootOf(element);
+  if (shadowRoot) return childNodesOf(shadowRoot);
+  if (localNameOf(element) === "slot") {
     const assigned = (element as HTMLSlotElement).assignedNodes();
     if (assigned.length) return assigned;
   }
-  return element.childNodes;
+  return childNodesOf(element);
 }
 
 /** Returns the element around a node: also the slot that it is in, the host of its shadow root, and the frame of its document. */
 export function flatParent(node: Node): Element | undefined {
-  const slot = (node as Element).assignedSlot;
+  const slot = isElement(node) ? assignedSlotOf(node) : (node as Text).assignedSlot;
   if (slot) return slot;
-  const parent = node.parentNode;
+  const parent = parentNodeOf(node);
   if (!parent) return undefined;
-  if (parent.nodeType === FRAGMENT) return (parent as ShadowRoot).host;
-  if (parent.nodeType === DOCUMENT) return ((parent as Document).defaultView?.frameElement as Element | null) ?? undefined;
+  const type = nodeTypeOf(parent);
+  if (type === FRAGMENT) return (parent as ShadowRoot).host;
+  if (type === DOCUMENT) return (windowOf(parent as Document)?.frameElement as Element | null) ?? undefined;
   return parent as Element;
 }
 
@@ -62,12 +69,20 @@ export function flatClosest(element: Element | undefined, isWanted: (element: El
 /** Whether an element is another one, or inside it. */
 export const flatContains = (outer: Element, inner: Element | undefined): boolean => !!flatClosest(inner, (element) => element === outer);
 
+const rootOf = (document: Document | undefined): Element | null | undefined => document && documentElementOf(document);
+
+/** Returns the body of the document in a frame. */
+export function frameBody(frame: HTMLIFrameElement): Element | undefined {
+  const inner = frameDocument(frame);
+  return (inner && bodyOf(inner)) ?? undefined;
+}
+
 /** Calls for each element inside a root, frames and shadow roots included, in the order in which they are shown. */
 export function* flatElements(root: Element): Generator<Element> {
   const pending: Element[] = [root];
   for (let element = pending.pop(); element; element = pending.pop()) {
     yield element;
-    const inner = isFrame(element) ? frameDocument(element)?.documentElement : undefined;
+    const inner = isFrame(element) ? rootOf(frameDocument(element)) : undefined;
     if (inner) pending.push(inner);
     else {
       const children = flatChildren(element);
@@ -82,10 +97,10 @@ export function* flatElements(root: Element): Generator<Element> {
 /** Whether an element is in the page now: not removed, and not of a document that its frame has left. */
 export function isInPage(element: Element): boolean {
   for (let current = element; ; ) {
-    const { ownerDocument } = current;
-    if (!current.isConnected) return false;
+    const ownerDocument = documentOf(current);
+    if (!isConnected(current)) return false;
     if (ownerDocument === document) return true;
-    const frame = ownerDocument.defaultView?.frameElement;
+    const frame = windowOf(ownerDocument)?.frameElement;
     if (!frame || (frame as HTMLIFrameElement).contentDocument !== ownerDocument) return false;
     current = frame;
   }
@@ -93,9 +108,10 @@ export function isInPage(element: Element): boolean {
 
 /** Returns the element that has the focus, inside shadow roots and frames too. */
 export function deepActiveElement(): Element | undefined {
-  let active: Element | null | undefined = document.activeElement;
+  let active = activeElementOf(document);
   for (;;) {
-    const inner: Element | null | undefined = active && (isFrame(active) ? frameDocument(active)?.activeElement : active.shadowRoot?.activeElement);
+    const framed = active && isFrame(active) ? frameDocument(active) : undefined;
+    const inner: Element | null | undefined = framed ? activeElementOf(framed) : active && shadowRootOf(active)?.activeElement;
     if (!inner) return active ?? undefined;
     active = inner;
   }

@@ -2,6 +2,7 @@
 
 import { dispatch } from "./dispatch.ts";
 import { type View, deepActiveElement, flatClosest, viewOf } from "./flat-tree.ts";
+import { hasAttribute, isConnected, isRendered, localNameOf, matches } from "./native.ts";
 import type { Patches } from "./patch.ts";
 import { forgetTyped } from "./typed-text.ts";
 
@@ -25,9 +26,9 @@ export function focusAtPress(element: Element): void {
 
 /** Whether an element can have the focus. */
 export function isFocusable(element: Element): boolean {
-  if (element.matches(":disabled") || !(element as HTMLElement).checkVisibility?.()) return false;
-  if ((element as HTMLElement).tabIndex >= 0 || element.hasAttribute("tabindex")) return true;
-  return (element as HTMLElement).isContentEditable && element.hasAttribute("contenteditable");
+  if (matches(element, ":disabled") || !isRendered(element)) return false;
+  if ((element as HTMLElement).tabIndex >= 0 || hasAttribute(element, "tabindex")) return true;
+  return (element as HTMLElement).isContentEditable && hasAttribute(element, "contenteditable");
 }
 
 /**
@@ -60,7 +61,7 @@ function move(next: Element | undefined, run: () => void): void {
   }
   const active = deepActiveElement();
   if (hasFired || active === previous) return;
-  if (previous?.isConnected && previous.localName !== "body") fire(previous, ["blur", "focusout"], next);
+  if (previous && isConnected(previous) && localNameOf(previous) !== "body") fire(previous, ["blur", "focusout"], next);
   if (next && active === next) fire(next, ["focus", "focusin"], previous);
 }
 

@@ -3,13 +3,14 @@
 import { flatAncestors, flatContains, flatElements, flatParent, viewOf } from "./flat-tree.ts";
 import { boxesOf, getStyle, hasNoViewport, isShown } from "./shown.ts";
 import { hitElement } from "./hit.ts";
+import { attributeOf, documentOf, localNameOf, matches } from "./native.ts";
 
 /** How many elements of what may be in front of a modal are looked at. */
 const MAX_LOOKED_AT = 50;
 
 /** Returns the modal that is in front in a document: `showModal`, or `aria-modal`. */
 export function openModal(root: Element): Element | undefined {
-  const candidates = [...flatElements(root)].filter((element) => element.ownerDocument === root.ownerDocument && isModal(element));
+  const candidates = [...flatElements(root)].filter((element) => documentOf(element) === documentOf(root) && isModal(element));
   for (const candidate of candidates) {
     const box = boxesOf(candidate)[0];
     if (!box || hasNoViewport(viewOf(candidate))) continue;
@@ -21,8 +22,8 @@ export function openModal(root: Element): Element | undefined {
 }
 
 function isModal(element: Element): boolean {
-  if (element.localName === "dialog" && element.matches(":modal")) return true;
-  return element.getAttribute("aria-modal") === "true" && isShown(element);
+  if (localNameOf(element) === "dialog" && matches(element, ":modal")) return true;
+  return attributeOf(element, "aria-modal") === "true" && isShown(element);
 }
 
 /**
@@ -32,7 +33,7 @@ function isModal(element: Element): boolean {
  */
 export function isBehind(modal: Element, element: Element): boolean {
   if (flatContains(modal, element) || flatContains(element, modal)) return false;
-  if (modal.matches("dialog:modal")) return true;
+  if (matches(modal, "dialog:modal")) return true;
   const around = new Set(flatAncestors(modal));
   let top = element;
   for (let parent = flatParent(top); parent && !around.has(parent); parent = flatParent(top)) top = parent;
@@ -50,7 +51,7 @@ function isInFront(modal: Element, element: Element): boolean {
     const box = isPositioned && boxesOf(inner)[0];
     if (!box) continue;
     if (hasNoViewport(viewOf(inner))) return true;
-    if (flatContains(element, hitElement(inner.ownerDocument, box.x + box.width / 2, box.y + box.height / 2))) return true;
+    if (flatContains(element, hitElement(documentOf(inner), box.x + box.width / 2, box.y + box.height / 2))) return true;
   }
   return false;
 }

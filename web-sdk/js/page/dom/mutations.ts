@@ -1,6 +1,7 @@
 /** Changes of the page: of its document, its open shadow roots and its frames. */
 
 import { flatElements, frameDocument, isElement, isFrame } from "./flat-tree.ts";
+import { documentElementOf, documentOf, parentElementOf, shadowRootOf } from "./native.ts";
 
 /** Attributes that say what an element is or holds; others say how it looks. */
 const SAYS_STATE = /^(aria-|data-state$|disabled$|checked$|open$|hidden$|value$|href$|readonly$|required$|selected$|title$|inert$|alt$)/;
@@ -16,8 +17,8 @@ export class Mutations {
   constructor(root: Element, note?: (element: Element) => void) {
     this.#note = note;
     this.#observer = new MutationObserver((records) => this.#take(records));
-    this.#observe(root.ownerDocument);
-    this.#observeInside(root.ownerDocument.documentElement);
+    this.#observe(documentOf(root));
+    this.#observeInside(documentElementOf(documentOf(root)));
   }
 
   /** Reads what has changed and was not reported yet. */
@@ -38,7 +39,8 @@ export class Mutations {
 
   #observeInside(root: Element): void {
     for (const element of flatElements(root)) {
-      if (element.shadowRoot) this.#observe(element.shadowRoot);
+      const shadowRoot = shadowRootOf(element);
+      if (shadowRoot) this.#observe(shadowRoot);
       const inner = isFrame(element) ? frameDocument(element) : undefined;
       if (inner) this.#observe(inner);
     }
@@ -49,7 +51,7 @@ export class Mutations {
     for (const { type, target, attributeName, addedNodes } of records) {
       for (const node of addedNodes) if (isElement(node)) this.#observeInside(node);
       if (!this.#note || (type === "attributes" && !SAYS_STATE.test(attributeName ?? ""))) continue;
-      const element = isElement(target) ? target : ((target as ShadowRoot).host ?? target.parentElement);
+      const element = isElement(target) ? target : ((target as ShadowRoot).host ?? parentElementOf(target));
       if (element) this.#note(element);
     }
   }

@@ -7,7 +7,12 @@ import {
 import type { PageNode } from "../driver.ts";
 import { type Kind, hasNameSource, isEditingHost, isJoined, isNamedByContent, isSortable } from "./classify.ts";
 import { is } from "./flat-tree.ts";
-import { hasPrivate, publicText, referenced } from "./public-text.ts";
+import { attributeOf, childNodesOf, contains, findElement, hasAttribute, localNameOf, parentElementOf } from "./native.ts";
+import { isPassword } from "./password.ts";
+import { hasKeptBack, labelsOf, referenced } from "./private-content.ts";
+import { publicText } from "./public-text.ts";
+import { listOptions } from "./select-options.ts";
+import { isUnreadable } from "./unreadable.ts";
 import { valueOf } from "./value.ts";
 
 /** What {@link PageNode} has of an element without its handle and its content. */
@@ -22,58 +27,62 @@ export function nodeOf(element: Element, { role, isClickable }: Kind, active: El
   if (element === active) states.push("focused");
   if (states.length) node.states = states;
   putDescription(element, node, put);
-  const value = hasPrivate([element]) ? undefined : valueOf(element, role);
+  const value = valueOf(element, role);
   if (value !== undefined) node.value = value;
-  if (is(element, "select")) node.options = optionsOf(element);
-  if (role === "link") put("url", element.getAttribute("href") ?? undefined);
+  if (is(element, "select")) node.options = listOptions(element);
+  if (role === "link") put("url", attributeOf(element, "href") ?? undefined);
   if (isClickable) node.events = ["onClick"];
-  put("id", element.id);
-  put("testId", element.getAttribute("data-testid") ?? undefined);
+  put("id", attributeOf(element, "id") ?? undefined);
+  put("testId", attributeOf(element, "data-testid") ?? undefined);
   return node;
 }
 
 /** Returns the accessible name. Rows and cells have one only where it is not their content, or where they can be clicked. */
 export function nameOf(element: Element, role: string): string {
   if (isJoined(role) && !hasNameSource(element) && !isSortable(element, role)) return "";
+  if (isUnreadable(element)) return attributeOf(element, "aria-label")?.trim() ?? "";
   const naming = namingElements(element);
-  if (hasPrivate([element, ...naming])) return element.getAttribute("aria-label")?.trim() || publicText(naming.length ? naming : isNamedByContent(role) ? [element] : []);
-  return getElementAccessibleName(element, false) || (is(element, "meter", "progress") ? labelText(element) : "");
+  const content = isNamedByContent(role) || isJoined(role) || localNameOf(element) === "summary" ? [element] : [];
+  // A password is no part of the name of its own field.
+  if (hasKeptBack([...naming, ...content], isPassword(element) ? element : undefined)) return publicName(element, naming, content);
+  try {
+    // An area has no style by which it would be shown.
+    return getElementAccessibleName(element, is(element, "area")) || (is(element, "meter", "progress") ? labelText(element) : "");
+  } catch {
+    // The fields of a form hide what the library needs.
+    return publicName(element, naming, content);
+  }
+}
+
+/** Returns a name of what is not kept from AI clients. */
+function publicName(element: Element, naming: Element[], content: Element[]): string {
+  const given = (name: string) => attributeOf(element, name)?.trim();
+  return given("aria-label") || publicText(naming, "name") || publicText(content, "name") || given("title") || given("alt") || given("placeholder") || "";
 }
 
 /** Returns the text of the labels of a bar, which the library does not know. */
 function labelText(element: HTMLMeterElement | HTMLProgressElement): string {
-  const texts = [...element.labels].flatMap((label) => [...label.childNodes].map((node) => (node.contains(element) ? "" : (node.textContent ?? ""))));
+  const texts = labelsOf(element).flatMap((label) => [...childNodesOf(label)].map((node) => (contains(node, element) ? "" : (node.textContent ?? ""))));
   return texts.join("").replace(/\s+/g, " ").trim();
 }
 
-/** More options than a text shows are of no use. */
-const MAX_OPTIONS = 100;
-
-function optionsOf({ options }: HTMLSelectElement): { value: string; label: string }[] {
-  const shown = [];
-  for (let index = 0; index < options.length && index < MAX_OPTIONS; index++) {
-    const option = options[index]!;
-    shown.push({ value: option.value, label: labelOfOption(option) });
-  }
-  return shown;
-}
-
-export const labelOfOption = (option: HTMLOptionElement): string => option.label || option.text;
+/** The children that name an element. */
+const TITLES = new Map([["fieldset", "legend"], ["figure", "figcaption"], ["table", "caption"]]);
 
 /** Returns the elements whose text is the name of another one. */
 export function namingElements(element: Element): Element[] {
   const labelledBy = getAriaLabelledByElements(element);
   if (labelledBy?.length) return labelledBy;
-  if (element.hasAttribute("aria-label")) return [];
-  const title = { fieldset: "legend", figure: "figcaption", table: "caption" }[element.localName];
-  const child = title && element.querySelector(`:scope > ${title}`);
-  return child ? [child] : [...((element as HTMLInputElement).labels ?? [])];
+  if (hasAttribute(element, "aria-label")) return [];
+  const title = TITLES.get(localNameOf(element));
+  const child = title && findElement(element, `:scope > ${title}`);
+  return child ? [child] : labelsOf(element);
 }
 
 function putDescription(element: Element, node: PageNode, put: (key: "description" | "error", value: string) => void): void {
   const textOf = (attribute: string, read: () => string) => {
     const elements = referenced(element, attribute);
-    return hasPrivate(elements) ? publicText(elements) : read();
+    return elements.length && hasKeptBack(elements) ? publicText(elements, "name") : read();
   };
   const description = textOf("aria-describedby", () => getElementAccessibleDescription(element, false));
   const error = textOf("aria-errormessage", () => getElementAccessibleErrorMessage(element));
@@ -106,18 +115,18 @@ function statesOf(element: Element, role: string): string[] {
 }
 
 function expandedState(element: Element): boolean | undefined {
-  const { parentElement } = element;
-  if (element.localName === "summary" && is(parentElement, "details")) return parentElement.open;
-  if (element.localName === "details") return undefined;
+  const parent = parentElementOf(element);
+  if (is(element, "summary") && is(parent, "details")) return parent.open;
+  if (is(element, "details")) return undefined;
   const expanded = getAriaExpanded(element);
   return expanded === "none" ? undefined : expanded;
 }
 
-const isRequired = (element: Element): boolean => (element as HTMLInputElement).required === true || element.getAttribute("aria-required") === "true";
+const isRequired = (element: Element): boolean => (element as HTMLInputElement).required === true || attributeOf(element, "aria-required") === "true";
 
 /** Whether a field does not take a value now, although it is not disabled. */
 export function isReadOnly(element: Element): boolean {
-  if (element.getAttribute("aria-readonly") === "true") return true;
+  if (attributeOf(element, "aria-readonly") === "true") return true;
   if (is(element, "textarea")) return element.readOnly;
   // The attribute means nothing on other types of `input`.
   return is(element, "input") && element.readOnly && !/^(checkbox|radio|range|color|file|button|submit|reset|image|hidden)$/.test(element.type);

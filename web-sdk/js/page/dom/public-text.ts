@@ -1,39 +1,92 @@
-/** Texts without what the page keeps from AI clients: a name is made of the content of other elements. */
+/** Texts as they are shown, without what the page keeps from AI clients. */
 
 import { flatChildren, isElement } from "./flat-tree.ts";
-import { getStyle, isPrivate, shownPart } from "./shown.ts";
+import { attributeOf, hasAttribute, localNameOf, nodeTypeOf } from "./native.ts";
+import { isKeptBack } from "./private-content.ts";
+import { getStyle, shownPart } from "./shown.ts";
+import { hidingField } from "./unreadable.ts";
 
-/** The elements that an attribute names. */
-export function referenced(element: Element, attribute: string): Element[] {
-  const root = element.getRootNode() as Document | ShadowRoot;
-  const ids = element.getAttribute(attribute)?.trim().split(/\s+/) ?? [];
-  return ids.flatMap((id) => (id && root.getElementById?.(id)) || []);
+/** Controls, whose content is no text. */
+const CONTROLS = new Set(["input", "textarea", "select"]);
+
+/** What a text is for: in a name, an element with a label and a picture are what they are called. */
+type Purpose = "text" | "name" | "lines";
+
+/** Returns the text of elements in one line. */
+export function publicText(elements: Iterable<Element>, purpose: Purpose = "text"): string {
+  const texts = [...elements].filter((element) => !isKeptBack(element)).map((element) => new Lines(purpose).read(element));
+  return texts.join(" ").replace(/\s+/g, " ").trim();
 }
 
-/** Whether any of some elements is private, or has something private in it. */
-export function hasPrivate(elements: Iterable<Element>): boolean {
-  for (const element of elements) if (isPrivate(element) || element.querySelector("[data-mcp-private]")) return true;
-  return false;
-}
+/** Returns the text of an element, lines as lines: also those that are empty. */
+export const publicLines = (element: Element): string => new Lines("lines").read(element).trim();
 
-/** Returns the text of elements as it is shown, without what is private. */
-export function publicText(elements: Iterable<Element>): string {
-  const texts: string[] = [];
-  for (const element of elements) if (!isPrivate(element)) addText(element, texts);
-  return texts.join("").replace(/\s+/g, " ").trim();
-}
+/** The lines of a text while its elements are walked. */
+class Lines {
+  readonly #purpose: Purpose;
+  #text = "";
+  /** Whether the line that is written has begun. */
+  #isBegun = false;
 
-function addText(element: Element, texts: string[]): void {
-  if (element.hasAttribute("data-mcp-private")) return;
-  const style = getStyle(element);
-  if (shownPart(element, style) === "none") return;
-  const isBlock = style.display !== "inline" && style.display !== "contents";
-  if (isBlock) texts.push(" ");
-  const children = flatChildren(element);
-  for (let index = 0; index < children.length; index++) {
-    const child = children[index]!;
-    if (isElement(child)) addText(child, texts);
-    else if (child.nodeType === Node.TEXT_NODE && style.visibility === "visible") texts.push((child as Text).data);
+  constructor(purpose: Purpose) {
+    this.#purpose = purpose;
   }
-  if (isBlock) texts.push(" ");
+
+  read(element: Element): string {
+    this.#add(element);
+    return this.#text.replaceAll("\u00a0", " ");
+  }
+
+  #add(element: Element): void {
+    const name = localNameOf(element);
+    if (name === "br") return this.#endLine(true);
+    if (hasAttribute(element, "data-mcp-private") || CONTROLS.has(name) || hidingField(element)) return;
+    const style = getStyle(element);
+    if (shownPart(element, style) === "none") return;
+    const { display } = style;
+    const isBlock = !/^(inline|contents|table-cell|ruby)/.test(display);
+    const isWord = !isBlock && (display === "table-cell" || (this.#purpose !== "lines" && display !== "inline" && display !== "contents"));
+    if (isBlock) this.#endLine(false);
+    else if (isWord) this.#text += " ";
+    const label = this.#purpose === "name" && (attributeOf(element, "aria-label") ?? (name === "img" ? attributeOf(element, "alt") : undefined));
+    if (label) this.#write(label, false);
+    else this.#addChildren(element, style);
+    if (isBlock) this.#endLine(false);
+    else if (isWord) this.#text += " ";
+  }
+
+  #addChildren(element: Element, style: CSSStyleDeclaration): void {
+    const children = flatChildren(element);
+    const isKept = /^(pre|break-spaces)/.test(style.whiteSpace);
+    for (let index = 0; index < children.length; index++) {
+      const child = children[index]!;
+      if (isElement(child)) this.#add(child);
+      else if (nodeTypeOf(child) === Node.TEXT_NODE && style.visibility === "visible") this.#write((child as Text).data, isKept);
+    }
+  }
+
+  #write(text: string, isKept: boolean): void {
+    // Editors put characters without a width into lines that are empty.
+    const shown = text.replace(/[\u200b\ufeff]/g, "");
+    if (!isKept) return this.#writeWords(shown.replace(/[ \t\r\n\f]+/g, " "));
+    for (const [index, line] of shown.split("\n").entries()) {
+      if (index > 0) this.#endLine(true);
+      if (line) this.#writeWords(line, true);
+    }
+  }
+
+  #writeWords(text: string, isKept = false): void {
+    const words = !isKept && (!this.#isBegun || this.#text.endsWith(" ")) ? text.replace(/^ /, "") : text;
+    if (!words) return;
+    this.#text += words;
+    this.#isBegun = true;
+  }
+
+  /** Ends a line. A block that ends, ends the line of what is in it, and adds none. */
+  #endLine(isForced: boolean): void {
+    if (!isForced && !this.#isBegun) return;
+    if (this.#text.endsWith(" ")) this.#text = this.#text.slice(0, -1);
+    this.#text += "\n";
+    this.#isBegun = false;
+  }
 }

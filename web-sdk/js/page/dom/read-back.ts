@@ -3,7 +3,8 @@
 import type { ReadBack } from "../driver.ts";
 import { isChecked } from "./field.ts";
 import { is } from "./flat-tree.ts";
-import { labelOfOption } from "./node.ts";
+import { isPassword } from "./password.ts";
+import { labelOfOption, publicOptions } from "./select-options.ts";
 import { findOption, isOn } from "./set-value.ts";
 import { currentField } from "./successor.ts";
 import { HIDDEN, editableText } from "./value.ts";
@@ -23,7 +24,7 @@ export function readBack(element: Element, value: unknown, warn: (text: string) 
   if (is(field, "textarea")) return compare(expected, field.value);
   if (!is(field, "input")) return compare(flatten(expected), flatten(editableText(field)));
   const { type, value: actual } = field;
-  if (type === "password") return { expected: HIDDEN, actual: HIDDEN, matches: expected === actual };
+  if (isPassword(field) || isPassword(element)) return { expected: HIDDEN, actual: HIDDEN, matches: expected === actual };
   const isNumber = type === "number" || type === "range";
   const isSame = isNumber && expected !== "" && actual !== "" && Number(expected) === Number(actual);
   if (isSame || sanitize(field, expected) === actual) return { expected, actual, matches: true };
@@ -52,7 +53,7 @@ function hasInOrder(text: string, characters: string): boolean {
 }
 
 function compareOptions(field: HTMLSelectElement, value: unknown): ReadBack | undefined {
-  const labels = (options: Iterable<HTMLOptionElement>) => [...options].map(labelOfOption).join(", ");
+  const labels = (options: Iterable<HTMLOptionElement>) => publicOptions(options).map(labelOfOption).join(", ");
   const wanted = Array.isArray(value) ? value : [value ?? ""];
   try {
     const options = field.multiple && (value === null || value === undefined) ? [] : wanted.map((one) => findOption(field, String(one)));

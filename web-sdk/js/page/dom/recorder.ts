@@ -4,11 +4,13 @@ import type { ActionOutcome } from "../driver.ts";
 import type { Action } from "../actions.ts";
 import { Dialogs } from "./dialogs.ts";
 import { labelOf } from "./facts.ts";
-import { flatAncestors, isElement, pageViews, type View } from "./flat-tree.ts";
+import { flatAncestors, flatContains, isElement, isInPage, pageViews, type View } from "./flat-tree.ts";
 import type { Handles } from "./handles.ts";
 import { fireFocusEvents } from "./focus.ts";
+import { look } from "./look.ts";
 import { Mutations } from "./mutations.ts";
 import { NavigationWatch } from "./navigation.ts";
+import { watchNewTabs } from "./new-tabs.ts";
 import { Patches } from "./patch.ts";
 import { Requests } from "./requests.ts";
 import { isPrivate } from "./shown.ts";
@@ -38,7 +40,8 @@ export class Recorder {
     this.#handles = handles;
     this.#dialogs = new Dialogs(action.dialog);
     this.requests = new Requests((warning) => this.warn(warning), this.#end.signal);
-    this.navigation = new NavigationWatch(getPageId, this.#end.signal);
+    const warnOfProgram = (url: string) => this.warn(`${url} is opened by a program of the user's: the page does not show whether it was`);
+    this.navigation = new NavigationWatch(getPageId, warnOfProgram, this.#end.signal);
     this.mutations = new Mutations(root, (element) => this.#note(element));
     for (const view of pageViews()) this.#install(view);
   }
@@ -70,6 +73,7 @@ export class Recorder {
     this.#dialogs.install(view, this.#patches);
     this.requests.install(view, this.#patches);
     fireFocusEvents(view, this.#patches);
+    watchNewTabs(view, this.#patches, (text) => this.warn(text), signal);
     this.#patches.replace(view.console, "error", (original) => (...args) => {
       this.warn(`console: ${args.map(describe).join(" ")}`);
       Reflect.apply(original, view.console, args);
@@ -88,11 +92,13 @@ export class Recorder {
 
   #noteInvalid(event: Event): void {
     const element = event.composedPath()[0] as HTMLInputElement;
-    if (element.validationMessage && !isPrivate(element)) this.#invalid.set(element, element.validationMessage);
+    if (!isElement(element) || !element.validationMessage || isPrivate(element) || !flatContains(this.#root, element)) return;
+    this.#invalid.set(element, element.validationMessage);
   }
 
   #describeInvalid(): string {
-    return [...this.#invalid].slice(0, MAX_CHANGED).map(([element, message]) => `${labelOf(element)}: ${message}`).join("; ");
+    const describeOne = ([element, message]: [Element, string]) => `${labelOf(element)}: ${message}`;
+    return look(this.#root, () => [...this.#invalid].slice(0, MAX_CHANGED).map(describeOne).join("; "));
   }
 
   /** Returns the handles of what has changed, or of the nearest element around it that has one. */
@@ -102,7 +108,7 @@ export class Recorder {
       for (const around of flatAncestors(element)) {
         // The whole page has changed: that says nothing.
         if (around === this.#root) break;
-        const handle = around.isConnected ? this.#handles.find(around) : undefined;
+        const handle = isInPage(around) ? this.#handles.find(around) : undefined;
         if (!handle) continue;
         handles.add(handle);
         break;

@@ -10,8 +10,8 @@ import { fieldOf, isChecked } from "./field.ts";
 import { setFiles } from "./files.ts";
 import { type View, is, isInPage, viewOf } from "./flat-tree.ts";
 import { focusElement } from "./focus.ts";
-import { labelOfOption } from "./node.ts";
 import type { Pointer } from "./pointer.ts";
+import { labelOfOption, publicOptions } from "./select-options.ts";
 import { currentField, noteField } from "./successor.ts";
 import { checkFormat } from "./value-format.ts";
 
@@ -22,7 +22,6 @@ const MAX_NAMED_OPTIONS = 20;
 export async function setValue(element: Element, value: unknown, pointer: Pointer): Promise<void> {
   const given = fieldOf(element);
   if (!given) throw new ActionError("NotEditable", "this element takes no value: use triggerEvent onClick");
-  if (given.matches(":disabled")) throw new ActionError("TargetDisabled", "the field inside it is disabled");
   noteField(element, given);
   if (isChecked(given)) return setChecked(given, value, pointer);
   if (is(given, "input") && given.type !== "file") checkFormat(given, textOf(value));
@@ -92,7 +91,7 @@ function selectOptions(field: HTMLSelectElement, value: unknown): void {
 
 /** Returns the option with a value or a label; a label may differ in case and in spaces around it. */
 export function findOption(field: HTMLSelectElement, wanted: string): HTMLOptionElement {
-  const options = [...field.options];
+  const options = publicOptions(field.options);
   const fold = (text: string) => text.trim().toLowerCase();
   const found =
     options.find((option) => option.value === wanted) ??

@@ -1,6 +1,8 @@
 /** Whether an element is shown, and what of it. Cheap: each element of a page is asked. */
 
-import { type View, flatAncestors, isElement, viewOf } from "./flat-tree.ts";
+import { pictureOf, regionOf } from "./area.ts";
+import { type View, flatAncestors, viewOf } from "./flat-tree.ts";
+import { attributeOf, bodyOf, boxOf, clientRectsOf, documentElementOf, documentOf, hasAttribute, isRendered, localNameOf, shadowRootOf } from "./native.ts";
 
 /** Elements that have no content that is shown, whatever their style says. */
 const NEVER_SHOWN = new Set(["script", "style", "noscript", "template", "head", "title", "desc", "defs", "metadata", "datalist", "symbol"]);
@@ -13,18 +15,27 @@ export type Shown = "none" | "inside" | "all";
 
 /** Returns what is shown of an element, by itself: what it is in is not looked at. */
 export function shownPart(element: Element, style: CSSStyleDeclaration): Shown {
-  if (NEVER_SHOWN.has(element.localName)) return "none";
-  const { display } = style;
-  if (display === "none" || isHiddenByAttribute(element)) return "none";
+  const name = localNameOf(element);
+  if (NEVER_SHOWN.has(name)) return "none";
+  const { display, contentVisibility } = style;
+  if (isHiddenByAttribute(element)) return "none";
+  if (name === "area") return isPartOfPicture(element) ? "all" : "none";
+  if (display === "none" || contentVisibility === "hidden") return "none";
   if (display === "contents") return "all";
-  if (!element.checkVisibility()) return "none";
+  if (!isRendered(element)) return "none";
   if (isEmptyClip(element, style)) return "none";
   return style.visibility === "visible" ? "all" : "inside";
 }
 
 /** Whether nobody can reach an element: it is `inert`, or `aria-hidden`. */
 export const isHiddenByAttribute = (element: Element): boolean =>
-  element.hasAttribute("inert") || element.getAttribute("aria-hidden")?.toLowerCase() === "true";
+  hasAttribute(element, "inert") || attributeOf(element, "aria-hidden")?.toLowerCase() === "true";
+
+/** Whether the picture of an area is shown. */
+function isPartOfPicture(area: Element): boolean {
+  const picture = pictureOf(area);
+  return !!picture && isShown(picture);
+}
 
 /** Whether an element has an empty box that clips what is in it, such as the copies of options that antd keeps. */
 function isEmptyClip(element: Element, style: CSSStyleDeclaration): boolean {
@@ -32,12 +43,12 @@ function isEmptyClip(element: Element, style: CSSStyleDeclaration): boolean {
   if (overflowX === "visible" && overflowY === "visible") return false;
   // An inline box clips nothing.
   if (style.display === "inline" || hasNoViewport(viewOf(element)) || is0Viewport(element)) return false;
-  const { width, height } = element.getBoundingClientRect();
+  const { width, height } = boxOf(element);
   return (width === 0 && overflowX !== "visible") || (height === 0 && overflowY !== "visible");
 }
 
 /** Whether the root of the document has no size of its own to clip with. */
-const is0Viewport = (element: Element): boolean => element === element.ownerDocument.documentElement || element === element.ownerDocument.body;
+const is0Viewport = (element: Element): boolean => element === documentElementOf(documentOf(element)) || element === bodyOf(documentOf(element));
 
 /** Whether an element is shown, and all that it is in. */
 export function isShown(element: Element): boolean {
@@ -50,11 +61,13 @@ export const getStyle = (element: Element): CSSStyleDeclaration => viewOf(elemen
 
 /** Returns the boxes of an element in its window, or of what is inside it if it has none of its own. */
 export function boxesOf(element: Element): DOMRect[] {
-  const own = [...element.getClientRects()].filter(({ width, height }) => width > 0 && height > 0);
+  const hasSize = ({ width, height }: DOMRect) => width > 0 && height > 0;
+  if (localNameOf(element) === "area") return [regionOf(element)].filter((region) => region !== undefined).filter(hasSize);
+  const own = [...clientRectsOf(element)].filter(hasSize);
   if (own.length) return own;
-  const range = element.ownerDocument.createRange();
-  range.selectNodeContents(element.shadowRoot ?? element);
-  return [...range.getClientRects()].filter(({ width, height }) => width > 0 && height > 0);
+  const range = documentOf(element).createRange();
+  range.selectNodeContents(shadowRootOf(element) ?? element);
+  return [...range.getClientRects()].filter(hasSize);
 }
 
 /** Whether an element scrolls what is inside it. */
@@ -68,6 +81,6 @@ export function isScrollable(element: Element, style: CSSStyleDeclaration): bool
 
 /** Whether an element, or one that it is in, keeps its content from AI clients. */
 export const isPrivate = (element: Element): boolean => {
-  for (const ancestor of flatAncestors(element)) if (isElement(ancestor) && ancestor.hasAttribute("data-mcp-private")) return true;
+  for (const ancestor of flatAncestors(element)) if (hasAttribute(ancestor, "data-mcp-private")) return true;
   return false;
 };

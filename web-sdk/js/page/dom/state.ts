@@ -1,8 +1,12 @@
 /** The state of a page: what the app says it is, or the values of its fields. */
 
 import { flatElements, is } from "./flat-tree.ts";
+import { look } from "./look.ts";
+import { attributeOf } from "./native.ts";
 import { isEditable } from "./node.ts";
+import { publicOptions } from "./select-options.ts";
 import { isPrivate } from "./shown.ts";
+import { isUnreadable } from "./unreadable.ts";
 import { valueOf } from "./value.ts";
 import { roleOf } from "./classify.ts";
 import { isChecked } from "./field.ts";
@@ -16,19 +20,33 @@ export const bytesOf = (value: unknown): number => new TextEncoder().encode(JSON
 /** Returns the values of the fields in a page by their names: those of a form with a name are an object with that name. */
 export function formValues(root: Element, maxValueBytes: number): Record<string, unknown> {
   const values: Record<string, unknown> = {};
-  for (const element of flatElements(root)) {
-    if ((!isEditable(element) && !isChecked(element)) || isPrivate(element) || (is(element, "input") && element.type === "hidden")) continue;
-    const field = element as HTMLInputElement;
-    const name = field.getAttribute("name") || field.id || element.getAttribute("data-testid") || element.getAttribute("aria-label");
-    const value = stateOf(field, maxValueBytes);
-    if (!name || value === undefined) continue;
-    const form = field.form?.getAttribute("name") || field.form?.id;
-    const group = form ? objectIn(values, form) : values;
-    // A page may have a field with the name `__proto__`.
-    Object.defineProperty(group, name, { value: joined(group, name, value, field), enumerable: true, configurable: true, writable: true });
-  }
+  look(root, () => {
+    const fields = [...flatElements(root)].filter(isNamedField) as HTMLInputElement[];
+    const boxes = fields.filter(isBox);
+    for (const field of fields) {
+      const name = nameOfField(field)!;
+      const isOneOfSeveral = isBox(field) && boxes.some((box) => box !== field && box.form === field.form && nameOfField(box) === name);
+      const value = isOneOfSeveral ? (field.checked ? [field.value] : []) : stateOf(field, maxValueBytes);
+      if (value === undefined) continue;
+      const form = field.form && (attributeOf(field.form, "name") || attributeOf(field.form, "id"));
+      const group = form ? objectIn(values, form) : values;
+      // A page may have a field with the name `__proto__`.
+      Object.defineProperty(group, name, { value: joined(group, name, value, field), enumerable: true, configurable: true, writable: true });
+    }
+  });
   return values;
 }
+
+function isNamedField(element: Element): boolean {
+  if (isUnreadable(element) || (!isEditable(element) && !isChecked(element))) return false;
+  return !isPrivate(element) && !(is(element, "input") && element.type === "hidden") && !!nameOfField(element);
+}
+
+const nameOfField = (field: Element): string | undefined =>
+  ["name", "id", "data-testid", "aria-label"].map((name) => attributeOf(field, name)).find((name) => name) ?? undefined;
+
+/** Whether a field is one of those of which a form sends the values of the checked ones. */
+const isBox = (field: Element): boolean => is(field, "input") && field.type === "checkbox";
 
 /** Leaves out what is more than a state may have. Returns what is left, and whether anything is missing. */
 export function fitState(value: unknown, maxBytes = MAX_STATE_BYTES): { value: unknown; truncated: boolean } {
@@ -51,8 +69,10 @@ function stateOf(field: HTMLInputElement, maxBytes: number): unknown {
   return typeof value === "string" ? cutBytes(value, maxBytes) : value;
 }
 
-const selectedValues = (field: HTMLSelectElement): string | string[] =>
-  field.multiple ? [...field.selectedOptions].map(({ value }) => value) : field.value;
+function selectedValues({ multiple, selectedOptions }: HTMLSelectElement): string | string[] | undefined {
+  const values = publicOptions(selectedOptions).map(({ value }) => value);
+  return multiple ? values : (values[0] ?? (selectedOptions.length ? undefined : ""));
+}
 
 /** Cuts a text to a number of bytes of UTF-8, and says how long it was. */
 export function cutBytes(text: string, maxBytes: number): string {
@@ -73,6 +93,5 @@ function objectIn(values: Record<string, unknown>, name: string): Record<string,
 /** Several fields with one name are a list. */
 function joined(group: Record<string, unknown>, name: string, value: unknown, field: HTMLInputElement): unknown {
   if (!Object.hasOwn(group, name) || field.type === "radio") return value;
-  const known = group[name];
-  return Array.isArray(known) ? [...known, value] : [known, value];
+  return [group[name], value].flat();
 }

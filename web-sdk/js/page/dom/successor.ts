@@ -4,8 +4,10 @@ import { ActionError } from "../driver.ts";
 import { roleOf } from "./classify.ts";
 import { fieldOf, isChecked, isField } from "./field.ts";
 import { flatAncestors, flatElements, flatParent, isInPage } from "./flat-tree.ts";
+import { attributeOf, localNameOf } from "./native.ts";
 import { nameOf } from "./node.ts";
 import { isPrivate } from "./shown.ts";
+import { isUnreadable } from "./unreadable.ts";
 
 /** What a field is known by when it has been replaced. */
 interface Identity {
@@ -21,13 +23,13 @@ interface Identity {
 /** By the target of the action. */
 const identities = new WeakMap<Element, Identity>();
 
-const hasSame = (attribute: string, one: Element, other: Element): boolean => one.getAttribute(attribute) === other.getAttribute(attribute);
+const hasSame = (attribute: string, one: Element, other: Element): boolean => attributeOf(one, attribute) === attributeOf(other, attribute);
 
 /** Notes what the field of a target is known by, before anything is done to it. */
 export function noteField(target: Element, field: Element): void {
   const role = roleOf(field);
   const [, ...around] = flatAncestors(field);
-  const alike = [...flatElements(field.ownerDocument.documentElement)].filter(({ localName }) => localName === field.localName);
+  const alike = [...flatElements(field.ownerDocument.documentElement)].filter((one) => localNameOf(one) === localNameOf(field));
   identities.set(target, { field, role, label: nameOf(field, role), around, known: new WeakSet(alike) });
 }
 
@@ -46,7 +48,7 @@ export function currentField(target: Element): Element | undefined {
 function successorOf({ field, role, label, around, known }: Identity): Element | undefined {
   const container = around.find(isInPage);
   if (!container) return undefined;
-  const isNew = (one: Element) => one.localName === field.localName && !known.has(one) && roleOf(one) === role && isField(one) && !isPrivate(one);
+  const isNew = (one: Element) => localNameOf(one) === localNameOf(field) && !known.has(one) && !isUnreadable(one) && !isPrivate(one) && isField(one) && roleOf(one) === role;
   const isLabelled = (one: Element) => nameOf(one, role) === label;
   const isInPlace = (one: Element) => around[0] === flatParent(one);
   const added = [...flatElements(container)].filter((one) => isNew(one) && (!isChecked(field) || hasSame("value", one, field)));

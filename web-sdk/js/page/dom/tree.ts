@@ -3,15 +3,19 @@
  * are asked for, and counts the others without names; then the texts are joined, without those that are names of controls.
  */
 
-import { beginAriaCaches, endAriaCaches } from "ivya/utils";
 import type { PageNode, PageTree, TreeOptions } from "../driver.ts";
 import { type Kind, type Surroundings, classify, isDialogRole, isEditingHost } from "./classify.ts";
 import { BREAK, type Draft, finishNode } from "./draft.ts";
-import { deepActiveElement, flatChildren, frameDocument, isElement, isFrame } from "./flat-tree.ts";
+import { deepActiveElement, flatChildren, frameBody, isElement, isFrame } from "./flat-tree.ts";
 import type { Handles } from "./handles.ts";
+import { look } from "./look.ts";
 import { isBehind, openModal } from "./modal.ts";
+import { attributeOf, hasAttribute, localNameOf, nodeTypeOf } from "./native.ts";
 import { namingElements, nodeOf } from "./node.ts";
-import { getStyle, isPrivate, shownPart } from "./shown.ts";
+import { isPassword } from "./password.ts";
+import { isKeptBack } from "./private-content.ts";
+import { getStyle, shownPart } from "./shown.ts";
+import { hidingField } from "./unreadable.ts";
 import { editableText } from "./value.ts";
 
 /** Elements deeper than this are not looked at: a page of this depth is no page, and a walk needs stack. */
@@ -23,14 +27,9 @@ const MAX_NAME = 200;
 /** Elements whose content is their value or is drawn by the browser. */
 const LEAVES = new Set(["select", "textarea", "input", "video", "audio", "progress", "meter", "object", "canvas"]);
 
-/** Looks at a page, or at what is inside one element of it. */
-export function readTree(root: Element, handles: Handles, options: TreeOptions): PageTree {
-  beginAriaCaches();
-  try {
-    return handles.batch(() => new Walk(root, handles, options).run());
-  } finally {
-    endAriaCaches();
-  }
+/** Looks at a page, or at what is inside one element of it. Nothing outside of `visible` is shown. */
+export function readTree(root: Element, visible: Element, handles: Handles, options: TreeOptions): PageTree {
+  return look(visible, () => handles.batch(() => new Walk(root, handles, options).run()));
 }
 
 class Walk {
@@ -53,7 +52,7 @@ class Walk {
     const { within } = this.#options;
     const draft: Draft = { element: this.#root, node: { role: "generic" }, children: [], isCut: false };
     const surroundings = { isInControl: false, isPointer: false };
-    if (isPrivate(this.#root)) {
+    if (isKeptBack(this.#root)) {
       draft.node = { role: "private" };
       this.#elements = this.#shown = 1;
     } else if (within) {
@@ -87,8 +86,13 @@ class Walk {
     const style = getStyle(element);
     const part = shownPart(element, style);
     if (part === "none" || depth > MAX_DEPTH || (modal && isBehind(modal, element))) return;
-    if (element.localName === "br") return void parent?.children.push({ text: "\n", element });
-    if (element.hasAttribute("data-mcp-private")) return this.#add(element, { role: "private" }, parent);
+    const name = localNameOf(element);
+    if (name === "br") return void parent?.children.push({ text: "\n", element });
+    if (hasAttribute(element, "data-mcp-private")) return this.#add(element, { role: "private" }, parent);
+    // Its field is known from now on, whatever the page makes of it.
+    if (name === "input") isPassword(element);
+    const hiding = name === "form" && hidingField(element);
+    if (hiding) return this.#add(element, { role: "form", name: attributeOf(element, "aria-label") ?? "" }, parent, `This form cannot be read: it has a field with the name ${JSON.stringify(hiding)}.`);
     const isPointer = style.cursor === "pointer";
     const kind = part === "all" ? classify(element, style, around) : undefined;
     const shown = kind && this.#options.everyText ? withHandle(kind, element) : kind;
@@ -102,11 +106,11 @@ class Walk {
   }
 
   #visitInside(element: Element, kind: Kind | undefined, draft: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): void {
-    if (LEAVES.has(element.localName)) return;
+    if (LEAVES.has(localNameOf(element))) return;
     // The text of an editable element is its value, and a picture is its name.
     if (kind && (isEditingHost(element) || (kind.role === "img" && kind.isNode))) return;
     if (!isFrame(element)) return this.#visitChildren(element, draft, around, modal, depth);
-    const body = frameDocument(element)?.body;
+    const body = frameBody(element);
     if (body) this.#visitChildren(body, draft, { isInControl: false, isPointer: false }, openModal(body), depth);
     else if (draft) (draft.node.states ??= []).push("foreign");
   }
@@ -116,7 +120,7 @@ class Walk {
     for (let index = 0; index < children.length; index++) {
       const child = children[index]!;
       if (isElement(child)) this.#visit(child, draft, around, modal, depth + 1);
-      else if (draft && child.nodeType === Node.TEXT_NODE && !this.#options.interactive) addText(child as Text, element, draft);
+      else if (draft && nodeTypeOf(child) === Node.TEXT_NODE && !this.#options.interactive) addText(child as Text, element, draft);
     }
   }
 
@@ -134,21 +138,21 @@ class Walk {
     return draft;
   }
 
-  #add(element: Element, node: Draft["node"], parent: Draft | undefined): void {
+  #add(element: Element, node: Draft["node"], parent: Draft | undefined, text?: string): void {
     if (this.#options.interactive) return;
     this.#elements++;
     if (!parent) return;
     if (this.#shown >= this.#options.limit) parent.isCut = true;
     else {
       this.#shown++;
-      parent.children.push({ element, node, children: [], isCut: false });
+      parent.children.push({ element, node, children: text ? [{ text, element }] : [], isCut: false });
     }
   }
 }
 
 /** Gives a handle to elements that have a text, or a role. */
 function withHandle(kind: Kind, element: Element): Kind {
-  const hasText = Array.from(flatChildren(element)).some((child) => child.nodeType === Node.TEXT_NODE && (child as Text).data.trim());
+  const hasText = Array.from(flatChildren(element)).some((child) => nodeTypeOf(child) === Node.TEXT_NODE && (child as Text).data.trim());
   return kind.isNode || hasText ? { ...kind, isNode: true, hasHandle: true } : kind;
 }
 

@@ -1,6 +1,11 @@
 /** The values of controls. */
 
 import { is } from "./flat-tree.ts";
+import { attributeOf } from "./native.ts";
+import { isPassword } from "./password.ts";
+import { hasPrivateInside } from "./private-content.ts";
+import { publicLines } from "./public-text.ts";
+import { labelOfOption, publicOptions } from "./select-options.ts";
 
 /** What is shown of a password. */
 export const HIDDEN = "(hidden)";
@@ -11,8 +16,8 @@ const WITHOUT_VALUE = /^(checkbox|radio|button|submit|reset|image|hidden)$/;
 /** Returns the value of a control, as its page shows it; `undefined` of what has none. */
 export function valueOf(element: Element, role: string): string | string[] | undefined {
   if (is(element, "select")) {
-    const labels = [...element.selectedOptions].map((option) => option.label || option.text);
-    return element.multiple ? labels : (labels[0] ?? "");
+    const labels = publicOptions(element.selectedOptions).map(labelOfOption);
+    return element.multiple ? labels : (labels[0] ?? (element.selectedOptions.length ? undefined : ""));
   }
   if (is(element, "input", "textarea")) return inputValue(element);
   if (is(element, "meter")) return String(element.value);
@@ -21,13 +26,13 @@ export function valueOf(element: Element, role: string): string | string[] | und
     case "textbox":
     case "searchbox":
     case "combobox":
-      return editableText(element);
+      return editableText(element) || (hasPrivateInside(element) ? undefined : "");
     case "spinbutton":
     case "slider":
     case "scrollbar":
     case "progressbar":
     case "meter":
-      return element.getAttribute("aria-valuetext") ?? element.getAttribute("aria-valuenow") ?? undefined;
+      return attributeOf(element, "aria-valuetext") ?? attributeOf(element, "aria-valuenow") ?? undefined;
     default:
       return undefined;
   }
@@ -36,7 +41,7 @@ export function valueOf(element: Element, role: string): string | string[] | und
 function inputValue(element: HTMLInputElement | HTMLTextAreaElement): string | string[] | undefined {
   if (is(element, "input")) {
     if (WITHOUT_VALUE.test(element.type)) return undefined;
-    if (element.type === "password") return element.value && HIDDEN;
+    if (isPassword(element)) return element.value && HIDDEN;
     if (element.type === "file") {
       const names = [...(element.files ?? [])].map(({ name }) => name);
       return element.multiple ? names : (names[0] ?? "");
@@ -45,8 +50,5 @@ function inputValue(element: HTMLInputElement | HTMLTextAreaElement): string | s
   return element.value;
 }
 
-/** Returns the text of an editable element, lines as lines. */
-export function editableText(element: Element): string {
-  const text = (element as HTMLElement).innerText ?? element.textContent ?? "";
-  return text.replaceAll("\u00a0", " ").replaceAll("\u200b", "").replaceAll("\ufeff", "").replace(/\n{2,}/g, "\n").trim();
-}
+/** Returns the text of an editable element, lines as lines, without what is private in it. */
+export const editableText = publicLines;

@@ -1,0 +1,28 @@
+/** One look at the page, within which nothing of it changes. */
+
+import { beginAriaCaches, endAriaCaches } from "ivya/utils";
+import { flatContains } from "./flat-tree.ts";
+import { withLabels } from "./labels.ts";
+import { contains, documentElementOf, documentOf, findElements } from "./native.ts";
+import { isPassword } from "./password.ts";
+import { hidingField } from "./unreadable.ts";
+
+/** What page tools may see, while there is a look. */
+let visible: Element | undefined;
+
+/** Runs a function that reads names and roles, with the element outside of which nothing is shown. */
+export function look<Result>(root: Element, run: () => Result): Result {
+  const outer = visible;
+  visible = root;
+  beginAriaCaches();
+  try {
+    if (!outer) for (const element of findElements(documentElementOf(documentOf(root)), "form, input[type=password]")) isPassword(element) || hidingField(element);
+    return outer ? run() : withLabels(run);
+  } finally {
+    visible = outer;
+    endAriaCaches();
+  }
+}
+
+/** Whether an element is outside of what page tools may see. */
+export const isOutside = (element: Element): boolean => !!visible && !contains(visible, element) && !flatContains(visible, element);

@@ -1,0 +1,167 @@
+/** What the page keeps from AI clients, and pages whose forms hide what a browser has. */
+
+import { assert, equal } from "./assert.js";
+import { nodesOf, withPage } from "./page-fixture.js";
+
+/** A test of the lines of some HTML. */
+const lines = (html, expected, before, options) => withPage(html, async (page) => {
+  await before?.(page);
+  equal(page.lines(), expected, "the tree");
+}, options);
+
+const EDITOR = `<div id="t" contenteditable aria-label="Note" role="textbox"><p>public</p><p data-mcp-private>DE1234</p><p>end</p></div>`;
+
+const stateOf = async (page) => (await page.driver.state()).state;
+
+/** Whether anything that page tools show of a page has a text in it. */
+const shows = async (page, text) => `${page.lines().join("\n")}${JSON.stringify([page.tree({ everyText: true }), await stateOf(page)])}`.includes(text);
+
+export default {
+  "what is private in an editor is in no value, and no value replaces it": withPage(EDITOR, async (page) => {
+    equal(page.lines(), ['- textbox "Note": "public\\nend"']);
+    equal(await stateOf(page), { t: "public\nend" });
+    equal([page.inspect("#t", { type: "setValue", value: "x" }).private, page.inspect("#t").private], [true, undefined]);
+    page.$("[data-mcp-private]").remove();
+    equal(page.inspect("#t", { type: "setValue", value: "x" }).private, undefined);
+  }),
+  "no value is set in a private field through what is around it": withPage("<div id='t' role='group' tabindex='0' aria-label='G'><span data-mcp-private><input></span></div>", (page) => {
+    equal(page.inspect("#t", { type: "setValue", value: "x" }).private, true);
+  }),
+  "an editor with nothing but private text has no value": lines(`<div contenteditable aria-label="N"><b data-mcp-private>DE1234</b></div>`, ['- textbox "N"']),
+  "what is private in a shadow root, or named inside a name, is in no name": withPage(
+    `<button><x-a></x-a>Pay</button><a href="/x"><span aria-labelledby="p">own</span></a><button aria-owns="p">Owns</button>
+     <button><x-b><i data-mcp-private>DE1234</i> rest</x-b></button><div data-mcp-private><b id="p">DE1234</b></div>
+     <a href="/y"><input type="checkbox" id="c">Box</a><div data-mcp-private><label for="c">DE1234</label></div>`,
+    async (page) => {
+      page.$("x-a").attachShadow({ mode: "open" }).innerHTML = "<span data-mcp-private>DE1234</span>";
+      page.$("x-b").attachShadow({ mode: "open" }).innerHTML = "<em><slot></slot></em>";
+      const names = nodesOf(page.tree().root).filter(({ role }) => role === "button" || role === "link").map(({ name }) => name);
+      equal(names, ["Pay", "own", "Owns", "rest", "Box"]);
+      assert(!(await shows(page, "DE1234")));
+    },
+  ),
+  "a password is in no name and no description": withPage(
+    `<fieldset><legend>Login <input type="password" value="hunter2"></legend></fieldset><div id="d">Now <input type="password" value="hunter2"></div>
+     <button aria-labelledby="d">x</button><button aria-describedby="d">Log in</button><a href="/x"><label>Key <input type="password" value="hunter2"></label></a>
+     <label>Password <input type="password" value="hunter2"></label><label><img alt="Pin" src="data:,"><input type="password" value="hunter2"></label>`,
+    async (page) => {
+      assert(!(await shows(page, "hunter2")));
+      const nodes = nodesOf(page.tree().root);
+      equal(nodes.filter(({ role }) => role === "textbox").map(({ name }) => name), [null, null, "Key", "Password", "Pin"]);
+      equal(nodes.filter(({ role }) => /button|group|link/.test(role)).map(({ name, description }) => [name, description]), [["Login", null], ["Now", null], ["Log in", "Now"], ["Key", null]]);
+    },
+  ),
+  "a password stays hidden when the page shows it": withPage(
+    `<form name="f"><input id="a" type="password" value="hunter2" name="a" aria-label="A"><input id="b" name="b" autocomplete="section-x new-password" value="hunter2" aria-label="B"></form>
+     <a href="/x"><input type="text" autocomplete="current-password" value="hunter2">Enter</a><input name="c" autocomplete="one-time-code" value="123456">`,
+    async (page) => {
+      page.lines();
+      page.$("#a").type = "text";
+      assert(!(await shows(page, "hunter2")));
+      equal(await stateOf(page), { f: { a: "(hidden)", b: "(hidden)" }, c: "123456" });
+      for (const id of ["#a", "#b"]) equal((await page.set(id, "secret")).readBack, { expected: "(hidden)", actual: "(hidden)", matches: true });
+    },
+  ),
+  "private options are not listed, shown or found": withPage(
+    `<select id="t" name="t" aria-label="Account"><option value="1">Public<option value="2" data-mcp-private selected>DE1234<optgroup data-mcp-private label="DE"><option value="3">DE5678</optgroup></select>
+     <select name="m" multiple aria-label="Several"><option selected>a<option selected data-mcp-private>DE1234</select>
+     <button>Pay from <select><option data-mcp-private selected>DE1234</select></button>`,
+    async (page) => {
+      assert(!(await shows(page, "DE")));
+      const [single, several] = nodesOf(page.tree().root).filter(({ role }) => /combobox|listbox/.test(role));
+      equal([single.value, single.options, several.value], [null, [{ value: "1", label: "Public" }], ["a"]]);
+      equal(await stateOf(page), { m: ["a"] });
+      const { code, error } = await page.set("#t", "DE5678");
+      equal([code, error], ["OptionNotFound", '"DE5678" is no option: choose one of "Public"']);
+      equal((await page.set("#t", "Public")).readBack, { expected: "Public", actual: "Public", matches: true });
+    },
+  ),
+  "texts outside of the root are shown nowhere": withPage("<p id='o'>Outer text</p><label for='i'>Outer label</label><div id='r'><input id='i' aria-describedby='o'><button aria-labelledby='o'>Own</button><a href='/x' aria-labelledby='o' title='Title'></a></div>", async (page) => {
+    const inner = new page.driver.constructor({ root: page.$("#r") });
+    const names = () => JSON.stringify(inner.tree({ limit: 99 }));
+    assert(!names().includes("Outer"), names());
+    const nodes = nodesOf(inner.tree({ limit: 99 }).root);
+    equal(nodes.map(({ name }) => name), [null, null, "Own", "Title"]);
+    const [, field, button] = nodes;
+    assert(!JSON.stringify(inner.tree({ limit: 99, within: field.ref })).includes("Outer"));
+    equal([inner.inspect(field.ref, { type: "hover" }).label, inner.inspect(button.ref, { type: "hover" }).label], ["textbox", 'button "Own"']);
+    inner.dispose();
+  }),
+  "invalid fields outside of the root are not named": withPage("<form><input required aria-label='Outer'><div id='r'><input required aria-label='Inner'><button>Send</button></div></form>", async (page) => {
+    const inner = new page.driver.constructor({ root: page.$("#r") });
+    inner.beginAction({ type: "hover" });
+    page.$("form").requestSubmit();
+    const [{ content }] = inner.endAction().messages;
+    assert(content.startsWith('textbox "Inner"') && !content.includes("Outer"), content);
+    inner.dispose();
+  }),
+  "fields with the names of what a form has are read and used": withPage(
+    `<div tabindex="0"><form id="login" name="login" aria-label="Login">${["id", "name", "action", "method", "title", "target", "elements", "children", "role", "labels", "hidden", "style", "className", "querySelector", "getRootNode", "checkVisibility", "childNodes", "nodeType", "matches", "localName", "isConnected", "closest", "contains", "firstChild", "nextSibling", "textContent", "getBoundingClientRect", "getClientRects", "dispatchEvent", "tabIndex", "onclick", "nodeName"].map((name) => `<label>${name} <input name="${name}" value="v"></label>`).join("")}<button type="button">Go</button></form></div>`,
+    async (page) => {
+      const [form] = nodesOf(page.tree().root).filter(({ role }) => role === "form");
+      equal([form.name, form.id, form.children.length], ["Login", "login", 33]);
+      assert(form.children.slice(0, -1).every(({ role, name, value }) => role === "textbox" && name && value === "v"));
+      equal(Object.keys((await stateOf(page)).login).length, 32);
+      equal((await page.set("[name=children]", "new")).readBack.matches, true);
+      let clicks = 0;
+      page.$("button").addEventListener("click", () => clicks++);
+      equal([(await page.click("button")).code, clicks], [undefined, 1]);
+      equal(page.inspect("button").label, 'button "Go"');
+    },
+  ),
+  "a form that cannot be read is one node that says so": async () => {
+    for (const name of ["parentNode", "assignedSlot", "parentElement", "getAttribute", "hasAttribute", "shadowRoot", "ownerDocument", "tagName"]) {
+      await withPage(
+        `<button id="b">Before <form aria-label="F"><input name="${name}" list="none" aria-labelledby="none"><header>x</header></form></button><p id="d">After</p>
+         <a href="/x" aria-labelledby="i" aria-describedby="i">Link</a><form><div><input name="ok"></div><input id="i" name="${name}" aria-labelledby="d"></form>`,
+        async (page) => {
+          const text = `  - text: This form cannot be read: it has a field with the name "${name}".`;
+          const inside = page.lines();
+          equal(inside, ['- button "Before"', '  - form "F"', `  ${text}`, "- paragraph", "  - text: After", '- link "Link"', "- form", text], name);
+          equal(await stateOf(page), {});
+          equal((await page.click("#b")).code, undefined);
+        },
+      )();
+    }
+  },
+  "several checkboxes of one name are the values of those that are checked": withPage(
+    `<form name="f"><input type="checkbox" name="c" value="red" checked><input type="checkbox" name="c" value="green"><input type="checkbox" name="c" value="blue" checked>
+     <input type="checkbox" name="none" value="1"><input type="checkbox" name="none" value="2"><input type="checkbox" name="one" value="1" checked></form>
+     <input type="checkbox" name="c" value="other">`,
+    async (page) => equal(await stateOf(page), { f: { c: ["red", "blue"], none: [], one: true }, c: false }),
+  ),
+  "an area of a picture is a link where its picture is shown": withPage(
+    `<img id="p" usemap="#m" src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=" width="100" height="60" alt="Map"><map name="m"><area id="t" shape="rect" coords="10,10,30,40" href="#berlin" alt="Berlin"><area shape="circle" coords="70,30,10" href="#rome" alt="Rome"></map>
+     <map name="unused"><area href="#no" alt="No"></map>`,
+    async (page) => {
+      equal(page.lines(), ['- img "Map"', '- link "Berlin"', '- link "Rome"']);
+      let at;
+      page.$("#t").addEventListener("click", (event) => event.preventDefault());
+      page.$("#t").addEventListener("pointerdown", ({ clientX, clientY }) => (at = [clientX, clientY]));
+      equal([page.inspect("#t").hidden, page.inspect("#t").coveredBy, page.inspect("#t").label], [undefined, undefined, 'link "Berlin"']);
+      equal((await page.click("#t")).code, undefined);
+      const { left, top } = page.$("#p").getBoundingClientRect();
+      equal(at, [left + 20, top + 25]);
+      page.$("#p").style.display = "none";
+      equal(page.lines(), []);
+    },
+  ),
+  "empty lines of an editor are part of its value": async () => {
+    for (const [html, text] of [
+      ["<p>one</p><p><br></p><p>two</p>", "one\n\ntwo"],
+      ["<p>one</p><p>two</p>", "one\ntwo"],
+      ["<div>one<br></div><div>two&nbsp; <b>bold</b></div>", "one\ntwo  bold"],
+      ["one<br><br>two", "one\n\ntwo"],
+      ["<pre>one\n\ntwo\n</pre>", "one\n\ntwo"],
+      ["<p><span>one\ufeff</span></p><p><span>\ufeff<br></span></p><p hidden>no</p><ul><li>two</li>\n<li>three</li></ul>", "one\n\ntwo\nthree"],
+    ]) {
+      await withPage(`<div id="t" contenteditable aria-label="E">${html}</div>`, (page) => {
+        equal(nodesOf(page.tree().root).find(({ role }) => role === "textbox").value, text);
+      })();
+    }
+    await withPage(`<div id="t" contenteditable></div>`, async (page) => {
+      equal((await page.set("#t", "one\n\ntwo")).readBack.matches, true);
+      equal(await stateOf(page), { t: "one\n\ntwo" });
+    })();
+  },
+};
