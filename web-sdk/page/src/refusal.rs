@@ -166,10 +166,10 @@ fn uses_pointer(kind: &ActionKind) -> bool {
     match kind {
         ActionKind::SetValue | ActionKind::Hover | ActionKind::Drag { .. } => true,
         ActionKind::TriggerEvent { event } => {
-            matches!(
-                event.as_str(),
-                "onClick" | "onDoubleClick" | "onContextMenu"
-            )
+            // The driver takes an event by any writing of its name.
+            let event = event.to_ascii_lowercase();
+            let name = event.strip_prefix("on").unwrap_or(&event);
+            matches!(name, "click" | "dblclick" | "doubleclick" | "contextmenu")
         }
         _ => false,
     }
@@ -271,6 +271,10 @@ mod tests {
         let covered =
             |facts: &mut TargetFacts| facts.covered_by = Some("dialog \"Cookies\"".into());
         assert_eq!(code_of(&click(), covered), Some(ActionCode::TargetCovered));
+        let event = ActionKind::TriggerEvent {
+            event: "DblClick".into(),
+        };
+        assert_eq!(code_of(&event, covered), Some(ActionCode::TargetCovered));
         assert_eq!(
             code_of(&ActionKind::Hover, covered),
             Some(ActionCode::TargetCovered)
