@@ -6,7 +6,7 @@
 import type { PageNode, PageTree, TreeOptions } from "../driver.ts";
 import { type Kind, type Surroundings, classify, isDialogRole, isEditingHost } from "./classify.ts";
 import { BREAK, type Draft, finishNode } from "./draft.ts";
-import { deepActiveElement, flatChildren, frameBody, isElement, isFrame } from "./flat-tree.ts";
+import { deepActiveElement, flatChildren, frameDocument, isElement, isFrame } from "./flat-tree.ts";
 import type { Handles } from "./handles.ts";
 import { look } from "./look.ts";
 import { isBehind, openModal } from "./modal.ts";
@@ -110,7 +110,7 @@ class Walk {
     // The text of an editable element is its value, and a picture is its name.
     if (kind && (isEditingHost(element) || (kind.role === "img" && kind.isNode))) return;
     if (!isFrame(element)) return this.#visitChildren(element, draft, around, modal, depth);
-    const body = frameBody(element);
+    const body = frameDocument(element)?.body;
     if (body) this.#visitChildren(body, draft, { isInControl: false, isPointer: false }, openModal(body), depth);
     else if (draft) (draft.node.states ??= []).push("foreign");
   }
