@@ -137,8 +137,12 @@ export class ActionError extends Error {
 export interface PageDriver {
   /** The page that is open. */
   page(): { pageId: string; url?: string; title: string };
-  /** @throws ActionError with `TargetStale` when `within` is not there any more. */
-  tree(options: TreeOptions): PageTree;
+  /**
+   * Looks at the page: at a large one in parts, between which the page goes on.
+   *
+   * @throws ActionError with `TargetStale` when `within` is not there any more.
+   */
+  tree(options: TreeOptions): PageTree | Promise<PageTree>;
   /**
    * Returns what is known of a target after it was scrolled into view, or that the handle names nothing that is there any
    * more, or nothing that ever was.

@@ -65,7 +65,7 @@ class Executor {
     const { driver, list } = this.#run;
     switch (step.kind) {
       case "look":
-        return { kind: "looked", root: driver.tree({ limit: EVERYTHING, everyText: step.everyText }).root };
+        return this.#look(step.everyText);
       case "findFocus": {
         const ref = driver.focused();
         return { kind: "focused", ...(ref !== undefined && { ref }) };
@@ -96,6 +96,11 @@ class Executor {
       case "awaitChange":
         return this.#awaitChange(step.ms);
     }
+  }
+
+  async #look(everyText: boolean): Promise<StepEvent> {
+    const { root } = await this.#run.driver.tree({ limit: EVERYTHING, everyText });
+    return { kind: "looked", root };
   }
 
   async #confirm(action: Action, ref: string | undefined): Promise<StepEvent> {

@@ -1,32 +1,25 @@
 /** Areas of pictures: they have no box of their own, and are shown where their picture is. */
 
-import { viewOf } from "./flat-tree.ts";
 import { attributeOf, boxOf, closest, rootNodeOf } from "./native.ts";
 
 /** Returns the picture that an area is a part of. */
 export function pictureOf(area: Element): Element | undefined {
   const map = closest(area, "map");
-  const name = map && (attributeOf(map, "name") || attributeOf(map, "id"));
-  if (!name) return undefined;
-  const pictures = (rootNodeOf(map) as Document).querySelectorAll?.("img[usemap]") ?? [];
-  return [...pictures].find((picture) => attributeOf(picture, "usemap")?.slice(1) === name);
+  const pictures = map ? (rootNodeOf(map) as ParentNode).querySelectorAll("[usemap]") : [];
+  return [...pictures].find((picture) => attributeOf(picture, "usemap") === `#${attributeOf(map!, "name")}`);
 }
 
-/** Returns the box around an area in its window. */
+/** Returns the box around an area in its window: all of its picture, if it has no coordinates. */
 export function regionOf(area: Element): DOMRect | undefined {
-  const picture = pictureOf(area) as HTMLElement | undefined;
+  const picture = pictureOf(area);
   if (!picture) return undefined;
-  const { left, top, width, height } = boxOf(picture);
-  const { paddingLeft, paddingTop } = viewOf(picture).getComputedStyle(picture);
-  const [x, y] = [left + picture.clientLeft + Number.parseFloat(paddingLeft), top + picture.clientTop + Number.parseFloat(paddingTop)];
-  const numbers = (attributeOf(area, "coords") ?? "").split(/[\s,;]+/).map(Number).filter((number) => !Number.isNaN(number));
-  const [centreX = 0, centreY = 0, radius = 0] = numbers;
-  const isCircle = /^circ/i.test(attributeOf(area, "shape") ?? "");
-  const columns = isCircle ? [centreX - radius, centreX + radius] : numbers.filter((_, index) => index % 2 === 0);
-  const rows = isCircle ? [centreY - radius, centreY + radius] : numbers.filter((_, index) => index % 2 === 1);
-  // The default is the whole picture.
-  if (rows.length < 2) return new DOMRect(left, top, width, height);
-  const scale = picture.offsetWidth ? width / picture.offsetWidth : 1;
-  const [minX, minY, maxX, maxY] = [Math.min(...columns), Math.min(...rows), Math.max(...columns), Math.max(...rows)];
-  return new DOMRect(x + minX * scale, y + minY * scale, (maxX - minX) * scale, (maxY - minY) * scale);
+  const box = boxOf(picture);
+  let numbers = attributeOf(area, "coords")?.match(/-?[\d.]+/g)?.map(Number) ?? [];
+  const [x = 0, y = 0, radius = 0] = numbers;
+  if (numbers.length < 3) return box;
+  // A circle.
+  if (numbers.length === 3) numbers = [x - radius, y - radius, x + radius, y + radius];
+  const [columns, rows] = [0, 1].map((part) => numbers.filter((_, index) => index % 2 === part)) as [number[], number[]];
+  const [left, top] = [Math.min(...columns), Math.min(...rows)];
+  return new DOMRect(box.x + left, box.y + top, Math.max(...columns) - left, Math.max(...rows) - top);
 }

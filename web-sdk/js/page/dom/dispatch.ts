@@ -1,7 +1,6 @@
 /** Events with the constructors of the window that an element is in, and with the fields that the browser would set. */
 
 import { type View, viewOf } from "./flat-tree.ts";
-import { dispatchTo } from "./native.ts";
 
 /** The mouse is the pointer with this id in browsers. */
 export const POINTER_ID = 1;
@@ -27,9 +26,9 @@ const FINAL = /^(input|change|focus|blur|focusin|focusout|pointerenter|pointerle
 
 /** Dispatches an event. Returns whether it was not cancelled. */
 export function dispatch(target: Element | Document, type: string, init: Init = {}): boolean {
-  const view = viewOf(target);
+  const view = target.nodeType === Node.DOCUMENT_NODE ? ((target as Document).defaultView as View) : viewOf(target);
   const name = CONSTRUCTORS.find(([pattern]) => pattern.test(type))?.[1] ?? "Event";
   const Constructor = view[name] as typeof Event;
   const all = { bubbles: !LOCAL.test(type), cancelable: !FINAL.test(type), composed: !/^(change|submit|reset)$/.test(type), view, ...init };
-  return dispatchTo(target, new Constructor(type, all));
+  return target.dispatchEvent(new Constructor(type, all));
 }

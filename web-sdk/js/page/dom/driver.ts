@@ -73,7 +73,7 @@ export class DomDriver implements PageDriver {
     return { pageId: this.#pageId(), url: shortUrl(location.href), title: document.title };
   }
 
-  tree(options: TreeOptions): PageTree {
+  tree(options: TreeOptions): PageTree | Promise<PageTree> {
     const root = options.within === undefined ? this.#root() : this.#use(options.within);
     return readTree(root, this.#root(), this.#handles, options);
   }

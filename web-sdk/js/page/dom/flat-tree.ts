@@ -1,8 +1,6 @@
 /** The tree that the user sees: shadow roots, slots and frames of the same origin are joined to the document. */
 
-import {
-  activeElementOf, assignedSlotOf, bodyOf, childNodesOf, documentOf, documentElementOf, isConnected, localNameOf, nodeTypeOf, parentNodeOf, shadowRootOf, windowOf,
-} from "./native.ts";
+import { assignedSlotOf, childNodesOf, documentOf, isConnected, localNameOf, nodeTypeOf, parentNodeOf, shadowRootOf } from "./native.ts";
 
 /** The window of an element, with its own constructors: those of a frame differ from those of the page. */
 export type View = Window & typeof globalThis;
@@ -15,7 +13,7 @@ export const isElement = (node: Node | null | undefined): node is Element =>
   node?.nodeType === ELEMENT || (typeof node?.nodeType === "object" && nodeTypeOf(node) === ELEMENT);
 
 /** Returns the window of a node. */
-export const viewOf = (node: Node): View => (windowOf(documentOf(node) ?? node) ?? window) as View;
+export const viewOf = (node: Node): View => (documentOf(node)?.defaultView ?? window) as View;
 
 /** Whether an element is of an HTML class, in whatever window it was made. */
 export const is = <Name extends keyof HTMLElementTagNameMap>(node: Node | null | undefined, ...names: Name[]): node is HTMLElementTagNameMap[Name] =>
@@ -51,7 +49,7 @@ export function flatParent(node: Node): Element | undefined {
   if (!parent) return undefined;
   const type = nodeTypeOf(parent);
   if (type === FRAGMENT) return (parent as ShadowRoot).host;
-  if (type === DOCUMENT) return (windowOf(parent as Document)?.frameElement as Element | null) ?? undefined;
+  if (type === DOCUMENT) return ((parent as Document).defaultView?.frameElement as Element | null) ?? undefined;
   return parent as Element;
 }
 
@@ -69,20 +67,12 @@ export function flatClosest(element: Element | undefined, isWanted: (element: El
 /** Whether an element is another one, or inside it. */
 export const flatContains = (outer: Element, inner: Element | undefined): boolean => !!flatClosest(inner, (element) => element === outer);
 
-const rootOf = (document: Document | undefined): Element | null | undefined => document && documentElementOf(document);
-
-/** Returns the body of the document in a frame. */
-export function frameBody(frame: HTMLIFrameElement): Element | undefined {
-  const inner = frameDocument(frame);
-  return (inner && bodyOf(inner)) ?? undefined;
-}
-
 /** Calls for each element inside a root, frames and shadow roots included, in the order in which they are shown. */
 export function* flatElements(root: Element): Generator<Element> {
   const pending: Element[] = [root];
   for (let element = pending.pop(); element; element = pending.pop()) {
     yield element;
-    const inner = isFrame(element) ? rootOf(frameDocument(element)) : undefined;
+    const inner = isFrame(element) ? frameDocument(element)?.documentElement : undefined;
     if (inner) pending.push(inner);
     else {
       const children = flatChildren(element);
@@ -100,7 +90,7 @@ export function isInPage(element: Element): boolean {
     const ownerDocument = documentOf(current);
     if (!isConnected(current)) return false;
     if (ownerDocument === document) return true;
-    const frame = windowOf(ownerDocument)?.frameElement;
+    const frame = ownerDocument.defaultView?.frameElement;
     if (!frame || (frame as HTMLIFrameElement).contentDocument !== ownerDocument) return false;
     current = frame;
   }
@@ -108,10 +98,9 @@ export function isInPage(element: Element): boolean {
 
 /** Returns the element that has the focus, inside shadow roots and frames too. */
 export function deepActiveElement(): Element | undefined {
-  let active = activeElementOf(document);
+  let active: Element | null | undefined = document.activeElement;
   for (;;) {
-    const framed = active && isFrame(active) ? frameDocument(active) : undefined;
-    const inner: Element | null | undefined = framed ? activeElementOf(framed) : active && shadowRootOf(active)?.activeElement;
+    const inner: Element | null | undefined = active && (isFrame(active) ? frameDocument(active)?.activeElement : shadowRootOf(active)?.activeElement);
     if (!inner) return active ?? undefined;
     active = inner;
   }

@@ -3,7 +3,7 @@
 import { beginAriaCaches, endAriaCaches } from "ivya/utils";
 import { flatContains } from "./flat-tree.ts";
 import { withLabels } from "./labels.ts";
-import { contains, documentElementOf, documentOf, findElements } from "./native.ts";
+import { contains, documentOf, findElements } from "./native.ts";
 import { isPassword } from "./password.ts";
 import { hidingField } from "./unreadable.ts";
 
@@ -16,7 +16,7 @@ export function look<Result>(root: Element, run: () => Result): Result {
   visible = root;
   beginAriaCaches();
   try {
-    if (!outer) for (const element of findElements(documentElementOf(documentOf(root)), "form, input[type=password]")) isPassword(element) || hidingField(element);
+    if (!outer) for (const element of findElements(documentOf(root).documentElement, "form, input[type=password]")) isPassword(element) || hidingField(element);
     return outer ? run() : withLabels(run);
   } finally {
     visible = outer;

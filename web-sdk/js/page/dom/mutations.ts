@@ -1,7 +1,7 @@
 /** Changes of the page: of its document, its open shadow roots and its frames. */
 
 import { flatElements, frameDocument, isElement, isFrame } from "./flat-tree.ts";
-import { documentElementOf, documentOf, parentElementOf, shadowRootOf } from "./native.ts";
+import { documentOf, parentElementOf, shadowRootOf } from "./native.ts";
 
 /** Attributes that say what an element is or holds; others say how it looks. */
 const SAYS_STATE = /^(aria-|data-state$|disabled$|checked$|open$|hidden$|value$|href$|readonly$|required$|selected$|title$|inert$|alt$)/;
@@ -18,7 +18,7 @@ export class Mutations {
     this.#note = note;
     this.#observer = new MutationObserver((records) => this.#take(records));
     this.#observe(documentOf(root));
-    this.#observeInside(documentElementOf(documentOf(root)));
+    this.#observeInside(documentOf(root).documentElement);
   }
 
   /** Reads what has changed and was not reported yet. */

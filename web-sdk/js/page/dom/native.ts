@@ -4,51 +4,44 @@
  */
 
 interface Prototypes {
-  EventTarget: EventTarget;
   Node: Node;
   Element: Element;
-  Document: Document;
 }
 
-// The prototypes are read when they are needed first: a server that renders the app has none.
-function getter<Owner extends keyof Prototypes, Name extends keyof Prototypes[Owner] & string>(owner: Owner, name: Name) {
-  let get: ((this: Prototypes[Owner]) => Prototypes[Owner][Name]) | undefined;
-  return (node: Prototypes[Owner]): Prototypes[Owner][Name] => (get ??= Object.getOwnPropertyDescriptor(window[owner].prototype, name)!.get!).call(node);
+type Native<Owner, Value> = Value extends (...args: infer Args) => infer Result ? (node: Owner, ...args: Args) => Result : (node: Owner) => Value;
+
+/** Returns a function that reads a property, or calls a method, of the prototype of an interface. */
+function native<Owner extends keyof Prototypes, Name extends keyof Prototypes[Owner] & string>(owner: Owner, name: Name): Native<Prototypes[Owner], Prototypes[Owner][Name]> {
+  let run: (...args: unknown[]) => unknown;
+  const call = (node: unknown, ...args: unknown[]) => {
+    // Not earlier: a server that renders the app has no prototypes.
+    if (!run) {
+      const { get, value } = Object.getOwnPropertyDescriptor(window[owner].prototype, name)!;
+      run = get ?? value;
+    }
+    return run.call(node, ...args);
+  };
+  return call as Native<Prototypes[Owner], Prototypes[Owner][Name]>;
 }
 
-type Method = (...args: never[]) => unknown;
+export const nodeTypeOf = native("Node", "nodeType");
+export const parentNodeOf = native("Node", "parentNode");
+export const parentElementOf = native("Node", "parentElement");
+export const childNodesOf = native("Node", "childNodes");
+export const documentOf = native("Node", "ownerDocument") as (node: Node) => Document;
+export const isConnected = native("Node", "isConnected");
+export const rootNodeOf = native("Node", "getRootNode");
+export const contains = native("Node", "contains");
 
-function method<Owner extends keyof Prototypes, Name extends keyof Prototypes[Owner] & string>(owner: Owner, name: Name) {
-  type Call = Prototypes[Owner][Name] extends (...args: infer Args) => infer Result ? (node: Prototypes[Owner], ...args: Args) => Result : never;
-  let run: Method | undefined;
-  return ((node: Prototypes[Owner], ...args: never[]) => (run ??= window[owner].prototype[name as never] as Method).call(node, ...args)) as Call;
-}
-
-export const dispatchTo = method("EventTarget", "dispatchEvent");
-
-export const nodeTypeOf = getter("Node", "nodeType");
-export const parentNodeOf = getter("Node", "parentNode");
-export const parentElementOf = getter("Node", "parentElement");
-export const childNodesOf = getter("Node", "childNodes");
-export const documentOf = getter("Node", "ownerDocument") as (node: Node) => Document;
-export const isConnected = getter("Node", "isConnected");
-export const rootNodeOf = method("Node", "getRootNode");
-export const contains = method("Node", "contains");
-
-export const localNameOf = getter("Element", "localName");
-export const shadowRootOf = getter("Element", "shadowRoot");
-export const assignedSlotOf = getter("Element", "assignedSlot");
-export const attributeOf = method("Element", "getAttribute") as (element: Element, name: string) => string | null;
-export const hasAttribute = method("Element", "hasAttribute");
-export const matches = method("Element", "matches") as (element: Element, selector: string) => boolean;
-export const closest = method("Element", "closest") as (element: Element, selector: string) => Element | null;
-export const findElement = method("Element", "querySelector") as (element: Element, selector: string) => Element | null;
-export const findElements = method("Element", "querySelectorAll") as (element: Element, selector: string) => NodeListOf<Element>;
-export const isRendered = method("Element", "checkVisibility") as (element: Element) => boolean;
-export const boxOf = method("Element", "getBoundingClientRect");
-export const clientRectsOf = method("Element", "getClientRects");
-
-export const windowOf = getter("Document", "defaultView");
-export const documentElementOf = getter("Document", "documentElement");
-export const bodyOf = getter("Document", "body");
-export const activeElementOf = getter("Document", "activeElement");
+export const localNameOf = native("Element", "localName");
+export const shadowRootOf = native("Element", "shadowRoot");
+export const assignedSlotOf = native("Element", "assignedSlot");
+export const attributeOf = native("Element", "getAttribute") as (element: Element, name: string) => string | null;
+export const hasAttribute = native("Element", "hasAttribute");
+export const matches = native("Element", "matches") as (element: Element, selector: string) => boolean;
+export const closest = native("Element", "closest") as (element: Element, selector: string) => Element | null;
+export const findElement = native("Element", "querySelector") as (element: Element, selector: string) => Element | null;
+export const findElements = native("Element", "querySelectorAll") as (element: Element, selector: string) => NodeListOf<Element>;
+export const isRendered = native("Element", "checkVisibility") as (element: Element) => boolean;
+export const boxOf = native("Element", "getBoundingClientRect");
+export const clientRectsOf = native("Element", "getClientRects");

@@ -57,7 +57,7 @@ export function nameOf(element: Element, role: string): string {
 /** Returns a name of what is not kept from AI clients. */
 function publicName(element: Element, naming: Element[], content: Element[]): string {
   const given = (name: string) => attributeOf(element, name)?.trim();
-  return given("aria-label") || publicText(naming, "name") || publicText(content, "name") || given("title") || given("alt") || given("placeholder") || "";
+  return given("aria-label") || publicText(naming) || publicText(content) || given("title") || given("alt") || given("placeholder") || "";
 }
 
 /** Returns the text of the labels of a bar, which the library does not know. */
@@ -82,7 +82,7 @@ export function namingElements(element: Element): Element[] {
 function putDescription(element: Element, node: PageNode, put: (key: "description" | "error", value: string) => void): void {
   const textOf = (attribute: string, read: () => string) => {
     const elements = referenced(element, attribute);
-    return elements.length && hasKeptBack(elements) ? publicText(elements, "name") : read();
+    return elements.length && hasKeptBack(elements) ? publicText(elements) : read();
   };
   const description = textOf("aria-describedby", () => getElementAccessibleDescription(element, false));
   const error = textOf("aria-errormessage", () => getElementAccessibleErrorMessage(element));

@@ -1,35 +1,29 @@
 /** Texts as they are shown, without what the page keeps from AI clients. */
 
 import { flatChildren, isElement } from "./flat-tree.ts";
-import { attributeOf, hasAttribute, localNameOf, nodeTypeOf } from "./native.ts";
+import { hasAttribute, localNameOf, nodeTypeOf } from "./native.ts";
 import { isKeptBack } from "./private-content.ts";
 import { getStyle, shownPart } from "./shown.ts";
-import { hidingField } from "./unreadable.ts";
-
-/** Controls, whose content is no text. */
-const CONTROLS = new Set(["input", "textarea", "select"]);
-
-/** What a text is for: in a name, an element with a label and a picture are what they are called. */
-type Purpose = "text" | "name" | "lines";
 
 /** Returns the text of elements in one line. */
-export function publicText(elements: Iterable<Element>, purpose: Purpose = "text"): string {
-  const texts = [...elements].filter((element) => !isKeptBack(element)).map((element) => new Lines(purpose).read(element));
+export function publicText(elements: Iterable<Element>): string {
+  const texts = [...elements].filter((element) => !isKeptBack(element)).map((element) => new Lines(/^(inline|contents)$/).read(element));
   return texts.join(" ").replace(/\s+/g, " ").trim();
 }
 
 /** Returns the text of an element, lines as lines: also those that are empty. */
-export const publicLines = (element: Element): string => new Lines("lines").read(element).trim();
+export const publicLines = (element: Element): string => new Lines(/^(inline|contents)/).read(element).trim();
 
 /** The lines of a text while its elements are walked. */
 class Lines {
-  readonly #purpose: Purpose;
+  /** How elements are displayed that do not end what is before them. */
+  readonly #inline: RegExp;
   #text = "";
   /** Whether the line that is written has begun. */
   #isBegun = false;
 
-  constructor(purpose: Purpose) {
-    this.#purpose = purpose;
+  constructor(inline: RegExp) {
+    this.#inline = inline;
   }
 
   read(element: Element): string {
@@ -40,19 +34,14 @@ class Lines {
   #add(element: Element): void {
     const name = localNameOf(element);
     if (name === "br") return this.#endLine(true);
-    if (hasAttribute(element, "data-mcp-private") || CONTROLS.has(name) || hidingField(element)) return;
+    // The content of a control is no text.
+    if (hasAttribute(element, "data-mcp-private") || /^(select|textarea)$/.test(name)) return;
     const style = getStyle(element);
     if (shownPart(element, style) === "none") return;
-    const { display } = style;
-    const isBlock = !/^(inline|contents|table-cell|ruby)/.test(display);
-    const isWord = !isBlock && (display === "table-cell" || (this.#purpose !== "lines" && display !== "inline" && display !== "contents"));
+    const isBlock = !this.#inline.test(style.display);
     if (isBlock) this.#endLine(false);
-    else if (isWord) this.#text += " ";
-    const label = this.#purpose === "name" && (attributeOf(element, "aria-label") ?? (name === "img" ? attributeOf(element, "alt") : undefined));
-    if (label) this.#write(label, false);
-    else this.#addChildren(element, style);
+    this.#addChildren(element, style);
     if (isBlock) this.#endLine(false);
-    else if (isWord) this.#text += " ";
   }
 
   #addChildren(element: Element, style: CSSStyleDeclaration): void {

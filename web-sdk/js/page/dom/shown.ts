@@ -2,7 +2,7 @@
 
 import { pictureOf, regionOf } from "./area.ts";
 import { type View, flatAncestors, viewOf } from "./flat-tree.ts";
-import { attributeOf, bodyOf, boxOf, clientRectsOf, documentElementOf, documentOf, hasAttribute, isRendered, localNameOf, shadowRootOf } from "./native.ts";
+import { attributeOf, boxOf, clientRectsOf, documentOf, hasAttribute, isRendered, localNameOf, shadowRootOf } from "./native.ts";
 
 /** Elements that have no content that is shown, whatever their style says. */
 const NEVER_SHOWN = new Set(["script", "style", "noscript", "template", "head", "title", "desc", "defs", "metadata", "datalist", "symbol"]);
@@ -48,7 +48,7 @@ function isEmptyClip(element: Element, style: CSSStyleDeclaration): boolean {
 }
 
 /** Whether the root of the document has no size of its own to clip with. */
-const is0Viewport = (element: Element): boolean => element === documentElementOf(documentOf(element)) || element === bodyOf(documentOf(element));
+const is0Viewport = (element: Element): boolean => element === documentOf(element).documentElement || element === documentOf(element).body;
 
 /** Whether an element is shown, and all that it is in. */
 export function isShown(element: Element): boolean {
