@@ -30,7 +30,7 @@ use bridge_json::{JsonSlice, RawJson};
 const REGISTRATION_FACTOR: usize = 16;
 
 /// The code and reason with which the bridge closes a connection.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CloseFrame {
     pub code: CloseCode,
     pub reason: Cow<'static, str>,

@@ -21,7 +21,7 @@ mod token_renewal;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use bridge_protocol::{BridgeToPage, ErrorCode, SessionId, limits};
+use bridge_protocol::{BridgeToPage, CloseCode, ErrorCode, SessionId, limits};
 use bridge_realm::realm::{Disconnect, PageProtocol};
 use bridge_service::{ClientAddress, OriginCheck};
 use http::Uri;
@@ -115,6 +115,14 @@ async fn on_connection_end(
     end: ConnectionEnd,
     context: Option<&HandshakeContext>,
 ) -> Option<(PageSession, OutboxReceiver)> {
+    if let ConnectionEnd::Close(frame) = &end
+        && frame.code == CloseCode::Superseded
+        && connection.page.awaits_former_document()
+    {
+        let disconnect = connection.serve_former_document(frame.clone()).await;
+        connection.page.on_disconnect(disconnect);
+        return None;
+    }
     let PageConnection {
         socket,
         page,

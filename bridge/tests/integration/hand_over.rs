@@ -167,3 +167,46 @@ async fn without_memory_for_its_state_a_call_ends_with_its_document() {
     let text = result_text(&answer);
     assert!(text.contains("no memory for its state"), "{text}");
 }
+
+/// The next document may connect before the bridge has read what the former one has sent.
+#[tokio::test]
+async fn a_document_that_connects_early_goes_on_from_the_last_state() {
+    let bridge = start_bridge().await;
+    let arm = async |page: &mut Page, call: &ToolCall, state: Value| {
+        page.send(PageToBridge::CallHandOver(CallHandOver {
+            request_id: call.request_id.clone(),
+            state: Some(to_raw_value(&state).unwrap()),
+        }))
+        .await;
+    };
+    for leaves in [true, false] {
+        let mut first = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+        let documents = async {
+            let call = first.recv_call().await;
+            arm(&mut first, &call, json!({ "step": 1 })).await;
+            let mut next = next_document(&bridge, &[echo_tool()]).await;
+            if !leaves {
+                drop(first);
+                return next;
+            }
+            arm(&mut first, &call, json!({ "step": 2 })).await;
+            let hands_over = vec![call.request_id.clone()];
+            first
+                .send(PageToBridge::Leaving(Leaving { hands_over }))
+                .await;
+            let continued = next.recv_call().await;
+            let state = continued.context.continuation.as_ref().unwrap();
+            assert_eq!(state.get(), r#"{"step":2}"#);
+            next.respond(&continued, json!({ "done": true })).await;
+            next
+        };
+        let calling = post_tool_call(&bridge, "echo", json!({}));
+        let (answer, next) = tokio::join!(calling, documents);
+        if leaves {
+            assert_eq!(answer.1["structuredContent"], json!({ "done": true }));
+        } else {
+            assert_eq!(error_code(&answer.1), Some("PageGone"), "{}", answer.1);
+        }
+        next.close().await;
+    }
+}

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::limits::MAX_ARMED_CALLS;
 use crate::{BridgeId, CallId, ErrorCode, SessionId};
 
 /// The first frame of a page.
@@ -170,8 +172,34 @@ pub struct Leaving {
     /// The calls with which the next document of the session goes on, at most
     /// [`MAX_ARMED_CALLS`](crate::limits::MAX_ARMED_CALLS). They were armed with
     /// [`CallHandOver`](crate::CallHandOver).
-    #[serde(default)]
+    #[serde(default, deserialize_with = "few_calls")]
     pub hands_over: Vec<CallId>,
+}
+
+/// Reads a list of calls that is not longer than a page may have armed.
+fn few_calls<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CallId>, D::Error> {
+    struct FewCalls;
+
+    impl<'de> Visitor<'de> for FewCalls {
+        type Value = Vec<CallId>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(formatter, "a list of at most {MAX_ARMED_CALLS} calls")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+            let mut calls = Vec::new();
+            while let Some(call) = items.next_element()? {
+                if calls.len() == MAX_ARMED_CALLS {
+                    return Err(A::Error::invalid_length(calls.len() + 1, &self));
+                }
+                calls.push(call);
+            }
+            Ok(calls)
+        }
+    }
+
+    deserializer.deserialize_seq(FewCalls)
 }
 
 /// Accepts a page.

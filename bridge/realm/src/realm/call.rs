@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::client_requests::PendingClientRequests;
 use super::hand_over::{Arming, HandOver};
-use super::{CallFailure, CallOutcome, Now, PageProtocol, Receipt};
+use super::{CallFailure, CallOutcome, ConnectionId, Now, PageProtocol, Receipt};
 use crate::definition::tool::Tool;
 
 /// The parameters of a new call.
@@ -178,6 +178,19 @@ impl Call {
         self.receipt = Receipt::AwaitsDocument { until };
     }
 
+    /// Whether the call waits until the former document, on this connection, says that it hands it
+    /// over.
+    pub(super) fn is_unconfirmed_on(&self, connection: ConnectionId) -> bool {
+        let hand_over = self.hand_over.as_deref();
+        hand_over.is_some_and(|it| it.unconfirmed_on == Some(connection))
+    }
+
+    /// Whether the next document may go on with the call: the state is the last one.
+    pub(super) fn is_confirmed(&self) -> bool {
+        let hand_over = self.hand_over.as_deref();
+        hand_over.is_none_or(|it| it.unconfirmed_on.is_none())
+    }
+
     /// The page has acknowledged the call, so it is not sent to this document again.
     pub(super) fn acknowledge(&mut self) {
         self.receipt = Receipt::Received;
@@ -313,16 +326,14 @@ impl Call {
     pub(super) fn page_gone_failure(&self, why: &str) -> CallFailure {
         let advice = self.retry_advice();
         let arming = self.hand_over.as_deref().map(|it| &it.arming);
-        let not_handed_over = match arming {
-            Some(Arming::Refused(reason)) => format!(" and not handed over ({reason})"),
-            _ => String::new(),
-        };
-        CallFailure::new(
-            ErrorCode::PageGone,
-            format!(
-                "{why} while the call was running{not_handed_over}: open the app again, and {advice}"
+        let text = match arming {
+            Some(Arming::Refused(reason)) => format!(
+                "{why} while the call was running and not handed over ({reason}): \
+                 list_active_sessions shows what is open; {advice}"
             ),
-        )
+            _ => format!("{why} while the call was running: open the app again, and {advice}"),
+        };
+        CallFailure::new(ErrorCode::PageGone, text)
     }
 
     /// The failure of the call when no document of its session has gone on with it in time.
@@ -335,6 +346,7 @@ impl Call {
         let (name, seconds) = (self.request.name(), page_return.as_secs_f32());
         let advice = self.retry_advice();
         let what = match title {
+            Some("") => format!("the page went to another one, which has not registered `{name}`"),
             Some(title) => {
                 format!("the page went to {title:?}, which has not registered `{name}`")
             }

@@ -26,7 +26,11 @@ impl Realm {
         now: Now,
     ) -> Effects {
         if self.session_on(id, connection).is_none() {
-            return Effects::new();
+            let hands_over = match &disconnect {
+                Disconnect::Leaving { hands_over } => hands_over.as_slice(),
+                Disconnect::ConnectionLost | Disconnect::DocumentGone => &[],
+            };
+            return self.former_document_gone(id, connection, hands_over, now);
         }
         let hands_over = match disconnect {
             Disconnect::ConnectionLost => return self.connection_lost(id, now),

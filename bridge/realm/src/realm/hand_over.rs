@@ -7,6 +7,8 @@ use web_time::Instant;
 use bridge_protocol::limits::{MAX_ARMED_BYTES, MAX_ARMED_CALLS, MAX_HAND_OVER_BYTES};
 use serde_json::value::RawValue;
 
+use super::ConnectionId;
+
 /// The state with which a handler hands its call over.
 #[derive(Debug)]
 pub struct HandOverState {
@@ -67,6 +69,9 @@ pub(super) struct HandOver {
     pub(super) continuation: Option<HandOverState>,
     /// How often the call was handed over.
     pub(super) count: u32,
+    /// The connection of the former document, which must still say that it hands the call over: a
+    /// newer state may be on its way.
+    pub(super) unconfirmed_on: Option<ConnectionId>,
 }
 
 impl HandOver {

@@ -20,6 +20,9 @@ use super::{
 use crate::definition::Definition;
 use crate::definition::tool::Tool;
 
+/// Why calls end that another document of their tab must not run again.
+const RELOADED: &str = "the page was reloaded";
+
 impl Realm {
     /// A handler arms the hand-over of its call, replaces the state, or disarms it.
     pub fn hand_over_requested(
@@ -29,9 +32,11 @@ impl Realm {
         call: &CallId,
         request: HandOverRequest,
     ) {
+        let is_unconfirmed = self.unconfirmed_calls(id, connection).any(|it| it == call);
         let is_v2 = |session: &mut Session| session.protocol() == PageProtocol::V2;
-        if !self.session_on(id, connection).is_some_and(is_v2)
-            || self.call_on(id, connection, call).is_none()
+        if !is_unconfirmed
+            && (!self.session_on(id, connection).is_some_and(is_v2)
+                || self.call_on(id, connection, call).is_none())
         {
             return;
         }
@@ -41,15 +46,84 @@ impl Realm {
                 Arming::Refused("the bridge has no memory for its state".to_owned())
             }
             HandOverRequest::Arm(state) => {
-                match self.armed_totals(id, call).exceeded_limit(state.bytes()) {
+                let others = if is_unconfirmed {
+                    self.waiting_totals(id, Some(call))
+                } else {
+                    self.armed_totals(id, call)
+                };
+                match others.exceeded_limit(state.bytes()) {
                     Some(limit) => Arming::Refused(limit),
                     None => Arming::Armed(state),
                 }
             }
         };
-        if let Some(open) = self.calls.get_mut(call) {
-            open.hand_over.get_or_insert_default().arming = arming;
+        let Some(open) = self.calls.get_mut(call) else {
+            return;
+        };
+        let hand_over = open.hand_over.get_or_insert_default();
+        if is_unconfirmed {
+            // A newer document has connected already, and waits for the last state.
+            hand_over.continuation = match arming {
+                Arming::Armed(state) => Some(state),
+                Arming::Disarmed | Arming::Refused(_) => None,
+            };
+        } else {
+            hand_over.arming = arming;
         }
+    }
+
+    /// The calls of a session whose former document, on this connection, has not said yet that it
+    /// hands them over.
+    fn unconfirmed_calls(
+        &self,
+        id: &SessionId,
+        connection: ConnectionId,
+    ) -> impl Iterator<Item = &CallId> {
+        self.calls_awaiting_document(id).filter(move |id| {
+            let call = self.calls.get(*id);
+            call.is_some_and(|call| call.is_unconfirmed_on(connection))
+        })
+    }
+
+    /// Whether what a former document has sent on this connection must still be read, although a
+    /// newer document of the session is connected.
+    pub fn awaits_former_document(&self, id: &SessionId, connection: ConnectionId) -> bool {
+        self.unconfirmed_calls(id, connection).next().is_some()
+    }
+
+    /// The connection of a former document has ended. The next document goes on with the calls that
+    /// it handed over; those of which it said nothing end, because they may have done more than the
+    /// last state says.
+    pub(super) fn former_document_gone(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        hands_over: &[CallId],
+        now: Now,
+    ) -> Effects {
+        let unconfirmed: Vec<_> = self.unconfirmed_calls(id, connection).cloned().collect();
+        if unconfirmed.is_empty() {
+            return Effects::new();
+        }
+        let mut effects = Effects::new();
+        for call in unconfirmed {
+            let hand_over = self
+                .calls
+                .get_mut(&call)
+                .and_then(|it| it.hand_over.as_deref_mut());
+            let state = hand_over.and_then(|it| {
+                it.unconfirmed_on = None;
+                it.continuation.as_ref()
+            });
+            if state.is_none() || !hands_over.contains(&call) {
+                effects.extend(self.page_gone(&call, RELOADED, now));
+            }
+        }
+        let session = self.sessions.get(id);
+        if let Some(next) = session.and_then(|session| session.phase.connection()) {
+            effects.extend(self.send_awaited_calls(id, next, now));
+        }
+        effects
     }
 
     /// The states with which all other calls of a session are armed.
@@ -63,9 +137,11 @@ impl Realm {
         armed.fold(StateTotals::default(), StateTotals::add)
     }
 
-    /// The states of the calls that wait for the next document of a session.
-    pub(super) fn waiting_totals(&self, id: &SessionId) -> StateTotals {
-        let states = self.calls_awaiting_document(id).filter_map(|call| {
+    /// The states of the calls that wait for the next document of a session, but for one.
+    pub(super) fn waiting_totals(&self, id: &SessionId, except: Option<&CallId>) -> StateTotals {
+        let waiting = self.calls_awaiting_document(id);
+        let others = waiting.filter(|call| except != Some(*call));
+        let states = others.filter_map(|call| {
             let hand_over = self.calls.get(call)?.hand_over.as_deref()?;
             hand_over.continuation.as_ref()
         });
@@ -127,16 +203,18 @@ impl Realm {
     }
 
     /// Another document of a session has connected, before its former document has reported its
-    /// end. The calls that the former document may have started are handed over if they are armed,
-    /// and end otherwise: the new document must not run them again.
+    /// end. The calls that the former document may have started end, because the new document must
+    /// not run them again. Those that are armed wait until everything that the former document has
+    /// sent was read.
     pub(super) fn calls_of_replaced_document(
         &mut self,
         id: &SessionId,
         is_successor: bool,
         now: Now,
     ) -> Effects {
-        let why = "the page was reloaded";
-        let calls = self.sessions.get(id).map(|session| session.calls.clone());
+        let session = self.sessions.get(id);
+        let former = session.and_then(|session| session.phase.connection());
+        let calls = session.map(|session| session.calls.clone());
         let mut effects = Effects::new();
         for call in calls.into_iter().flatten() {
             let Some(open) = self.calls.get(&call) else {
@@ -144,9 +222,17 @@ impl Realm {
             };
             effects.extend(match open.receipt {
                 Receipt::AwaitsDocument { .. } if is_successor => continue,
-                _ if open.send_count == 0 => continue,
-                _ if is_successor => self.hand_over_call(&call, why, now),
-                _ => self.page_gone(&call, why, now),
+                _ if open.send_count == 0 && is_successor => continue,
+                _ if is_successor && former.is_some() => {
+                    let effects = self.hand_over_call(&call, RELOADED, now);
+                    let handed_over = self.calls.get_mut(&call);
+                    if let Some(hand_over) = handed_over.and_then(|it| it.hand_over.as_deref_mut())
+                    {
+                        hand_over.unconfirmed_on = former;
+                    }
+                    effects
+                }
+                _ => self.page_gone(&call, RELOADED, now),
             });
         }
         effects
@@ -164,7 +250,7 @@ impl Realm {
         let (Some(until), Some((bytes, count))) = (until, armed) else {
             return self.page_gone(id, why, now);
         };
-        let waiting = self.waiting_totals(&call.session);
+        let waiting = self.waiting_totals(&call.session, None);
         let refusal = if count >= MAX_HAND_OVERS {
             Some(format!(
                 "it was handed over {MAX_HAND_OVERS} times, which is the limit"
@@ -196,6 +282,9 @@ impl Realm {
         let Some(call) = self.calls.get(id) else {
             return Effects::new();
         };
+        if !call.is_confirmed() {
+            return self.page_gone(id, RELOADED, now);
+        }
         let session = self.sessions.get(&call.session);
         let shown = session.filter(|session| session.phase.connection().is_some());
         let title = shown.map(|session| session.page_title().unwrap_or_default());
@@ -218,6 +307,7 @@ impl Realm {
                 continue;
             };
             match session.find_requested(&open.request) {
+                _ if !open.is_confirmed() => {}
                 RequestedItem::Missing => {}
                 RequestedItem::Changed(_) => effects.push(Effect::ValidateInput { call }),
                 RequestedItem::Same => effects.extend(self.send_call(&call, connection, now)),
@@ -234,7 +324,9 @@ impl Realm {
             return None;
         };
         let session = self.sessions.get(&open.session)?;
-        let waits = open.receipt.awaits_document() && session.phase.connection().is_some();
+        let waits = open.receipt.awaits_document()
+            && open.is_confirmed()
+            && session.phase.connection().is_some();
         match session.find_requested(&open.request) {
             RequestedItem::Changed(tool) if waits => Some((Arc::clone(tool), input.clone())),
             _ => None,
@@ -320,7 +412,7 @@ impl Realm {
                 armed = armed.add(bytes);
             }
         }
-        for totals in [armed, self.waiting_totals(id)] {
+        for totals in [armed, self.waiting_totals(id, None)] {
             assert!(totals.count <= MAX_ARMED_CALLS && totals.bytes <= MAX_ARMED_BYTES);
         }
         if is_between {

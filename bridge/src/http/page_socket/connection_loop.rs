@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bridge_protocol::{Leaving, PageToBridge};
 use bridge_realm::page_messages::CloseFrame;
 use bridge_realm::realm::{Disconnect, PageProtocol};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use tokio::time::timeout;
 
 use super::codec::{CompatCodec, Decoding, InboundMessage, PageCodec, V2Codec};
 use super::connection_end::{ConnectionEnd, disconnect_for_code};
@@ -25,6 +27,9 @@ use crate::websocket::{Frame, SocketError};
 
 /// The longest unknown message type in the log, in characters.
 const MAX_LOGGED_CHARS: usize = 64;
+
+/// How long what a former document has sent is read. Its calls end after this time.
+const FORMER_DOCUMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// While this many bytes are unsent, nothing more is taken out of the outbox, which limits what waits.
 const MAX_UNSENT_BYTES: usize = 32 * 1024;
@@ -45,6 +50,8 @@ pub(super) struct PageConnection {
     renewals: Option<Box<TokenRenewals>>,
     probe: Probe,
     unknown_type_logged: bool,
+    /// The close frame is sent, so nothing else is.
+    is_closing: bool,
 }
 
 /// What the task reacts to.
@@ -83,6 +90,7 @@ impl PageConnection {
             renewals: None,
             probe: Probe::default(),
             unknown_type_logged: false,
+            is_closing: false,
         }
     }
 
@@ -119,11 +127,28 @@ impl PageConnection {
         .await
     }
 
+    /// Closes the socket of a document that was superseded, and reads what it has sent before: the
+    /// next document goes on with the calls that it hands over.
+    pub(super) async fn serve_former_document(&mut self, frame: CloseFrame) -> Disconnect {
+        self.socket.queue_close(frame.code.code(), &frame.reason);
+        self.is_closing = true;
+        match timeout(FORMER_DOCUMENT_TIMEOUT, self.serve()).await {
+            Ok(ConnectionEnd::Disconnected(disconnect)) => disconnect,
+            _ => Disconnect::ConnectionLost,
+        }
+    }
+
     /// Polls for the next event. Writing, renewals and reading make progress independently of one
     /// another.
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
         loop {
             let unsent = self.socket.unsent_bytes();
+            if self.is_closing {
+                if let Poll::Ready(Err(error)) = self.socket.poll_flush(cx) {
+                    return Poll::Ready(Event::Frame(Err(error)));
+                }
+                break;
+            }
             if unsent < MAX_UNSENT_BYTES {
                 if let Poll::Ready(command) = self.outbox.poll_recv(cx) {
                     return Poll::Ready(Event::Outgoing(command));

@@ -8,7 +8,7 @@ use bridge_protocol::limits::MAX_HAND_OVER_BYTES;
 use bridge_protocol::{CallHandOver, CallId, CloseCode, PageToBridge, SessionId};
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
 use bridge_realm::realm::{
-    ConnectionId, Disconnect, HandOverRequest, HandOverState, PageProtocol, ProbeAnswer,
+    ConnectionId, Disconnect, Effects, HandOverRequest, HandOverState, PageProtocol, ProbeAnswer,
 };
 
 use crate::hub::{Hub, SessionIdLease};
@@ -72,6 +72,15 @@ impl PageSession {
             let effects = realm.probe_answered(&self.session, self.connection, answer, now);
             ((), effects)
         });
+    }
+
+    /// Whether the next document of this page waits for what this one has sent.
+    pub(super) fn awaits_former_document(&self) -> bool {
+        let awaits = self.hub.apply(self.realm, |realm, _| {
+            let awaits = realm.awaits_former_document(&self.session, self.connection);
+            (awaits, Effects::new())
+        });
+        awaits.unwrap_or_default()
     }
 
     /// Applies a message of the page.

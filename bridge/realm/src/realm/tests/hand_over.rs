@@ -41,6 +41,11 @@ impl Harness {
         self.disconnect(connection, Disconnect::Leaving { hands_over });
     }
 
+    fn awaits_former_document(&self) -> bool {
+        let realm = &self.realm;
+        realm.awaits_former_document(&TAB.into(), FIRST_CONNECTION)
+    }
+
     /// Connects another document.
     fn connect_document(&mut self, connection: ConnectionId, document: &str) {
         let hello = PageHello {
@@ -170,22 +175,62 @@ fn a_broken_connection_hands_nothing_over() {
 }
 
 #[test]
-fn a_document_whose_socket_overtakes_leaving_goes_on() {
-    for lost in [false, true] {
+fn a_document_whose_socket_overtakes_leaving_goes_on_with_the_last_state() {
+    for registers_first in [false, true] {
         let mut scene = Harness::with_armed_call();
         scene.call("other").unwrap();
-        if lost {
-            scene.disconnect(FIRST_CONNECTION, Disconnect::ConnectionLost);
-        }
         scene.connect_document(SECOND_CONNECTION, "next");
         let other = [("other".to_owned(), Some(ErrorCode::PageGone))];
         assert_eq!(scene.call_outcomes(), other);
-        // The message of the former document arrives late and changes nothing.
+        assert!(scene.awaits_former_document());
+        if registers_first {
+            scene.register(SECOND_CONNECTION, &["echo"]);
+            assert_eq!(scene.sent_calls(), []);
+        }
+        // What the former document has sent before arrives late.
+        scene.arm(FIRST_CONNECTION, "c", r#"{"step":2}"#);
         scene.leave(FIRST_CONNECTION, &["c"]);
-        assert!(scene.effects.is_empty());
-        scene.register(SECOND_CONNECTION, &["echo"]);
-        assert_eq!(scene.sent_calls(), [("c", Some(r#"{"step":1}"#))]);
+        assert!(!scene.awaits_former_document());
+        if !registers_first {
+            assert_eq!(scene.sent_calls(), []);
+            scene.register(SECOND_CONNECTION, &["echo"]);
+        }
+        assert_eq!(scene.sent_calls(), [("c", Some(r#"{"step":2}"#))]);
     }
+}
+
+#[test]
+fn a_call_ends_when_its_last_state_has_not_arrived() {
+    let ends: [fn(&mut Harness); 5] = [
+        |scene| scene.disconnect(FIRST_CONNECTION, Disconnect::ConnectionLost),
+        |scene| scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone),
+        |scene| scene.leave(FIRST_CONNECTION, &["other"]),
+        |scene| scene.advance_to(15.0),
+        |scene| {
+            let disarm = HandOverRequest::Disarm;
+            let realm = &mut scene.realm;
+            realm.hand_over_requested(&TAB.into(), FIRST_CONNECTION, &"c".into(), disarm);
+            scene.leave(FIRST_CONNECTION, &["c"]);
+        },
+    ];
+    for end in ends {
+        let mut scene = Harness::with_armed_call();
+        scene.connect_document(SECOND_CONNECTION, "next");
+        scene.register(SECOND_CONNECTION, &["echo"]);
+        assert_eq!(scene.call_outcomes(), []);
+        end(&mut scene);
+        assert_eq!(scene.call_outcomes(), ended_with(ErrorCode::PageGone));
+        let message = scene.failure().message.clone();
+        assert!(message.contains("it may have run"), "{message}");
+    }
+}
+
+#[test]
+fn a_call_ends_when_its_connection_was_lost_before_the_next_document() {
+    let mut scene = Harness::with_armed_call();
+    scene.disconnect(FIRST_CONNECTION, Disconnect::ConnectionLost);
+    scene.connect_document(SECOND_CONNECTION, "next");
+    assert_eq!(scene.call_outcomes(), ended_with(ErrorCode::PageGone));
 }
 
 #[test]
