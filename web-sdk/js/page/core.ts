@@ -7,6 +7,7 @@ import type { PageToolsLimits, PageToolsOptions } from "./options.ts";
 /** What the driver does next. The crate's `Step` has the same names. */
 export type Step =
   | { kind: "look"; everyText: boolean }
+  | { kind: "findFocus" }
   | { kind: "inspect"; index: number; ref: string }
   | { kind: "confirm"; index: number; ref?: string }
   | { kind: "apply"; index: number; ref?: string; to?: string }
@@ -20,6 +21,7 @@ export type Step =
 export type StepEvent =
   | { kind: "started" }
   | { kind: "looked"; root: PageTree["root"] }
+  | { kind: "focused"; ref?: string }
   | { kind: "inspected"; facts: TargetFacts | "stale" | "unknown" }
   | { kind: "confirmed"; allowed: boolean }
   | { kind: "applied"; code?: string; error?: string }

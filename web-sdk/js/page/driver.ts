@@ -65,7 +65,7 @@ export interface TargetFacts {
   /** The element in the words of the page's text, such as `button "Save"`: cut, cleaned by the core. */
   label: string;
   /** Why it cannot be used now, if that is so: the word that the page uses. */
-  disabled?: "disabled" | "aria-disabled" | "fieldset" | "inert";
+  disabled?: "disabled" | "aria-disabled" | "fieldset" | "inert" | "pointer-events: none";
   readOnly?: boolean;
   /** It is not shown, or has an empty box. */
   hidden?: boolean;
@@ -77,6 +77,13 @@ export interface TargetFacts {
   outside?: boolean;
   /** It takes a value: an input, a select, a switch, an editable element. */
   editable?: boolean;
+}
+
+/** What an action activates besides its target: the button that Enter in a field presses, the link of a page that is opened. */
+export interface Activated {
+  element: Element;
+  /** The element in words, such as `button "Send"`. */
+  label: string;
 }
 
 /** How an action went. */
@@ -137,6 +144,10 @@ export interface PageDriver {
    * more, or nothing that ever was.
    */
   inspect(ref: string, action: Action): TargetFacts | "stale" | "unknown";
+  /** Returns the handle of the element that has the focus, if one has it: keys go there. */
+  focused(): string | undefined;
+  /** Returns what an action activates besides its target, for the app's own functions. */
+  activated?(action: Action, ref: string | undefined): Activated | undefined;
   /** Begins to record what the page does, for the time of an action. */
   beginAction(action: Action): void;
   /** Does an action. `ref` is the handle of its target, `to` that of where something is dragged. */

@@ -2,7 +2,7 @@
 
 import type { Action } from "./actions.ts";
 import type { Actions, Report, Step, StepEvent } from "./core.ts";
-import { ActionError, type PageDriver, type TargetFacts } from "./driver.ts";
+import { ActionError, type PageDriver } from "./driver.ts";
 import type { PageToolsOptions } from "./options.ts";
 
 /** All elements: what is looked for may be anywhere. */
@@ -37,8 +37,8 @@ export async function runActions(run: Run): Promise<Report> {
 
 class Executor {
   readonly #run: Run;
-  /** What is known of the target of the action that runs. */
-  #facts: TargetFacts | undefined;
+  /** The words for each handle that was looked at. */
+  readonly #labels = new Map<string, string>();
   /** Ends the wait that runs. */
   #waiting: AbortController | undefined;
 
@@ -66,9 +66,13 @@ class Executor {
     switch (step.kind) {
       case "look":
         return { kind: "looked", root: driver.tree({ limit: EVERYTHING, everyText: step.everyText }).root };
+      case "findFocus": {
+        const ref = driver.focused();
+        return { kind: "focused", ...(ref !== undefined && { ref }) };
+      }
       case "inspect": {
         const facts = driver.inspect(step.ref, list[step.index]!);
-        this.#facts = typeof facts === "object" ? facts : undefined;
+        if (typeof facts === "object") this.#labels.set(step.ref, facts.label);
         return { kind: "inspected", facts };
       }
       case "confirm":
@@ -94,9 +98,10 @@ class Executor {
   async #confirm(action: Action, ref: string | undefined): Promise<StepEvent> {
     const { driver, options } = this.#run;
     const element = ref === undefined ? undefined : driver.element?.(ref);
-    const label = this.#facts?.label;
+    const label = ref === undefined ? undefined : this.#labels.get(ref);
+    const activates = driver.activated?.(action, ref);
     try {
-      const answer = await options.confirm?.(action, { ...(element && { element }), ...(label && { label }) });
+      const answer = await options.confirm?.(action, { ...(element && { element }), ...(label && { label }), ...(activates && { activates }) });
       return { kind: "confirmed", allowed: answer !== false };
     } catch {
       return { kind: "confirmed", allowed: false };

@@ -18,6 +18,11 @@ export interface ActionFacts {
   element?: Element;
   /** The element in words, such as `button "Save"`. */
   label?: string;
+  /**
+   * What the action activates besides its target: the button that Enter in a field presses, the link that `navigate` clicks,
+   * the control of a label.
+   */
+  activates?: { element: Element; label: string };
 }
 
 /** What was done to an element. */
@@ -34,11 +39,12 @@ export type Capture = HTMLCanvasElement | OffscreenCanvas | Blob | ImageBitmap |
 /** How AI clients may use the page. */
 export interface PageToolsOptions {
   /**
-   * The part of the page that AI clients see and act on.
+   * The part of the page that AI clients see and act on. A function is called for each look and each action; where it returns
+   * nothing, nothing of the page is seen or used.
    *
    * @defaultValue `document.body`
    */
-  root?: Element | (() => Element | null);
+  root?: Element | (() => Element | null | undefined);
   /**
    * The pages of the app.
    *

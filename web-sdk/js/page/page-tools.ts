@@ -236,7 +236,9 @@ export class PageTools {
   }
 
   async #screenshot({ ref }: UnknownObject): Promise<unknown> {
-    return this.#options.capture!(typeof ref === "string" ? withKnownRef(() => this.#driver.element?.(ref)) : undefined);
+    const picture = await this.#options.capture!(typeof ref === "string" ? withKnownRef(() => this.#driver.element?.(ref)) : undefined);
+    if (picture) return picture;
+    throw new Error(`the app has no picture of ${typeof ref === "string" ? "this element: leave out ref" : "the page: take a page_snapshot"}`);
   }
 }
 

@@ -6,7 +6,7 @@ use crate::limits::{Limits, whole};
 use crate::log::LogEntry;
 use crate::node::Node;
 use crate::query;
-use crate::refusal::{Failure, TargetFacts, refuse};
+use crate::refusal::{Failure, TargetFacts, refuse, refuse_focused};
 use crate::report::{Report, Stopped};
 use crate::text::{decimal, join_text, one_line};
 
@@ -22,6 +22,8 @@ pub enum Step {
         /// control.
         every_text: bool,
     },
+    /// Find the element that has the focus, and pass [`Event::Focused`].
+    FindFocus,
     /// Look at the target of an action, and pass [`Event::Inspected`].
     Inspect {
         /// The index of the action, from 0.
@@ -75,6 +77,8 @@ pub enum Event {
     Started,
     /// The page, cleaned.
     Looked(Vec<Node>),
+    /// The handle of the element that has the focus, if one has it.
+    Focused(Option<String>),
     /// What is known of a target.
     Inspected(Inspection),
     /// Whether the app allows the action.
@@ -149,6 +153,10 @@ pub struct Interaction {
     /// The handle of its target, and of the element where something is released.
     target: Option<String>,
     to: Option<String>,
+    /// Whether the app has allowed it.
+    is_confirmed: bool,
+    /// Since when a target that is covered is waited for.
+    target_awaited_from: f64,
     report: Report,
 }
 
@@ -157,6 +165,7 @@ pub struct Interaction {
 enum Stage {
     /// The next action may begin.
     Ready,
+    FindFocus,
     FindTarget,
     FindTo,
     InspectTarget,
@@ -189,6 +198,8 @@ impl Interaction {
             entry: LogEntry::default(),
             target: None,
             to: None,
+            is_confirmed: false,
+            target_awaited_from: now,
             report: Report::default(),
         }
     }
@@ -234,6 +245,8 @@ impl Interaction {
             // The end of an action is never skipped: the driver has something to put back.
             (Stage::End, _) => Step::End,
             (_, Event::TimedOut) => self.time_out(now),
+            (Stage::FindFocus, Event::Focused(Some(reference))) => self.inspect_target(reference),
+            (Stage::FindFocus, Event::Focused(None)) => self.confirm_or_apply(),
             (Stage::FindTarget, Event::Looked(nodes)) => match self.find(&nodes, false) {
                 Ok(reference) => self.inspect_target(reference),
                 Err(failure) => self.look_closer(failure, now),
@@ -248,7 +261,7 @@ impl Interaction {
                     Some(failure) if self.may_pass(&failure, now) => {
                         self.stage = Stage::AwaitTarget;
                         Step::AwaitChange {
-                            ms: self.action_started_at + f64::from(TARGET_WAIT_MS) - now,
+                            ms: self.target_awaited_from + f64::from(TARGET_WAIT_MS) - now,
                         }
                     }
                     Some(failure) => self.fail_before(failure, now),
@@ -266,7 +279,7 @@ impl Interaction {
                     None => self.confirm_or_apply(),
                 }
             }
-            (Stage::Confirm, Event::Confirmed(true)) => self.apply(),
+            (Stage::Confirm, Event::Confirmed(true)) => self.inspect_again(now),
             (Stage::Confirm, Event::Confirmed(false)) => self.fail_before(
                 Failure::new(
                     ActionCode::Declined,
@@ -330,6 +343,8 @@ impl Interaction {
             }
         }
         self.action_started_at = now;
+        self.target_awaited_from = now;
+        self.is_confirmed = false;
         let Some(action) = self.action().cloned() else {
             self.stage = Stage::Done;
             return Step::Done;
@@ -355,6 +370,11 @@ impl Interaction {
             Some(Target::Find(_)) => {
                 self.stage = Stage::FindTarget;
                 Step::Look { every_text: false }
+            }
+            // A key goes to what has the focus, so that is its target.
+            None if matches!(action.kind, ActionKind::PressKey { .. }) => {
+                self.stage = Stage::FindFocus;
+                Step::FindFocus
             }
             None => self.confirm_or_apply(),
         }
@@ -408,7 +428,14 @@ impl Interaction {
 
     fn check(&self, inspection: &Inspection, reference: &str) -> Option<Failure> {
         match inspection {
-            Inspection::Facts(facts) => refuse(&self.action()?.kind, facts),
+            Inspection::Facts(facts) => {
+                let action = self.action()?;
+                match action.target {
+                    // The page has given it the focus itself, so it takes the keys.
+                    None => refuse_focused(facts),
+                    Some(_) => refuse(&action.kind, facts),
+                }
+            }
             Inspection::Stale => Some(Failure::stale(reference)),
             Inspection::Unknown => Some(Failure::unknown(reference)),
         }
@@ -420,7 +447,9 @@ impl Interaction {
             failure.code,
             ActionCode::TargetCovered | ActionCode::TargetHidden
         );
-        is_passing && !self.is_cancelled && now < self.action_started_at + f64::from(TARGET_WAIT_MS)
+        is_passing
+            && !self.is_cancelled
+            && now < self.target_awaited_from + f64::from(TARGET_WAIT_MS)
     }
 
     fn after_target(&mut self) -> Step {
@@ -439,8 +468,18 @@ impl Interaction {
         }
     }
 
+    /// Looks at the target once more: the app may have asked its user, and the page goes on meanwhile.
+    fn inspect_again(&mut self, now: f64) -> Step {
+        self.is_confirmed = true;
+        self.target_awaited_from = now;
+        match self.target.clone() {
+            Some(reference) => self.inspect_target(reference),
+            None => self.apply(),
+        }
+    }
+
     fn confirm_or_apply(&mut self) -> Step {
-        if !self.confirms {
+        if !self.confirms || self.is_confirmed {
             return self.apply();
         }
         self.stage = Stage::Confirm;

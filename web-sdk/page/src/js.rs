@@ -198,6 +198,7 @@ fn encode_step(step: &Step) -> Value {
     let kind = |kind: &str| ObjectBuilder::default().with("kind", kind);
     match step {
         Step::Look { every_text } => kind("look").with("everyText", *every_text),
+        Step::FindFocus => kind("findFocus"),
         Step::Inspect { index, reference } => kind("inspect")
             .with("index", number(*index))
             .with("ref", reference.clone()),

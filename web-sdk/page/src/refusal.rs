@@ -70,9 +70,9 @@ impl Failure {
     }
 }
 
-/// Returns why an action must not be done to a target.
+/// Returns why keys must not go to the element that has the focus.
 #[must_use]
-pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
+pub fn refuse_focused(facts: &TargetFacts) -> Option<Failure> {
     let label = one_line(&facts.label, MAX_NAME_CHARS);
     let fail = |code, rest: &str| Some(Failure::new(code, join_text![label, " ", rest]));
     if facts.outside {
@@ -87,6 +87,17 @@ pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
             "is private: ask the user to do this in the page",
         );
     }
+    None
+}
+
+/// Returns why an action must not be done to a target.
+#[must_use]
+pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
+    if let Some(failure) = refuse_focused(facts) {
+        return Some(failure);
+    }
+    let label = one_line(&facts.label, MAX_NAME_CHARS);
+    let fail = |code, rest: &str| Some(Failure::new(code, join_text![label, " ", rest]));
     if let Some(word) = facts.disabled.as_ref().filter(|_| is_use(kind)) {
         let why = match one_line(word, 40).as_str() {
             "disabled" => String::new(),

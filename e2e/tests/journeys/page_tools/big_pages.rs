@@ -2,10 +2,16 @@
 
 use serde_json::json;
 
-use super::{ToolsPage, ref_of};
+use super::{Answer, ToolsPage, ref_of};
 
-/// The longest time that a snapshot may block the page, in milliseconds.
-const MAX_BLOCK_MS: f64 = 1000.0;
+/// The longest time that page tools may block the page, in milliseconds. Builds for tests are as fast
+/// as others in the page.
+const MAX_BLOCK_MS: f64 = 200.0;
+/// Counts the long tasks of the page from now on.
+const WATCH: &str = "window.longestTask = 0;
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) window.longestTask = Math.max(window.longestTask, duration);
+    }).observe({ type: 'longtask' });";
 
 #[tokio::test]
 async fn a_large_page_is_cut_honestly() {
@@ -17,7 +23,18 @@ async fn a_large_page_is_cut_honestly() {
         "pages/shadow-roots-500.html",
     ] {
         page.goto(path).await;
+        page.browser.eval(WATCH, json!(null)).await;
         let answer = page.call("page_snapshot", json!({})).await;
+        let query = json!({ "role": "button", "limit": 200 });
+        assert!(!page.call("page_query", query).await.is_error(), "{path}");
+        // Long tasks are reported a task later.
+        page.interact(json!([{ "type": "waitFor", "ms": 100 }]))
+            .await;
+        let longest = page.browser.eval("return longestTask", json!(null)).await;
+        assert!(
+            longest.as_f64().unwrap() <= MAX_BLOCK_MS,
+            "{path}: a task of {longest} ms"
+        );
         let (facts, text) = (answer.facts(), answer.text());
         assert!(text.len() <= 65_536, "{path}: {} bytes", text.len());
         let [elements, shown] = ["elements", "shown"].map(|field| facts[field].as_u64().unwrap());
@@ -29,21 +46,11 @@ async fn a_large_page_is_cut_honestly() {
                 &text[text.len() - 200..]
             );
         }
-        let block =
-            "const { pageTools } = window; return performance.getEntriesByType('longtask').length";
-        page.browser.eval(block, json!(null)).await;
         println!(
-            "{path}: {elements} elements, {shown} shown, {} bytes",
+            "{path}: {elements} elements, {shown} shown, {} bytes, the longest task {longest} ms",
             text.len()
         );
     }
-    page.goto("pages/elements-10001.html").await;
-    let started = std::time::Instant::now();
-    let answer = page
-        .call("page_query", json!({ "role": "button", "limit": 200 }))
-        .await;
-    assert!(!answer.is_error(), "{answer:?}");
-    assert!(started.elapsed().as_secs_f64() * 1000.0 < 10.0 * MAX_BLOCK_MS);
 }
 
 #[tokio::test]
@@ -68,26 +75,112 @@ async fn what_is_private_or_hidden_is_not_shown() {
     let text = page.snapshot().await;
     assert!(text.contains("- private"), "{text}");
     page.browser.screenshot("page-tools-private").await;
+    let find = |name: &str| json!({ "name": name });
+    let answers = [
+        page.interact(json!([
+            { "type": "setValue", "find": find("User"), "value": "eve" },
+            { "type": "setValue", "find": find("Password"), "value": "secret-new-8" },
+            { "type": "triggerEvent", "find": find("Sign in"), "event": "onClick" },
+        ]))
+        .await,
+        page.call("get_state", json!({})).await,
+        page.call("page_query", json!({ "text": "secret" })).await,
+        page.call("page_snapshot", json!({ "format": "markdown" }))
+            .await,
+    ];
+    for answer in [vec![Answer(json!(text))], answers.into()].concat() {
+        assert!(
+            !answer.is_error() && !answer.0.to_string().contains("secret-"),
+            "{answer:?}"
+        );
+    }
+    let state = page.browser.eval("return appState", json!(null)).await;
+    let signed_in =
+        json!({ "privateClicks": 0, "signedIn": { "user": "eve", "passwordLength": 12 } });
+    assert_eq!(state, signed_in);
     page.goto("pages/hidden-content.html").await;
-    println!("{}", page.snapshot().await);
+    let text = page.snapshot().await;
+    assert!(!text.contains("hidden: "), "{text}");
+    for shown in [
+        "paragraph",
+        "button",
+        "visible again",
+        "summary",
+        "after scrolling the box",
+        "after scrolling the page",
+        "covered button",
+        "takes no clicks",
+    ] {
+        assert!(text.contains(&format!("shown: {shown}")), "{shown}: {text}");
+    }
+    assert!(text.contains("screen reader: visually hidden"), "{text}");
 }
 
 #[tokio::test]
 async fn dialogs_of_the_browser_do_not_stop_the_page() {
     let page = ToolsPage::open("pages/dialogs.html").await;
-    let text = page.snapshot().await;
-    let buttons: Vec<_> = text
-        .lines()
-        .filter(|line| line.contains("- button"))
-        .map(|line| ref_of(line, "- button"))
-        .collect();
-    assert!(buttons.len() >= 3, "{text}");
-    for button in buttons {
+    for (name, dialog, log, shown) in [
+        (
+            "Show alert",
+            json!(null),
+            r#"alert "The order was saved""#,
+            "alert: undefined",
+        ),
+        (
+            "Show confirm",
+            json!(null),
+            r#"confirm "Remove the order?" false"#,
+            "confirm: false",
+        ),
+        (
+            "Show confirm",
+            json!(true),
+            r#"confirm "Remove the order?" true"#,
+            "confirm: true",
+        ),
+        (
+            "Show prompt",
+            json!(null),
+            r#"prompt "What is the new name?" null"#,
+            "prompt: null",
+        ),
+        (
+            "Show prompt",
+            json!("order 2"),
+            r#"prompt "What is the new name?" "order 2""#,
+            "prompt: order 2",
+        ),
+        (
+            "Show two",
+            json!(true),
+            r#"confirm "Are you sure?" true; confirm "Are you really sure?" true"#,
+            "two: true",
+        ),
+    ] {
+        let mut action =
+            json!({ "type": "triggerEvent", "find": { "name": name }, "event": "onClick" });
+        if !dialog.is_null() {
+            action["dialog"] = dialog;
+        }
         let answer = page
-            .interact(json!([{ "type": "triggerEvent", "ref": button, "event": "onClick" }]))
+            .call("interact", json!({ "actions": [action], "view": "page" }))
             .await;
+        assert_eq!(answer.facts()["log"][0]["dialog"], log, "{answer:?}");
         let text = answer.text();
-        assert!(!answer.is_error(), "{text}");
-        println!("{}", text.lines().take(2).collect::<Vec<_>>().join("\n"));
+        assert!(
+            text.contains(&format!("dialog {log}")) && text.contains(shown),
+            "{text}"
+        );
     }
+    // The browser asks before it leaves; nobody waits for an answer.
+    let leave = json!([
+        { "type": "setValue", "find": { "name": "Ask before leaving" }, "value": true },
+        { "type": "triggerEvent", "find": { "name": "Leave" }, "event": "onClick" },
+    ]);
+    let answer = page.interact(leave).await;
+    assert!(!answer.is_error(), "{answer:?}");
+    println!(
+        "{}",
+        answer.text().lines().take(3).collect::<Vec<_>>().join("\n")
+    );
 }

@@ -2,11 +2,10 @@
 
 import type { Action } from "../actions.ts";
 import { ActionError } from "../driver.ts";
+import { isUsable } from "./activation.ts";
 import type { Clock } from "./clock.ts";
 import { DEFAULT_STEPS, drag } from "./drag.ts";
 import { triggerEvent } from "./events.ts";
-import { deepActiveElement } from "./flat-tree.ts";
-import { focusElement } from "./focus.ts";
 import { centreOf, surfaceOf } from "./hit.ts";
 import { pressKey } from "./keys.ts";
 import { callMethod } from "./methods.ts";
@@ -41,12 +40,11 @@ export async function applyAction(action: Action, element: Element | undefined, 
     case "setValue":
       return setValue(target(), action.value, pointer);
     case "triggerEvent":
-      return triggerEvent(target(), action.event, pointer);
+      return triggerEvent(target(), action.event, pointer, parts.warn);
     case "callMethod":
       return callMethod(target(), action.method, action.args ?? [], signal);
     case "pressKey":
-      if (element && deepActiveElement() !== element) focusElement(element);
-      return pressKey(action.key, action.modifiers);
+      return pressKey(element, action.key, action.modifiers, (one) => isUsable(one, root));
     case "hover": {
       const surface = surfaceOf(target());
       return pointer.moveTo(surface, centreOf(surface));

@@ -7,8 +7,8 @@ import { focusAtPress } from "./focus.ts";
 import { centreOf, hitInside, surfaceOf } from "./hit.ts";
 import { PRESSED, type Pointer, mouseFields, pointerFields } from "./pointer.ts";
 
-/** Clicks an element at its centre. */
-export function click(element: Element, pointer: Pointer, detail = 1): void {
+/** Clicks an element at its centre. Returns whether it was still there for the click, after it was pressed. */
+export function click(element: Element, pointer: Pointer, detail = 1): boolean {
   if (is(element, "input") && element.type === "file") {
     const advice = 'use setValue with {"name": "a.txt", "mimeType": "text/plain", "text": "…"}';
     throw new ActionError("ActionUnsupported", `the browser opens its list of files only for a person: ${advice}`);
@@ -20,20 +20,21 @@ export function click(element: Element, pointer: Pointer, detail = 1): void {
   const target = () => (isInPage(hit) ? hit : surface);
   pointer.moveTo(hit, point);
   const isTaken = press(hit, detail, point);
-  if (!isInPage(surface)) return;
+  if (!isInPage(surface)) return false;
   release(target(), { detail, isTaken, point });
-  if (!isInPage(surface)) return;
+  if (!isInPage(surface)) return false;
   dispatch(target(), "click", { ...pointerFields(target(), point, { button: 0, buttons: 0, detail }), pressure: 0 });
+  return true;
 }
 
-/** Clicks an element twice. */
-export function doubleClick(element: Element, pointer: Pointer): void {
-  click(element, pointer, 1);
-  if (isInPage(element)) click(element, pointer, 2);
+/** Clicks an element twice. Returns whether it was still there for the second click. */
+export function doubleClick(element: Element, pointer: Pointer): boolean {
+  if (!click(element, pointer, 1) || !isInPage(element) || !click(element, pointer, 2)) return false;
   const surface = surfaceOf(element);
-  if (!isInPage(surface)) return;
+  if (!isInPage(surface)) return false;
   const point = centreOf(surface);
   dispatch(hitInside(surface, point), "dblclick", mouseFields(surface, point, { button: 0, buttons: 0, detail: 2 }));
+  return true;
 }
 
 /** Opens the context menu of an element, if its page has one. */

@@ -6,14 +6,15 @@
  */
 
 import type { Action } from "../actions.ts";
-import { ActionError, type ActionOutcome, type PageDriver, type PageState, type PageTree, type ReadBack, type TargetFacts, type TreeOptions } from "../driver.ts";
+import { type Activated, ActionError, type ActionOutcome, type PageDriver, type PageState, type PageTree, type ReadBack, type TargetFacts, type TreeOptions } from "../driver.ts";
+import { activatedBy, isUsable } from "./activation.ts";
 import { applyAction } from "./apply.ts";
 import { Clock, nextTask } from "./clock.ts";
-import { inspectElement } from "./facts.ts";
-import { pageViews } from "./flat-tree.ts";
+import { inspectElement, labelOf } from "./facts.ts";
+import { deepActiveElement, is, pageViews } from "./flat-tree.ts";
 import { Handles } from "./handles.ts";
 import { HiddenTab } from "./hidden-tab.ts";
-import { openPage } from "./navigate.ts";
+import { linkToPage, openPage } from "./navigate.ts";
 import { shortUrl } from "./navigation.ts";
 import { type AppPage, type PageToolsLimits, type PageToolsOptions, completeLimits } from "../options.ts";
 import { currentPageId, linkedPages, namedPages } from "./pages.ts";
@@ -37,8 +38,10 @@ export class DomDriver implements PageDriver {
   readonly #hiddenTab = new HiddenTab(this.#clock);
   readonly #pointer = new Pointer();
   #recorder: Recorder | undefined;
-  /** Whether the page was scrolled to the target of the next action. */
-  #hasScrolled = false;
+  /** The page was scrolled to the target of the next action: what the target was before. */
+  #scrolledTo: { ref: string; label: string } | undefined;
+  /** What is seen and used where the app gives no root: nothing. */
+  readonly #nothing = document.createElement("div");
   /** How many calls need the clock. */
   #holds = 0;
   /** The pages that the app names, as they were when they were asked for last. */
@@ -80,7 +83,25 @@ export class DomDriver implements PageDriver {
 
   inspect(ref: string, action: Action): TargetFacts | "stale" | "unknown" {
     const element = this.#handles.use(ref);
-    return typeof element === "string" ? element : inspectElement(element, this.#root(), action, () => (this.#hasScrolled = true));
+    if (typeof element === "string") return element;
+    const root = this.#root();
+    const facts = inspectElement(element, root, action, (label) => (this.#scrolledTo = { ref, label }));
+    const other = activatedBy(action, element);
+    return other && !isUsable(other, root) ? { ...facts, label: labelOf(other), private: true } : facts;
+  }
+
+  focused(): string | undefined {
+    const element = deepActiveElement();
+    return element && !is(element, "body", "html") ? this.#handles.batch(() => this.#handles.assign(element)) : undefined;
+  }
+
+  activated(action: Action, ref: string | undefined): Activated | undefined {
+    const target = ref === undefined ? undefined : this.#handles.use(ref);
+    const element =
+      action.type === "navigate" ? linkToPage(action.pageId, this.#root(), this.#options, this.#named)
+      : typeof target === "object" ? activatedBy(action, target)
+      : undefined;
+    return element && { element, label: labelOf(element) };
   }
 
   beginAction(action: Action): void {
@@ -91,9 +112,7 @@ export class DomDriver implements PageDriver {
 
   async apply(action: Action, ref: string | undefined, to: string | undefined, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    // The page hears of it with the next frame, and may close what an action would open.
-    if (this.#hasScrolled) await this.#clock.sleep(SCROLL_MS, signal);
-    this.#hasScrolled = false;
+    await this.#settleScroll(signal);
     const element = ref === undefined ? undefined : this.#use(ref);
     const target = to === undefined ? undefined : this.#use(to);
     const { clock, pointer } = { clock: this.#clock, pointer: this.#pointer };
@@ -184,7 +203,18 @@ export class DomDriver implements PageDriver {
 
   #root(): Element {
     const { root } = this.#options;
-    return (typeof root === "function" ? root() : root) ?? document.body;
+    if (root === undefined) return document.body;
+    return (typeof root === "function" ? root() : root) ?? this.#nothing;
+  }
+
+  /** Waits until the page has heard that it was scrolled. It may close what an action would open, or render its list anew. */
+  async #settleScroll(signal: AbortSignal): Promise<void> {
+    const before = this.#scrolledTo;
+    this.#scrolledTo = undefined;
+    if (!before) return;
+    await this.#clock.sleep(SCROLL_MS, signal);
+    if (labelOf(this.#use(before.ref)) === before.label) return;
+    throw new ActionError("TargetStale", `the page has made something else of ${before.ref} when it was scrolled into view: take a page_snapshot`);
   }
 
   #pageId(): string {

@@ -10,7 +10,7 @@ import { type Pointer, mouseFields, pointerFields } from "./pointer.ts";
 import { submitForm } from "./submit.ts";
 
 /** Events that the browser begins with more than one event. */
-const SEQUENCES: Record<string, (element: Element, pointer: Pointer) => void> = {
+const SEQUENCES: Record<string, (element: Element, pointer: Pointer) => unknown> = {
   click,
   dblclick: doubleClick,
   contextmenu: openContextMenu,
@@ -23,10 +23,14 @@ const SEQUENCES: Record<string, (element: Element, pointer: Pointer) => void> = 
 const ALIASES: Record<string, string> = { doubleclick: "dblclick" };
 
 /** Triggers an event: `onClick`, or the name of an event of the DOM. */
-export function triggerEvent(element: Element, event: string, pointer: Pointer): void {
+export function triggerEvent(element: Element, event: string, pointer: Pointer, warn: (text: string) => void): void {
   const type = domNameOf(event);
   const sequence = SEQUENCES[type];
-  if (sequence) return sequence(element, pointer);
+  if (sequence) {
+    const wasDone = sequence(element, pointer) !== false;
+    if (!wasDone) warn("the page removed or replaced the element when it was pressed, before it was clicked: look whether that was all");
+    return;
+  }
   const point = centreOf(element);
   const state = { button: 0, buttons: /down$/.test(type) ? 1 : 0, detail: 0 };
   if (/^pointer/.test(type)) dispatch(element, type, pointerFields(element, point, state));

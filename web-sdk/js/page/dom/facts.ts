@@ -20,8 +20,8 @@ import { isUnreadable } from "./unreadable.ts";
 /** Elements that the browser itself disables. */
 const CAN_BE_DISABLED = new Set(["button", "input", "select", "textarea", "option", "optgroup"]);
 
-/** Scrolls an element into view, and returns what is known of it. `onScroll` is told if anything had to be scrolled. */
-export function inspectElement(element: Element, root: Element, action: Action, onScroll: () => void): TargetFacts {
+/** Scrolls an element into view, and returns what is known of it. `onScroll` is told the label if anything had to be scrolled. */
+export function inspectElement(element: Element, root: Element, action: Action, onScroll: (label: string) => void): TargetFacts {
   return look(root, () => {
     const facts: TargetFacts = { label: labelOf(element) };
     if (!flatContains(root, element)) return { ...facts, outside: true };
@@ -32,8 +32,9 @@ export function inspectElement(element: Element, root: Element, action: Action, 
     if (isReadOnly(element)) facts.readOnly = true;
     if (isEditable(element) || isChecked(element)) facts.editable = true;
     const surface = surfaceOf(element);
+    if (surface === element && getStyle(element).pointerEvents === "none") facts.disabled ??= "pointer-events: none";
     if (!isShown(element) || (!hasNoViewport(viewOf(element)) && !boxesOf(surface).length)) return { ...facts, hidden: true };
-    return { ...facts, ...placeOf(element, root, onScroll) };
+    return { ...facts, ...placeOf(element, root, () => onScroll(facts.label)) };
   });
 }
 

@@ -1,7 +1,7 @@
 /** What is at a place of the window: where a mouse would be. */
 
 import { isControlRole, roleOf } from "./classify.ts";
-import { flatAncestors, flatContains, isFrame, viewOf } from "./flat-tree.ts";
+import { flatAncestors, flatContains, is, isFrame, viewOf } from "./flat-tree.ts";
 import { boxesOf, getStyle, hasNoViewport, isHiddenByAttribute } from "./shown.ts";
 
 /** A place in the window of an element. */
@@ -27,11 +27,11 @@ export function centreOf(element: Element): Point {
 }
 
 /**
- * Returns the element on which a mouse acts for a control: itself, or, where the control is made invisible, what is drawn in
- * its place: its label, or the element around it.
+ * Returns the element on which a mouse acts for a control: itself, or, where a field is made invisible, what is drawn in its
+ * place: its label, or the element around it.
  */
 export function surfaceOf(element: Element): Element {
-  if (hasNoViewport(viewOf(element))) return element;
+  if (hasNoViewport(viewOf(element)) || !is(element, "input", "select", "textarea")) return element;
   const { width, height } = element.getBoundingClientRect();
   const { clip, clipPath, opacity, pointerEvents } = getStyle(element);
   const isUnseen = width <= 1 || height <= 1 || /^rect\(/.test(clip) || clipPath !== "none" || pointerEvents === "none";
@@ -41,6 +41,13 @@ export function surfaceOf(element: Element): Element {
   const labels = [...((element as HTMLInputElement).labels ?? [])];
   const around = element.parentElement;
   return labels.find((label) => boxesOf(label).length && !isHiddenByAttribute(label)) ?? (isUnseen && around && boxesOf(around).length ? around : element);
+}
+
+/** Whether an element is shown to screen readers only, such as a link that skips the navigation: its box is cut away. */
+export function isOnlyHeard(element: Element): boolean {
+  const { width, height } = element.getBoundingClientRect();
+  const { clip, clipPath, overflowX } = getStyle(element);
+  return (overflowX !== "visible" && width <= 1 && height <= 1) || /^rect\(/.test(clip) || /^inset\((50|100)%/.test(clipPath);
 }
 
 /** Returns what a mouse hits at the centre of an element: the innermost element there, unless that is a control of its own. */
@@ -58,6 +65,7 @@ export function hitInside(element: Element, { x, y }: Point): Element {
 /** Returns what covers an element at its centre, in its own window and in those around it. */
 export function coverOf(element: Element): Element | "out-of-view" | undefined {
   const surface = surfaceOf(element);
+  if (surface === element && isOnlyHeard(element)) return undefined;
   let { x, y } = centreOf(surface);
   for (let target = surface; ; ) {
     const view = viewOf(target);

@@ -20,9 +20,9 @@ const isButton = (element: Element): boolean =>
 const isBox = (element: Element): element is HTMLInputElement => is(element, "input") && /^(checkbox|radio)$/.test(element.type);
 
 /** Does what follows `keydown`. */
-export function keyDown(element: Element, key: string, held: Held): void {
+export function keyDown(element: Element, key: string, held: Held, isUsable: (element: Element) => boolean): void {
   const isCommand = held.ctrlKey || held.metaKey;
-  if (key === "Tab") return moveFocus(element, held.shiftKey);
+  if (key === "Tab") return moveFocus(element, held.shiftKey, isUsable);
   if (key === "Escape") return closeTop(element);
   if (isTextField(element)) {
     if (isCommand && key.toLowerCase() === "a") return moveCaret(element, "all");
@@ -37,7 +37,7 @@ export function keyDown(element: Element, key: string, held: Held): void {
   if (key === "Enter") {
     if (isButton(element)) clickByKey(element);
     else if (is(element, "input")) submit(element);
-  } else if (/^Arrow/.test(key)) moveInControl(element, key);
+  } else if (/^Arrow/.test(key)) moveInControl(element, key, isUsable);
 }
 
 /** Does what follows `keyup`. */
@@ -56,10 +56,10 @@ function enterInField(element: Element, { shiftKey }: Held): void {
   else edit(element, "insertParagraph", "insertParagraph");
 }
 
-/** Gives the focus to the next element that takes it, or to the one before. */
-function moveFocus(element: Element, isBack: boolean): void {
+/** Gives the focus to the next element that takes it and may be used, or to the one before. */
+function moveFocus(element: Element, isBack: boolean, isUsable: (element: Element) => boolean): void {
   const inside = flatClosest(element, (one) => one.matches("dialog:modal")) ?? document.documentElement;
-  const stops = [...flatElements(inside)].filter((one) => (one as HTMLElement).tabIndex >= 0 && isFocusable(one) && isStop(one));
+  const stops = [...flatElements(inside)].filter((one) => (one as HTMLElement).tabIndex >= 0 && isFocusable(one) && isStop(one) && isUsable(one));
   const ordered = [...stops.filter((one) => (one as HTMLElement).tabIndex > 0), ...stops.filter((one) => (one as HTMLElement).tabIndex === 0)];
   if (!ordered.length) return;
   const index = ordered.indexOf(element);
@@ -89,10 +89,10 @@ function closeTop(element: Element): void {
   if (dialog && dispatch(dialog, "cancel")) dialog.close();
 }
 
-function moveInControl(element: Element, key: string): void {
+function moveInControl(element: Element, key: string, isUsable: (element: Element) => boolean): void {
   const isForward = key === "ArrowRight" || key === "ArrowDown";
   if (is(element, "input") && element.type === "radio") {
-    const radios = radiosOf(element).filter((radio) => !radio.disabled);
+    const radios = radiosOf(element).filter((radio) => !radio.disabled && isUsable(radio));
     const next = radios[(radios.indexOf(element) + (isForward ? 1 : -1) + radios.length) % radios.length];
     if (!next) return;
     focusElement(next);

@@ -2,7 +2,8 @@
 
 import { ActionError } from "../driver.ts";
 import { dispatch } from "./dispatch.ts";
-import { deepActiveElement, isInPage } from "./flat-tree.ts";
+import { deepActiveElement, flatContains, isInPage } from "./flat-tree.ts";
+import { focusElement } from "./focus.ts";
 import { keyDown, keyUp } from "./key-defaults.ts";
 
 export type Modifier = "Alt" | "Control" | "Meta" | "Shift";
@@ -13,22 +14,40 @@ const KEY_CODES: Record<string, number> = {
   ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, Insert: 45, Delete: 46, Meta: 91,
 };
 
-/** Presses a key, with the focus where it is. */
-export function pressKey(key: string, modifiers: readonly Modifier[] = []): void {
+/**
+ * Presses a key on an element, which gets the focus if it can, or where the focus is. What the browser does with the key is
+ * done only to elements that are usable.
+ */
+export function pressKey(element: Element | undefined, key: string, modifiers: readonly Modifier[] = [], isUsable: (element: Element) => boolean): void {
   if (!isKey(key)) throw new ActionError("ActionFailed", `${JSON.stringify(key)} is no key: give a value of KeyboardEvent.key, such as "Enter", "ArrowDown" or "a"`);
   const held = { altKey: modifiers.includes("Alt"), ctrlKey: modifiers.includes("Control"), metaKey: modifiers.includes("Meta"), shiftKey: modifiers.includes("Shift") };
   const fields = { key, code: codeOf(key), keyCode: keyCodeOf(key), which: keyCodeOf(key), ...held };
-  const target = deepActiveElement() ?? document.body;
+  const target = focusFor(element);
   if (dispatch(target, "keydown", fields)) {
     const isTyped = [...key].length === 1 || key === "Enter";
     const isCommand = held.ctrlKey || held.metaKey || held.altKey;
     const charCode = key === "Enter" ? 13 : (key.codePointAt(0) ?? 0);
-    const focused = deepActiveElement() ?? target;
-    if (!isTyped || isCommand || dispatch(focused, "keypress", { ...fields, charCode, keyCode: charCode, which: charCode })) keyDown(focused, key, held);
+    const focused = focusAfter(target);
+    const isAllowed = focused === target || isUsable(focused);
+    if (isAllowed && (!isTyped || isCommand || dispatch(focused, "keypress", { ...fields, charCode, keyCode: charCode, which: charCode }))) keyDown(focused, key, held, isUsable);
   }
-  const current = deepActiveElement() ?? target;
-  const released = isInPage(current) ? current : document.body;
-  if (dispatch(released, "keyup", fields)) keyUp(released, key, held);
+  const released = focusAfter(target);
+  if ((released === target || isUsable(released)) && dispatch(released, "keyup", fields)) keyUp(released, key, held);
+}
+
+/** Gives an element the focus, and returns where its keys go: what has the focus in it, or itself if it takes none. */
+function focusFor(element: Element | undefined): Element {
+  const active = () => deepActiveElement() ?? document.body;
+  if (!element || active() === element) return active();
+  focusElement(element);
+  return flatContains(element, active()) ? active() : element;
+}
+
+/** Returns where the focus is after an event, which may have moved it or removed the target. */
+function focusAfter(target: Element): Element {
+  const active = deepActiveElement();
+  if (active && active !== document.body) return active;
+  return isInPage(target) ? target : document.body;
 }
 
 const isKey = (key: string): boolean => [...key].length === 1 || /^(Arrow(Up|Down|Left|Right)|F\d{1,2}|[A-Z][A-Za-z]+)$/.test(key);

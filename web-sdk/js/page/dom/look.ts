@@ -2,6 +2,7 @@
 
 import { beginAriaCaches, endAriaCaches } from "ivya/utils";
 import { flatContains } from "./flat-tree.ts";
+import { withLabels } from "./labels.ts";
 import { contains, documentOf, findElements } from "./native.ts";
 import { isPassword } from "./password.ts";
 import { hidingField } from "./unreadable.ts";
@@ -16,7 +17,7 @@ export function look<Result>(root: Element, run: () => Result): Result {
   beginAriaCaches();
   try {
     if (!outer) for (const element of findElements(documentOf(root).documentElement, "form, input[type=password]")) isPassword(element) || hidingField(element);
-    return run();
+    return outer ? run() : withLabels(run);
   } finally {
     visible = outer;
     endAriaCaches();

@@ -17,8 +17,12 @@ export class NavigationWatch {
   #loadingFrames = new Set<Element>();
   #isUnloaded = false;
 
-  constructor(getPageId: () => string, signal: AbortSignal) {
+  readonly #onExternal: (url: string) => void;
+
+  /** `onExternal` is told of an address that another program opens, such as one of `mailto:`. */
+  constructor(getPageId: () => string, onExternal: (url: string) => void, signal: AbortSignal) {
     this.#getPageId = getPageId;
+    this.#onExternal = onExternal;
     this.#pageId = getPageId();
     for (const view of pageViews()) this.#watch(view, signal);
     window.addEventListener("pagehide", () => (this.#isUnloaded = true), { signal });
@@ -56,18 +60,22 @@ export class NavigationWatch {
     if (!navigation) return view.addEventListener("beforeunload", () => begin(location.href), { signal });
     navigation.addEventListener("navigate", (event) => {
       const { destination, downloadRequest } = event as NavigateEvent;
-      if (!destination.sameDocument && downloadRequest === null) {
-        // Not before the page's own listeners: a router takes it and stays in its document.
-        queueMicrotask(() => !event.defaultPrevented && begin(shortUrl(destination.url)));
-      }
+      if (destination.sameDocument || downloadRequest !== null) return;
+      const go = isExternal(destination.url) ? this.#onExternal : begin;
+      // Not before the page's own listeners: a router takes it and stays in its document.
+      queueMicrotask(() => !event.defaultPrevented && go(shortUrl(destination.url)));
     }, { signal });
     navigation.addEventListener("navigateerror", () => frame ? this.#loadingFrames.delete(frame) : (this.#leavingTo = undefined), { signal });
     navigation.addEventListener("navigatesuccess", () => !frame && (this.#leavingTo = undefined), { signal });
   }
 }
 
+/** Whether another program opens an address, so that the document stays. */
+const isExternal = (url: string): boolean => !/^(https?|file|about|blob|data|javascript|chrome-extension):/.test(url);
+
 /** Returns a URL without the origin of the page. */
 export function shortUrl(url: string): string {
+  if (isExternal(new URL(url, location.href).href)) return url;
   const { origin, pathname, search, hash } = new URL(url, location.href);
   return `${origin === location.origin ? "" : origin}${pathname}${search}${hash}`;
 }

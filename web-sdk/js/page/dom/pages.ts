@@ -21,7 +21,9 @@ export function currentPageId(pages: readonly AppPage[] | undefined): string {
 
 /** Returns the pages that the app names; none, if it names none. */
 export async function namedPages({ pages }: PageToolsOptions): Promise<readonly AppPage[] | undefined> {
-  return typeof pages === "function" ? pages() : pages;
+  const named = typeof pages === "function" ? await pages() : pages;
+  if (named === undefined || (Array.isArray(named) && named.every((page) => typeof page?.pageId === "string"))) return named;
+  throw new TypeError("the option pages of enablePageTools() must be, or return, a list of { pageId, title, url? }");
 }
 
 /** Returns the pages that a page links to, itself first. */
@@ -36,18 +38,20 @@ export function linkedPages(root: Element): AppPage[] {
   return [...pages.values()];
 }
 
-/** Returns the link to a URL, if the page has one that a person can click. */
+/** Returns the link to a URL, if the page has one that a person can click and that opens here. */
 export function linkTo(root: Element, url: string): HTMLAnchorElement | undefined {
-  for (const link of linksOf(root)) if (shortUrl(link.href) === shortUrl(url) && link.checkVisibility()) return link;
+  for (const link of linksOf(root)) {
+    const isHere = !link.target || link.target === "_self";
+    if (isHere && shortUrl(link.href) === shortUrl(url) && link.checkVisibility()) return link;
+  }
   return undefined;
 }
 
-/** The links to pages of the same origin that open here. */
+/** The links to pages of the same origin. */
 function* linksOf(root: Element): Generator<HTMLAnchorElement> {
   for (const element of flatElements(root)) {
     if (element.ownerDocument !== document || !is(element, "a") || !element.hasAttribute("href") || element.hasAttribute("download")) continue;
-    const isHere = !element.target || element.target === "_self";
-    if (element.origin === location.origin && isHere && !isPrivate(element)) yield element;
+    if (element.origin === location.origin && !isPrivate(element)) yield element;
   }
 }
 

@@ -10,6 +10,7 @@ import { fireFocusEvents } from "./focus.ts";
 import { look } from "./look.ts";
 import { Mutations } from "./mutations.ts";
 import { NavigationWatch } from "./navigation.ts";
+import { watchNewTabs } from "./new-tabs.ts";
 import { Patches } from "./patch.ts";
 import { Requests } from "./requests.ts";
 import { isPrivate } from "./shown.ts";
@@ -39,7 +40,8 @@ export class Recorder {
     this.#handles = handles;
     this.#dialogs = new Dialogs(action.dialog);
     this.requests = new Requests((warning) => this.warn(warning), this.#end.signal);
-    this.navigation = new NavigationWatch(getPageId, this.#end.signal);
+    const warnOfProgram = (url: string) => this.warn(`${url} is opened by a program of the user's: the page does not show whether it was`);
+    this.navigation = new NavigationWatch(getPageId, warnOfProgram, this.#end.signal);
     this.mutations = new Mutations(root, (element) => this.#note(element));
     for (const view of pageViews()) this.#install(view);
   }
@@ -71,6 +73,7 @@ export class Recorder {
     this.#dialogs.install(view, this.#patches);
     this.requests.install(view, this.#patches);
     fireFocusEvents(view, this.#patches);
+    watchNewTabs(view, this.#patches, (text) => this.warn(text), signal);
     this.#patches.replace(view.console, "error", (original) => (...args) => {
       this.warn(`console: ${args.map(describe).join(" ")}`);
       Reflect.apply(original, view.console, args);

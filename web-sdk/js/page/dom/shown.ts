@@ -17,10 +17,10 @@ export type Shown = "none" | "inside" | "all";
 export function shownPart(element: Element, style: CSSStyleDeclaration): Shown {
   const name = localNameOf(element);
   if (NEVER_SHOWN.has(name)) return "none";
-  const { display } = style;
+  const { display, contentVisibility } = style;
   if (isHiddenByAttribute(element)) return "none";
   if (name === "area") return isPartOfPicture(element) ? "all" : "none";
-  if (display === "none") return "none";
+  if (display === "none" || contentVisibility === "hidden") return "none";
   if (display === "contents") return "all";
   if (!isRendered(element)) return "none";
   if (isEmptyClip(element, style)) return "none";

@@ -1,6 +1,7 @@
 /** Submitting a form, with what keeps it from being sent. */
 
 import { ActionError } from "../driver.ts";
+import { submitButtonOf } from "./activation.ts";
 import { dispatch } from "./dispatch.ts";
 import { is, viewOf } from "./flat-tree.ts";
 
@@ -9,14 +10,11 @@ export function submit(field: HTMLInputElement): void {
   if (field.type !== "checkbox" && field.type !== "radio") dispatch(field, "change");
   const { form } = field;
   if (!form) return;
-  const button = [...form.elements].find((one) => isSubmitButton(one)) as HTMLButtonElement | undefined;
+  const button = submitButtonOf(field);
   if (button) {
     if (!button.disabled) button.click();
   } else if ([...form.elements].filter((one) => is(one, "input") && one.type !== "hidden" && one.type !== "checkbox").length <= 1) requestSubmit(form);
 }
-
-const isSubmitButton = (element: Element): boolean =>
-  (is(element, "button") && element.type === "submit") || (is(element, "input") && /^(submit|image)$/.test(element.type));
 
 /** Submits the form that an element is or is in. @throws ActionError if there is none, or a field of it is not valid. */
 export function submitForm(element: Element): void {

@@ -49,6 +49,7 @@ fn run(interaction: &mut Interaction, mut answer: impl FnMut(&Step) -> Option<Ev
         now += 1.0;
         event = answer(&step).unwrap_or_else(|| match &step {
             Step::Look { .. } => Event::Looked(Vec::new()),
+            Step::FindFocus => Event::Focused(None),
             Step::Inspect { .. } => facts(),
             Step::Confirm { .. } => Event::Confirmed(true),
             Step::Apply { .. } => Event::Applied(Ok(())),
@@ -403,4 +404,68 @@ fn a_text_that_is_no_control_is_found_second() {
         ]
     );
     assert_eq!(list.report().log[0].target.as_deref(), Some("e9"));
+}
+
+fn press_key(target: Option<Target>) -> Action {
+    action(ActionKind::PressKey { key: "x".into() }, target)
+}
+
+#[test]
+fn the_target_of_a_key_is_what_has_the_focus() {
+    let mut list = Interaction::new(vec![press_key(None)], Limits::default(), true, 0.0);
+    let steps = run(&mut list, |step| {
+        (*step == Step::FindFocus).then(|| Event::Focused(Some("e7".into())))
+    });
+    assert!(steps.contains(&Step::Confirm {
+        index: 0,
+        reference: Some("e7".into())
+    }));
+    assert!(steps.contains(&Step::Apply {
+        index: 0,
+        reference: Some("e7".into()),
+        to: None
+    }));
+}
+
+#[test]
+fn a_key_does_not_go_to_a_private_element_that_has_the_focus() {
+    let inspect = |change: fn(&mut TargetFacts)| {
+        let mut list = interaction(vec![press_key(None)]);
+        run(&mut list, |step| match step {
+            Step::FindFocus => Some(Event::Focused(Some("e7".into()))),
+            Step::Inspect { .. } => {
+                let mut facts = TargetFacts::default();
+                change(&mut facts);
+                Some(Event::Inspected(Inspection::Facts(facts)))
+            }
+            _ => None,
+        });
+        codes(&list)
+    };
+    let private = inspect(|facts| facts.private = true);
+    assert_eq!(private, [Some(ActionCode::TargetPrivate)]);
+    let outside = inspect(|facts| facts.outside = true);
+    assert_eq!(outside, [Some(ActionCode::TargetNotFound)]);
+    // The page has given it the focus although it is not shown, as editors do.
+    assert_eq!(inspect(|facts| facts.hidden = true), [None]);
+}
+
+#[test]
+fn a_target_is_looked_at_again_after_the_app_has_allowed_the_action() {
+    let mut list = Interaction::new(vec![click("e1")], Limits::default(), true, 0.0);
+    let mut looks = 0;
+    let steps = run(&mut list, |step| match step {
+        Step::Inspect { .. } => {
+            looks += 1;
+            let is_disabled = looks == 2;
+            Some(Event::Inspected(Inspection::Facts(TargetFacts {
+                disabled: is_disabled.then(|| "disabled".into()),
+                ..TargetFacts::default()
+            })))
+        }
+        _ => None,
+    });
+    assert_eq!(looks, 2);
+    assert_eq!(codes(&list), [Some(ActionCode::TargetDisabled)]);
+    assert!(!steps.iter().any(|step| matches!(step, Step::Apply { .. })));
 }

@@ -36,6 +36,7 @@ pub(super) fn limits(value: &Value) -> Limits {
 pub(super) fn event(value: &Value) -> Event {
     match value.text("kind").as_deref() {
         Some("looked") => Event::Looked(nodes(value)),
+        Some("focused") => Event::Focused(value.text("ref")),
         Some("inspected") => Event::Inspected(match value.get("facts") {
             Some(Value::String(word)) if word == "stale" => Inspection::Stale,
             Some(facts @ Value::Object(_)) => Inspection::Facts(target_facts(facts)),

@@ -1,0 +1,36 @@
+/** New tabs: the browser opens them only for a person, and says nothing when it does not. */
+
+import { type View, isElement } from "./flat-tree.ts";
+import { shortUrl } from "./navigation.ts";
+import type { Patches } from "./patch.ts";
+
+/** Tells `warn` of each tab that the browser does not open, or may not have opened, while an action runs. */
+export function watchNewTabs(view: View, patches: Patches, warn: (text: string) => void, signal: AbortSignal): void {
+  const warnOf = (url: string, what: string) => warn(`the browser opens a new tab only for a person, and ${what} ${shortUrl(url)}: use navigate, if it is a page of this app`);
+  const isPerson = () => view.navigator.userActivation?.isActive === true;
+  patches.replace(view, "open", (original) => (...args) => {
+    const wasPerson = isPerson();
+    const opened = Reflect.apply(original, view, args) as Window | null;
+    // With "noopener" nothing is returned, opened or not.
+    if (!opened && !wasPerson) warnOf(String(args[0] ?? "about:blank"), "did not open");
+    return opened;
+  });
+  const check = (event: Event, url: string, target: string) => {
+    if (url && isNewTab(view, target) && !isPerson()) queueMicrotask(() => !event.defaultPrevented && warnOf(url, "may not have opened"));
+  };
+  view.addEventListener("click", (event) => {
+    const link = event.composedPath().find((one): one is HTMLAnchorElement => isElement(one as Node) && /^(a|area)$/.test((one as Element).localName) && !!(one as HTMLAnchorElement).href);
+    if (link) check(event, link.href, link.target);
+  }, { signal });
+  view.addEventListener("submit", (event) => {
+    const form = event.target as HTMLFormElement;
+    const of = (name: string) => event.submitter?.getAttribute(`form${name}`) ?? form.getAttribute(name) ?? "";
+    check(event, new URL(of("action"), view.document.baseURI).href, of("target"));
+  }, { signal });
+}
+
+/** Whether a target of a link names no window that is there. */
+function isNewTab(view: View, target: string): boolean {
+  if (!target || /^_(self|top|parent)$/i.test(target)) return false;
+  return /^_blank$/i.test(target) || !view.document.querySelector(`iframe[name=${JSON.stringify(target)}]`);
+}
