@@ -26,7 +26,7 @@ export type StepEvent =
   | { kind: "confirmed"; allowed: boolean }
   | { kind: "applied"; code?: string; error?: string }
   | { kind: "rested" }
-  | { kind: "compared"; readBack?: ReadBack }
+  | { kind: "compared"; readBack?: ReadBack; code?: string; error?: string }
   | { kind: "ended"; outcome: ActionOutcome }
   | { kind: "changed" }
   | { kind: "timedOut" };

@@ -137,8 +137,12 @@ export class ActionError extends Error {
 export interface PageDriver {
   /** The page that is open. */
   page(): { pageId: string; url?: string; title: string };
-  /** @throws ActionError with `TargetStale` when `within` is not there any more. */
-  tree(options: TreeOptions): PageTree;
+  /**
+   * Looks at the page: at a large one in parts, between which the page goes on.
+   *
+   * @throws ActionError with `TargetStale` when `within` is not there any more.
+   */
+  tree(options: TreeOptions): PageTree | Promise<PageTree>;
   /**
    * Returns what is known of a target after it was scrolled into view, or that the handle names nothing that is there any
    * more, or nothing that ever was.
@@ -154,7 +158,10 @@ export interface PageDriver {
   apply(action: Action, ref: string | undefined, to: string | undefined, signal: AbortSignal): Promise<void>;
   /** Waits until what was begun has ended. `isBrief`: one task suffices. */
   rest(isBrief: boolean, signal: AbortSignal): Promise<void>;
-  /** Compares the value of an element with the one that an action has set. */
+  /**
+   * Compares the value of an element with the one that an action has set: that of the element which the page has put in its
+   * place, if it has; nothing if there is nothing to compare. @throws ActionError when it is not known where the value is.
+   */
   readBack(ref: string, action: Action): ReadBack | undefined;
   /** Ends the record, and returns it. */
   endAction(): ActionOutcome;

@@ -65,7 +65,7 @@ class Executor {
     const { driver, list } = this.#run;
     switch (step.kind) {
       case "look":
-        return { kind: "looked", root: driver.tree({ limit: EVERYTHING, everyText: step.everyText }).root };
+        return this.#look(step.everyText);
       case "findFocus": {
         const ref = driver.focused();
         return { kind: "focused", ...(ref !== undefined && { ref }) };
@@ -84,15 +84,23 @@ class Executor {
           await driver.rest(step.isBrief, signal);
           return { kind: "rested" };
         });
-      case "readBack": {
-        const readBack = driver.readBack(step.ref, list[step.index]!);
-        return { kind: "compared", ...(readBack && { readBack }) };
-      }
+      case "readBack":
+        try {
+          const readBack = driver.readBack(step.ref, list[step.index]!);
+          return { kind: "compared", ...(readBack && { readBack }) };
+        } catch (error) {
+          return { kind: "compared", ...failureOf(error) };
+        }
       case "end":
         return { kind: "ended", outcome: driver.endAction() };
       case "awaitChange":
         return this.#awaitChange(step.ms);
     }
+  }
+
+  async #look(everyText: boolean): Promise<StepEvent> {
+    const { root } = await this.#run.driver.tree({ limit: EVERYTHING, everyText });
+    return { kind: "looked", root };
   }
 
   async #confirm(action: Action, ref: string | undefined): Promise<StepEvent> {
@@ -120,9 +128,7 @@ class Executor {
         await driver.apply(action, ref, to, signal);
         return { kind: "applied" };
       } catch (error) {
-        if (error instanceof ActionError) return { kind: "applied", code: error.code, error: error.message };
-        const message = (error as Error | undefined)?.message ?? String(error);
-        return { kind: "applied", code: "ActionFailed", error: `it threw "${message}": look at the page for what happened` };
+        return { kind: "applied", ...failureOf(error) };
       }
     });
   }
@@ -149,6 +155,13 @@ class Executor {
       timer.abort();
     }
   }
+}
+
+/** Returns the code and the words of what was thrown. */
+function failureOf(error: unknown): { code: string; error: string } {
+  if (error instanceof ActionError) return { code: error.code, error: error.message };
+  const message = (error as Error | undefined)?.message ?? String(error);
+  return { code: "ActionFailed", error: `it threw "${message}": look at the page for what happened` };
 }
 
 /** Calls a function of the app. What it throws is no failure of the action. */

@@ -133,7 +133,7 @@ export class PageTools {
     check.free();
     context.handOver({ started: false } satisfies HandedOver);
     return this.#queue.run(context.signal, async () => {
-      const before = this.#needsComparison(view) ? this.#look(core) : undefined;
+      const before = this.#needsComparison(view) ? await this.#look(core) : undefined;
       const actions = createActions(core, list, this.#limits, !!this.#options.confirm, explain);
       try {
         const report = await runActions({
@@ -156,15 +156,15 @@ export class PageTools {
     return view === "changes" || (view === "auto" && this.#lastPageBytes > SHORT_PAGE_BYTES);
   }
 
-  #look(core: PageCore, options: { within?: string; limit?: number; interactive?: boolean } = {}): PageView {
+  async #look(core: PageCore, options: { within?: string; limit?: number; interactive?: boolean } = {}): Promise<PageView> {
     const { within, limit = this.#limits.maxElements, interactive = false } = options;
-    const tree = this.#driver.tree({ limit, interactive, ...(within !== undefined && { within }) });
+    const tree = await this.#driver.tree({ limit, interactive, ...(within !== undefined && { within }) });
     const view = new core.PageView(tree, this.#driver.page(), this.#limits);
     if (interactive) view.keepInteractive();
     return view;
   }
 
-  #result(
+  async #result(
     core: PageCore,
     report: Report,
     view: ViewName,
@@ -172,14 +172,14 @@ export class PageTools {
     format: FormatName,
     args: UnknownObject,
     context: CallContext,
-  ): object {
+  ): Promise<object> {
     const { text: log, ...facts } = report;
     if (view === "none") {
       before?.free();
       const page = this.#driver.page();
       return result([log.trimEnd()], { ...page, view, elements: 0, shown: 0, truncated: false, ...facts });
     }
-    return this.#pageResult(this.#look(core), view, before, format, args, context, log, facts);
+    return this.#pageResult(await this.#look(core), view, before, format, args, context, log, facts);
   }
 
   #pageResult(
@@ -213,7 +213,7 @@ export class PageTools {
     const format = parseFormat(args, this.#options.format ?? "outline");
     const limit = parseCount(args, "maxElements", this.#limits.maxElements, 1000);
     const core = await loadPageCore(this.#options.wasm);
-    const page = this.#lookWithin(args, (within) => this.#look(core, { ...within, limit, interactive: args.interactive === true }));
+    const page = await this.#lookWithin(args, (within) => this.#look(core, { ...within, limit, interactive: args.interactive === true }));
     return this.#pageResult(page, "page", undefined, format, args, context, "", { skipped: 0, log: [] });
   }
 
@@ -222,30 +222,30 @@ export class PageTools {
     const find = parseFind(args);
     const limit = parseCount(args, "limit", 50, 200);
     const core = await loadPageCore(this.#options.wasm);
-    const page = this.#lookWithin(args, (within) => this.#look(core, { ...within, limit: EVERYTHING }));
+    const page = await this.#lookWithin(args, (within) => this.#look(core, { ...within, limit: EVERYTHING }));
     const count = page.filter(find, limit);
     const log = count > limit ? `${count} elements match, the first ${limit} are shown\n` : `${count} ${count === 1 ? "element matches" : "elements match"}\n`;
     return this.#pageResult(page, "page", undefined, format, args, context, log, { skipped: 0, log: [], matches: count });
   }
 
   /** Looks at a part of the page. A handle that names nothing any more is an error of the arguments. */
-  #lookWithin(args: UnknownObject, look: (within: { within?: string }) => PageView): PageView {
+  async #lookWithin(args: UnknownObject, look: (within: { within?: string }) => Promise<PageView>): Promise<PageView> {
     const { within } = args;
     if (within === undefined || within === null || within === "") return look({});
     return withKnownRef(() => look({ within: String(within) }));
   }
 
   async #screenshot({ ref }: UnknownObject): Promise<unknown> {
-    const picture = await this.#options.capture!(typeof ref === "string" ? withKnownRef(() => this.#driver.element?.(ref)) : undefined);
+    const picture = await this.#options.capture!(typeof ref === "string" ? await withKnownRef(() => this.#driver.element?.(ref)) : undefined);
     if (picture) return picture;
     throw new Error(`the app has no picture of ${typeof ref === "string" ? "this element: leave out ref" : "the page: take a page_snapshot"}`);
   }
 }
 
 /** Does something with an element. A handle that names nothing is an error of the arguments. */
-function withKnownRef<Value>(work: () => Value): Value {
+async function withKnownRef<Value>(work: () => Value | Promise<Value>): Promise<Value> {
   try {
-    return work();
+    return await work();
   } catch (error) {
     if (error instanceof ActionError) throw invalidArguments("RefUnknown", error.message);
     throw error;

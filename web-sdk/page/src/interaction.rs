@@ -88,7 +88,7 @@ pub enum Event {
     /// What was begun has ended.
     Rested,
     /// How the value compares with the one that was set.
-    Compared(Option<ReadBack>),
+    Compared(Result<Option<ReadBack>, Failure>),
     /// What the page did.
     Ended(Outcome),
     /// The page has changed, or the time is over.
@@ -308,7 +308,10 @@ impl Interaction {
                 _ => self.end(),
             },
             (Stage::ReadBack, Event::Compared(read_back)) => {
-                self.entry.failure = read_back.and_then(|it| value_refused(&it));
+                self.entry.failure = match read_back {
+                    Ok(read_back) => read_back.and_then(|it| value_refused(&it)),
+                    Err(failure) => Some(failure),
+                };
                 self.end()
             }
             (Stage::LookForText, Event::Looked(nodes)) => self.look_for_text(&nodes, now),

@@ -3,7 +3,7 @@
 use crate::action::Find;
 use crate::code::ActionCode;
 use crate::limits::MAX_CANDIDATES;
-use crate::node::{Node, NodeValue};
+use crate::node::{Node, NodeValue, State};
 use crate::outline::single_line;
 use crate::refusal::Failure;
 use crate::text::{contains_ignoring_case, decimal, join_text, lowercase, one_line};
@@ -11,7 +11,8 @@ use crate::text::{contains_ignoring_case, decimal, join_text, lowercase, one_lin
 /// Returns the element that an action means.
 ///
 /// An element whose whole name is the one that is looked for is meant before those whose names
-/// contain it.
+/// contain it, and before those whose names differ in case. Of several with the same role and name,
+/// the one that is not disabled is meant.
 ///
 /// # Errors
 ///
@@ -26,11 +27,17 @@ pub fn find_one<'a>(nodes: &'a [Node], find: &Find) -> Result<&'a str, Failure> 
         });
     }
     if let Some(name) = &find.name {
-        let name = lowercase(name);
-        let is_exact = |node: &&Node| node.name.as_ref().is_some_and(|it| lowercase(it) == name);
-        if found.iter().any(is_exact) {
-            found.retain(is_exact);
-        }
+        let folded = lowercase(name);
+        prefer(&mut found, |node| {
+            node.name.as_ref().is_some_and(|it| lowercase(it) == folded)
+        });
+        prefer(&mut found, |node| node.name.as_ref() == Some(name));
+    }
+    let are_equal = found
+        .windows(2)
+        .all(|pair| pair[0].role == pair[1].role && pair[0].name == pair[1].name);
+    if are_equal {
+        prefer(&mut found, |node| !node.states.contains(&State::Disabled));
     }
     match found.as_slice() {
         [only] => Ok(only.reference.as_deref().unwrap_or_default()),
@@ -59,6 +66,13 @@ pub fn find_one<'a>(nodes: &'a [Node], find: &Find) -> Result<&'a str, Failure> 
                 ],
             ))
         }
+    }
+}
+
+/// Keeps the nodes that are as preferred, if there are any.
+fn prefer(found: &mut Vec<&Node>, is_preferred: impl Fn(&Node) -> bool) {
+    if found.iter().any(|node| is_preferred(node)) {
+        found.retain(|node| is_preferred(node));
     }
 }
 
@@ -141,7 +155,7 @@ fn matches(node: &Node, find: &Find, is_deep: bool) -> bool {
     };
     let role = find.role.as_ref().map(|role| role.to_ascii_lowercase());
     equals(&role, Some(&node.role))
-        && equals(&find.id, node.id.as_deref().or(node.reference.as_deref()))
+        && (equals(&find.id, node.id.as_deref()) || equals(&find.id, node.reference.as_deref()))
         && equals(&find.test_id, node.test_id.as_deref())
         && find.name.as_ref().is_none_or(|name| {
             node.name
@@ -239,6 +253,42 @@ mod tests {
     }
 
     #[test]
+    fn a_name_in_the_same_case_is_meant_before_another() {
+        assert_eq!(find_one(&page(), &by_name("Delete")).unwrap(), "e3");
+        assert_eq!(find_one(&page(), &by_name("delete")).unwrap(), "e4");
+        assert_eq!(
+            find_one(&page(), &by_name("DELETE")).unwrap_err().code,
+            ActionCode::TargetAmbiguous
+        );
+    }
+
+    #[test]
+    fn of_equal_elements_the_one_that_can_be_used_is_meant() {
+        let mut disabled = button("Send", "e1");
+        disabled.states = vec![State::Disabled];
+        let one = [disabled.clone(), button("Send", "e2")];
+        assert_eq!(find_one(&one, &by_name("send")).unwrap(), "e2");
+        let two = [disabled.clone(), button("Send", "e2"), button("Send", "e3")];
+        let ambiguous = find_one(&two, &by_name("send")).unwrap_err();
+        assert_eq!(ambiguous.code, ActionCode::TargetAmbiguous);
+        let unlike = [disabled, button("Send all", "e2")];
+        assert!(find_one(&unlike, &by_name("sen")).is_err());
+    }
+
+    #[test]
+    fn an_id_is_the_id_of_the_app_or_the_handle() {
+        let mut save = button("Save", "e1");
+        save.id = Some("save".into());
+        for (id, count) in [("save", 1), ("e1", 1), ("e2", 0)] {
+            let find = Find {
+                id: Some(id.into()),
+                ..Find::default()
+            };
+            assert_eq!(filter(std::slice::from_ref(&save), &find, 50).1, count);
+        }
+    }
+
+    #[test]
     fn a_text_in_a_container_is_not_the_container() {
         let mut row = Node::new("row");
         row.reference = Some("e5".into());
@@ -264,7 +314,7 @@ mod tests {
         let none = find_one(&page(), &by_name("Print")).unwrap_err();
         assert_eq!(none.code, ActionCode::TargetNotFound);
         assert!(none.message.contains("role \"button\" and name \"Print\""));
-        let several = find_one(&page(), &by_name("delete")).unwrap_err();
+        let several = find_one(&page(), &by_name("DELETE")).unwrap_err();
         assert_eq!(several.code, ActionCode::TargetAmbiguous);
         assert!(
             several

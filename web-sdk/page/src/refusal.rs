@@ -110,10 +110,7 @@ pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
     }
     let sets_value = *kind == ActionKind::SetValue;
     if sets_value && !facts.editable {
-        return fail(
-            ActionCode::NotEditable,
-            "takes no value: use triggerEvent onClick, or set the control inside it",
-        );
+        return fail(ActionCode::NotEditable, advice_without_value(&label));
     }
     if sets_value && facts.read_only {
         return fail(
@@ -137,6 +134,19 @@ pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
     None
 }
 
+/// Returns what does instead of a value, where an element takes none. Its label begins with its role.
+fn advice_without_value(label: &str) -> &'static str {
+    match label.split(' ').next() {
+        Some("slider" | "spinbutton") => {
+            "takes no value: use pressKey ArrowRight or ArrowLeft on it"
+        }
+        Some("combobox") => {
+            "takes no value: open it with triggerEvent onClick, and click the option that the new page_snapshot shows"
+        }
+        _ => "takes no value: use triggerEvent onClick, or set the control inside it",
+    }
+}
+
 /// Whether a disabled element refuses the action: its user may still look at it.
 fn is_use(kind: &ActionKind) -> bool {
     !matches!(kind, ActionKind::Hover | ActionKind::Scroll) && needs_box(kind)
@@ -156,10 +166,10 @@ fn uses_pointer(kind: &ActionKind) -> bool {
     match kind {
         ActionKind::SetValue | ActionKind::Hover | ActionKind::Drag { .. } => true,
         ActionKind::TriggerEvent { event } => {
-            matches!(
-                event.as_str(),
-                "onClick" | "onDoubleClick" | "onContextMenu"
-            )
+            // The driver takes an event by any writing of its name.
+            let event = event.to_ascii_lowercase();
+            let name = event.strip_prefix("on").unwrap_or(&event);
+            matches!(name, "click" | "dblclick" | "doubleclick" | "contextmenu")
         }
         _ => false,
     }
@@ -243,10 +253,28 @@ mod tests {
     }
 
     #[test]
+    fn what_takes_no_value_says_how_it_is_used() {
+        let advice = |label: &str| {
+            let facts = TargetFacts {
+                label: label.into(),
+                ..TargetFacts::default()
+            };
+            refuse(&ActionKind::SetValue, &facts).unwrap().message
+        };
+        assert!(advice("slider \"Volume\"").contains("pressKey ArrowRight"));
+        assert!(advice("combobox").contains("open it"));
+        assert!(advice("button \"Save\"").contains("triggerEvent onClick"));
+    }
+
+    #[test]
     fn only_the_pointer_meets_what_covers_an_element() {
         let covered =
             |facts: &mut TargetFacts| facts.covered_by = Some("dialog \"Cookies\"".into());
         assert_eq!(code_of(&click(), covered), Some(ActionCode::TargetCovered));
+        let event = ActionKind::TriggerEvent {
+            event: "DblClick".into(),
+        };
+        assert_eq!(code_of(&event, covered), Some(ActionCode::TargetCovered));
         assert_eq!(
             code_of(&ActionKind::Hover, covered),
             Some(ActionCode::TargetCovered)

@@ -6,7 +6,7 @@ import { isPrivate } from "./shown.ts";
 
 /** Returns what an action on an element activates, if that is another element. */
 export function activatedBy(action: Action, element: Element): Element | undefined {
-  if (action.type === "pressKey" && /^(Enter|Return)$/i.test(action.key)) return submitButtonOf(element);
+  if (action.type === "pressKey" && /^(.+\+)?(Enter|Return)$/i.test(action.key)) return submitButtonOf(element);
   if (action.type === "triggerEvent" && /^(on)?(dbl|double)?click$/i.test(action.event)) return controlOfLabel(element);
   return undefined;
 }

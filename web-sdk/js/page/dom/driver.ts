@@ -38,6 +38,8 @@ export class DomDriver implements PageDriver {
   readonly #hiddenTab = new HiddenTab(this.#clock);
   readonly #pointer = new Pointer();
   #recorder: Recorder | undefined;
+  /** The target of the action that runs. */
+  #target: Element | undefined;
   /** The page was scrolled to the target of the next action: what the target was before. */
   #scrolledTo: { ref: string; label: string } | undefined;
   /** What is seen and used where the app gives no root: nothing. */
@@ -71,7 +73,7 @@ export class DomDriver implements PageDriver {
     return { pageId: this.#pageId(), url: shortUrl(location.href), title: document.title };
   }
 
-  tree(options: TreeOptions): PageTree {
+  tree(options: TreeOptions): PageTree | Promise<PageTree> {
     const root = options.within === undefined ? this.#root() : this.#use(options.within);
     return readTree(root, this.#root(), this.#handles, options);
   }
@@ -115,6 +117,7 @@ export class DomDriver implements PageDriver {
     await this.#settleScroll(signal);
     const element = ref === undefined ? undefined : this.#use(ref);
     const target = to === undefined ? undefined : this.#use(to);
+    this.#target = element;
     const { clock, pointer } = { clock: this.#clock, pointer: this.#pointer };
     const parts = { root: this.#root(), options: this.#options, clock, pointer, warn: (text: string) => this.#recorder?.warn(text) };
     await applyAction(action, element, target, parts, signal);
@@ -126,14 +129,15 @@ export class DomDriver implements PageDriver {
     else if (recorder) await waitForRest(recorder, this.#clock, signal);
   }
 
-  readBack(ref: string, action: Action): ReadBack | undefined {
-    const element = this.#handles.use(ref);
-    return action.type === "setValue" && typeof element !== "string" ? readBack(element, action.value) : undefined;
+  readBack(_ref: string, action: Action): ReadBack | undefined {
+    // The target may have left the page, and another element may be in its place.
+    return action.type === "setValue" && this.#target ? readBack(this.#target, action.value, (text) => this.#recorder?.warn(text)) : undefined;
   }
 
   endAction(): ActionOutcome {
     const outcome = this.#recorder?.stop() ?? {};
     this.#recorder = undefined;
+    this.#target = undefined;
     this.#releaseUnused();
     return outcome;
   }

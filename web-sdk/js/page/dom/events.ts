@@ -3,7 +3,7 @@
 import { ActionError } from "../driver.ts";
 import { click, doubleClick, openContextMenu } from "./click.ts";
 import { dispatch } from "./dispatch.ts";
-import { deepActiveElement } from "./flat-tree.ts";
+import { deepActiveElement, viewOf } from "./flat-tree.ts";
 import { blurActive, focusElement } from "./focus.ts";
 import { centreOf } from "./hit.ts";
 import { type Pointer, mouseFields, pointerFields } from "./pointer.ts";
@@ -19,15 +19,14 @@ const SEQUENCES: Record<string, (element: Element, pointer: Pointer) => unknown>
   submit: submitForm,
 };
 
-/** Names that are not those of the DOM in small letters. */
-const ALIASES: Record<string, string> = { doubleclick: "dblclick" };
+/** Events of the DOM for which elements have no property. */
+const WITHOUT_HANDLER = /^(focus(in|out)|(composition|touch)(start|update|move|end|cancel))$/;
 
 /** Triggers an event: `onClick`, or the name of an event of the DOM. */
 export function triggerEvent(element: Element, event: string, pointer: Pointer, warn: (text: string) => void): void {
-  const type = domNameOf(event);
-  const sequence = SEQUENCES[type];
-  if (sequence) {
-    const wasDone = sequence(element, pointer) !== false;
+  const type = domNameOf(event, element);
+  if (Object.hasOwn(SEQUENCES, type)) {
+    const wasDone = SEQUENCES[type]!(element, pointer) !== false;
     if (!wasDone) warn("the page removed or replaced the element when it was pressed, before it was clicked: look whether that was all");
     return;
   }
@@ -38,11 +37,15 @@ export function triggerEvent(element: Element, event: string, pointer: Pointer, 
   else dispatch(element, type);
 }
 
-function domNameOf(event: string): string {
-  const handler = /^on([A-Z][A-Za-z]*)$/.exec(event)?.[1]?.toLowerCase();
-  if (handler) return ALIASES[handler] ?? handler;
-  if (/^[A-Za-z][\w.:-]{0,99}$/.test(event)) return event;
-  throw new ActionError("EventUnknown", `${JSON.stringify(event)} is no event: use onClick, onDoubleClick, onContextMenu, onFocus, onBlur, onChange, onSubmit, or the name of a DOM event`);
+/** Returns the event of the DOM that is meant, as `click` of `onClick`, `onclick` and `Click`; another name is one of the page's own. */
+function domNameOf(event: string, element: Element): string {
+  if (!/^[A-Za-z][\w.:-]{0,99}$/.test(event)) {
+    throw new ActionError("EventUnknown", `${JSON.stringify(event)} is no event: use onClick, onDoubleClick, onContextMenu, onFocus, onBlur, onChange, onSubmit, or the name of a DOM event`);
+  }
+  const { prototype } = viewOf(element).HTMLElement;
+  const isKnown = (type: string) => `on${type}` in prototype || WITHOUT_HANDLER.test(type);
+  const names = [event, event.replace(/^on/i, "")].map((name) => name.toLowerCase().replace(/^doubleclick$/, "dblclick"));
+  return names.find(isKnown) ?? (/^on[A-Z]/.test(event) ? names[1]! : event);
 }
 
 function blur(element: Element): void {

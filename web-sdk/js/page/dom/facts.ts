@@ -3,17 +3,18 @@
 import { getAriaDisabled } from "ivya/utils";
 import type { Action } from "../actions.ts";
 import type { TargetFacts } from "../driver.ts";
+import { isUsable } from "./activation.ts";
 import { classify, hasNameSource, isEditingHost, roleOf } from "./classify.ts";
-import { flatAncestors, flatClosest, flatContains, viewOf } from "./flat-tree.ts";
+import { fieldOf } from "./field.ts";
+import { flatAncestors, flatClosest, flatContains, is, viewOf } from "./flat-tree.ts";
 import { coverOf, surfaceOf } from "./hit.ts";
 import { isOutside, look } from "./look.ts";
 import { isBehind, openModal } from "./modal.ts";
 import { attributeOf, hasAttribute, localNameOf, matches } from "./native.ts";
-import { isEditable, isReadOnly, nameOf } from "./node.ts";
+import { isReadOnly, nameOf } from "./node.ts";
 import { hasPrivateInside } from "./private-content.ts";
 import { publicText } from "./public-text.ts";
 import { scrollIntoView } from "./scroll.ts";
-import { fieldOf } from "./set-value.ts";
 import { boxesOf, getStyle, hasNoViewport, isPrivate, isShown } from "./shown.ts";
 import { isUnreadable } from "./unreadable.ts";
 
@@ -25,12 +26,16 @@ export function inspectElement(element: Element, root: Element, action: Action, 
   return look(root, () => {
     const facts: TargetFacts = { label: labelOf(element) };
     if (!flatContains(root, element)) return { ...facts, outside: true };
-    if (isPrivate(element) || (action.type === "setValue" && replacesPrivate(element))) return { ...facts, private: true };
+    if (isPrivate(element)) return { ...facts, private: true };
     if (isUnreadable(element)) return { ...facts, hidden: true };
-    const disabled = disabledBy(element);
+    const field = fieldOf(element);
+    // A click on a label is one on its control.
+    const other = is(element, "label") ? element.control : action.type === "setValue" ? field : undefined;
+    if ((other && !isUsable(other, root)) || (action.type === "setValue" && replacesPrivate(field))) return { ...facts, private: true };
+    const disabled = disabledBy(element) ?? (other ? disabledBy(other) : undefined);
     if (disabled) facts.disabled = disabled;
-    if (isReadOnly(element)) facts.readOnly = true;
-    if (isEditable(element) || isChecked(element)) facts.editable = true;
+    if (isReadOnly(field ?? element)) facts.readOnly = true;
+    if (field) facts.editable = true;
     const surface = surfaceOf(element);
     if (surface === element && getStyle(element).pointerEvents === "none") facts.disabled ??= "pointer-events: none";
     if (!isShown(element) || (!hasNoViewport(viewOf(element)) && !boxesOf(surface).length)) return { ...facts, hidden: true };
@@ -39,9 +44,8 @@ export function inspectElement(element: Element, root: Element, action: Action, 
 }
 
 /** Whether a value that is set would replace what is private in an editor. */
-function replacesPrivate(element: Element): boolean {
-  const field = fieldOf(element);
-  return !!field && (isPrivate(field) || (isEditingHost(field) && hasPrivateInside(field)));
+function replacesPrivate(field: Element | undefined): boolean {
+  return !!field && isEditingHost(field) && hasPrivateInside(field);
 }
 
 /** Returns an element in the words of the page's text: its role and name, or what a developer would call it. */
@@ -55,11 +59,6 @@ export function labelOf(element: Element): string {
   const text = publicText([element]).slice(0, 60);
   const id = attributeOf(element, "id");
   return text ? `element ${JSON.stringify(text)}` : `element <${localNameOf(element)}${id ? ` id=${JSON.stringify(id)}` : ""}>`;
-}
-
-/** Whether an element is checked and unchecked by a click. */
-export function isChecked(element: Element): boolean {
-  return /^(checkbox|radio|switch|menuitemcheckbox|menuitemradio)$/.test(roleOf(element));
 }
 
 function disabledBy(element: Element): TargetFacts["disabled"] {

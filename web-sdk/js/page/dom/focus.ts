@@ -4,6 +4,7 @@ import { dispatch } from "./dispatch.ts";
 import { type View, deepActiveElement, flatClosest, viewOf } from "./flat-tree.ts";
 import { hasAttribute, isConnected, isRendered, localNameOf, matches } from "./native.ts";
 import type { Patches } from "./patch.ts";
+import { forgetTyped } from "./typed-text.ts";
 
 /** Gives an element the focus. */
 export function focusElement(element: Element): void {
@@ -48,6 +49,7 @@ export function fireFocusEvents(view: View, patches: Patches): void {
 function move(next: Element | undefined, run: () => void): void {
   const previous = deepActiveElement();
   if (previous === next) return;
+  forgetTyped();
   const views = new Set([previous, next].flatMap((element) => (element ? [viewOf(element)] : [])));
   let hasFired = false;
   const note = () => (hasFired = true);

@@ -1,10 +1,10 @@
 /** Keys: their events, and what the browser does with a key that the page has not cancelled. */
 
-import { ActionError } from "../driver.ts";
 import { dispatch } from "./dispatch.ts";
 import { deepActiveElement, flatContains, isInPage } from "./flat-tree.ts";
 import { focusElement } from "./focus.ts";
 import { keyDown, keyUp } from "./key-defaults.ts";
+import { keyOf } from "./key-names.ts";
 
 export type Modifier = "Alt" | "Control" | "Meta" | "Shift";
 
@@ -19,7 +19,7 @@ const KEY_CODES: Record<string, number> = {
  * done only to elements that are usable.
  */
 export function pressKey(element: Element | undefined, key: string, modifiers: readonly Modifier[] = [], isUsable: (element: Element) => boolean): void {
-  if (!isKey(key)) throw new ActionError("ActionFailed", `${JSON.stringify(key)} is no key: give a value of KeyboardEvent.key, such as "Enter", "ArrowDown" or "a"`);
+  ({ key, modifiers } = keyOf(key, modifiers));
   const held = { altKey: modifiers.includes("Alt"), ctrlKey: modifiers.includes("Control"), metaKey: modifiers.includes("Meta"), shiftKey: modifiers.includes("Shift") };
   const fields = { key, code: codeOf(key), keyCode: keyCodeOf(key), which: keyCodeOf(key), ...held };
   const target = focusFor(element);
@@ -49,8 +49,6 @@ function focusAfter(target: Element): Element {
   if (active && active !== document.body) return active;
   return isInPage(target) ? target : document.body;
 }
-
-const isKey = (key: string): boolean => [...key].length === 1 || /^(Arrow(Up|Down|Left|Right)|F\d{1,2}|[A-Z][A-Za-z]+)$/.test(key);
 
 function codeOf(key: string): string {
   if (/^[a-z]$/i.test(key)) return `Key${key.toUpperCase()}`;

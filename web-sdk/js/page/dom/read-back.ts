@@ -1,16 +1,21 @@
 /** The value that a field has after an action, compared with the one that was set. */
 
 import type { ReadBack } from "../driver.ts";
-import { isChecked } from "./facts.ts";
-import { is, isInPage } from "./flat-tree.ts";
+import { isChecked } from "./field.ts";
+import { is } from "./flat-tree.ts";
 import { isPassword } from "./password.ts";
 import { labelOfOption, publicOptions } from "./select-options.ts";
-import { fieldOf, findOption, isOn } from "./set-value.ts";
+import { findOption, isOn } from "./set-value.ts";
+import { currentField } from "./successor.ts";
 import { HIDDEN, editableText } from "./value.ts";
+import { sanitize } from "./value-format.ts";
 
-/** Returns what was set and what the field has now; nothing if it has left the page. */
-export function readBack(element: Element, value: unknown): ReadBack | undefined {
-  const field = isInPage(element) ? fieldOf(element) : undefined;
+/**
+ * Returns what was set on an element and what its field has now, which the page may have replaced; nothing if the page has
+ * removed it, as with a value that became an item of a list. `warn` is told how the page writes the value, if it has a mask.
+ */
+export function readBack(element: Element, value: unknown, warn: (text: string) => void): ReadBack | undefined {
+  const field = currentField(element);
   if (!field) return undefined;
   if (isChecked(field)) return compare(String(value === true || value === "true" || value === "on"), String(isOn(field)));
   if (is(field, "select")) return compareOptions(field, value);
@@ -18,10 +23,14 @@ export function readBack(element: Element, value: unknown): ReadBack | undefined
   const expected = String(value ?? "").replace(/\r\n/g, "\n");
   if (is(field, "textarea")) return compare(expected, field.value);
   if (!is(field, "input")) return compare(flatten(expected), flatten(editableText(field)));
-  if (isPassword(field)) return { expected: HIDDEN, actual: HIDDEN, matches: expected === field.value };
-  const isNumber = field.type === "number" || field.type === "range";
-  const isSame = isNumber && expected !== "" && field.value !== "" && Number(expected) === Number(field.value);
-  return { expected, actual: field.value, matches: isSame || normalize(field, expected) === normalize(field, field.value) };
+  const { type, value: actual } = field;
+  if (isPassword(field) || isPassword(element)) return { expected: HIDDEN, actual: HIDDEN, matches: expected === actual };
+  const isNumber = type === "number" || type === "range";
+  const isSame = isNumber && expected !== "" && actual !== "" && Number(expected) === Number(actual);
+  if (isSame || sanitize(field, expected) === actual) return { expected, actual, matches: true };
+  const matches = /^(text|search|tel)$/.test(type) && isMasked(expected, actual);
+  if (matches) warn(`the page wrote it as ${JSON.stringify(actual)}`);
+  return { expected, actual, matches };
 }
 
 const compare = (expected: string, actual: string): ReadBack => ({ expected, actual, matches: expected === actual });
@@ -29,12 +38,19 @@ const compare = (expected: string, actual: string): ReadBack => ({ expected, act
 /** Editors put lines into elements of their own. */
 const flatten = (text: string): string => text.replace(/\s+/g, " ").trim();
 
-/** The browser writes colours in small letters, and drops seconds that are 0. */
-const normalize = ({ type }: HTMLInputElement, value: string): string =>
-  type === "color" ? value.toLowerCase()
-  : type === "time" || type === "datetime-local" ? value.replace(" ", "T").replace(/^(.*\d\d:\d\d):00(\.0+)?$/, "$1")
-  : type === "email" || type === "url" ? value.trim()
-  : value;
+/** Whether only spaces and punctuation differ, and a number is still the same one. */
+function isMasked(expected: string, actual: string): boolean {
+  const [wanted, shown] = [expected, actual].map((text) => text.replace(/[^\p{L}\p{N}]/gu, ""));
+  if (!wanted || wanted !== shown) return false;
+  // A number without its sign or its point is another one.
+  return !/^[-+]?\d*[.,]?\d+$/.test(expected) || hasInOrder(actual, expected);
+}
+
+/** Whether all characters of one text are in another one, in the same order. */
+function hasInOrder(text: string, characters: string): boolean {
+  let from = 0;
+  return [...characters].every((char) => (from = text.indexOf(char, from) + 1) > 0);
+}
 
 function compareOptions(field: HTMLSelectElement, value: unknown): ReadBack | undefined {
   const labels = (options: Iterable<HTMLOptionElement>) => publicOptions(options).map(labelOfOption).join(", ");

@@ -6,48 +6,36 @@ import { roleOf } from "./classify.ts";
 import { nextTask } from "./clock.ts";
 import { dispatch } from "./dispatch.ts";
 import { setEditableText } from "./editable.ts";
-import { isChecked } from "./facts.ts";
+import { fieldOf, isChecked } from "./field.ts";
 import { setFiles } from "./files.ts";
-import { type View, flatElements, is, viewOf } from "./flat-tree.ts";
+import { type View, is, isInPage, viewOf } from "./flat-tree.ts";
 import { focusElement } from "./focus.ts";
-import { isEditable } from "./node.ts";
 import type { Pointer } from "./pointer.ts";
 import { labelOfOption, publicOptions } from "./select-options.ts";
+import { currentField, noteField } from "./successor.ts";
+import { checkFormat } from "./value-format.ts";
 
 /** How many options a message names. */
 const MAX_NAMED_OPTIONS = 20;
 
-/** Returns the control that takes a value for an element: itself, what it labels, or the only field inside it. */
-export function fieldOf(element: Element): Element | undefined {
-  if (isEditable(element) || isChecked(element)) return element;
-  if (is(element, "label") && element.control) return fieldOf(element.control);
-  if (!/^(combobox|textbox|searchbox|spinbutton|group|)$/.test(roleOf(element))) return undefined;
-  const inner = [...flatElements(element)].filter((one) => one !== element && isEditable(one) && (one as HTMLElement).checkVisibility());
-  return inner.length === 1 ? inner[0] : undefined;
-}
-
 /** Sets the value of an element. */
 export async function setValue(element: Element, value: unknown, pointer: Pointer): Promise<void> {
-  const field = fieldOf(element);
-  if (!field) throw notEditable(element);
-  if (isChecked(field)) return setChecked(field, value, pointer);
-  focusElement(field);
+  const given = fieldOf(element);
+  if (!given) throw new ActionError("NotEditable", "this element takes no value: use triggerEvent onClick");
+  noteField(element, given);
+  if (isChecked(given)) return setChecked(given, value, pointer);
+  if (is(given, "input") && given.type !== "file") checkFormat(given, textOf(value));
+  focusElement(given);
   // What the page makes of the focus comes before what is typed, as it does for a person.
   await nextTask();
+  const field = isInPage(given) ? given : currentField(element);
+  if (!field) throw new ActionError("TargetStale", "the page removed the field when it got the focus, before its value was set: take a page_snapshot");
+  if (field !== given) noteField(element, field);
   if (is(field, "select")) return selectOptions(field, value);
   if (is(field, "input") && field.type === "file") return setFiles(field, value);
   const text = textOf(value);
   if (is(field, "input", "textarea")) return setText(field, text);
   return setEditableText(field as HTMLElement, text);
-}
-
-function notEditable(element: Element): ActionError {
-  const role = roleOf(element);
-  const advice =
-    role === "combobox" || role === "button" ? "open it with triggerEvent onClick, and click the option that the new page_snapshot shows"
-    : role === "slider" || role === "spinbutton" ? "use pressKey ArrowRight or ArrowLeft"
-    : "choose a field, or use triggerEvent";
-  return new ActionError("NotEditable", `this ${role || element.localName} takes no value: ${advice}`);
 }
 
 /** Returns what is typed for a value. */
@@ -109,8 +97,10 @@ export function findOption(field: HTMLSelectElement, wanted: string): HTMLOption
     options.find((option) => option.value === wanted) ??
     options.find((option) => labelOfOption(option) === wanted) ??
     options.find((option) => fold(labelOfOption(option)) === fold(wanted));
-  if (found && !found.matches(":disabled") && !found.parentElement?.matches("optgroup:disabled")) return found;
-  const labels = options.slice(0, MAX_NAMED_OPTIONS).map((option) => JSON.stringify(labelOfOption(option)));
-  const list = `${labels.join(", ")}${options.length > MAX_NAMED_OPTIONS ? `, … (of ${options.length})` : ""}`;
+  const isUsable = (option: HTMLOptionElement) => !option.matches(":disabled") && !option.parentElement?.matches("optgroup:disabled");
+  if (found && isUsable(found)) return found;
+  const usable = options.filter(isUsable);
+  const labels = usable.slice(0, MAX_NAMED_OPTIONS).map((option) => JSON.stringify(labelOfOption(option)));
+  const list = `${labels.join(", ")}${usable.length > MAX_NAMED_OPTIONS ? `, … (of ${usable.length})` : ""}`;
   throw new ActionError("OptionNotFound", `${JSON.stringify(wanted)} is ${found ? "disabled" : "no option"}: choose one of ${list}`);
 }

@@ -9,7 +9,7 @@ import { isPrivate } from "./shown.ts";
 import { isUnreadable } from "./unreadable.ts";
 import { valueOf } from "./value.ts";
 import { roleOf } from "./classify.ts";
-import { isChecked } from "./facts.ts";
+import { isChecked } from "./field.ts";
 import { isOn } from "./set-value.ts";
 
 /** What a state may have as JSON. */

@@ -15,6 +15,7 @@ import { namingElements, nodeOf } from "./node.ts";
 import { isPassword } from "./password.ts";
 import { isKeptBack } from "./private-content.ts";
 import { getStyle, shownPart } from "./shown.ts";
+import { inSlices } from "./slices.ts";
 import { hidingField } from "./unreadable.ts";
 import { editableText } from "./value.ts";
 
@@ -28,8 +29,8 @@ const MAX_NAME = 200;
 const LEAVES = new Set(["select", "textarea", "input", "video", "audio", "progress", "meter", "object", "canvas"]);
 
 /** Looks at a page, or at what is inside one element of it. Nothing outside of `visible` is shown. */
-export function readTree(root: Element, visible: Element, handles: Handles, options: TreeOptions): PageTree {
-  return look(visible, () => handles.batch(() => new Walk(root, handles, options).run()));
+export function readTree(root: Element, visible: Element, handles: Handles, options: TreeOptions): PageTree | Promise<PageTree> {
+  return inSlices(new Walk(root, handles, options).run(), (run) => look(visible, () => handles.batch(run)));
 }
 
 class Walk {
@@ -48,7 +49,8 @@ class Walk {
     this.#options = options;
   }
 
-  run(): PageTree {
+  /** Each step is one element. */
+  *run(): Generator<void, PageTree> {
     const { within } = this.#options;
     const draft: Draft = { element: this.#root, node: { role: "generic" }, children: [], isCut: false };
     const surroundings = { isInControl: false, isPointer: false };
@@ -56,13 +58,13 @@ class Walk {
       draft.node = { role: "private" };
       this.#elements = this.#shown = 1;
     } else if (within) {
-      this.#visit(this.#root, draft, surroundings, undefined, 0);
+      yield* this.#visit(this.#root, draft, surroundings, undefined, 0);
       const [only] = draft.children;
       const root = only && "node" in only && draft.children.length === 1 ? only : draft;
       return this.#finish(root);
     } else {
       this.#handles.assign(this.#root, true);
-      this.#visitChildren(this.#root, draft, surroundings, openModal(this.#root), 0);
+      yield* this.#visitChildren(this.#root, draft, surroundings, openModal(this.#root), 0);
     }
     return this.#finish(draft);
   }
@@ -82,7 +84,8 @@ class Walk {
   }
 
   /** Looks at one element. `parent` is the draft of the node around it; none, where elements are only counted. */
-  #visit(element: Element, parent: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): void {
+  *#visit(element: Element, parent: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): Generator<void> {
+    yield;
     const style = getStyle(element);
     const part = shownPart(element, style);
     if (part === "none" || depth > MAX_DEPTH || (modal && isBehind(modal, element))) return;
@@ -101,25 +104,25 @@ class Walk {
     const inner = { isInControl: around.isInControl || !!(kind?.hasHandle && !kind.isClickable && isControlOfItself(kind)), isPointer };
     const isBlock = !!draft && draft === parent && !style.display.startsWith("inline") && style.display !== "contents";
     if (isBlock) draft.children.push(BREAK);
-    this.#visitInside(element, kind, draft, inner, modal, depth);
+    yield* this.#visitInside(element, kind, draft, inner, modal, depth);
     if (isBlock) draft.children.push(BREAK);
   }
 
-  #visitInside(element: Element, kind: Kind | undefined, draft: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): void {
+  *#visitInside(element: Element, kind: Kind | undefined, draft: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): Generator<void> {
     if (LEAVES.has(localNameOf(element))) return;
     // The text of an editable element is its value, and a picture is its name.
     if (kind && (isEditingHost(element) || (kind.role === "img" && kind.isNode))) return;
-    if (!isFrame(element)) return this.#visitChildren(element, draft, around, modal, depth);
+    if (!isFrame(element)) return yield* this.#visitChildren(element, draft, around, modal, depth);
     const body = frameDocument(element)?.body;
-    if (body) this.#visitChildren(body, draft, { isInControl: false, isPointer: false }, openModal(body), depth);
+    if (body) yield* this.#visitChildren(body, draft, { isInControl: false, isPointer: false }, openModal(body), depth);
     else if (draft) (draft.node.states ??= []).push("foreign");
   }
 
-  #visitChildren(element: Element, draft: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): void {
-    const children = flatChildren(element);
-    for (let index = 0; index < children.length; index++) {
-      const child = children[index]!;
-      if (isElement(child)) this.#visit(child, draft, around, modal, depth + 1);
+  *#visitChildren(element: Element, draft: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): Generator<void> {
+    // The page may change them in between.
+    const children = Array.from(flatChildren(element));
+    for (const child of children) {
+      if (isElement(child)) yield* this.#visit(child, draft, around, modal, depth + 1);
       else if (draft && nodeTypeOf(child) === Node.TEXT_NODE && !this.#options.interactive) addText(child as Text, element, draft);
     }
   }

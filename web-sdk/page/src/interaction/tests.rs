@@ -54,7 +54,7 @@ fn run(interaction: &mut Interaction, mut answer: impl FnMut(&Step) -> Option<Ev
             Step::Confirm { .. } => Event::Confirmed(true),
             Step::Apply { .. } => Event::Applied(Ok(())),
             Step::Rest { .. } => Event::Rested,
-            Step::ReadBack { .. } => Event::Compared(None),
+            Step::ReadBack { .. } => Event::Compared(Ok(None)),
             Step::End => Event::Ended(Outcome::default()),
             Step::AwaitChange { .. } => Event::Changed,
             Step::Done => Event::Started,
@@ -249,14 +249,25 @@ fn the_end_of_an_action_is_not_skipped() {
 }
 
 #[test]
+fn a_value_that_cannot_be_read_back_is_a_failure() {
+    let mut list = interaction(vec![set_value("e1")]);
+    run(&mut list, |step| match step {
+        Step::ReadBack { .. } => Some(Event::Compared(Err(Failure::stale("e1")))),
+        _ => None,
+    });
+    let failure = list.report().log[0].failure.clone().unwrap();
+    assert_eq!(failure.code, ActionCode::TargetStale);
+}
+
+#[test]
 fn a_value_that_the_page_changes_is_refused_with_both_values() {
     let mut list = interaction(vec![set_value("e1")]);
     run(&mut list, |step| match step {
-        Step::ReadBack { .. } => Some(Event::Compared(Some(ReadBack {
+        Step::ReadBack { .. } => Some(Event::Compared(Ok(Some(ReadBack {
             expected: "abc".into(),
             actual: "ABC".into(),
             matches: false,
-        }))),
+        })))),
         _ => None,
     });
     let failure = list.report().log[0].failure.clone().unwrap();

@@ -43,24 +43,34 @@ pub(super) fn event(value: &Value) -> Event {
             _ => Inspection::Unknown,
         }),
         Some("confirmed") => Event::Confirmed(flag(value, "allowed")),
-        Some("applied") => Event::Applied(match value.text("code") {
-            None => Ok(()),
-            Some(code) => Err(Failure::new(
-                ActionCode::from_name(&code),
-                value.text("error").unwrap_or_default(),
-            )),
-        }),
+        Some("applied") => Event::Applied(result(value)),
         Some("rested") => Event::Rested,
-        Some("compared") => Event::Compared(value.get("readBack").map(|it| ReadBack {
-            expected: it.text("expected").unwrap_or_default(),
-            actual: it.text("actual").unwrap_or_default(),
-            matches: flag(it, "matches"),
-        })),
+        Some("compared") => Event::Compared(result(value).map(|()| read_back(value))),
         Some("ended") => Event::Ended(value.get("outcome").map(outcome).unwrap_or_default()),
         Some("changed") => Event::Changed,
         Some("timedOut") => Event::TimedOut,
         _ => Event::Started,
     }
+}
+
+/// Returns the failure that an event says, if it says one.
+fn result(value: &Value) -> Result<(), Failure> {
+    match value.text("code") {
+        None => Ok(()),
+        Some(code) => Err(Failure::new(
+            ActionCode::from_name(&code),
+            value.text("error").unwrap_or_default(),
+        )),
+    }
+}
+
+fn read_back(value: &Value) -> Option<ReadBack> {
+    let it = value.get("readBack")?;
+    Some(ReadBack {
+        expected: it.text("expected").unwrap_or_default(),
+        actual: it.text("actual").unwrap_or_default(),
+        matches: flag(it, "matches"),
+    })
 }
 
 fn nodes(value: &Value) -> Vec<Node> {

@@ -94,6 +94,17 @@ export default {
     equal(events, ["mousedown", "my-event", "keyup"]);
     equal((await page.act({ type: "triggerEvent", event: "click me" }, "#t")).code, "EventUnknown");
   }),
+  "an event may be written in any way, and one of the page keeps its name": withPage("<button id='t'>x</button>", async (page) => {
+    const types = ["click", "dblclick", "contextmenu", "focusin", "compositionend", "Item-Picked", "foo", "constructor"];
+    const events = [];
+    for (const type of types) page.$("#t").addEventListener(type, () => events.push(type));
+    for (const event of ["onclick", "CLICK", "Click", "onClick", "doubleClick", "onDblClick", "DBLCLICK", "ContextMenu", "FocusIn", "onCompositionEnd", "Item-Picked", "onFoo", "constructor"]) {
+      events.length = 0;
+      await page.act({ type: "triggerEvent", event }, "#t");
+      const wanted = event.replace(/^on/i, "").replace(/double/i, "dbl");
+      assert(events.some((type) => type === wanted || type === wanted.toLowerCase()), `${event}: ${events}`);
+    }
+  }),
   "a form is submitted, or the entry says why not": withPage("<form aria-label='F'><input name='a' required aria-label='A'><button>Send</button></form>", async (page) => {
     let submitted = 0;
     page.$("form").addEventListener("submit", (event) => (event.preventDefault(), submitted++));

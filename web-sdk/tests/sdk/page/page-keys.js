@@ -35,6 +35,49 @@ export default {
     for (const key of ["a", "b", "Backspace"]) await page.press(key, "#e");
     equal([page.$("#n").value, page.$("#a").value, page.$("#e").textContent], ["43", "a\nb", "a"]);
   }),
+  "a number is typed key by key": async () => {
+    for (const [keys, expected] of [["1 . 5", "1.5"], ["- 2", "-2"], ["1 e 3", "1e3"], ["1 2 x , 3", "123"], ["1 . Backspace 2", "12"], ["1 2 ArrowLeft 3", "132"], ["1 2 Home Delete", "2"], ["1 2 Control+a 9", "9"], ["1 2 Control+a Backspace", ""]]) {
+      await withPage("<input id='t' type='number' step='any'>", async (page) => {
+        const values = [];
+        page.$("#t").addEventListener("input", () => values.push(page.$("#t").value));
+        for (const key of keys.split(" ")) await page.press(key, "#t");
+        equal(page.$("#t").value, expected, `${keys} (${values})`);
+      })();
+    }
+  },
+  "a number that the page sets while it is typed, and one typed after the focus has moved": withPage("<input id='t' type='number' step='any'><input id='u'>", async (page) => {
+    for (const key of ["1", "."]) await page.press(key, "#t");
+    page.$("#t").value = "7";
+    await page.press("5", "#t");
+    equal(page.$("#t").value, "75");
+    await page.press("a", "#t", ["Control"]);
+    await page.press("x", "#u");
+    await page.press("5", "#t");
+    equal(page.$("#t").value, "755");
+  }),
+  "an address of mail has a caret, too": withPage("<input id='t' type='email' value='b@c'>", async (page) => {
+    for (const key of ["Home", "a", "End", "d", "Backspace", "e"]) await page.press(key, "#t");
+    equal(page.$("#t").value, "ab@ce");
+    for (const key of ["Control+A", "x"]) await page.press(key, "#t");
+    equal(page.$("#t").value, "x");
+  }),
+  "Delete removes one character": withPage("<input id='t' value='abc'>", async (page) => {
+    for (const key of ["Home", "Delete"]) await page.press(key, "#t");
+    equal(page.$("#t").value, "bc");
+  }),
+  "keys have their common names, and modifiers": withPage("<input id='t'>", async (page) => {
+    const keys = [];
+    page.$("#t").addEventListener("keydown", (event) => {
+      event.preventDefault();
+      keys.push([event.key, event.ctrlKey && "c", event.shiftKey && "s", event.metaKey && "m"].filter(Boolean).join(" "));
+    });
+    for (const key of ["Space", "Return", "ESC", "Del", "up", "Ctrl", "F12", "pagedown", "KeyB", "+", "Control+A", "ctrl+shift+k", "Cmd++", "Shift+Tab"]) await page.press(key, "#t");
+    equal(keys, [" ", "Enter", "Escape", "Delete", "ArrowUp", "Control", "F12", "PageDown", "b", "+", "a c", "K c s", "+ m", "Tab s"]);
+    for (const key of ["Foo", "F25", "abc", "a+b", "Foo+a", "", "constructor"]) {
+      const { code, error } = await page.press(key, "#t");
+      assert(code === "ActionFailed" && /is no key.*setValue/.test(error), `${key}: ${error}`);
+    }
+  }),
   "a field takes no more than its length, and nothing when it is read-only": withPage("<input id='t' maxlength='1' value='a'><input id='r' readonly value='a'>", async (page) => {
     await page.press("b", "#t");
     await page.press("b", "#r");

@@ -76,11 +76,25 @@ export default {
     equal(readBack.actual, "old");
   }),
   "a number": value("<input id='t' type='number'>", 12.5, "12.5"),
-  "a number that is none": withPage("<input id='t' type='number'>", async (page) => {
-    equal((await page.set("#t", "many")).readBack, { expected: "many", actual: "", matches: false });
-  }),
+  "a value without the format of its field is refused before anything is dispatched": async () => {
+    for (const [type, old, given, format] of [
+      ["number", "7", "many", /a number such as 1234\.5/], ["number", "7", "1,5", /a number/], ["number", "7", "1,234.5", /a number/], ["range", "7", "x", /a number/], ["range", "7", "", /a number/],
+      ["date", "2026-01-01", "27.11.2026", /YYYY-MM-DD, such as 2026-11-27/], ["date", "2026-01-01", "2026-02-30", /a date/], ["time", "10:00", "2 pm", /HH:MM/],
+      ["datetime-local", "2026-01-01T10:00", "2026-01-02", /T14:30/], ["month", "2026-01", "November", /YYYY-MM/], ["week", "2026-W01", "48", /W48/], ["color", "#ff0000", "bluish", /#rrggbb/],
+    ]) {
+      await withPage(`<input id='t' type='${type}' value='${old}'>`, async (page) => {
+        const events = eventsOf(page.$("#t"), ["focus", "beforeinput", "input", "change"]);
+        const { code, error } = await page.set("#t", given);
+        equal([code, page.$("#t").value, events], ["ValueRefused", old, []], `${type} ${given}`);
+        assert(format.test(error), error);
+      })();
+    }
+  },
+  "a number beyond the limits of its field is left to the page": value("<input id='t' type='number' max='5'>", 7, "7"),
+  "a date can be removed": value("<input id='t' type='date' value='2026-01-01'>", "", ""),
   "a date": value("<input id='t' type='date'>", "2026-11-26", "2026-11-26"),
   "a time": value("<input id='t' type='time'>", "09:30:00"),
+  "a date and time with a space": value("<input id='t' type='datetime-local'>", "2026-11-26 09:30", "2026-11-26T09:30"),
   "a colour": value("<input id='t' type='color'>", "#FF8800", "#ff8800"),
   "a range": value("<input id='t' type='range' max='10'>", 7, "7"),
   "lines": value("<textarea id='t'></textarea>", "a\r\nb", "a\nb"),
@@ -91,7 +105,7 @@ export default {
   "an option by its label in other letters": value(SELECT, " france ", "fr"),
   "an option by its value": value(SELECT, "fr", "fr"),
   "an option that is none": refused(SELECT, "Spain", "OptionNotFound", /"Germany", "France"/),
-  "an option that is disabled": refused(SELECT, "Nowhere", "OptionNotFound", /is disabled/),
+  "an option that is disabled": refused(SELECT, "Nowhere", "OptionNotFound", /"Nowhere" is disabled: choose one of "Germany", "France"$/),
   "two options where one is taken": refused(SELECT, ["de", "fr"], "ValueRefused", /one option/),
   "several options": withPage("<select id='t' multiple><option>a<option selected>b<option>c</select>", async (page) => {
     const events = eventsOf(page.$("#t"), ["input", "change"]);
@@ -104,6 +118,27 @@ export default {
     await page.set("#t", "x");
     equal(page.$("#t").value, "x");
   }),
+  "a label takes the files and the check of a control that is not shown": withPage(
+    "<label id='l' style='cursor: pointer'>Upload <input id='f' type='file' style='display: none'></label><label id='m' style='cursor: pointer'>Agree <input id='c' type='checkbox' style='display: none'></label>",
+    async (page) => {
+      equal([page.inspect("#l").editable, page.inspect("#m").editable], [true, true]);
+      const file = await page.set("#l", { name: "a.txt", text: "x" });
+      equal([file.readBack, page.$("#f").files.length], [{ expected: "a.txt", actual: "a.txt", matches: true }, 1]);
+      equal([(await page.set("#m", true)).readBack.matches, page.$("#c").checked], [true, true]);
+    },
+  ),
+  "what contains one field takes its value": withPage(
+    "<div id='d' tabindex='0'>Drop <input type='file' hidden></div><div id='g' tabindex='0'><input id='i'></div><div id='h' tabindex='0'><input><input></div><div id='x' tabindex='0'><input disabled></div>",
+    async (page) => {
+      equal([page.inspect("#d").editable, page.inspect("#g").editable, page.inspect("#h").editable], [true, true, undefined]);
+      equal([(await page.set("#d", { name: "a", text: "" })).readBack.matches, (await page.set("#g", "y")).readBack.matches, page.$("#i").value], [true, true, "y"]);
+      equal([(await page.set("#h", "y")).code, page.inspect("#x", { type: "setValue", value: "y" }).disabled, page.inspect("#x").disabled], ["NotEditable", "disabled", undefined]);
+    },
+  ),
+  "a label is as private and as disabled as its control": withPage(
+    "<label id='p' style='cursor: pointer'>One <span data-mcp-private><input type='checkbox' style='display: none'></span></label><label id='d' style='cursor: pointer'>Two <input type='checkbox' style='display: none' disabled></label>",
+    (page) => equal([page.inspect("#p").private, page.inspect("#d").disabled], [true, "disabled"]),
+  ),
   "a checkbox in a label, and a switch of ARIA": withPage("<label><input id='t' type='checkbox'> Yes</label><div id='s' role='switch' aria-checked='false' tabindex='0'>Dark</div>", async (page) => {
     page.$("#s").addEventListener("click", () => page.$("#s").setAttribute("aria-checked", "true"));
     equal([(await page.set("#t", true)).readBack.matches, (await page.set("#s", true)).readBack.matches], [true, true]);
@@ -127,6 +162,67 @@ export default {
     });
     equal((await page.set("#t", "text")).readBack.matches, true);
   }),
+  "a field that is replaced when it gets the focus": withPage("<p></p>", async (page) => {
+    const render = () => {
+      page.$("p").innerHTML = "<input id='t' name='n'>";
+      page.$("#t").addEventListener("focus", render, { once: true });
+    };
+    render();
+    const { code, readBack } = await page.set("#t", "Acme");
+    equal([code, readBack, page.$("#t").value], [undefined, { expected: "Acme", actual: "Acme", matches: true }, "Acme"]);
+  }),
+  "a field that is removed when it gets the focus": withPage("<input id='t'>", async (page) => {
+    page.$("#t").addEventListener("focus", (event) => event.target.remove());
+    const { code, error } = await page.set("#t", "Acme");
+    assert(code === "TargetStale" && /before its value was set/.test(error), error);
+  }),
+  "the value of a field that was replaced is that of its successor": async () => {
+    // What the page renders: the field by its id, its name in its form, its name among several, its label, its place.
+    for (const html of [
+      "<input id='t'>", "<form><input class='t' name='n'></form>", "<input class='t' name='n' aria-label='A'><input name='n' aria-label='B'>",
+      "<label>Name <input class='t'></label><input>", "<input class='t'>", "<select class='t'><option>x<option>Acme</select>", "<div class='t' contenteditable aria-label='N'></div>",
+    ]) {
+      for (const kept of [true, false]) {
+        await withPage(html, async (page) => {
+          const target = page.$("#t, .t");
+          target.addEventListener("input", () => {
+            page.root.innerHTML = html;
+            const now = page.$("#t, .t");
+            if (kept && now.isContentEditable) now.textContent = "Acme";
+            else if (kept) now.value = "Acme";
+          });
+          const { code, readBack } = await page.set(target, "Acme");
+          equal([code, readBack?.matches], [undefined, kept], `${html} ${JSON.stringify(readBack)}`);
+        })();
+      }
+    }
+  },
+  "a checkbox that a click renders anew": withPage("<p><input id='t' type='checkbox'></p>", async (page) => {
+    page.$("#t").addEventListener("change", () => (page.$("p").innerHTML = "<input id='t' type='checkbox'>"));
+    equal((await page.set("#t", true)).readBack, { expected: "true", actual: "false", matches: false });
+  }),
+  "a field that may have become one of several": withPage("<p><input class='t' name='n'></p>", async (page) => {
+    page.$(".t").addEventListener("input", () => (page.$("p").innerHTML = "<input name='n'><input name='n'>"));
+    const { code, error } = await page.set(".t", "Acme");
+    assert(code === "TargetStale" && /replaced the field/.test(error), error);
+  }),
+  "a field that takes the value and goes away": withPage("<p><input class='t'></p><input>", async (page) => {
+    page.$(".t").addEventListener("change", (event) => event.target.replaceWith(event.target.value));
+    const { code, readBack } = await page.set(".t", "Acme");
+    equal([code, readBack, page.$("p").textContent], [undefined, undefined, "Acme"]);
+  }),
+  "a mask adds and removes spaces and punctuation": async () => {
+    for (const [given, written, matches] of [
+      ["1234567890", "(123) 456-7890", true], ["(123) 456-7890", "1234567890", true], ["DE89 3704", "DE893704", true], ["1234.5", "1,234.5", true],
+      ["1.5", "15", false], ["-5", "5", false], ["acme", "ACME", false], ["123", "1234", false], ["--", "", false],
+    ]) {
+      await withPage("<input id='t'>", async (page) => {
+        page.$("#t").addEventListener("input", () => (page.$("#t").value = written));
+        const { readBack, warnings } = await page.set("#t", given);
+        equal([readBack, warnings], [{ expected: given, actual: written, matches }, matches ? [`the page wrote it as ${JSON.stringify(written)}`] : undefined]);
+      })();
+    }
+  },
   "files": withPage("<input id='t' type='file' multiple aria-label='Files'>", async (page) => {
     const changes = eventsOf(page.$("#t"), ["change"]);
     const { readBack } = await page.set("#t", [{ name: "a.txt", mimeType: "text/plain", text: "Hello" }, { name: "b.bin", base64: btoa("\0\x01") }]);

@@ -1,0 +1,53 @@
+/** The names of keys: those of `KeyboardEvent.key`, and what keys are often called. */
+
+import { ActionError } from "../driver.ts";
+import type { Modifier } from "./keys.ts";
+
+/** The keys of a desktop keyboard that are no characters, as in "UI Events KeyboardEvent key Values". */
+const KEYS = (
+  "Alt AltGraph CapsLock Control Meta NumLock ScrollLock Shift Enter Tab ArrowDown ArrowLeft ArrowRight ArrowUp End Home PageDown PageUp " +
+  "Backspace Clear Copy Cut Delete Insert Paste Undo ContextMenu Escape Find Help Pause PrintScreen Convert NonConvert KanaMode HangulMode HanjaMode " +
+  "MediaPlayPause MediaStop MediaTrackNext MediaTrackPrevious AudioVolumeDown AudioVolumeMute AudioVolumeUp BrowserBack BrowserForward BrowserRefresh"
+).split(" ");
+
+/** Other names, in small letters. */
+const ALIASES: Record<string, string> = {
+  space: " ", spacebar: " ", return: "Enter", esc: "Escape", del: "Delete", ins: "Insert", up: "ArrowUp", down: "ArrowDown", left: "ArrowLeft", right: "ArrowRight",
+  ctrl: "Control", controlormeta: "Control", cmd: "Meta", command: "Meta", win: "Meta", option: "Alt", pgup: "PageUp", pgdn: "PageDown",
+};
+
+const MODIFIERS: readonly string[] = ["Alt", "Control", "Meta", "Shift"];
+
+/**
+ * Returns the value of `KeyboardEvent.key` for the name of a key, and the modifiers that are held: those given, and those in
+ * a name such as `Control+a`.
+ *
+ * @throws ActionError if there is no such key.
+ */
+export function keyOf(name: string, given: readonly Modifier[] = []): { key: string; modifiers: Modifier[] } {
+  const [, before = "", last = name] = /^(.+)\+(.+|\+)$/s.exec(name) ?? [];
+  const held = before ? before.split("+").map(nameOfKey) : [];
+  const key = nameOfKey(last);
+  if (key === undefined || !held.every((one) => one && MODIFIERS.includes(one))) {
+    const advice = "give one character or a value of KeyboardEvent.key, such as Enter, Escape, Backspace or ArrowDown; set a text with setValue";
+    throw new ActionError("ActionFailed", `${JSON.stringify(name)} is no key: ${advice}`);
+  }
+  const modifiers = [...new Set([...given, ...(held as Modifier[])])];
+  return { key: withCase(key, modifiers), modifiers };
+}
+
+function nameOfKey(name: string): string | undefined {
+  if ([...name].length === 1) return name;
+  const folded = name.toLowerCase();
+  // Also the names of `KeyboardEvent.code`.
+  const code = /^(?:key([a-z])|digit(\d))$/.exec(folded);
+  if (code) return code[1] ?? code[2];
+  if (/^f([1-9]|1\d|2[0-4])$/.test(folded)) return folded.toUpperCase();
+  return Object.hasOwn(ALIASES, folded) ? ALIASES[folded] : KEYS.find((key) => key.toLowerCase() === folded);
+}
+
+/** With Shift a letter is a capital one, with a command such as `Control+A` and without Shift it is a small one. */
+function withCase(key: string, modifiers: readonly Modifier[]): string {
+  if (!/^[a-z]$/i.test(key)) return key;
+  return modifiers.includes("Shift") ? key.toUpperCase() : modifiers.length ? key.toLowerCase() : key;
+}

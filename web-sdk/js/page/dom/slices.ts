@@ -1,0 +1,33 @@
+/** Long work in parts, so that the page goes on in between. */
+
+import { nextTask } from "./clock.ts";
+
+/** So long, in milliseconds, the page stands still at once. */
+const SLICE_MS = 50;
+/** The clock is read once for so many steps. */
+const STEPS = 16;
+
+/**
+ * Does the work of a generator, each part of it inside `around`. Returns the result itself if one part suffices, as on most
+ * pages: nothing has changed meanwhile.
+ */
+export function inSlices<Result>(work: Generator<void, Result>, around: <Part>(run: () => Part) => Part): Result | Promise<Result> {
+  const step = around(() => runSlice(work));
+  return step.done ? step.value : goOn(work, around);
+}
+
+async function goOn<Result>(work: Generator<void, Result>, around: <Part>(run: () => Part) => Part): Promise<Result> {
+  for (;;) {
+    await nextTask();
+    const step = around(() => runSlice(work));
+    if (step.done) return step.value;
+  }
+}
+
+function runSlice<Result>(work: Generator<void, Result>): IteratorResult<void, Result> {
+  const end = performance.now() + SLICE_MS;
+  for (let count = 1; ; count++) {
+    const step = work.next();
+    if (step.done || (count % STEPS === 0 && performance.now() >= end)) return step;
+  }
+}
