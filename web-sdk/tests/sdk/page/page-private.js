@@ -124,6 +124,14 @@ export default {
       )();
     }
   },
+  "a form that cannot be read is found in shadow roots and frames": withPage(`<x-a></x-a><iframe title="F" srcdoc="<p>x</p>"></iframe>`, async (page) => {
+    const frame = page.$("iframe");
+    while (frame.contentDocument?.URL !== "about:srcdoc" || frame.contentDocument.readyState !== "complete") await new Promise((resolve) => requestAnimationFrame(resolve));
+    const html = `<a href="/x" aria-labelledby="i" aria-describedby="i">Link</a><form><input id="i" name="parentNode" list="none" aria-labelledby="none"></form>`;
+    page.$("x-a").attachShadow({ mode: "open" }).innerHTML = frame.contentDocument.body.innerHTML = html;
+    equal(await stateOf(page), {});
+    equal(page.lines().map((line) => line.trim().slice(0, 20)), ['- link "Link"', "- form", "- text: This form ca", '- iframe "F"', '- link "Link"', "- form", "- text: This form ca"]);
+  }),
   "Enter sends a form whose fields hide what a form has, and what covers it is found": withPage(
     `<form><input id="t" name="elements"><input name="closest"><input name="querySelector"><button name="submit">Send</button></form>
      <button id="b">Covered</button><form style="position:fixed;inset:0"><input name="parentElement"><b id="c">Cover</b></form>`,
