@@ -20,7 +20,10 @@ async function goOn<Result>(work: Generator<void, Result>, around: <Part>(run: (
   for (;;) {
     await nextTask();
     const step = around(() => runSlice(work));
-    if (step.done) return step.value;
+    if (!step.done) continue;
+    // What is done with the result is a part of its own.
+    await nextTask();
+    return step.value;
   }
 }
 
