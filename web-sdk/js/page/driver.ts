@@ -71,7 +71,7 @@ export interface TargetFacts {
   hidden?: boolean;
   /** What covers its centre, in the words of the page's text. */
   coveredBy?: string;
-  /** It is in an element with `data-mcp-private`. */
+  /** It is in an element with `data-mcp-private`, or a value that is set would replace such an element. */
   private?: boolean;
   /** It is outside of the option `root`. */
   outside?: boolean;

@@ -2,6 +2,7 @@
 
 import type { Action } from "../actions.ts";
 import { flatContains, is } from "./flat-tree.ts";
+import { elementsOf, parentElementOf } from "./native.ts";
 import { isPrivate } from "./shown.ts";
 
 /** Returns what an action on an element activates, if that is another element. */
@@ -17,14 +18,14 @@ export const isUsable = (element: Element, root: Element): boolean => flatContai
 /** Returns the button that Enter in a field of one line presses. */
 export function submitButtonOf(field: Element): HTMLButtonElement | HTMLInputElement | undefined {
   if (!is(field, "input") || /^(button|submit|reset|image|file)$/.test(field.type)) return undefined;
-  return [...(field.form?.elements ?? [])].find(isSubmitButton);
+  return [...(field.form ? elementsOf(field.form) : [])].find(isSubmitButton);
 }
 
 const isSubmitButton = (element: Element): element is HTMLButtonElement | HTMLInputElement =>
   (is(element, "button") && element.type === "submit") || (is(element, "input") && /^(submit|image)$/.test(element.type));
 
 function controlOfLabel(element: Element): Element | undefined {
-  for (let current: Element | null = element; current; current = current.parentElement) {
+  for (let current: Element | null = element; current; current = parentElementOf(current)) {
     if (is(current, "label")) return current.control === element ? undefined : (current.control ?? undefined);
   }
   return undefined;

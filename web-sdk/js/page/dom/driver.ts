@@ -14,6 +14,7 @@ import { inspectElement, labelOf } from "./facts.ts";
 import { deepActiveElement, is, pageViews } from "./flat-tree.ts";
 import { Handles } from "./handles.ts";
 import { HiddenTab } from "./hidden-tab.ts";
+import { look } from "./look.ts";
 import { linkToPage, openPage } from "./navigate.ts";
 import { shortUrl } from "./navigation.ts";
 import { type AppPage, type PageToolsLimits, type PageToolsOptions, completeLimits } from "../options.ts";
@@ -89,7 +90,7 @@ export class DomDriver implements PageDriver {
     const root = this.#root();
     const facts = inspectElement(element, root, action, (label) => (this.#scrolledTo = { ref, label }));
     const other = activatedBy(action, element);
-    return other && !isUsable(other, root) ? { ...facts, label: labelOf(other), private: true } : facts;
+    return other && !isUsable(other, root) ? { ...facts, label: this.#labelOf(other), private: true } : facts;
   }
 
   focused(): string | undefined {
@@ -103,7 +104,7 @@ export class DomDriver implements PageDriver {
       action.type === "navigate" ? linkToPage(action.pageId, this.#root(), this.#options, this.#named)
       : typeof target === "object" ? activatedBy(action, target)
       : undefined;
-    return element && { element, label: labelOf(element) };
+    return element && { element, label: this.#labelOf(element) };
   }
 
   beginAction(action: Action): void {
@@ -217,8 +218,12 @@ export class DomDriver implements PageDriver {
     this.#scrolledTo = undefined;
     if (!before) return;
     await this.#clock.sleep(SCROLL_MS, signal);
-    if (labelOf(this.#use(before.ref)) === before.label) return;
+    if (this.#labelOf(this.#use(before.ref)) === before.label) return;
     throw new ActionError("TargetStale", `the page has made something else of ${before.ref} when it was scrolled into view: take a page_snapshot`);
+  }
+
+  #labelOf(element: Element): string {
+    return look(this.#root(), () => labelOf(element));
   }
 
   #pageId(): string {

@@ -1,6 +1,7 @@
 /** The tree that the user sees: shadow roots, slots and frames of the same origin are joined to the document. */
 
 import { assignedSlotOf, childNodesOf, documentOf, isConnected, localNameOf, nodeTypeOf, parentNodeOf, shadowRootOf } from "./native.ts";
+import { hidingField } from "./unreadable.ts";
 
 /** The window of an element, with its own constructors: those of a frame differ from those of the page. */
 export type View = Window & typeof globalThis;
@@ -71,6 +72,8 @@ export const flatContains = (outer: Element, inner: Element | undefined): boolea
 export function* flatElements(root: Element): Generator<Element> {
   const pending: Element[] = [root];
   for (let element = pending.pop(); element; element = pending.pop()) {
+    // From now on it is known whether a form cannot be read.
+    hidingField(element);
     yield element;
     const inner = isFrame(element) ? frameDocument(element)?.documentElement : undefined;
     if (inner) pending.push(inner);

@@ -2,6 +2,8 @@
 
 import { isControlRole, roleOf } from "./classify.ts";
 import { flatAncestors, flatContains, is, isFrame, viewOf } from "./flat-tree.ts";
+import { pictureOf } from "./area.ts";
+import { boxOf, localNameOf, parentElementOf, shadowRootOf } from "./native.ts";
 import { boxesOf, getStyle, hasNoViewport, isHiddenByAttribute } from "./shown.ts";
 
 /** A place in the window of an element. */
@@ -14,7 +16,7 @@ export interface Point {
 export function hitElement(document: Document, x: number, y: number): Element | undefined {
   let hit = document.elementFromPoint(x, y);
   for (;;) {
-    const inner: Element | null | undefined = hit?.shadowRoot?.elementFromPoint(x, y);
+    const inner: Element | null | undefined = hit && shadowRootOf(hit)?.elementFromPoint(x, y);
     if (!inner || inner === hit) return hit ?? undefined;
     hit = inner;
   }
@@ -22,7 +24,7 @@ export function hitElement(document: Document, x: number, y: number): Element | 
 
 /** Returns the centre of an element: of the first of its boxes, where it has several lines. */
 export function centreOf(element: Element): Point {
-  const { x, y, width, height } = boxesOf(element)[0] ?? element.getBoundingClientRect();
+  const { x, y, width, height } = boxesOf(element)[0] ?? boxOf(element);
   return { x: x + width / 2, y: y + height / 2 };
 }
 
@@ -39,13 +41,13 @@ export function surfaceOf(element: Element): Element {
   const isHit = () => hitElement(element.ownerDocument, centre.x, centre.y) === element;
   if (!isUnseen && (opacity !== "0" || isHit())) return element;
   const labels = [...((element as HTMLInputElement).labels ?? [])];
-  const around = element.parentElement;
+  const around = parentElementOf(element);
   return labels.find((label) => boxesOf(label).length && !isHiddenByAttribute(label)) ?? (isUnseen && around && boxesOf(around).length ? around : element);
 }
 
 /** Whether an element is shown to screen readers only, such as a link that skips the navigation: its box is cut away. */
 export function isOnlyHeard(element: Element): boolean {
-  const { width, height } = element.getBoundingClientRect();
+  const { width, height } = boxOf(element);
   const { clip, clipPath, overflowX } = getStyle(element);
   return (overflowX !== "visible" && width <= 1 && height <= 1) || /^rect\(/.test(clip) || /^inset\((50|100)%/.test(clipPath);
 }
@@ -82,11 +84,11 @@ export function coverOf(element: Element): Element | "out-of-view" | undefined {
 
 /** Whether what was hit acts for the target: the label of a control, or the picture of an area. */
 function isPartOf(target: Element, hit: Element): boolean {
-  for (let current: Element | null = hit; current; current = current.parentElement) {
-    if (current.localName === "label" && (current as HTMLLabelElement).control === target) return true;
+  for (let current: Element | null = hit; current; current = parentElementOf(current)) {
+    if (is(current, "label") && current.control === target) return true;
   }
-  // An element without a box of its own, such as an area of a picture, is where its parent is.
-  return target.localName === "area" || (getStyle(target).display === "contents" && flatContains(hit, target));
+  // The centre of an area may be beside it, and an element without a box of its own is where its parent is.
+  return (localNameOf(target) === "area" && pictureOf(target) === hit) || (getStyle(target).display === "contents" && flatContains(hit, target));
 }
 
 /** Returns a place inside a frame as a place in the window around it. */

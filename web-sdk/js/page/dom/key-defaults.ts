@@ -4,6 +4,7 @@ import { dispatch } from "./dispatch.ts";
 import { edit } from "./editable.ts";
 import { flatClosest, flatElements, is, viewOf } from "./flat-tree.ts";
 import { focusElement, isFocusable } from "./focus.ts";
+import { hasAttribute } from "./native.ts";
 import { deleteText, insertText, isTextField, moveCaret } from "./typing.ts";
 import { submit } from "./submit.ts";
 
@@ -70,7 +71,7 @@ function moveFocus(element: Element, isBack: boolean, isUsable: (element: Elemen
 
 /** Of a group of radio buttons only the one that is set is a stop, and frames and what is inert are none. */
 function isStop(element: Element): boolean {
-  if (element.localName === "iframe" || flatClosest(element, (one) => one.hasAttribute("inert"))) return false;
+  if (element.localName === "iframe" || flatClosest(element, (one) => hasAttribute(one, "inert"))) return false;
   if (!is(element, "input") || element.type !== "radio" || element.checked || !element.name) return true;
   return !radiosOf(element).some((radio) => radio.checked);
 }

@@ -6,6 +6,7 @@
 interface Prototypes {
   Node: Node;
   Element: Element;
+  HTMLFormElement: HTMLFormElement;
 }
 
 type Native<Owner, Value> = Value extends (...args: infer Args) => infer Result ? (node: Owner, ...args: Args) => Result : (node: Owner) => Value;
@@ -45,3 +46,4 @@ export const findElements = native("Element", "querySelectorAll") as (element: E
 export const isRendered = native("Element", "checkVisibility") as (element: Element) => boolean;
 export const boxOf = native("Element", "getBoundingClientRect");
 export const clientRectsOf = native("Element", "getClientRects");
+export const elementsOf = native("HTMLFormElement", "elements");

@@ -1,6 +1,7 @@
 /** New tabs: the browser opens them only for a person, and says nothing when it does not. */
 
 import { type View, isElement } from "./flat-tree.ts";
+import { attributeOf } from "./native.ts";
 import { shortUrl } from "./navigation.ts";
 import type { Patches } from "./patch.ts";
 
@@ -24,7 +25,7 @@ export function watchNewTabs(view: View, patches: Patches, warn: (text: string) 
   }, { signal });
   view.addEventListener("submit", (event) => {
     const form = event.target as HTMLFormElement;
-    const of = (name: string) => event.submitter?.getAttribute(`form${name}`) ?? form.getAttribute(name) ?? "";
+    const of = (name: string) => event.submitter?.getAttribute(`form${name}`) ?? attributeOf(form, name) ?? "";
     check(event, new URL(of("action"), view.document.baseURI).href, of("target"));
   }, { signal });
 }

@@ -1,11 +1,11 @@
 /** What is kept from AI clients inside other elements: the names of elements are made of such content. */
 
-import { flatChildren, isElement } from "./flat-tree.ts";
+import { flatChildren, flatClosest, isElement } from "./flat-tree.ts";
 import { isOutside } from "./look.ts";
 import { attributeOf, childNodesOf, hasAttribute, localNameOf, rootNodeOf, shadowRootOf } from "./native.ts";
 import { isPassword } from "./password.ts";
 import { isPrivate } from "./shown.ts";
-import { hidingField, isUnreadable } from "./unreadable.ts";
+import { hidingField } from "./unreadable.ts";
 
 /** Returns the elements that an attribute names. */
 export function referenced(element: Element, attribute: string): Element[] {
@@ -19,7 +19,7 @@ export function referenced(element: Element, attribute: string): Element[] {
 export const labelsOf = (element: Element): Element[] => (localNameOf(element) === "form" ? [] : [...((element as HTMLInputElement).labels ?? [])]);
 
 /** Whether nothing of an element is shown: it is private or in something private, outside of the root, or cannot be read. */
-export const isKeptBack = (element: Element): boolean => isPrivate(element) || isOutside(element) || isUnreadable(element);
+export const isKeptBack = (element: Element): boolean => isPrivate(element) || isOutside(element) || !!flatClosest(element, hidingField);
 
 /** Whether something inside an element is private. */
 export const hasPrivateInside = (element: Element): boolean => someInside([element], (one) => hasAttribute(one, "data-mcp-private"), false);

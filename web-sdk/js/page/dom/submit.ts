@@ -4,6 +4,7 @@ import { ActionError } from "../driver.ts";
 import { submitButtonOf } from "./activation.ts";
 import { dispatch } from "./dispatch.ts";
 import { is, viewOf } from "./flat-tree.ts";
+import { closest, elementsOf, findElement, hasAttribute } from "./native.ts";
 
 /** Does what Enter in a field does: a click on the form's button, or a submission where it has none. */
 export function submit(field: HTMLInputElement): void {
@@ -13,12 +14,12 @@ export function submit(field: HTMLInputElement): void {
   const button = submitButtonOf(field);
   if (button) {
     if (!button.disabled) button.click();
-  } else if ([...form.elements].filter((one) => is(one, "input") && one.type !== "hidden" && one.type !== "checkbox").length <= 1) requestSubmit(form);
+  } else if ([...elementsOf(form)].filter((one) => is(one, "input") && one.type !== "hidden" && one.type !== "checkbox").length <= 1) requestSubmit(form);
 }
 
 /** Submits the form that an element is or is in. @throws ActionError if there is none, or a field of it is not valid. */
 export function submitForm(element: Element): void {
-  const form = is(element, "form") ? element : ((element as HTMLInputElement).form ?? element.closest("form"));
+  const form = is(element, "form") ? element : ((element as HTMLInputElement).form ?? (closest(element, "form") as HTMLFormElement | null));
   if (!form) throw new ActionError("EventUnknown", "this element is in no form: use triggerEvent onClick on the button that sends");
   requestSubmit(form);
 }
@@ -27,7 +28,7 @@ export function submitForm(element: Element): void {
 export function requestSubmit(form: HTMLFormElement): void {
   const { prototype } = viewOf(form).HTMLFormElement;
   prototype.requestSubmit.call(form);
-  if (form.noValidate || prototype.checkValidity.call(form)) return;
-  const invalid = form.querySelector<HTMLInputElement>(":invalid:not(fieldset, form)");
+  if (hasAttribute(form, "novalidate") || prototype.checkValidity.call(form)) return;
+  const invalid = findElement(form, ":invalid:not(fieldset, form)") as HTMLInputElement | null;
   throw new ActionError("ActionFailed", `the form was not sent, a field is not valid${invalid ? `: ${invalid.validationMessage}` : ""}: set it and submit again`);
 }

@@ -14,7 +14,7 @@ const EDITOR = `<div id="t" contenteditable aria-label="Note" role="textbox"><p>
 const stateOf = async (page) => (await page.driver.state()).state;
 
 /** Whether anything that page tools show of a page has a text in it. */
-const shows = async (page, text) => `${page.lines().join("\n")}${JSON.stringify([page.tree({ everyText: true }), await stateOf(page)])}`.includes(text);
+const shows = async (page, text) => `${page.lines().join("\n")}${JSON.stringify([await page.tree({ everyText: true }), await stateOf(page)])}`.includes(text);
 
 export default {
   "what is private in an editor is in no value, and no value replaces it": withPage(EDITOR, async (page) => {
@@ -124,6 +124,29 @@ export default {
       )();
     }
   },
+  "a form that cannot be read is found in shadow roots and frames": withPage(`<x-a></x-a><iframe title="F" srcdoc="<p>x</p>"></iframe>`, async (page) => {
+    const frame = page.$("iframe");
+    while (frame.contentDocument?.URL !== "about:srcdoc" || frame.contentDocument.readyState !== "complete") await new Promise((resolve) => requestAnimationFrame(resolve));
+    const html = `<a href="/x" aria-labelledby="i" aria-describedby="i">Link</a><form><input id="i" name="parentNode" list="none" aria-labelledby="none"></form>`;
+    page.$("x-a").attachShadow({ mode: "open" }).innerHTML = frame.contentDocument.body.innerHTML = html;
+    equal(await stateOf(page), {});
+    equal(page.lines().map((line) => line.trim().slice(0, 20)), ['- link "Link"', "- form", "- text: This form ca", '- iframe "F"', '- link "Link"', "- form", "- text: This form ca"]);
+  }),
+  "Enter sends a form whose fields hide what a form has, and what covers it is found": withPage(
+    `<form><input id="t" name="elements"><input name="closest"><input name="querySelector"><button name="submit">Send</button></form>
+     <button id="b">Covered</button><form style="position:fixed;inset:0"><input name="parentElement"><b id="c">Cover</b></form>`,
+    async (page) => {
+      const cover = page.$("form + button + form");
+      equal([page.inspect("#b").coveredBy, page.inspect("#t").coveredBy], ["form", "form"]);
+      cover.remove();
+      let submitter;
+      page.$("form").addEventListener("submit", (event) => {
+        event.preventDefault();
+        submitter = event.submitter.name;
+      });
+      equal([(await page.press("Enter", "#t")).code, submitter], [undefined, "submit"]);
+    },
+  ),
   "several checkboxes of one name are the values of those that are checked": withPage(
     `<form name="f"><input type="checkbox" name="c" value="red" checked><input type="checkbox" name="c" value="green"><input type="checkbox" name="c" value="blue" checked>
      <input type="checkbox" name="none" value="1"><input type="checkbox" name="none" value="2"><input type="checkbox" name="one" value="1" checked></form>
