@@ -4,9 +4,6 @@ import { nextTask } from "./clock.ts";
 
 /** So long, in milliseconds, the page stands still at once. */
 const SLICE_MS = 50;
-/** The clock is read once for so many steps. */
-const STEPS = 16;
-
 /**
  * Does the work of a generator, each part of it inside `around`. Returns the result itself if one part suffices, as on most
  * pages: nothing has changed meanwhile.
@@ -29,8 +26,8 @@ async function goOn<Result>(work: Generator<void, Result>, around: <Part>(run: (
 
 function runSlice<Result>(work: Generator<void, Result>): IteratorResult<void, Result> {
   const end = performance.now() + SLICE_MS;
-  for (let count = 1; ; count++) {
+  for (;;) {
     const step = work.next();
-    if (step.done || (count % STEPS === 0 && performance.now() >= end)) return step;
+    if (step.done || performance.now() >= end) return step;
   }
 }

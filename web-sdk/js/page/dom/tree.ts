@@ -22,6 +22,9 @@ import { editableText } from "./value.ts";
 /** Elements deeper than this are not looked at: a page of this depth is no page, and a walk needs stack. */
 const MAX_DEPTH = 2_000;
 
+/** So many elements are looked at in one step. */
+const STEP = 16;
+
 /** A longer name is cut in the text, so the text that it is from stays. */
 const MAX_NAME = 200;
 
@@ -40,6 +43,7 @@ class Walk {
   readonly #active = deepActiveElement();
   /** Elements whose text is the name of a control that is shown. */
   readonly #naming = new Set<Element>();
+  #visited = 0;
   #elements = 0;
   #shown = 0;
 
@@ -49,7 +53,7 @@ class Walk {
     this.#options = options;
   }
 
-  /** Each step is one element. */
+  /** Each step is some elements. */
   *run(): Generator<void, PageTree> {
     const { within } = this.#options;
     const draft: Draft = { element: this.#root, node: { role: "generic" }, children: [], isCut: false };
@@ -85,7 +89,7 @@ class Walk {
 
   /** Looks at one element. `parent` is the draft of the node around it; none, where elements are only counted. */
   *#visit(element: Element, parent: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): Generator<void> {
-    yield;
+    if (++this.#visited % STEP === 0) yield;
     const style = getStyle(element);
     const part = shownPart(element, style);
     if (part === "none" || depth > MAX_DEPTH || (modal && isBehind(modal, element))) return;

@@ -91,7 +91,7 @@ export default {
     await withPage(html, async (page) => {
       const [here, ...pages] = await page.driver.pages();
       equal(here.title, document.title);
-      equal(pages.map(({ pageId, title }) => [pageId.replace(here.pageId, ""), title]), [["/a", "First"], ["/d", "Fourth"], ["#/route", "Route"]]);
+      equal(pages.map(({ pageId, title }) => [pageId.replace(here.pageId, ""), title]), [["/a", "First"], ["/b", "Tab"], ["/d", "Fourth"], ["#/route", "Route"]]);
     })();
     for (const [links, count] of [[99, 100], [100, 100]]) {
       await withPage(Array.from({ length: links }, (_, index) => `<a href="/p${index}">${index}</a>`).join(""), async (page) => equal((await page.driver.pages()).length, count))();

@@ -3,7 +3,7 @@
 import { assert, equal } from "./assert.js";
 import { DomDriver } from "./page/dom/driver.ts";
 import { Handles } from "./page/dom/handles.ts";
-import { nodesOf, withPage } from "./page-fixture.js";
+import { nodesOf, withPage, treeAtOnce } from "./page-fixture.js";
 
 const KEY = "mcp-web.page-handles";
 
@@ -56,7 +56,7 @@ export default {
     const next = new DomDriver({ root: page.root });
     equal(code(() => next.element(ref)), "TargetStale");
     equal(code(() => next.element("e123456789")), "TargetNotFound");
-    const other = nodesOf(next.tree({ limit: 9 }).root).find(({ role }) => role === "button").ref;
+    const other = nodesOf(treeAtOnce(next, { limit: 9 }).root).find(({ role }) => role === "button").ref;
     assert(Number(other.slice(1)) > Number(ref.slice(1)), `${other} after ${ref}`);
     equal(Number(sessionStorage.getItem(KEY)) >= Number(other.slice(1)), true);
     // The first one reads what the other has used.

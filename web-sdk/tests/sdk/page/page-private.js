@@ -1,7 +1,7 @@
 /** What the page keeps from AI clients, and pages whose forms hide what a browser has. */
 
 import { assert, equal } from "./assert.js";
-import { nodesOf, withPage } from "./page-fixture.js";
+import { nodesOf, withPage, treeAtOnce } from "./page-fixture.js";
 
 /** A test of the lines of some HTML. */
 const lines = (html, expected, before, options) => withPage(html, async (page) => {
@@ -78,12 +78,12 @@ export default {
   ),
   "texts outside of the root are shown nowhere": withPage("<p id='o'>Outer text</p><label for='i'>Outer label</label><div id='r'><input id='i' aria-describedby='o'><button aria-labelledby='o'>Own</button><a href='/x' aria-labelledby='o' title='Title'></a></div>", async (page) => {
     const inner = new page.driver.constructor({ root: page.$("#r") });
-    const names = () => JSON.stringify(inner.tree({ limit: 99 }));
+    const names = () => JSON.stringify(treeAtOnce(inner, { limit: 99 }));
     assert(!names().includes("Outer"), names());
-    const nodes = nodesOf(inner.tree({ limit: 99 }).root);
+    const nodes = nodesOf(treeAtOnce(inner, { limit: 99 }).root);
     equal(nodes.map(({ name }) => name), [null, null, "Own", "Title"]);
     const [, field, button] = nodes;
-    assert(!JSON.stringify(inner.tree({ limit: 99, within: field.ref })).includes("Outer"));
+    assert(!JSON.stringify(treeAtOnce(inner, { limit: 99, within: field.ref })).includes("Outer"));
     equal([inner.inspect(field.ref, { type: "hover" }).label, inner.inspect(button.ref, { type: "hover" }).label], ["textbox", 'button "Own"']);
     inner.dispose();
   }),

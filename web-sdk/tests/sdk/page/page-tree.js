@@ -183,6 +183,16 @@ export default {
     const [button, text] = page.tree().root.children;
     equal([button.name, text.text.length], ["Deep", 1024 * 1024]);
   }),
+  "a large page is looked at in parts, between which the page goes on": withPage("", async (page) => {
+    page.root.innerHTML = Array.from({ length: 20_000 }, (_, index) => `<button>Button ${index}</button>`).join("");
+    const looking = page.driver.tree({ limit: 20_000 });
+    assert(looking instanceof Promise, "it was looked at in one part");
+    // What the page does meanwhile neither hides nor doubles what stays.
+    page.root.firstElementChild.remove();
+    page.root.append("End");
+    const { root, elements } = await looking;
+    equal([elements, new Set(nodesOf(root).map(({ ref }) => ref)).size], [20_000, 20_001]);
+  }),
   "10,001 elements are counted within the time that a call has": withPage("", (page) => {
     page.root.innerHTML = Array.from({ length: 1667 }, (_, index) => `<div><label>Field ${index} <input value="${index}"></label><button>Save ${index}</button><p>Text <a href="/x">link</a></p></div>`).join("");
     page.root.append(document.createElement("hr"));
