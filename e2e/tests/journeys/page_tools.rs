@@ -24,12 +24,9 @@ struct ToolsPage {
 impl ToolsPage {
     /// Opens a page. `options` is the JavaScript of the options of `enablePageTools`.
     async fn open_with(path: &str, options: &str) -> Self {
-        Self::open_in(Browser::open().await, path, options).await
-    }
-
-    async fn open_in(browser: Browser, path: &str, options: &str) -> Self {
         let bed = TestBed::bridge().await;
         let site = PageToolsSite::start(&bed, options).await;
+        let browser = Browser::open().await;
         browser.goto(&site.page(path)).await;
         browser.wait_for("window.pageToolsReady").await;
         let client = McpClient::connect(&bed, Transport::Http, Era::Discover).await;

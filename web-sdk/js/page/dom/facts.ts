@@ -6,7 +6,7 @@ import type { TargetFacts } from "../driver.ts";
 import { isUsable } from "./activation.ts";
 import { classify, hasNameSource, isEditingHost, roleOf } from "./classify.ts";
 import { fieldOf } from "./field.ts";
-import { flatAncestors, flatClosest, flatContains, is, viewOf } from "./flat-tree.ts";
+import { deepActiveElement, flatAncestors, flatClosest, flatContains, is, viewOf } from "./flat-tree.ts";
 import { coverOf, surfaceOf } from "./hit.ts";
 import { isOutside, look } from "./look.ts";
 import { isBehind, openModal } from "./modal.ts";
@@ -34,6 +34,8 @@ export function inspectElement(element: Element, root: Element, action: Action, 
     if ((other && !isUsable(other, root)) || (action.type === "setValue" && replacesPrivate(field))) return { ...facts, private: true };
     const disabled = disabledBy(element) ?? (other ? disabledBy(other) : undefined);
     if (disabled) facts.disabled = disabled;
+    // Keys go to what has the focus wherever it is, and scrolling would disturb what it does.
+    if (action.type === "pressKey" && deepActiveElement() === element) return facts;
     if (isReadOnly(field ?? element)) facts.readOnly = true;
     if (field) facts.editable = true;
     const surface = surfaceOf(element);

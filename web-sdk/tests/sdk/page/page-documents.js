@@ -97,6 +97,19 @@ export default {
       await withPage(Array.from({ length: links }, (_, index) => `<a href="/p${index}">${index}</a>`).join(""), async (page) => equal((await page.driver.pages()).length, count))();
     }
   },
+  "a new tab that the browser does not open is said": withPage(
+    `<button id="s">Script</button><a id="l" href="/b?secret" target="_blank">Link</a><form action="/c" target="_blank"><button id="f">Form</button></form><a id="h" href="#x">Here</a>`,
+    async (page) => {
+      page.$("#s").addEventListener("click", () => window.open("/a"));
+      const said = async (selector) => (await page.click(selector)).warnings ?? [];
+      equal([(await said("#s")).length, (await said("#l")).length, (await said("#f")).length, (await said("#h")).length], [1, 1, 1, 0]);
+      assert((await said("#s"))[0].includes("did not open /a"));
+    },
+  ),
+  "a link of another program does not leave the page": withPage(`<a id="m" href="mailto:ada@example.com">Mail</a>`, async (page) => {
+    const { navigated, warnings } = await page.click("#m");
+    equal([navigated, warnings?.[0].startsWith("mailto:ada@example.com is opened by a program")], [undefined, true]);
+  }),
   "a cancel ends the wait for rest": withPage("<button id='t'>x</button>", async (page) => {
     page.$("#t").addEventListener("click", () => void fetch("/never").catch(() => {}));
     const cancel = new AbortController();
