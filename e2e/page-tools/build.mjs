@@ -108,10 +108,11 @@ copyTodoMvc("react", join(output, "apps/todomvc-react"));
 copyTodoMvc("vue", join(output, "apps/todomvc-vue"));
 await buildApp("checkout", join(output, "apps/checkout"));
 await buildApp("data-grid", join(output, "apps/data-grid"));
+await buildApp("react-list", join(output, "apps/react-list"));
 buildSwaggerUi(join(output, "apps/swagger-ui"));
 cpSync(here("pages"), join(output, "pages"), { recursive: true });
 
-const apps = ["todomvc-react", "todomvc-vue", "checkout", "data-grid", "swagger-ui"];
+const apps = ["todomvc-react", "todomvc-vue", "checkout", "data-grid", "react-list", "swagger-ui"];
 const pages = readdirSync(here("pages")).filter((name) => name.endsWith(".html"));
 const index = [
   describe(output, "libraries", "libraries/index.html"),

@@ -6,6 +6,7 @@ mod big_pages;
 mod hand_over;
 mod hidden_tab;
 mod libraries;
+mod options;
 mod rules;
 mod truth;
 mod walks;

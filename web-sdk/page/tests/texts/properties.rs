@@ -213,7 +213,10 @@ fn with_joined_texts(nodes: &[Node]) -> Vec<Node> {
 }
 
 fn assert_same_markdown(children: &[Child], nodes: &[Node]) {
-    let nodes = &with_joined_texts(nodes);
+    assert_same_children(children, &with_joined_texts(nodes));
+}
+
+fn assert_same_children(children: &[Child], nodes: &[Node]) {
     assert_eq!(children.len(), nodes.len(), "{children:#?}\n{nodes:#?}");
     for (child, node) in children.iter().zip(nodes) {
         match child {
@@ -265,7 +268,12 @@ fn assert_same_element(element: &Element, node: &Node) {
     };
     assert_eq!(field("Error"), node.error);
     assert_eq!(field("Description"), node.description);
-    assert_same_markdown(&element.children, &node.children);
+    if element.tag == "list" && node.kind.is_some() {
+        // Each item has a line before it, so texts beside each other stay two.
+        assert_same_children(&element.children, &node.children);
+    } else {
+        assert_same_markdown(&element.children, &node.children);
+    }
 }
 
 fn assert_honest(text: &PageText, page: &Page, limit: usize) {
