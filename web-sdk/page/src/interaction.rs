@@ -315,6 +315,11 @@ impl Interaction {
                 self.end()
             }
             (Stage::LookForText, Event::Looked(nodes)) => self.look_for_text(&nodes, now),
+            (Stage::AwaitChange, Event::Changed)
+                if now >= self.deadline() && now < self.wait_end() =>
+            {
+                self.time_out(now)
+            }
             (Stage::AwaitChange, Event::Changed) => self.look_or_end_wait(now),
             _ => {
                 self.entry.failure = Some(Failure::new(
@@ -600,7 +605,7 @@ impl Interaction {
     fn await_change(&mut self, now: f64) -> Step {
         self.stage = Stage::AwaitChange;
         Step::AwaitChange {
-            ms: self.wait_end() - now,
+            ms: self.wait_end().min(self.deadline()) - now,
         }
     }
 

@@ -14,7 +14,7 @@ async fn without_a_root_nothing_is_seen_or_used() {
     let options = "root: () => document.querySelector('#opened')";
     let page = ToolsPage::open_with("pages/second.html", options).await;
     let text = page.snapshot().await;
-    assert!(!text.contains("Second"), "{text}");
+    assert!(!text.contains("Second field"), "{text}");
     page.browser
         .eval("document.querySelector('input').focus()", json!(null))
         .await;
@@ -81,7 +81,7 @@ async fn each_limit_holds_at_its_edge() {
         "{three:?}"
     );
 
-    let script = "document.body.innerHTML = '<input aria-label=Short><input aria-label=Long>' + '<p>' + 'text '.repeat(90) + '</p>'.repeat(1)
+    let script = "document.body.innerHTML = '<input aria-label=Short><input aria-label=Long>' + `<p>${'text '.repeat(90)}</p>`
         + Array.from({ length: 40 }, (_, index) => `<button>Button ${index}</button>`).join('');
       document.querySelectorAll('input')[0].value = 's'.repeat(16);
       document.querySelectorAll('input')[1].value = 'l'.repeat(17);
@@ -106,13 +106,8 @@ async fn each_limit_holds_at_its_edge() {
     let answer = page
         .interact(json!([{ "type": "waitFor", "ms": 290 }, { "type": "waitFor", "ms": 290 }]))
         .await;
-    let text = answer.text();
-    assert!(
-        text.contains("500 ms")
-            || text.contains("ran out of time")
-            || answer.code(1) == "ActionTimeout",
-        "{text}"
-    );
+    let codes = [answer.code(0), answer.code(1)];
+    assert_eq!(codes, [&json!(null), &json!("ActionTimeout")], "{answer:?}");
 }
 
 #[tokio::test]

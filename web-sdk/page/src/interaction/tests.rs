@@ -480,3 +480,34 @@ fn a_target_is_looked_at_again_after_the_app_has_allowed_the_action() {
     assert_eq!(codes(&list), [Some(ActionCode::TargetDisabled)]);
     assert!(!steps.iter().any(|step| matches!(step, Step::Apply { .. })));
 }
+
+#[test]
+fn a_wait_ends_with_the_time_of_its_action_and_of_its_call() {
+    let limits = Limits {
+        action_timeout_ms: 300.0,
+        call_timeout_ms: 500.0,
+        ..Limits::default()
+    };
+    let waits = vec![
+        wait_for(Some("nowhere"), None, 1000.0),
+        wait_for(None, None, 290.0),
+    ];
+    let mut list = Interaction::new(waits, limits, false, 0.0);
+    let mut event = Event::Started;
+    let mut now = 0.0;
+    let mut waited = Vec::new();
+    loop {
+        event = match list.next(event, now) {
+            Step::Look { .. } => Event::Looked(Vec::new()),
+            Step::AwaitChange { ms } => {
+                waited.push(ms);
+                now += ms;
+                Event::Changed
+            }
+            Step::Done => break,
+            step => panic!("{step:?}"),
+        };
+    }
+    assert_eq!(waited, [300.0, 200.0]);
+    assert_eq!(codes(&list), [Some(ActionCode::ActionTimeout); 2]);
+}
