@@ -211,6 +211,31 @@ async fn two_calls_do_not_interleave() {
 }
 
 #[tokio::test]
+async fn a_cancel_stops_between_two_actions() {
+    let page = ToolsPage::open("pages/second.html").await;
+    page.browser.eval(PAGE, json!(null)).await;
+    let actions = json!([
+        set("Name", json!("Ada")),
+        { "type": "waitFor", "text": "Never there", "ms": 10_000 },
+        click("Save"),
+    ]);
+    let call = page
+        .client
+        .start_call("interact", json!({ "actions": actions }))
+        .await;
+    page.browser
+        .wait_for("document.querySelector('#name').value === 'Ada'")
+        .await;
+    call.cancel().await;
+    // The next call runs when the cancelled one has ended, long before its wait would.
+    let text = page.interact(json!([click("Twin")])).await.text();
+    assert!(text.contains("2 elements have name"), "{text}");
+    let shown = "return ['name', 'out'].map((id) => document.getElementById(id)).map((it) => it.value ?? it.textContent)";
+    let shown = page.browser.eval(shown, json!(null)).await;
+    assert_eq!(shown, json!(["Ada", ""]));
+}
+
+#[tokio::test]
 async fn a_navigation_within_the_document_ends_the_list() {
     let page = ToolsPage::open("pages/second.html").await;
     let script = "document.body.innerHTML = '<main><button>Go</button><p>First</p></main>';
