@@ -65,7 +65,7 @@ if (title !== "bare") {
       ctx.handOver({ visited });
       WAYS[way](to);
       // What a handler of a former document returns later is dropped.
-      return new Promise((resolve) => ctx.signal.addEventListener("abort", () => setTimeout(resolve, 0, "too late")));
+      return new Promise((resolve) => ctx.signal.addEventListener("abort", () => setTimeout(resolve, 0, "too late"))); // sleep: a task later than the signal
     },
   });
   await tool.registered;

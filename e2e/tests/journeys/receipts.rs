@@ -18,7 +18,7 @@ const SET_UP: &str = r#"
     const tools = {
       read: [{ readOnlyHint: true }, async () => ({ prompt: true })],
       waits: [{ readOnlyHint: true }, async () => {
-        if (journey.waits) await new Promise((resolve) => setTimeout(resolve, 1));
+        if (journey.waits) await new Promise((resolve) => setTimeout(resolve, 1)); // sleep: the handler answers after a task
         return { prompt: false };
       }],
       write: [{ readOnlyHint: false }, async () => ({ prompt: true })],

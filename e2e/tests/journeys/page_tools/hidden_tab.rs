@@ -10,7 +10,7 @@ use super::{call, libraries};
 /// tab was hidden. Returns how long one of 50 ms then took, in milliseconds.
 const SLOW_TIMER: &str = "for (;;) {
     const started = performance.now();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 50)); // sleep: its length is what is measured
     const ms = performance.now() - started;
     if (ms > 500) return ms;
 }";

@@ -7,7 +7,7 @@
 
 import type { Action } from "../actions.ts";
 import { type Activated, ActionError, type ActionOutcome, type PageDriver, type PageState, type PageTree, type ReadBack, type TargetFacts, type TreeOptions } from "../driver.ts";
-import { activatedBy, isUsable } from "./activation.ts";
+import { activatedBy } from "./activation.ts";
 import { applyAction } from "./apply.ts";
 import { Clock, nextTask } from "./clock.ts";
 import { inspectElement, labelOf } from "./facts.ts";
@@ -87,10 +87,7 @@ export class DomDriver implements PageDriver {
   inspect(ref: string, action: Action): TargetFacts | "stale" | "unknown" {
     const element = this.#handles.use(ref);
     if (typeof element === "string") return element;
-    const root = this.#root();
-    const facts = inspectElement(element, root, action, (label) => (this.#scrolledTo = { ref, label }));
-    const other = activatedBy(action, element);
-    return other && !isUsable(other, root) ? { ...facts, label: this.#labelOf(other), private: true } : facts;
+    return inspectElement(element, this.#root(), action, (label) => (this.#scrolledTo = { ref, label }));
   }
 
   focused(): string | undefined {

@@ -3,10 +3,10 @@
 import { getAriaDisabled } from "ivya/utils";
 import type { Action } from "../actions.ts";
 import type { TargetFacts } from "../driver.ts";
-import { isUsable } from "./activation.ts";
+import { activatedBy, isUsable } from "./activation.ts";
 import { classify, hasNameSource, isEditingHost, roleOf } from "./classify.ts";
 import { fieldOf } from "./field.ts";
-import { deepActiveElement, flatAncestors, flatClosest, flatContains, is, viewOf } from "./flat-tree.ts";
+import { deepActiveElement, flatAncestors, flatClosest, flatContains, viewOf } from "./flat-tree.ts";
 import { coverOf, surfaceOf } from "./hit.ts";
 import { isOutside, look } from "./look.ts";
 import { isBehind, openModal } from "./modal.ts";
@@ -29,10 +29,11 @@ export function inspectElement(element: Element, root: Element, action: Action, 
     if (isPrivate(element)) return { ...facts, private: true };
     if (isUnreadable(element)) return { ...facts, hidden: true };
     const field = fieldOf(element);
-    // A click on a label is one on its control.
-    const other = is(element, "label") ? element.control : action.type === "setValue" ? field : undefined;
-    if ((other && !isUsable(other, root)) || (action.type === "setValue" && replacesPrivate(field))) return { ...facts, private: true };
-    const disabled = disabledBy(element) ?? (other ? disabledBy(other) : undefined);
+    const other = activatedBy(action, element) ?? (action.type === "setValue" ? field : undefined);
+    if (other && !isUsable(other, root)) return { label: labelOf(other), private: true };
+    if (action.type === "setValue" && replacesPrivate(field)) return { ...facts, private: true };
+    // Enter does nothing with a button that is disabled, and the page may take the key.
+    const disabled = disabledBy(element) ?? (other && action.type !== "pressKey" ? disabledBy(other) : undefined);
     if (disabled) facts.disabled = disabled;
     // Keys go to what has the focus wherever it is, and scrolling would disturb what it does.
     if (action.type === "pressKey" && deepActiveElement() === element) return facts;

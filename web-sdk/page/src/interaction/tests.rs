@@ -1,5 +1,6 @@
 use super::*;
 use crate::action::Find;
+use crate::refusal::TargetFacts;
 
 fn action(kind: ActionKind, target: Option<Target>) -> Action {
     Action { kind, target }

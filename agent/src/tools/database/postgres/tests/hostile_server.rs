@@ -90,7 +90,7 @@ async fn a_server_that_sends_a_byte_a_minute_ends_no_later_than_one_that_says_no
                 let_in(&mut stream).await;
             }
             for byte in b"R\0\0\0\x08\0\0\0\0".iter().cycle() {
-                tokio::time::sleep(Duration::from_secs(60)).await;
+                tokio::time::sleep(Duration::from_secs(60)).await; // sleep: a server that sends a byte a minute
                 if stream.write_all(&[*byte]).await.is_err() {
                     break;
                 }
