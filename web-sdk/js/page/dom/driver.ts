@@ -124,7 +124,7 @@ export class DomDriver implements PageDriver {
   async rest(isBrief: boolean, signal: AbortSignal): Promise<void> {
     const recorder = this.#recorder;
     if (isBrief) await nextTask();
-    else if (recorder) await waitForRest(recorder, this.#clock, signal);
+    else if (recorder) await waitForRest(recorder, this.#hiddenTab.activity, this.#clock, signal);
   }
 
   readBack(_ref: string, action: Action): ReadBack | undefined {

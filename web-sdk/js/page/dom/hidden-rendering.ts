@@ -2,6 +2,7 @@
 
 import type { Clock } from "./clock.ts";
 import type { View } from "./flat-tree.ts";
+import type { HiddenActivity } from "./hidden-activity.ts";
 import { FRAME_MS } from "./hidden-timers.ts";
 import type { Patches } from "./patch.ts";
 import { fireScroll } from "./scroll.ts";
@@ -10,7 +11,7 @@ import { fireScroll } from "./scroll.ts";
  * Ends animations and transitions, because elements would stay where they began, scrolls at once what is to scroll smoothly, and
  * fires the events of what has scrolled. Ends when the signal fires, by its reason.
  */
-export async function followRendering(view: View, patches: Patches, clock: Clock, signal: AbortSignal): Promise<never> {
+export async function followRendering(view: View, patches: Patches, clock: Clock, activity: HiddenActivity, signal: AbortSignal): Promise<never> {
   const scrolled = new Set<Element>();
   for (const name of ["scroll", "scrollBy", "scrollTo", "scrollIntoView"] as const) {
     patches.replace(view.Element.prototype, name, (original) => function (this: Element, ...args: unknown[]) {
@@ -25,13 +26,19 @@ export async function followRendering(view: View, patches: Patches, clock: Clock
     const page = view.document.scrollingElement;
     if (page && (view.scrollX !== scrollX || view.scrollY !== scrollY)) scrolled.add(page);
     ({ scrollX, scrollY } = view);
+    const animations = endingAnimations(view);
+    if (scrolled.size || animations.length) activity.happened();
     for (const element of scrolled) fireScroll(element);
     scrolled.clear();
-    for (const animation of view.document.getAnimations?.() ?? []) {
-      const { endTime } = animation.effect?.getComputedTiming() ?? {};
-      if (animation.playState === "running" && Number(endTime) < Infinity) animation.finish();
-    }
+    for (const animation of animations) animation.finish();
+    activity.renderedAt = performance.now();
   }
+}
+
+/** Returns the animations and transitions that are running and would end. */
+export function endingAnimations(view: View): Animation[] {
+  const animations = view.document.getAnimations?.() ?? [];
+  return animations.filter(({ playState, effect }) => playState === "running" && Number(effect?.getComputedTiming().endTime) < Infinity);
 }
 
 /** Returns the arguments of a function that scrolls, so that it scrolls at once. */

@@ -5,11 +5,12 @@
 
 import type { Clock } from "./clock.ts";
 import type { View } from "./flat-tree.ts";
-import { followRendering } from "./hidden-rendering.ts";
-import { FRAME_MS, Pending, hastenTimers } from "./hidden-timers.ts";
+import { HiddenActivity } from "./hidden-activity.ts";
+import { endingAnimations, followRendering } from "./hidden-rendering.ts";
+import { FRAME_MS, hastenTimers } from "./hidden-timers.ts";
 import { Patches } from "./patch.ts";
 
-/** How long timers may still come in time when a call has ended, such as the one that takes away a menu which closes. */
+/** How long timers and animations may still end in time when a call has ended, such as those of a menu which closes. */
 const MAX_AFTER_CALL_MS = 1_000;
 
 /** Helps windows that are not shown, until {@link HiddenTab.restore}. */
@@ -17,7 +18,8 @@ export class HiddenTab {
   readonly #clock: Clock;
   readonly #patches = new Patches();
   readonly #views = new Set<View>();
-  readonly #pending = new Pending();
+  /** What happens in the windows. */
+  readonly activity = new HiddenActivity();
   #end = new AbortController();
 
   constructor(clock: Clock) {
@@ -29,19 +31,27 @@ export class HiddenTab {
     for (const view of views) {
       if (!view.document.hidden || this.#views.has(view)) continue;
       this.#views.add(view);
-      hastenTimers(view, this.#patches, this.#clock, this.#pending, this.#end.signal);
-      followRendering(view, this.#patches, this.#clock, this.#end.signal).catch(() => {});
+      this.activity.renderedAt = 0;
+      hastenTimers(view, this.#patches, this.#clock, this.activity, this.#end.signal);
+      followRendering(view, this.#patches, this.#clock, this.activity, this.#end.signal).catch(() => {});
     }
   }
 
-  /** Waits until no timer is left that comes only once, at most {@link MAX_AFTER_CALL_MS}. Returns undefined if there is none. */
+  /**
+   * Waits until no animation is running, and no timer is left that comes only once, at most {@link MAX_AFTER_CALL_MS}.
+   * Returns undefined if there is none.
+   */
   finish(): Promise<void> | undefined {
-    return this.#pending.size ? this.#waitForPending() : undefined;
+    return this.#isBusy() ? this.#waitUntilIdle() : undefined;
   }
 
-  async #waitForPending(): Promise<void> {
+  #isBusy(): boolean {
+    return this.activity.timers > 0 || [...this.#views].some((view) => endingAnimations(view).length > 0);
+  }
+
+  async #waitUntilIdle(): Promise<void> {
     const due = performance.now() + MAX_AFTER_CALL_MS;
-    while (this.#pending.size && performance.now() < due) await this.#clock.sleep(FRAME_MS);
+    while (this.#isBusy() && performance.now() < due) await this.#clock.sleep(FRAME_MS);
   }
 
   restore(): void {
@@ -50,5 +60,6 @@ export class HiddenTab {
     this.#end.abort();
     this.#end = new AbortController();
     this.#patches.restore();
+    this.activity.renderedAt = Infinity;
   }
 }

@@ -5,6 +5,7 @@
 
 import type { Clock } from "./clock.ts";
 import type { View } from "./flat-tree.ts";
+import type { HiddenActivity } from "./hidden-activity.ts";
 import type { Patches } from "./patch.ts";
 
 /** Timers that take longer are left to the browser. */
@@ -12,13 +13,8 @@ const MAX_MS = 5_000;
 /** What an animation frame takes in a tab that is shown. */
 export const FRAME_MS = 16;
 
-/** How many timers are to come that come only once. */
-export class Pending {
-  size = 0;
-}
-
 /** Makes timers come in time, until the signal fires. What has not come by then is left to the browser. */
-export function hastenTimers(view: View, patches: Patches, clock: Clock, pending: Pending, signal: AbortSignal): void {
+export function hastenTimers(view: View, patches: Patches, clock: Clock, activity: HiddenActivity, signal: AbortSignal): void {
   /** What ends the wait for each timer, by its number. */
   const waits = new Map<number, AbortController>();
 
@@ -36,11 +32,13 @@ export function hastenTimers(view: View, patches: Patches, clock: Clock, pending
     return waits.get(id) === cancelled && !signal.aborted;
   };
   const once = async (id: number, ms: number, run: () => void) => {
-    pending.size += 1;
+    activity.timers += 1;
     const isDue = await passes(id, ms);
-    pending.size -= 1;
+    activity.timers -= 1;
+    if (!isDue) return;
+    if (ms <= FRAME_MS) activity.happened();
     // What it throws is reported as an error of the page.
-    if (isDue) queueMicrotask(run);
+    queueMicrotask(run);
   };
   const again = async (id: number, ms: number, run: () => void) => {
     while (await passes(id, ms)) queueMicrotask(run);

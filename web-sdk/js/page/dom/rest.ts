@@ -1,6 +1,7 @@
 /** Waiting until what an action began has ended, and the page is at rest. */
 
 import { type Clock, nextTask } from "./clock.ts";
+import type { HiddenActivity } from "./hidden-activity.ts";
 import { Mutations } from "./mutations.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -12,11 +13,13 @@ const QUIET_MS = 50;
 const MAX_BUSY_MS = 1_000;
 /** A request that takes longer is warned of. */
 const MAX_REQUEST_MS = 5_000;
+/** In a hidden tab, what comes with frames counts as a change for this time: a page may draw without end. */
+const MAX_FRAMES_MS = 200;
 /** How often requests and documents that end are looked at. */
 const LOOK_MS = 10;
 
 /** Waits until the page is at rest. */
-export async function waitForRest(recorder: Recorder, clock: Clock, signal: AbortSignal): Promise<void> {
+export async function waitForRest(recorder: Recorder, hidden: HiddenActivity, clock: Clock, signal: AbortSignal): Promise<void> {
   const { requests, navigation, mutations } = recorder;
   // What was begun in this task has run then: most components render in the next one.
   await nextTask();
@@ -33,11 +36,12 @@ export async function waitForRest(recorder: Recorder, clock: Clock, signal: Abor
       continue;
     }
     const isChanged = mutations.lastAt > recorder.startedAt;
-    const due = isChanged ? Math.max(mutations.lastAt + QUIET_MS, requests.endedAt + UNCHANGED_MS) : since + UNCHANGED_MS;
+    const changeDue = isChanged ? Math.max(mutations.lastAt + QUIET_MS, requests.endedAt + UNCHANGED_MS) : since + UNCHANGED_MS;
+    const due = Math.max(changeDue, Math.min(hidden.lastAt, recorder.startedAt + MAX_FRAMES_MS) + UNCHANGED_MS);
     const latest = since + MAX_BUSY_MS;
-    if (now >= due) return;
+    if (now >= due && hidden.renderedAt > since) return;
     if (now >= latest) return recorder.warn(`the page has not come to rest within ${MAX_BUSY_MS} ms`);
-    await clock.sleep(Math.min(due, latest) - now, signal);
+    await clock.sleep(Math.max(Math.min(due, latest) - now, 1), signal);
   }
 }
 
