@@ -10,6 +10,9 @@ use std::{env, fs, io};
 /// The files without which the SDK does not work: nothing is embedded if one of them is missing.
 const REQUIRED: [&str; 3] = ["mcp-web.js", "mcp_web_core.js", "mcp_web_core_bg.wasm"];
 
+/// The start of the names of what processes import from the package, and pages never do.
+const NODE_MODULE: &str = "mcp-web-node.";
+
 /// The best level of brotli: files are compressed once and served often.
 const BROTLI_QUALITY: u32 = 11;
 /// A window of 4 MiB, which is larger than every file.
@@ -39,6 +42,9 @@ fn file_names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.starts_with(NODE_MODULE) {
+            continue;
+        }
         if [".js", ".js.map", ".wasm"]
             .iter()
             .any(|end| name.ends_with(end))

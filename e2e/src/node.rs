@@ -27,6 +27,13 @@ impl NodeProject {
         Self { folder: project }
     }
 
+    /// Creates an empty project without packages.
+    pub fn empty() -> Self {
+        Self {
+            folder: TempDir::with_prefix("mcp-web-node-").unwrap(),
+        }
+    }
+
     /// Copies an example of `demo-app/examples` with its subfolders, and installs the pinned packages
     /// and the built SDK in it.
     pub fn copy_of_example(name: &str) -> Self {

@@ -135,9 +135,14 @@ impl ProcessGroup {
         self.wait_until_gone().await;
     }
 
+    /// Asks the group to end (SIGTERM).
+    pub fn request_end(&self) {
+        self.signal(Signal::TERM);
+    }
+
     /// Asks the group to end (SIGTERM), and waits until the child has ended.
     pub async fn terminate(&mut self) {
-        self.signal(Signal::TERM);
+        self.request_end();
         self.wait_until_gone().await;
     }
 

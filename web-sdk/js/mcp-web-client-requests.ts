@@ -2,7 +2,7 @@
 
 import { type ClientResponse, OpenRequests } from "./client-requests/open-requests.ts";
 import type { CallPort } from "./mcp-web/call-context.ts";
-import { randomHex } from "./mcp-web/environment.ts";
+import { randomHex } from "./mcp-web/random.ts";
 import type { McpWebErrorConstructor } from "./mcp-web/error.ts";
 import { isPlainObject } from "./mcp-web/type-guards.ts";
 import type * as calls from "./types/calls.ts";

@@ -50,7 +50,7 @@ import { httpConfig, stdioConfig } from "./mcp-web/client-config.ts";
 import { content } from "./mcp-web/content.ts";
 import type { CoreConnection } from "./mcp-web/core.ts";
 import { Definitions } from "./mcp-web/definitions.ts";
-import { inBrowser } from "./mcp-web/environment.ts";
+import { canConnect, hostEnvironment } from "./mcp-web/environment.ts";
 import { McpWebError, notInBrowser } from "./mcp-web/error.ts";
 import { elicitInPage, importDiagnosis, loadModule } from "./mcp-web/lazy.ts";
 import { type Subscription, notify, subscribe } from "./mcp-web/listeners.ts";
@@ -151,7 +151,7 @@ export class McpWeb {
       failure: () => (this.#status.state === "failed" ? this.#status.error : undefined),
     });
     this.#calls = new Calls((key) => this.#definitions.get(key)!, this.#callPort());
-    if (!inBrowser) return;
+    if (!canConnect) return;
     const key = takenKey ?? pageKey(this.#bridgeUrl, options);
     const existing = takenKey === undefined && attach(key, this.#options);
     if (existing) return existing;
@@ -467,7 +467,7 @@ export class McpWeb {
    * `disconnected`.
    */
   async connect(): Promise<void> {
-    if (!inBrowser) throw notInBrowser("connect()");
+    if (!canConnect) throw notInBrowser("connect()");
     if (this.#status.state === "connected") return this.#shareTools();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
@@ -480,7 +480,7 @@ export class McpWeb {
     this.#restrictions?.reset();
     this.#queries.loaded?.disconnect();
     if (this.#connection) this.#connection.disconnect();
-    else if (inBrowser) this.#setStatus({ state: "disconnected" });
+    else if (canConnect) this.#setStatus({ state: "disconnected" });
   }
 
   /**
@@ -617,6 +617,7 @@ export class McpWeb {
       },
       ...this.#definitions.hostBindings,
       ...this.#calls.hostBindings,
+      ...hostEnvironment(this.#options),
       warn: (message: string) => console.warn(`mcp-web: ${message}`),
     };
   }

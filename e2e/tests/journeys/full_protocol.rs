@@ -1,6 +1,6 @@
-//! Everything except plain results of tools, between a native page and a client with all
-//! capabilities, over all transports and eras: progress, logs and requests of handlers, prompts,
-//! resources, templates, completions, subscriptions.
+//! Everything except plain results of tools, between an app and a client with all capabilities, over
+//! all transports and eras: progress, logs and requests of handlers, prompts, resources, templates,
+//! completions, subscriptions. Here the app is a native page.
 
 use bridge_protocol::LogLevel;
 use e2e::{
@@ -31,15 +31,37 @@ async fn over_stdio_2026() {
     check_all_features(Transport::Stdio, Era::Discover).await;
 }
 
+/// What this journey does with an app that is not done by a client.
+pub(crate) trait App {
+    /// Waits until the app hears that a client has subscribed to `notes://all`.
+    async fn wait_for_subscriber(&mut self);
+    /// Lets the app tell that `notes://all` changed.
+    async fn update_notes(&mut self);
+}
+
+impl App for NativePage {
+    async fn wait_for_subscriber(&mut self) {
+        assert_eq!(self.next_subscriptions().await, ["notes://all"]);
+    }
+
+    async fn update_notes(&mut self) {
+        self.resource_updated("notes://all").await;
+    }
+}
+
 async fn check_all_features(transport: Transport, era: Era) {
     let bed = TestBed::bridge().await;
-    let page = NativePage::open(&bed, "a-page", items()).await;
-    let mut client = FullClient::connect(&bed, transport, era).await;
+    let mut page = NativePage::open(&bed, "a-page", items()).await;
+    check_app(&bed, &mut page, transport, era).await;
+}
 
+/// Checks everything that an app offers which is connected already.
+pub(crate) async fn check_app(bed: &TestBed, app: &mut impl App, transport: Transport, era: Era) {
+    let mut client = FullClient::connect(bed, transport, era).await;
     receives_reports_and_answers_requests(&client).await;
     gets_prompts(&client).await;
     reads_resources(&client, era).await;
-    receives_updates(&mut client, &page).await;
+    receives_updates(&mut client, app).await;
 }
 
 async fn receives_reports_and_answers_requests(client: &FullClient) {
@@ -89,10 +111,10 @@ async fn reads_resources(client: &FullClient, era: Era) {
     assert_eq!(error.code, ErrorCode(code), "{error}");
 }
 
-async fn receives_updates(client: &mut FullClient, page: &NativePage) {
+async fn receives_updates(client: &mut FullClient, app: &mut impl App) {
     client.subscribe("notes://all").await;
-    assert_eq!(page.next_subscriptions().await, ["notes://all"]);
-    page.resource_updated("notes://all").await;
+    app.wait_for_subscriber().await;
+    app.update_notes().await;
     assert_eq!(
         client.next_event().await,
         ClientEvent::Updated("notes://all".to_owned())

@@ -27,6 +27,8 @@ mod hand_over;
 mod large_results;
 mod mcp_app;
 mod no_wasm;
+mod node_app;
+mod node_guide;
 mod page_query;
 mod page_tools;
 mod page_unloaded;

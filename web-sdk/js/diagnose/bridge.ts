@@ -42,7 +42,7 @@ function reachable({ url }: BridgeFacts, { status, violation }: FetchResult, { o
     return failed(name, `${url}${PUBLIC} answers HTTP ${status}`, "set bridgeUrl to a bridge, which has its SDK there");
   }
   if (violation) return unknown(name, "the page's policy forbids to look");
-  return failed(name, `BridgeUnreachable: nothing that this page can reach answers at ${url}`, "start the bridge, or set bridgeUrl");
+  return failed(name, `BridgeUnreachable: nothing that can be reached from here answers at ${url}`, "start the bridge, or set bridgeUrl");
 }
 
 /** A bridge hides its answer from the pages of foreign origins; its SDK is public. */

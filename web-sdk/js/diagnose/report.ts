@@ -12,16 +12,31 @@ import { tokenCheck } from "./token.ts";
 
 const SIGNS = { passed: "ok", failed: "FAILED", warning: "warning", unknown: "?" };
 
+/** What only a browser has, and no process. */
+const OF_BROWSERS = new Set([
+  "browser",
+  "origin",
+  "frame",
+  "mixed content",
+  "local network access",
+  "storage",
+  "content security policy",
+  "origin at the bridge",
+  "page",
+]);
+
 /** The page, as far as a diagnosis uses it. */
 export type DiagnosedPage = Pick<McpWeb, "bridgeUrl" | "status" | "sessionId" | "sessionName" | "authToken">;
 
 /** Runs all checks. The token is in nothing that this returns. */
 export async function diagnose(
   { bridgeUrl, status, sessionId, sessionName, authToken: token }: DiagnosedPage,
-  { storage = "local", authToken }: McpWebOptions,
+  { storage = "local", authToken, ...others }: McpWebOptions,
   definitions: DefinitionFacts[],
 ): Promise<Diagnosis> {
   const tokenIsFetched = typeof authToken === "function";
+  // `mcp-web-sdk/node` always passes a class for the socket.
+  const isProcess = "WebSocket" in others;
   const facts = { bridgeUrl, status, sessionId, sessionName, storage, token, tokenIsFetched, definitions };
   const [page, bridge] = [pageFacts(), bridgeFacts(facts.bridgeUrl)];
   const groups = await Promise.all([
@@ -30,12 +45,13 @@ export async function diagnose(
     [tokenCheck(facts), connectionCheck(facts), definitionsCheck(facts), lifecycleCheck()],
   ]);
   const hide = hideToken(facts.token);
-  const checks = groups.flat().map((check) => hideTokenIn(check, hide));
+  const known = groups.flat().filter(({ name }) => !isProcess || !OF_BROWSERS.has(name));
+  const checks = known.map((check) => hideTokenIn(check, hide));
   const ok = checks.every(({ status }) => status !== "failed");
-  return { ok, summary: hide(summary(page, facts, checks)), checks };
+  return { ok, summary: hide(summary(isProcess ? undefined : page, facts, checks)), checks };
 }
 
-function summary(page: PageFacts, facts: DiagnosisFacts, checks: DiagnosisCheck[]): string {
+function summary(page: PageFacts | undefined, facts: DiagnosisFacts, checks: DiagnosisCheck[]): string {
   const { bridgeUrl, status, sessionId, sessionName } = facts;
   const error = "error" in status ? status.error : undefined;
   const lines = checks.flatMap(({ name, status, message, remedy }) => [
@@ -43,9 +59,9 @@ function summary(page: PageFacts, facts: DiagnosisFacts, checks: DiagnosisCheck[
     ...(remedy ? [`    → ${remedy}`] : []),
   ]);
   return [
-    `MCP-Web: ${page.origin} → ${bridgeUrl}`,
+    `MCP-Web: ${page ? page.origin : "a process"} → ${bridgeUrl}`,
     `status ${status.state}${error ? ` (${error.code})` : ""}, session ${sessionName ?? sessionId ?? "none"}`,
-    `browser ${globalThis.navigator?.userAgent ?? "none"}, at ${new Date().toISOString()}`,
+    `${page ? "browser" : "runtime"} ${globalThis.navigator?.userAgent ?? "none"}, at ${new Date().toISOString()}`,
     ...lines,
   ].join("\n");
 }

@@ -1,17 +1,28 @@
 /** The interface of the wasm (`web-sdk/src/js`), as this module uses it. */
 
+/** Facts about the page that its environment knows. The crate's `bindings.rs` has the same names. */
+export interface PageFacts {
+  origin: string | undefined;
+  userAgent: string | undefined;
+  document: Document | undefined;
+}
+
+/** What the wasm uses of its environment. The crate's `bindings.rs` has the same names. */
+export interface HostEnvironment {
+  /** Throws if the address is rejected. */
+  openSocket(url: string): WebSocket;
+  listen(event: string, listener: (event: unknown) => void, isCapturing: boolean): void;
+}
+
 /** Facts about the page that the wasm sends to the bridge. The crate's `bindings.rs` has the same names. */
-export interface PageInfo {
+export interface PageInfo extends PageFacts {
   bridgeUrl: string;
   socketUrl: string;
   sessionId: string;
   sessionName: string | undefined;
   renewable: boolean;
   app: string;
-  origin: string | undefined;
   documentId: string;
-  userAgent: string | undefined;
-  document: Document | undefined;
 }
 
 /** What a handler returned, as JSON texts; or why it failed. The crate's `handler.rs` parses it. */

@@ -1,9 +1,8 @@
 /** Warnings for who develops the app: what AI clients will make of a definition. */
 
 import type { DefinitionKind } from "./registration.ts";
-import { inBrowser } from "./environment.ts";
 
-const onThisMachine = () => inBrowser && /^(localhost$|127\.|\[::1\])/.test(globalThis.location?.hostname);
+const onThisMachine = () => /^(localhost$|127\.|\[::1\])/.test(globalThis.location?.hostname);
 
 /** Writes the warnings about a definition to the console. On other machines than this one, nothing is loaded. */
 export function warnAboutDefinition(kind: DefinitionKind, json: string): void {

@@ -1,12 +1,22 @@
-/** Where this code runs. */
+/** Where this code runs: a document or a worker. `node/environment.ts` replaces this for `mcp-web-sdk/node`. */
+
+import type { McpWebOptions } from "../types/options.ts";
+import type { HostEnvironment, PageFacts } from "./core.ts";
 
 /** Code that runs in Node, Deno or Bun to render pages has no document, and no business with a bridge. */
-export const inBrowser =
+export const canConnect =
   typeof WebSocket === "function" &&
   (typeof document === "object" || "WorkerGlobalScope" in globalThis);
 
-/** Returns random bytes as hexadecimal text: 16, because ids of that length never meet by chance. `crypto.randomUUID` is missing on plain http pages; this is not. */
-export function randomHex(bytes = 16): string {
-  const random = crypto.getRandomValues(new Uint8Array(bytes));
-  return Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
+/** Returns what the bridge is told of the page, besides what the app says. */
+export const pageFacts = (): PageFacts => ({
+  origin: globalThis.location?.origin,
+  userAgent: globalThis.navigator?.userAgent,
+  document: globalThis.document,
+});
+
+/** Returns what the wasm uses of the browser. */
+export const hostEnvironment = (_options: McpWebOptions): HostEnvironment => ({
+  openSocket: (url) => new WebSocket(url),
+  listen: (event, listener, isCapturing) => addEventListener(event, listener, isCapturing),
+});

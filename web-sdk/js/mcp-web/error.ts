@@ -27,4 +27,4 @@ export type McpWebErrorConstructor = new (code: McpWebErrorCode, message: string
 (McpWebError.prototype as { name: string }).name = "McpWebError";
 
 /** Makes the error for what works only in a browser. */
-export const notInBrowser = (what: string): McpWebError => new McpWebError("NotInBrowser", `${what} needs a browser`);
+export const notInBrowser = (what: string): McpWebError => new McpWebError("NotInBrowser", `${what} needs a browser or mcp-web-sdk/node`);

@@ -2,7 +2,8 @@
 
 import type { McpWebOptions } from "../types/options.ts";
 import type { PageInfo } from "./core.ts";
-import { randomHex } from "./environment.ts";
+import { pageFacts } from "./environment.ts";
+import { randomHex } from "./random.ts";
 
 /** Returns the address of the page's socket. */
 export const socketUrl = (bridgeUrl: string, sessionId: string): string =>
@@ -10,7 +11,6 @@ export const socketUrl = (bridgeUrl: string, sessionId: string): string =>
 
 export function pageInfo(options: McpWebOptions, bridgeUrl: string, sessionId: string): PageInfo {
   const { name, description, version, icon, sessionName, authToken } = options;
-  const { document, location, navigator } = globalThis;
   return {
     bridgeUrl,
     socketUrl: socketUrl(bridgeUrl, sessionId),
@@ -19,9 +19,7 @@ export function pageInfo(options: McpWebOptions, bridgeUrl: string, sessionId: s
     // A fresh token can be fetched.
     renewable: typeof authToken === "function",
     app: JSON.stringify({ name, description, version, icon }),
-    origin: location?.origin,
     documentId: randomHex(8),
-    userAgent: navigator?.userAgent,
-    document,
+    ...pageFacts(),
   };
 }

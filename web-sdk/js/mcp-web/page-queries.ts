@@ -4,7 +4,7 @@ import type { Queries } from "../mcp-web-query.ts";
 import type { Conversations } from "../query/conversations.ts";
 import type { Conversation, ConversationOptions } from "../types/conversation.ts";
 import type { AttachOptions, Query, QueryOptions, QuerySignal } from "../types/query.ts";
-import { inBrowser } from "./environment.ts";
+import { canConnect } from "./environment.ts";
 import { McpWebError, notInBrowser } from "./error.ts";
 import { toJson } from "./json.ts";
 import { loadModule } from "./lazy.ts";
@@ -48,7 +48,7 @@ export class PageQueries {
     // These may have no JSON. They are read as the app has passed them.
     const plain = { ...options, responseSchema: null, attachments: null };
     const json = toJson(plain, "the query", (message) => new McpWebError("QueryInvalid", message), (_, value) => value ?? null);
-    if (!inBrowser) throw notInBrowser("a query");
+    if (!canConnect) throw notInBrowser("a query");
     if (!this.loaded) {
       const { Queries } = await loadModule(import("../mcp-web-query.ts"), "query", "Query");
       this.loaded ??= this.#create(Queries);

@@ -1,6 +1,6 @@
 /** A query as the app has it: at once, while what runs it (`mcp-web-query.js`) is still being loaded. */
 
-import { randomHex } from "./environment.ts";
+import { randomHex } from "./random.ts";
 import type { QueryRun } from "../query/query-run.ts";
 import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
 

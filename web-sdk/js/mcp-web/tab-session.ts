@@ -4,7 +4,7 @@
  */
 
 import type { McpWebOptions } from "../types/options.ts";
-import { randomHex } from "./environment.ts";
+import { randomHex } from "./random.ts";
 import { openStorage } from "./storage.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** The token that the page makes for itself. */
 
-import { randomHex } from "./environment.ts";
+import { randomHex } from "./random.ts";
 import { openStorage } from "./storage.ts";
 
 /** 192 random bits: nobody guesses a token, and a bridge takes none shorter than 16 characters. */

@@ -20,6 +20,9 @@
  * @packageDocumentation
  */
 
+import type { McpWeb } from "../mcp-web.ts";
+import type { ToolDefinition } from "../types/definitions.ts";
+import type { ToolHandle } from "../types/handles.ts";
 import { BridgeClient } from "./bridge-client.ts";
 import { type BridgeProcess, startProcess } from "./bridge-process.ts";
 import { asyncDispose } from "./dispose.ts";
@@ -63,6 +66,9 @@ export interface BrowserPage {
   evaluate(script: any, argument?: any): Promise<any>;
 }
 
+/** An app of `mcp-web-sdk/node`: what this module uses of its `McpWeb`. */
+export type ProcessApp = Pick<McpWeb, "authToken" | "bridgeUrl" | "connect"> & { addTool(definition: ToolDefinition): ToolHandle };
+
 /** A bridge that runs for a test. */
 export class TestBridge implements AsyncDisposable {
   /** Where the bridge listens, such as `http://127.0.0.1:40123`. */
@@ -85,14 +91,16 @@ export class TestBridge implements AsyncDisposable {
   }
 
   /**
-   * Connects an MCP client to the page of a tab. What the page has added when it connects is there when the promise is
-   * fulfilled.
+   * Connects an MCP client to the page of a tab, or to the `McpWeb` of a program in Node that has {@link TestBridge.url} as
+   * its `bridgeUrl`. What it has added when the client connects is there when the promise is fulfilled.
    *
-   * @throws Error when the page makes no `McpWeb` within `timeout`, or cannot connect.
+   * @throws Error when the page makes no `McpWeb` within `timeout`, when it or the program cannot connect, or when the
+   * program has another bridge.
    */
-  async connectTestClient(page: BrowserPage, options: BridgeClientOptions = {}): Promise<TestClient> {
+  async connectTestClient(page: BrowserPage | ProcessApp, options: BridgeClientOptions = {}): Promise<TestClient> {
     const { timeout = 10_000, app, ...clientOptions } = options;
-    const { token, error } = await page.evaluate(waitForPage, { bridgeUrl: this.url, timeout, name: app });
+    const isTab = "evaluate" in page;
+    const { token, error } = isTab ? await page.evaluate(waitForPage, { bridgeUrl: this.url, timeout, name: app }) : await connectApp(page, this.url);
     if (error) throw new Error(error);
     const client = await BridgeClient.connect(`${this.url}/mcp`, token, clientOptions);
     this.#clients.push(client);
@@ -118,6 +126,17 @@ export class TestBridge implements AsyncDisposable {
  */
 export async function startBridge({ command = "mcp-web-bridge", args = [] }: BridgeOptions = {}): Promise<TestBridge> {
   return new TestBridge(await startProcess(command, args));
+}
+
+/** Waits until the app is connected and the bridge has its tools, and returns its token. */
+async function connectApp(app: ProcessApp, bridgeUrl: string): Promise<{ token?: string; error?: string }> {
+  if (app.bridgeUrl !== bridgeUrl) return { error: `the app's bridge is ${app.bridgeUrl}: give it the bridgeUrl ${bridgeUrl}` };
+  await app.connect();
+  // The bridge takes registrations in their order: when it has answered this one, it has those before.
+  const last = app.addTool({ name: "test_client_is_connecting", description: "A test waits until the tools before it are registered", handler() {} });
+  await last.registered.catch(() => {});
+  await last.remove();
+  return { token: app.authToken! };
 }
 
 /** Runs in the page before its scripts: sockets of the SDK go to the bridge that the tab was attached to last. */

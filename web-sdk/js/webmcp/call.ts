@@ -2,7 +2,7 @@
 
 import type { Calls } from "../mcp-web/calls.ts";
 import type { HandlerOutcome } from "../mcp-web/core.ts";
-import { randomHex } from "../mcp-web/environment.ts";
+import { randomHex } from "../mcp-web/random.ts";
 import type { Registration } from "../mcp-web/registration.ts";
 import { isPlainObject } from "../mcp-web/type-guards.ts";
 import { failureText, outcomeText } from "./results.ts";

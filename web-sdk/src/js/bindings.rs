@@ -4,6 +4,7 @@
 
 use js_sys::{Function, JsString, Promise};
 use wasm_bindgen::prelude::*;
+use web_sys::WebSocket;
 
 #[wasm_bindgen]
 extern "C" {
@@ -85,13 +86,16 @@ extern "C" {
     /// Delivers a message of the bridge about a query.
     #[wasm_bindgen(method)]
     pub(super) fn query(this: &Host, message: &JsValue);
+    /// Opens a `WebSocket`. Throws if its class rejects the address.
+    #[wasm_bindgen(method, catch, js_name = openSocket)]
+    pub(super) fn open_socket(this: &Host, url: &str) -> Result<WebSocket, JsValue>;
+    /// Listens to an event of the document or worker.
+    #[wasm_bindgen(method)]
+    pub(super) fn listen(this: &Host, event: &str, listener: &JsValue, capture: bool);
     /// Reports a warning for the developer.
     #[wasm_bindgen(method)]
     pub(super) fn warn(this: &Host, message: &str);
 
-    /// Calls `addEventListener` of the global object of the document or worker.
-    #[wasm_bindgen(js_name = addEventListener)]
-    pub(super) fn add_event_listener(event: &str, listener: &JsValue, capture: bool);
     #[wasm_bindgen(js_name = setTimeout)]
     pub(super) fn set_timeout(callback: &Function, ms: u32) -> JsValue;
     #[wasm_bindgen(js_name = clearTimeout)]

@@ -8,8 +8,7 @@ use js_sys::{Date, JsString, Math};
 use wasm_bindgen::prelude::*;
 
 use super::bindings::{
-    Document, Host, Options, Settling, add_event_listener, clear_timeout, queue_microtask,
-    set_timeout,
+    Document, Host, Options, Settling, clear_timeout, queue_microtask, set_timeout,
 };
 use super::codec::{self, DecodeError};
 use super::socket::{Socket, SocketEvent};
@@ -132,7 +131,7 @@ impl Runtime {
         drop(self.socket.take());
         self.warned.set(false);
         let runtime = self.clone();
-        match Socket::open(&self.socket_url.borrow(), move |event| {
+        match Socket::open(&self.host, &self.socket_url.borrow(), move |event| {
             runtime.on_socket_event(event)
         }) {
             Ok(socket) => *self.socket.borrow_mut() = Some(socket),
@@ -282,11 +281,11 @@ impl Runtime {
             "pageshow",
             "pagehide",
         ] {
-            add_event_listener(event, &listener, false);
+            self.host.listen(event, &listener, false);
         }
         // These events do not bubble, or an app may stop them: they are captured.
         for event in ["freeze", "resume", "pointerdown", "keydown"] {
-            add_event_listener(event, &listener, true);
+            self.host.listen(event, &listener, true);
         }
     }
 

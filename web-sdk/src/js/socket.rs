@@ -4,7 +4,7 @@ use js_sys::{Function, JsString};
 use wasm_bindgen::prelude::*;
 use web_sys::{CloseEvent, Event, MessageEvent, WebSocket};
 
-use super::bindings::TextSocket;
+use super::bindings::{Host, TextSocket};
 use super::{codec, parts};
 
 /// An event of a socket.
@@ -43,10 +43,11 @@ impl Socket {
     /// # Errors
     /// Returns the exception of the browser if it rejects the address.
     pub(super) fn open(
+        host: &Host,
         url: &str,
         mut on_event: impl FnMut(SocketEvent) + 'static,
     ) -> Result<Self, JsValue> {
-        let socket = WebSocket::new(url)?;
+        let socket = host.open_socket(url)?;
         let listener = Closure::new(move |event: Event| {
             if let Some(event) = parse_event(event) {
                 on_event(event);

@@ -1,9 +1,10 @@
 //! The modules that apps import.
 
 /// The main module, and those for frameworks, which need it.
-pub(super) const ENTRIES: [&str; 9] = [
+pub(super) const ENTRIES: [&str; 10] = [
     "mcp-web",
     "mcp-web-ask",
+    "mcp-web-node",
     "mcp-web-page",
     "mcp-web-react",
     "mcp-web-state",
@@ -12,7 +13,5 @@ pub(super) const ENTRIES: [&str; 9] = [
     "mcp-web-vue",
     "mcp-web-webmcp",
 ];
-/// The module that is all of the SDK.
-pub(super) const INLINE_ENTRY: &str = "mcp-web-inline";
 /// The modules that tests import.
 pub(super) const TESTING_ENTRIES: [&str; 2] = ["testing/index", "testing/bridge"];

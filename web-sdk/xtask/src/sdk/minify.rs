@@ -59,16 +59,18 @@ pub(super) fn shrink_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
 const FRAMEWORKS: [&str; 4] = ["react", "svelte", "svelte/*", "vue"];
 
 /// The built files that stay separate: pages load them when they need them.
-const SEPARATE: [&str; 8] = [
+const SEPARATE: [&str; 7] = [
     "./mcp_web_testing.js",
     "./mcp_web_core.js",
     "../mcp_web_core.js",
     "./mcp_web_page.js",
     "../mcp_web_page.js",
-    "./mcp-web.ts",
     "./mcp-web-*",
     "../mcp-web-*",
 ];
+
+/// The module that the other entries share.
+const MAIN: &str = "./mcp-web.ts";
 
 /// A module without types, comments and spaces, and its source map.
 pub(super) struct Script {
@@ -100,7 +102,23 @@ pub(super) fn minify_script(
     bundle(
         packages,
         module,
-        &[&SEPARATE[..], &FRAMEWORKS[..]].concat(),
+        &[&SEPARATE[..], &FRAMEWORKS[..], &[MAIN]].concat(),
+        name,
+        work,
+    )
+}
+
+/// Returns a module like [`minify_script`], which contains the main module and uses modules of Node.
+pub(super) fn bundle_with_main(
+    packages: &Path,
+    module: &Path,
+    name: &str,
+    work: &Path,
+) -> Result<Script> {
+    bundle(
+        packages,
+        module,
+        &[&SEPARATE[..], &["node:*"]].concat(),
         name,
         work,
     )
@@ -167,10 +185,14 @@ fn parts(metafile: &[u8]) -> Result<Vec<(String, usize)>> {
 
 /// Returns the path of a source within `web-sdk/js`.
 fn source_name(path: &str) -> &str {
-    let named = ["web-sdk/js/", "sdk/inline/"]
-        .iter()
-        .find_map(|folder| path.split_once(folder));
-    named.map_or(path, |(_, rest)| rest)
+    if let Some((_, rest)) = path.split_once("web-sdk/js/") {
+        return rest;
+    }
+    // Variants are bundled from copies of the sources.
+    let copied = path.split_once("sdk/variants/");
+    copied
+        .and_then(|(_, rest)| rest.split_once('/'))
+        .map_or(path, |(_, rest)| rest)
 }
 
 /// Names the sources in a source map by their paths in the repository, wherever it was built.

@@ -14,13 +14,13 @@ mod compile;
 mod declarations;
 mod entries;
 mod files;
-mod inline;
 mod keep_alive;
 mod mangle_names;
 mod minify;
 pub mod size;
 mod strip_panics;
 pub mod testing;
+mod variant;
 
 use std::fs;
 use std::path::Path;
@@ -35,8 +35,10 @@ use crate::step::{Outcome, step};
 use crate::{Workspace, node, wasm_toolchain};
 use bindgen::WasmPart;
 use compile::WasmCrate;
-use entries::{ENTRIES, INLINE_ENTRY, TESTING_ENTRIES};
+use entries::{ENTRIES, TESTING_ENTRIES};
 use files::Files;
+use minify::Script;
+use variant::{INLINE, NODE};
 
 /// The module that has the wasm in it.
 const INLINE_WASM: &str = "mcp-web-wasm.js";
@@ -143,20 +145,24 @@ fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
         for module in top_level_modules(&sources)? {
             let name = format!("{module}.js");
             let source = sources.join(format!("{module}.ts"));
-            let script = minify::minify_script(&packages, &source, &name, &built)?;
-            if module == ENTRIES[0] {
-                parts = script.parts;
+            if source.ends_with(NODE.entry) {
+                continue;
             }
-            files.insert(format!("{name}.map"), script.map);
-            files.insert(name, script.code);
+            let mut script = minify::minify_script(&packages, &source, &name, &built)?;
+            if module == ENTRIES[0] {
+                parts = std::mem::take(&mut script.parts);
+            }
+            insert_script(&mut files, &module, script);
         }
         for module in TESTING_ENTRIES {
             let name = format!("{module}.js");
             let source = sources.join(format!("{module}.ts"));
             let script = minify::minify_script(&packages, &source, &name, &built)?;
-            files.insert(format!("{name}.map"), script.map);
-            files.insert(name, script.code);
+            insert_script(&mut files, module, script);
         }
+        let variants = output.join("variants");
+        let script = NODE.bundle(&packages, &sources, &[], &variants)?;
+        insert_script(&mut files, NODE.name, script);
         for [glue, wasm] in &built_wasm {
             // The source of the glue is in no package, so a source map of it would help nobody.
             let glue_script = minify::minify_script(&packages, &output.join(glue), glue, &built)?;
@@ -170,11 +176,10 @@ fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
             (glue.as_str(), files[glue].as_slice()),
             (INLINE_WASM, wasm_module.as_slice()),
         ];
-        let inline = inline::bundle(&packages, &sources, &built_parts, &output.join("inline"))?;
-        files.insert(format!("{INLINE_ENTRY}.js.map"), inline.map);
-        files.insert(format!("{INLINE_ENTRY}.js"), inline.code);
+        let script = INLINE.bundle(&packages, &sources, &built_parts, &variants)?;
+        insert_script(&mut files, INLINE.name, script);
         let declaration = format!("export * from \"./{}.js\";\n", ENTRIES[0]);
-        files.insert(format!("{INLINE_ENTRY}.d.ts"), declaration.into_bytes());
+        files.insert(format!("{}.d.ts", INLINE.name), declaration.into_bytes());
         files.insert(INLINE_WASM.into(), wasm_module);
         for name in PACKAGE_FILES {
             let path = sources.join(name);
@@ -184,6 +189,11 @@ fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
         files.insert("LICENSE".into(), fs::read(workspace.path("LICENSE"))?);
         Ok(Outcome::Done((files, parts)))
     })
+}
+
+fn insert_script(files: &mut Files, module: &str, script: Script) {
+    files.insert(format!("{module}.js.map"), script.map);
+    files.insert(format!("{module}.js"), script.code);
 }
 
 /// Removes the comment that names the source map, which is the last line.

@@ -1,0 +1,111 @@
+/**
+ * Lets AI clients use a program in Node (22 and later), Deno or Bun through the tools, prompts and resources that it
+ * registers, like a page in a tab.
+ *
+ * ```js
+ * import { McpWeb } from "mcp-web-sdk/node";
+ *
+ * const mcpWeb = new McpWeb({ name: "Counter", stateFile: "counter.json" });
+ * let count = 0;
+ * mcpWeb.addTool({ name: "increment", description: "Counts up", handler: () => ({ count: ++count }) });
+ *
+ * await mcpWeb.connect();
+ * console.log(JSON.stringify(mcpWeb.mcpConfig, null, 2)); // to paste into an AI client
+ * ```
+ *
+ * The process stays alive as long as it is connected or tries to be. It ends by itself once it is disconnected and has
+ * nothing else to do.
+ *
+ * @packageDocumentation
+ */
+
+import { McpWeb as Connection, McpWebError, content } from "./mcp-web.ts";
+import { resolveBridgeUrl } from "./mcp-web/options.ts";
+import type { AppDefinition } from "./types/definitions.ts";
+import type { AddOptions, AppHandle } from "./types/handles.ts";
+import type { ToolSchema } from "./types/infer.ts";
+import type { McpWebOptions } from "./types/options.ts";
+import type { Status } from "./types/status.ts";
+import { webSocketClass } from "./node/environment.ts";
+import type { NodeOptions } from "./node/options.ts";
+import { leaveOnSignals } from "./node/signals.ts";
+import { Sockets } from "./node/sockets.ts";
+import { loadState } from "./node/state-file.ts";
+
+export type * from "./types/index.ts";
+export type { NodeOptions, WebSocketClass } from "./node/options.ts";
+export { McpWebError, content };
+
+/** States in which a connection is there, or is to come. */
+const isLive = ({ state }: Status) => /^(loading|connecting|connected|reconnecting)$/.test(state);
+
+/** Returns the options with what this runtime and the file add to them. */
+function complete(options: NodeOptions, sockets: Sockets): McpWebOptions & NodeOptions {
+  if (typeof options !== "object" || !options) throw new TypeError('new McpWeb() needs the name of your app: { name: "My app" }');
+  const WebSocketClass = webSocketClass(options);
+  if (!WebSocketClass) {
+    throw new TypeError('this runtime has no WebSocket (Node before 22): give one as `WebSocket`, such as that of the package "ws"');
+  }
+  if (typeof WebSocketClass !== "function") throw new TypeError("WebSocket must be a class");
+  const { stateFile, name, bridgeUrl } = options;
+  if (stateFile !== undefined && (typeof stateFile !== "string" || !stateFile)) throw new TypeError("stateFile must be a path");
+  const state = stateFile === undefined ? undefined : loadState(stateFile, resolveBridgeUrl(bridgeUrl, undefined), name);
+  return {
+    ...options,
+    authToken: options.authToken ?? state?.token,
+    sessionId: options.sessionId ?? state?.sessionId,
+    WebSocket: sockets.track(WebSocketClass),
+    storage: "none",
+    webmcp: false,
+    // The signals must be handled before it connects.
+    autoConnect: false,
+  };
+}
+
+/**
+ * A program's connection to a bridge, and what it offers: everything that a page has, but what needs a document. Each object
+ * is a session of its own.
+ */
+export class McpWeb extends Connection {
+  /**
+   * @throws TypeError when an option has the wrong type, `bridgeUrl` is no URL, or the runtime has no `WebSocket`; Error when
+   * `stateFile` cannot be used.
+   */
+  constructor(options: NodeOptions) {
+    const sockets = new Sockets();
+    super(complete(options, sockets));
+    if (options.handleSignals !== false) this.#leaveOnSignals(sockets);
+    // The status tells of failures.
+    if (options.autoConnect !== false) this.connect().catch(() => {});
+  }
+
+  /**
+   * Offers an MCP App: a tool, and a page that a host shows with its result. A process has no address that `url` could be
+   * relative to: give the page as `html`.
+   *
+   * @throws TypeError when there is no `html`, or what `addTool()` refuses.
+   */
+  override addApp<
+    const InputSchema extends ToolSchema | undefined = undefined,
+    const OutputSchema extends ToolSchema | undefined = undefined,
+    Value = unknown,
+  >(definition: AppDefinition<InputSchema, OutputSchema, Value>, options?: AddOptions): AppHandle<InputSchema, OutputSchema> {
+    if (definition?.url !== undefined) throw new TypeError(`app "${definition.name}" needs its page as html: a process has no address that url is relative to`);
+    return super.addApp(definition, options);
+  }
+
+  #leaveOnSignals(sockets: Sockets): void {
+    const leave = async () => {
+      await this.disconnect();
+      await sockets.closed();
+    };
+    let stop: (() => void) | undefined;
+    this.onStatusChange((status) => {
+      if (isLive(status)) stop ??= leaveOnSignals({ leave });
+      else {
+        stop?.();
+        stop = undefined;
+      }
+    });
+  }
+}

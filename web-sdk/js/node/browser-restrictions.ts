@@ -1,0 +1,28 @@
+/** No browser restricts a process: each status of the connection is the app's. It replaces `mcp-web/browser-restrictions.ts`. */
+
+import type { WatchdogPage } from "../diagnose/connection-watchdog.ts";
+import type * as Browser from "../mcp-web/browser-restrictions.ts";
+import type { Status } from "../types/status.ts";
+
+export class RestrictionMonitor {
+  readonly #page: WatchdogPage;
+  #hasWarned = false;
+
+  constructor(page: WatchdogPage) {
+    this.#page = page;
+  }
+
+  reset(): void {
+    this.#hasWarned = false;
+  }
+
+  onStatus(status: Browser.CoreStatus): void {
+    if (status.state === "connected") this.#hasWarned = false;
+    // The first failure of several, for those who do not look at the status.
+    if (status.error && !this.#hasWarned) {
+      this.#hasWarned = true;
+      console.warn(`mcp-web: ${status.error.message}`);
+    }
+    this.#page.show(status as Status);
+  }
+}

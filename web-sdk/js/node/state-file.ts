@@ -1,0 +1,66 @@
+/** The token and the session id of an app, in a file that outlives its process. */
+
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import process from "node:process";
+
+import { randomHex } from "../mcp-web/random.ts";
+
+/** What the file has in it. */
+export interface StoredState {
+  bridgeUrl: string;
+  name: string;
+  token: string;
+  sessionId: string;
+}
+
+/** 192 random bits: nobody guesses a token, and a bridge takes none shorter than 16 characters. */
+const TOKEN_BYTES = 24;
+
+/** Returns the state in the file, which is made if it is missing. @throws Error if it is of another app or bridge, or unreadable. */
+export function loadState(path: string, bridgeUrl: string, name: string): StoredState {
+  let text = read(path);
+  if (text === undefined) {
+    create(path, { bridgeUrl, name, token: randomHex(TOKEN_BYTES), sessionId: randomHex() });
+    // Another process may have been faster: both use the same file.
+    text = readFileSync(path, "utf8");
+  }
+  const state = parse(path, text);
+  if (state.bridgeUrl !== bridgeUrl || state.name !== name) {
+    throw new Error(`stateFile ${path} belongs to "${state.name}" at ${state.bridgeUrl}: give each app and each bridge a file of its own`);
+  }
+  return state;
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as { code?: string }).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Creates the file with all of its content, unless there is one. */
+function create(path: string, state: StoredState): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const unfinished = `${path}.${process.pid}.${randomHex(4)}`;
+  try {
+    writeFileSync(unfinished, `${JSON.stringify(state, null, 2)}\n`, { flag: "wx", mode: 0o600, flush: true });
+    linkSync(unfinished, path);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(unfinished, { force: true });
+  }
+}
+
+function parse(path: string, text: string): StoredState {
+  try {
+    const state: Partial<StoredState> = JSON.parse(text);
+    if ([state.bridgeUrl, state.name, state.token, state.sessionId].every((field) => typeof field === "string" && field)) return state as StoredState;
+  } catch {
+    // The message is the same for each content, and has nothing of it: that may be a token.
+  }
+  throw new Error(`stateFile ${path} is damaged: remove it, and configure AI clients again with the new token`);
+}
