@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 pub mod core;
+#[cfg(feature = "browser")]
 pub mod js;
 
 /// A small allocator with constant time: the default one would be a tenth of the wasm.

@@ -59,8 +59,8 @@ impl FaultProxy {
         }
     }
 
-    pub(super) fn page_url(&self, session: &str) -> String {
-        format!("ws://{}/ws?session={session}", self.address)
+    pub(super) fn bridge_url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     pub(super) fn set_condition(&self, condition: NetworkCondition) {

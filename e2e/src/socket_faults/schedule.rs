@@ -94,7 +94,6 @@ pub async fn run(seed: u64) -> SocketSummary {
         checker: Arc::default(),
         tokens: token_source(random.one_of(&[3600.0, 3600.0, 4.0])),
         tabs: Vec::new(),
-        documents: 0,
         restarts,
         random: Random::new(seed ^ 0x5eed),
         summary: SocketSummary {
@@ -142,7 +141,6 @@ struct FaultScenario {
     checker: Arc<InvariantChecker>,
     tokens: TokenSource,
     tabs: Vec<Tab>,
-    documents: u64,
     restarts: watch::Sender<u64>,
     random: Random,
     summary: SocketSummary,
@@ -156,11 +154,9 @@ impl FaultScenario {
     }
 
     fn new_document(&mut self, session: &str) -> SocketPage {
-        self.documents += 1;
         SocketPage::open(
-            self.proxy.page_url(session),
+            self.proxy.bridge_url(),
             session,
-            self.documents,
             Arc::clone(&self.tokens),
             Arc::clone(&self.checker),
             Random::new(self.random.below(u64::MAX)),
@@ -169,8 +165,8 @@ impl FaultScenario {
 
     async fn wait_all_ready(&mut self) {
         for tab in &mut self.tabs {
-            let state = with_deadline("a page to connect", tab.page.wait_settled()).await;
-            assert_eq!(state.failed, None);
+            let failed = with_deadline("a page to connect", tab.page.wait_settled()).await;
+            assert_eq!(failed, None);
         }
     }
 
@@ -261,10 +257,10 @@ impl FaultScenario {
         let mut probes = 1_000;
         let mut answering = Vec::new();
         for tab in &mut self.tabs {
-            let state = timeout(RECOVERY_TIMEOUT, tab.page.wait_settled()).await;
-            let state =
-                state.unwrap_or_else(|_| panic!("no page of {} has recovered", tab.session));
-            match state.failed.as_deref() {
+            let failed = timeout(RECOVERY_TIMEOUT, tab.page.wait_settled()).await;
+            let failed =
+                failed.unwrap_or_else(|_| panic!("no page of {} has recovered", tab.session));
+            match failed.as_deref() {
                 None if !answering.contains(&tab.session) => answering.push(tab.session.clone()),
                 None | Some("SessionSuperseded") => {}
                 Some(other) => panic!("a page has given up: {other}"),

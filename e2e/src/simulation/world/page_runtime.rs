@@ -2,6 +2,7 @@
 //! browser.
 
 use bridge_protocol::CallId;
+use mcp_web::frames::PageFrames;
 use web_sdk::core::{
     Call, CallOutcome, ClientRequest, Effect, PageVisibility, Report, Status, Token,
 };
@@ -11,7 +12,7 @@ use super::event::Event;
 use super::link::{Direction, Packet};
 use super::tab::{NAVIGATE, READ, TOOLS};
 use super::task::Task;
-use crate::sdk_page::{PageFrames, text_outcome};
+use crate::sdk_page::text_outcome;
 
 /// The close codes of `web-sdk/src/js/socket.rs`.
 const NORMAL_CLOSE: u16 = 1000;
@@ -33,7 +34,8 @@ impl World {
             }
             Task::Opened(link) if tab.link == Some(link) => tab.page.socket_opened(),
             Task::Frame(link, text) if tab.link == Some(link) => {
-                if let Some(message) = tab.frames.decode(&text) {
+                let message = tab.frames.decode(&text);
+                if let Some(message) = message.expect("the bridge sends valid messages") {
                     tab.page.message_arrived(message);
                 }
             }
@@ -107,7 +109,7 @@ impl World {
                 let link = self.open_link(index);
                 let tab = &mut self.tabs[index];
                 tab.link = Some(link);
-                tab.frames = PageFrames::new();
+                tab.frames = PageFrames::default();
             }
             Effect::Send(message) => {
                 let tab = &mut self.tabs[index];

@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use bridge_protocol::CallId;
+use mcp_web::frames::PageFrames;
 use web_sdk::core::{Page, PageVisibility};
 
 use super::task::Task;
-use crate::sdk_page::{PageFrames, page_info};
+use crate::sdk_page::page_info;
 
 /// The tools that every page registers.
 pub(super) const TOOLS: [&str; 4] = ["work", "ask", READ, NAVIGATE];
@@ -54,7 +55,7 @@ impl Tab {
             session: session.to_owned(),
             document,
             page: Page::new(page_info(session, document), PageVisibility::default()),
-            frames: PageFrames::new(),
+            frames: PageFrames::default(),
             link: None,
             tasks: VecDeque::new(),
             busy_until: 0,

@@ -230,8 +230,8 @@ pub(super) const RULES: &[Rule] = &[
             "e2e/src/load/pages",
             "e2e/src/load/soak/pages.rs",
             "e2e/src/native_page/wire.rs",
-            "e2e/src/socket_faults/page.rs",
             "e2e/src/v1_page.rs",
+            "web-sdk/native/src/socket.rs",
         ],
     },
 ];

@@ -1,0 +1,335 @@
+//! A program's connection to a bridge, and what it offers.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::{oneshot, watch};
+use web_sdk::core::Item;
+
+use crate::call::Call;
+use crate::completion::Completers;
+use crate::connection::{Connection, Setup, disconnected};
+use crate::definition::{Handler, NewDefinition, Registration};
+use crate::error::CallError;
+use crate::events::{Event, EventSender};
+use crate::facts::Facts;
+use crate::handle::Handle;
+use crate::prompt::{self, Message, Prompt};
+use crate::resource::{self, ReadRequest, Resource, ResourceContent, ResourceTemplate};
+use crate::status::{ConnectError, Status};
+use crate::tool::{self, Tool, ToolOutput};
+use crate::{json, token};
+
+/// A program's connection to a bridge, and what it offers. It is cheap to clone.
+///
+/// What is added is there after a reconnect, too. When the last clone is dropped, the connection
+/// ends. A program that ends disconnects first, so that AI clients hear at once that it is gone:
+/// [`McpWeb::disconnect`].
+#[derive(Clone)]
+pub struct McpWeb(Arc<Inner>);
+
+struct Inner {
+    facts: Facts,
+    token: token::Token,
+    events: EventSender,
+    status: watch::Receiver<Status>,
+    subscriptions: watch::Receiver<Vec<String>>,
+    keys: AtomicU32,
+    /// The task, until it was started.
+    task: Mutex<Option<Connection>>,
+    /// The task ends when this is dropped.
+    _handle: watch::Sender<()>,
+}
+
+impl McpWeb {
+    pub(crate) fn new(facts: Facts, token: token::Token) -> Self {
+        let (events, receiver) = EventSender::new();
+        let (status, status_receiver) = watch::channel(Status::Idle);
+        let (subscriptions, subscriptions_receiver) = watch::channel(Vec::new());
+        let (handle, handles) = watch::channel(());
+        let setup = Setup {
+            page: facts.page(matches!(token.0, token::Source::Fetched(_))),
+            socket_url: facts.socket_url(),
+            token: token.clone(),
+            events: events.clone(),
+            receiver,
+            status,
+            subscriptions,
+            reports: Default::default(),
+            handles,
+        };
+        Self(Arc::new(Inner {
+            facts,
+            token,
+            events,
+            status: status_receiver,
+            subscriptions: subscriptions_receiver,
+            keys: AtomicU32::new(0),
+            task: Mutex::new(Some(Connection::new(setup))),
+            _handle: handle,
+        }))
+    }
+
+    /// Offers a tool to AI clients. The same name again replaces the tool.
+    ///
+    /// The handler gets the arguments as its own type, and their JSON Schema is that of the type. The
+    /// bridge validates the arguments of each call by it. Handlers of several calls run at once.
+    ///
+    /// ```
+    /// # use mcp_web::{Call, McpWeb, Token, Tool};
+    /// # use schemars::JsonSchema;
+    /// # use serde::{Deserialize, Serialize};
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Area {
+    ///     /// In metres.
+    ///     width: f64,
+    ///     height: f64,
+    /// }
+    /// #[derive(Serialize, JsonSchema)]
+    /// struct Result {
+    ///     square_metres: f64,
+    /// }
+    /// # let app = McpWeb::builder("Geometry").token(Token::random()).build().unwrap();
+    /// app.add_tool(
+    ///     Tool::new("area").describe("The area of a rectangle").read_only(),
+    ///     |area: Area, _call: Call| async move {
+    ///         Ok(Result { square_metres: area.width * area.height })
+    ///     },
+    /// );
+    /// ```
+    pub fn add_tool<I, O, Fut>(
+        &self,
+        tool: Tool,
+        handler: impl Fn(I, Call) -> Fut + Send + Sync + 'static,
+    ) -> Handle
+    where
+        I: DeserializeOwned + JsonSchema,
+        O: ToolOutput,
+        Fut: Future<Output = Result<O, CallError>> + Send + 'static,
+    {
+        let (item, definition, repeatable) = tool.into_definition::<I, O>();
+        self.add(item, &definition, repeatable, tool::handler(handler))
+    }
+
+    /// Offers a prompt: messages that a person chooses to send. The same name again replaces it.
+    ///
+    /// ```
+    /// # use mcp_web::{McpWeb, Message, Prompt, Token};
+    /// # let app = McpWeb::builder("Board").token(Token::random()).build().unwrap();
+    /// app.add_prompt(
+    ///     Prompt::new("review").required("card", "The title of the card"),
+    ///     |arguments, _call| async move {
+    ///         let card = &arguments["card"];
+    ///         Ok(vec![Message::user(format!("Review the card \"{card}\""))])
+    ///     },
+    /// );
+    /// ```
+    pub fn add_prompt<Fut>(
+        &self,
+        prompt: Prompt,
+        get: impl Fn(BTreeMap<String, String>, Call) -> Fut + Send + Sync + 'static,
+    ) -> Handle
+    where
+        Fut: Future<Output = Result<Vec<Message>, CallError>> + Send + 'static,
+    {
+        let (item, definition, completers) = prompt.into_parts();
+        self.add(item, &definition, true, prompt::handler(get, completers))
+    }
+
+    /// Offers a resource that clients can read. The same URI again replaces it.
+    ///
+    /// ```
+    /// # use mcp_web::{McpWeb, Resource, Token};
+    /// # let app = McpWeb::builder("Notes").token(Token::random()).build().unwrap();
+    /// let notes = app.add_resource(
+    ///     Resource::new("notes://all", "all").mime_type("text/plain"),
+    ///     |_request, _call| async move { Ok("every note") },
+    /// );
+    /// notes.notify_updated();
+    /// ```
+    pub fn add_resource<Content, Fut>(
+        &self,
+        resource: Resource,
+        read: impl Fn(ReadRequest, Call) -> Fut + Send + Sync + 'static,
+    ) -> Handle
+    where
+        Content: Into<ResourceContent>,
+        Fut: Future<Output = Result<Content, CallError>> + Send + 'static,
+    {
+        let (item, definition) = resource.into_definition();
+        let handler = resource::handler(read, mime_type(&definition), Completers::default());
+        self.add(item, &definition, true, handler)
+    }
+
+    /// Offers all resources whose URIs fit a template. The same template again replaces it.
+    pub fn add_resource_template<Content, Fut>(
+        &self,
+        template: ResourceTemplate,
+        read: impl Fn(ReadRequest, Call) -> Fut + Send + Sync + 'static,
+    ) -> Handle
+    where
+        Content: Into<ResourceContent>,
+        Fut: Future<Output = Result<Content, CallError>> + Send + 'static,
+    {
+        let (item, definition, completers) = template.into_parts();
+        let handler = resource::handler(read, mime_type(&definition), completers);
+        self.add(item, &definition, true, handler)
+    }
+
+    fn add(&self, item: Item, definition: &Value, repeatable: bool, handler: Handler) -> Handle {
+        let key = self.0.keys.fetch_add(1, Ordering::Relaxed);
+        let (registration, receiver) = watch::channel(Registration::Pending);
+        let name = item.name.clone();
+        self.send(Event::Added(NewDefinition {
+            key,
+            item,
+            json: json::sized(definition),
+            repeatable,
+            handler,
+            registration,
+        }));
+        Handle::new(key, name, self.0.events.clone(), receiver)
+    }
+
+    /// Tells subscribed clients that the content of a resource changed.
+    pub fn notify_resource_updated(&self, uri: impl Into<String>) {
+        self.send(Event::ResourceUpdated(uri.into()));
+    }
+
+    /// Connects, and waits until that has happened. The connection belongs to the runtime in which
+    /// this is called for the first time; it comes back by itself when it breaks.
+    ///
+    /// # Errors
+    /// Fails if the connection fails for good: the bridge refuses the token, another program has the
+    /// session, or the program has disconnected. As long as no bridge answers, this waits.
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime. Use [`McpWeb::spawn`] there.
+    pub async fn connect(&self) -> Result<(), ConnectError> {
+        self.start();
+        let mut status = self.0.status.clone();
+        status.mark_unchanged();
+        self.send(Event::Connect);
+        let is_connected = |status: &Status| *status == Status::Connected;
+        if is_connected(&status.borrow()) {
+            return Ok(());
+        }
+        loop {
+            if status.changed().await.is_err() {
+                return Err(disconnected());
+            }
+            match &*status.borrow_and_update() {
+                Status::Connected => return Ok(()),
+                Status::Failed(error) => return Err(error.clone()),
+                Status::Disconnected => return Err(disconnected()),
+                Status::Idle | Status::Connecting | Status::Reconnecting { .. } => {}
+            }
+        }
+    }
+
+    /// Connects in a thread of its own, for programs without a tokio runtime. Handlers run in that
+    /// thread, one at a time between their waits. It ends with the last clone of this.
+    ///
+    /// # Errors
+    /// Fails if the system gives no thread, or the connection runs already.
+    pub fn spawn(&self) -> io::Result<()> {
+        let Some(connection) = self.take_task() else {
+            return Err(io::Error::other("the connection runs already"));
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        self.send(Event::Connect);
+        std::thread::Builder::new()
+            .name("mcp-web".to_owned())
+            .spawn(move || runtime.block_on(connection.run()))?;
+        Ok(())
+    }
+
+    /// Ends the connection and its calls, and waits until the bridge has heard of it, 2 s at most.
+    /// What was added stays, and is offered again after another [`McpWeb::connect`].
+    pub async fn disconnect(&self) {
+        let (sender, done) = oneshot::channel();
+        if self.is_started() {
+            self.send(Event::Disconnect(sender));
+            let _ = done.await;
+        }
+    }
+
+    /// Leaves the session to another process, such as a newer version of the program that has the same
+    /// session id: it goes on with the calls that [`Call::hand_over`] has armed, and the others end.
+    /// Waits until the bridge has heard of it, 2 s at most. This object does not connect again.
+    pub async fn leave(&self) {
+        let (sender, done) = oneshot::channel();
+        if self.is_started() {
+            self.send(Event::Leave(sender));
+            let _ = done.await;
+        }
+    }
+
+    /// The state of the connection, and each change of it.
+    pub fn status(&self) -> watch::Receiver<Status> {
+        self.0.status.clone()
+    }
+
+    /// The URIs that AI clients are subscribed to, and each change of them.
+    pub fn subscriptions(&self) -> watch::Receiver<Vec<String>> {
+        self.0.subscriptions.clone()
+    }
+
+    /// The id of the session.
+    pub fn session_id(&self) -> &str {
+        &self.0.facts.session_id
+    }
+
+    /// The address of the MCP server, for the configuration of AI clients.
+    pub fn mcp_url(&self) -> String {
+        self.0.facts.mcp_url()
+    }
+
+    /// The token, for the configuration of AI clients.
+    pub fn token(&self) -> &token::Token {
+        &self.0.token
+    }
+
+    pub(crate) fn send(&self, event: Event) {
+        self.0.events.send(event);
+    }
+
+    fn start(&self) {
+        if let Some(connection) = self.take_task() {
+            tokio::spawn(connection.run());
+        }
+    }
+
+    fn is_started(&self) -> bool {
+        let task = self.0.task.lock();
+        task.unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    fn take_task(&self) -> Option<Connection> {
+        let task = self.0.task.lock();
+        task.unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+fn mime_type(definition: &Value) -> Option<String> {
+    definition["mimeType"].as_str().map(str::to_owned)
+}
+
+impl fmt::Debug for McpWeb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let status = self.0.status.borrow();
+        f.debug_struct("McpWeb")
+            .field("session_id", &self.session_id())
+            .field("status", &*status)
+            .finish_non_exhaustive()
+    }
+}

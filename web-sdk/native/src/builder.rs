@@ -1,0 +1,201 @@
+//! How a program presents itself, and which bridge it uses.
+
+use std::fmt;
+
+use http::Uri;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::app::McpWeb;
+use crate::facts::Facts;
+use crate::json;
+use crate::token::{Source, Token};
+
+const DEFAULT_BRIDGE: &str = "http://localhost:3001";
+/// What a bridge takes, in bytes.
+const MAX_SESSION_ID_BYTES: usize = 128;
+/// A bridge takes no shorter token, in characters.
+const MIN_TOKEN_CHARACTERS: usize = 16;
+
+impl McpWeb {
+    /// Begins to describe a program with this name, as people know it.
+    pub fn builder(name: impl Into<String>) -> Builder {
+        Builder::new(name.into())
+    }
+}
+
+/// Describes a program, see [`McpWeb::builder`].
+#[derive(Clone, Debug)]
+#[must_use = "call build()"]
+pub struct Builder {
+    name: String,
+    fields: Map<String, Value>,
+    bridge: String,
+    token: Option<Token>,
+    session_id: Option<String>,
+    session_name: Option<String>,
+}
+
+impl Builder {
+    fn new(name: String) -> Self {
+        Self {
+            name,
+            fields: Map::new(),
+            bridge: DEFAULT_BRIDGE.to_owned(),
+            token: None,
+            session_id: None,
+            session_name: None,
+        }
+    }
+
+    /// Says what the program is for, in words that help a model decide when to use it.
+    pub fn describe(self, description: impl Into<String>) -> Self {
+        self.field("description", description.into())
+    }
+
+    /// Sets the version of the program.
+    pub fn version(self, version: impl Into<String>) -> Self {
+        self.field("version", version.into())
+    }
+
+    /// Sets the URL of an icon, at most 32 KiB.
+    pub fn icon(self, url: impl Into<String>) -> Self {
+        self.field("icon", url.into())
+    }
+
+    /// Sets the address of the bridge: `http`, `https`, `ws` or `wss`, with a path if it has one. It
+    /// is `http://localhost:3001` by default.
+    pub fn bridge(mut self, url: impl Into<String>) -> Self {
+        self.bridge = url.into();
+        self
+    }
+
+    /// Sets the token that the program and its AI clients share.
+    pub fn token(mut self, token: Token) -> Self {
+        self.token = Some(token);
+        self
+    }
+
+    /// Sets the session: at most 128 bytes. It is random by default. A program with the same id and
+    /// token takes the session of an older one over, whose status becomes `Failed` with the code
+    /// `SessionSuperseded`.
+    pub fn session_id(mut self, id: impl Into<String>) -> Self {
+        self.session_id = Some(id.into());
+        self
+    }
+
+    /// Sets a name for the session, which a client can choose it by.
+    pub fn session_name(mut self, name: impl Into<String>) -> Self {
+        self.session_name = Some(name.into());
+        self
+    }
+
+    /// Makes the connection. It connects with [`McpWeb::connect`] or [`McpWeb::spawn`].
+    ///
+    /// # Errors
+    /// Fails if there is no token, or a name, an address, a token or a session id cannot be used.
+    pub fn build(self) -> Result<McpWeb, BuildError> {
+        if self.name.trim().is_empty() {
+            return Err(BuildError("the program needs a name".to_owned()));
+        }
+        let token = self.token.ok_or_else(|| {
+            BuildError(
+                "the program needs a token: Token::kept(\"app\") keeps one on this machine".into(),
+            )
+        })?;
+        if let Source::Fixed(text) = &token.0
+            && text.chars().count() < MIN_TOKEN_CHARACTERS
+        {
+            let message = format!("a token has at least {MIN_TOKEN_CHARACTERS} characters");
+            return Err(BuildError(message));
+        }
+        let session_id = self
+            .session_id
+            .unwrap_or_else(|| Uuid::new_v4().simple().to_string());
+        if session_id.is_empty() || session_id.len() > MAX_SESSION_ID_BYTES {
+            let message = format!("a session id has 1 to {MAX_SESSION_ID_BYTES} bytes");
+            return Err(BuildError(message));
+        }
+        let mut app = Map::new();
+        app.insert("name".to_owned(), self.name.into());
+        app.extend(self.fields);
+        let facts = Facts {
+            bridge_url: bridge_url(&self.bridge)?,
+            app: json::text(&app),
+            session_id,
+            session_name: self.session_name,
+        };
+        Ok(McpWeb::new(facts, token))
+    }
+
+    fn field(mut self, name: &str, value: String) -> Self {
+        self.fields.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+/// Why a program cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError(String);
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// Returns the address with `http` or `https`, and without a slash at the end.
+fn bridge_url(given: &str) -> Result<String, BuildError> {
+    let refused = || {
+        BuildError(format!(
+            "the bridge {given:?} is no address: give one such as {DEFAULT_BRIDGE}"
+        ))
+    };
+    let uri: Uri = given.parse().map_err(|_| refused())?;
+    let scheme = match uri.scheme_str() {
+        Some("http" | "ws") => "http",
+        Some("https" | "wss") => "https",
+        _ => return Err(refused()),
+    };
+    let authority = uri.authority().ok_or_else(refused)?;
+    // A password in an address would be printed with it.
+    if authority.as_str().contains('@') {
+        return Err(refused());
+    }
+    let path = uri.path().trim_end_matches('/');
+    Ok(format!("{scheme}://{authority}{path}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_checked() {
+        let url = |given: &str| bridge_url(given).map_err(|error| error.to_string());
+        assert_eq!(
+            url("http://localhost:3001/").unwrap(),
+            "http://localhost:3001"
+        );
+        assert_eq!(
+            url("wss://example.com/a/").unwrap(),
+            "https://example.com/a"
+        );
+        for given in ["", "localhost:3001", "ftp://x", "http://u:p@x", "/a"] {
+            assert!(url(given).unwrap_err().contains("is no address"), "{given}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_said() {
+        let builder = || McpWeb::builder("App").token(Token::random());
+        let error = |builder: Builder| builder.build().unwrap_err().to_string();
+        assert!(error(McpWeb::builder("App")).contains("needs a token"));
+        assert!(error(McpWeb::builder(" ").token(Token::random())).contains("needs a name"));
+        assert!(error(builder().token(Token::new("short"))).contains("at least 16"));
+        assert!(error(builder().session_id("x".repeat(129))).contains("1 to 128"));
+        assert!(builder().session_id("x".repeat(128)).build().is_ok());
+    }
+}

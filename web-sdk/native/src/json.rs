@@ -1,0 +1,19 @@
+//! JSON texts.
+
+use serde::Serialize;
+use serde_json::Value;
+use web_sdk::core::SizedJson;
+
+/// Returns the JSON text of a value that is JSON already, or is made of texts.
+pub(crate) fn text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| Value::Null.to_string())
+}
+
+/// Returns the JSON text with its size.
+pub(crate) fn sized(value: &impl Serialize) -> SizedJson<String> {
+    let json = text(value);
+    SizedJson {
+        bytes: json.len(),
+        json,
+    }
+}

@@ -1,0 +1,78 @@
+//! The state of the connection, for the program.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use web_sdk::core::{self, Failure};
+
+/// The state of the connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// Nothing was asked to connect yet.
+    Idle,
+    /// The first attempt is in progress.
+    Connecting,
+    /// AI clients can use what was added.
+    Connected,
+    /// An attempt failed or the connection broke, and it is tried again.
+    Reconnecting {
+        /// The latest error.
+        error: ConnectError,
+        /// The time until the next attempt; `None` while one is in progress.
+        retry_in: Option<Duration>,
+    },
+    /// The program has disconnected.
+    Disconnected,
+    /// The connection failed, and is tried again only by another `connect`.
+    Failed(ConnectError),
+}
+
+impl From<core::Status> for Status {
+    fn from(status: core::Status) -> Self {
+        match status {
+            core::Status::Connecting => Self::Connecting,
+            core::Status::Connected => Self::Connected,
+            core::Status::Reconnecting { error, retry_in_ms } => Self::Reconnecting {
+                error: error.into(),
+                retry_in: retry_in_ms.map(|ms| Duration::from_millis(ms.into())),
+            },
+            core::Status::Disconnected => Self::Disconnected,
+            core::Status::Failed(error) => Self::Failed(error.into()),
+        }
+    }
+}
+
+/// Why there is no connection, or why the bridge does not take a definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectError {
+    code: Cow<'static, str>,
+    message: String,
+}
+
+impl ConnectError {
+    /// The code for programs, such as `BridgeUnreachable`, `SessionSuperseded` or
+    /// `InvalidAuthentication`.
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Failure::new(code, message).into()
+    }
+}
+
+impl From<Failure> for ConnectError {
+    fn from(Failure { code, message }: Failure) -> Self {
+        Self { code, message }
+    }
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ConnectError {}
