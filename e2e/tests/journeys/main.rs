@@ -26,6 +26,7 @@ mod guides;
 mod hand_over;
 mod large_results;
 mod mcp_app;
+mod native_guide;
 mod native_program;
 mod no_wasm;
 mod node_app;
