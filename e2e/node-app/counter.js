@@ -2,6 +2,13 @@
 import { McpWeb } from "mcp-web-sdk/node";
 
 const { BRIDGE_URL, TOKEN, STATE_FILE, OWN_SIGNALS } = process.env;
+if (OWN_SIGNALS) {
+  process.once("SIGTERM", () => {
+    console.log("the app has its own listener");
+    // sleep: what the app does before it ends
+    setTimeout(() => console.log("the app has finished"), 300);
+  });
+}
 const mcpWeb = new McpWeb({
   name: "Counter",
   bridgeUrl: BRIDGE_URL,
@@ -13,7 +20,6 @@ mcpWeb.onStatusChange(({ state, error }) => {
   console.log(`status ${state} ${error?.code ?? ""}`.trim());
   if (state === "connected") console.log(`connection ${++connections}`);
 });
-if (OWN_SIGNALS) process.on("SIGTERM", () => console.log("the app has its own listener"));
 
 let count = 0;
 mcpWeb.addTool({ name: "increment", description: "Counts up", handler: () => ({ count: ++count }) });

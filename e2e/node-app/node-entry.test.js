@@ -118,3 +118,11 @@ test("what needs a document says so", async () => {
   assert.doesNotMatch(summary, /page|browser/);
   assert.match(summary, /127\.0\.0\.1:9/);
 });
+
+test("options are checked before a state file is made", () => {
+  const stateFile = join(folder, "unmade.json");
+  const wrong = [{ name: "" }, { authToken: "" }, { sessionId: "x".repeat(129) }, { bridgeUrl: "no URL" }];
+  for (const options of wrong) assert.throws(() => new McpWeb({ ...AWAY, ...options, stateFile }), { name: "TypeError" });
+  assert.ok(!readdirSync(folder).includes("unmade.json"));
+  assert.equal(new McpWeb({ ...AWAY, sessionId: "x".repeat(128) }).sessionId.length, 128);
+});

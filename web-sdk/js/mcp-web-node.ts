@@ -20,7 +20,7 @@
  */
 
 import { McpWeb as Connection, McpWebError, content } from "./mcp-web.ts";
-import { resolveBridgeUrl } from "./mcp-web/options.ts";
+import { resolveBridgeUrl, validateOptions } from "./mcp-web/options.ts";
 import type { AppDefinition } from "./types/definitions.ts";
 import type { AddOptions, AppHandle } from "./types/handles.ts";
 import type { ToolSchema } from "./types/infer.ts";
@@ -36,12 +36,15 @@ export type * from "./types/index.ts";
 export type { NodeOptions, WebSocketClass } from "./node/options.ts";
 export { McpWebError, content };
 
+/** What a bridge takes. */
+const MAX_SESSION_ID_BYTES = 128;
+
 /** States in which a connection is there, or is to come. */
 const isLive = ({ state }: Status) => /^(loading|connecting|connected|reconnecting)$/.test(state);
 
 /** Returns the options with what this runtime and the file add to them. */
 function complete(options: NodeOptions, sockets: Sockets): McpWebOptions & NodeOptions {
-  if (typeof options !== "object" || !options) throw new TypeError('new McpWeb() needs the name of your app: { name: "My app" }');
+  validateOptions(options);
   const WebSocketClass = webSocketClass(options);
   if (!WebSocketClass) {
     throw new TypeError('this runtime has no WebSocket (Node before 22): give one as `WebSocket`, such as that of the package "ws"');
@@ -49,7 +52,11 @@ function complete(options: NodeOptions, sockets: Sockets): McpWebOptions & NodeO
   if (typeof WebSocketClass !== "function") throw new TypeError("WebSocket must be a class");
   const { stateFile, name, bridgeUrl } = options;
   if (stateFile !== undefined && (typeof stateFile !== "string" || !stateFile)) throw new TypeError("stateFile must be a path");
-  const state = stateFile === undefined ? undefined : loadState(stateFile, resolveBridgeUrl(bridgeUrl, undefined), name);
+  if (options.sessionId && new TextEncoder().encode(options.sessionId).length > MAX_SESSION_ID_BYTES) {
+    throw new TypeError(`sessionId may have ${MAX_SESSION_ID_BYTES} bytes`);
+  }
+  const isNeeded = stateFile !== undefined && (options.authToken === undefined || options.sessionId === undefined);
+  const state = !isNeeded ? undefined : loadState(stateFile, resolveBridgeUrl(bridgeUrl, undefined), name);
   return {
     ...options,
     authToken: options.authToken ?? state?.token,

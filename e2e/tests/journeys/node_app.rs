@@ -209,6 +209,7 @@ async fn a_listener_of_the_app_keeps_the_process() {
         .wait_for_line("the app has its own listener")
         .await;
     app.process.wait_for_line("status disconnected").await;
+    app.process.wait_for_line("the app has finished").await;
     assert!(app.process.wait_for_end(END_TIMEOUT).await);
 }
 

@@ -94,7 +94,7 @@ async fn from_an_empty_folder_to_a_test() {
     app.terminate().await;
 
     // The journey takes the client that is installed for all of them, so that it needs no registry.
-    assert!(GUIDE.contains("npm install --save-dev @modelcontextprotocol/client"));
+    assert!(GUIDE.contains("npm install --install-links --save-dev @modelcontextprotocol/client"));
     let client = program_paths::node_modules().join("@modelcontextprotocol");
     let link = folder.path().join("node_modules/@modelcontextprotocol");
     std::os::unix::fs::symlink(client, link).unwrap();

@@ -17,7 +17,7 @@ declare module "node:process" {
   const process: {
     readonly pid: number;
     readonly versions: Readonly<Record<string, string | undefined>>;
-    on(signal: string, listener: () => void): void;
+    prependListener(signal: string, listener: () => void): void;
     off(signal: string, listener: () => void): void;
     listenerCount(signal: string): number;
     kill(pid: number, signal: string): void;

@@ -16,7 +16,7 @@ const connections = new Set<Leaving>();
 
 /** Ends the connection when a signal comes, until the returned function is called. */
 export function leaveOnSignals(connection: Leaving): () => void {
-  if (!connections.size) for (const signal of SIGNALS) process.on(signal, listeners[signal]!);
+  if (!connections.size) for (const signal of SIGNALS) process.prependListener(signal, listeners[signal]!);
   connections.add(connection);
   return () => {
     if (connections.delete(connection) && !connections.size) stopListening();
@@ -28,6 +28,7 @@ function stopListening(): void {
 }
 
 async function onSignal(signal: string): Promise<void> {
+  // This listener comes first, so that those are counted that listen once.
   const isAlone = process.listenerCount(signal) === 1;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<void>((resolve) => {

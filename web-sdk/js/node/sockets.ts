@@ -9,9 +9,11 @@ export class Sockets {
   track(WebSocketClass: WebSocketClass): WebSocketClass {
     const open = (url: string) => {
       const socket = new WebSocketClass(url) as WebSocket;
+      let settle = () => {};
       const closed = new Promise<void>((resolve) => {
-        for (const event of ["close", "error"]) socket.addEventListener(event, () => resolve());
+        settle = resolve;
       });
+      for (const event of ["close", "error"]) socket.addEventListener(event, settle);
       this.#open.add(closed);
       void closed.then(() => this.#open.delete(closed));
       return socket;

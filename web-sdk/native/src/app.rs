@@ -15,7 +15,7 @@ use web_sdk::core::Item;
 
 use crate::call::Call;
 use crate::completion::Completers;
-use crate::connection::{Connection, Setup, disconnected};
+use crate::connection::{Connection, Setup, Warn, disconnected};
 use crate::definition::{Handler, NewDefinition, Registration};
 use crate::error::CallError;
 use crate::events::{Event, EventSender};
@@ -30,7 +30,7 @@ use crate::{json, token};
 /// A program's connection to a bridge, and what it offers. It is cheap to clone.
 ///
 /// What is added is there after a reconnect, too. When the last clone is dropped, the connection
-/// ends. A program that ends disconnects first, so that AI clients hear at once that it is gone:
+/// ends: a handler that has a clone keeps it. A program that ends disconnects first, so that AI clients hear at once that it is gone:
 /// [`McpWeb::disconnect`].
 #[derive(Clone)]
 pub struct McpWeb(Arc<Inner>);
@@ -49,7 +49,7 @@ struct Inner {
 }
 
 impl McpWeb {
-    pub(crate) fn new(facts: Facts, token: token::Token) -> Self {
+    pub(crate) fn new(facts: Facts, token: token::Token, warn: Warn) -> Self {
         let (events, receiver) = EventSender::new();
         let (status, status_receiver) = watch::channel(Status::Idle);
         let (subscriptions, subscriptions_receiver) = watch::channel(Vec::new());
@@ -63,6 +63,7 @@ impl McpWeb {
             status,
             subscriptions,
             reports: Default::default(),
+            warn,
             handles,
         };
         Self(Arc::new(Inner {
@@ -215,6 +216,9 @@ impl McpWeb {
     pub async fn connect(&self) -> Result<(), ConnectError> {
         self.start();
         let mut status = self.0.status.clone();
+        if status.has_changed().is_err() {
+            return Err(disconnected());
+        }
         status.mark_unchanged();
         self.send(Event::Connect);
         let is_connected = |status: &Status| *status == Status::Connected;
@@ -240,12 +244,12 @@ impl McpWeb {
     /// # Errors
     /// Fails if the system gives no thread, or the connection runs already.
     pub fn spawn(&self) -> io::Result<()> {
-        let Some(connection) = self.take_task() else {
-            return Err(io::Error::other("the connection runs already"));
-        };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        let Some(connection) = self.take_task() else {
+            return Err(io::Error::other("the connection runs already"));
+        };
         self.send(Event::Connect);
         std::thread::Builder::new()
             .name("mcp-web".to_owned())
@@ -253,7 +257,7 @@ impl McpWeb {
         Ok(())
     }
 
-    /// Ends the connection and its calls, and waits until the bridge has heard of it, 2 s at most.
+    /// Ends the connection and its calls, and waits until the bridge has heard of it, 4 s at most.
     /// What was added stays, and is offered again after another [`McpWeb::connect`].
     pub async fn disconnect(&self) {
         let (sender, done) = oneshot::channel();
@@ -263,9 +267,21 @@ impl McpWeb {
         }
     }
 
+    /// Ends the connection like [`McpWeb::disconnect`], for programs without a tokio runtime.
+    ///
+    /// # Panics
+    /// Panics in a task of a tokio runtime.
+    pub fn blocking_disconnect(&self) {
+        let (sender, done) = oneshot::channel();
+        if self.is_started() {
+            self.send(Event::Disconnect(sender));
+            let _ = done.blocking_recv();
+        }
+    }
+
     /// Leaves the session to another process, such as a newer version of the program that has the same
     /// session id: it goes on with the calls that [`Call::hand_over`] has armed, and the others end.
-    /// Waits until the bridge has heard of it, 2 s at most. This object does not connect again.
+    /// Waits until the bridge has heard of it, 4 s at most. This object does not connect again.
     pub async fn leave(&self) {
         let (sender, done) = oneshot::channel();
         if self.is_started() {
@@ -304,8 +320,10 @@ impl McpWeb {
     }
 
     fn start(&self) {
+        // This panics where there is no runtime, before the task is taken.
+        let runtime = tokio::runtime::Handle::current();
         if let Some(connection) = self.take_task() {
-            tokio::spawn(connection.run());
+            runtime.spawn(connection.run());
         }
     }
 

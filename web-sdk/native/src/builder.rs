@@ -1,12 +1,14 @@
 //! How a program presents itself, and which bridge it uses.
 
 use std::fmt;
+use std::sync::Arc;
 
 use http::Uri;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::app::McpWeb;
+use crate::connection::Warn;
 use crate::facts::Facts;
 use crate::json;
 use crate::token::{Source, Token};
@@ -25,7 +27,7 @@ impl McpWeb {
 }
 
 /// Describes a program, see [`McpWeb::builder`].
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "call build()"]
 pub struct Builder {
     name: String,
@@ -34,6 +36,7 @@ pub struct Builder {
     token: Option<Token>,
     session_id: Option<String>,
     session_name: Option<String>,
+    warn: Warn,
 }
 
 impl Builder {
@@ -45,6 +48,7 @@ impl Builder {
             token: None,
             session_id: None,
             session_name: None,
+            warn: Arc::new(|message| eprintln!("mcp-web: {message}")),
         }
     }
 
@@ -90,6 +94,13 @@ impl Builder {
         self
     }
 
+    /// Sets what gets warnings for the developer, such as that the bridge refuses a definition. They
+    /// are written to stderr by default.
+    pub fn on_warning(mut self, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.warn = Arc::new(warn);
+        self
+    }
+
     /// Makes the connection. It connects with [`McpWeb::connect`] or [`McpWeb::spawn`].
     ///
     /// # Errors
@@ -125,12 +136,22 @@ impl Builder {
             session_id,
             session_name: self.session_name,
         };
-        Ok(McpWeb::new(facts, token))
+        Ok(McpWeb::new(facts, token, self.warn))
     }
 
     fn field(mut self, name: &str, value: String) -> Self {
         self.fields.insert(name.to_owned(), value.into());
         self
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("name", &self.name)
+            .field("bridge", &self.bridge)
+            .field("session_id", &self.session_id)
+            .finish_non_exhaustive()
     }
 }
 
@@ -162,7 +183,8 @@ fn bridge_url(given: &str) -> Result<String, BuildError> {
     let authority = uri.authority().ok_or_else(refused)?;
     // A password in an address would be printed with it.
     if authority.as_str().contains('@') {
-        return Err(refused());
+        let message = "the address of a bridge has no user and no password";
+        return Err(BuildError(message.to_owned()));
     }
     let path = uri.path().trim_end_matches('/');
     Ok(format!("{scheme}://{authority}{path}"))
@@ -183,7 +205,9 @@ mod tests {
             url("wss://example.com/a/").unwrap(),
             "https://example.com/a"
         );
-        for given in ["", "localhost:3001", "ftp://x", "http://u:p@x", "/a"] {
+        let error = url("http://u:secret@x").unwrap_err();
+        assert!(error.contains("no password") && !error.contains("secret"));
+        for given in ["", "localhost:3001", "ftp://x", "/a"] {
             assert!(url(given).unwrap_err().contains("is no address"), "{given}");
         }
     }

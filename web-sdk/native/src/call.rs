@@ -64,6 +64,19 @@ struct Inner {
     cancelled: watch::Receiver<Option<Failure>>,
     /// How often each method was asked, for the keys of the requests.
     asked: Mutex<BTreeMap<&'static str, u32>>,
+    /// The latest progress.
+    progress: Mutex<f64>,
+}
+
+impl Inner {
+    fn has_grown(&self, progress: f64) -> bool {
+        let mut latest = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_grown = progress > *latest;
+        if has_grown {
+            *latest = progress;
+        }
+        has_grown
+    }
 }
 
 impl Call {
@@ -81,6 +94,7 @@ impl Call {
             reports,
             cancelled,
             asked: Mutex::default(),
+            progress: Mutex::new(f64::NEG_INFINITY),
         }))
     }
 
@@ -112,8 +126,14 @@ impl Call {
 
     /// Tells the client how far the call is. `total` is what `progress` will be at the end.
     ///
-    /// While 1,024 reports of the program wait to be sent, further ones are dropped.
+    /// What the client has not asked for is not sent, nor what does not grow, as MCP has it, or is no
+    /// finite number. While 1,024 reports of the program wait, or more than 1 MiB waits for the
+    /// network, further reports are dropped.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        let is_finite = progress.is_finite() && total.is_none_or(f64::is_finite);
+        if !self.0.context.progress || !is_finite || !self.0.has_grown(progress) {
+            return;
+        }
         let report = Progress {
             progress: json::text(&progress),
             total: total.as_ref().map(json::text),
@@ -126,8 +146,12 @@ impl Call {
 
     /// Sends a log message to the client: any JSON value, at most 256 KiB.
     ///
-    /// While 1,024 reports of the program wait to be sent, further ones are dropped.
+    /// What is below the level that the client has asked for is not sent. While 1,024 reports of the
+    /// program wait, or more than 1 MiB waits for the network, further reports are dropped.
     pub fn log(&self, level: LogLevel, data: impl Serialize) {
+        if self.0.context.log_level.is_none_or(|least| level < least) {
+            return;
+        }
         let log = Log {
             level: level_name(level),
             data: json::sized(&data),
@@ -152,7 +176,8 @@ impl Call {
 
     /// Returns whether nobody waits for the result any more.
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancelled.borrow().is_some()
+        // The connection forgets a call that has ended.
+        self.0.cancelled.has_changed().is_err() || self.0.cancelled.borrow().is_some()
     }
 
     /// Asks the person in front of the client to fill in a form (MCP elicitation).

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bridge_protocol::{BridgeToPage, CallContext, CallId};
@@ -17,11 +18,19 @@ use crate::call::{Call, CallEvent};
 use crate::definition::{Handler, NewDefinition, Registration};
 use crate::error::CallError;
 use crate::events::{Event, EventSender};
-use crate::frames::PageFrames;
+use crate::frames::{FrameError, PageFrames};
 use crate::report_queue::ReportQueue;
-use crate::socket::{ABANDONED_CLOSE, LEAVING_CLOSE, NORMAL_CLOSE, Socket, SocketEvent};
+use crate::socket::{
+    ABANDONED_CLOSE, ABNORMAL_CLOSE, LEAVING_CLOSE, NORMAL_CLOSE, Socket, SocketEvent,
+};
 use crate::status::{ConnectError, Status};
 use crate::token::{Source, Token};
+
+/// The answer of a call that may be repeated is its receipt if it comes within this time.
+const FIRST_TASK: Duration = Duration::from_millis(1);
+
+/// While more waits for the network, reports of handlers are dropped.
+const MAX_UNSENT_BYTES: usize = 1024 * 1024;
 
 /// What the task needs from the program.
 pub(crate) struct Setup {
@@ -33,9 +42,13 @@ pub(crate) struct Setup {
     pub(crate) status: watch::Sender<Status>,
     pub(crate) subscriptions: watch::Sender<Vec<String>>,
     pub(crate) reports: ReportQueue,
+    pub(crate) warn: Warn,
     /// Its sender is dropped with the last handle of the program.
     pub(crate) handles: watch::Receiver<()>,
 }
+
+/// Gets what the developer should know.
+pub(crate) type Warn = Arc<dyn Fn(&str) + Send + Sync>;
 
 struct Definition {
     handler: Handler,
@@ -57,7 +70,6 @@ pub(crate) struct Connection {
     closing: JoinSet<()>,
     timer: Option<Pin<Box<Sleep>>>,
     flush_requested: bool,
-    task_end_requested: bool,
     definitions: HashMap<u32, Definition>,
     calls: HashMap<CallId, RunningCall>,
     handlers: JoinSet<()>,
@@ -73,7 +85,6 @@ impl Connection {
             closing: JoinSet::new(),
             timer: None,
             flush_requested: false,
-            task_end_requested: false,
             definitions: HashMap::new(),
             calls: HashMap::new(),
             handlers: JoinSet::new(),
@@ -93,6 +104,8 @@ impl Connection {
                         return;
                     }
                     self.on_event(event).await;
+                    // What a handler asks at once reaches its client as one message.
+                    tokio::task::yield_now().await;
                 }
                 () = timer_fired(&mut self.timer) => {
                     self.timer = None;
@@ -123,6 +136,7 @@ impl Connection {
                 let _ = done.send(());
             }
             Event::Leave(_) => {}
+            Event::TaskEnded => self.page_now().task_ended(),
             Event::Added(definition) => self.add(definition),
             Event::Removed(key) => self.page_now().definition_removed(DefinitionKey(key)),
             Event::ResourceUpdated(uri) => self.page_now().resource_updated(uri),
@@ -141,8 +155,17 @@ impl Connection {
         }
     }
 
+    /// Whether so much waits for the network that reports of handlers are dropped.
+    fn is_backlogged(&self) -> bool {
+        let socket = self.socket.as_ref();
+        socket.is_some_and(|(_, socket, _)| socket.unsent_bytes() > MAX_UNSENT_BYTES)
+    }
+
     fn on_call_event(&mut self, call: CallId, event: CallEvent) {
         match event {
+            CallEvent::Progressed(_) | CallEvent::Logged(_) if self.is_backlogged() => {
+                self.setup.reports.end();
+            }
             CallEvent::Progressed(report) => {
                 self.setup.reports.end();
                 self.page_now()
@@ -220,11 +243,25 @@ impl Connection {
             return;
         };
         let buffered = u32::try_from(socket.unsent_bytes()).unwrap_or(u32::MAX);
-        // A frame that a newer bridge sends is ignored.
-        if let Ok(Some(message)) = frames.decode(text) {
-            let page = self.page_now();
-            page.set_buffered(buffered);
-            page.message_arrived(message);
+        match frames.decode(text) {
+            Ok(Some(message)) => {
+                let page = self.page_now();
+                page.set_buffered(buffered);
+                page.message_arrived(message);
+            }
+            Ok(None) => {}
+            Err(FrameError::Message(reason)) => {
+                // A newer bridge may send messages that are not known here.
+                (self.setup.warn)(&format!(
+                    "the bridge sent a message that is not known: {reason}"
+                ));
+            }
+            Err(FrameError::Part(reason)) => {
+                self.close_socket(ABANDONED_CLOSE);
+                let reason = format!("the bridge sent an invalid part: {reason}");
+                self.page_now()
+                    .socket_closed(ABNORMAL_CLOSE, &reason, random());
+            }
         }
     }
 
@@ -241,6 +278,10 @@ impl Connection {
         self.page_now().leaving();
         self.perform_all();
         self.close_socket(LEAVING_CLOSE);
+        for (_, call) in self.calls.drain() {
+            let reason = Failure::new(Failure::DISCONNECTED, "the program has left the session");
+            call.cancelled.send_replace(Some(reason));
+        }
         self.setup.status.send_replace(Status::Disconnected);
         while self.closing.join_next().await.is_some() {}
     }
@@ -251,8 +292,6 @@ impl Connection {
                 self.perform(effect);
             } else if std::mem::take(&mut self.flush_requested) {
                 self.page_now().flush();
-            } else if std::mem::take(&mut self.task_end_requested) {
-                self.page_now().task_ended();
             } else {
                 return;
             }
@@ -278,7 +317,14 @@ impl Connection {
             }
             Effect::StopTimer => self.timer = None,
             Effect::ScheduleFlush => self.flush_requested = true,
-            Effect::ScheduleTask => self.task_end_requested = true,
+            Effect::ScheduleTask => {
+                let events = self.setup.events.clone();
+                self.handlers.spawn(async move {
+                    // sleep: handlers that answer within this time answer in the same task.
+                    tokio::time::sleep(FIRST_TASK).await;
+                    events.send(Event::TaskEnded);
+                });
+            }
             Effect::StartCall(call) => {
                 if let Some(call) = self.page_now().confirm_start(call) {
                     self.start_call(call);
@@ -293,10 +339,16 @@ impl Connection {
         match &self.setup.token.0 {
             Source::Fixed(token) => events.send(Event::Token(Ok(token.clone()))),
             Source::Fetched(fetch) => {
-                let token = fetch();
+                let fetch = fetch.clone();
                 let task = tokio::spawn(async move {
-                    let token = token.await;
-                    events.send(Event::Token(token));
+                    // A task of its own, so that a panic is a failure like others.
+                    let token = tokio::spawn(async move { fetch().await });
+                    let token = token
+                        .await
+                        .unwrap_or_else(|_| Err("it has panicked".to_owned()));
+                    let is_empty = token.as_ref().is_ok_and(String::is_empty);
+                    let empty = || Err("it has returned an empty token".to_owned());
+                    events.send(Event::Token(if is_empty { empty() } else { token }));
                 });
                 if let Some(former) = self.fetching.replace(task) {
                     former.abort();
@@ -318,10 +370,7 @@ impl Connection {
     fn close_socket(&mut self, code: u16) {
         while self.closing.try_join_next().is_some() {}
         if let Some((_, socket, _)) = self.socket.take() {
-            let closed = socket.close(code);
-            self.closing.spawn(async move {
-                let _ = closed.await;
-            });
+            self.closing.spawn(socket.close(code));
         }
     }
 
@@ -372,7 +421,10 @@ impl Connection {
             Report::Rejected {
                 definition,
                 failure,
-            } => self.registration(definition, Registration::Rejected(failure.into())),
+            } => {
+                (self.setup.warn)(&failure.message);
+                self.registration(definition, Registration::Rejected(failure.into()));
+            }
             Report::Dropped(_) => {}
             Report::Removed(definition) => {
                 self.registration(definition, Registration::Removed);
@@ -397,10 +449,8 @@ impl Connection {
                     .subscriptions
                     .send_replace(uris.unwrap_or_default());
             }
-            Report::SessionAccepted { .. }
-            | Report::Clients(_)
-            | Report::Query(_)
-            | Report::Warning(_) => {}
+            Report::Warning(message) => (self.setup.warn)(&message),
+            Report::SessionAccepted { .. } | Report::Clients(_) | Report::Query(_) => {}
         }
     }
 
@@ -438,6 +488,19 @@ fn subscribed_uris(message: &str) -> Option<Vec<String>> {
     match BridgeToPage::decode(message) {
         Ok(BridgeToPage::Subscriptions(subscriptions)) => Some(subscriptions.uris),
         _ => None,
+    }
+}
+
+/// The task ends with its runtime, too.
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.setup.status.send_if_modified(|status| {
+            let is_open = !matches!(status, Status::Disconnected | Status::Failed(_));
+            if is_open {
+                *status = Status::Disconnected;
+            }
+            is_open
+        });
     }
 }
 

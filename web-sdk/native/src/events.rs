@@ -16,6 +16,8 @@ pub(crate) enum Event {
     /// Leaves the session to another process, and ends the task.
     Leave(oneshot::Sender<()>),
     Added(NewDefinition),
+    /// The time has passed in which an answer is a receipt.
+    TaskEnded,
     Removed(u32),
     ResourceUpdated(String),
     Token(Result<String, String>),

@@ -47,14 +47,25 @@ impl PageFrames {
     /// Decodes a frame into the message that it completes. Returns `None` while parts are missing.
     ///
     /// # Errors
-    /// Returns a description of a frame that this version does not understand.
-    pub fn decode(&mut self, frame: &str) -> Result<Option<BridgeToPage<String>>, String> {
+    /// Returns an error for a frame that this version does not understand.
+    pub fn decode(&mut self, frame: &str) -> Result<Option<BridgeToPage<String>>, FrameError> {
         match self.assembler.push(frame) {
             Ok(AssemblyStatus::Incomplete) => Ok(None),
-            Ok(AssemblyStatus::Complete(text)) => parse(&text).map(Some),
-            Err(error) => Err(error.to_string()),
+            Ok(AssemblyStatus::Complete(text)) => {
+                parse(&text).map(Some).map_err(FrameError::Message)
+            }
+            Err(error) => Err(FrameError::Part(error.to_string())),
         }
     }
+}
+
+/// Why a frame is not understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FrameError {
+    /// The frame breaks the rules of parts: what comes after it cannot be read.
+    Part(String),
+    /// The message is not known to this version.
+    Message(String),
 }
 
 fn parse(text: &str) -> Result<BridgeToPage<String>, String> {

@@ -15,9 +15,18 @@ pub(crate) fn of_output<T: JsonSchema>() -> Option<Value> {
     (schema["type"] == "object").then_some(schema)
 }
 
-/// The schema of any object.
-pub(crate) fn any_object() -> Value {
-    json!({ "type": "object" })
+/// Returns the schema of arguments, which are an object: enums have no `type`, and a
+/// [`Value`] takes anything. The bridge refuses a type that takes no object, and says so.
+pub(crate) fn of_arguments<T: JsonSchema>() -> Value {
+    let mut schema = of_input::<T>();
+    match schema.as_object_mut() {
+        Some(object) if !object.contains_key("type") => {
+            object.insert("type".to_owned(), "object".into());
+            schema
+        }
+        Some(_) => schema,
+        None => json!({ "type": "object" }),
+    }
 }
 
 fn of_type<T: JsonSchema>(contract: Contract) -> Value {

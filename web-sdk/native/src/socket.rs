@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -19,10 +20,11 @@ use tokio_tungstenite::tungstenite::http::Uri;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-/// How long the bridge may take to answer a close frame.
+/// How long the bridge may take to answer a close frame, and as long again to read what was sent
+/// before.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// RFC 6455 section 7.1.5: the connection ended without a close frame.
-const ABNORMAL_CLOSE: u16 = 1006;
+pub(crate) const ABNORMAL_CLOSE: u16 = 1006;
 /// RFC 6455 section 7.1.5: the close frame has no code.
 const NO_CODE: u16 = 1005;
 
@@ -60,7 +62,10 @@ pub(crate) struct Socket {
 
 impl Socket {
     /// Opens a socket and calls `on_event` for its events.
-    pub(crate) fn open(url: String, on_event: impl Fn(SocketEvent) + Send + 'static) -> Self {
+    pub(crate) fn open(
+        url: String,
+        on_event: impl Fn(SocketEvent) + Send + Sync + 'static,
+    ) -> Self {
         let (commands, receiver) = mpsc::unbounded_channel();
         let unsent_bytes = Arc::new(AtomicUsize::new(0));
         let task = tokio::spawn(run(url, receiver, unsent_bytes.clone(), on_event));
@@ -82,10 +87,17 @@ impl Socket {
         self.unsent_bytes.load(Ordering::Relaxed)
     }
 
-    /// Closes the socket. The returned task ends once the bridge has answered, or not in time.
-    pub(crate) fn close(self, code: u16) -> JoinHandle<()> {
+    /// Closes the socket, and waits until the bridge has answered, or has not in time. What was sent
+    /// before is written before.
+    pub(crate) async fn close(mut self, code: u16) {
         let _ = self.commands.send(Command::Close(code));
-        self.task
+        // A bridge that does not read keeps the close frame from being written.
+        if tokio::time::timeout(2 * CLOSE_TIMEOUT, &mut self.task)
+            .await
+            .is_err()
+        {
+            self.task.abort();
+        }
     }
 }
 
@@ -99,46 +111,70 @@ async fn run(
         opened = connect(&url) => opened,
         () = closed_before_open(&mut commands) => return,
     };
-    let mut socket = match opened {
+    let socket = match opened {
         Ok(socket) => socket,
         Err(event) => return on_event(event),
     };
     on_event(SocketEvent::Opened);
-    let mut end = (ABNORMAL_CLOSE, String::new());
-    loop {
-        tokio::select! {
-            command = commands.recv() => match command {
-                Some(Command::Frame(text)) => {
-                    let bytes = text.len();
-                    let sent = socket.send(Message::text(text)).await;
-                    unsent_bytes.fetch_sub(bytes, Ordering::Relaxed);
-                    if sent.is_err() {
-                        break;
-                    }
-                }
-                Some(Command::Close(code)) => {
-                    let frame = CloseFrame { code: code.into(), reason: "".into() };
-                    let closed = async {
-                        let _ = socket.close(Some(frame)).await;
-                        while let Some(Ok(_)) = socket.next().await {}
-                    };
-                    let _ = tokio::time::timeout(CLOSE_TIMEOUT, closed).await;
-                    return;
-                }
-                None => return,
-            },
-            read = socket.next() => match read {
-                Some(Ok(Message::Text(text))) => on_event(SocketEvent::Frame(text.as_str().to_owned())),
-                Some(Ok(Message::Close(frame))) => {
-                    end = frame.map_or((NO_CODE, String::new()), |frame| (frame.code.into(), frame.reason.to_string()));
-                }
-                Some(Ok(_)) => {}
-                Some(Err(_)) | None => break,
-            },
+    // It is read while something is written: two sides that only write would wait for each other.
+    let (mut sink, mut stream) = socket.split();
+    let end = tokio::select! {
+        end = read_frames(&mut stream, &on_event) => Some(end),
+        () = write_frames(&mut sink, &mut commands, &unsent_bytes) => None,
+    };
+    match end {
+        Some((code, reason)) => on_event(SocketEvent::Closed { code, reason }),
+        None => {
+            let answered = async { while let Some(Ok(_)) = stream.next().await {} };
+            let _ = tokio::time::timeout(CLOSE_TIMEOUT, answered).await;
         }
     }
-    let (code, reason) = end;
-    on_event(SocketEvent::Closed { code, reason });
+}
+
+/// Reads until the connection has ended, and returns its close code with the reason.
+async fn read_frames(
+    stream: &mut SplitStream<BridgeSocket>,
+    on_event: &impl Fn(SocketEvent),
+) -> (u16, String) {
+    let mut end = (ABNORMAL_CLOSE, String::new());
+    while let Some(Ok(message)) = stream.next().await {
+        match message {
+            Message::Text(text) => on_event(SocketEvent::Frame(text.as_str().to_owned())),
+            Message::Close(Some(frame)) => end = (frame.code.into(), frame.reason.to_string()),
+            Message::Close(None) => end.0 = NO_CODE,
+            _ => {}
+        }
+    }
+    end
+}
+
+/// Writes until the program closes the socket, and writes the close frame.
+async fn write_frames(
+    sink: &mut SplitSink<BridgeSocket, Message>,
+    commands: &mut mpsc::UnboundedReceiver<Command>,
+    unsent_bytes: &AtomicUsize,
+) {
+    while let Some(command) = commands.recv().await {
+        match command {
+            Command::Frame(text) => {
+                let bytes = text.len();
+                let sent = sink.send(Message::text(text)).await;
+                unsent_bytes.fetch_sub(bytes, Ordering::Relaxed);
+                if sent.is_err() {
+                    // What is read says how the connection has ended.
+                    return std::future::pending().await;
+                }
+            }
+            Command::Close(code) => {
+                let frame = CloseFrame {
+                    code: code.into(),
+                    reason: "".into(),
+                };
+                let _ = sink.send(Message::Close(Some(frame))).await;
+                return;
+            }
+        }
+    }
 }
 
 /// Waits for a close, and forgets what was to be sent before it.
@@ -150,13 +186,15 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-async fn connect(url: &str) -> Result<WebSocketStream<Box<dyn Stream>>, SocketEvent> {
+type BridgeSocket = WebSocketStream<Box<dyn Stream>>;
+
+async fn connect(url: &str) -> Result<BridgeSocket, SocketEvent> {
     let refused = |error: &dyn std::fmt::Display| SocketEvent::Refused(error.to_string());
     let request = url.into_client_request().map_err(|error| refused(&error))?;
     let uri = request.uri().clone();
-    let unreachable = || SocketEvent::Closed {
+    let unreachable = |error: &dyn std::fmt::Display| SocketEvent::Closed {
         code: ABNORMAL_CLOSE,
-        reason: String::new(),
+        reason: error.to_string(),
     };
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
     let port = uri
@@ -164,7 +202,7 @@ async fn connect(url: &str) -> Result<WebSocketStream<Box<dyn Stream>>, SocketEv
         .unwrap_or(if is_tls(&uri) { 443 } else { 80 });
     let stream = TcpStream::connect((host, port))
         .await
-        .map_err(|_| unreachable())?;
+        .map_err(|error| unreachable(&error))?;
     // Otherwise each answer waits for the acknowledgement of the receipt before it.
     let _ = stream.set_nodelay(true);
     let stream: Box<dyn Stream> = if is_tls(&uri) {
@@ -172,17 +210,14 @@ async fn connect(url: &str) -> Result<WebSocketStream<Box<dyn Stream>>, SocketEv
         let name = host.to_owned().try_into();
         let name = name.map_err(|error: rustls::pki_types::InvalidDnsNameError| refused(&error))?;
         let stream = connector.connect(name, stream).await;
-        Box::new(stream.map_err(|error| match error.get_ref() {
-            // Such as a certificate that the platform does not trust: another attempt does not help.
-            Some(cause) if cause.is::<rustls::Error>() => refused(&error),
-            _ => unreachable(),
-        })?)
+        // A certificate that the platform does not trust may be renewed.
+        Box::new(stream.map_err(|error| unreachable(&error))?)
     } else {
         Box::new(stream)
     };
     let (socket, _) = client_async(request, stream)
         .await
-        .map_err(|_| unreachable())?;
+        .map_err(|error| unreachable(&error))?;
     Ok(socket)
 }
 

@@ -111,14 +111,7 @@ impl Tool {
         object.insert("name".to_owned(), self.name.clone().into());
         object.extend(self.fields);
         if !object.contains_key("inputSchema") {
-            let schema = schema::of_input::<I>();
-            let is_object = schema["type"] == "object";
-            let schema = if is_object {
-                schema
-            } else {
-                schema::any_object()
-            };
-            object.insert("inputSchema".to_owned(), schema);
+            object.insert("inputSchema".to_owned(), schema::of_arguments::<I>());
         }
         if !object.contains_key("outputSchema")
             && let Some(schema) = O::schema()

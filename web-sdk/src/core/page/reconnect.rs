@@ -261,10 +261,18 @@ impl<J: Json> Page<J> {
                 let message = ["the connection to ", url, " ended (", &code, "): ", reason];
                 Failure::new(Failure::CONNECTION_LOST, message.concat())
             }
-            _ => Failure::new(
-                Failure::BRIDGE_UNREACHABLE,
-                ["no bridge answers at ", url, ": start it, or set bridgeUrl"].concat(),
-            ),
+            _ => {
+                let message = ["no bridge answers at ", url, ": start it, or set bridgeUrl"];
+                let message = message.concat();
+                // A browser does not say why, and the code would be a part of its download.
+                #[cfg(not(target_arch = "wasm32"))]
+                let message = if reason.is_empty() {
+                    message
+                } else {
+                    [&message, " (", reason, ")"].concat()
+                };
+                Failure::new(Failure::BRIDGE_UNREACHABLE, message)
+            }
         }
     }
 }
