@@ -44,6 +44,7 @@ struct Inner {
     keys: AtomicU32,
     /// The task, until it was started.
     task: Mutex<Option<Connection>>,
+    leaving: watch::Sender<bool>,
     /// The task ends when this is dropped.
     _handle: watch::Sender<()>,
 }
@@ -54,6 +55,7 @@ impl McpWeb {
         let (status, status_receiver) = watch::channel(Status::Idle);
         let (subscriptions, subscriptions_receiver) = watch::channel(Vec::new());
         let (handle, handles) = watch::channel(());
+        let (leaving, leaving_receiver) = watch::channel(false);
         let setup = Setup {
             page: facts.page(matches!(token.0, token::Source::Fetched(_))),
             socket_url: facts.socket_url(),
@@ -64,6 +66,7 @@ impl McpWeb {
             subscriptions,
             reports: Default::default(),
             warn,
+            leaving: leaving_receiver,
             handles,
         };
         Self(Arc::new(Inner {
@@ -74,6 +77,7 @@ impl McpWeb {
             subscriptions: subscriptions_receiver,
             keys: AtomicU32::new(0),
             task: Mutex::new(Some(Connection::new(setup))),
+            leaving,
             _handle: handle,
         }))
     }
@@ -283,10 +287,11 @@ impl McpWeb {
     /// session id: it goes on with the calls that [`Call::hand_over`] has armed, and the others end.
     /// Waits until the bridge has heard of it, 4 s at most. This object does not connect again.
     pub async fn leave(&self) {
-        let (sender, done) = oneshot::channel();
-        if self.is_started() {
-            self.send(Event::Leave(sender));
-            let _ = done.await;
+        // A task that was never started ends here.
+        if self.take_task().is_none() {
+            self.0.leaving.send_replace(true);
+            let mut status = self.0.status.clone();
+            while status.changed().await.is_ok() {}
         }
     }
 

@@ -43,6 +43,8 @@ pub(crate) struct Setup {
     pub(crate) subscriptions: watch::Sender<Vec<String>>,
     pub(crate) reports: ReportQueue,
     pub(crate) warn: Warn,
+    /// Whether the program leaves the session to another process.
+    pub(crate) leaving: watch::Receiver<bool>,
     /// Its sender is dropped with the last handle of the program.
     pub(crate) handles: watch::Receiver<()>,
 }
@@ -96,13 +98,13 @@ impl Connection {
     pub(crate) async fn run(mut self) {
         loop {
             self.perform_all();
+            // What waits must not connect again: the next process may have the session already.
+            if *self.setup.leaving.borrow() {
+                return self.leave().await;
+            }
             tokio::select! {
+                Ok(()) = self.setup.leaving.changed() => {}
                 Some(event) = self.setup.receiver.recv() => {
-                    if let Event::Leave(done) = event {
-                        self.leave().await;
-                        let _ = done.send(());
-                        return;
-                    }
                     self.on_event(event).await;
                     // What a handler asks at once reaches its client as one message.
                     tokio::task::yield_now().await;
@@ -135,7 +137,6 @@ impl Connection {
                 self.disconnect().await;
                 let _ = done.send(());
             }
-            Event::Leave(_) => {}
             Event::TaskEnded => self.page_now().task_ended(),
             Event::Added(definition) => self.add(definition),
             Event::Removed(key) => self.page_now().definition_removed(DefinitionKey(key)),
@@ -198,7 +199,11 @@ impl Connection {
             self.page_now().froze();
             self.perform_all();
         }
-        tokio::time::sleep(fault.span).await; // sleep: the fault is that nothing runs
+        tokio::select! {
+            // sleep: the fault is that nothing runs
+            () = tokio::time::sleep(fault.span) => {}
+            _ = self.setup.leaving.wait_for(|is_leaving| *is_leaving) => {}
+        }
         if fault.is_announced {
             self.page_now()
                 .visibility_changed(core::PageVisibility::default());

@@ -13,8 +13,6 @@ pub(crate) enum Event {
     Connect,
     /// Ends the connection. The sender hears when the bridge has heard of it.
     Disconnect(oneshot::Sender<()>),
-    /// Leaves the session to another process, and ends the task.
-    Leave(oneshot::Sender<()>),
     Added(NewDefinition),
     /// The time has passed in which an answer is a receipt.
     TaskEnded,

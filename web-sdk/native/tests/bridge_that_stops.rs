@@ -1,5 +1,7 @@
 //! A bridge that stops to answer or to read: the program ends nevertheless, and says what is wrong.
 
+#![allow(clippy::unwrap_used)]
+
 use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
@@ -27,7 +29,7 @@ fn app(bridge: &str) -> McpWeb {
 async fn call_tool(listener: &TcpListener, tool: &str) -> WebSocketStream<TcpStream> {
     let (stream, _) = listener.accept().await.unwrap();
     let mut socket = accept_async(stream).await.unwrap();
-    let mut receive = async |socket: &mut WebSocketStream<TcpStream>| {
+    let receive = async |socket: &mut WebSocketStream<TcpStream>| {
         let message = socket.next().await.unwrap().unwrap();
         serde_json::from_str::<serde_json::Value>(message.to_text().unwrap()).unwrap()
     };

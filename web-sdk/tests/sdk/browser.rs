@@ -430,6 +430,7 @@ async fn first_status(state: &str, socket_url: &str) -> JsValue {
                         queueMicrotask(() => connection.disconnect());
                     }
                 },
+                openSocket: (url) => new WebSocket(url),
             }, { get: (host, name) => host[name] ?? (() => {}) });
             const options = { bridgeUrl: "http://bridge.example", socketUrl, sessionId: "s", app: "{}", renewable: false };
             start(host, options, (created) => { connection = created; });
