@@ -77,7 +77,7 @@ test("a damaged state file is refused, and the error shows nothing of it", () =>
 test("a state file that cannot be written says so", () => {
   const file = join(folder, "a-file");
   writeFileSync(file, "");
-  assert.throws(() => new McpWeb({ ...AWAY, stateFile: join(file, "state.json") }), { code: "ENOTDIR" });
+  assert.throws(() => new McpWeb({ ...AWAY, stateFile: join(file, "state.json") }), { code: "ENOTDIR", message: /^stateFile .* cannot be used: / });
 });
 
 test("a wrong option is a TypeError that says what is wrong", () => {

@@ -59,11 +59,24 @@ impl ProcessGroup {
     /// Waits until the child prints a line that contains `text`, and returns that line, or `None`
     /// if the child ends without printing it.
     pub async fn wait_for_line_or_end(&mut self, text: &str) -> Option<String> {
-        let what = format!("{} to print {text:?}", self.name);
+        let what = format!("{text:?}");
+        self.find_line(&what, |line| line.contains(text)).await
+    }
+
+    /// Waits until the child prints a line that is a number, and returns it.
+    pub async fn wait_for_number(&mut self) -> u32 {
+        let line = self.find_line("a number", |line| line.trim().parse::<u32>().is_ok());
+        let line = line.await.and_then(|line| line.trim().parse().ok());
+        line.unwrap_or_else(|| panic!("{} ended; it printed:\n{}", self.name, self.log()))
+    }
+
+    /// Waits for a line, or for the end of the child.
+    async fn find_line(&mut self, what: &str, fits: impl Fn(&str) -> bool) -> Option<String> {
+        let what = format!("{} to print {what}", self.name);
         with_deadline(what, async {
             loop {
                 let has_ended = self.printed.has_changed().is_err();
-                let line = self.lines().into_iter().find(|line| line.contains(text));
+                let line = self.lines().into_iter().find(|line| fits(line));
                 if line.is_some() || has_ended {
                     return line;
                 }

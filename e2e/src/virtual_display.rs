@@ -26,9 +26,10 @@ impl VirtualDisplay {
             "tcp",
         ]);
         let mut server = ProcessGroup::start("Xvfb", command);
-        let number = server.wait_for_line("").await;
+        // A server that finds a number in use says so, before it takes the next one.
+        let number = server.wait_for_number().await;
         Self {
-            name: format!(":{}", number.trim()),
+            name: format!(":{number}"),
             _server: server,
         }
     }

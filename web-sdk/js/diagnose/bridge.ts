@@ -73,7 +73,7 @@ function opens({ url }: BridgeFacts, { outcome, error, violation }: SocketResult
     case "pending":
       return failed(name, `neither opens nor fails at ${url}`, "look for a prompt of the browser, or a firewall");
     case "thrown":
-      return failed(name, `the browser refuses to try: ${(error as Error).message}`, remedy);
+      return failed(name, `it cannot be tried: ${(error as Error).message}`, remedy);
     default:
       return failed(name, violation ? "the page's policy blocks it" : `fails at ${url}`, remedy);
   }

@@ -19,17 +19,24 @@ const TOKEN_BYTES = 24;
 
 /** Returns the state in the file, which is made if it is missing. @throws Error if it is of another app or bridge, or unreadable. */
 export function loadState(path: string, bridgeUrl: string, name: string): StoredState {
-  let text = read(path);
-  if (text === undefined) {
-    create(path, { bridgeUrl, name, token: randomHex(TOKEN_BYTES), sessionId: randomHex() });
-    // Another process may have been faster: both use the same file.
-    text = readFileSync(path, "utf8");
-  }
-  const state = parse(path, text);
+  const state = parse(path, readOrCreate(path, bridgeUrl, name));
   if (state.bridgeUrl !== bridgeUrl || state.name !== name) {
     throw new Error(`stateFile ${path} belongs to "${state.name}" at ${state.bridgeUrl}: give each app and each bridge a file of its own`);
   }
   return state;
+}
+
+function readOrCreate(path: string, bridgeUrl: string, name: string): string {
+  try {
+    const text = read(path);
+    if (text !== undefined) return text;
+    create(path, { bridgeUrl, name, token: randomHex(TOKEN_BYTES), sessionId: randomHex() });
+    // Another process may have been faster: both use the same file.
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    const { message, code } = cause as { message: string; code?: string };
+    throw Object.assign(new Error(`stateFile ${path} cannot be used: ${message}`, { cause }), { code });
+  }
 }
 
 function read(path: string): string | undefined {

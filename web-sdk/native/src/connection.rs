@@ -414,8 +414,12 @@ impl Connection {
     fn on_report(&mut self, report: Report<String>) {
         match report {
             Report::Status(status) => {
-                if status != core::Status::Connected {
-                    self.unregister();
+                match &status {
+                    core::Status::Connected => {}
+                    core::Status::Failed(failure) => {
+                        self.unregister(&Registration::Rejected(failure.clone().into()));
+                    }
+                    _ => self.unregister(&Registration::Pending),
                 }
                 self.setup.status.send_replace(status.into());
             }
@@ -460,14 +464,14 @@ impl Connection {
     }
 
     /// No client can use what was registered until it is registered again.
-    fn unregister(&self) {
+    fn unregister(&self, state: &Registration) {
         for definition in self.definitions.values() {
             definition.registration.send_if_modified(|registration| {
-                let was_registered = matches!(registration, Registration::Registered(_));
-                if was_registered {
-                    *registration = Registration::Pending;
+                let is_settled = matches!(registration, Registration::Rejected(_));
+                if !is_settled {
+                    *registration = state.clone();
                 }
-                was_registered
+                !is_settled
             });
         }
     }

@@ -36,7 +36,7 @@ impl Handle {
     }
 
     /// Waits until AI clients can use it, and returns the name that they see. While the connection is
-    /// broken, they cannot.
+    /// broken, they cannot: this waits until it is back, or fails if it does not come back.
     ///
     /// # Errors
     /// Fails if the bridge refuses the definition, or it was removed or replaced before.

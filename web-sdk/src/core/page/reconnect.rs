@@ -26,10 +26,10 @@ impl<J: Json> Page<J> {
         self.set_attempt_timeout(AUTHENTICATE_TIMEOUT.as_millis() as u64);
     }
 
-    /// The browser did not create the socket, because the address is malformed or forbidden.
+    /// No socket was created, because the address is malformed, or the browser forbids it.
     pub fn socket_refused(&mut self, message: &str) {
         let url = &self.info.bridge_url;
-        let message = ["the browser refuses to connect to ", url, ": ", message].concat();
+        let message = ["cannot connect to ", url, ": ", message].concat();
         self.fail(Failure::new(Failure::BRIDGE_URL_REFUSED, message));
     }
 
@@ -160,7 +160,8 @@ impl<J: Json> Page<J> {
     }
 
     pub(super) fn retry_with_backoff(&mut self, error: Failure, random: f64) {
-        let visible = self.visibility.current.visible;
+        // A program is no page that waits to be shown again: it has no origin.
+        let visible = self.visibility.current.visible || self.info.origin.is_none();
         let wait_ms = self
             .connection
             .begin_backoff(error.clone(), visible, random);
