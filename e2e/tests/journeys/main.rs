@@ -27,6 +27,7 @@ mod hand_over;
 mod large_results;
 mod mcp_app;
 mod native_guide;
+mod native_page_tools;
 mod native_program;
 mod no_wasm;
 mod node_app;

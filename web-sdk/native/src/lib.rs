@@ -52,6 +52,8 @@ pub mod faults;
 pub mod frames;
 mod handle;
 mod json;
+#[cfg(feature = "page-tools")]
+pub mod page;
 mod prompt;
 mod report_queue;
 mod resource;

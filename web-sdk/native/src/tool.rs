@@ -8,7 +8,7 @@ use bridge_protocol::BridgeToPage;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use web_sdk::core::{Answer, HandlerOutcome, Item, Kind};
 
 use crate::call::Call;
@@ -121,11 +121,12 @@ impl Tool {
         if !self.meta.is_empty() {
             object.insert("_meta".to_owned(), self.meta.into());
         }
-        let hint = |name| self.annotations.get(name) == Some(&json!(true));
-        let repeatable = hint("readOnlyHint") || hint("idempotentHint");
         if !self.annotations.is_empty() {
             object.insert("annotations".to_owned(), self.annotations.into());
         }
+        let annotations = object.get("annotations").unwrap_or(&Value::Null);
+        let hint = |name| annotations[name] == true;
+        let repeatable = hint("readOnlyHint") || hint("idempotentHint");
         let item = Item {
             kind: Kind::Tool,
             name: self.name,

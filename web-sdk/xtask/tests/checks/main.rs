@@ -4,6 +4,7 @@
 
 mod api_reference;
 mod package;
+mod page_tools;
 mod protocol;
 mod types;
 

@@ -1,0 +1,142 @@
+//! Runs the actions of a call: asks the core what is next, and the driver to do it.
+
+use std::future::Future;
+use std::time::Duration;
+
+use page_tools::clean::clean;
+use page_tools::{Action, Event, Interaction, Limits, Report, Step};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::driver::{Driver, TreeOptions};
+use crate::call::Call;
+
+/// All elements: what is looked for may be anywhere.
+pub(super) const EVERYTHING: usize = 100_000;
+
+/// The actions of a call.
+pub(super) struct Run<'a, D> {
+    pub(super) driver: &'a mut D,
+    pub(super) actions: Vec<Action>,
+    /// The actions as the client has sent them.
+    pub(super) fields: &'a [Value],
+    pub(super) limits: &'a Limits,
+    pub(super) call: &'a Call,
+}
+
+impl<D: Driver> Run<'_, D> {
+    /// Runs the actions, and returns what they did.
+    pub(super) async fn run(self) -> Report {
+        let started = Instant::now();
+        let now = || started.elapsed().as_secs_f64() * 1000.0;
+        let mut interaction =
+            Interaction::new(self.actions.clone(), self.limits.clone(), false, now());
+        let mut executor = Executor {
+            driver: self.driver,
+            actions: self.actions,
+            fields: self.fields,
+            limits: self.limits,
+            call: self.call,
+        };
+        let mut event = Event::Started;
+        loop {
+            if self.call.is_cancelled() {
+                interaction.cancel();
+            }
+            let step = interaction.next(event, now());
+            if step == Step::Done {
+                return interaction.report().clone();
+            }
+            let left = (interaction.deadline() - now()).max(0.0) / 1000.0;
+            event = executor.perform(step, Duration::from_secs_f64(left)).await;
+        }
+    }
+}
+
+struct Executor<'a, D> {
+    driver: &'a mut D,
+    actions: Vec<Action>,
+    fields: &'a [Value],
+    limits: &'a Limits,
+    call: &'a Call,
+}
+
+impl<D: Driver> Executor<'_, D> {
+    /// Does a step. Those of an action end with its time.
+    async fn perform(&mut self, step: Step, left: Duration) -> Event {
+        match step {
+            Step::Look { every_text } => self.look(every_text, left).await,
+            Step::FindFocus => {
+                in_time(left, async { Event::Focused(self.driver.focused().await) }).await
+            }
+            Step::Inspect { index, reference } => {
+                let inspection = self.driver.inspect(&reference, &self.actions[index]);
+                in_time(left, async { Event::Inspected(inspection.await) }).await
+            }
+            Step::Confirm { .. } => Event::Confirmed(true),
+            Step::Apply {
+                index,
+                reference,
+                to,
+            } => {
+                self.driver.begin_action().await;
+                let applied = self.driver.apply(
+                    &self.actions[index],
+                    &self.fields[index],
+                    reference.as_deref(),
+                    to.as_deref(),
+                );
+                in_time(left, async {
+                    Event::Applied(applied.await.map_err(|failure| failure.0))
+                })
+                .await
+            }
+            Step::Rest { is_brief } => {
+                let rested = self.driver.rest(is_brief);
+                in_time(left, async {
+                    rested.await;
+                    Event::Rested
+                })
+                .await
+            }
+            Step::ReadBack { index, reference } => {
+                let compared = self.driver.read_back(&reference, &self.fields[index]);
+                in_time(left, async {
+                    Event::Compared(compared.await.map_err(|failure| failure.0))
+                })
+                .await
+            }
+            Step::End => Event::Ended(self.driver.end_action().await),
+            Step::AwaitChange { ms } => {
+                let at_most = Duration::from_secs_f64(ms.max(0.0) / 1000.0);
+                tokio::select! {
+                    () = self.driver.change(at_most) => {}
+                    _ = self.call.cancelled() => {}
+                }
+                Event::Changed
+            }
+            Step::Done => Event::Started,
+        }
+    }
+
+    async fn look(&mut self, every_text: bool, left: Duration) -> Event {
+        let options = TreeOptions {
+            limit: EVERYTHING,
+            every_text,
+            ..TreeOptions::default()
+        };
+        let limits = self.limits;
+        let looked = self.driver.tree(options);
+        in_time(left, async {
+            let tree = looked.await.unwrap_or_default();
+            Event::Looked(clean(&tree.root, limits))
+        })
+        .await
+    }
+}
+
+async fn in_time(left: Duration, event: impl Future<Output = Event>) -> Event {
+    tokio::time::timeout(left, event)
+        .await
+        .unwrap_or(Event::TimedOut)
+}
