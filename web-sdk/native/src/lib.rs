@@ -32,7 +32,8 @@
 //! ```
 //!
 //! The bridge is `mcp-web-bridge`: AI clients connect to its MCP server at [`McpWeb::mcp_url`] with
-//! the token. The connection comes back by itself, with growing waits, and each call runs at most
+//! the token. With the feature `page-tools`, a program offers its window, too: the module `page`.
+//! The connection comes back by itself, with growing waits, and each call runs at most
 //! once: `web_sdk::core` decides that, as in a page.
 #![warn(missing_docs)]
 
