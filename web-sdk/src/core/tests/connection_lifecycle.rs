@@ -183,6 +183,21 @@ fn a_hidden_page_backs_off_longer() {
     assert_eq!(longest_wait(true), Some(15_000 / 2));
 }
 
+/// A program has no origin, and is no page that waits to be shown again.
+#[test]
+fn a_program_backs_off_like_a_page_that_is_shown() {
+    let mut page = TestPage::without_origin();
+    page.dispatch(|page| page.connect());
+    let waits = (0..12).map(|_| {
+        page.dispatch(|page| page.token_ready(Token::default()));
+        page.close(1006);
+        let wait = page.timer;
+        page.timer_fires(1.0);
+        wait
+    });
+    assert_eq!(waits.max().unwrap(), Some(15_000 / 2));
+}
+
 #[test]
 fn an_attempt_times_out() {
     let mut page = TestPage::new();

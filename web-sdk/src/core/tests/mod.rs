@@ -61,11 +61,20 @@ impl TestPage {
 
     /// Creates a page whose token comes from a function, if `renewable`.
     pub(super) fn with_token_source(renewable: bool) -> Self {
+        Self::with_facts(renewable, Some("http://localhost".into()))
+    }
+
+    /// Creates the session of a program.
+    pub(super) fn without_origin() -> Self {
+        Self::with_facts(false, None)
+    }
+
+    fn with_facts(renewable: bool, origin: Option<String>) -> Self {
         let info = PageInfo {
             bridge_url: "http://localhost:3001".into(),
             session_id: SessionId::from("tab-1"),
             session_name: None,
-            origin: None,
+            origin,
             document_id: None,
             user_agent: None,
             renewable,
