@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_web::faults::{Fault, cause};
-use mcp_web::{Call, CallError, Handle, McpWeb, Status, Token, Tool};
+use mcp_web::{Call, CallError, Handle, McpWeb, Token, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -89,19 +89,8 @@ impl SocketPage {
     /// Waits until the tool can be called, or the program has given up. Returns the code of the error
     /// then.
     pub(super) async fn wait_settled(&mut self) -> Option<String> {
-        let mut status = self.app.status();
-        tokio::select! {
-            failed = status.wait_for(|status| matches!(status, Status::Failed(_))) => {
-                match &*failed.expect("the program has a handle") {
-                    Status::Failed(error) => Some(error.code().to_owned()),
-                    other => panic!("{other:?} is no failure"),
-                }
-            }
-            registered = self.tool.registered() => {
-                registered.expect("the tool is valid");
-                None
-            }
-        }
+        let registered = self.tool.registered().await;
+        registered.err().map(|error| error.code().to_owned())
     }
 
     /// Leaves the session to its next process.
