@@ -28,6 +28,9 @@ struct Count {
     count: u64,
 }
 
+/// How long the tool `block` blocks its thread.
+const BLOCK: Duration = Duration::from_secs(1);
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [bridge, token, session] =
@@ -85,9 +88,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok(())
     });
     app.add_tool(Tool::new("block"), |_: NoArguments, _| async {
-        std::thread::sleep(Duration::from_secs(1));
+        std::thread::sleep(BLOCK); // sleep: the handler blocks its thread
         Ok(())
-    }); // sleep: a handler that blocks its thread
+    });
     let last = app.add_tool(Tool::new("wait"), |_: NoArguments, call| async move {
         println!("waiting");
         println!("cancelled: {}", call.cancelled().await);

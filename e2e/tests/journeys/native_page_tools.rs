@@ -224,8 +224,8 @@ impl Driver for WindowDriver {
     }
 
     async fn change(&mut self, at_most: Duration) {
-        // sleep: nothing of this window changes by itself
-        tokio::time::sleep(at_most.min(Duration::from_millis(50))).await;
+        let span = at_most.min(Duration::from_millis(50));
+        tokio::time::sleep(span).await; // sleep: nothing of this window changes by itself
     }
 
     async fn pages(&mut self) -> Vec<PageSummary> {

@@ -55,8 +55,15 @@ pub(super) fn count(
     let Some(given) = arguments.get(name).filter(|given| !given.is_null()) else {
         return Ok(standard);
     };
+    // A client may write a whole number with a fraction of 0.
     let whole = given.as_f64().filter(|number| number.fract() == 0.0);
-    let count = (1..=most).find(|count| whole == Some(*count as f64));
+    let in_range = whole.filter(|number| (1.0..=most as f64).contains(number));
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the number is whole and in the range"
+    )]
+    let count = in_range.map(|number| number as usize);
     count.ok_or_else(|| {
         let message = format!("{name} must be a whole number from 1 to {most}");
         invalid("ArgumentInvalid", message)
