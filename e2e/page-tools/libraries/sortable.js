@@ -2,8 +2,10 @@ import Sortable from "sortablejs";
 
 import { report } from "./state.js";
 
-// One list that uses the drag and drop of HTML, and one that uses the pointer only.
+// Lists that use the drag and drop of HTML, in a page that draws at once and in one that is slow, and one that uses the
+// pointer only.
 createList("sortable.html5", ["Sortable red", "Sortable green", "Sortable blue"], {});
+createList("sortable.slow", ["Sortable spring", "Sortable summer", "Sortable winter"], { onChange: () => blockPage(60) });
 createList("sortable.pointer", ["Sortable north", "Sortable east", "Sortable south"], { forceFallback: true });
 
 function createList(key, names, options) {
@@ -22,4 +24,11 @@ function createItem(name) {
   item.setAttribute("aria-label", name);
   item.textContent = name;
   return item;
+}
+
+function blockPage(ms) {
+  const started = performance.now();
+  while (performance.now() - started < ms) {
+    // The page does nothing else.
+  }
 }

@@ -13,8 +13,13 @@ import { hasNoViewport } from "./shown.ts";
 export const DEFAULT_STEPS = 8;
 /** Between two moves: what a mouse takes. */
 const MOVE_MS = 16;
-/** Moves after which the page has made room for what is dragged. */
+/**
+ * Moves after which the page has made room for what is dragged. Later the target moves because it gives way to what is dragged
+ * over it: who followed it would drag back.
+ */
 const SETTLING_STEPS = 2;
+/** Times that a mouse which rests on its target is still said to be over it. */
+const RESTING_MOVES = 4;
 /** Moves that a mouse would take before it is released. */
 const FINAL_PAUSES = 8;
 
@@ -48,8 +53,6 @@ export async function drag(from: Element, to: Element, steps: number, pointer: P
 async function dragByPointer(from: Element, to: Element, start: Point, steps: number, pointer: Pointer, capture: () => Element | undefined, pause: () => Promise<void>): Promise<Point> {
   let aim = start;
   for (let index = 1; index <= steps; index++) {
-    // A page may make room when something is dragged. Later the target moves because it gives way to what is
-    // dragged over it: who followed it would drag back.
     if (index <= SETTLING_STEPS) aim = centreOf(to);
     const point = between(start, aim, index / steps);
     const captured = capture();
@@ -68,11 +71,9 @@ async function dragByTransfer(source: Element, to: Element, start: Point, steps:
   await pause();
   let over: Element | undefined;
   let isAccepted = false;
-  for (let index = 1; index <= steps; index++) {
-    const end = centreOf(to);
-    const point = between(start, end, index / steps);
+  let aim = start;
+  const move = (target: Element, point: Point) => {
     if (isInPage(source)) dispatchDrag(source, "drag", point, data);
-    const target = index === steps ? to : targetAt(source, point);
     if (target !== over) {
       const left = over;
       over = target;
@@ -80,11 +81,20 @@ async function dragByTransfer(source: Element, to: Element, start: Point, steps:
       if (left && isInPage(left)) dispatchDrag(left, "dragleave", point, data);
     }
     isAccepted = !dispatchDrag(target, "dragover", point, data);
+  };
+  for (let index = 1; index <= steps; index++) {
+    if (index <= SETTLING_STEPS) aim = centreOf(to);
+    const point = between(start, aim, index / steps);
+    move(index === steps ? targetAt(to, point) : targetAt(source, point), point);
     await pause();
   }
-  const end = centreOf(to);
-  if (isAccepted && isInPage(to)) dispatchDrag(to, "drop", end, data);
-  if (isInPage(source)) dispatchDrag(source, "dragend", end, data);
+  // The browser says over and over where a mouse is that rests: libraries pass over what comes while they make room.
+  for (let index = 0; index < RESTING_MOVES; index++) {
+    move(targetAt(to, aim), aim);
+    await pause();
+  }
+  if (over && isAccepted && isInPage(over)) dispatchDrag(over, "drop", aim, data);
+  if (isInPage(source)) dispatchDrag(source, "dragend", aim, data);
 }
 
 /** Returns whether the page has not cancelled the event. */
