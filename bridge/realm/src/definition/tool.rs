@@ -343,6 +343,14 @@ mod tests {
     }
 
     #[test]
+    fn a_tool_with_sessions_of_the_app_gets_no_second_session_argument() {
+        let schema = json!({"type": "object", "properties": {"sessionId": {"type": "string"}}});
+        let tool = parse(json!({"name": "t", "inputSchema": schema})).unwrap();
+        assert_eq!(tool.published()["inputSchema"], schema);
+        assert!(!tool.has_own_session_argument());
+    }
+
+    #[test]
     fn invalid_names_are_repaired_and_the_original_is_published() {
         for name in ["a b", "ünïcode", &"x".repeat(65), "a/b.c"] {
             let tool = parse(json!({"name": name})).unwrap();

@@ -7,7 +7,7 @@ use bridge_schema::{Validator, dialect};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::keys::{ORIGINAL_NAME_KEY, SESSION_ARGUMENT};
+use super::keys::{APP_SESSION_ARGUMENT, ORIGINAL_NAME_KEY, SESSION_ARGUMENT};
 use super::listing_cache::ListingCache;
 use super::{annotations, fields, repair};
 use crate::definition::reserved::is_builtin_tool;
@@ -76,17 +76,19 @@ impl ParsedTool {
             .map(|schema| dialect::to_2020_12(Some(schema)).and_then(Validator::new))
             .transpose()
             .map_err(|error| schema_error("outputSchema", error))?;
-        let has_own_session_argument = input
-            .schema()
-            .pointer("/properties")
-            .is_some_and(|properties| properties.get(SESSION_ARGUMENT).is_some());
+        let has_property = |name: &str| {
+            let properties = input.schema().pointer("/properties");
+            properties.is_some_and(|properties| properties.get(name).is_some())
+        };
+        let has_own_session_argument = has_property(SESSION_ARGUMENT);
+        let has_app_session_argument = has_property(APP_SESSION_ARGUMENT);
         let published_name = publishable_name(&name);
         if published_name != name {
             add_original_name(&mut published, &name, &published_name);
         }
         let mut schema = repair::apply_client_quirks(input.schema().clone())
             .map_err(|error| schema_error("inputSchema", error))?;
-        if !has_own_session_argument {
+        if !has_own_session_argument && !has_app_session_argument {
             add_session_argument(&mut schema);
         }
         let plain_input = repair::without_unions(&schema);
