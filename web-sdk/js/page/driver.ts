@@ -135,6 +135,8 @@ export class ActionError extends Error {
 
 /** A user interface. Every wait ends with its signal, and needs no timer of the page. */
 export interface PageDriver {
+  /** Where the document is, of a driver whose calls outlive their document: they are handed over. */
+  place?(): string;
   /** The page that is open. */
   page(): { pageId: string; url?: string; title: string };
   /**
@@ -177,6 +179,8 @@ export interface PageDriver {
   open(pageId: string, input: object | undefined, signal: AbortSignal): Promise<void>;
   pages(): Promise<{ pageId: string; title: string; url?: string }[]>;
   state(): Promise<PageState>;
+  /** Called when a call has acted, before the next one begins. What it throws is the end of the call. */
+  callEnded?(): Promise<void>;
   /** Ends what the driver has begun. */
   dispose(): void;
 }

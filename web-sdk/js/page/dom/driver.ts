@@ -70,6 +70,10 @@ export class DomDriver implements PageDriver {
     return completeLimits(this.#options.limits);
   }
 
+  place(): string {
+    return location.pathname + location.search + location.hash;
+  }
+
   page(): { pageId: string; url?: string; title: string } {
     return { pageId: this.#pageId(), url: shortUrl(location.href), title: document.title };
   }

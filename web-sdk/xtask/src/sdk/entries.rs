@@ -1,11 +1,12 @@
 //! The modules that apps import.
 
 /// The main module, and those for frameworks, which need it.
-pub(super) const ENTRIES: [&str; 10] = [
+pub(super) const ENTRIES: [&str; 11] = [
     "mcp-web",
     "mcp-web-ask",
     "mcp-web-node",
     "mcp-web-page",
+    "mcp-web-page-driver",
     "mcp-web-react",
     "mcp-web-state",
     "mcp-web-state-react",

@@ -1,0 +1,227 @@
+/** What the tools of one page do: each call looks at the page or acts on it, and returns the log and the page. */
+
+import type { UnknownObject } from "../mcp-web/type-guards.ts";
+import type { CallContext } from "../types/calls.ts";
+import type { Action } from "./actions.ts";
+import { type FormatName, type ViewName, parseCount, parseFind, parseFormat, parseView } from "./arguments.ts";
+import { CallQueue } from "./call-queue.ts";
+import { type Actions, type PageCore, type PageView, type Report, loadPageCore } from "./core.ts";
+import { ActionError, type PageDriver, type PageState } from "./driver.ts";
+import { runActions } from "./executor.ts";
+import { invalidArguments } from "./failure.ts";
+import { type PageToolsLimits, type PageToolsOptions, completeLimits } from "./options.ts";
+
+/** The most elements that `page_query` looks at. */
+const EVERYTHING = 100_000;
+/** The bytes up to which a page is returned whole by the view `auto`. */
+const SHORT_PAGE_BYTES = 8192;
+
+/** What a call leaves for the document that goes on with it. */
+interface HandedOver {
+  /** Whether an action has begun: then only the page is to be shown. */
+  started: boolean;
+  report?: object;
+}
+
+/** The calls of a page: one after another. */
+export class PageCalls {
+  readonly #driver: PageDriver;
+  readonly #readOptions: () => PageToolsOptions;
+  readonly #queue: CallQueue;
+  /** The bytes of the last text of the page: a short one needs no comparison with the page before. */
+  #lastPageBytes = Infinity;
+
+  /** Takes a driver, and what returns the newest options. */
+  constructor(driver: PageDriver, options: () => PageToolsOptions) {
+    this.#driver = driver;
+    this.#readOptions = options;
+    this.#queue = new CallQueue((ms, signal) => driver.wait(ms, signal));
+  }
+
+  get #options(): PageToolsOptions {
+    return this.#readOptions();
+  }
+
+  get #limits(): PageToolsLimits {
+    return completeLimits(this.#options.limits);
+  }
+
+  state(): Promise<PageState> {
+    return this.#driver.state();
+  }
+
+  async pages(): Promise<{ pages: { pageId: string; title: string; url?: string }[] }> {
+    return { pages: await this.#driver.pages() };
+  }
+
+  async navigate(args: UnknownObject, context: CallContext): Promise<object> {
+    const { pageId, input } = args;
+    return this.#run([{ type: "navigate", pageId, input }], args, context, (message) => message.replace("/actions/0: ", ""));
+  }
+
+  async interact(args: UnknownObject, context: CallContext): Promise<object> {
+    return this.#run(args.actions, args, context, (message) => message);
+  }
+
+  /** Runs actions when the calls before have ended. What is malformed is refused at once. */
+  async #run(list: unknown, args: UnknownObject, context: CallContext, explain: (message: string) => string): Promise<object> {
+    const view = parseView(args);
+    const format = parseFormat(args, this.#options.format ?? "outline");
+    const core = await loadPageCore(this.#options.wasm);
+    const continued = context.continuation as HandedOver | undefined;
+    if (continued?.started) {
+      const report = core.resumedReport(continued.report, this.#driver.place?.() ?? "");
+      return this.#queue.run(context.signal, async () => {
+        // The document may have been parsed only: what it shows at first is worth waiting for.
+        this.#driver.beginAction({ type: "waitFor" });
+        await this.#driver.rest(false, context.signal).finally(() => this.#driver.endAction());
+        return this.#result(core, report, view === "none" ? "none" : "page", undefined, format, args, context);
+      });
+    }
+    const check = createActions(core, list, this.#limits, !!this.#options.confirm, explain);
+    check.free();
+    // The calls of a driver without documents end with it.
+    const handOver = (state: HandedOver) => this.#driver.place && context.handOver(state);
+    handOver({ started: false });
+    return this.#queue.run(context.signal, async () => {
+      const before = this.#needsComparison(view) ? await this.#look(core) : undefined;
+      const actions = createActions(core, list, this.#limits, !!this.#options.confirm, explain);
+      try {
+        const report = await runActions({
+          actions,
+          list: list as Action[],
+          driver: this.#driver,
+          options: this.#options,
+          signal: context.signal,
+          beforeAction: (report) => handOver({ started: true, report }),
+        });
+        await this.#driver.callEnded?.();
+        const shown = report.navigated !== undefined && view !== "none" ? "page" : view;
+        return this.#result(core, report, shown, before, format, args, context);
+      } finally {
+        actions.free();
+      }
+    });
+  }
+
+  #needsComparison(view: ViewName): boolean {
+    return view === "changes" || (view === "auto" && this.#lastPageBytes > SHORT_PAGE_BYTES);
+  }
+
+  async #look(core: PageCore, options: { within?: string; limit?: number; interactive?: boolean } = {}): Promise<PageView> {
+    const { within, limit = this.#limits.maxElements, interactive = false } = options;
+    const tree = await this.#driver.tree({ limit, interactive, ...(within !== undefined && { within }) });
+    const view = new core.PageView(tree, this.#driver.page(), this.#limits);
+    if (interactive) view.keepInteractive();
+    return view;
+  }
+
+  async #result(
+    core: PageCore,
+    report: Report,
+    view: ViewName,
+    before: PageView | undefined,
+    format: FormatName,
+    args: UnknownObject,
+    context: CallContext,
+  ): Promise<object> {
+    const { text: log, ...facts } = report;
+    if (view === "none") {
+      before?.free();
+      const page = this.#driver.page();
+      return result([log.trimEnd()], { ...page, view, elements: 0, shown: 0, truncated: false, ...facts });
+    }
+    return this.#pageResult(await this.#look(core), view, before, format, args, context, log, facts);
+  }
+
+  #pageResult(
+    page: PageView,
+    view: ViewName,
+    before: PageView | undefined,
+    format: FormatName,
+    args: UnknownObject,
+    context: CallContext,
+    log: string,
+    facts: object,
+  ): object {
+    const written = page.write(view, before, format, createMark(), this.#limitsFor(context));
+    page.free();
+    const { text, ...shown } = written;
+    if (written.view === "page") this.#lastPageBytes = text.length;
+    // Programs that ask for a format get the page as a field, too.
+    const wantsField = context.caller.via === "http" && typeof args.format === "string";
+    return result(log ? [log.trimEnd(), text] : [text], { ...this.#driver.page(), ...shown, ...facts, ...(wantsField && { page: text }) });
+  }
+
+  /** A client may take less than the page gives. */
+  #limitsFor({ client }: CallContext): PageToolsLimits {
+    const most = client?.limits?.maxResultBytes;
+    if (!most) return this.#limits;
+    // The log and the JSON around the text need some of it.
+    return { ...this.#limits, maxPageBytes: Math.max(1024, Math.min(this.#limits.maxPageBytes, Math.floor(most * 0.6))) };
+  }
+
+  async snapshot(args: UnknownObject, context: CallContext): Promise<object> {
+    const format = parseFormat(args, this.#options.format ?? "outline");
+    const limit = parseCount(args, "maxElements", this.#limits.maxElements, 1000);
+    const core = await loadPageCore(this.#options.wasm);
+    const page = await this.#lookWithin(args, (within) => this.#look(core, { ...within, limit, interactive: args.interactive === true }));
+    return this.#pageResult(page, "page", undefined, format, args, context, "", { skipped: 0, log: [] });
+  }
+
+  async query(args: UnknownObject, context: CallContext): Promise<object> {
+    const format = parseFormat(args, this.#options.format ?? "outline");
+    const find = parseFind(args);
+    const limit = parseCount(args, "limit", 50, 200);
+    const core = await loadPageCore(this.#options.wasm);
+    const page = await this.#lookWithin(args, (within) => this.#look(core, { ...within, limit: EVERYTHING }));
+    const count = page.filter(find, limit);
+    const log = count > limit ? `${count} elements match, the first ${limit} are shown\n` : `${count} ${count === 1 ? "element matches" : "elements match"}\n`;
+    return this.#pageResult(page, "page", undefined, format, args, context, log, { skipped: 0, log: [], matches: count });
+  }
+
+  /** Looks at a part of the page. A handle that names nothing any more is an error of the arguments. */
+  async #lookWithin(args: UnknownObject, look: (within: { within?: string }) => Promise<PageView>): Promise<PageView> {
+    const { within } = args;
+    if (within === undefined || within === null || within === "") return look({});
+    return withKnownRef(() => look({ within: String(within) }));
+  }
+
+  async screenshot({ ref }: UnknownObject): Promise<unknown> {
+    const picture = await this.#options.capture!(typeof ref === "string" ? await withKnownRef(() => this.#driver.element?.(ref)) : undefined);
+    if (picture) return picture;
+    throw new Error(`the app has no picture of ${typeof ref === "string" ? "this element: leave out ref" : "the page: take a page_snapshot"}`);
+  }
+}
+
+/** Does something with an element. A handle that names nothing is an error of the arguments. */
+async function withKnownRef<Value>(work: () => Value | Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ActionError) throw invalidArguments("RefUnknown", error.message);
+    throw error;
+  }
+}
+
+function result(texts: string[], facts: object): object {
+  return {
+    content: texts.map((text) => ({ type: "text", text })),
+    _meta: { "mcp-web/page": facts },
+  };
+}
+
+function createActions(core: PageCore, list: unknown, limits: PageToolsLimits, confirms: boolean, explain: (message: string) => string): Actions {
+  try {
+    return new core.Actions(list, limits, confirms, performance.now());
+  } catch (error) {
+    const [, reason, message] = /^(\w+) ([^]*)$/.exec((error as Error).message) ?? [];
+    throw invalidArguments(reason === "TooManyActions" ? reason : "ActionMalformed", explain(message ?? String(error)));
+  }
+}
+
+/** Returns digits that the content of the page cannot know. */
+function createMark(): string {
+  const [number] = crypto.getRandomValues(new Uint32Array(1));
+  return number!.toString(16).padStart(8, "0").slice(0, 6);
+}
