@@ -14,3 +14,5 @@ export type { PageToolsLimits, PageToolsOptions } from "./page/options.ts";
 export { PageCalls } from "./page/page-calls.ts";
 export * as definitions from "./page/tool-definitions.ts";
 export type { PageToolDefinition } from "./page/tool-definitions.ts";
+export { MAX_STATE_BYTES, fitState } from "./page/state-size.ts";
+export type { FittingState } from "./page/state-size.ts";

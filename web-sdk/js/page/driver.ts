@@ -33,6 +33,10 @@ export interface PageNode {
   rows?: { shown: number; total: number };
   /** Events that the role does not imply: `onClick` of a `generic` that can be clicked. */
   events?: string[];
+  /** The driver's own type of the element, such as a Lowdefy block type: shown as `type`. */
+  type?: string;
+  /** How the element is written as markdown, where its role does not say so. */
+  category?: "input" | "display" | "container" | "list";
   /** The app's own id of the element (`id`), and its test id (`data-testid`): for `find` and `page_query`, not shown. */
   id?: string;
   testId?: string;

@@ -69,9 +69,11 @@ impl Writer<'_> {
         self.left -= start.len() + end.len();
         self.out.push_str(&start);
         let lists_items = category == Category::List && node.kind.is_some();
-        for (index, child) in node.children.iter().enumerate() {
-            if lists_items {
-                self.push_whole(&join_text!["**Item ", decimal(index), ":**\n"], 0);
+        let mut items = 0;
+        for child in &node.children {
+            if lists_items && child.reference.is_none() {
+                self.push_whole(&join_text!["**Item ", decimal(items), ":**\n"], 0);
+                items += 1;
             }
             self.write_node(child);
         }

@@ -18,12 +18,13 @@ import { look } from "./look.ts";
 import { linkToPage, openPage } from "./navigate.ts";
 import { shortUrl } from "./navigation.ts";
 import { type AppPage, type PageToolsLimits, type PageToolsOptions, completeLimits } from "../options.ts";
+import { fitState } from "../state-size.ts";
 import { currentPageId, linkedPages, namedPages } from "./pages.ts";
 import { Pointer } from "./pointer.ts";
 import { readBack } from "./read-back.ts";
 import { Recorder } from "./recorder.ts";
 import { waitForChange, waitForRest } from "./rest.ts";
-import { MAX_STATE_BYTES, bytesOf, fitState, formValues } from "./state.ts";
+import { formValues } from "./state.ts";
 import { readTree } from "./tree.ts";
 
 /** The shortest wait for a change. */
@@ -183,8 +184,7 @@ export class DomDriver implements PageDriver {
   async state(): Promise<PageState> {
     const { state, global } = this.#options;
     const own = fitState(state ? await state() : formValues(this.#root(), this.#limits.maxValueBytes));
-    const left = MAX_STATE_BYTES - bytesOf(own.value);
-    const shared = fitState((await global?.()) ?? {}, Math.max(left, bytesOf({})));
+    const shared = fitState((await global?.()) ?? {}, own.bytesLeft);
     const truncated = own.truncated || shared.truncated;
     return { pageId: this.#pageId(), state: own.value, global: shared.value, requests: {}, ...(truncated ? { truncated } : {}) };
   }

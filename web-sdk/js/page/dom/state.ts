@@ -12,11 +12,6 @@ import { roleOf } from "./classify.ts";
 import { isChecked } from "./field.ts";
 import { isOn } from "./set-value.ts";
 
-/** What a state may have as JSON. */
-export const MAX_STATE_BYTES = 256 * 1024;
-
-export const bytesOf = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value) ?? "null").length;
-
 /** Returns the values of the fields in a page by their names: those of a form with a name are an object with that name. */
 export function formValues(root: Element, maxValueBytes: number): Record<string, unknown> {
   const values: Record<string, unknown> = {};
@@ -47,21 +42,6 @@ const nameOfField = (field: Element): string | undefined =>
 
 /** Whether a field is one of those of which a form sends the values of the checked ones. */
 const isBox = (field: Element): boolean => is(field, "input") && field.type === "checkbox";
-
-/** Leaves out what is more than a state may have. Returns what is left, and whether anything is missing. */
-export function fitState(value: unknown, maxBytes = MAX_STATE_BYTES): { value: unknown; truncated: boolean } {
-  if (value === null || value === undefined || bytesOf(value) <= maxBytes) return { value: value ?? null, truncated: false };
-  if (typeof value !== "object" || value === null) return { value: null, truncated: true };
-  const kept = new Map<string, unknown>();
-  let left = maxBytes - 2;
-  for (const [key, inner] of Object.entries(value)) {
-    const size = bytesOf(inner) + bytesOf(key) + 2;
-    if (size > left) continue;
-    kept.set(key, inner);
-    left -= size;
-  }
-  return { value: Array.isArray(value) ? [...kept.values()] : Object.fromEntries(kept), truncated: true };
-}
 
 function stateOf(field: HTMLInputElement, maxBytes: number): unknown {
   if (isChecked(field)) return field.type === "radio" || roleOf(field) === "radio" ? (isOn(field) ? field.value || true : undefined) : isOn(field);

@@ -1,0 +1,146 @@
+/** The command `mcp-web-lowdefy`. */
+
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+
+import { redirectConsole } from "../engine/activity.ts";
+import { AppError } from "../engine/app-error.ts";
+import { LowdefyApp } from "../engine/app.ts";
+import { Host } from "../host/host.ts";
+import { type Settings, readSettings } from "../host/settings.ts";
+import { SessionStoreError, openStore, principalOfToken } from "../stores/index.ts";
+import { type CommandOptions, HELP, UsageError, readOptions } from "./options.ts";
+import { ChildProgram, startBridge, startStdioClient } from "./private-bridge.ts";
+import { createToken, keptToken, readTokenFile, writePrivate } from "./tokens.ts";
+import { watchFolder } from "./watch.ts";
+
+const say = (text: string) => process.stderr.write(`${text}\n`);
+
+/** Runs the command, and returns its exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  redirectConsole(say);
+  try {
+    const options = readOptions(args, process.env);
+    if (options === "help" || options === "version") {
+      process.stdout.write(options === "help" ? HELP : `mcp-web-lowdefy ${version()}\n`);
+      return 0;
+    }
+    await run(options);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof AppError) && !(error instanceof SessionStoreError)) throw error;
+    say(`mcp-web-lowdefy: ${error.message}`);
+    return error instanceof UsageError ? 2 : 1;
+  }
+}
+
+async function run(options: CommandOptions): Promise<void> {
+  const ended = endOfProcess();
+  const closing: (() => unknown)[] = [];
+  try {
+    let app = await LowdefyApp.build(options.config, (text) => say(`build: ${text}`));
+    closing.push(() => app.dispose());
+    let settings = settingsOf(app, options);
+    const isFolder = !/^rediss?:/i.test(options.store);
+    if (isFolder) await mkdir(options.store, { recursive: true, mode: 0o700 });
+    const tokens = await tokensOf(options, isFolder);
+    let bridgeUrl = options.bridge;
+    if (options.isStdio) {
+      const { bridge, url } = await startBridge(options.bridgeProgram, tokens[0]!);
+      closing.push(() => bridge.stop());
+      ended.when(bridge.process, "the bridge has ended");
+      bridgeUrl = url;
+    }
+    const hosts: Host[] = [];
+    const name = options.name ?? app.name ?? "lowdefy";
+    for (const token of tokens) {
+      const principal = principalOfToken(token);
+      const store = await openStore(options.store, principal, { maxSessions: settings.maxSessionsPerUser, expiryMs: settings.sessionExpiryMinutes * 60_000, warn: say });
+      const host = new Host({ name, app, settings, store, bridgeUrl, token, roles: options.roles, bridgeSession: bridgeSession(options, principal) });
+      closing.push(() => host.dispose());
+      hosts.push(host);
+      host.mcpWeb.onStatusChange((status) => {
+        if (status.state === "failed") ended.fail(new AppError(`the bridge refuses the connection: ${status.error.message}`));
+      });
+      // Until the bridge is there, the status tells.
+      const connected = host.connect();
+      if (options.isStdio) await connected;
+      else connected.catch(() => {});
+    }
+    if (options.isStdio) {
+      const client = startStdioClient(options.stdioProgram, bridgeUrl, tokens[0]!);
+      closing.push(() => client.stop());
+      client.process.once("error", () => ended.fail(new AppError(`${options.stdioProgram} cannot be started: give the stdio client with --stdio-program or MCP_WEB_STDIO_PROGRAM`)));
+      ended.when(client.process, undefined);
+    } else {
+      if (!options.tokenFile && isFolder) await writeClientConfiguration(options, hosts[0]!);
+      say(`${name}: ${hosts.length} ${hosts.length === 1 ? "user" : "users"} at ${withoutCredentials(bridgeUrl)}`);
+    }
+    if (options.isWatching) {
+      const reload = async () => {
+        try {
+          const newer = await LowdefyApp.build(options.config, (text) => say(`build: ${text}`));
+          settings = settingsOf(newer, options);
+          const former = app;
+          app = newer;
+          for (const host of hosts) await host.reload(newer, settings);
+          await former.dispose();
+          say("the app was built again");
+        } catch (error) {
+          say(`the app stays as it was: ${(error as Error).message}`);
+        }
+      };
+      let last = Promise.resolve();
+      closing.push(watchFolder(options.config, [options.store], () => (last = last.then(reload))));
+    }
+    await ended.promise;
+  } finally {
+    for (const close of closing.reverse()) await close();
+  }
+}
+
+function settingsOf(app: LowdefyApp, { format }: CommandOptions): Settings {
+  const settings = readSettings(app.mcp);
+  return format ? { ...settings, format } : settings;
+}
+
+async function tokensOf({ tokenFile, isStdio, store }: CommandOptions, isFolder: boolean): Promise<string[]> {
+  if (tokenFile !== undefined) return readTokenFile(tokenFile);
+  // Sessions belong to the token: a new one would lose them.
+  if (isFolder) return [await keptToken(join(store, "token"))];
+  if (isStdio) return [createToken()];
+  throw new AppError("--token-file is needed where sessions are kept in Redis");
+}
+
+/** A host that is started again is the same session at the bridge. Of two at once, the newer one has it. */
+function bridgeSession({ config }: CommandOptions, principal: string): string {
+  const hash = createHash("sha256").update(JSON.stringify([principal, resolve(config)]));
+  return `lowdefy-${hash.digest("hex").slice(0, 32)}`;
+}
+
+async function writeClientConfiguration({ store }: CommandOptions, host: Host): Promise<void> {
+  const file = join(store, "mcp.json");
+  await writePrivate(file, `${JSON.stringify(host.mcpWeb.mcpConfig, null, 2)}\n`);
+  say(`the configuration for AI clients is in ${file}`);
+}
+
+const withoutCredentials = (url: string): string => url.replace(/\/\/[^/@]*@/, "//");
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
+}
+
+/** What ends the command: a signal, the end of a process that it needs, or a failure. */
+function endOfProcess() {
+  const { promise, resolve: end, reject: fail } = Promise.withResolvers<void>();
+  promise.catch(() => {});
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => end());
+  return {
+    promise,
+    fail,
+    when: (child: ChildProgram["process"], failure: string | undefined) => void once(child, "exit").then(() => (failure ? fail(new AppError(failure)) : end()), fail),
+  };
+}

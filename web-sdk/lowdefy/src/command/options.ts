@@ -1,0 +1,102 @@
+/** The command line. */
+
+import { parseArgs } from "node:util";
+
+import { AppError } from "../engine/app-error.ts";
+
+/** What the command was called with. */
+export interface CommandOptions {
+  /** The folder of the app, in which `lowdefy.yaml` is. */
+  config: string;
+  bridge: string;
+  tokenFile?: string;
+  store: string;
+  format?: "outline" | "markdown";
+  name?: string;
+  roles: string[];
+  isWatching: boolean;
+  isStdio: boolean;
+  bridgeProgram: string;
+  stdioProgram: string;
+}
+
+export const HELP = `Lets AI clients use a Lowdefy app without a browser: its own pages, with its own rules and the roles of its users.
+
+Usage: mcp-web-lowdefy [OPTIONS]
+
+Options:
+  --config <FOLDER>          The app: the folder of lowdefy.yaml [default: .]
+  --bridge <URL>             The MCP-Web bridge [env: MCP_WEB_BRIDGE_URL] [default: http://localhost:3001]
+  --token-file <FILE>        Tokens, one a line; lines that begin with # are comments. Each is a user of its own: a connection, sessions and a
+                             folder of the store that no other one sees. Without it, one token is made and kept in the store's folder
+  --store <FOLDER|URL>       Where sessions are kept: a folder, or redis://HOST:PORT [default: .mcp-web in the app's folder]
+  --roles <ROLE,…>           The roles of users whose token names none [default: none]
+  --format <FORMAT>          How pages are written: markdown or outline [default: mcp.format of lowdefy.yaml, else markdown]
+  --name <NAME>              The name that AI clients see [default: the name in lowdefy.yaml]
+  --watch                    Build the app again when its files change; sessions go on
+  --stdio                    Be an MCP server over stdin and stdout, with a bridge of its own that ends with it: one entry in the
+                             configuration of a desktop AI client
+  --bridge-program <FILE>    The bridge of --stdio [env: MCP_WEB_BRIDGE_PROGRAM] [default: mcp-web-bridge]
+  --stdio-program <FILE>     The stdio client of --stdio [env: MCP_WEB_STDIO_PROGRAM] [default: mcp-web-stdio]
+  -h, --help                 Print help
+  -V, --version              Print version
+
+Secrets of the app are read from LOWDEFY_SECRET_<NAME>. lowdefy.yaml may have, under mcp: format, and limits with maxSessionsPerUser (50),
+sessionExpiryMinutes (1440), callsPerMinute (6000), maxActionsPerCall (100), actionTimeoutMs (30000), callTimeoutMs (120000),
+maxElements (200), maxValueBytes (4096) and maxPageBytes (65536).
+
+Exit codes: 0 after a signal or the end of input, 1 when the app, the store or the bridge cannot be used, 2 for a wrong command line.
+`;
+
+/** A command line that is wrong. */
+export class UsageError extends AppError {}
+
+/** Reads the command line. @throws UsageError when it is wrong. */
+export function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): CommandOptions | "help" | "version" {
+  const { values } = parse(args);
+  if (values.help) return "help";
+  if (values.version) return "version";
+  const { format } = values;
+  if (format !== undefined && format !== "outline" && format !== "markdown") throw new UsageError("--format must be markdown or outline");
+  const config = values.config ?? ".";
+  return {
+    config,
+    bridge: values.bridge ?? environment.MCP_WEB_BRIDGE_URL ?? "http://localhost:3001",
+    store: values.store ?? `${config}/.mcp-web`,
+    roles: (values.roles ?? "").split(",").map((role) => role.trim()).filter(Boolean),
+    isWatching: values.watch ?? false,
+    isStdio: values.stdio ?? false,
+    bridgeProgram: values["bridge-program"] ?? environment.MCP_WEB_BRIDGE_PROGRAM ?? "mcp-web-bridge",
+    stdioProgram: values["stdio-program"] ?? environment.MCP_WEB_STDIO_PROGRAM ?? "mcp-web-stdio",
+    ...(values["token-file"] !== undefined && { tokenFile: values["token-file"] }),
+    ...(format && { format }),
+    ...(values.name !== undefined && { name: values.name }),
+  };
+}
+
+function parse(args: readonly string[]) {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        config: text,
+        bridge: text,
+        "token-file": text,
+        store: text,
+        roles: text,
+        format: text,
+        name: text,
+        watch: flag,
+        stdio: flag,
+        "bridge-program": text,
+        "stdio-program": text,
+        help: { ...flag, short: "h" },
+        version: { ...flag, short: "V" },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message.split(". ")[0]}: see mcp-web-lowdefy --help`);
+  }
+}

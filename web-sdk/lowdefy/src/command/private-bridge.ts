@@ -1,0 +1,66 @@
+/** A bridge that belongs to this process: for AI clients that start their servers themselves. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+
+import { AppError } from "../engine/app-error.ts";
+
+/** How long the bridge may take to listen. */
+const MAX_START_MS = 10_000;
+/** How long a process may take to end before it is killed. */
+const MAX_END_MS = 3_000;
+
+/** A process of this one. */
+export class ChildProgram {
+  readonly process: ChildProcess;
+
+  constructor(process: ChildProcess) {
+    this.process = process;
+  }
+
+  /** Ends the process, and waits until it has ended. */
+  async stop(): Promise<void> {
+    const { process } = this;
+    if (process.exitCode !== null || process.signalCode !== null) return;
+    const ended = once(process, "exit");
+    process.kill("SIGTERM");
+    const timer = setTimeout(() => process.kill("SIGKILL"), MAX_END_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+}
+
+/** Starts a bridge on a free port of this computer, for one token. Returns it and its address. */
+export async function startBridge(program: string, token: string): Promise<{ bridge: ChildProgram; url: string }> {
+  const child = spawn(program, ["--bind", "127.0.0.1:0"], { env: { ...process.env, MCP_WEB_TOKENS: token }, stdio: ["ignore", "pipe", "inherit"] });
+  const bridge = new ChildProgram(child);
+  const failed = new Promise<never>((_, reject) => {
+    child.once("error", () => reject(new AppError(`${program} cannot be started: give the bridge with --bridge-program or MCP_WEB_BRIDGE_PROGRAM`)));
+    child.once("exit", (code) => reject(new AppError(`${program} has ended with exit code ${code}: its reason is above`)));
+    setTimeout(() => reject(new AppError(`${program} does not listen after ${MAX_START_MS / 1000} s`)), MAX_START_MS).unref();
+  });
+  failed.catch(() => {});
+  const listening = (async () => {
+    for await (const line of createInterface({ input: child.stdout! })) {
+      const url = /listening on (http:\/\/\S+)/.exec(line)?.[1];
+      if (url) return url;
+    }
+    return failed;
+  })();
+  try {
+    const url = await Promise.race([listening, failed]);
+    // Nobody reads what it says later.
+    child.stdout?.resume();
+    return { bridge, url };
+  } catch (error) {
+    await bridge.stop();
+    throw error;
+  }
+}
+
+/** Starts the stdio client, which has this process's standard input and output. */
+export function startStdioClient(program: string, bridgeUrl: string, token: string): ChildProgram {
+  const environment = { ...process.env, MCP_SERVER_URL: `${bridgeUrl}/mcp`, AUTH_TOKEN: token };
+  return new ChildProgram(spawn(program, [], { env: environment, stdio: "inherit" }));
+}

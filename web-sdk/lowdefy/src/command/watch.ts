@@ -1,0 +1,24 @@
+/** Tells when the files of an app have changed. */
+
+import { watch } from "node:fs";
+import { relative, resolve, sep } from "node:path";
+
+/** Editors write a file in several steps. */
+const QUIET_MS = 150;
+
+/** Calls a function when files in a folder have changed, but those in folders that are ignored. Returns what ends it. */
+export function watchFolder(folder: string, ignored: readonly string[], changed: () => void): () => void {
+  const root = resolve(folder);
+  const skipped = ["node_modules", ".git", ...ignored.map((path) => relative(root, resolve(path)))].filter(Boolean);
+  let timer: NodeJS.Timeout | undefined;
+  const watcher = watch(root, { recursive: true }, (_, name) => {
+    const path = String(name ?? "");
+    if (skipped.some((skip) => path === skip || path.startsWith(skip + sep))) return;
+    clearTimeout(timer);
+    timer = setTimeout(changed, QUIET_MS);
+  });
+  return () => {
+    clearTimeout(timer);
+    watcher.close();
+  };
+}

@@ -1,0 +1,337 @@
+/** The driver of a session: looks at its page and acts on it, as `mcp-web-sdk/page-driver` asks. */
+
+import { serializer, set } from "@lowdefy/helpers";
+import { type Action, ActionError, type ActionOutcome, type PageDriver, type PageState, type PageTree, type ReadBack, type TargetFacts, type TreeOptions } from "mcp-web-sdk/page-driver";
+
+import { closeDialog } from "../engine/block-methods.ts";
+import type { Block } from "../engine/engine-types.ts";
+import { type AppSession, PageUnknownError } from "../engine/session.ts";
+import { describeBlock } from "./block-texts.ts";
+import { keyOf } from "./choices.ts";
+import { eventsOf } from "./events.ts";
+import { inputKind } from "./inputs.ts";
+import { type Part, findPart } from "./parts.ts";
+import { setBlockValue } from "./set-value.ts";
+import { readState } from "./state.ts";
+import { readTree } from "./tree.ts";
+import { sleep } from "./waiting.ts";
+
+/** What goes on after an action, such as `onInitAsync`, is waited for so long. */
+const MAX_PENDING_MS = 5_000;
+/** Handles of elements that are gone which are told from those that never were. */
+const MAX_KNOWN_REFS = 10_000;
+/** The shortest wait for a change. */
+const MIN_CHANGE_MS = 50;
+/** Blocks that an action is said to have changed. */
+const MAX_CHANGED = 10;
+const POSSIBLE = "here are setValue, triggerEvent, callMethod, setState, setGlobal, navigate and waitFor";
+
+/** Drives the page of one session. */
+export class LowdefyDriver implements PageDriver {
+  readonly #session: AppSession;
+  readonly #saved: () => Promise<void>;
+  readonly #knownRefs = new Set<string>();
+  #before: Map<string, string | undefined> = new Map();
+  #pageBefore = "";
+  #contextBefore: unknown;
+  /** What the last `setValue` has made of its value. */
+  #set: { block: Block; value: unknown } | undefined;
+
+  /** `saved` is called when a call has acted. */
+  constructor(session: AppSession, saved: () => Promise<void>) {
+    this.#session = session;
+    this.#saved = saved;
+  }
+
+  page(): { pageId: string; title: string } {
+    return { pageId: this.#session.pageId, title: this.#session.title };
+  }
+
+  tree(options: TreeOptions): PageTree {
+    if (options.within !== undefined) this.#block(options.within);
+    const tree = readTree(this.#session, options);
+    this.#remember(tree.root);
+    return tree;
+  }
+
+  inspect(ref: string, action: Action): TargetFacts | "stale" | "unknown" {
+    const found = this.#find(ref);
+    if (!found) return this.#knownRefs.has(ref) ? "stale" : "unknown";
+    const { block, part, isShown } = found;
+    const described = describeBlock(block);
+    const dialog = [...this.#session.dialogs].at(-1);
+    const isBehind = dialog !== undefined && this.#session.block(dialog)?.isShown && !this.#isIn(block, dialog);
+    const { disabled, readOnly } = (block.eval?.properties ?? {}) as { disabled?: unknown; readOnly?: unknown };
+    const isDisabled = disabled === true || part?.isDisabled;
+    // A dialog that is closed can be opened by its methods.
+    const isHidden = !isShown || (this.#session.isClosed(block) && action.type !== "callMethod");
+    return {
+      label: part ? `${part.role} "${part.name}"` : `${described?.role ?? block.type}${described?.name ? ` "${described.name}"` : ""}`,
+      editable: part ? part.role === "radio" || part.role === "checkbox" : block.meta.category === "input",
+      ...(isDisabled && { disabled: "disabled" as const }),
+      ...(readOnly === true && { readOnly: true }),
+      ...(isHidden && { hidden: true }),
+      ...(isBehind && !isHidden && { coveredBy: `dialog "${this.#session.block(dialog)?.block.blockId}"` }),
+    };
+  }
+
+  focused(): undefined {
+    return undefined;
+  }
+
+  beginAction(): void {
+    this.#session.activity.take();
+    this.#pageBefore = this.#session.pageId;
+    this.#contextBefore = this.#session.context;
+    this.#before = this.#evaluations();
+  }
+
+  async apply(action: Action, ref: string | undefined, _to: string | undefined, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#session.activity.run(async () => {
+      try {
+        await this.#apply(action, ref);
+      } catch (error) {
+        if (error instanceof PageUnknownError) throw new ActionError("PageUnknown", error.message);
+        throw error;
+      } finally {
+        await this.#session.settle();
+      }
+    });
+  }
+
+  /** What an action begins is awaited by it; what is left are actions that the app does not wait for. */
+  async rest(_isBrief: boolean, signal: AbortSignal): Promise<void> {
+    const { activity } = this.#session;
+    const due = performance.now() + MAX_PENDING_MS;
+    while (activity.isBusy) {
+      const left = due - performance.now();
+      if (left <= 0) return activity.warn(`something that the action began has not ended within ${MAX_PENDING_MS} ms`);
+      await Promise.race([activity.oneEnded(), sleep(left, signal)]);
+      signal.throwIfAborted();
+      await activity.run(() => this.#session.settle());
+    }
+  }
+
+  readBack(ref: string, action: Action): ReadBack | undefined {
+    const wanted = this.#set;
+    if (action.type !== "setValue" || !wanted || this.#session.block(ref)?.block !== wanted.block) return undefined;
+    const { block, value } = wanted;
+    const textOf = (value: unknown) => String(inputKind(block).text({ ...block, value } as Block) ?? value);
+    return { expected: textOf(value), actual: textOf(block.value), matches: keyOf(block.value ?? null) === keyOf(value ?? null) };
+  }
+
+  endAction(): ActionOutcome {
+    const { messages, warnings } = this.#session.activity.take();
+    this.#set = undefined;
+    const isElsewhere = this.#session.pageId !== this.#pageBefore || this.#session.context !== this.#contextBefore;
+    const changed = isElsewhere ? [] : this.#changed();
+    this.#before = new Map();
+    return {
+      ...(changed.length && { changed }),
+      ...(isElsewhere && { navigated: this.#session.pageId }),
+      ...(messages.length && { messages }),
+      ...(warnings.length && { warnings }),
+    };
+  }
+
+  async change(ms: number, signal: AbortSignal): Promise<void> {
+    const { activity } = this.#session;
+    await sleep(Math.min(ms, MIN_CHANGE_MS), signal);
+    if (activity.isBusy) await Promise.race([activity.oneEnded(), sleep(Math.max(0, ms - MIN_CHANGE_MS), signal)]);
+    await activity.run(() => this.#session.settle());
+  }
+
+  wait(ms: number, signal: AbortSignal): Promise<void> {
+    return sleep(ms, signal);
+  }
+
+  hold(): () => void {
+    return () => {};
+  }
+
+  async open(pageId: string, input: object | undefined): Promise<void> {
+    await this.#session.activity.run(() => this.#session.navigate(pageId, input));
+  }
+
+  pages(): Promise<{ pageId: string; title: string }[]> {
+    return this.#session.pages();
+  }
+
+  async state(): Promise<PageState> {
+    return readState(this.#session);
+  }
+
+  callEnded(): Promise<void> {
+    return this.#saved();
+  }
+
+  dispose(): void {}
+
+  async #apply(action: Action, ref: string | undefined): Promise<void> {
+    switch (action.type) {
+      case "setValue":
+        return this.#setValue(ref!, action.value);
+      case "triggerEvent":
+        return this.#trigger(ref!, action.event);
+      case "callMethod":
+        return this.#callMethod(ref!, action.method, action.args ?? []);
+      case "setState":
+        return this.#setState(action.values ?? { [action.key!]: action.value });
+      case "setGlobal":
+        return this.#setGlobal(action.key, action.value);
+      case "navigate":
+        return this.#session.navigate(action.pageId, action.input);
+      default:
+        throw new ActionError("ActionUnsupported", `${action.type} needs a window, and this app has none: ${POSSIBLE}`);
+    }
+  }
+
+  async #setValue(ref: string, value: unknown): Promise<void> {
+    const { block, part } = this.#found(ref);
+    if (part) {
+      const isOn = part.states?.includes("checked");
+      if (typeof value !== "boolean") throw new ActionError("ValueRefused", `${ref} takes true or false`);
+      if (value !== !!isOn) await part.click();
+      return;
+    }
+    const parsed = inputKind(block).parse(value, block);
+    this.#set = { block, value: parsed };
+    await setBlockValue(block, parsed);
+  }
+
+  async #trigger(ref: string, event: string): Promise<void> {
+    const { block, part } = this.#found(ref);
+    if (part) {
+      if (event !== "onClick") throw unknownEvent(ref, event, ["onClick"]);
+      await part.click();
+      return;
+    }
+    const events = eventsOf(block);
+    if (!events.includes(event)) {
+      if (event !== "onClick") throw unknownEvent(ref, event, events);
+      return this.#click(block, events);
+    }
+    // The buttons of a dialog close it.
+    if (block.type === "Modal" && (event === "onOk" || event === "onCancel")) {
+      await closeDialog(block, event, this.#session.methodTools);
+      return;
+    }
+    // What fails in it is a message or a warning, as for the app's user.
+    await block.triggerEvent({ name: event });
+    if (event === "onClick") this.#followLink(block);
+  }
+
+  /** What a click does to a block that has no event for it. */
+  async #click(block: Block, events: string[]): Promise<void> {
+    if (block.meta.category === "input" && inputKind(block).isSwitch) return setBlockValue(block, block.value !== true);
+    if (!this.#followLink(block)) throw unknownEvent(block.blockId, "onClick", events);
+  }
+
+  #followLink(block: Block): boolean {
+    if (block.type !== "Anchor" && block.type !== "Button") return false;
+    const { pageId, href, url, home, back, input, urlQuery, newTab, disabled } = (block.eval?.properties ?? {}) as Record<string, unknown>;
+    if (![pageId, href, url, home, back].some((target) => target)) return false;
+    this.#session.link({ pageId, href, url, home, back, input, urlQuery, newTab, disabled });
+    return true;
+  }
+
+  async #callMethod(ref: string, method: string, args: unknown[]): Promise<void> {
+    const { block } = this.#found(ref);
+    const known = Object.keys(block.methods);
+    if (!Object.hasOwn(block.methods, method)) {
+      throw new ActionError("MethodUnknown", `${ref} has no method "${method}": ${known.join(", ") || "it has none"}`);
+    }
+    await block.methods[method]!(...args);
+  }
+
+  #setState(values: Record<string, unknown>): void {
+    const { _internal } = this.#page();
+    for (const [key, value] of Object.entries(values)) _internal.State.set(checkKey(key), serializer.copy(value));
+    _internal.RootBlocks.reset();
+    _internal.update();
+  }
+
+  #setGlobal(key: string, value: unknown): void {
+    set(this.#session.global, checkKey(key), serializer.copy(value));
+    const { _internal } = this.#page();
+    _internal.RootBlocks.reset();
+    _internal.update();
+  }
+
+  #page() {
+    const { context } = this.#session;
+    if (!context) throw new ActionError("ActionFailed", "no page is open: use navigate");
+    return context;
+  }
+
+  #found(ref: string) {
+    const found = this.#find(ref);
+    if (!found) throw new ActionError("TargetStale", `${ref} is no longer on the page: take a page_snapshot`);
+    return found;
+  }
+
+  #find(ref: string): { block: Block; isShown: boolean; part?: Part } | undefined {
+    const whole = this.#session.block(ref);
+    const at = ref.lastIndexOf("/");
+    if (whole || at < 0) return whole;
+    const found = this.#session.block(ref.slice(0, at));
+    const part = found && findPart(found.block, ref.slice(at + 1), this.#session);
+    return part && { ...found, part };
+  }
+
+  #block(ref: string): Block {
+    const found = this.#find(ref);
+    if (found) return found.block;
+    if (this.#knownRefs.has(ref)) throw new ActionError("TargetStale", `${ref} is no longer on the page: take a page_snapshot`);
+    throw new ActionError("TargetNotFound", `nothing on the page is ${ref}: take a page_snapshot`);
+  }
+
+  #isIn(block: Block, dialog: string): boolean {
+    if (block.blockId === dialog) return true;
+    return readTreeIds(this.#session, dialog).has(block.blockId);
+  }
+
+  #evaluations(): Map<string, string | undefined> {
+    return new Map([...this.#session.blocks].map(([blockId, { block, isShown }]) => [blockId, `${isShown} ${block.eval?.validation?.status} ${block.before}`]));
+  }
+
+  #changed(): string[] {
+    const changed: string[] = [];
+    for (const [blockId, now] of this.#evaluations()) {
+      if (this.#before.get(blockId) === now || !this.#knownRefs.has(blockId)) continue;
+      changed.push(blockId);
+      if (changed.length === MAX_CHANGED) break;
+    }
+    return changed;
+  }
+
+  #remember(node: PageTree["root"]): void {
+    if (node.ref !== undefined && this.#knownRefs.size < MAX_KNOWN_REFS) this.#knownRefs.add(node.ref);
+    for (const child of node.children ?? []) this.#remember(child);
+  }
+}
+
+/** The ids of the blocks inside one. */
+function readTreeIds(session: AppSession, within: string): Set<string> {
+  const ids = new Set<string>();
+  const add = ({ id, children = [] }: PageTree["root"]) => {
+    if (id !== undefined) ids.add(id);
+    for (const child of children) add(child);
+  };
+  add(readTree(session, { within, limit: Infinity, everyText: true }).root);
+  return ids;
+}
+
+const unknownEvent = (ref: string, event: string, known: string[]): ActionError =>
+  new ActionError("EventUnknown", `${ref} has no event "${event}": ${known.join(", ") || "it has none"}`);
+
+/** The longest path into a state, in characters. */
+const MAX_KEY_CHARS = 500;
+
+/** @throws ActionError for a path that leads out of the state. */
+function checkKey(key: string): string {
+  const isOutside = key.split(/[.[\]]/).some((part) => part === "__proto__" || part === "constructor" || part === "prototype");
+  if (isOutside || !key || key.length > MAX_KEY_CHARS) throw new ActionError("ActionFailed", `${JSON.stringify(key.slice(0, 50))} is no name in the state`);
+  return key;
+}

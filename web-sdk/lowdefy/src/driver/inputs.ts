@@ -1,0 +1,220 @@
+/** The types of blocks that have a value: their roles, their values as texts, and what a client's value becomes. */
+
+import { ActionError } from "mcp-web-sdk/page-driver";
+
+import type { Block } from "../engine/engine-types.ts";
+import { type Choice, choicesOf, findChoice, labelOfValue } from "./choices.ts";
+import { textOfValue } from "./plain-text.ts";
+
+/** How a type of inputs is used. */
+export interface InputKind {
+  role: string;
+  /** The value as a text, or texts where it is a list. */
+  text(block: Block): string | string[] | undefined;
+  /** What a client's value becomes. @throws ActionError when it cannot be the value of this block. */
+  parse(value: unknown, block: Block): unknown;
+  /** Whether its value is one of its choices. */
+  hasChoices?: boolean;
+  /** The value is a truth: it is shown as `checked`. */
+  isSwitch?: boolean;
+}
+
+const text: InputKind = {
+  role: "textbox",
+  text: ({ value }) => textOfValue(value),
+  // As an input element, which has no lines.
+  parse: (value, block) => cut(asText(value).replace(/[\r\n]+/g, ""), block) || null,
+};
+
+const lines: InputKind = { ...text, parse: (value, block) => cut(asText(value).replace(/\r\n?/g, "\n"), block) };
+
+const password: InputKind = { ...text, text: ({ value }) => (value ? "(hidden)" : "") };
+
+const number: InputKind = {
+  role: "spinbutton",
+  text: ({ value }) => textOfValue(value),
+  parse(value, block) {
+    if (value === null || value === "") return null;
+    const number = typeof value === "string" ? Number(value.trim()) : value;
+    if (typeof number !== "number" || !Number.isFinite(number)) throw unfit(block, value, "a number");
+    const { min, max } = block.eval?.properties ?? {};
+    // As the control, which takes the nearest number that is allowed.
+    const least = typeof min === "number" ? Math.max(number, min) : number;
+    return typeof max === "number" ? Math.min(least, max) : least;
+  },
+};
+
+const truth = (role: string): InputKind => ({
+  role,
+  text: () => undefined,
+  isSwitch: true,
+  parse(value, block) {
+    if (typeof value === "boolean") return value;
+    if (value === "true" || value === "on") return true;
+    if (value === "false" || value === "off" || value === null || value === "") return false;
+    throw unfit(block, value, "true or false");
+  },
+});
+
+const one = (role: string): InputKind => ({
+  role,
+  hasChoices: true,
+  text: (block) => (block.value === null || block.value === undefined ? "" : labelOfValue(choicesOf(block), block.value)),
+  parse: (value, block) => (value === null || value === "" ? null : choose(block, choicesOf(block), value).value),
+});
+
+const several = (role: string): InputKind => ({
+  role,
+  hasChoices: true,
+  text: (block) => listOf(block.value).map((value) => labelOfValue(choicesOf(block), value)),
+  parse(value, block) {
+    const choices = choicesOf(block);
+    const wanted = Array.isArray(value) ? value : value === null || value === "" ? [] : [value];
+    return wanted.map((item) => choose(block, choices, item).value);
+  },
+});
+
+const date = (unit: "day" | "week" | "month" | "minute"): InputKind => ({
+  role: "textbox",
+  text: ({ value }) => dateText(value, unit),
+  parse: (value, block) => (value === null || value === "" ? null : parseDate(value, block, unit)),
+});
+
+const dates: InputKind = {
+  role: "group",
+  text: ({ value }) => listOf(value).map((value) => dateText(value, "day")),
+  parse(value, block) {
+    if (value === null || value === "" || (Array.isArray(value) && !value.length)) return null;
+    if (!Array.isArray(value) || value.length !== 2) throw unfit(block, value, "a list of two dates");
+    return value.map((item) => parseDate(item, block, "day"));
+  },
+};
+
+const rating: InputKind = {
+  ...number,
+  role: "slider",
+  parse(value, block) {
+    const { notApplicableLabel } = block.eval?.properties ?? {};
+    return value === (notApplicableLabel ?? "N/A") ? value : number.parse(value, block);
+  },
+};
+
+const phone: InputKind = {
+  role: "textbox",
+  text: ({ value }) => textOfValue((value as { input?: unknown } | null)?.input),
+  parse(value, block) {
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+    const { region } = (block.value ?? {}) as { region?: { dial_code?: string } };
+    const input = asText(value).replace(/[^\d]/g, "");
+    return { input, region, phone_number: `${region?.dial_code ?? ""}${input}` };
+  },
+};
+
+const page: InputKind = {
+  role: "spinbutton",
+  text: ({ value }) => textOfValue((value as { current?: unknown } | null)?.current),
+  parse(value, block) {
+    const current = number.parse(value, block) as number | null;
+    const { pageSize = 10 } = (block.value ?? {}) as { pageSize?: number };
+    if (!current || current < 1 || !Number.isInteger(current)) throw unfit(block, value, "the number of a page, from 1");
+    return { current, pageSize, skip: (current - 1) * pageSize };
+  },
+};
+
+const any: InputKind = {
+  role: "textbox",
+  text: ({ value }) => textOfValue(value),
+  parse: (value) => value,
+};
+
+const KINDS: Record<string, InputKind> = {
+  AutoComplete: { ...text, role: "combobox" },
+  ButtonSelector: one("radiogroup"),
+  CheckboxSelector: several("group"),
+  CheckboxSwitch: truth("checkbox"),
+  ColorSelector: text,
+  DateRangeSelector: dates,
+  DateSelector: date("day"),
+  DateTimeSelector: date("minute"),
+  MonthSelector: date("month"),
+  MultipleSelector: several("combobox"),
+  NumberInput: number,
+  Pagination: page,
+  ParagraphInput: lines,
+  PasswordInput: password,
+  PhoneNumberInput: phone,
+  RadioSelector: one("radiogroup"),
+  RatingSlider: rating,
+  Selector: one("combobox"),
+  Switch: truth("switch"),
+  TextArea: lines,
+  TextInput: text,
+  TitleInput: text,
+  WeekSelector: date("week"),
+};
+
+/** Returns how a block's value is used: that of an unknown type by what it says of its values. */
+export function inputKind(block: Block): InputKind {
+  const known = KINDS[block.type];
+  if (known) return known;
+  switch (block.meta.valueType) {
+    case "boolean":
+      return truth("checkbox");
+    case "number":
+      return number;
+    case "date":
+      return date("minute");
+    case "string":
+      return lines;
+    default:
+      return any;
+  }
+}
+
+/** The types of blocks that this host has its own rules for. */
+export const KNOWN_INPUTS: readonly string[] = Object.keys(KINDS);
+
+export const isPassword = (block: Block): boolean => block.type === "PasswordInput";
+
+function choose(block: Block, choices: readonly Choice[], wanted: unknown): Choice {
+  const choice = findChoice(choices, wanted);
+  const known = choices.slice(0, 20).map(({ label }) => JSON.stringify(label));
+  if (!choice) throw new ActionError("OptionNotFound", `${block.blockId} has no option ${short(wanted)}: ${known.join(", ") || "it has none"}`);
+  if (choice.isDisabled) throw new ActionError("TargetDisabled", `the option ${short(wanted)} of ${block.blockId} is disabled`);
+  return choice;
+}
+
+function parseDate(value: unknown, block: Block, unit: "day" | "week" | "month" | "minute"): Date {
+  const written = typeof value === "string" && /^\d{4}-\d{2}(-\d{2})?([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/.test(value) ? value.replace(" ", "T") : "";
+  // A time without a zone is one of UTC, as the days are.
+  const time = Date.parse(written.includes("T") && !/(Z|[+-]\d{2}:?\d{2})$/.test(written) ? `${written}Z` : written);
+  if (Number.isNaN(time)) throw unfit(block, value, unit === "minute" ? "a time such as 2026-03-04T13:45" : "a date such as 2026-03-04");
+  const date = new Date(time);
+  if (unit === "minute") date.setUTCSeconds(0, 0);
+  else date.setUTCHours(0, 0, 0, 0);
+  if (unit === "month") date.setUTCDate(1);
+  if (unit === "week") date.setUTCDate(date.getUTCDate() - date.getUTCDay());
+  return date;
+}
+
+function dateText(value: unknown, unit: string): string {
+  if (!(value instanceof Date)) return textOfValue(value);
+  const iso = textOfValue(value);
+  return unit === "minute" ? iso.slice(0, 16) : unit === "month" ? iso.slice(0, 7) : iso.slice(0, 10);
+}
+
+function asText(value: unknown): string {
+  return textOfValue(value);
+}
+
+/** As a control with a limit, which takes no more characters. */
+function cut(written: string, block: Block): string {
+  const { maxLength } = block.eval?.properties ?? {};
+  return typeof maxLength === "number" && maxLength >= 0 ? written.slice(0, maxLength) : written;
+}
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+const short = (value: unknown): string => (JSON.stringify(value) ?? "undefined").slice(0, 100);
+
+const unfit = (block: Block, value: unknown, wanted: string): ActionError => new ActionError("ValueRefused", `${block.blockId} takes ${wanted}, not ${short(value)}`);

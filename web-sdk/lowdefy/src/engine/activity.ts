@@ -1,0 +1,106 @@
+/**
+ * What happens in a session while an action runs: messages, warnings, what is not finished yet. Many sessions share a process:
+ * what is written to the console belongs to the session whose code writes it.
+ */
+
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/** A message that the app shows its user. */
+export interface ShownMessage {
+  status: string;
+  content: string;
+}
+
+/** More of them say nothing new. */
+const MAX_WARNINGS = 10;
+const MAX_MESSAGES = 20;
+
+const current = new AsyncLocalStorage<Activity>();
+
+/** The activity of one session. */
+export class Activity {
+  readonly #redact: (text: string) => string;
+  #messages: ShownMessage[] = [];
+  #warnings: string[] = [];
+  readonly #pending = new Set<Promise<unknown>>();
+
+  constructor(redact: (text: string) => string) {
+    this.#redact = redact;
+  }
+
+  /** Runs something, whose console is this activity. */
+  run<Value>(work: () => Value): Value {
+    return current.run(this, work);
+  }
+
+  message(status: string, content: string): void {
+    if (this.#messages.length < MAX_MESSAGES) this.#messages.push({ status, content: this.#redact(content) });
+  }
+
+  warn(text: string): void {
+    const redacted = this.#redact(text);
+    const isKnown = this.#warnings.includes(redacted) || this.#messages.some(({ content }) => content === redacted);
+    if (this.#warnings.length < MAX_WARNINGS && !isKnown) this.#warnings.push(redacted);
+  }
+
+  /** Counts something as unfinished until it has ended. */
+  track<Value>(work: Promise<Value>): Promise<Value> {
+    const tracked = work.then(
+      () => {},
+      () => {},
+    );
+    this.#pending.add(tracked);
+    void tracked.then(() => this.#pending.delete(tracked));
+    return work;
+  }
+
+  get isBusy(): boolean {
+    return this.#pending.size > 0;
+  }
+
+  /** Fulfilled when one of the things that are unfinished has ended. */
+  async oneEnded(): Promise<void> {
+    await Promise.race(this.#pending);
+  }
+
+  /** Returns what was recorded since the last time. */
+  take(): { messages: ShownMessage[]; warnings: string[] } {
+    const taken = { messages: this.#messages, warnings: this.#warnings };
+    this.#messages = [];
+    this.#warnings = [];
+    return taken;
+  }
+}
+
+/**
+ * Gives the console of this process to the sessions: the engine writes what goes wrong there. What belongs to none goes to the
+ * standard error, because the standard output may be a protocol.
+ */
+export function redirectConsole(write: (text: string) => void): void {
+  const say = (isWarning: boolean) => (...parts: unknown[]) => {
+    const text = parts.map(textOf).join(" ");
+    const activity = current.getStore();
+    if (!activity) write(text);
+    else if (isWarning) activity.warn(text);
+  };
+  console.error = say(true);
+  console.warn = say(true);
+  console.log = say(false);
+  console.info = say(false);
+  console.debug = say(false);
+}
+
+/** Returns the message of an error, also of those that the engine wraps. */
+export function textOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message;
+  if (typeof thrown !== "object" || thrown === null) return String(thrown);
+  const { error } = thrown as { error?: unknown };
+  if (error !== undefined) return textOf(error);
+  const { message } = thrown as { message?: unknown };
+  if (typeof message === "string") return message;
+  try {
+    return JSON.stringify(thrown);
+  } catch {
+    return "an object";
+  }
+}

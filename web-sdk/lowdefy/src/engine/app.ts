@@ -1,0 +1,184 @@
+/** A Lowdefy app as its build has written it: pages, menus, requests. */
+
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+import { callRequest, createApiContext, getPageConfig, getRootConfig } from "@lowdefy/api";
+import { serializer } from "@lowdefy/helpers";
+
+import type { BuildResult } from "./build.ts";
+import { runBuild } from "./build-runner.ts";
+import type { ApiContext, PageConfig } from "./engine-types.ts";
+import { PackageFinder } from "./packages.ts";
+import { type Plugins, type Types, loadPlugins } from "./plugins.ts";
+import { createRedactor, readSecrets } from "./secrets.ts";
+
+/** On whose behalf pages are read and requests are made. */
+export interface AppUser {
+  sub?: string;
+  roles: readonly string[];
+}
+
+/** A page that a user may open. */
+export interface AppPageSummary {
+  pageId: string;
+  title: string;
+  auth?: unknown;
+}
+
+/** The page that the build adds for pages that are not there. */
+const NOT_FOUND_PAGE = "404";
+
+type RootConfig = Awaited<ReturnType<typeof getRootConfig>>;
+
+/** An app that was built. */
+export class LowdefyApp {
+  /** The name in `lowdefy.yaml`. */
+  readonly name: string | undefined;
+  /** What `lowdefy.yaml` says to this host under the key `mcp`. */
+  readonly mcp: unknown;
+  readonly plugins: Plugins;
+  /** Takes the values of secrets out of a text. */
+  readonly redact: (text: string) => string;
+  readonly #folder: string;
+  readonly #output: string;
+  readonly #pageIds: ReadonlySet<string>;
+  readonly #config: unknown;
+  readonly #secrets: Record<string, string>;
+  readonly #fileCache = new Map();
+  readonly #pages = new Map<string, PageConfig>();
+
+  private constructor(output: string, { folder, name, mcp }: BuildResult, plugins: Plugins, pageIds: ReadonlySet<string>, config: unknown) {
+    this.#output = output;
+    this.#folder = folder;
+    this.name = name;
+    this.mcp = mcp;
+    this.plugins = plugins;
+    this.#pageIds = pageIds;
+    this.#config = config;
+    this.#secrets = readSecrets(process.env);
+    this.redact = createRedactor(this.#secrets);
+  }
+
+  /** Builds the app of a folder. @throws AppError when it cannot be built, or a package is not installed. */
+  static async build(config: string, warn: (text: string) => void): Promise<LowdefyApp> {
+    const output = await mkdtemp(join(tmpdir(), "mcp-web-lowdefy-"));
+    try {
+      const packages = new PackageFinder(config);
+      const built = await runBuild(resolve(config), output, warn);
+      const read = readerOf(built.folder);
+      const plugins = await loadPlugins((await read("types.json")) as Types, packages);
+      const pageIds = new Set(await listPageIds(built.folder));
+      return new LowdefyApp(output, built, plugins, pageIds, await read("config.json"));
+    } catch (error) {
+      await rm(output, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** Removes what was built. */
+  async dispose(): Promise<void> {
+    await rm(this.#output, { recursive: true, force: true });
+  }
+
+  /** What the pages share, and the menus that a user sees. */
+  async rootConfig(user: AppUser): Promise<RootConfig> {
+    const { home, lowdefyGlobal, menus } = await getRootConfig(this.#api(user));
+    return { home, menus: copyOf(menus), lowdefyGlobal: copyOf(lowdefyGlobal ?? {}) };
+  }
+
+  /** Returns a page for one session, or nothing if there is none that the user may open. */
+  async page(pageId: string, user: AppUser): Promise<PageConfig | undefined> {
+    // The id becomes a part of a path.
+    if (!this.#pageIds.has(pageId)) return undefined;
+    const page = await getPageConfig(this.#api(user), { pageId });
+    if (!page) return undefined;
+    if (!this.#pages.has(pageId)) this.#pages.set(pageId, copyOf(page));
+    return structuredClone(this.#pages.get(pageId)!);
+  }
+
+  /** Returns the pages that a user may open, in the order of the menus. */
+  async pages(user: AppUser): Promise<AppPageSummary[]> {
+    const api = this.#api(user);
+    const { menus } = await getRootConfig(api);
+    const titles = new Map(menus.flatMap(({ links = [] }) => links.flatMap(function flat(item): [string, unknown][] {
+      return [...(item.pageId === undefined ? [] : [[item.pageId, item.properties?.title] as [string, unknown]]), ...(item.links ?? []).flatMap(flat)];
+    })));
+    const known = [...new Set([...titles.keys(), ...this.#pageIds])].filter((pageId) => this.#pageIds.has(pageId) && pageId !== NOT_FOUND_PAGE);
+    const pages: AppPageSummary[] = [];
+    for (const pageId of known) {
+      const page = (await api.readConfigFile(`pages/${pageId}/${pageId}.json`)) as PageConfig | null;
+      if (!page?.auth || !api.authorize(page)) continue;
+      const title = [page.properties?.title, titles.get(pageId)].find((title) => typeof title === "string" && title);
+      pages.push({ pageId, title: (title as string | undefined) ?? pageId, auth: prepare(page.auth) });
+    }
+    return pages;
+  }
+
+  /** Makes a request of a page. The values of secrets stay here. */
+  async request(user: AppUser, request: { blockId: string; pageId: string; payload: unknown; requestId: string }): Promise<unknown> {
+    try {
+      return await callRequest(this.#api(user), request);
+    } catch (error) {
+      const { name, message } = error as Error;
+      throw Object.assign(new Error(this.redact(message)), { name });
+    }
+  }
+
+  #api(user: AppUser): ApiContext {
+    const { connections, operators } = this.plugins;
+    const context = {
+      buildDirectory: this.#folder,
+      config: this.#config,
+      connections,
+      fileCache: this.#fileCache,
+      headers: {},
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      operators: operators.server,
+      secrets: this.#secrets,
+      session: { user: { ...user, roles: [...user.roles] } },
+    };
+    createApiContext(context);
+    return context as unknown as ApiContext;
+  }
+}
+
+const readerOf = (folder: string) => async (path: string): Promise<unknown> => {
+  const { readFile } = await import("node:fs/promises");
+  return JSON.parse(await readFile(join(folder, path), "utf8"));
+};
+
+/** Page ids may have slashes: the folders with a file of their own name are pages. */
+async function listPageIds(folder: string): Promise<string[]> {
+  const pages = join(folder, "pages");
+  const files = await readdir(pages, { recursive: true, encoding: "utf8" }).catch(() => []);
+  return files.flatMap((path) => {
+    const parts = path.replaceAll("\\", "/").split("/");
+    if (parts.length % 2 !== 0 || parts.includes("requests")) return [];
+    const pageId = parts.slice(0, parts.length / 2).join("/");
+    return parts.slice(parts.length / 2).join("/") === `${pageId}.json` ? [pageId] : [];
+  });
+}
+
+/** Returns a configuration as the engine wants it: the cache keeps the one that was read. */
+const copyOf = <Value>(config: Value): Value => serializer.deserialize(prepare(config)) as Value;
+
+/** Returns a page without the build's own keys, and without what delays its events. */
+function prepare(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(prepare);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([key]) => key !== "~k");
+  return Object.fromEntries(entries.map(([key, inner]) => [key, prepare(key === "events" ? withoutDebounce(inner) : inner)]));
+}
+
+function withoutDebounce(events: unknown): unknown {
+  if (typeof events !== "object" || events === null || Array.isArray(events)) return events;
+  return Object.fromEntries(
+    Object.entries(events).map(([name, event]) => {
+      if (typeof event !== "object" || event === null || !("try" in event)) return [name, event];
+      const { debounce: _, ...rest } = event as Record<string, unknown>;
+      return [name, rest];
+    }),
+  );
+}

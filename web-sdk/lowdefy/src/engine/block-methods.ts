@@ -1,0 +1,64 @@
+/**
+ * The methods that components of blocks register when a browser shows them. Here they are registered for the blocks that are
+ * there, so that the action `CallMethod` finds them.
+ */
+
+import type { Activity } from "./activity.ts";
+import type { Block } from "./engine-types.ts";
+
+/** Which dialogs are open, by the ids of their blocks. */
+export type OpenDialogs = Set<string>;
+
+/** Types of blocks whose content is shown when they are open. */
+export const DIALOG_TYPES: ReadonlySet<string> = new Set(["Modal", "Drawer", "ConfirmModal"]);
+
+/** What the methods of a block change. */
+export interface MethodTools {
+  dialogs: OpenDialogs;
+  activity: Activity;
+  /** Called when what is shown has changed. */
+  changed(): void;
+}
+
+/** Registers the methods of a block, unless it has them. */
+export function registerMethods(block: Block, tools: MethodTools): void {
+  if (block.type === "Modal" || block.type === "Drawer") {
+    register(block, "toggleOpen", () => setOpen(block, !tools.dialogs.has(block.blockId), tools));
+    register(block, "setOpen", ({ open }: { open?: unknown } = {}) => setOpen(block, !!open, tools));
+  } else if (block.type === "ConfirmModal") {
+    register(block, "open", () => setOpen(block, true, tools));
+  } else if (block.type === "Message" || block.type === "Notification") {
+    register(block, "open", (given: Record<string, unknown> = {}) => showMessage(block, given, tools));
+  } else if (block.meta.category === "list") {
+    for (const name of ["pushItem", "unshiftItem", "removeItem", "moveItemUp", "moveItemDown"] as const) {
+      const method = block[name];
+      if (method) register(block, name, method as (...args: never[]) => void);
+    }
+  }
+}
+
+/** Opens or closes a dialog, and triggers its events as its component does. */
+export function setOpen(block: Block, isOpen: boolean, { dialogs, activity, changed }: MethodTools): void {
+  if (isOpen) dialogs.add(block.blockId);
+  else dialogs.delete(block.blockId);
+  changed();
+  const names = [isOpen ? "onOpen" : "onClose", ...(block.type === "Drawer" ? ["onToggle"] : [])];
+  for (const name of names) if (block.Events.events[name]) void activity.track(block.triggerEvent({ name }));
+}
+
+/** Closes a dialog with one of its own buttons: its event may refuse that. */
+export async function closeDialog(block: Block, event: string, tools: MethodTools): Promise<boolean> {
+  const { success, bounced } = await block.triggerEvent({ name: event });
+  if (success && !bounced) setOpen(block, false, tools);
+  return success;
+}
+
+function showMessage(block: Block, given: Record<string, unknown>, { activity }: MethodTools): void {
+  const { content, message, description, status } = { ...block.eval?.properties, ...given } as Record<string, unknown>;
+  const texts = [content, message, description].filter((text) => typeof text === "string" && text);
+  activity.message(typeof status === "string" ? status : "success", texts.join(": ") || block.blockId);
+}
+
+function register(block: Block, name: string, method: (...args: never[]) => void): void {
+  if (!block.methods[name]) block.registerMethod(name, method);
+}

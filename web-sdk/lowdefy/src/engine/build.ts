@@ -1,0 +1,96 @@
+/** Builds an app with Lowdefy's own build. */
+
+import { mkdir, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+
+import build, { createPluginTypesMap } from "@lowdefy/build";
+import { parseDocument } from "yaml";
+
+import { AppError } from "./app-error.ts";
+import { PackageFinder, versionOf } from "./packages.ts";
+
+/** The key of `lowdefy.yaml` for this host, which the build does not know. */
+const OWN_KEY = "mcp";
+
+/** What was built. */
+export interface BuildResult {
+  /** Where the build has written its files. */
+  folder: string;
+  /** The name of the app. */
+  name: string | undefined;
+  /** What `lowdefy.yaml` says to this host. */
+  mcp: unknown;
+}
+
+/**
+ * Builds the app of a folder into another one. What the build logs as a warning is passed on.
+ *
+ * @throws AppError when there is no `lowdefy.yaml`, or the app cannot be built.
+ */
+export async function buildApp(config: string, output: string, warn: (text: string) => void): Promise<BuildResult> {
+  const packages = new PackageFinder(config);
+  const { document, plugins, name } = await readConfig(config);
+  const mcp: unknown = document.toJS()?.[OWN_KEY];
+  await rm(output, { recursive: true, force: true });
+  const folder = join(output, "build");
+  const server = join(output, "server");
+  // The build copies these, and writes the packages that the app needs into the second one.
+  await mkdir(join(server, "public_default"), { recursive: true });
+  await writeFile(join(server, "package.json"), JSON.stringify({ dependencies: {} }));
+  await mkdir(folder, { recursive: true });
+  const directory = mcp === undefined ? config : await copyWithout(document, config, join(output, "config"));
+  try {
+    await build({
+      customTypesMap: await pluginTypes(plugins, packages),
+      directories: { build: folder, config: directory, server },
+      logger: { debug() {}, info() {}, succeed() {}, spin() {}, error: warn, warn },
+      stage: "prod",
+    });
+  } catch (error) {
+    throw new AppError(`the app in ${config} cannot be built: ${(error as Error).message}`);
+  }
+  return { folder, name, mcp };
+}
+
+async function readConfig(config: string) {
+  const file = join(config, "lowdefy.yaml");
+  const text = await readFile(file, "utf8").catch(() => {
+    throw new AppError(`there is no ${file}: give the folder of a Lowdefy app with --config`);
+  });
+  const document = parseDocument(text);
+  const [problem] = document.errors;
+  if (problem) throw new AppError(`${file} is no YAML: ${problem.message}`);
+  const { name, plugins } = document.toJS() ?? {};
+  return { document, name: typeof name === "string" ? name : undefined, plugins: Array.isArray(plugins) ? (plugins as { name?: unknown; typePrefix?: unknown }[]) : [] };
+}
+
+/** Makes a folder with the same files, in which `lowdefy.yaml` has no key that the build refuses. */
+async function copyWithout(document: ReturnType<typeof parseDocument>, config: string, copy: string): Promise<string> {
+  await mkdir(copy, { recursive: true });
+  for (const name of await readdir(config)) {
+    if (name !== "lowdefy.yaml") await symlink(resolve(config, name), join(copy, name));
+  }
+  document.delete(OWN_KEY);
+  await writeFile(join(copy, "lowdefy.yaml"), String(document));
+  return copy;
+}
+
+/** Returns the types of the app's plugins, in the form that the build wants. */
+async function pluginTypes(plugins: { name?: unknown; typePrefix?: unknown }[], packages: PackageFinder): Promise<object> {
+  const typesMap = {
+    actions: {},
+    auth: { adapters: {}, callbacks: {}, events: {}, providers: {} },
+    blocks: {},
+    connections: {},
+    icons: {},
+    operators: { client: {}, server: {} },
+    requests: {},
+    styles: { packages: {}, blocks: {} },
+  };
+  for (const { name, typePrefix } of plugins) {
+    if (typeof name !== "string") throw new AppError("a plugin of lowdefy.yaml has no name");
+    const { default: packageTypes } = (await packages.load(`${name}/types`)) as { default: object };
+    createPluginTypesMap({ packageName: name, packageTypes, typesMap, version: versionOf(packages.folder(name)), ...(typeof typePrefix === "string" && { typePrefix }) });
+  }
+  return typesMap;
+}

@@ -1,0 +1,67 @@
+/** Where the packages of an app are: in its own folder, or beside this host. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { AppError } from "./app-error.ts";
+
+/** Finds the packages of one app. */
+export class PackageFinder {
+  readonly #requires: NodeJS.Require[];
+  readonly #config: string;
+
+  constructor(config: string) {
+    this.#config = config;
+    this.#requires = [createRequire(join(resolve(config), "lowdefy.yaml")), createRequire(import.meta.url)];
+  }
+
+  /** Loads a module of a package. @throws AppError when it is not installed. */
+  async load(specifier: string): Promise<unknown> {
+    for (const require of this.#requires) {
+      const path = tryResolve(require, specifier);
+      if (path) return import(pathToFileURL(path).href);
+    }
+    throw this.#missing(specifier);
+  }
+
+  /** Returns the folder of a package. @throws AppError when it is not installed. */
+  folder(name: string): string {
+    const folder = this.#requires.flatMap((require) => require.resolve.paths(name) ?? []).map((path) => join(path, name)).find((path) => existsSync(path));
+    if (!folder) throw this.#missing(name);
+    return folder;
+  }
+
+  #missing(specifier: string): AppError {
+    const name = specifier.startsWith("@") ? specifier.split("/").slice(0, 2).join("/") : specifier.split("/")[0]!;
+    return new AppError(`the app needs the package ${name}: run "npm install ${name}${name.startsWith("@lowdefy/") ? "@4.0.0-rc.11" : ""}" in ${this.#config}`);
+  }
+}
+
+function tryResolve(require: NodeJS.Require, specifier: string): string | undefined {
+  try {
+    return require.resolve(specifier);
+  } catch {
+    return resolveImport(require, specifier);
+  }
+}
+
+/** Packages of modules may have no export for `require`. */
+function resolveImport(require: NodeJS.Require, specifier: string): string | undefined {
+  const [first = "", second = "", ...rest] = specifier.split("/");
+  const name = first.startsWith("@") ? `${first}/${second}` : first;
+  const inner = first.startsWith("@") ? rest : [second, ...rest].filter(Boolean);
+  for (const path of require.resolve.paths(name) ?? []) {
+    const folder = dirname(join(path, name, "package.json"));
+    if (!existsSync(join(folder, "package.json"))) continue;
+    const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const target: unknown = exports?.[`./${inner.join("/")}`];
+    const file = typeof target === "string" ? target : (target as { import?: string; default?: string } | undefined)?.import ?? (target as { default?: string } | undefined)?.default;
+    if (file) return join(folder, file);
+  }
+  return undefined;
+}
+
+/** Returns the version of a package. */
+export const versionOf = (folder: string): string => JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).version;

@@ -1,0 +1,305 @@
+/** A session of an app: its pages with their states, and where it is. */
+
+import getContext, { createLink } from "@lowdefy/engine";
+import { serializer } from "@lowdefy/helpers";
+
+import { Activity } from "./activity.ts";
+import type { AppUser, LowdefyApp } from "./app.ts";
+import { eachBlock } from "./block-index.ts";
+import { DIALOG_TYPES, type MethodTools, type OpenDialogs, registerMethods } from "./block-methods.ts";
+import { browserGlobals, withoutBrowser } from "./browser-objects.ts";
+import type { Block, Context, EngineRoot } from "./engine-types.ts";
+import type { ActionContext } from "./plugins.ts";
+import { type SavedContext, type SavedSession, restoreContext, saveContext } from "./saved-session.ts";
+
+/** Where a link leads. */
+interface Destination {
+  pageId: string;
+  query: string;
+  isBack?: boolean;
+}
+
+/** How many pages the way back has. */
+const MAX_HISTORY = 50;
+/** Pages that lead to one another without end. */
+const MAX_REDIRECTS = 10;
+
+/** A page that was asked for is not there, or not for this user. */
+export class PageUnknownError extends Error {}
+
+/** A session. It needs {@link AppSession.start} or {@link AppSession.restore} before anything else. */
+export class AppSession {
+  readonly activity: Activity;
+  /** Which dialogs of the page are open, the last one opened last. */
+  readonly dialogs: OpenDialogs = new Set();
+  #app: LowdefyApp;
+  #user: AppUser;
+  readonly #root: EngineRoot;
+  #context: Context | undefined;
+  #title = "";
+  #query = "";
+  #history: { pageId: string; query: string }[] = [];
+  #saved: Record<string, SavedContext> = {};
+  #destination: Destination | undefined;
+  #mounted = new WeakSet<Block>();
+  #isDirty = true;
+  #index = new Map<string, { block: Block; isShown: boolean }>();
+
+  constructor(app: LowdefyApp, user: AppUser) {
+    this.#app = app;
+    this.#user = user;
+    this.activity = new Activity(app.redact);
+    const root = {
+      basePath: "",
+      contexts: {},
+      home: {},
+      inputs: {},
+      lowdefyGlobal: {},
+      menus: [],
+      pageId: "",
+      user: null,
+      _internal: {},
+    } as EngineRoot;
+    const actions = withoutBrowser(app.plugins.actions, this.activity);
+    root._internal = {
+      actions: { ...actions, CallMethod: (context: ActionContext) => this.#callMethod(context, actions.CallMethod) },
+      blockComponents: app.plugins.blocks,
+      callRequest: (request: Parameters<LowdefyApp["request"]>[1]) => this.activity.track(this.#app.request(this.#user, request)),
+      components: {},
+      displayMessage: ({ content, status }: { content?: unknown; status?: string }) => {
+        if (status !== "loading") this.activity.message(status ?? "success", String(content ?? ""));
+        return () => {};
+      },
+      globals: browserGlobals(() => `/${root.pageId}${this.#query ? `?${this.#query}` : ""}`),
+      link: createLink({
+        lowdefy: root,
+        backLink: () => this.#goBack(),
+        disabledLink: () => {},
+        newOriginLink: ({ url, href }) => this.activity.warn(`the link to ${url ?? href} was not followed: it leaves the app`),
+        noLink: () => {
+          throw new Error("Invalid Link.");
+        },
+        sameOriginLink: ({ pathname, query = "", newTab, setInput }) => {
+          const pageId = pathname.slice(1) || root.home.pageId || "";
+          if (newTab) return this.activity.warn(`page "${pageId}" would open in a new tab: use navigate`);
+          setInput();
+          this.#destination = { pageId, query };
+        },
+      }),
+      login: () => {},
+      operators: app.plugins.operators.client,
+      updateBlock: () => (this.#isDirty = true),
+      updaters: {},
+    };
+    this.#root = root;
+  }
+
+  /** Opens the first page. */
+  start(): Promise<void> {
+    return this.activity.run(async () => {
+      await this.#readRoot();
+      this.#root.lowdefyGlobal = (await this.#app.rootConfig(this.#user)).lowdefyGlobal ?? {};
+      const first = this.#root.home.pageId ?? (await this.#app.pages(this.#user))[0]?.pageId;
+      if (first !== undefined) await this.#open({ pageId: first, query: "" });
+      await this.settle();
+    });
+  }
+
+  /** Goes on with a session that was saved: nothing that a page does when it is opened is done again. */
+  restore(saved: SavedSession): Promise<void> {
+    return this.activity.run(async () => {
+      await this.#readRoot();
+      this.#root.lowdefyGlobal = serializer.deserialize(saved.global) as Record<string, unknown>;
+      this.#root.inputs = serializer.deserialize(saved.inputs) as Record<string, unknown>;
+      this.#history = saved.history;
+      this.#saved = saved.contexts;
+      for (const dialog of saved.dialogs) this.dialogs.add(dialog);
+      await this.#show({ pageId: saved.pageId, query: saved.query });
+    });
+  }
+
+  save(): SavedSession {
+    const contexts = Object.values(this.#root.contexts).map((context) => [context.pageId, saveContext(context)] as const);
+    return {
+      pageId: this.pageId,
+      query: this.#query,
+      history: this.#history,
+      global: serializer.serialize(this.#root.lowdefyGlobal),
+      inputs: serializer.serialize(this.#root.inputs),
+      dialogs: [...this.dialogs],
+      contexts: { ...this.#saved, ...Object.fromEntries(contexts) },
+    };
+  }
+
+  get pageId(): string {
+    return this.#context?.pageId ?? "";
+  }
+
+  get title(): string {
+    return this.#title || this.pageId;
+  }
+
+  get context(): Context | undefined {
+    return this.#context;
+  }
+
+  get global(): Record<string, unknown> {
+    return this.#root.lowdefyGlobal;
+  }
+
+  get menus(): readonly unknown[] {
+    return this.#root.menus;
+  }
+
+  get user(): AppUser {
+    return this.#user;
+  }
+
+  /** Takes the user of the call that comes next: roles may have changed. */
+  async setUser(user: AppUser): Promise<void> {
+    const isSame = user.sub === this.#user.sub && user.roles.join() === this.#user.roles.join();
+    if (isSame) return;
+    this.#user = user;
+    await this.#readRoot();
+  }
+
+  /** What methods of blocks need. */
+  get methodTools(): MethodTools {
+    return { dialogs: this.dialogs, activity: this.activity, changed: () => (this.#isDirty = true) };
+  }
+
+  pages(): ReturnType<LowdefyApp["pages"]> {
+    return this.#app.pages(this.#user);
+  }
+
+  /** Returns a block that is there, and whether it is shown. */
+  block(blockId: string): { block: Block; isShown: boolean } | undefined {
+    if (this.#isDirty) this.#readIndex();
+    return this.#index.get(blockId);
+  }
+
+  /** All blocks of the page by their ids. */
+  get blocks(): ReadonlyMap<string, { block: Block; isShown: boolean }> {
+    if (this.#isDirty) this.#readIndex();
+    return this.#index;
+  }
+
+  /** Whether a block is a dialog that is not open. */
+  isClosed(block: Block): boolean {
+    return DIALOG_TYPES.has(block.type) && !this.dialogs.has(block.blockId);
+  }
+
+  /** Follows a link as an action or a block has it. @throws Error when it is none. */
+  link(target: unknown): void {
+    (this.#root._internal.link as (target: unknown) => void)(target);
+  }
+
+  /** Opens a page. @throws PageUnknownError when there is none for this user. */
+  async navigate(pageId: string, input: object | undefined): Promise<void> {
+    if (!(await this.#app.page(pageId, this.#user))) throw new PageUnknownError(await this.#unknownPage(pageId));
+    this.#root.inputs[`page:${pageId}`] = input ?? {};
+    this.#destination = { pageId, query: "" };
+    await this.settle();
+  }
+
+  /** Waits until what was begun in this task has led somewhere: follows links, and tells blocks that they are shown. */
+  async settle(): Promise<void> {
+    for (let redirects = 0; ; redirects += 1) {
+      await this.#mount();
+      const destination = this.#destination;
+      this.#destination = undefined;
+      if (!destination) return;
+      if (redirects >= MAX_REDIRECTS) return this.activity.warn(`pages have led to one another ${MAX_REDIRECTS} times: the last link was not followed`);
+      try {
+        await this.#open(destination);
+      } catch (error) {
+        if (!(error instanceof PageUnknownError)) throw error;
+        this.activity.warn(error.message);
+      }
+    }
+  }
+
+  async #readRoot(): Promise<void> {
+    const { home, menus } = await this.#app.rootConfig(this.#user);
+    this.#root.home = home ?? {};
+    this.#root.menus = menus;
+    this.#root.user = { ...this.#user, roles: [...this.#user.roles] };
+  }
+
+  #goBack(): void {
+    const before = this.#history.at(-1);
+    if (before) this.#destination = { ...before, isBack: true };
+    else this.activity.warn("there is no page to go back to");
+  }
+
+  /** Opens a page as a browser does: with its events. */
+  async #open(destination: Destination): Promise<void> {
+    const former = this.#context && { pageId: this.pageId, query: this.#query };
+    await this.#show(destination);
+    if (destination.isBack) this.#history.pop();
+    else if (former && former.pageId !== destination.pageId) this.#history = [...this.#history, former].slice(-MAX_HISTORY);
+    this.dialogs.clear();
+    this.#mounted = new WeakSet();
+    const { _internal } = this.#context!;
+    await _internal.runOnInit(() => {});
+    void this.activity.track(_internal.runOnInitAsync(() => {}));
+    this.#isDirty = true;
+  }
+
+  /** Makes a page the one that is shown. Its state is kept from the last time. */
+  async #show({ pageId, query }: Destination): Promise<void> {
+    const config = await this.#app.page(pageId, this.#user);
+    if (!config) throw new PageUnknownError(await this.#unknownPage(pageId));
+    this.#root.pageId = pageId;
+    this.#query = query;
+    const context = getContext({ config, lowdefy: this.#root });
+    const saved = this.#saved[pageId];
+    if (saved) {
+      restoreContext(context, saved);
+      delete this.#saved[pageId];
+    }
+    this.#context = context;
+    this.#isDirty = true;
+    const { title } = config.properties ?? {};
+    const named = typeof title === "string" && title ? title : (await this.pages()).find((page) => page.pageId === pageId)?.title;
+    this.#title = named ?? pageId;
+  }
+
+  /** Triggers `onMount` of blocks that are shown for the first time since the page was opened. */
+  async #mount(): Promise<void> {
+    const started: Promise<unknown>[] = [];
+    for (const { block, isShown } of [...this.blocks.values()].reverse()) {
+      const { onMount, onMountAsync } = block.Events.events;
+      if (!isShown || (!onMount && !onMountAsync) || this.#mounted.has(block)) continue;
+      this.#mounted.add(block);
+      const mounted = onMount ? block.triggerEvent({ name: "onMount" }) : Promise.resolve();
+      started.push(mounted);
+      if (onMountAsync) void this.activity.track(mounted.then(() => block.triggerEvent({ name: "onMountAsync" })));
+    }
+    await Promise.all(started);
+  }
+
+  #callMethod(context: ActionContext, original: ((context: ActionContext) => unknown) | undefined): unknown {
+    // Blocks may have come since the last look, such as those of a new item.
+    if (this.#isDirty) this.#readIndex();
+    return original?.(context);
+  }
+
+  #readIndex(): void {
+    this.#isDirty = false;
+    this.#index = new Map();
+    if (!this.#context) return;
+    const tools = this.methodTools;
+    const add = (block: Block, isShown: boolean) => {
+      registerMethods(block, tools);
+      this.#index.set(block.blockId, { block, isShown });
+    };
+    eachBlock(this.#context._internal.RootBlocks, add, (block) => this.isClosed(block));
+  }
+
+  async #unknownPage(pageId: string): Promise<string> {
+    const pages = await this.pages();
+    const names = pages.slice(0, 20).map((page) => JSON.stringify(page.pageId));
+    return `there is no page ${JSON.stringify(pageId.slice(0, 200))} for this user: ${names.join(", ") || "there are none"}`;
+  }
+}

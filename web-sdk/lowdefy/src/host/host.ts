@@ -1,0 +1,134 @@
+/** A host: one connection to a bridge, which offers the sessions of one user. */
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+import { McpWeb } from "mcp-web-sdk/node";
+import { type PageToolsOptions, completeLimits } from "mcp-web-sdk/page-driver";
+
+import type { AppUser, LowdefyApp } from "../engine/app.ts";
+import { SWEEP_INTERVAL_MS, type SessionStore } from "../stores/index.ts";
+import { invalidArguments } from "./call-failure.ts";
+import { RateLimit } from "./rate-limit.ts";
+import { type LiveSession, Sessions } from "./sessions.ts";
+import type { Settings } from "./settings.ts";
+import * as tools from "./tool-definitions.ts";
+
+/** How long a call may wait for those before it: as page tools do. */
+const MAX_WAIT_MS = 60_000;
+const MAX_NAME_CHARS = 100;
+const MAX_DESCRIPTION_CHARS = 500;
+
+/** What a handler of a tool gets. */
+type Context = Parameters<Parameters<McpWeb["addTool"]>[0]["handler"]>[1];
+type Arguments = Record<string, unknown>;
+type Handler = (args: Arguments, context: Context) => unknown;
+
+/** What a host needs. */
+export interface HostOptions {
+  /** The name of the app, as AI clients show it. */
+  name: string;
+  app: LowdefyApp;
+  settings: Settings;
+  store: SessionStore;
+  bridgeUrl: string;
+  token: string;
+  /** The session at the bridge: a host that is started again is the same one. */
+  bridgeSession: string;
+  /** The roles of a user whose token names none. */
+  roles: readonly string[];
+}
+
+/** The sessions of one user at a bridge. */
+export class Host {
+  readonly mcpWeb: McpWeb;
+  readonly #sessions: Sessions;
+  readonly #rate: RateLimit;
+  readonly #roles: readonly string[];
+  readonly #sweep: NodeJS.Timeout;
+  #settings: Settings;
+
+  constructor({ name, app, settings, store, bridgeUrl, token, bridgeSession, roles }: HostOptions) {
+    this.#settings = settings;
+    this.#roles = roles;
+    this.#rate = new RateLimit(settings.callsPerMinute);
+    const wasm = readPageWasm();
+    this.#sessions = new Sessions(store, app, (): PageToolsOptions => ({ format: this.#settings.format, limits: this.#settings.page, wasm }));
+    this.mcpWeb = new McpWeb({ name, bridgeUrl, authToken: token, sessionId: bridgeSession, handleSignals: false, autoConnect: false });
+    this.#addTools();
+    this.#sweep = setInterval(() => this.#sessions.sweep().catch((error: Error) => console.error(error.message)), SWEEP_INTERVAL_MS);
+  }
+
+  connect(): Promise<unknown> {
+    return this.mcpWeb.connect();
+  }
+
+  /** Takes a newer build of the app. */
+  async reload(app: LowdefyApp, settings: Settings): Promise<void> {
+    this.#settings = settings;
+    await this.#sessions.reload(app);
+  }
+
+  async dispose(): Promise<void> {
+    clearInterval(this.#sweep);
+    await this.mcpWeb.disconnect();
+    await this.#sessions.dispose();
+  }
+
+  #addTools(): void {
+    this.#add(tools.SESSION_CREATE, (args, context) => this.#sessions.create(readName(args), readDescription(args), this.#user(context)));
+    this.#add(tools.SESSION_LIST, async () => ({ sessions: (await this.#sessions.list()).map(describe) }));
+    this.#add(tools.SESSION_CLOSE, async ({ sessionId }) => {
+      await this.#sessions.close(sessionId);
+      return { success: true };
+    });
+    this.#add(tools.NAVIGATE, this.#inSession(({ calls }, args, context) => calls.navigate(args, context)));
+    this.#add(tools.INTERACT, this.#inSession(({ calls }, args, context) => calls.interact(args, context)));
+    this.#add(tools.GET_STATE, this.#inSession(({ calls }) => calls.state()));
+    this.#add(tools.GET_PAGES, this.#inSession(({ calls }) => calls.pages()));
+    this.#add(tools.PAGE_SNAPSHOT, this.#inSession(({ calls }, args, context) => calls.snapshot(args, context)));
+    this.#add(tools.PAGE_QUERY, this.#inSession(({ calls }, args, context) => calls.query(args, context)));
+  }
+
+  #add(definition: tools.HostToolDefinition, handler: Handler): void {
+    const counted: Handler = (args, context) => {
+      this.#rate.count();
+      return handler(args, context);
+    };
+    const timeout = completeLimits(this.#settings.page).callTimeoutMs + MAX_WAIT_MS;
+    this.mcpWeb.addTool({ ...definition, timeout, handler: counted as never });
+  }
+
+  #inSession(work: (session: LiveSession, args: Arguments, context: Context) => unknown): Handler {
+    return async ({ sessionId, ...args }, context) => work(await this.#sessions.use(sessionId, this.#user(context)), args, context);
+  }
+
+  #user({ caller: { sub, roles } }: Context): AppUser {
+    return { ...(sub !== undefined && { sub }), roles: roles.length ? roles : this.#roles };
+  }
+}
+
+const describe = ({ sessionId, name, description, status, pageId, updatedAt }: Awaited<ReturnType<SessionStore["list"]>>[number]) => ({
+  sessionId,
+  name,
+  ...(description !== undefined && { description }),
+  status,
+  pageId,
+  updatedAt: new Date(updatedAt).toISOString(),
+});
+
+function readName({ name }: Arguments): string {
+  if (typeof name === "string" && name && [...name].length <= MAX_NAME_CHARS) return name;
+  throw invalidArguments("ArgumentInvalid", `name must be a text of 1 to ${MAX_NAME_CHARS} characters`);
+}
+
+function readDescription({ description }: Arguments): string | undefined {
+  if (description === undefined || description === null) return undefined;
+  if (typeof description === "string" && [...description].length <= MAX_DESCRIPTION_CHARS) return description;
+  throw invalidArguments("ArgumentInvalid", `description must be a text of at most ${MAX_DESCRIPTION_CHARS} characters`);
+}
+
+function readPageWasm(): Uint8Array {
+  const { resolve } = createRequire(import.meta.url);
+  return readFileSync(resolve("mcp-web-sdk/mcp_web_page_bg.wasm"));
+}
