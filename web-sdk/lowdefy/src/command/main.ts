@@ -130,7 +130,9 @@ async function writeClientConfiguration({ store }: CommandOptions, host: Host): 
 const withoutCredentials = (url: string): string => url.replace(/\/\/[^/@]*@/, "//");
 
 function version(): string {
-  return JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
+  // The command is one file in the package, and many in the sources.
+  const path = import.meta.url.endsWith(".ts") ? "../../package.json" : "../package.json";
+  return JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8")).version;
 }
 
 /** What ends the command: a signal, the end of a process that it needs, or a failure. */
