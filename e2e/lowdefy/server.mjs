@@ -5,6 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 import { openAppApi } from "./app-api.mjs";
@@ -12,8 +13,17 @@ import { SECRETS, startDataServer } from "./data-server.mjs";
 import { listen, readJson, send, sendJson } from "./http.mjs";
 import { isMain } from "./is-main.mjs";
 
-const MEDIA_TYPES = { ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8" };
-const FILES = ["/main.js", "/main.css"];
+const INDEX = fileURLToPath(new URL("browser/index.html", import.meta.url));
+
+const MEDIA_TYPES = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+/** The files of the page by their paths. Every other path is that of a page of the app. */
+const FILES = { "/main.js": "site/main.js", "/main.css": "site/main.css", "/logo.svg": "public/logo.svg" };
 
 /**
  * Starts both servers: `{ url, dataUrl, close() }`.
@@ -51,10 +61,9 @@ export async function startServer(folder, { user, pageTools = null }) {
       sendJson(response, 200, await api.pages());
     } else if (pathname === "/enable-page-tools.js") {
       send(response, 200, MEDIA_TYPES[".js"], enableModule(pageTools));
-    } else if (FILES.includes(pathname)) {
-      send(response, 200, MEDIA_TYPES[extname(pathname)], await readFile(join(folder, "site", pathname)));
     } else {
-      send(response, 200, "text/html; charset=utf-8", await readFile(new URL("browser/index.html", import.meta.url)));
+      const file = Object.hasOwn(FILES, pathname) ? join(folder, FILES[pathname]) : INDEX;
+      send(response, 200, MEDIA_TYPES[extname(file)], await readFile(file));
     }
   }
 

@@ -19,7 +19,10 @@ export function joinBridge(mcpWeb, enablePageTools, lowdefy) {
     },
   });
   return enablePageTools(mcpWeb, {
-    pages: async () => (await fetch("/api/pages")).json(),
+    pages: async () => {
+      const response = await fetch("/api/pages");
+      return (await response.json()).map((page) => ({ ...page, url: `/${page.pageId}` }));
+    },
     navigate: (pageId, input) => lowdefy._internal.link({ pageId, input }),
     state: () => copy(currentContext(lowdefy).state),
     setState: (key, value) => change(lowdefy, ({ _internal }) => _internal.State.set(key, value)),

@@ -16,9 +16,13 @@ export function createRouter() {
     const turn = opened;
     const response = await fetch(`/api/page${location.pathname}`);
     const page = await response.json();
-    if (turn === opened) {
-      showPage(page);
+    if (turn !== opened) {
+      return;
     }
+    if (location.pathname === "/") {
+      history.replaceState(null, "", `/${page.pageConfig.pageId}`);
+    }
+    showPage(page);
   }
 
   return {
