@@ -1,5 +1,5 @@
 /** Gives the page its page tools, and two tools with which a test looks at the engine. */
-export function joinBridge(mcpWeb, enablePageTools, lowdefy) {
+export async function joinBridge(mcpWeb, enablePageTools, lowdefy) {
   mcpWeb.addTool({
     name: "engine_state",
     description: "Returns what the Lowdefy engine knows of the current page.",
@@ -19,10 +19,7 @@ export function joinBridge(mcpWeb, enablePageTools, lowdefy) {
     },
   });
   return enablePageTools(mcpWeb, {
-    pages: async () => {
-      const response = await fetch("/api/pages");
-      return (await response.json()).map((page) => ({ ...page, url: `/${page.pageId}` }));
-    },
+    pages: await pages(),
     navigate: (pageId, input) => lowdefy._internal.link({ pageId, input }),
     state: () => copy(currentContext(lowdefy).state),
     setState: (key, value) => change(lowdefy, ({ _internal }) => _internal.State.set(key, value)),
@@ -45,6 +42,11 @@ export function engineState(lowdefy) {
     input: lowdefy.inputs[id],
     requests: Object.fromEntries(responses),
   });
+}
+
+async function pages() {
+  const response = await fetch("/api/pages");
+  return (await response.json()).map((page) => ({ ...page, url: `/${page.pageId}` }));
 }
 
 const currentContext = (lowdefy) => lowdefy.contexts[`page:${lowdefy.pageId}`];
