@@ -10,7 +10,8 @@ import { isMain } from "./is-main.mjs";
 /**
  * Builds the app of `configFolder` into `outFolder`, which is emptied before.
  *
- * Returns the warnings of the build. It fails with the message of the build if the app has an error.
+ * Returns the warnings of the build, those about its schema among them. It fails with the message of the build if the
+ * app cannot be built.
  */
 export async function buildApp(configFolder, outFolder) {
   const directories = {
