@@ -89,7 +89,7 @@ function enableModule(pageTools) {
   const options = JSON.stringify({ name: "Orders", authToken: token, bridgeUrl: bridge });
   return `import { McpWeb } from "${bridge}/sdk/mcp-web.js";
 import { enablePageTools } from "${bridge}/sdk/mcp-web-page.js";
-window.lowdefyApp.join(new McpWeb(${options}), enablePageTools);
+await window.lowdefyApp.addPageTools(new McpWeb(${options}), enablePageTools);
 `;
 }
 

@@ -8,7 +8,7 @@ import blocks from "app-plugins/blocks.js";
 import icons from "app-plugins/icons.js";
 import operators from "app-plugins/operators/client.js";
 
-import { joinBridge } from "./page-tools.js";
+import { addPageTools } from "./page-tools.js";
 import { createRouter, hrefOf } from "./router.js";
 
 const Router = createContext(null);
@@ -19,8 +19,8 @@ const lowdefy = {};
 
 window.lowdefyContexts = () => lowdefy.contexts;
 window.lowdefyApp = {
-  /** Gives the page its page tools on a connection. */
-  join: (mcpWeb, enablePageTools) => joinBridge(mcpWeb, enablePageTools, lowdefy),
+  /** Gives the page its page tools, which need the SDK that /enable-page-tools.js imports. */
+  addPageTools: (mcpWeb, enablePageTools) => addPageTools(mcpWeb, enablePageTools, lowdefy),
 };
 
 function Link({ children, href, onClick, replace, scroll, ...props }) {

@@ -1,5 +1,5 @@
 /** Gives the page its page tools, and two tools with which a test looks at the engine. */
-export async function joinBridge(mcpWeb, enablePageTools, lowdefy) {
+export async function addPageTools(mcpWeb, enablePageTools, lowdefy) {
   mcpWeb.addTool({
     name: "engine_state",
     description: "Returns what the Lowdefy engine knows of the current page.",
