@@ -16,13 +16,15 @@ const CONSTRUCTORS: [RegExp, keyof View][] = [
   [/^(beforeinput|input)$/, "InputEvent"],
   [/^(focus|blur)/, "FocusEvent"],
   [/^wheel$/, "WheelEvent"],
+  [/^animation/, "AnimationEvent"],
+  [/^transition/, "TransitionEvent"],
 ];
 
 /** Events that do not bubble. */
 const LOCAL = /^(mouseenter|mouseleave|pointerenter|pointerleave|focus|blur|scroll|load|error|toggle|invalid|cancel|close)$/;
 
 /** Events that cannot be cancelled. */
-const FINAL = /^(input|change|focus|blur|focusin|focusout|pointerenter|pointerleave|mouseenter|mouseleave|scroll|dragend|dragleave)$/;
+const FINAL = /^(input|change|focus|blur|focusin|focusout|pointerenter|pointerleave|mouseenter|mouseleave|scroll|dragend|dragleave|animationend|transitionend)$/;
 
 /** Dispatches an event. Returns whether it was not cancelled. */
 export function dispatch(target: Element | Document, type: string, init: Init = {}): boolean {

@@ -1,7 +1,8 @@
 /** What comes with rendering, and therefore not in a tab that is not shown: animations, and what has scrolled. */
 
 import type { Clock } from "./clock.ts";
-import type { View } from "./flat-tree.ts";
+import { dispatch } from "./dispatch.ts";
+import { type View, viewOf } from "./flat-tree.ts";
 import type { HiddenActivity } from "./hidden-activity.ts";
 import { FRAME_MS } from "./hidden-timers.ts";
 import type { Patches } from "./patch.ts";
@@ -30,9 +31,22 @@ export async function followRendering(view: View, patches: Patches, clock: Clock
     if (scrolled.size || animations.length) activity.happened();
     for (const element of scrolled) fireScroll(element);
     scrolled.clear();
-    for (const animation of animations) animation.finish();
+    for (const animation of animations) {
+      animation.finish();
+      fireEnd(animation);
+    }
     activity.renderedAt = performance.now();
   }
+}
+
+/** Fires the event of an animation that has ended: the browser fires it with a frame. Components remove what they close by it. */
+function fireEnd(animation: Animation): void {
+  const { target, pseudoElement } = (animation.effect ?? {}) as KeyframeEffect;
+  if (!target) return;
+  const { CSSAnimation, CSSTransition } = viewOf(target);
+  const fields = { composed: false, pseudoElement: pseudoElement ?? "" };
+  if (animation instanceof CSSAnimation) dispatch(target, "animationend", { ...fields, animationName: animation.animationName });
+  else if (animation instanceof CSSTransition) dispatch(target, "transitionend", { ...fields, propertyName: animation.transitionProperty });
 }
 
 /** Returns the animations and transitions that are running and would end. */

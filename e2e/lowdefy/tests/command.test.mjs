@@ -1,0 +1,146 @@
+// The command: one entry of a desktop client, files that change, wrong command lines.
+import assert from "node:assert/strict";
+import { cp, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import test from "node:test";
+
+import { APP, makeFolder, makeToken, openSession, runCommand, secretsFor, startData, startHost, textOf } from "./host.mjs";
+
+const { BRIDGE_PROGRAM, STDIO_PROGRAM } = process.env;
+
+/** A client of MCP over the standard input and output of the command. */
+function stdioClient({ child }) {
+  const answers = new Map();
+  const lines = [];
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    lines.push(line);
+    const { id } = JSON.parse(line);
+    answers.get(id)?.(JSON.parse(line));
+  });
+  let last = 0;
+  const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const request = (method, params) => {
+    const id = ++last;
+    send({ id, method, params });
+    return new Promise((resolve) => answers.set(id, resolve));
+  };
+  return { lines, send, request };
+}
+
+async function startStdio(t, args = []) {
+  const data = await startData(t);
+  const store = await makeFolder(t);
+  const command = runCommand(t, ["--stdio", "--config", APP, "--store", store, "--bridge-program", BRIDGE_PROGRAM, "--stdio-program", STDIO_PROGRAM, ...args], { env: secretsFor(data) });
+  const client = stdioClient(command);
+  const initialized = await client.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } });
+  assert.ok(initialized.result, JSON.stringify(initialized));
+  client.send({ method: "notifications/initialized" });
+  const call = async (name, input) => (await client.request("tools/call", { name, arguments: input })).result;
+  return { ...command, ...client, call, store };
+}
+
+/** Processes whose parent is another one. */
+async function childrenOf(pid) {
+  return (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).trim().split(" ").filter(Boolean).map(Number);
+}
+
+const isAlive = async (pid) => (await stat(`/proc/${pid}`).catch(() => undefined)) !== undefined;
+
+test("one entry of a desktop client is all: --stdio", async (t) => {
+  const { request, call, child, exited, lines, store } = await startStdio(t);
+  const { tools } = (await request("tools/list", {})).result;
+  const names = tools.map(({ name }) => name);
+  for (const name of ["session_create", "session_list", "session_close", "navigate", "interact", "get_state", "get_pages", "page_snapshot", "page_query"]) {
+    assert.ok(names.includes(name), `${name}: ${names}`);
+  }
+  const interact = tools.find(({ name }) => name === "interact");
+  assert.deepEqual(interact.inputSchema.required, ["sessionId", "actions"]);
+  assert.ok(!("session_id" in interact.inputSchema.properties), "two arguments for a session");
+  const { sessionId } = (await call("session_create", { name: "desktop" })).structuredContent;
+  const page = await call("navigate", { sessionId, pageId: "order" });
+  assert.match(textOf(page), /# New order/);
+  const children = await childrenOf(child.pid);
+  assert.equal(children.length, 2, "the bridge and the stdio client");
+  child.stdin.end();
+  assert.equal(await exited, 0);
+  for (const pid of children) assert.ok(!(await isAlive(pid)), `process ${pid} is still there`);
+  for (const line of lines) assert.equal(JSON.parse(line).jsonrpc, "2.0", "stdout carries protocol only");
+  assert.equal((await stat(join(store, "token"))).mode & 0o777, 0o600);
+});
+
+test("sessions of a desktop client are there after it was started again", async (t) => {
+  const first = await startStdio(t);
+  const { sessionId } = (await first.call("session_create", { name: "kept" })).structuredContent;
+  first.child.kill("SIGTERM");
+  assert.equal(await first.exited, 0);
+  const second = await startStdio(t, ["--store", first.store]);
+  const { sessions } = (await second.call("session_list", {})).structuredContent;
+  assert.deepEqual(sessions.map((session) => session.sessionId), [sessionId]);
+});
+
+test("--watch takes the files that change, and sessions go on", async (t) => {
+  const config = join(await makeFolder(t), "app");
+  await cp(APP, config, { recursive: true });
+  await symlink(new URL("../node_modules", import.meta.url).pathname, join(config, "node_modules"));
+  const host = await startHost(t, { config, data: await startData(t), args: ["--watch"] });
+  const { call, interact, state } = await openSession(host);
+  await call("navigate", { pageId: "order" });
+  await interact({ type: "setValue", ref: "customer", value: "Acme" });
+  const file = join(config, "pages/order.yaml");
+  const text = await readFile(file, "utf8");
+  await writeFile(file, text.replaceAll("Save order", "Send order"));
+  await host.said("the app was built again");
+  const page = textOf(await call("page_snapshot"));
+  assert.match(page, /Send order/);
+  assert.equal((await state()).state.customer, "Acme");
+  await writeFile(file, `${text}\n  - nonsense: [`);
+  await host.said("the app stays as it was");
+  assert.match(textOf(await call("page_snapshot")), /Send order/);
+});
+
+test("a wrong command line is said, with the way out", async (t) => {
+  const rows = [
+    [["--nope"], 2, /Unknown option '--nope'.*--help/],
+    [["--format", "html"], 2, /--format must be markdown or outline/],
+    [["--config", "/nowhere"], 1, /there is no \/nowhere\/lowdefy\.yaml/],
+    [["--config", APP, "--token-file", "/nowhere"], 1, /--token-file cannot be read/],
+    [["--config", APP, "--stdio", "--bridge-program", "/nowhere"], 1, /--bridge-program/],
+    [["--config", APP, "--store", "redis://127.0.0.1:1"], 1, /--token-file is needed/],
+  ];
+  for (const [args, code, reason] of rows) {
+    const command = runCommand(t, [...(args.includes("--store") ? [] : ["--store", await makeFolder(t)]), ...args]);
+    assert.equal(await command.exited, code, `${args}: ${command.lines}`);
+    assert.match(command.lines.join("\n"), reason);
+  }
+  const help = runCommand(t, ["--help"]);
+  let printed = "";
+  help.child.stdout.on("data", (text) => (printed += text));
+  assert.equal(await help.exited, 0);
+  assert.match(printed, /--token-file <FILE>/);
+});
+
+test("without a token file, one token is made and the client's configuration is written", async (t) => {
+  const store = await makeFolder(t);
+  await mkdir(store, { recursive: true });
+  const command = runCommand(t, ["--config", APP, "--bridge", process.env.BRIDGE_URL, "--store", store], { env: secretsFor() });
+  await command.said(" at http");
+  const configuration = JSON.parse(await readFile(join(store, "mcp.json"), "utf8"));
+  const token = (await readFile(join(store, "token"), "utf8")).trim();
+  assert.ok(JSON.stringify(configuration).includes(token));
+  for (const name of ["mcp.json", "token"]) assert.equal((await stat(join(store, name))).mode & 0o777, 0o600);
+  assert.ok(!command.lines.join("\n").includes(token));
+  command.child.kill("SIGTERM");
+  assert.equal(await command.exited, 0);
+});
+
+test("of two hosts with one token, the newer one has the sessions", async (t) => {
+  const data = await startData(t);
+  const token = makeToken();
+  const older = await startHost(t, { data, token });
+  const { sessionId } = await openSession(older);
+  const newer = await startHost(t, { data, token, store: older.store });
+  assert.equal(await older.exited, 1);
+  assert.match(older.lines.join("\n"), /the bridge refuses the connection/);
+  assert.match(textOf(await newer.call("page_snapshot", { sessionId })), /# Orders/);
+});

@@ -1,0 +1,136 @@
+// Starts hosts of Lowdefy apps at the bridge that BRIDGE_URL names, and calls their tools.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { randomBytes } from "node:crypto";
+
+import { SECRETS, startDataServer } from "../data-server.mjs";
+
+export const APP = new URL("../app", import.meta.url).pathname;
+const COMMAND = new URL("../node_modules/mcp-web-lowdefy/dist/mcp-web-lowdefy.js", import.meta.url).pathname;
+const { BRIDGE_URL } = process.env;
+
+/** Makes a folder that is removed when the test has ended. */
+export async function makeFolder(t) {
+  const folder = await mkdtemp(join(tmpdir(), "mcp-web-lowdefy-test-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export const makeToken = () => randomBytes(24).toString("base64url");
+
+/** Starts the server that the app's requests go to. */
+export async function startData(t) {
+  const data = await startDataServer();
+  t.after(() => data.close());
+  const get = async (path) => (await fetch(`${data.url}${path}`)).json();
+  return { url: data.url, log: () => get("/log"), inits: () => get("/inits") };
+}
+
+/** The environment with the secrets of the app. */
+export function secretsFor(data) {
+  const values = { DATA_URL: data?.url ?? "http://127.0.0.1:9", ...SECRETS };
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`LOWDEFY_SECRET_${name}`, value]));
+}
+
+/** Runs the command. `exited` is its exit code; `lines` is what it has said. */
+export function runCommand(t, args, { env = {}, stdio = ["pipe", "pipe", "pipe"], shell } = {}) {
+  const command = shell ? ["bash", "-c", `${shell}; exec "$0" "$@"`, process.execPath, COMMAND, ...args] : [process.execPath, COMMAND, ...args];
+  const child = spawn(command[0], command.slice(1), { env: { ...process.env, ...env }, stdio });
+  const lines = [];
+  const listeners = new Set();
+  createInterface({ input: child.stderr }).on("line", (line) => {
+    lines.push(line);
+    for (const listener of listeners) listener();
+  });
+  const exited = once(child, "exit").then(([code]) => code);
+  t.after(() => child.kill("SIGKILL"));
+  /** Waits until the command has said something. */
+  const said = async (text) => {
+    const isSaid = () => lines.some((line) => line.includes(text));
+    while (!isSaid()) {
+      const code = await Promise.race([new Promise((resolve) => listeners.add(resolve)), exited.then((code) => ({ code }))]);
+      if (code && !isSaid()) throw new Error(`the command has ended with ${code.code} before it said "${text}":\n${lines.join("\n")}`);
+    }
+  };
+  return { child, lines, exited, said };
+}
+
+/** Starts a host for one token, and waits until its tools can be called. */
+export async function startHost(t, { config = APP, store, token = makeToken(), data, args = [], env = {}, shell } = {}) {
+  const folder = store ?? (await makeFolder(t));
+  const tokenFile = join(await makeFolder(t), "tokens");
+  await writeFile(tokenFile, `# tokens of a test\n${[token].flat().join("\n")}\n`);
+  const options = ["--config", config, "--bridge", BRIDGE_URL, "--store", folder, "--token-file", tokenFile, ...args];
+  const command = runCommand(t, options, { env: { ...secretsFor(data), ...env }, shell });
+  await command.said(" at http");
+  for (const one of [token].flat()) await waitForTools(one, command);
+  return { ...command, token, store: folder, call: caller(token), kill: (signal) => stop(command, signal) };
+}
+
+async function stop({ child, exited }, signal = "SIGKILL") {
+  child.kill(signal);
+  return exited;
+}
+
+async function waitForTools(token, { exited, lines }) {
+  const ended = exited.then((code) => {
+    throw new Error(`the host has ended with ${code}:\n${lines.join("\n")}`);
+  });
+  ended.catch(() => {});
+  for (;;) {
+    const tools = await Promise.race([listTools(token), ended]);
+    if (tools.some(({ name }) => name === "page_query")) return;
+    // sleep: the host connects by itself, and nothing tells when.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Lists the tools that the bridge has for a token. */
+export async function listTools(token) {
+  const response = await fetch(`${BRIDGE_URL}/tools`, { headers: { authorization: `Bearer ${token}` } });
+  const body = await response.json();
+  return Array.isArray(body) ? body : (body.tools ?? []);
+}
+
+/** Returns what calls tools by `POST /tool-call`, with a token. */
+export const caller = (token) => async (toolName, toolInput = {}, options = {}) => {
+  const response = await fetch(`${BRIDGE_URL}/tool-call`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ toolName, toolInput }),
+    ...options,
+  });
+  return response.json();
+};
+
+/** Opens a session of the app, and returns what calls tools in it. */
+export async function openSession({ call }, name = "test") {
+  const created = await call("session_create", { name });
+  const { sessionId } = created.structuredContent ?? {};
+  if (!sessionId) throw new Error(`no session was created: ${JSON.stringify(created)}`);
+  return { sessionId, ...sessionOf(call, sessionId) };
+}
+
+export function sessionOf(call, sessionId) {
+  const inSession = (tool, input = {}, options) => call(tool, { ...input, sessionId }, options);
+  return {
+    call: inSession,
+    interact: (...actions) => inSession("interact", { actions }),
+    state: async () => (await inSession("get_state")).structuredContent,
+  };
+}
+
+export const textOf = (answer) => (answer.content ?? []).map(({ text }) => text).join("\n");
+export const reasonOf = (answer) => JSON.stringify(answer).match(/"reason":"(\w+)"/)?.[1];
+
+/** Returns the text of all files in a folder, one after another. */
+export async function readAll(folder) {
+  const { readdir } = await import("node:fs/promises");
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return (await Promise.all(files.map((file) => readFile(file, "utf8")))).join("\n");
+}
