@@ -2,7 +2,7 @@
  * The Lua scripts of the Redis store. Redis runs each one as a whole, so that no other client comes in between.
  *
  * A session is a hash with the fields `summary` (JSON without the saved state, which is all that a script parses),
- * `saved` (JSON, if there is any) and `write` (the id of the last write). A set has the ids of all sessions.
+ * `saved` (JSON, or "" if there is none) and `write` (the id of the last write). A set has the ids of all sessions.
  */
 
 /** Defines `summary_of(key)`: the table in a session's summary, `nil` if there is no session, or `false` if it is unreadable. */
@@ -14,17 +14,19 @@ local function summary_of(key)
     return false
   end
   local ok, summary = pcall(cjson.decode, text)
-  if ok and type(summary) == "table" and type(summary.updatedAt) == "number" and type(summary.revision) == "number" then return summary end
-  return false
+  if not ok or type(summary) ~= "table" or summary.version ~= 1 or summary.sessionId ~= string.sub(key, -36) then return false end
+  if type(summary.updatedAt) ~= "number" or type(summary.revision) ~= "number" then return false end
+  return summary
 end
 `;
 
-/** Defines `write(summary, saved, id)`, which replaces a session and lets Redis remove it when it is gone. */
+/**
+ * Defines `write`, which replaces a session and lets Redis remove it when it is gone. A server without memory refuses a
+ * script only at its first write, and only if that needs memory: so the session is that one.
+ */
 const WRITE = `
 local function write(ttl, summary, saved, id)
-  redis.call("DEL", KEYS[1])
-  redis.call("HSET", KEYS[1], "summary", summary, "write", id)
-  if saved ~= "" then redis.call("HSET", KEYS[1], "saved", saved) end
+  redis.call("HSET", KEYS[1], "summary", summary, "saved", saved, "write", id)
   redis.call("PEXPIRE", KEYS[1], ttl)
   redis.call("SADD", KEYS[2], string.sub(KEYS[1], -36))
   redis.call("PEXPIRE", KEYS[2], ttl)
