@@ -47,7 +47,8 @@ export class FolderLocks {
     try {
       return await body();
     } finally {
-      await removeFile(this.#files, path);
+      // What the body did stands. A lock that remains is reported by the next call that waits for it.
+      await removeFile(this.#files, path).catch(() => {});
     }
   }
 

@@ -9,6 +9,12 @@ import { storeDisposed, StoreUnavailable } from "./store-errors.ts";
 
 type Client = ReturnType<typeof Redis.createClient>;
 
+/** A client, and the promise that it can be used. */
+interface Connection {
+  client: Client;
+  connected: Promise<unknown>;
+}
+
 /** How long a command may take with all its attempts, in milliseconds. A caller hears within five seconds that the server is away. */
 const COMMAND_TIMEOUT_MS = 4_000;
 
@@ -22,7 +28,7 @@ const PASSING_ERRORS = /^(LOADING|BUSY|READONLY|MASTERDOWN|TRYAGAIN|CLUSTERDOWN)
 export class RedisConnection {
   readonly #redis: typeof Redis;
   readonly #url: string;
-  #client: Promise<Client> | undefined;
+  #current: Connection | undefined;
   #disposed = false;
 
   private constructor(redis: typeof Redis, url: string) {
@@ -42,12 +48,11 @@ export class RedisConnection {
 
   /**
    * Runs a command, and again after a lost connection: so it must be one that may run twice.
-   * @throws StoreUnavailable after 4 seconds. Then it is not known whether the command ran.
-   * @throws Error of the server, such as `WRONGTYPE`.
+   * @throws StoreUnavailable if the server answers with an error, or not for 4 seconds. Then it is not known whether the command ran.
    */
   async run<Reply>(command: (client: Client) => Promise<Reply>): Promise<Reply> {
     const deadline = performance.now() + COMMAND_TIMEOUT_MS;
-    for (;;) {
+    for (let attempt = 1; ; attempt++) {
       if (this.#disposed) throw storeDisposed();
       let error: unknown;
       try {
@@ -58,51 +63,48 @@ export class RedisConnection {
       if (this.#disposed) throw storeDisposed();
       if (error instanceof this.#redis.ErrorReply && !PASSING_ERRORS.test(error.message)) throw this.#serverError(error);
       if (performance.now() + RETRY_DELAY_MS >= deadline) throw this.#unavailable(error);
-      await delay(RETRY_DELAY_MS);
+      // The first attempt often finds a connection that was cut while nobody used it.
+      if (attempt > 1) await delay(RETRY_DELAY_MS);
     }
   }
 
   dispose(): void {
     this.#disposed = true;
-    if (this.#client) this.#drop(this.#client);
+    if (this.#current) this.#drop(this.#current);
   }
 
   async #attempt<Reply>(command: (client: Client) => Promise<Reply>, deadline: number): Promise<Reply> {
-    const client = (this.#client ??= this.#newClient());
+    const connection = (this.#current ??= this.#connect());
     const timeout = new AbortController();
     try {
-      return await Promise.race([client.then(command), rejectAt(deadline, timeout.signal)]);
+      const answered = connection.connected.then(() => command(connection.client));
+      return await Promise.race([answered, rejectAt(deadline, timeout.signal)]);
     } catch (error) {
       // A connection without an answer is not used again: it may be cut without a sign.
-      if (!(error instanceof this.#redis.ErrorReply) || !(await isConnected(client))) this.#drop(client);
+      if (!(error instanceof this.#redis.ErrorReply) || !connection.client.isReady) this.#drop(connection);
       throw error;
     } finally {
       timeout.abort();
     }
   }
 
-  async #newClient(): Promise<Client> {
+  #connect(): Connection {
     const client = this.#redis.createClient({ url: this.#url, disableOfflineQueue: true, maintNotifications: "disabled", socket: { connectTimeout: COMMAND_TIMEOUT_MS, reconnectStrategy: false } }) as Client;
     // Each command fails with the same error; without a listener the process would end.
     client.on("error", () => {});
-    try {
-      await client.connect();
-    } catch (error) {
-      destroy(client);
-      throw error;
-    }
-    return client;
+    return { client, connected: client.connect() };
   }
 
-  #drop(client: Promise<Client>): void {
-    if (this.#client === client) this.#client = undefined;
-    client.then(destroy, () => {});
+  /** Ends a connection, also one whose server has accepted it and says nothing. */
+  #drop(connection: Connection): void {
+    if (this.#current === connection) this.#current = undefined;
+    if (connection.client.isOpen) connection.client.destroy();
   }
 
-  #serverError(error: Error): Error {
+  #serverError(error: Error): StoreUnavailable {
     if (/^(WRONGPASS|NOAUTH|NOPERM|ERR AUTH)\b/.test(error.message)) return this.#failure("refused the user, the password or the command", "correct the URL of the store and the rights of its user, then start the host again");
     if (/^(OOM|MISCONF|NOREPLICAS)\b/.test(error.message)) return this.#failure("takes no writes now, and the sessions are as before", "free memory or disk of the server, then retry");
-    return error;
+    return this.#failure(`answered with an error (${/^[A-Z]*/.exec(error.message)?.[0]})`, "check that it is Redis 7 or newer, and that nothing else uses the keys of the store");
   }
 
   #unavailable(error: unknown): StoreUnavailable {
@@ -114,15 +116,6 @@ export class RedisConnection {
   #failure(what: string, advice: string): StoreUnavailable {
     return new StoreUnavailable(`the Redis server of the session store (${addressOf(this.#url)}) ${what}: ${advice}`);
   }
-}
-
-function destroy(client: Client): void {
-  // A client that never connected, or has lost its connection, throws.
-  if (client.isOpen) client.destroy();
-}
-
-async function isConnected(client: Promise<Client>): Promise<boolean> {
-  return await client.then(({ isReady }) => isReady, () => false);
 }
 
 async function rejectAt(deadline: number, signal: AbortSignal): Promise<never> {

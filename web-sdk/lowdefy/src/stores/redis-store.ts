@@ -142,16 +142,16 @@ class RedisStore implements SessionStore {
   /** Returns a session, without its saved state if that is not asked for, or why it is unreadable, or `undefined`. */
   async #read(sessionId: string, saved: boolean): Promise<SessionRecord | { unreadable: string } | undefined> {
     const fields = saved ? ["write", "summary", "saved"] : ["write", "summary"];
+    const values = await this.#connection.run((client) => client.hmGet(this.#key(sessionId), fields).catch(undefinedIfNoHash));
+    if (!values) return { unreadable: "its key is no hash" };
+    const [write, summary, state] = values;
+    if (write === null && summary === null) return undefined;
+    const record = parseRecord(summary ?? "", sessionId);
+    if (!state || "unreadable" in record) return record;
     try {
-      const [write, summary, state] = await this.#connection.run((client) => client.hmGet(this.#key(sessionId), fields));
-      if (write === null && summary === null) return undefined;
-      const record = parseRecord(summary ?? "", sessionId);
-      if (state && !("unreadable" in record)) record.saved = JSON.parse(state);
-      return record;
-    } catch (error) {
-      if (error instanceof SyntaxError) return { unreadable: "its saved state is no JSON" };
-      if (error instanceof Error && error.message.startsWith("WRONGTYPE")) return { unreadable: "its key is no hash" };
-      throw error;
+      return { ...record, saved: JSON.parse(state) };
+    } catch {
+      return { unreadable: "its saved state is no JSON" };
     }
   }
 
@@ -174,6 +174,10 @@ class RedisStore implements SessionStore {
   get #idsKey(): string {
     return `${this.#prefix}sessions`;
   }
+}
+
+function undefinedIfNoHash(error: Error): undefined {
+  if (!error.message.startsWith("WRONGTYPE")) throw error;
 }
 
 function newWriteId(): string {

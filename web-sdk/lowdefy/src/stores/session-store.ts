@@ -56,6 +56,7 @@ export interface SessionStore {
   get(sessionId: string): Promise<StoredSession>;
   /**
    * Replaces an active session, and returns it with its new revision. When it fails, the state before it stays readable.
+   * After `StoreUnavailable` the same store takes the same revision again, also if the server stored it and the answer was lost.
    * @throws SessionUnknown if the session is closed, or was never created.
    * @throws SessionExpired
    * @throws SessionConflict if the stored revision is another.

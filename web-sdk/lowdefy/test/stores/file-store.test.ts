@@ -5,6 +5,7 @@ import { chmod, link, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symli
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { inspect } from "node:util";
 
@@ -122,6 +123,31 @@ fileTest("no save is lost while four processes break a stale lock", async ({ sto
   assert.equal((await store.get(session.sessionId)).saved, 40);
 });
 
+fileTest("no save that was answered is lost while writers are killed", async ({ store, principal, session }) => {
+  await store.save({ ...session, saved: 0 });
+  let answered = 0;
+  const WRITERS = 12;
+  const writer = async (lines: number): Promise<void> => {
+    const child = spawn(process.execPath, [join(import.meta.dirname, "programs", "count-up.ts"), root, principal, session.sessionId, "1000"], { stdio: ["ignore", "pipe", "inherit"] });
+    let left = lines;
+    createInterface(child.stdout).on("line", () => {
+      answered++;
+      if (--left === 0) child.kill("SIGKILL");
+    });
+    await once(child, "close");
+  };
+  const counts = Array.from({ length: WRITERS }, (_, index) => 1 + ((index * 7) % 11));
+  // Three at a time, so that some start while others are killed.
+  await Promise.all([0, 1, 2].map(async (first) => {
+    for (let index = first; index < WRITERS; index += 3) await writer(counts[index] ?? 1);
+  }));
+  const { saved, revision } = await store.get(session.sessionId);
+  assert.equal(revision, (saved as number) + 2);
+  // Each writer may have been killed between a save and its line.
+  assert.ok((saved as number) >= answered && (saved as number) <= answered + WRITERS, `${String(saved)} saved, ${answered} answered`);
+  await store.save({ ...session, revision });
+});
+
 fileTest("a lock of a process that runs is waited for, and not broken", async ({ store, folder, session }) => {
   const holder = spawn(process.execPath, [join(import.meta.dirname, "programs", "hold-lock.ts"), folder, session.sessionId], { stdio: ["pipe", "pipe", "inherit"] });
   await once(holder.stdout, "data");
@@ -208,6 +234,12 @@ fileTest("a folder that cannot be flushed is a warning, because the save is visi
   const store = await open({ files: failing("open", new RegExp(`^${folder} `), "EIO") });
   assert.equal((await store.save(session)).revision, 2);
   assert.match(warnings.join(), /was not flushed \(EIO\)/);
+});
+
+fileTest("a save that is stored does not fail because its lock remains", async ({ store, session, open }) => {
+  const stuck = await open({ files: failing("unlink", /\.lock\.[0-9a-f-]{36}$/, "EIO") });
+  assert.equal((await stuck.save(session)).revision, 2);
+  await failureOf("StoreUnavailable", store.save({ ...session, revision: 2 }));
 });
 
 fileTest("symbolic links are not followed", async ({ store, folder, session, path, warnings, open }) => {

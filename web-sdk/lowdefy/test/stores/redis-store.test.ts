@@ -103,6 +103,11 @@ redisTest("a saved state that is no JSON is expired", async ({ store, session, k
   assert.match(warnings.join(), /its saved state is no JSON/);
 });
 
+redisTest("another error of the server fails the call with its code", async ({ store, principal }) => {
+  await command("SET", `mcp-web-lowdefy:{${principal}}:sessions`, "text");
+  for (const call of [store.list(), store.create(newSession()), store.sweep()]) assert.match(await failsInTime(call), /answered with an error \([A-Z]+\): check/);
+});
+
 redisTest("two prefixes share nothing", async ({ principal, session }) => {
   const store = await openRedisStore(server.url, principal, { prefix: "another:" });
   await failureOf("SessionUnknown", store.get(session.sessionId));
@@ -142,11 +147,11 @@ redisTest("no save is lost or stored twice while connections are cut", async ({ 
   const cuts = (async () => {
     while (!cutting.done) await command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
   })();
-  for (let count = 1; count <= 30; count++) current = await store.save({ ...current, saved: count });
+  for (let count = 1; count <= 15; count++) current = await store.save({ ...current, saved: count });
   cutting.done = true;
   await cuts;
   assert.deepEqual(await store.get(session.sessionId), current);
-  assert.deepEqual({ saved: current.saved, revision: current.revision }, { saved: 30, revision: 32 });
+  assert.deepEqual({ saved: current.saved, revision: current.revision }, { saved: 15, revision: 17 });
 });
 
 redisTest("a save without an answer is replaced by the next of the same writer, and by no other", async ({ store, principal, session }) => {
@@ -165,6 +170,16 @@ redisTest("a save without an answer is replaced by the next of the same writer, 
   await failureOf("SessionConflict", store.save({ ...session, saved: "again" }));
   assert.equal((await other.get(session.sessionId)).saved, "of the same");
   await other.dispose();
+});
+
+redisTest("a process ends although the server accepts its connection and says nothing", async ({ principal }) => {
+  server.stop();
+  try {
+    const { code, stdout } = await runProgram("create-sessions.ts", [server.url, principal, "10", "1"]);
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: "StoreUnavailable\n" });
+  } finally {
+    server.continue();
+  }
 });
 
 redisTest("a server without memory fails the save, and the state before stays", async ({ store, session }) => {

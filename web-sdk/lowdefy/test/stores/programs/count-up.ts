@@ -1,4 +1,4 @@
-/** Adds one to a number in a session, again and again, as one of several writers. Arguments: location, principal, session id, count. */
+/** Adds one to a number in a session, again and again, as one of several writers, and prints a line after each save. Arguments: location, principal, session id, count. */
 
 import process from "node:process";
 
@@ -11,6 +11,7 @@ for (let added = 0; added < Number(count); ) {
   try {
     await store.save({ ...session, saved: (session.saved as number) + 1 });
     added++;
+    console.log(added);
   } catch (error) {
     if (!(error instanceof SessionConflict)) throw error;
   }
