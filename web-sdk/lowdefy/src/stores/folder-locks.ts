@@ -1,0 +1,135 @@
+/**
+ * Locks by name between the processes that use one folder.
+ *
+ * A lock is a hard link to the file of its owner, so that it has its content from its first moment. The lock of a
+ * process that has ended is stale. Whoever breaks it first takes a second lock, whose name has the stale owner's id, and
+ * then looks again: so nobody removes a lock that was taken in between. That second lock can become stale like the
+ * first, and is broken in the same way.
+ */
+
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { type FileFunctions, errorCode, removeFile } from "./file-functions.ts";
+import { type LockOwner, newLockOwner, parseLockOwner, processState } from "./process-identity.ts";
+import { StoreUnavailable } from "./store-errors.ts";
+
+/** How long a lock is waited for, in milliseconds. A save takes a few; more means that a process is stopped or a disk hangs. */
+const LOCK_TIMEOUT_MS = 4_000;
+
+/** When the lock of a process on another machine is stale, in milliseconds since its last lock: whether it runs is not visible. */
+const FOREIGN_LOCK_MS = 60_000;
+
+const OWNER_PREFIX = ".owner.";
+const LOCK_PREFIX = ".lock.";
+
+/** The locks of one owner in one folder. */
+export class FolderLocks {
+  readonly #files: FileFunctions;
+  readonly #folder: string;
+  readonly #owner: LockOwner = newLockOwner();
+
+  constructor(files: FileFunctions, folder: string) {
+    this.#files = files;
+    this.#folder = folder;
+  }
+
+  /** Runs the body while no other owner holds the lock, and no other call of this one. @throws StoreUnavailable after 4 seconds. */
+  async withLock<Result>(name: string, body: () => Promise<Result>): Promise<Result> {
+    const path = this.#path(LOCK_PREFIX, name);
+    const deadline = performance.now() + LOCK_TIMEOUT_MS;
+    for (let wait = 1; !(await this.#take(path)); wait = Math.min(2 * wait, 32)) {
+      if (await this.#breakIfStale(name)) continue;
+      if (performance.now() > deadline) throw new StoreUnavailable("another process uses the session for too long: nothing was stored; retry, and if it happens again look for a host that is stopped");
+      await delay(wait * (0.5 + Math.random()));
+    }
+    try {
+      return await body();
+    } finally {
+      // What the body did stands. A lock that remains is reported by the next call that waits for it.
+      await removeFile(this.#files, path).catch(() => {});
+    }
+  }
+
+  /** Removes what processes that have ended left in the folder. */
+  async removeLeftovers(names: string[]): Promise<void> {
+    for (const name of names) {
+      if (name.startsWith(LOCK_PREFIX)) await this.#breakIfStale(name.slice(LOCK_PREFIX.length));
+      else if (name.startsWith(OWNER_PREFIX) && (await this.#staleOwner(join(this.#folder, name)))) await removeFile(this.#files, join(this.#folder, name));
+    }
+  }
+
+  /** Removes the file of the owner. Locks that are held stay valid: they are links of their own. */
+  async dispose(): Promise<void> {
+    await removeFile(this.#files, this.#path(OWNER_PREFIX, this.#owner.id));
+  }
+
+  async #take(path: string): Promise<boolean> {
+    const owner = this.#path(OWNER_PREFIX, this.#owner.id);
+    try {
+      await this.#files.link(owner, path);
+      return true;
+    } catch (error) {
+      if (errorCode(error) === "EEXIST") return false;
+      if (errorCode(error) !== "ENOENT") throw error;
+    }
+    // There is no owner's file before the first lock, and after a process on another machine took it for a leftover.
+    await this.#writeOwner(owner);
+    return false;
+  }
+
+  async #writeOwner(path: string): Promise<void> {
+    const unfinished = `${path}.${randomBytes(4).toString("hex")}`;
+    try {
+      const file = await this.#files.open(unfinished, "wx", 0o600);
+      try {
+        await file.writeFile(JSON.stringify(this.#owner));
+      } finally {
+        await file.close();
+      }
+      await this.#files.rename(unfinished, path);
+    } catch (error) {
+      await removeFile(this.#files, unfinished).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Returns whether the lock was broken, or is gone. */
+  async #breakIfStale(name: string): Promise<boolean> {
+    const path = this.#path(LOCK_PREFIX, name);
+    const stale = await this.#staleOwner(path);
+    if (!stale) return false;
+    await this.withLock(`${name}.${stale}`, async () => {
+      if ((await this.#staleOwner(path)) === stale) await removeFile(this.#files, path);
+    });
+    return true;
+  }
+
+  /** Returns the id of the owner in a file if its process has ended, or else `undefined`. */
+  async #staleOwner(path: string): Promise<string | undefined> {
+    let text: string;
+    let changedAt: number;
+    try {
+      const file = await this.#files.open(path, "r");
+      try {
+        text = await file.readFile("utf8");
+        // Each link and each removed link sets the time of the owner's file.
+        changedAt = (await file.stat()).ctimeMs;
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return undefined;
+      throw error;
+    }
+    const owner = parseLockOwner(text);
+    const state = owner ? processState(owner) : "unknown";
+    if (state === "running" || (state === "unknown" && Date.now() - changedAt < FOREIGN_LOCK_MS)) return undefined;
+    return owner?.id ?? "damaged";
+  }
+
+  #path(prefix: string, name: string): string {
+    return join(this.#folder, prefix + name);
+  }
+}
