@@ -46,6 +46,45 @@ impl NodeProject {
         project
     }
 
+    /// Copies the Lowdefy app of `e2e/lowdefy` with its tests, and installs Lowdefy, the built SDK and the
+    /// built host in it.
+    pub fn copy_of_lowdefy() -> Self {
+        let project = Self::with_tree("e2e/lowdefy");
+        project.install_packages_of(&program_paths::lowdefy_node_modules("lowdefy"));
+        let host = project.path().join("node_modules/mcp-web-lowdefy");
+        std::fs::create_dir(&host).unwrap();
+        copy_tree(&program_paths::lowdefy_package(), &host);
+        project
+    }
+
+    /// Copies the sources of the host of Lowdefy apps with their tests, and installs the packages that its
+    /// lock file pins and the built SDK.
+    pub fn copy_of_lowdefy_host() -> Self {
+        let project = Self::with_tree("web-sdk/lowdefy");
+        project.install_packages_of(&program_paths::lowdefy_node_modules("lowdefy-host"));
+        project
+    }
+
+    /// Copies a folder of the workspace with its subfolders, without installed packages.
+    fn with_tree(folder: &str) -> Self {
+        let project = Self::empty();
+        let source = program_paths::workspace().join(folder);
+        for entry in std::fs::read_dir(source).unwrap() {
+            let entry = entry.unwrap();
+            let copy = project.path().join(entry.file_name());
+            if entry.file_name() == "node_modules" {
+                continue;
+            }
+            if entry.file_type().unwrap().is_dir() {
+                std::fs::create_dir(&copy).unwrap();
+                copy_tree(&entry.path(), &copy);
+            } else {
+                std::fs::copy(entry.path(), copy).unwrap();
+            }
+        }
+        project
+    }
+
     /// Copies a page of `e2e/agui` with the files that all of them have, and installs its own packages
     /// and the built SDK in it.
     pub fn copy_of_agui_page(name: &str) -> Self {

@@ -61,6 +61,18 @@ pub fn page_tools_pages() -> PathBuf {
     require_existing(path, "the pages of e2e/page-tools")
 }
 
+/// Returns the installed packages of `e2e/lowdefy` (`lowdefy`) or of `web-sdk/lowdefy` (`lowdefy-host`).
+pub fn lowdefy_node_modules(name: &str) -> PathBuf {
+    let path = workspace().join(format!("target/tools/{name}/node_modules"));
+    require_existing(path, "the npm packages of Lowdefy")
+}
+
+/// Returns the built npm package of the host of Lowdefy apps.
+pub fn lowdefy_package() -> PathBuf {
+    let path = workspace().join("target/lowdefy");
+    require_existing(path, "the built host of Lowdefy apps")
+}
+
 /// Returns the installed packages of `web-sdk/package.json`: what builds the SDK, and schema libraries.
 pub fn sdk_node_modules() -> PathBuf {
     let path = workspace().join("target/tools/web-sdk-node/node_modules");

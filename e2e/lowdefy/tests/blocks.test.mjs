@@ -63,7 +63,7 @@ test("each type is rendered, and 30 or more have a text of their own", async (t)
 
 test("the types that the host knows are those of the packages", async () => {
   const { readFile } = await import("node:fs/promises");
-  const known = JSON.parse(await readFile(new URL("../../../web-sdk/lowdefy/src/engine/block-metas.json", import.meta.url), "utf8").catch(() => process.env.BLOCK_METAS));
+  const known = JSON.parse(await readFile(process.env.BLOCK_METAS_FILE, "utf8"));
   for (const { package: name, type, category, valueType } of await readBlockTypes(MODULES)) {
     const meta = known[name]?.[type];
     assert.equal(meta?.category, category, `${name} ${type}`);

@@ -25,6 +25,7 @@ mod full_protocol;
 mod guides;
 mod hand_over;
 mod large_results;
+mod lowdefy;
 mod mcp_app;
 mod native_guide;
 mod native_page_tools;

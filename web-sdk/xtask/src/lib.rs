@@ -18,6 +18,7 @@ pub mod clients;
 pub mod demo;
 pub mod fuzz;
 pub mod lint;
+pub mod lowdefy;
 pub mod sdk;
 pub mod test;
 pub mod wasm_toolchain;

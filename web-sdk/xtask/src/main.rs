@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{Workspace, api, bench, clients, demo, fuzz, lint, sdk, test};
+use xtask::{Workspace, api, bench, clients, demo, fuzz, lint, lowdefy, sdk, test};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's commands")]
@@ -27,7 +27,7 @@ enum Task {
     Bench(bench::Options),
     /// Search for inputs that break the targets in e2e/fuzz, and add new ones to their corpora
     Fuzz(fuzz::Options),
-    /// Build the web SDK into target/sdk
+    /// Build the web SDK into target/sdk, and the host of Lowdefy apps into target/lowdefy
     Sdk,
     /// Write the API reference of the npm package into docs/api
     Api,
@@ -43,7 +43,9 @@ fn main() -> ExitCode {
         Task::Clients(options) => return exit_code(clients::run(&workspace, &options)),
         Task::Bench(options) => bench::run(&workspace, &options),
         Task::Fuzz(options) => fuzz::start(&workspace, &options),
-        Task::Sdk => sdk::ensure_package(&workspace),
+        Task::Sdk => {
+            sdk::ensure_package(&workspace).and_then(|()| lowdefy::ensure(&workspace).map(drop))
+        }
         Task::Api => api::write(&workspace),
         Task::Lint(options) => lint::check_selected(&workspace, &options),
     };

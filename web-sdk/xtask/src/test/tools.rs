@@ -11,7 +11,7 @@ use super::options::{Options, Suite};
 use crate::chromium::Chromium;
 use crate::postgres::Postgres;
 use crate::wasm_toolchain::{self, WasmRustc};
-use crate::{Workspace, api, apt, client_table, node, page_tools_pages, python};
+use crate::{Workspace, api, apt, client_table, lowdefy, node, page_tools_pages, python};
 
 /// The folders of `e2e/bundlers` with packages. Vite 8 is one of the packages of the journeys.
 const BUNDLER_PACKAGES: [&str; 5] = ["next", "tools", "vite6", "vite7", "webpack"];
@@ -98,6 +98,11 @@ impl Tools {
                 node::install_pinned(workspace, &folder, &format!("agui-{name}"))?;
             }
             page_tools_pages::ensure(workspace)?;
+            lowdefy::ensure(workspace)?;
+            node::install_pinned(workspace, "e2e/lowdefy", "lowdefy")?;
+            node::install_pinned(workspace, "web-sdk/lowdefy", "lowdefy-host")?;
+            // One of the stores for its sessions.
+            apt::ensure_program("redis-server")?;
             // A tab is hidden only in a browser with a window.
             apt::ensure_program_of("xvfb", "Xvfb")?;
             node::install_pinned(workspace, "e2e/mcp-servers", "mcp-servers-node")?;

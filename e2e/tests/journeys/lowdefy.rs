@@ -1,0 +1,158 @@
+//! A Lowdefy app without a browser, and the same app in Chromium.
+
+use std::time::Duration;
+
+use e2e::{Browser, NodeProject, ProcessGroup, TestBed, VirtualDisplay, program_paths};
+use serde_json::Value;
+
+/// How long a suite of `node --test` may take, with other journeys beside it.
+const SUITE_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// The host, as it is installed, at a real bridge: sessions, walls between users, the command.
+#[tokio::test]
+async fn the_tests_of_the_installed_host_pass() {
+    let bed = TestBed::bridge().await;
+    let project = NodeProject::copy_of_lowdefy();
+    let mut command = project.node_command(&[
+        "--test",
+        "--test-reporter=tap",
+        "--test-concurrency=2",
+        "tests/*.test.mjs",
+    ]);
+    let metas = program_paths::workspace().join("web-sdk/lowdefy/src/engine/block-metas.json");
+    command
+        .env("BRIDGE_URL", bed.url())
+        .env("BRIDGE_PROGRAM", program_paths::built("mcp-web-bridge"))
+        .env("STDIO_PROGRAM", program_paths::built("mcp-web-stdio"))
+        .env("BLOCK_METAS_FILE", metas);
+    check_suite("the installed host", command, 25).await;
+}
+
+/// The stores of sessions, in files and in a real Redis server.
+#[tokio::test]
+async fn the_tests_of_its_sources_pass() {
+    let project = NodeProject::copy_of_lowdefy_host();
+    let tsc = program_paths::sdk_node_modules().join("typescript/bin/tsc");
+    let tsc = tsc.display().to_string();
+    let mut types = project.node(
+        "the types of the host",
+        &[&tsc, "--project", "tsconfig.json"],
+    );
+    assert!(types.wait_for_end(SUITE_TIMEOUT).await, "{}", types.log());
+    let command = project.node_command(&[
+        "--test",
+        "--test-reporter=tap",
+        "--test-concurrency=2",
+        "test/**/*.test.ts",
+    ]);
+    check_suite("the sources of the host", command, 40).await;
+}
+
+/// The same script of actions as without a browser, by the DOM driver.
+#[tokio::test]
+async fn the_script_leads_to_the_same_in_chromium() {
+    let bed = TestBed::bridge().await;
+    let project = NodeProject::copy_of_lowdefy();
+    let app = BrowserApp::start(&project, &bed).await;
+    let browser = Browser::open().await;
+    app.open(&browser).await;
+    app.run_script(&project, &bed).await;
+    let screenshot = browser.screenshot("lowdefy").await;
+    println!("{}", screenshot.display());
+}
+
+/// The same in a tab that is not shown, whose animations the browser does not run.
+#[tokio::test]
+async fn the_script_leads_to_the_same_in_a_hidden_tab() {
+    let display = VirtualDisplay::start().await;
+    let bed = TestBed::bridge().await;
+    let project = NodeProject::copy_of_lowdefy();
+    let app = BrowserApp::start(&project, &bed).await;
+    let browser = Browser::open_in_window(&display).await;
+    app.open(&browser).await;
+    browser.open_tab().await;
+    app.run_script(&project, &bed).await;
+}
+
+/// Runs a suite of `node --test`, and prints how many tests have passed.
+async fn check_suite(name: &str, command: tokio::process::Command, least: u32) {
+    let mut tests = ProcessGroup::start(name, command);
+    let has_passed = tests.wait_for_end(SUITE_TIMEOUT).await;
+    let log = tests.log();
+    assert!(has_passed, "{log}");
+    let count = |word: &str| {
+        let line = log.lines().find_map(|line| line.split_once(word));
+        line.and_then(|(_, number)| number.trim().parse::<u32>().ok())
+    };
+    let [passed, failed, skipped] = ["# pass ", "# fail ", "# skipped "].map(count);
+    println!("{name}: {passed:?} tests of node --test passed, {skipped:?} skipped");
+    for line in log.lines().filter(|line| line.contains("# ")) {
+        if line.contains(" MB ") || line.contains("p50") || line.contains("rendered") {
+            println!("{}", line.trim());
+        }
+    }
+    assert_eq!([failed, skipped], [Some(0), Some(0)], "{log}");
+    assert!(passed >= Some(least), "{log}");
+}
+
+/// The app as its users see it.
+struct BrowserApp {
+    url: String,
+    data: String,
+    _server: ProcessGroup,
+}
+
+impl BrowserApp {
+    /// Builds the app and its page, and serves both.
+    async fn start(project: &NodeProject, bed: &TestBed) -> Self {
+        for arguments in [
+            ["build-app.mjs", "app", "built"].as_slice(),
+            &["browser/bundle.mjs", "built"],
+        ] {
+            let mut build = project.node(arguments[0], arguments);
+            assert!(build.wait_for_end(SUITE_TIMEOUT).await, "{}", build.log());
+        }
+        let (bridge, token) = (bed.url(), bed.token());
+        let arguments = [
+            "server.mjs",
+            "built",
+            "--bridge",
+            &bridge,
+            "--token",
+            &token,
+        ];
+        let mut server = project.node("server.mjs", &arguments);
+        let line = server.wait_for_line("dataUrl").await;
+        let places: Value = serde_json::from_str(&line).unwrap();
+        let place = |name: &str| places[name].as_str().unwrap().to_owned();
+        Self {
+            url: place("url"),
+            data: place("dataUrl"),
+            _server: server,
+        }
+    }
+
+    async fn open(&self, browser: &Browser) {
+        browser.goto(&self.url).await;
+        browser
+            .wait_for("document.querySelector('.ag-root, button')")
+            .await;
+    }
+
+    async fn run_script(&self, project: &NodeProject, bed: &TestBed) {
+        let (bridge, token) = (bed.url(), bed.token());
+        let arguments = [
+            "run-script.mjs",
+            "browserByFind",
+            "--bridge",
+            &bridge,
+            "--token",
+            &token,
+            "--data",
+            &self.data,
+        ];
+        let mut script = project.node("run-script.mjs", &arguments);
+        let has_passed = script.wait_for_end(SUITE_TIMEOUT).await;
+        assert!(has_passed, "{}", script.log());
+    }
+}
