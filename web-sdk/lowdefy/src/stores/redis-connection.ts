@@ -24,6 +24,9 @@ const RETRY_DELAY_MS = 100;
 /** What a server answers while it is starting, or is no primary at the moment. The same command works a little later. */
 const PASSING_ERRORS = /^(LOADING|BUSY|READONLY|MASTERDOWN|TRYAGAIN|CLUSTERDOWN)\b/;
 
+/** Codes such as `DEPTH_ZERO_SELF_SIGNED_CERT` and `ERR_TLS_CERT_ALTNAME_INVALID`. */
+const CERTIFICATE_CODES = /CERT|SIGNATURE/;
+
 /** Runs commands on a server. */
 export class RedisConnection {
   readonly #redis: typeof Redis;
@@ -52,6 +55,7 @@ export class RedisConnection {
    */
   async run<Reply>(command: (client: Client) => Promise<Reply>): Promise<Reply> {
     const deadline = performance.now() + COMMAND_TIMEOUT_MS;
+    let code: string | undefined;
     for (let attempt = 1; ; attempt++) {
       if (this.#disposed) throw storeDisposed();
       let error: unknown;
@@ -59,10 +63,13 @@ export class RedisConnection {
         return await this.#attempt(command, deadline);
       } catch (reason) {
         error = reason;
+        // The deadline ends the last attempt without a code: the one before says more.
+        code = codeOf(reason) ?? code;
       }
       if (this.#disposed) throw storeDisposed();
       if (error instanceof this.#redis.ErrorReply && !PASSING_ERRORS.test(error.message)) throw this.#serverError(error);
-      if (performance.now() + RETRY_DELAY_MS >= deadline) throw this.#unavailable(error);
+      if (code && CERTIFICATE_CODES.test(code)) throw this.#failure(`has a certificate that is not accepted (${code})`, "name a file with its authority in NODE_EXTRA_CA_CERTS, or correct the host in the URL, then start the host again");
+      if (performance.now() + RETRY_DELAY_MS >= deadline) throw this.#failure(code ? `does not answer (${code})` : "does not answer", "check that it runs, then retry");
       // The first attempt often finds a connection that was cut while nobody used it.
       if (attempt > 1) await delay(RETRY_DELAY_MS);
     }
@@ -107,15 +114,15 @@ export class RedisConnection {
     return this.#failure(`answered with an error (${/^[A-Z]*/.exec(error.message)?.[0]})`, "check that it is Redis 7 or newer, and that nothing else uses the keys of the store");
   }
 
-  #unavailable(error: unknown): StoreUnavailable {
-    const code = (error as { code?: unknown } | undefined)?.code;
-    return this.#failure(typeof code === "string" ? `does not answer (${code})` : "does not answer", "check that it runs, then retry");
-  }
-
   /** No cause, and nothing of the server's message: neither is known to be without the password. */
   #failure(what: string, advice: string): StoreUnavailable {
     return new StoreUnavailable(`the Redis server of the session store (${addressOf(this.#url)}) ${what}: ${advice}`);
   }
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === "string" ? code : undefined;
 }
 
 async function rejectAt(deadline: number, signal: AbortSignal): Promise<never> {

@@ -35,7 +35,9 @@ export class RedisServer {
       try {
         return new RedisServer(folder, port, password, tls, await spawnServer(folder, port, password, tls));
       } catch (error) {
-        if ((error as { code?: string }).code !== "EADDRINUSE" || attempt === PORT_ATTEMPTS) throw error;
+        if ((error as { code?: string }).code === "EADDRINUSE" && attempt < PORT_ATTEMPTS) continue;
+        await rm(folder, { recursive: true });
+        throw error;
       }
     }
   }
