@@ -45,6 +45,11 @@ pub struct ProgramSettings {
     #[arg(long, conflicts_with = "print_config", help_heading = PROGRAM)]
     check_config: bool,
 
+    /// Stop when the standard input is closed: for a program that starts a bridge of its own, which
+    /// must not outlive it.
+    #[arg(long, env = "MCP_WEB_UNTIL_STDIN_ENDS", help_heading = PROGRAM)]
+    until_stdin_ends: bool,
+
     /// What to log, to stderr: error, warn, info, debug, or a tracing filter.
     #[arg(
         long,
@@ -137,7 +142,17 @@ pub async fn run(
     fill_in_credential(&mut settings.bridge);
     warn_of_exposed_credential(&settings.bridge);
     bridge_service::raise_open_file_limit();
-    let shutdown = bridge_service::shutdown_signal();
+    let signal = bridge_service::shutdown_signal();
+    let shutdown = async move {
+        if settings.until_stdin_ends {
+            tokio::select! {
+                () = signal => {}
+                () = bridge_service::stdin_closed() => {}
+            }
+        } else {
+            signal.await;
+        }
+    };
     match serve(settings.bridge, app).await {
         Ok(server) => {
             println!("{}", announcement(&server));

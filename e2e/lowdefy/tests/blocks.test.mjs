@@ -27,7 +27,7 @@ const PROPERTIES = {
 };
 
 /** Types whose text is not given by these properties, or that say nothing: loaders, icons, what is shown by a method only. */
-const SILENT = /^(Skeleton.*|Spinner|ProgressBar|Icon|Message|Notification|Modal|Drawer|ConfirmModal|Box|Span|Layout|Affix|Content|Footer|Header|Sider|Label|PageHeaderMenu|PageSiderMenu|GoogleMapsScript|Tooltip|Badge|Html|Carousel)$/;
+const SILENT = /^(Skeleton.*|Spinner|ProgressBar|Icon|Message|Notification|Modal|Drawer|ConfirmModal|Box|Span|Layout|Affix|Content|Footer|Header|Sider|Label|PageHeaderMenu|PageSiderMenu|GoogleMapsScript|Tooltip|Badge|Html|Carousel|Tabs|Tag)$/;
 
 async function writeApp(t, types) {
   const folder = await makeFolder(t);

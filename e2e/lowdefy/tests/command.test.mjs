@@ -69,6 +69,16 @@ test("one entry of a desktop client is all: --stdio", async (t) => {
   assert.equal((await stat(join(store, "token"))).mode & 0o777, 0o600);
 });
 
+test("a killed host leaves no process behind", async (t) => {
+  const { child, exited } = await startStdio(t);
+  const children = await childrenOf(child.pid);
+  child.kill("SIGKILL");
+  await exited;
+  child.stdin.end();
+  // sleep: nothing tells when a process that is no child of this one has ended.
+  while ((await Promise.all(children.map(isAlive))).some(Boolean)) await new Promise((resolve) => setTimeout(resolve, 20));
+});
+
 test("sessions of a desktop client are there after it was started again", async (t) => {
   const first = await startStdio(t);
   const { sessionId } = (await first.call("session_create", { name: "kept" })).structuredContent;

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { randomBytes } from "node:crypto";
 
@@ -38,8 +38,10 @@ export function secretsFor(data) {
 
 /** Runs the command. `exited` is its exit code; `lines` is what it has said. */
 export function runCommand(t, args, { env = {}, stdio = ["pipe", "pipe", "pipe"], shell } = {}) {
-  const command = shell ? ["bash", "-c", `${shell}; exec "$0" "$@"`, process.execPath, COMMAND, ...args] : [process.execPath, COMMAND, ...args];
-  const child = spawn(command[0], command.slice(1), { env: { ...process.env, ...env }, stdio });
+  const command = shell ? ["bash", "-c", `${shell}; exec "$0" "$@"`, COMMAND, ...args] : [COMMAND, ...args];
+  // Its first line names Node: that of these tests.
+  const path = `${dirname(process.execPath)}:${process.env.PATH}`;
+  const child = spawn(command[0], command.slice(1), { env: { ...process.env, PATH: path, ...env }, stdio });
   const lines = [];
   const listeners = new Set();
   createInterface({ input: child.stderr }).on("line", (line) => {
@@ -76,24 +78,18 @@ async function stop({ child, exited }, signal = "SIGKILL") {
   return exited;
 }
 
+/** Waits until a host answers: the bridge lists tools of one that has left, too. */
 async function waitForTools(token, { exited, lines }) {
   const ended = exited.then((code) => {
     throw new Error(`the host has ended with ${code}:\n${lines.join("\n")}`);
   });
   ended.catch(() => {});
   for (;;) {
-    const tools = await Promise.race([listTools(token), ended]);
-    if (tools.some(({ name }) => name === "page_query")) return;
+    const answer = await Promise.race([caller(token)("session_list"), ended]);
+    if (answer.structuredContent) return;
     // sleep: the host connects by itself, and nothing tells when.
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-/** Lists the tools that the bridge has for a token. */
-export async function listTools(token) {
-  const response = await fetch(`${BRIDGE_URL}/tools`, { headers: { authorization: `Bearer ${token}` } });
-  const body = await response.json();
-  return Array.isArray(body) ? body : (body.tools ?? []);
 }
 
 /** Returns what calls tools by `POST /tool-call`, with a token. */

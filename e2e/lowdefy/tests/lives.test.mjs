@@ -121,13 +121,13 @@ test("a corrupt file is one session that has expired, and a warning", async (t) 
 test("a disk that is full fails the call, and keeps the state before it", async (t) => {
   const data = await startData(t);
   const token = makeToken();
-  // Blocks of 1024 bytes: a file may have 16 KiB.
-  const first = await startHost(t, { data, token, shell: "trap '' XFSZ; ulimit -f 16" });
+  // Blocks of 1024 bytes: a file may have 512 KiB, which is enough for the build.
+  const first = await startHost(t, { data, token, shell: "trap '' XFSZ; ulimit -f 512" });
   const { sessionId, call, interact, state } = await openSession(first);
   await call("navigate", { pageId: "order" });
   await interact(...FILLED);
   const before = await state();
-  const failed = await interact({ type: "setState", key: "note", value: "x".repeat(40_000) });
+  const failed = await interact({ type: "setState", key: "note", value: "x".repeat(600_000) });
   assert.match(JSON.stringify(failed), /could not be saved/);
   await first.kill("SIGKILL");
   const second = await startHost(t, { data, token, store: first.store });

@@ -62,6 +62,7 @@ fn build(workspace: &Workspace, packages: &Path, package: &Path) -> Result<()> {
         .arg(format!("--outdir={}", package.join("dist").display()))
         .current_dir(&sources);
     capture(&mut esbuild, "fix the errors in web-sdk/lowdefy above")?;
+    make_executable(&package.join("dist/mcp-web-lowdefy.js"))?;
     let manifest = sources.join("package.json");
     let text =
         fs::read_to_string(&manifest).with_context(|| format!("restore {}", manifest.display()))?;
@@ -80,6 +81,13 @@ fn build(workspace: &Workspace, packages: &Path, package: &Path) -> Result<()> {
             .with_context(|| format!("restore {}", source.display()))?;
     }
     Ok(())
+}
+
+/// npm does this when it installs a package from an archive, and not when it links a folder.
+fn make_executable(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+        .with_context(|| format!("make {} writable", path.display()))
 }
 
 fn fingerprint(workspace: &Workspace) -> Result<String> {

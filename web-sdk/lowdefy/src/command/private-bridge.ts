@@ -33,7 +33,11 @@ export class ChildProgram {
 
 /** Starts a bridge on a free port of this computer, for one token. Returns it and its address. */
 export async function startBridge(program: string, token: string): Promise<{ bridge: ChildProgram; url: string }> {
-  const child = spawn(program, ["--bind", "127.0.0.1:0"], { env: { ...process.env, MCP_WEB_TOKENS: token }, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(program, ["--bind", "127.0.0.1:0", "--until-stdin-ends"], {
+    env: { ...process.env, MCP_WEB_TOKENS: token },
+    // Its input ends with this process, however that ends.
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const bridge = new ChildProgram(child);
   const failed = new Promise<never>((_, reject) => {
     child.once("error", () => reject(new AppError(`${program} cannot be started: give the bridge with --bridge-program or MCP_WEB_BRIDGE_PROGRAM`)));

@@ -46,6 +46,7 @@ export class Host {
   readonly #rate: RateLimit;
   readonly #roles: readonly string[];
   readonly #sweep: NodeJS.Timeout;
+  readonly #tools: ReturnType<McpWeb["addTool"]>[] = [];
   #settings: Settings;
 
   constructor({ name, app, settings, store, bridgeUrl, token, bridgeSession, roles }: HostOptions) {
@@ -59,8 +60,10 @@ export class Host {
     this.#sweep = setInterval(() => this.#sessions.sweep().catch((error: Error) => console.error(error.message)), SWEEP_INTERVAL_MS);
   }
 
-  connect(): Promise<unknown> {
-    return this.mcpWeb.connect();
+  /** Fulfilled when clients can use the tools. */
+  async connect(): Promise<void> {
+    await this.mcpWeb.connect();
+    await Promise.all(this.#tools.map((tool) => tool.registered));
   }
 
   /** Takes a newer build of the app. */
@@ -96,7 +99,8 @@ export class Host {
       return handler(args, context);
     };
     const timeout = completeLimits(this.#settings.page).callTimeoutMs + MAX_WAIT_MS;
-    this.mcpWeb.addTool({ ...definition, timeout, handler: counted as never });
+    const tool = this.mcpWeb.addTool({ ...definition, timeout, handler: counted as never });
+    this.#tools.push(tool);
   }
 
   #inSession(work: (session: LiveSession, args: Arguments, context: Context) => unknown): Handler {

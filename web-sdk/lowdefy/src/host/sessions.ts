@@ -12,8 +12,8 @@ import { SessionConflict, type SessionStore, type SessionSummary, type StoredSes
 import { isSessionId } from "../stores/index.ts";
 import { callFailure, invalidArguments } from "./call-failure.ts";
 
-/** Sessions that are kept in memory between calls, of one user. */
-const MAX_LIVE_SESSIONS = 64;
+/** Sessions that are kept in memory between calls, of one user: others are read from the store when they are used again. */
+const MAX_LIVE_SESSIONS = 16;
 
 /** A session in memory. */
 export interface LiveSession {
@@ -22,7 +22,8 @@ export interface LiveSession {
 }
 
 interface Entry extends LiveSession {
-  stored: StoredSession;
+  /** What the store has of it, without the state. */
+  stored: SessionSummary;
 }
 
 /** The sessions of one user. */
@@ -107,7 +108,7 @@ export class Sessions {
 
   #entry(session: AppSession, stored: StoredSession): Entry {
     const driver = new LowdefyDriver(session, () => this.#save(entry));
-    const entry: Entry = { session, stored, calls: new PageCalls(driver, this.#options) };
+    const entry: Entry = { session, stored: summaryOf(stored), calls: new PageCalls(driver, this.#options) };
     return entry;
   }
 
@@ -116,7 +117,8 @@ export class Sessions {
     const { sessionId, name, description, revision, createdAt } = stored;
     try {
       const saved = session.save();
-      entry.stored = await this.#store.save({ sessionId, name, ...(description !== undefined && { description }), revision, createdAt, pageId: session.pageId, saved });
+      const changed = await this.#store.save({ sessionId, name, ...(description !== undefined && { description }), revision, createdAt, pageId: session.pageId, saved });
+      entry.stored = summaryOf(changed);
     } catch (error) {
       if (error instanceof SessionConflict) this.#live.delete(sessionId);
       const failure = callFailure(error) as Error;
@@ -142,6 +144,8 @@ export class Sessions {
     }
   }
 }
+
+const summaryOf = ({ saved: _, ...summary }: StoredSession): SessionSummary => summary;
 
 /** @throws when it is no id of a session: it becomes a part of a path. */
 function checkId(sessionId: unknown): string {

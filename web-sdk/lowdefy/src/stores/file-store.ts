@@ -175,7 +175,8 @@ class FileStore implements SessionStore {
 
   async #write(record: SessionRecord, text: string): Promise<StoredSession> {
     await replaceFile(this.#files, this.#path(record.sessionId), text);
-    await this.#flush();
+    // Without it, a power cut may leave the former revision of a session, but not the name of a new one.
+    if (record.revision === 1) await this.#flush();
     return sessionFrom(record, "active");
   }
 
