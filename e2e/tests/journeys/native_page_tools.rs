@@ -129,15 +129,19 @@ impl Driver for WindowDriver {
         Ok(Tree { root, elements })
     }
 
-    async fn inspect(&mut self, reference: &str, _action: &Action) -> Inspection {
-        self.with(|window| {
+    async fn inspect(
+        &mut self,
+        reference: &str,
+        _action: &Action,
+    ) -> Result<Inspection, ActionFailure> {
+        Ok(self.with(|window| {
             let control = window.controls.iter().find(|it| it.reference == reference);
             match control {
                 Some(control) => Inspection::Facts(control.facts.clone()),
                 None if reference == "w0" => Inspection::Stale,
                 None => Inspection::Unknown,
             }
-        })
+        }))
     }
 
     async fn focused(&mut self) -> Option<String> {
