@@ -60,6 +60,11 @@ impl ActionFailure {
         Self(Failure::new(code, message))
     }
 
+    /// Returns the reason for programs.
+    pub fn code(&self) -> ActionCode {
+        self.0.code
+    }
+
     /// Creates the failure of a handle whose element is gone.
     pub fn stale(reference: &str) -> Self {
         Self(Failure::stale(reference))

@@ -1,0 +1,1 @@
+//! Journeys of native windows.
