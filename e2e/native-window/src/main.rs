@@ -29,7 +29,10 @@ struct Bridge {
 impl Bridge {
     fn session(&self, name: &str) -> Result<McpWeb, Box<dyn Error>> {
         let builder = McpWeb::builder("Windows").session_name(name);
-        Ok(builder.bridge(&self.url).token(Token::new(&self.token)).build()?)
+        Ok(builder
+            .bridge(&self.url)
+            .token(Token::new(&self.token))
+            .build()?)
     }
 }
 

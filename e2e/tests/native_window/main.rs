@@ -1,1 +1,12 @@
-//! Journeys of native windows.
+//! Journeys of native windows: the program `native-window`, with real windows on a display without a
+//! screen, a bridge, and MCP clients. `cargo xtask test --native-window` builds the program and runs
+//! them.
+
+mod actions;
+mod blocked;
+mod handles;
+mod own_endpoint;
+mod picture;
+mod program;
+mod refusals;
+mod sessions;

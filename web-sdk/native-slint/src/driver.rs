@@ -261,7 +261,11 @@ impl Driver for WindowDriver {
 
     async fn rest(&mut self, is_brief: bool) {
         let started = Instant::now();
-        while let Ok(true) = self.thread.run(|_, window| window.has_active_animations()).await {
+        while let Ok(true) = self
+            .thread
+            .run(|_, window| window.has_active_animations())
+            .await
+        {
             if is_brief || started.elapsed() > MAX_REST {
                 return;
             }

@@ -31,7 +31,8 @@ impl Handles {
             Some((_, number)) => *number,
             None => {
                 self.latest += 1;
-                self.numbers.insert(address, (item.downgrade(), self.latest));
+                self.numbers
+                    .insert(address, (item.downgrade(), self.latest));
                 self.addresses.insert(self.latest, address);
                 self.latest
             }

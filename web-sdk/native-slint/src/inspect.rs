@@ -5,9 +5,9 @@ use mcp_web::page::{ActionCode, ActionFailure, TargetFacts};
 use slint::platform::WindowEvent;
 
 use crate::item::{Item, ItemAction, Property};
+use crate::role;
 use crate::tree::describe;
 use crate::window::OpenWindow;
-use crate::role;
 
 /// Returns what is known of an element, after it was scrolled into view.
 pub(crate) fn facts(window: &slint::Window, item: &Item) -> TargetFacts {

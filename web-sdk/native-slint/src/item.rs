@@ -56,13 +56,18 @@ impl Item {
     pub(crate) fn popups(window: &slint::Window) -> Vec<Self> {
         let window = WindowInner::from_pub(window);
         let popups = window.active_popups();
-        let roots = popups.iter().map(|it| ItemRc::new_root(it.component.clone()));
+        let roots = popups
+            .iter()
+            .map(|it| ItemRc::new_root(it.component.clone()));
         roots.map(Self).collect()
     }
 
     /// Returns the element that has the focus: the one that a user would call so.
     pub(crate) fn focused(window: &slint::Window) -> Option<Self> {
-        let focused = WindowInner::from_pub(window).focus_item.borrow().upgrade()?;
+        let focused = WindowInner::from_pub(window)
+            .focus_item
+            .borrow()
+            .upgrade()?;
         let item = Self(nearest_accessible_item(focused));
         item.is_accessible().then_some(item)
     }
@@ -168,10 +173,7 @@ impl Item {
     /// Returns the place of the element in its window, in logical pixels.
     pub(crate) fn rectangle(&self) -> LogicalRect {
         let geometry = self.0.geometry();
-        LogicalRect::new(
-            self.0.map_to_native_window(geometry.origin),
-            geometry.size,
-        )
+        LogicalRect::new(self.0.map_to_native_window(geometry.origin), geometry.size)
     }
 
     pub(crate) fn center(&self) -> LogicalPoint {

@@ -70,7 +70,10 @@ impl WindowThread {
     }
 
     /// Works in the thread of the window later, whatever becomes of the caller.
-    pub(crate) fn run_later(&self, work: impl FnOnce(&OpenWindow, &slint::Window) + Send + 'static) {
+    pub(crate) fn run_later(
+        &self,
+        work: impl FnOnce(&OpenWindow, &slint::Window) + Send + 'static,
+    ) {
         let id = self.id;
         // A program that ends needs nothing of it.
         let _ = slint::invoke_from_event_loop(move || {

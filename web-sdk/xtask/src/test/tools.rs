@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::json;
 
+use super::native_window;
 use super::options::{Options, Suite};
 use crate::chromium::Chromium;
 use crate::postgres::Postgres;
@@ -57,6 +58,9 @@ impl Tools {
         let wasm_rustc = wasm_toolchain::ensure()?;
         apt::ensure_program("make")?;
         node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
+        if options.includes(Suite::NativeWindow) {
+            apt::ensure_packages("the packages of native windows", &native_window::PACKAGES)?;
+        }
         let needs_clients = options.includes(Suite::Clients);
         let needs_bundlers = options.includes(Suite::Bundlers);
         let needs_journeys = options.includes(Suite::Journeys) || needs_clients || needs_bundlers;

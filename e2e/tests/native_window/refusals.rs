@@ -1,0 +1,71 @@
+//! What a window refuses, or cannot do, has no effect: the rules of page tools.
+
+use serde_json::json;
+
+use crate::program::{Program, trigger};
+
+#[tokio::test]
+async fn each_refusal_does_nothing() {
+    let program = Program::start().await;
+    let locked = program.handle("button", "Locked").await;
+    let plus = program.handle("button", "Count up").await;
+    let slider = program.handle("slider", "Volume").await;
+    let loud = program.handle("checkbox", "Loud").await;
+    let set =
+        |reference: &str, value| json!({ "type": "setValue", "ref": reference, "value": value });
+    let call = |reference: &str, method: &str| json!({ "type": "callMethod", "ref": reference, "method": method });
+    let twins = json!({ "type": "triggerEvent", "find": { "name": "Row" }, "event": "onClick" });
+    let rows = [
+        (trigger(&locked, "onClick"), "TargetDisabled"),
+        (trigger(&locked, "onPointerClick"), "TargetDisabled"),
+        (set(&plus, json!("x")), "NotEditable"),
+        (set(&loud, json!("perhaps")), "OptionNotFound"),
+        (set(&slider, json!(1000)), "ValueRefused"),
+        (trigger(&plus, "onSubmit"), "EventUnknown"),
+        (call(&plus, "increment"), "MethodUnknown"),
+        (call(&slider, "expand"), "MethodUnknown"),
+        (
+            json!({ "type": "pressKey", "key": "Nothing" }),
+            "ActionUnsupported",
+        ),
+        (
+            json!({ "type": "setState", "key": "a", "value": 1 }),
+            "ActionUnsupported",
+        ),
+        (
+            json!({ "type": "setGlobal", "key": "a", "value": 1 }),
+            "ActionUnsupported",
+        ),
+        (
+            json!({ "type": "navigate", "pageId": "x" }),
+            "ActionUnsupported",
+        ),
+        (trigger("e0", "onClick"), "TargetNotFound"),
+        (twins, "TargetAmbiguous"),
+    ];
+    for (action, code) in rows {
+        let log = program.log(json!([action])).await;
+        assert!(
+            log[0].contains(&format!(" failed {code}: ")),
+            "{code}: {log:?}"
+        );
+    }
+    let snapshot = program.snapshot().await;
+    assert!(snapshot.contains("Count: 0"), "{snapshot}");
+}
+
+/// A menu that is open gets the clicks.
+#[tokio::test]
+async fn what_is_covered_is_not_clicked() {
+    let program = Program::start().await;
+    let find = json!({ "role": "combobox" });
+    let open = json!({ "type": "triggerEvent", "find": find, "event": "onClick" });
+    program.act(open).await;
+    let hidden = program.snapshot().await;
+    println!("{hidden}");
+    let second = program.handle("button", "Open second").await;
+    let log = program
+        .log(json!([trigger(&second, "onPointerClick")]))
+        .await;
+    println!("{log:?}");
+}
