@@ -1,5 +1,6 @@
 //! A program with two windows, each a session. Its arguments are the address of the bridge and the
-//! token. The journeys of native windows use it.
+//! token; `WINDOW_TIMEOUT_MS` is how long calls wait for the first window. The journeys of native
+//! windows use it.
 
 mod tools;
 mod ui;
@@ -51,7 +52,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         Err(error) => eprintln!("the second window does not open: {error}"),
     });
     window.show()?;
-    let offered = offer_window(&app, &window, WindowOptions::default());
+    let mut options = WindowOptions::default();
+    if let Ok(limit) = std::env::var("WINDOW_TIMEOUT_MS") {
+        options.window_timeout = Duration::from_millis(limit.parse()?);
+    }
+    let offered = offer_window(&app, &window, options);
     app.spawn()?;
     println!("started");
     slint::run_event_loop()?;

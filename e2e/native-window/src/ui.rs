@@ -94,6 +94,7 @@ slint::slint! {
             }
             ListView {
                 accessible-label: "Rows";
+                accessible-item-count: root.rows.length;
                 for row[index] in root.rows: Rectangle {
                     height: 32px;
                     accessible-role: list-item;

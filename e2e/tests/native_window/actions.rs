@@ -12,7 +12,6 @@ async fn a_window_joins_and_is_read_as_text() {
         assert!(tools.iter().any(|name| name == tool), "{tools:?}");
     }
     let snapshot = program.snapshot().await;
-    println!("{snapshot}");
     assert!(snapshot.starts_with("page \"Windows\""), "{snapshot}");
     for part in [
         "text: \"Count: 0\"",
@@ -104,7 +103,9 @@ async fn a_slider_is_dragged_set_and_stepped() {
         .await;
     let snapshot = program.snapshot().await;
     assert!(
-        snapshot.contains(&format!("slider \"Volume\" [ref={slider}]: \"100\"")),
+        snapshot.contains(&format!(
+            "slider \"Volume\" [ref={slider}] [focused]: \"100\""
+        )),
         "{snapshot}"
     );
     program
@@ -136,12 +137,32 @@ async fn a_list_of_a_thousand_rows_scrolls() {
     let snapshot = program.snapshot().await;
     assert!(snapshot.contains("option \"Row 501\""), "{snapshot}");
     assert!(!snapshot.contains("option \"Row 1\""), "{snapshot}");
-    let log = program.log(json!([scroll(1_000_000), scroll(1_000)])).await;
-    println!("{log:?}");
+    program.act(scroll(1_000_000)).await;
     let snapshot = program.snapshot().await;
     assert!(snapshot.contains("option \"Row 1000\""), "{snapshot}");
     program.act(scroll(-1_000_000)).await;
     assert!(program.snapshot().await.contains("option \"Row 1\""));
+    let find = json!({ "name": "Count up" });
+    let log = program.act(json!({ "type": "scroll", "find": find, "deltaY": 10 }));
+    let log = log.await;
+    assert!(log.contains("nothing scrolls there"), "{log}");
+}
+
+/// The wheel brings all of the button into view before the pointer clicks it.
+#[tokio::test]
+async fn what_is_partly_out_of_view_is_scrolled_to() {
+    let program = Program::start().await;
+    let list = program.handle("listbox", "Rows").await;
+    let half_a_row = json!({ "type": "scroll", "ref": list, "deltaY": 16 });
+    program.act(half_a_row).await;
+    let snapshot = program.snapshot().await;
+    assert!(snapshot.contains("option \"Row 1\""), "{snapshot}");
+    let remove = program.handle("button", "Remove Row 13").await;
+    program.act(trigger(&remove, "onPointerClick")).await;
+    let snapshot = program.snapshot().await;
+    assert!(!snapshot.contains("option \"Row 1\""), "{snapshot}");
+    assert!(!snapshot.contains("\"Row 13\""), "{snapshot}");
+    assert!(snapshot.contains("option \"Row 14\""), "{snapshot}");
 }
 
 #[tokio::test]

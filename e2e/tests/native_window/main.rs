@@ -4,6 +4,7 @@
 
 mod actions;
 mod blocked;
+mod guide;
 mod handles;
 mod own_endpoint;
 mod picture;

@@ -54,18 +54,22 @@ async fn each_refusal_does_nothing() {
     assert!(snapshot.contains("Count: 0"), "{snapshot}");
 }
 
-/// A menu that is open gets the clicks.
+/// The list of choices gets the clicks, and closes.
 #[tokio::test]
 async fn what_is_covered_is_not_clicked() {
     let program = Program::start().await;
     let find = json!({ "role": "combobox" });
     let open = json!({ "type": "triggerEvent", "find": find, "event": "onClick" });
     program.act(open).await;
-    let hidden = program.snapshot().await;
-    println!("{hidden}");
     let second = program.handle("button", "Open second").await;
-    let log = program
-        .log(json!([trigger(&second, "onPointerClick")]))
+    let log = program.log(json!([trigger(&second, "onPointerClick")]));
+    let log = log.await;
+    let failure = "failed TargetCovered: button \"Open second\" is covered by option";
+    assert!(log[0].contains(failure), "{log:?}");
+    program
+        .act(json!({ "type": "pressKey", "key": "Escape" }))
         .await;
-    println!("{log:?}");
+    let snapshot = program.snapshot().await;
+    assert!(!snapshot.contains("option \"Water\""), "{snapshot}");
+    assert_eq!(program.sessions().await, ["main"]);
 }

@@ -57,5 +57,14 @@ async fn a_window_closed_in_the_middle_of_a_call_ends_the_call() {
     let answer = program.client.call("interact", input).await;
     let elapsed = started.elapsed();
     assert!(elapsed < LEAVE_TIMEOUT, "{elapsed:?}: {answer:?}");
+    // The answer is that of the list, or that the session is gone.
+    if let Ok(answer) = answer {
+        let answer = serde_json::to_value(answer).unwrap();
+        let log = text(&answer, 0);
+        assert!(
+            log.contains("the window is closed") || log.contains("PageGone"),
+            "{answer}"
+        );
+    }
     program.wait_for_sessions(&["main"]).await;
 }

@@ -91,7 +91,7 @@ pub fn offer_window(
     let timer = Timer::default();
     let ended = end.clone();
     // A window may be offered before it is shown.
-    let mut was_open = false;
+    let mut was_open = thread.is_open();
     timer.start(TimerMode::Repeated, CLOSED_INTERVAL, move || {
         let is_open = thread.is_open();
         if was_open && !is_open {

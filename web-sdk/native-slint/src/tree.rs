@@ -33,15 +33,14 @@ impl<'a> TreeBuilder<'a> {
 
     /// Builds the tree of what is in `roots`.
     pub(crate) fn build(mut self, roots: &[Item]) -> Tree {
-        // The outermost element counts in the tree, so it does here.
-        self.elements = 1;
         let mut root = Node::new("generic");
         for item in roots {
             self.add(item, None, &mut root.children);
         }
         Tree {
             root,
-            elements: self.elements,
+            // The outermost element counts in the tree.
+            elements: self.elements + 1,
         }
     }
 

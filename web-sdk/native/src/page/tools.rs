@@ -388,8 +388,9 @@ fn looking_failed(failure: ActionFailure) -> CallError {
         ActionCode::TargetStale | ActionCode::TargetNotFound => {
             arguments::invalid("RefUnknown", message)
         }
-        // It has not begun to look: another call may succeed.
-        ActionCode::ActionTimeout => CallError::with_code(ErrorCode::PageBusy, message),
+        ActionCode::ActionTimeout => {
+            CallError::new(message).data(json!({ "reason": ActionCode::ActionTimeout.name() }))
+        }
         _ => CallError::new(message),
     }
 }
