@@ -13,7 +13,7 @@ slint::slint! {
     export component Main inherits Window {
         title: "Windows";
         preferred-width: 480px;
-        preferred-height: 560px;
+        preferred-height: 600px;
         in-out property <int> count;
         in property <[string]> rows;
         callback increment();
@@ -48,7 +48,7 @@ slint::slint! {
                     Text { text: "Tile"; }
                 }
                 Button {
-                    text: "Locked";
+                    text: "Off";
                     enabled: false;
                     clicked => { root.increment(); }
                 }
@@ -80,6 +80,17 @@ slint::slint! {
                 ComboBox {
                     model: ["Tea", "Coffee", "Water"];
                 }
+            }
+            HorizontalLayout {
+                spacing: 8px;
+                LineEdit {
+                    accessible-label: "Fixed";
+                    text: "fixed";
+                    read-only: true;
+                }
+                Button { text: "Save"; }
+                Button { text: "Twin"; }
+                Button { text: "Twin"; }
             }
             HorizontalLayout {
                 spacing: 8px;

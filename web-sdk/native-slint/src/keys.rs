@@ -6,19 +6,22 @@ use slint::platform::{Key, WindowEvent};
 
 use crate::item;
 
-/// Presses and releases a key, with its modifiers around it.
+/// Presses and releases a key, with its modifiers around it. They may stand before its name, too:
+/// `Control+a`.
 pub(crate) fn press(
     window: &slint::Window,
     key: &str,
     modifiers: &[String],
 ) -> Result<(), ActionFailure> {
+    let (named, key) = split_modifiers(key);
     let text = text(key).ok_or_else(|| {
         let message = format!(
             "\"{key}\" is no key of this window: use one character, or a name such as Enter or ArrowDown"
         );
-        ActionFailure::new(ActionCode::ActionUnsupported, message)
+        ActionFailure::new(ActionCode::ActionFailed, message)
     })?;
-    let modifiers: Vec<_> = modifiers.iter().filter_map(|name| modifier(name)).collect();
+    let given = modifiers.iter().map(String::as_str);
+    let modifiers: Vec<_> = given.chain(named).filter_map(modifier).collect();
     for modifier in &modifiers {
         item::send(window, pressed(modifier));
     }
@@ -28,6 +31,20 @@ pub(crate) fn press(
         item::send(window, released(modifier));
     }
     Ok(())
+}
+
+/// Returns the modifiers before the name of a key, and the name.
+fn split_modifiers(key: &str) -> (Vec<&str>, &str) {
+    let mut modifiers = Vec::new();
+    let mut rest = key;
+    while let Some((first, after)) = rest.split_once('+') {
+        if after.is_empty() || modifier(first).is_none() {
+            break;
+        }
+        modifiers.push(first);
+        rest = after;
+    }
+    (modifiers, rest)
 }
 
 fn pressed(text: &SharedString) -> WindowEvent {
@@ -90,7 +107,7 @@ fn text(name: &str) -> Option<SharedString> {
 
 #[cfg(test)]
 mod tests {
-    use super::text;
+    use super::{split_modifiers, text};
 
     #[test]
     fn a_key_is_a_character_or_a_known_name() {
@@ -99,5 +116,17 @@ mod tests {
         assert_eq!(text("Enter").as_deref(), Some("\n"));
         assert_eq!(text("Nothing"), None);
         assert_eq!(text(""), None);
+    }
+
+    #[test]
+    fn modifiers_may_stand_before_a_key() {
+        assert_eq!(split_modifiers("a"), (vec![], "a"));
+        assert_eq!(split_modifiers("+"), (vec![], "+"));
+        assert_eq!(
+            split_modifiers("Control+Shift+a"),
+            (vec!["Control", "Shift"], "a")
+        );
+        assert_eq!(split_modifiers("Control++"), (vec!["Control"], "+"));
+        assert_eq!(split_modifiers("x+y"), (vec![], "x+y"));
     }
 }
