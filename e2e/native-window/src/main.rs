@@ -8,12 +8,14 @@ mod ui;
 use std::cell::RefCell;
 use std::error::Error;
 use std::rc::Rc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use mcp_web::{McpWeb, Token};
 use mcp_web_slint::{OfferedWindow, WindowOptions, offer_window};
 use slint::{ComponentHandle, Model, SharedString, VecModel};
 
+use crate::tools::ClickedRows;
 use crate::ui::{Main, Second};
 
 /// How many rows the list has.
@@ -41,9 +43,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [url, token] = [1, 2].map(|index| std::env::args().nth(index).unwrap_or_default());
     let bridge = Bridge { url, token };
     let window = Main::new()?;
-    fill(&window);
+    let clicked = Arc::default();
+    fill(&window, &clicked);
     let app = bridge.session("main")?;
-    tools::add(&app, &window);
+    tools::add(&app, &window, &clicked);
     // The second window is offered while it is open, and again when it is opened again.
     let second = Rc::new(RefCell::new(None));
     let opened = second.clone();
@@ -66,14 +69,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn fill(window: &Main) {
+fn fill(window: &Main, clicked: &ClickedRows) {
     let names = (1..=ROWS).map(|number| SharedString::from(format!("Row {number}")));
     let rows = Rc::new(VecModel::from(names.collect::<Vec<_>>()));
     window.set_rows(rows.clone().into());
+    let clicked = clicked.clone();
     window.on_remove_row(move |index| {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         if index < rows.row_count() {
-            rows.remove(index);
+            let name = rows.remove(index).to_string();
+            let mut clicked = clicked.lock().unwrap_or_else(PoisonError::into_inner);
+            clicked.push(name);
         }
     });
     let weak = window.as_weak();

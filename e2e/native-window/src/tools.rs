@@ -1,9 +1,11 @@
 //! The tools of the app itself.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use mcp_web::{CallError, McpWeb, NoArguments, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use slint::{ComponentHandle, Model, Weak};
+use slint::{ComponentHandle, Model, SharedString, VecModel, Weak};
 use tokio::sync::oneshot;
 
 use crate::ui::Main;
@@ -20,12 +22,20 @@ struct Times {
 }
 
 #[derive(Serialize, JsonSchema)]
+struct Clicked {
+    rows: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
 struct Count {
     now: i32,
 }
 
+/// The names of the rows whose button was clicked, in order.
+pub(crate) type ClickedRows = Arc<Mutex<Vec<String>>>;
+
 /// Adds the tools.
-pub(crate) fn add(app: &McpWeb, window: &Main) {
+pub(crate) fn add(app: &McpWeb, window: &Main, clicked: &ClickedRows) {
     let main = window.as_weak();
     app.add_tool(
         Tool::new("increment").describe("Counts up"),
@@ -53,11 +63,49 @@ pub(crate) fn add(app: &McpWeb, window: &Main) {
             }
         },
     );
+    let main = window.as_weak();
+    app.add_tool(
+        Tool::new("remove_first_rows").describe("Removes the first row, so many times"),
+        move |Times { times }, _call| {
+            let main = main.clone();
+            async move {
+                for _ in 0..times {
+                    in_window(&main, remove_first_row).await?;
+                }
+                Ok(())
+            }
+        },
+    );
+    let clicked = clicked.clone();
+    app.add_tool(
+        Tool::new("clicked_rows").describe("Lists the rows that were removed by a click"),
+        move |_: NoArguments, _call| {
+            let clicked = clicked.lock().unwrap_or_else(PoisonError::into_inner);
+            std::future::ready(Ok(Clicked {
+                rows: clicked.clone(),
+            }))
+        },
+    );
+    let main = window.as_weak();
+    app.add_tool(
+        Tool::new("close").describe("Closes the window"),
+        move |_: NoArguments, _call| {
+            let main = main.clone();
+            async move { Ok(in_window(&main, |window| window.hide()).await??) }
+        },
+    );
     // It needs no window, so it answers while the window is blocked.
     app.add_tool(
         Tool::new("ping").describe("Answers"),
         |_: NoArguments, _call| async { Ok("pong") },
     );
+}
+
+fn remove_first_row(window: Main) {
+    let rows = window.get_rows();
+    if let Some(rows) = rows.as_any().downcast_ref::<VecModel<SharedString>>() {
+        rows.remove(0);
+    }
 }
 
 fn update_rows(window: Main) {

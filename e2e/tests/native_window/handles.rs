@@ -95,6 +95,53 @@ async fn an_element_that_vanishes_during_a_call_fails_its_action_only() {
     assert!(!text(&answer, 1).contains("\"Row 1\""), "{answer}");
 }
 
+/// The program removes rows while a client clicks their buttons: each click is for its own row, or for
+/// none.
+#[tokio::test]
+async fn a_click_never_reaches_another_row_than_its_own() {
+    let program = Program::start().await;
+    let names = (1..=10).map(|number| format!("Row {number}"));
+    let names: Vec<_> = names.collect();
+    let snapshot = program.snapshot().await;
+    let shown = rows(&snapshot);
+    let mut clicks = Vec::new();
+    for name in &names {
+        let button = format!("Remove {name}");
+        let start = format!("- button \"{button}\" [ref=");
+        let rest = snapshot.split(&start).nth(1).unwrap();
+        let handle = rest.split(']').next().unwrap();
+        // By both ways: each looks for its element when it acts.
+        let event = if clicks.len() % 2 == 0 {
+            "onClick"
+        } else {
+            "onPointerClick"
+        };
+        clicks.push(trigger(handle, event));
+    }
+    assert!(shown.len() >= names.len());
+    let (log, _) = tokio::join!(
+        program.log(json!(clicks)),
+        program.call("remove_first_rows", json!({ "times": 6 })),
+    );
+    let hits = names
+        .iter()
+        .zip(&log)
+        .filter(|(_, line)| line.contains(" ok"));
+    let hits: Vec<_> = hits.map(|(name, _)| name.clone()).collect();
+    let answer = program.call("clicked_rows", json!({})).await;
+    let clicked = &answer["structuredContent"]["rows"];
+    assert_eq!(clicked, &json!(hits), "{log:?}");
+    let gone = |line: &String| line.contains("failed TargetStale");
+    assert!(
+        log.iter().all(|line| line.contains(" ok") || gone(line)),
+        "{log:?}"
+    );
+    println!(
+        "figures: of 10 clicks during removals, {} hit their row",
+        hits.len()
+    );
+}
+
 #[tokio::test]
 async fn a_limit_of_elements_says_how_many_more_there_are() {
     let program = Program::start().await;

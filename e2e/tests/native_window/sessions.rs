@@ -30,6 +30,31 @@ async fn a_window_that_is_closed_leaves_and_the_other_stays() {
 }
 
 #[tokio::test]
+async fn the_first_window_leaves_too_and_the_program_ends_with_the_last() {
+    let mut program = Program::start().await;
+    program.act(click("Open second")).await;
+    program.wait_for_sessions(&["main", "second"]).await;
+    let started = Instant::now();
+    // It may leave before it has answered.
+    let close = json!({ "session_id": "main" });
+    let _ = program.client.call("close", close).await;
+    program.wait_for_sessions(&["second"]).await;
+    let elapsed = started.elapsed();
+    assert!(elapsed < LEAVE_TIMEOUT, "{elapsed:?}");
+    let snapshot = program.snapshot().await;
+    assert!(snapshot.contains("Another window"), "{snapshot}");
+    let _ = program
+        .client
+        .call(
+            "interact",
+            json!({ "actions": [click("Close")], "view": "none" }),
+        )
+        .await;
+    program.process.wait_for_line("ended").await;
+    program.wait_for_sessions(&[]).await;
+}
+
+#[tokio::test]
 async fn two_windows_are_two_sessions_with_windows_of_their_own() {
     let mut program = Program::start().await;
     program.act(click("Open second")).await;

@@ -16,20 +16,6 @@ use crate::step::{Outcome, step};
 /// The folder of the test program, whose workspace has the crate of the driver, too.
 const FOLDER: &str = "e2e/native-window";
 
-/// What building and showing a window needs of Debian: the libraries of the X client, which is
-/// loaded when it runs, and a font.
-pub(super) const PACKAGES: [&str; 9] = [
-    "fonts-dejavu-core",
-    "libfontconfig-dev",
-    "libx11-6",
-    "libx11-xcb1",
-    "libxcursor1",
-    "libxi6",
-    "libxkbcommon-x11-0",
-    "pkg-config",
-    "xvfb",
-];
-
 /// What the suite depends on: the windows, and all that takes part between them and a client.
 const INPUTS: [&str; 15] = [
     "Cargo.lock",
