@@ -12,6 +12,7 @@
 #![allow(clippy::unwrap_used)] // The whole crate is test code: a failed step fails the journey.
 #![warn(missing_docs)]
 
+mod action_rules;
 mod adapter;
 mod agent_service;
 pub mod attacks;
@@ -51,6 +52,7 @@ mod token_issuer;
 mod v1_page;
 mod virtual_display;
 
+pub use action_rules::ActionRule;
 pub use adapter::Adapter;
 pub use agent_service::{AgentEndpoint, AgentService};
 pub use auth_proxy::AuthProxy;

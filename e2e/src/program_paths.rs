@@ -22,6 +22,12 @@ pub fn built(name: &str) -> PathBuf {
     )
 }
 
+/// Returns the program of `e2e/native-window`, which is no part of the workspace.
+pub fn native_window() -> PathBuf {
+    let path = workspace().join("target/native-window/debug/native-window");
+    require_existing(path, "the program native-window")
+}
+
 /// Returns the built npm package, for projects that install it.
 pub fn sdk_package() -> PathBuf {
     let default = workspace().join("target/sdk");

@@ -1,4 +1,4 @@
-//! A display without a screen, for a browser with a real window.
+//! A display without a screen, for real windows.
 
 use tokio::process::Command;
 
@@ -35,7 +35,7 @@ impl VirtualDisplay {
     }
 
     /// Returns the value of `DISPLAY`.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.name
     }
 }

@@ -47,6 +47,24 @@ pub(crate) fn ensure_program_of(package: &str, program: &str) -> Result<()> {
     })
 }
 
+/// Makes sure that packages are installed. A system that is not Debian has them under other names:
+/// there, the linker or the program says what is missing.
+pub(crate) fn ensure_packages(title: &str, packages: &[&str]) -> Result<()> {
+    step(title, || {
+        if !is_available() {
+            return Ok(Outcome::UpToDate(()));
+        }
+        let installed = installed()?;
+        let is_missing = |package: &&str| !installed.contains(*package);
+        let missing: Vec<_> = packages.iter().copied().filter(is_missing).collect();
+        if missing.is_empty() {
+            return Ok(Outcome::UpToDate(()));
+        }
+        install(&missing)?;
+        Ok(Outcome::Done(()))
+    })
+}
+
 /// Makes sure that apt's index contains the packages, and updates the index at most once.
 pub(crate) fn ensure_indexed(packages: &[&str]) -> Result<()> {
     update_unless(packages, || has_packages(packages))

@@ -1,5 +1,6 @@
 //! The rules of actions, one row each: what is done, and what the log and the page then say.
 
+use e2e::ActionRule;
 use serde_json::{Value, json};
 
 use super::{ToolsPage, ref_of};
@@ -120,6 +121,17 @@ fn rows() -> Vec<Row> {
         ("enabled one of two", json!([click("Send")]), json!([null]), ""),
         ("a hundred actions", json!(vec![json!({ "type": "scroll", "deltaY": 1 }); 100]), json!(vec![Value::Null; 100]), "100 scroll"),
     ]
+}
+
+/// Those that hold for windows, too.
+#[tokio::test]
+async fn each_rule_of_all_user_interfaces_holds() {
+    let page = ToolsPage::open("pages/second.html").await;
+    page.browser.eval(PAGE, json!(null)).await;
+    for rule in ActionRule::all() {
+        let input = json!({ "actions": rule.actions, "view": "none" });
+        rule.check(&page.call("interact", input).await.0, &[]);
+    }
 }
 
 #[tokio::test]

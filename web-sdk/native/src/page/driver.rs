@@ -60,6 +60,11 @@ impl ActionFailure {
         Self(Failure::new(code, message))
     }
 
+    /// Returns the reason for programs.
+    pub fn code(&self) -> ActionCode {
+        self.0.code
+    }
+
     /// Creates the failure of a handle whose element is gone.
     pub fn stale(reference: &str) -> Self {
         Self(Failure::stale(reference))
@@ -86,18 +91,22 @@ pub trait Driver: Send + 'static {
     /// Looks at the user interface.
     ///
     /// # Errors
-    /// Fails when `within` is not there any more.
+    /// Fails when `within` is not there any more, or with [`ActionCode::ActionTimeout`] when the user
+    /// interface does not answer.
     fn tree(
         &mut self,
         options: TreeOptions,
     ) -> impl Future<Output = Result<Tree, ActionFailure>> + Send;
 
     /// Returns what is known of the target of an action, after it was scrolled into view.
+    ///
+    /// # Errors
+    /// Fails when the user interface does not answer. The action fails then, and nothing is done.
     fn inspect(
         &mut self,
         reference: &str,
         action: &Action,
-    ) -> impl Future<Output = Inspection> + Send;
+    ) -> impl Future<Output = Result<Inspection, ActionFailure>> + Send;
 
     /// Returns the handle of the element that has the focus: keys go there.
     fn focused(&mut self) -> impl Future<Output = Option<String>> + Send;

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use page_tools::clean::clean;
+use page_tools::refusal::Failure;
 use page_tools::{Action, Event, Interaction, Limits, Report, Step};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -37,6 +38,8 @@ impl<D: Driver> Run<'_, D> {
             fields: self.fields,
             limits: self.limits,
             call: self.call,
+            action: 0,
+            unanswered: Vec::new(),
         };
         let mut event = Event::Started;
         loop {
@@ -45,8 +48,11 @@ impl<D: Driver> Run<'_, D> {
             }
             let step = interaction.next(event, now());
             if step == Step::Done {
-                return interaction.report().clone();
+                let mut report = interaction.report().clone();
+                executor.explain(&mut report);
+                return report;
             }
+            executor.action = interaction.report().log.len();
             let left = (interaction.deadline() - now()).max(0.0) / 1000.0;
             event = executor.perform(step, Duration::from_secs_f64(left)).await;
         }
@@ -59,6 +65,11 @@ struct Executor<'a, D> {
     fields: &'a [Value],
     limits: &'a Limits,
     call: &'a Call,
+    /// The index of the action that runs.
+    action: usize,
+    /// Why the driver could not look, by the index of the action: the core knows only that its time
+    /// is over.
+    unanswered: Vec<(usize, Failure)>,
 }
 
 impl<D: Driver> Executor<'_, D> {
@@ -71,7 +82,11 @@ impl<D: Driver> Executor<'_, D> {
             }
             Step::Inspect { index, reference } => {
                 let inspection = self.driver.inspect(&reference, &self.actions[index]);
-                in_time(left, async { Event::Inspected(inspection.await) }).await
+                match tokio::time::timeout(left, inspection).await {
+                    Ok(Ok(inspection)) => Event::Inspected(inspection),
+                    Ok(Err(failure)) => self.unanswered(failure.0),
+                    Err(_) => Event::TimedOut,
+                }
             }
             Step::Confirm { .. } => Event::Confirmed(true),
             Step::Apply {
@@ -125,13 +140,26 @@ impl<D: Driver> Executor<'_, D> {
             every_text,
             ..TreeOptions::default()
         };
-        let limits = self.limits;
-        let looked = self.driver.tree(options);
-        in_time(left, async {
-            let tree = looked.await.unwrap_or_default();
-            Event::Looked(clean(&tree.root, limits))
-        })
-        .await
+        match tokio::time::timeout(left, self.driver.tree(options)).await {
+            Ok(Ok(tree)) => Event::Looked(clean(&tree.root, self.limits)),
+            Ok(Err(failure)) => self.unanswered(failure.0),
+            Err(_) => Event::TimedOut,
+        }
+    }
+
+    /// Ends the action, because the user interface does not answer.
+    fn unanswered(&mut self, failure: Failure) -> Event {
+        self.unanswered.push((self.action, failure));
+        Event::TimedOut
+    }
+
+    /// Puts the reasons of the driver into the log.
+    fn explain(self, report: &mut Report) {
+        for (action, failure) in self.unanswered {
+            if let Some(entry) = report.log.get_mut(action) {
+                entry.failure = Some(failure);
+            }
+        }
     }
 }
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 use bridge_protocol::ErrorCode;
 use page_tools::clean::{clean, keep_interactive};
 use page_tools::page_text::{Format, Page, PageText, View, is_short, write_changes, write_page};
-use page_tools::{Limits, Report, action, query};
+use page_tools::{ActionCode, Limits, Report, action, query};
 use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, MutexGuard};
 use uuid::Uuid;
 
 use super::arguments::{self, WantedView};
-use super::driver::{Driver, TreeOptions};
+use super::driver::{ActionFailure, Driver, TreeOptions};
 use super::executor::{EVERYTHING, Run};
 use super::values::{from_page, to_page};
 use crate::app::McpWeb;
@@ -206,19 +206,24 @@ impl<D: Driver> Shared<D> {
         let mut log = String::new();
         report.write(&mut log);
         let facts = facts_of(&report);
-        let WantedView::Shown(shown) = shown else {
-            let page = driver.page().await;
-            let text = PageText::default();
-            return Ok(result(
-                vec![log.trim_end().to_owned()],
-                &page,
-                "none",
-                &text,
-                facts,
-                None,
-            ));
+        let looked = match shown {
+            WantedView::Shown(shown) => {
+                let page = self.look(&mut *driver, TreeOptions::default()).await;
+                Some(page.map(|page| (page, shown)))
+            }
+            WantedView::None => None,
         };
-        let page = self.look(&mut *driver, TreeOptions::default()).await?;
+        let (page, shown) = match looked {
+            Some(Ok(looked)) => looked,
+            unseen => {
+                let mut texts = vec![log.trim_end().to_owned()];
+                // What was done stays done, so the log is the answer.
+                texts.extend(unseen.and_then(Result::err).map(|error| error.to_string()));
+                let page = driver.page().await;
+                let text = PageText::default();
+                return Ok(result(texts, &page, "none", &text, facts, None));
+            }
+        };
         Ok(self.page_result(&page, shown, before, format, arguments, call, &log, facts))
     }
 
@@ -234,8 +239,7 @@ impl<D: Driver> Shared<D> {
             ..options
         };
         let is_interactive = options.interactive;
-        let looked = driver.tree(options).await;
-        let tree = looked.map_err(|failure| arguments::invalid("RefUnknown", failure.0.message))?;
+        let tree = driver.tree(options).await.map_err(looking_failed)?;
         let mut nodes = clean(&tree.root, limits);
         if is_interactive {
             nodes = keep_interactive(nodes);
@@ -369,14 +373,25 @@ impl<D: Driver> Shared<D> {
         let mut driver = self.turn(call).await?;
         let reference = arguments::reference(arguments, "ref");
         let picture = driver.screenshot(reference).await;
-        let picture = picture.map_err(|failure| match reference {
-            Some(_) => arguments::invalid("RefUnknown", failure.0.message),
-            None => CallError::new(failure.0.message),
-        })?;
+        let picture = picture.map_err(looking_failed)?;
         Ok(ToolResult::new([Content::image(
             &picture.bytes,
             &picture.mime_type,
         )]))
+    }
+}
+
+/// Returns the error of a call that could not look at the user interface.
+fn looking_failed(failure: ActionFailure) -> CallError {
+    let message = failure.0.message;
+    match failure.0.code {
+        ActionCode::TargetStale | ActionCode::TargetNotFound => {
+            arguments::invalid("RefUnknown", message)
+        }
+        ActionCode::ActionTimeout => {
+            CallError::new(message).data(json!({ "reason": ActionCode::ActionTimeout.name() }))
+        }
+        _ => CallError::new(message),
     }
 }
 

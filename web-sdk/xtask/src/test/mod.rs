@@ -5,10 +5,11 @@
 //! compiled twice with different features. The test programs of that build run one by one
 //! (`runner`), after them the documentation's examples and the SDK's own tests in a browser. The
 //! results in their output are counted (`counts`), and the sums are the last line of the output
-//! (`report`).
+//! (`report`). Windows of Slint are a step of their own (`native_window`).
 
 mod build;
 mod counts;
+mod native_window;
 mod options;
 mod report;
 mod reuse;
@@ -46,6 +47,9 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
     if is_linted {
         report.add_check(lint::clippy(workspace));
         report.add_check(lint::imports::check(workspace));
+    }
+    if options.includes(Suite::NativeWindow) {
+        return run_native_windows(workspace, options, &tools, report);
     }
     if !options.includes_tests() {
         return Ok(());
@@ -85,6 +89,40 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
         if has_all_rows {
             report.add_check(client_table::check_document(workspace));
         }
+    }
+    Ok(())
+}
+
+fn run_native_windows(
+    workspace: &Workspace,
+    options: &Options,
+    tools: &Tools,
+    report: &mut Report,
+) -> Result<()> {
+    let filter = options.filter();
+    let green = native_window::green_result(workspace)?;
+    if let Some(run) = green.load().filter(|_| filter.is_none()) {
+        report.add_suite(run);
+        return Ok(());
+    }
+    let linted = match filter {
+        None => native_window::lint(workspace),
+        Some(_) => Ok(()),
+    };
+    let is_clean = linted.is_ok();
+    report.add_check(linted);
+    native_window::build(workspace)?;
+    let mut runs = vec![native_window::run_unit_tests(workspace, filter)?];
+    for program in build::build_tests(workspace)? {
+        if Suite::from_program(&program) == Suite::NativeWindow {
+            runs.push(runner::run_program(workspace, &program, tools, filter)?);
+        }
+    }
+    if is_clean && filter.is_none() {
+        green.store_all(&runs)?;
+    }
+    for run in runs {
+        report.add_suite(run);
     }
     Ok(())
 }

@@ -14,6 +14,10 @@ pub struct Options {
     /// Run only this suite; may be given several times
     #[arg(long, value_name = "SUITE")]
     only: Vec<Suite>,
+    /// Run only the tests of native windows, which need Slint and which a run without this leaves
+    /// out; also their formatting and clippy
+    #[arg(long, conflicts_with = "only")]
+    native_window: bool,
 }
 
 /// A group of checks or tests that can be run on its own.
@@ -31,6 +35,9 @@ pub(super) enum Suite {
     Clients,
     /// The npm package in projects of bundlers, in a real browser
     Bundlers,
+    /// Journeys of windows of Slint, which `--native-window` selects
+    #[value(skip)]
+    NativeWindow,
 }
 
 impl Suite {
@@ -42,6 +49,8 @@ impl Suite {
             Self::Clients
         } else if program.target == "bundlers" {
             Self::Bundlers
+        } else if program.target == "native_window" {
+            Self::NativeWindow
         } else {
             Self::Journeys
         }
@@ -54,6 +63,7 @@ impl Options {
         Self {
             filter: None,
             only: vec![suite],
+            native_window: false,
         }
     }
 
@@ -64,6 +74,9 @@ impl Options {
 
     /// Returns whether a suite is selected.
     pub(super) fn includes(&self, suite: Suite) -> bool {
+        if self.native_window || suite == Suite::NativeWindow {
+            return self.native_window && suite == Suite::NativeWindow;
+        }
         if self.only.is_empty() {
             return suite != Suite::Lint || self.filter.is_none();
         }
@@ -98,6 +111,7 @@ mod tests {
         };
         assert_eq!(suite("e2e", "clients"), Suite::Clients);
         assert_eq!(suite("e2e", "journeys"), Suite::Journeys);
+        assert_eq!(suite("e2e", "native_window"), Suite::NativeWindow);
         assert_eq!(suite("bridge", "clients"), Suite::Rust);
         assert_eq!(suite("e2e/fuzz", "fuzz"), Suite::Rust);
     }
@@ -107,9 +121,22 @@ mod tests {
         let mut options = Options {
             filter: Some("realm".to_owned()),
             only: Vec::new(),
+            native_window: false,
         };
         assert!(!options.includes(Suite::Lint) && options.includes(Suite::Rust));
         options.only.push(Suite::Lint);
         assert!(options.includes(Suite::Lint) && !options.includes_tests());
+    }
+    #[test]
+    fn native_windows_are_a_step_of_their_own() {
+        let mut options = Options {
+            filter: None,
+            only: Vec::new(),
+            native_window: false,
+        };
+        assert!(options.includes(Suite::Journeys) && !options.includes(Suite::NativeWindow));
+        options.native_window = true;
+        assert!(options.includes(Suite::NativeWindow) && !options.includes(Suite::Journeys));
+        assert!(!options.includes(Suite::Lint) && !options.includes_tests());
     }
 }

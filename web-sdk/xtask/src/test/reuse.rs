@@ -31,6 +31,7 @@ const BUNDLERS_INPUTS: [&str; 13] = [
 
 /// A result that is green while the fingerprint of the inputs is the same.
 pub(super) struct GreenResult {
+    suite: &'static str,
     path: PathBuf,
     fingerprint: String,
 }
@@ -38,12 +39,24 @@ pub(super) struct GreenResult {
 impl GreenResult {
     /// Returns that of the suite `bundlers`.
     pub(super) fn of_bundlers(workspace: &Workspace) -> Result<Self> {
+        let stamp = "target/bundlers.stamp";
+        Self::new(workspace, "e2e: bundlers", stamp, &BUNDLERS_INPUTS)
+    }
+
+    /// Returns that of a suite with these inputs, which is kept in the file `stamp`.
+    pub(super) fn new(
+        workspace: &Workspace,
+        suite: &'static str,
+        stamp: &str,
+        inputs: &[&str],
+    ) -> Result<Self> {
         let mut fingerprint = Fingerprint::default();
-        for input in BUNDLERS_INPUTS {
+        for input in inputs {
             fingerprint.add_path(&workspace.path(input))?;
         }
         Ok(Self {
-            path: workspace.path("target/bundlers.stamp"),
+            suite,
+            path: workspace.path(stamp),
             fingerprint: fingerprint.finish(),
         })
     }
@@ -54,7 +67,7 @@ impl GreenResult {
         let (fingerprint, passed) = text.split_once('\n')?;
         let passed = passed.trim().parse().ok()?;
         (fingerprint == self.fingerprint).then(|| SuiteRun {
-            name: "e2e: bundlers".into(),
+            name: self.suite.into(),
             counts: Counts {
                 passed,
                 ..Counts::default()
@@ -67,11 +80,24 @@ impl GreenResult {
 
     /// Keeps a run of all tests, if all of them passed.
     pub(super) fn store(&self, run: &SuiteRun) -> Result<()> {
+        self.store_counts(run.counts)
+    }
+
+    /// Keeps several runs as one, if all tests passed.
+    pub(super) fn store_all(&self, runs: &[SuiteRun]) -> Result<()> {
+        let mut sum = Counts::default();
+        for run in runs {
+            sum += run.counts;
+        }
+        self.store_counts(sum)
+    }
+
+    fn store_counts(&self, counts: Counts) -> Result<()> {
         let Counts {
             passed,
             failed,
             skipped,
-        } = run.counts;
+        } = counts;
         if failed > 0 || skipped > 0 {
             return Ok(());
         }
@@ -102,6 +128,7 @@ mod tests {
     fn only_a_green_result_of_the_same_inputs_is_used_again() {
         let folder = tempfile::tempdir().unwrap();
         let result = |fingerprint: &str| GreenResult {
+            suite: "e2e: bundlers",
             path: folder.path().join("stamp"),
             fingerprint: fingerprint.into(),
         };

@@ -100,7 +100,7 @@ pub(super) fn run_sdk_tests(
 }
 
 /// Runs a command, prints its output, and counts the test results in it.
-fn run_and_count(name: String, mut command: Command) -> Result<SuiteRun> {
+pub(super) fn run_and_count(name: String, mut command: Command) -> Result<SuiteRun> {
     println!("==> {name}");
     let started = Instant::now();
     let (output, input) =

@@ -16,6 +16,20 @@ use crate::{Workspace, api, apt, client_table, lowdefy, node, page_tools_pages, 
 /// The folders of `e2e/bundlers` with packages. Vite 8 is one of the packages of the journeys.
 const BUNDLER_PACKAGES: [&str; 5] = ["next", "tools", "vite6", "vite7", "webpack"];
 
+/// What building and showing a window of Slint needs of Debian: the libraries of the X client, which is
+/// loaded when it runs, and a font.
+const WINDOW_PACKAGES: [&str; 9] = [
+    "fonts-dejavu-core",
+    "libfontconfig-dev",
+    "libx11-6",
+    "libx11-xcb1",
+    "libxcursor1",
+    "libxi6",
+    "libxkbcommon-x11-0",
+    "pkg-config",
+    "xvfb",
+];
+
 /// The folders of `e2e/agui` with packages: one for each client of AG-UI, because each brings its own
 /// version of the protocol.
 const AGUI_PACKAGES: [&str; 3] = ["http-agent", "copilotkit", "assistant-ui"];
@@ -57,6 +71,9 @@ impl Tools {
         let wasm_rustc = wasm_toolchain::ensure()?;
         apt::ensure_program("make")?;
         node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
+        if options.includes(Suite::NativeWindow) {
+            apt::ensure_packages("the packages of native windows", &WINDOW_PACKAGES)?;
+        }
         let needs_clients = options.includes(Suite::Clients);
         let needs_bundlers = options.includes(Suite::Bundlers);
         let needs_journeys = options.includes(Suite::Journeys) || needs_clients || needs_bundlers;

@@ -1,0 +1,65 @@
+//! The rules of actions that hold for each user interface, one row each. It has a text field "Name", one
+//! that is read-only, "Fixed", and the buttons "Save", "Off", which is disabled, and two times "Twin".
+
+use serde_json::{Value, json};
+
+/// What is done, and the codes of the actions: null if one goes well.
+#[derive(Debug)]
+pub struct ActionRule {
+    /// What the row is about.
+    pub name: &'static str,
+    /// The argument `actions`.
+    pub actions: Value,
+    codes: Value,
+}
+
+impl ActionRule {
+    /// Returns the rules.
+    #[rustfmt::skip]
+    pub fn all() -> Vec<Self> {
+        let find = |name: &str| json!({ "name": name });
+        let click = |name: &str| json!({ "type": "triggerEvent", "find": find(name), "event": "onClick" });
+        let set = |name: &str| json!({ "type": "setValue", "find": find(name), "value": "Ada" });
+        let rows = [
+            ("in order", json!([set("Name"), click("Save")]), json!([null, null])),
+            ("the next one runs after a failure", json!([click("Off"), click("Save")]), json!(["TargetDisabled", null])),
+            ("disabled", json!([click("Off")]), json!(["TargetDisabled"])),
+            ("read-only", json!([set("Fixed")]), json!(["TargetReadOnly"])),
+            ("not editable", json!([set("Save")]), json!(["NotEditable"])),
+            ("ambiguous", json!([click("Twin")]), json!(["TargetAmbiguous"])),
+            ("not found", json!([click("Nothing")]), json!(["TargetNotFound"])),
+            ("no such handle", json!([{ "type": "hover", "ref": "e99999" }]), json!(["TargetNotFound"])),
+            ("event that is none", json!([{ "type": "triggerEvent", "find": find("Save"), "event": "on Click!" }]), json!(["EventUnknown"])),
+            ("event by another writing", json!([{ "type": "triggerEvent", "find": find("Off"), "event": "click" }]), json!(["TargetDisabled"])),
+            ("double click", json!([{ "type": "triggerEvent", "find": find("Save"), "event": "onDoubleClick" }]), json!([null])),
+            ("method that is none", json!([{ "type": "callMethod", "find": find("Save"), "method": "remove" }]), json!(["MethodUnknown"])),
+            ("key", json!([{ "type": "pressKey", "find": find("Name"), "key": "x" }]), json!([null])),
+            ("key with a modifier in its name", json!([{ "type": "pressKey", "find": find("Name"), "key": "Control+a" }]), json!([null])),
+            ("key that is none", json!([{ "type": "pressKey", "find": find("Name"), "key": "Foo" }]), json!(["ActionFailed"])),
+            ("hover", json!([{ "type": "hover", "find": find("Save") }]), json!([null])),
+            ("scroll", json!([{ "type": "scroll", "deltaY": 10 }]), json!([null])),
+            ("drag", json!([{ "type": "drag", "find": find("Name"), "to": { "find": find("Save") } }]), json!([null])),
+            ("state", json!([{ "type": "setState", "key": "a", "value": 1 }]), json!(["ActionUnsupported"])),
+            ("global state", json!([{ "type": "setGlobal", "key": "a", "value": 1 }]), json!(["ActionUnsupported"])),
+            ("wait in vain", json!([{ "type": "waitFor", "text": "Never there", "ms": 60 }]), json!(["ActionTimeout"])),
+            ("wait until gone", json!([{ "type": "waitFor", "gone": "Never there", "ms": 60 }]), json!([null])),
+            ("wait for a text", json!([{ "type": "waitFor", "text": "Save", "ms": 60 }]), json!([null])),
+            ("wait", json!([{ "type": "waitFor", "ms": 30 }]), json!([null])),
+        ];
+        rows.into_iter().map(|(name, actions, codes)| Self { name, actions, codes }).collect()
+    }
+
+    /// Checks the answer to a call of `interact`. `exceptions` has the code of each rule whose actions
+    /// this driver cannot do, and says so.
+    pub fn check(&self, answer: &Value, exceptions: &[(&str, Option<&str>)]) {
+        let log = answer["_meta"]["mcp-web/page"]["log"].as_array();
+        let log = log.unwrap_or_else(|| panic!("{}: {answer}", self.name));
+        let codes: Value = log.iter().map(|entry| entry["code"].clone()).collect();
+        let exception = exceptions.iter().find(|(name, _)| *name == self.name);
+        let expected = match exception {
+            Some((_, code)) => json!([code]),
+            None => self.codes.clone(),
+        };
+        assert_eq!(codes, expected, "{}: {answer}", self.name);
+    }
+}
