@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use e2e::{Browser, NodeProject, ProcessGroup, TestBed, VirtualDisplay, program_paths};
-use serde_json::Value;
+use e2e::{
+    ActionRule, Browser, NodeProject, PlainHttp, ProcessGroup, TestBed, VirtualDisplay,
+    program_paths,
+};
+use serde_json::{Value, json};
 
 /// How long a suite of `node --test` may take, with other journeys beside it.
 const SUITE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -46,6 +49,71 @@ async fn the_tests_of_its_sources_pass() {
         "test/**/*.test.ts",
     ]);
     check_suite("the sources of the host", command, 40).await;
+}
+
+/// The rules that hold for pages and windows, too.
+#[tokio::test]
+async fn each_rule_of_all_user_interfaces_holds() {
+    let button = |id: &str, title: &str, disabled: bool| {
+        json!({
+            "id": id, "type": "Button", "properties": { "title": title, "disabled": disabled },
+            "events": { "onClick": [] },
+        })
+    };
+    let field = |id: &str, title: &str| json!({ "id": id, "type": "TextInput", "properties": { "title": title } });
+    let blocks = json!([
+        field("name", "Name"),
+        field("fixed", "Fixed"),
+        button("save", "Save", false),
+        button("off", "Off", true),
+        button("twin_1", "Twin", false),
+        button("twin_2", "Twin", false),
+    ]);
+    let page = json!({ "id": "rules", "type": "Box", "blocks": blocks });
+    let app = json!({ "lowdefy": "4.0.0-rc.11", "pages": [page] });
+    let bed = TestBed::bridge().await;
+    let project = NodeProject::copy_of_lowdefy();
+    std::fs::create_dir(project.path().join("rules")).unwrap();
+    std::fs::write(project.path().join("rules/lowdefy.yaml"), app.to_string()).unwrap();
+    std::fs::write(project.path().join("tokens"), bed.token()).unwrap();
+    let (bridge, command) = (
+        bed.url(),
+        "node_modules/mcp-web-lowdefy/dist/mcp-web-lowdefy.js",
+    );
+    let arguments = [
+        "--config",
+        "rules",
+        "--token-file",
+        "tokens",
+        "--bridge",
+        &bridge,
+    ];
+    let host = project.node("the host", &[&[command][..], &arguments].concat());
+    let client = PlainHttp::new(&bed);
+    let created = client
+        .call_when_registered("session_create", json!({ "name": "rules" }))
+        .await;
+    let session = &created["structuredContent"]["sessionId"];
+    // What an app without a window cannot do is a row that says so.
+    let exceptions = [
+        // Lowdefy has no fields that are read-only.
+        ("read-only", None),
+        ("double click", Some("EventUnknown")),
+        ("key", Some("ActionUnsupported")),
+        ("key with a modifier in its name", Some("ActionUnsupported")),
+        ("key that is none", Some("ActionUnsupported")),
+        ("hover", Some("ActionUnsupported")),
+        ("scroll", Some("ActionUnsupported")),
+        ("drag", Some("ActionUnsupported")),
+        ("state", None),
+        ("global state", None),
+    ];
+    for rule in ActionRule::all() {
+        let input = json!({ "sessionId": session, "actions": rule.actions, "view": "none" });
+        let answer = client.call_when_registered("interact", input).await;
+        rule.check(&answer, &exceptions);
+    }
+    drop(host);
 }
 
 /// The same script of actions as without a browser, by the DOM driver.

@@ -61,15 +61,13 @@ export class LowdefyDriver implements PageDriver {
     const described = describeBlock(block);
     const dialog = [...this.#session.dialogs].at(-1);
     const isBehind = dialog !== undefined && this.#session.block(dialog)?.isShown && !this.#isIn(block, dialog);
-    const { disabled, readOnly } = (block.eval?.properties ?? {}) as { disabled?: unknown; readOnly?: unknown };
-    const isDisabled = disabled === true || part?.isDisabled;
+    const isDisabled = block.eval?.properties?.disabled === true || part?.isDisabled;
     // A dialog that is closed can be opened by its methods.
     const isHidden = !isShown || (this.#session.isClosed(block) && action.type !== "callMethod");
     return {
       label: part ? `${part.role} "${part.name}"` : `${described?.role ?? block.type}${described?.name ? ` "${described.name}"` : ""}`,
       editable: part ? part.role === "radio" || part.role === "checkbox" : block.meta.category === "input",
       ...(isDisabled && { disabled: "disabled" as const }),
-      ...(readOnly === true && { readOnly: true }),
       ...(isHidden && { hidden: true }),
       ...(isBehind && !isHidden && { coveredBy: `dialog "${this.#session.block(dialog)?.block.blockId}"` }),
     };
