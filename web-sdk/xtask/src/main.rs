@@ -19,7 +19,7 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Install what the tests need and run every test
+    /// Install what the tests need and run every test, but those of native windows
     Test(test::Options),
     /// Run third-party MCP clients and write what they did into docs/clients.md
     Clients(clients::Options),

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test of the project, from a fresh checkout.
+//! `cargo xtask test`: every test of the project but those of native windows, from a fresh checkout.
 //!
 //! First, the tools that the tests need are installed (`tools`), then formatting, clippy and
 //! imports are checked, then one call of cargo builds everything (`build`), so that no crate is
