@@ -155,10 +155,10 @@ test("an action that does not end fails in time, and the session goes on", async
 });
 
 test("limits and unknown settings of lowdefy.yaml", async (t) => {
-  const { call } = await open(t, { ...APP, mcp: { limits: { callsPerMinute: 4 } } });
+  const { call } = await open(t, { ...APP, mcp: { limits: { callsPerMinute: 3 } } });
   for (let index = 0; index < 2; index += 1) assert.ok(!(await call("page_snapshot")).isError);
   const refused = await call("page_snapshot");
-  assert.match(JSON.stringify(refused), /more than 4 calls within a minute/);
+  assert.match(JSON.stringify(refused), /more than 3 calls within a minute/);
   const { runCommand } = await import("./host.mjs");
   for (const [mcp, reason] of [
     [{ limit: {} }, /mcp\.limit is not known/],

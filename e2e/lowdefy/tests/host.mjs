@@ -68,28 +68,13 @@ export async function startHost(t, { config = APP, store, token = makeToken(), d
   await writeFile(tokenFile, `# tokens of a test\n${[token].flat().join("\n")}\n`);
   const options = ["--config", config, "--bridge", BRIDGE_URL, "--store", folder, "--token-file", tokenFile, ...args];
   const command = runCommand(t, options, { env: { ...secretsFor(data), ...env }, shell });
-  await command.said(" at http");
-  for (const one of [token].flat()) await waitForTools(one, command);
+  await command.said("connected");
   return { ...command, token, store: folder, call: caller(token), kill: (signal) => stop(command, signal) };
 }
 
 async function stop({ child, exited }, signal = "SIGKILL") {
   child.kill(signal);
   return exited;
-}
-
-/** Waits until a host answers: the bridge lists tools of one that has left, too. */
-async function waitForTools(token, { exited, lines }) {
-  const ended = exited.then((code) => {
-    throw new Error(`the host has ended with ${code}:\n${lines.join("\n")}`);
-  });
-  ended.catch(() => {});
-  for (;;) {
-    const answer = await Promise.race([caller(token)("session_list"), ended]);
-    if (answer.structuredContent) return;
-    // sleep: the host connects by itself, and nothing tells when.
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 /** Returns what calls tools by `POST /tool-call`, with a token. */

@@ -88,7 +88,8 @@ async fn each_rule_of_all_user_interfaces_holds() {
         "--bridge",
         &bridge,
     ];
-    let host = project.node("the host", &[&[command][..], &arguments].concat());
+    let mut host = project.node("the host", &[&[command][..], &arguments].concat());
+    host.wait_for_line("connected").await;
     let client = PlainHttp::new(&bed);
     let created = client
         .call_when_registered("session_create", json!({ "name": "rules" }))
@@ -113,7 +114,6 @@ async fn each_rule_of_all_user_interfaces_holds() {
         let answer = client.call_when_registered("interact", input).await;
         rule.check(&answer, &exceptions);
     }
-    drop(host);
 }
 
 /// The same script of actions as without a browser, by the DOM driver.

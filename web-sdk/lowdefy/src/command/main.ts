@@ -55,6 +55,7 @@ async function run(options: CommandOptions): Promise<void> {
       bridgeUrl = url;
     }
     const hosts: Host[] = [];
+    const connecting: Promise<void>[] = [];
     const name = options.name ?? app.name ?? "lowdefy";
     for (const token of tokens) {
       const principal = principalOfToken(token);
@@ -66,11 +67,11 @@ async function run(options: CommandOptions): Promise<void> {
         if (status.state === "failed") ended.fail(new AppError(`the bridge refuses the connection: ${status.error.message}`));
       });
       // Until the bridge is there, the status tells.
-      const connected = host.connect();
-      if (options.isStdio) await connected;
-      else connected.catch(() => {});
+      connecting.push(host.connect());
     }
+    const connected = Promise.all(connecting);
     if (options.isStdio) {
+      await connected;
       const client = startStdioClient(options.stdioProgram, bridgeUrl, tokens[0]!);
       closing.push(() => client.stop());
       client.process.once("error", () => ended.fail(new AppError(`${options.stdioProgram} cannot be started: give the stdio client with --stdio-program or MCP_WEB_STDIO_PROGRAM`)));
@@ -78,6 +79,10 @@ async function run(options: CommandOptions): Promise<void> {
     } else {
       if (!options.tokenFile && isFolder) await writeClientConfiguration(options, hosts[0]!);
       say(`${name}: ${hosts.length} ${hosts.length === 1 ? "user" : "users"} at ${withoutCredentials(bridgeUrl)}`);
+      connected.then(
+        () => say("connected: AI clients can use the app"),
+        () => {},
+      );
     }
     if (options.isWatching) {
       const reload = async () => {

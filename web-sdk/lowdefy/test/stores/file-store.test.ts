@@ -230,9 +230,11 @@ fileTest("too many open files fail a call, and expire no session", async ({ sess
   assert.deepEqual(warnings, []);
 });
 
-fileTest("a folder that cannot be flushed is a warning, because the save is visible", async ({ session, folder, warnings, open }) => {
+fileTest("a folder that cannot be flushed is a warning, because the session is visible", async ({ session, folder, warnings, open }) => {
   const store = await open({ files: failing("open", new RegExp(`^${folder} `), "EIO") });
   assert.equal((await store.save(session)).revision, 2);
+  assert.deepEqual(warnings, [], "a save changes no name in the folder");
+  assert.equal((await store.create(newSession())).revision, 1);
   assert.match(warnings.join(), /was not flushed \(EIO\)/);
 });
 
