@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
 
-import { makeFolder, openSession, startHost, textOf } from "./host.mjs";
+import { makeFolder, makeToken, openSession, sessionOf, startHost, textOf } from "./host.mjs";
 
 const OPTIONS = ["red", { label: "Dark blue", value: "navy" }, { label: "Gone", value: "gone", disabled: true }];
 
@@ -152,6 +152,26 @@ test("an action that does not end fails in time, and the session goes on", async
   const { interact } = await open(t, { ...APP, mcp: { format: "outline", limits: { actionTimeoutMs: 300 } } });
   const answer = await interact({ type: "triggerEvent", ref: "endless", event: "onClick" }, set("text", "on"));
   assert.match(textOf(answer), /1 triggerEvent endless onClick failed ActionTimeout[^]*2 setValue text ok/);
+});
+
+test("a button cannot be clicked again while what it does goes on", async (t) => {
+  const { interact } = await open(t, { ...APP, mcp: { format: "outline", limits: { actionTimeoutMs: 300 } } });
+  const click = { type: "triggerEvent", ref: "endless", event: "onClick" };
+  assert.match(textOf(await interact(click, click)), /1 triggerEvent endless onClick failed ActionTimeout[^]*2 triggerEvent endless onClick failed TargetDisabled/);
+});
+
+test("onMount runs once, and not again when a session is restored", async (t) => {
+  const counts = { type: "Box", id: "box", events: { onMount: [{ id: "count", type: "SetState", params: { mounts: { _sum: [{ _if_none: [{ _state: "mounts" }, 0] }, 1] } } }] }, blocks: [{ id: "text", type: "TextInput" }] };
+  const config = await makeFolder(t);
+  await writeFile(join(config, "lowdefy.yaml"), JSON.stringify({ lowdefy: "4.0.0-rc.11", pages: [{ id: "p", type: "Box", blocks: [counts] }] }));
+  const token = makeToken();
+  const first = await startHost(t, { config, token });
+  const { sessionId, state } = await openSession(first);
+  assert.equal((await state()).state.mounts, 1);
+  await first.kill("SIGKILL");
+  const second = sessionOf((await startHost(t, { config, token, store: first.store })).call, sessionId);
+  await second.interact(set("text", "x"));
+  assert.equal((await second.state()).state.mounts, 1);
 });
 
 test("limits and unknown settings of lowdefy.yaml", async (t) => {

@@ -112,6 +112,7 @@ test("--watch takes the files that change, and sessions go on", async (t) => {
 test("a wrong command line is said, with the way out", async (t) => {
   const rows = [
     [["--nope"], 2, /Unknown option '--nope'.*--help/],
+    [["--config", APP, "--bridge", "not a url"], 2, /--bridge must be a URL/],
     [["--format", "html"], 2, /--format must be markdown or outline/],
     [["--config", "/nowhere"], 1, /there is no \/nowhere\/lowdefy\.yaml/],
     [["--config", APP, "--token-file", "/nowhere"], 1, /--token-file cannot be read/],

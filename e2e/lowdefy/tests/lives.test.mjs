@@ -118,6 +118,19 @@ test("a corrupt file is one session that has expired, and a warning", async (t) 
   assert.ok(second.lines.some((line) => line.includes(sessionId)), second.lines.join("\n"));
 });
 
+test("a session that is in use stays the only one of its id", async (t) => {
+  const host = await startHost(t, { data: await startData(t) });
+  const { call, interact, state } = await openSession(host, "in use");
+  await call("navigate", { pageId: "order" });
+  const waiting = interact({ type: "setValue", ref: "customer", value: "First" }, { type: "waitFor", ms: 1000 }, { type: "setValue", ref: "quantity", value: 3 });
+  for (let index = 0; index < 20; index += 1) await openSession(host, `other ${index}`);
+  const second = await interact({ type: "setValue", ref: "note", value: "Second" });
+  assert.doesNotMatch(textOf(second), /could not be saved/);
+  assert.doesNotMatch(textOf(await waiting), /could not be saved/);
+  const { customer, quantity, note } = (await state()).state;
+  assert.deepEqual({ customer, quantity, note }, { customer: "First", quantity: 3, note: "Second" });
+});
+
 test("a disk that is full fails the call, and keeps the state before it", async (t) => {
   const data = await startData(t);
   const token = makeToken();
@@ -127,7 +140,8 @@ test("a disk that is full fails the call, and keeps the state before it", async 
   await call("navigate", { pageId: "order" });
   await interact(...FILLED);
   const before = await state();
-  const failed = await interact({ type: "setState", key: "note", value: "x".repeat(600_000) });
+  const long = (key) => ({ type: "setState", key, value: "x".repeat(200_000) });
+  const failed = await interact(long("one"), long("two"), long("three"));
   assert.match(JSON.stringify(failed), /could not be saved/);
   await first.kill("SIGKILL");
   const second = await startHost(t, { data, token, store: first.store });

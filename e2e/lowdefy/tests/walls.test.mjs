@@ -82,6 +82,50 @@ test("ids that are paths name nothing", async (t) => {
   assert.match(textOf(await call("page_snapshot")), /Page: orders/);
 });
 
+test("a user who takes over the own session ends nobody else's", async (t) => {
+  const tokens = [makeToken(), makeToken()];
+  const host = await startHost(t, { data: await startData(t), token: tokens });
+  const [mine, theirs] = tokens.map((token) => ({ call: caller(token) }));
+  await openSession(theirs);
+  const sessions = JSON.stringify(await mine.call("list_active_sessions"));
+  const sessionId = /lowdefy-[0-9a-f]{32}/.exec(sessions)[0];
+  const { McpWeb } = await import("mcp-web-sdk/node");
+  const other = new McpWeb({ name: "other", bridgeUrl: process.env.BRIDGE_URL, authToken: tokens[0], sessionId });
+  t.after(() => other.disconnect());
+  await other.connect();
+  await host.said("user 1 of 2 has left");
+  assert.ok((await theirs.call("session_list")).structuredContent);
+});
+
+test("a user whose role was taken away is on a page that is left to them", async (t) => {
+  const data = await startData(t);
+  const token = makeToken();
+  const first = await startHost(t, { data, token, args: ["--roles", "admin"] });
+  const { sessionId, call } = await openSession(first);
+  await call("navigate", { pageId: "report" });
+  await first.kill("SIGTERM");
+  const second = await startHost(t, { data, token, store: first.store });
+  const page = textOf(await second.call("page_snapshot", { sessionId }));
+  assert.match(page, /Page: orders/);
+});
+
+test("what would stop the process for all users is refused", async (t) => {
+  const host = await startHost(t, { data: await startData(t) });
+  const { call, interact } = await openSession(host);
+  await call("navigate", { pageId: "order" });
+  const items = (count) => Array.from({ length: count }, () => ({ article: "x" }));
+  const rows = [
+    ["lines.4000000000", 1, /leaves items out/],
+    ["new.3000000", 1, /leaves items out/],
+    ["lines", items(501), /more than 500 items/],
+    ["note", "x".repeat(300_000), /more than 262144 bytes/],
+    [Array.from({ length: 60 }, () => "a").join("."), 1, /is no name/],
+    ["toString", 1, /is no name/],
+  ];
+  for (const [key, value, reason] of rows) assert.match(textOf(await interact({ type: "setState", key, value })), reason, key);
+  assert.match(textOf(await interact({ type: "setState", key: "lines", value: items(200) }, { type: "callMethod", ref: "lines", method: "removeItem", args: ["x"] })), /1 setState ok[^]*2 callMethod lines removeItem failed ActionFailed/);
+});
+
 test("names of the state lead to nothing else", async (t) => {
   const host = await startHost(t, { data: await startData(t) });
   const { interact, state } = await openSession(host);

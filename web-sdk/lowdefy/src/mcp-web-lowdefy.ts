@@ -2,4 +2,5 @@
 // The garbage of many short calls: with V8's own limit, its space for new objects alone takes 48 MB.
 import { main } from "./command/main.ts";
 
-process.exitCode = await main(process.argv.slice(2));
+// What the app has begun, such as a timer, keeps no process alive that was asked to end.
+process.exit(await main(process.argv.slice(2)));

@@ -17,11 +17,18 @@ import { ChildProgram, startBridge, startStdioClient } from "./private-bridge.ts
 import { createToken, keptToken, readTokenFile, writePrivate } from "./tokens.ts";
 import { watchFolder } from "./watch.ts";
 
-const say = (text: string) => process.stderr.write(`${text}\n`);
+/** How long a bridge of --stdio may take to answer. */
+const MAX_CONNECT_MS = 30_000;
+
+/** Takes the secrets of the app out of what is said, once they are known. */
+let redact = (text: string): string => text;
+
+const say = (text: string) => process.stderr.write(`${redact(text)}\n`);
 
 /** Runs the command, and returns its exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   redirectConsole(say);
+  surviveFaults();
   try {
     const options = readOptions(args, process.env);
     if (options === "help" || options === "version") {
@@ -31,21 +38,31 @@ export async function main(args: readonly string[]): Promise<number> {
     await run(options);
     return 0;
   } catch (error) {
-    if (!(error instanceof AppError) && !(error instanceof SessionStoreError)) throw error;
-    say(`mcp-web-lowdefy: ${error.message}`);
+    const isExpected = error instanceof AppError || error instanceof SessionStoreError;
+    say(`mcp-web-lowdefy: ${isExpected ? error.message : ((error as Error).stack ?? String(error))}`);
     return error instanceof UsageError ? 2 : 1;
   }
 }
 
+/** Code of the app may forget a promise, and nobody may read what is said any more: neither ends the sessions of all users. */
+function surviveFaults(): void {
+  process.stderr.on("error", () => {});
+  process.on("unhandledRejection", (reason) => console.error(reason));
+  process.on("uncaughtException", (error) => console.error(error));
+}
+
 async function run(options: CommandOptions): Promise<void> {
   const ended = endOfProcess();
+  // The app's own code may write there, and with --stdio it is the protocol's.
+  if (options.isStdio) process.stdout.write = process.stderr.write.bind(process.stderr);
   const closing: (() => unknown)[] = [];
   try {
     let app = await LowdefyApp.build(options.config, (text) => say(`build: ${text}`));
+    redact = app.redact;
     closing.push(() => app.dispose());
     let settings = settingsOf(app, options);
     const isFolder = !/^rediss?:/i.test(options.store);
-    if (isFolder) await mkdir(options.store, { recursive: true, mode: 0o700 });
+    if (isFolder) await makeStoreFolder(options.store);
     const tokens = await tokensOf(options, isFolder);
     let bridgeUrl = options.bridge;
     if (options.isStdio) {
@@ -55,6 +72,7 @@ async function run(options: CommandOptions): Promise<void> {
       bridgeUrl = url;
     }
     const hosts: Host[] = [];
+    const failed = new Set<Host>();
     const connecting: Promise<void>[] = [];
     const name = options.name ?? app.name ?? "lowdefy";
     for (const token of tokens) {
@@ -64,14 +82,22 @@ async function run(options: CommandOptions): Promise<void> {
       closing.push(() => host.dispose());
       hosts.push(host);
       host.mcpWeb.onStatusChange((status) => {
-        if (status.state === "failed") ended.fail(new AppError(`the bridge refuses the connection: ${status.error.message}`));
+        if (status.state !== "failed") return;
+        const reason = `the bridge refuses the connection: ${status.error.message}`;
+        failed.add(host);
+        if (failed.size === tokens.length) ended.fail(new AppError(reason));
+        else say(`user ${tokens.indexOf(token) + 1} of ${tokens.length} has left: ${reason}`);
       });
       // Until the bridge is there, the status tells.
       connecting.push(host.connect());
     }
     const connected = Promise.all(connecting);
     if (options.isStdio) {
-      await connected;
+      const late = new AppError(`the bridge does not answer within ${MAX_CONNECT_MS / 1000} s`);
+      const timer = setTimeout(() => ended.fail(late), MAX_CONNECT_MS);
+      await Promise.race([connected, ended.promise]);
+      clearTimeout(timer);
+      if (ended.isOver()) return;
       const client = startStdioClient(options.stdioProgram, bridgeUrl, tokens[0]!);
       closing.push(() => client.stop());
       client.process.once("error", () => ended.fail(new AppError(`${options.stdioProgram} cannot be started: give the stdio client with --stdio-program or MCP_WEB_STDIO_PROGRAM`)));
@@ -88,7 +114,12 @@ async function run(options: CommandOptions): Promise<void> {
       const reload = async () => {
         try {
           const newer = await LowdefyApp.build(options.config, (text) => say(`build: ${text}`));
-          settings = settingsOf(newer, options);
+          try {
+            settings = settingsOf(newer, options);
+          } catch (error) {
+            await newer.dispose();
+            throw error;
+          }
           const former = app;
           app = newer;
           for (const host of hosts) await host.reload(newer, settings);
@@ -105,6 +136,12 @@ async function run(options: CommandOptions): Promise<void> {
   } finally {
     for (const close of closing.reverse()) await close();
   }
+}
+
+async function makeStoreFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: Error) => {
+    throw new AppError(`--store cannot be used: ${error.message}`);
+  });
 }
 
 function settingsOf(app: LowdefyApp, { format }: CommandOptions): Settings {
@@ -143,11 +180,16 @@ function version(): string {
 /** What ends the command: a signal, the end of a process that it needs, or a failure. */
 function endOfProcess() {
   const { promise, resolve: end, reject: fail } = Promise.withResolvers<void>();
-  promise.catch(() => {});
+  let isOver = false;
+  promise.then(
+    () => (isOver = true),
+    () => (isOver = true),
+  );
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => end());
   return {
     promise,
     fail,
+    isOver: () => isOver,
     when: (child: ChildProgram["process"], failure: string | undefined) => void once(child, "exit").then(() => (failure ? fail(new AppError(failure)) : end()), fail),
   };
 }

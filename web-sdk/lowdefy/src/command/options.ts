@@ -59,9 +59,11 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   const { format } = values;
   if (format !== undefined && format !== "outline" && format !== "markdown") throw new UsageError("--format must be markdown or outline");
   const config = values.config ?? ".";
+  const bridge = values.bridge ?? environment.MCP_WEB_BRIDGE_URL ?? "http://localhost:3001";
+  if (!/^(https?|wss?):$/.test(URL.parse(bridge)?.protocol ?? "")) throw new UsageError("--bridge must be a URL such as http://localhost:3001");
   return {
     config,
-    bridge: values.bridge ?? environment.MCP_WEB_BRIDGE_URL ?? "http://localhost:3001",
+    bridge,
     store: values.store ?? `${config}/.mcp-web`,
     roles: (values.roles ?? "").split(",").map((role) => role.trim()).filter(Boolean),
     isWatching: values.watch ?? false,

@@ -17,6 +17,8 @@ export function watchFolder(folder: string, ignored: readonly string[], changed:
     clearTimeout(timer);
     timer = setTimeout(changed, QUIET_MS);
   });
+  // The folder may have been removed: there is nothing to watch then.
+  watcher.on("error", () => {});
   return () => {
     clearTimeout(timer);
     watcher.close();

@@ -89,7 +89,7 @@ const table: Describe = (block) => {
   const rows: unknown[] = Array.isArray(block.value) ? block.value : Array.isArray(rowData) ? rowData : [];
   const columns = columnsOf(columnDefs, rows[0]);
   const line = (cells: string[]): PageNode => ({ role: "row", name: cells.map((cell) => cell.replace(/\s+/g, " ")).join(" | ") });
-  const shown = rows.slice(0, MAX_ROWS).map((row) => line(columns.map(({ field }) => textOfHtml(textOfValue((row as Record<string, unknown> | null)?.[field])))));
+  const shown = rows.slice(0, MAX_ROWS).map((row) => line(columns.map(({ field }) => textOfValue((row as Record<string, unknown> | null)?.[field]))));
   return {
     role: "table",
     ...nameOf(title(block)),

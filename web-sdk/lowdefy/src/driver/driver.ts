@@ -12,6 +12,7 @@ import { eventsOf } from "./events.ts";
 import { inputKind } from "./inputs.ts";
 import { type Part, findPart } from "./parts.ts";
 import { setBlockValue } from "./set-value.ts";
+import { checkValue, parsePath } from "./state-path.ts";
 import { readState } from "./state.ts";
 import { readTree } from "./tree.ts";
 import { sleep } from "./waiting.ts";
@@ -61,7 +62,9 @@ export class LowdefyDriver implements PageDriver {
     const described = describeBlock(block);
     const dialog = [...this.#session.dialogs].at(-1);
     const isBehind = dialog !== undefined && this.#session.block(dialog)?.isShown && !this.#isIn(block, dialog);
-    const isDisabled = block.eval?.properties?.disabled === true || part?.isDisabled;
+    // A button of Lowdefy cannot be clicked while what it does goes on.
+    const isLoading = block.eval?.loading === true || (block.type === "Button" && block.Events.events.onClick?.loading);
+    const isDisabled = block.eval?.properties?.disabled === true || isLoading || part?.isDisabled;
     // A dialog that is closed can be opened by its methods.
     const isHidden = !isShown || (this.#session.isClosed(block) && action.type !== "callMethod");
     return {
@@ -244,14 +247,15 @@ export class LowdefyDriver implements PageDriver {
   }
 
   #setState(values: Record<string, unknown>): void {
-    const { _internal } = this.#page();
-    for (const [key, value] of Object.entries(values)) _internal.State.set(checkKey(key), serializer.copy(value));
+    const { _internal, state } = this.#page();
+    const entries = Object.entries(values).map(([key, value]) => [parsePath(key, state), checkValue(value)] as const);
+    for (const [path, value] of entries) set(state, path, serializer.copy(value));
     _internal.RootBlocks.reset();
     _internal.update();
   }
 
   #setGlobal(key: string, value: unknown): void {
-    set(this.#session.global, checkKey(key), serializer.copy(value));
+    set(this.#session.global, parsePath(key, this.#session.global), serializer.copy(checkValue(value)));
     const { _internal } = this.#page();
     _internal.RootBlocks.reset();
     _internal.update();
@@ -323,13 +327,3 @@ function readTreeIds(session: AppSession, within: string): Set<string> {
 
 const unknownEvent = (ref: string, event: string, known: string[]): ActionError =>
   new ActionError("EventUnknown", `${ref} has no event "${event}": ${known.join(", ") || "it has none"}`);
-
-/** The longest path into a state, in characters. */
-const MAX_KEY_CHARS = 500;
-
-/** @throws ActionError for a path that leads out of the state. */
-function checkKey(key: string): string {
-  const isOutside = key.split(/[.[\]]/).some((part) => part === "__proto__" || part === "constructor" || part === "prototype");
-  if (isOutside || !key || key.length > MAX_KEY_CHARS) throw new ActionError("ActionFailed", `${JSON.stringify(key.slice(0, 50))} is no name in the state`);
-  return key;
-}

@@ -23,10 +23,10 @@ const text: InputKind = {
   role: "textbox",
   text: ({ value }) => textOfValue(value),
   // As an input element, which has no lines.
-  parse: (value, block) => cut(asText(value).replace(/[\r\n]+/g, ""), block) || null,
+  parse: (value, block) => replaced(cut(asText(value).replace(/[\r\n]+/g, ""), block), block) || null,
 };
 
-const lines: InputKind = { ...text, parse: (value, block) => cut(asText(value).replace(/\r\n?/g, "\n"), block) };
+const lines: InputKind = { ...text, parse: (value, block) => cut(asText(value).replace(/\r\n?/g, "\n"), block) || null };
 
 const password: InputKind = { ...text, text: ({ value }) => (value ? "(hidden)" : "") };
 
@@ -35,9 +35,10 @@ const number: InputKind = {
   text: ({ value }) => textOfValue(value),
   parse(value, block) {
     if (value === null || value === "") return null;
-    const number = typeof value === "string" ? Number(value.trim()) : value;
-    if (typeof number !== "number" || !Number.isFinite(number)) throw unfit(block, value, "a number");
-    const { min, max } = block.eval?.properties ?? {};
+    const given = typeof value === "string" && /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i.test(value) ? Number(value) : value;
+    if (typeof given !== "number" || !Number.isFinite(given)) throw unfit(block, value, "a number");
+    const { min, max, precision } = block.eval?.properties ?? {};
+    const number = typeof precision === "number" && precision >= 0 && precision <= 20 ? Number(given.toFixed(precision)) : given;
     // As the control, which takes the nearest number that is allowed.
     const least = typeof min === "number" ? Math.max(number, min) : number;
     return typeof max === "number" ? Math.min(least, max) : least;
@@ -211,6 +212,14 @@ function asText(value: unknown): string {
 function cut(written: string, block: Block): string {
   const { maxLength } = block.eval?.properties ?? {};
   return typeof maxLength === "number" && maxLength >= 0 ? written.slice(0, maxLength) : written;
+}
+
+/** As `TextInput` with the property `replaceInput`. */
+function replaced(written: string, block: Block): string {
+  const { replaceInput } = (block.eval?.properties ?? {}) as { replaceInput?: { pattern?: unknown; flags?: unknown; replacement?: unknown } };
+  if (typeof replaceInput?.pattern !== "string") return written;
+  const { pattern, flags, replacement } = replaceInput;
+  return written.replace(new RegExp(pattern, typeof flags === "string" ? flags : "gm"), typeof replacement === "string" ? replacement : "");
 }
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

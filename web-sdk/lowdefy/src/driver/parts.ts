@@ -3,7 +3,7 @@
  * buttons. Their handle is that of the block, a slash and the name of the part, such as `lines/add`.
  */
 
-import { closeDialog } from "../engine/block-methods.ts";
+import { addItem, checkIndex, closeDialog } from "../engine/block-methods.ts";
 import type { Block } from "../engine/engine-types.ts";
 import type { AppSession } from "../engine/session.ts";
 import { choicesOf, keyOf } from "./choices.ts";
@@ -63,15 +63,14 @@ export function partsOf(block: Block, session: AppSession): Part[] {
 /** Returns the buttons of an item of a list. */
 export function itemParts(list: Block, index: number): Part[] {
   if (list.type !== "ControlledList" || list.eval?.properties?.hideRemoveButton) return [];
-  return [{ key: `remove.${index}`, role: "button", name: `Remove item ${index}`, click: () => list.removeItem?.(index) }];
+  return [{ key: `remove.${index}`, role: "button", name: `Remove item ${index}`, click: () => list.removeItem?.(checkIndex(list, index)) }];
 }
 
 /** Returns the part of a handle, such as `lines/add`. */
 export function findPart(block: Block, key: string, session: AppSession): Part | undefined {
   const index = /^remove\.(\d+)$/.exec(key)?.[1];
   if (index !== undefined) {
-    const items = Array.isArray(block.value) ? block.value.length : Infinity;
-    return Number(index) < items ? itemParts(block, Number(index))[0] : undefined;
+    return Number(index) < (block.itemCount?.() ?? 0) ? itemParts(block, Number(index))[0] : undefined;
   }
   return partsOf(block, session).find((part) => part.key === key);
 }
@@ -120,7 +119,7 @@ function addPart(block: Block): Part {
     key: "add",
     role: "button",
     name: textProperty(addItemButton?.title) ?? "Add Item",
-    click: () => (addToFront ? block.unshiftItem?.() : block.pushItem?.()),
+    click: () => addItem(block, addToFront ? "unshiftItem" : "pushItem"),
   };
 }
 

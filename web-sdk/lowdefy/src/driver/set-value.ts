@@ -5,5 +5,11 @@ import type { Block } from "../engine/engine-types.ts";
 /** Sets a value that the block takes, and triggers what follows a change by the user. */
 export async function setBlockValue(block: Block, value: unknown): Promise<void> {
   block.setValue?.(value);
-  if (block.Events.events.onChange) await block.triggerEvent({ name: "onChange" });
+  if (block.Events.events.onChange) await block.triggerEvent({ name: "onChange", ...changeEvent(block) });
+}
+
+/** What the components of a few types say of a change. */
+function changeEvent({ type, value }: Block): { event?: object } {
+  if (type === "TitleInput" || type === "ParagraphInput") return { event: { value } };
+  return type === "Pagination" ? { event: value as object } : {};
 }

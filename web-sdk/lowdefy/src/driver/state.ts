@@ -1,5 +1,6 @@
 /** What `get_state` returns of a session. */
 
+import { serializer } from "@lowdefy/helpers";
 import { type PageState, fitState } from "mcp-web-sdk/page-driver";
 
 import { textOf } from "../engine/activity.ts";
@@ -10,7 +11,7 @@ import { isPassword } from "./inputs.ts";
 /** Returns the state of the page, what the pages share, and the newest run of each request. Passwords are hidden. */
 export function readState(session: AppSession): PageState {
   const { context, pageId } = session;
-  const state = fitState(structuredClone(hidePasswords(session, context?.state ?? {})));
+  const state = fitState(hidePasswords(session, serializer.copy(context?.state ?? {})));
   const global = fitState(session.global, state.bytesLeft);
   const runs = Object.entries(context?.requests ?? {}).flatMap(([requestId, [run]]) => (run ? [[requestId, describeRun(run)] as const] : []));
   const requests = fitState(Object.fromEntries(runs), global.bytesLeft);
@@ -23,9 +24,8 @@ const describeRun = ({ loading, response, error }: RequestRun) => ({ loading, re
 function hidePasswords(session: AppSession, state: Record<string, unknown>): Record<string, unknown> {
   const passwords = [...session.blocks.values()].filter(({ block }) => isPassword(block) && block.value);
   if (!passwords.length) return state;
-  const copy = structuredClone(state);
-  for (const { block } of passwords) hideAt(copy, block.blockId.split("."));
-  return copy;
+  for (const { block } of passwords) hideAt(state, block.blockId.split("."));
+  return state;
 }
 
 function hideAt(value: unknown, [first, ...rest]: string[]): void {

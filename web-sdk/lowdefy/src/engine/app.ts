@@ -12,7 +12,7 @@ import { runBuild } from "./build-runner.ts";
 import type { ApiContext, PageConfig } from "./engine-types.ts";
 import { PackageFinder } from "./packages.ts";
 import { type Plugins, type Types, loadPlugins } from "./plugins.ts";
-import { createRedactor, readSecrets } from "./secrets.ts";
+import { createRedactor, readSecrets, redactDeep } from "./secrets.ts";
 
 /** On whose behalf pages are read and requests are made. */
 export interface AppUser {
@@ -119,7 +119,7 @@ export class LowdefyApp {
   /** Makes a request of a page. The values of secrets stay here. */
   async request(user: AppUser, request: { blockId: string; pageId: string; payload: unknown; requestId: string }): Promise<unknown> {
     try {
-      return await callRequest(this.#api(user), request);
+      return redactDeep(await callRequest(this.#api(user), request), this.redact);
     } catch (error) {
       const { name, message } = error as Error;
       throw Object.assign(new Error(this.redact(message)), { name });
@@ -155,7 +155,7 @@ async function listPageIds(folder: string): Promise<string[]> {
   const files = await readdir(pages, { recursive: true, encoding: "utf8" }).catch(() => []);
   return files.flatMap((path) => {
     const parts = path.replaceAll("\\", "/").split("/");
-    if (parts.length % 2 !== 0 || parts.includes("requests")) return [];
+    if (parts.length % 2 !== 0) return [];
     const pageId = parts.slice(0, parts.length / 2).join("/");
     return parts.slice(parts.length / 2).join("/") === `${pageId}.json` ? [pageId] : [];
   });

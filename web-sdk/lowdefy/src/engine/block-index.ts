@@ -10,6 +10,7 @@ export function eachBlock(blocks: Blocks, visit: (block: Block, isShown: boolean
   for (const { blocks: inArea = [] } of Object.values(blocks.areas)) {
     for (const block of inArea) {
       const isVisible = isShown && block.visibleEval?.output !== false;
+      if (block.meta.category === "list") block.itemCount = () => blocks.subBlocks[block.id]?.length ?? 0;
       visit(block, isVisible);
       const isInsideShown = isVisible && !hidesInside(block);
       for (const inner of blocks.subBlocks[block.id] ?? []) eachBlock(inner, visit, hidesInside, isInsideShown);

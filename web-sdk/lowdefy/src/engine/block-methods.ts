@@ -30,10 +30,8 @@ export function registerMethods(block: Block, tools: MethodTools): void {
   } else if (block.type === "Message" || block.type === "Notification") {
     register(block, "open", (given: Record<string, unknown> = {}) => showMessage(block, given, tools));
   } else if (block.meta.category === "list") {
-    for (const name of ["pushItem", "unshiftItem", "removeItem", "moveItemUp", "moveItemDown"] as const) {
-      const method = block[name];
-      if (method) register(block, name, method as (...args: never[]) => void);
-    }
+    for (const name of ["pushItem", "unshiftItem"] as const) register(block, name, () => addItem(block, name));
+    for (const name of ["removeItem", "moveItemUp", "moveItemDown"] as const) register(block, name, (index: unknown) => block[name]?.(checkIndex(block, index)));
   }
 }
 
@@ -51,6 +49,22 @@ export async function closeDialog(block: Block, event: string, tools: MethodTool
   const { success, bounced } = await block.triggerEvent({ name: event });
   if (success && !bounced) setOpen(block, false, tools);
   return success;
+}
+
+/** The engine looks at all items for each item: 2,000 of them would stop the process for seconds. */
+export const MAX_ITEMS = 500;
+
+/** Adds an item to a list. @throws Error when it has as many as it may have. */
+export function addItem(block: Block, name: "pushItem" | "unshiftItem", count = block.itemCount?.() ?? 0): void {
+  if (count >= MAX_ITEMS) throw new Error(`${block.blockId} has ${MAX_ITEMS} items, which is the most`);
+  block[name]?.();
+}
+
+/** @throws Error when there is no such item. */
+export function checkIndex(block: Block, index: unknown): number {
+  const count = block.itemCount?.() ?? 0;
+  if (typeof index === "number" && Number.isInteger(index) && index >= 0 && index < count) return index;
+  throw new Error(`${block.blockId} has no item ${JSON.stringify(index) ?? "undefined"}: it has ${count}, from 0`);
 }
 
 function showMessage(block: Block, given: Record<string, unknown>, { activity }: MethodTools): void {

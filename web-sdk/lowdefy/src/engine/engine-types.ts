@@ -24,6 +24,8 @@ export interface Block {
   showValidation?: boolean;
   /** Whether its evaluation is to be taken over with the next update. */
   update?: boolean;
+  /** How many items a list has: set by this host. */
+  itemCount?(): number;
   setValue?(value: unknown): void;
   pushItem?(): void;
   unshiftItem?(): void;

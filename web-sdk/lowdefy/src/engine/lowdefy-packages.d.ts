@@ -21,7 +21,7 @@ declare module "@lowdefy/helpers" {
     copy<Value>(value: Value): Value;
   };
   export const get: (object: unknown, path: string) => unknown;
-  export const set: (object: unknown, path: string, value: unknown) => void;
+  export const set: (object: unknown, path: string | string[], value: unknown) => void;
   export const type: { enforceType(name: string | undefined, value: unknown): unknown };
 }
 

@@ -64,6 +64,7 @@ export function restoreContext(context: Context, saved: SavedContext): void {
   // Without it, items of lists vanish.
   _internal.RootBlocks.reset();
   _internal.update();
+  if (!saved.validated.length) return;
   const validated = new Set(saved.validated);
   eachBlock(_internal.RootBlocks, (block) => {
     if (!validated.has(block.blockId)) return;

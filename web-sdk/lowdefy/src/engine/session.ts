@@ -24,6 +24,9 @@ const MAX_HISTORY = 50;
 /** Pages that lead to one another without end. */
 const MAX_REDIRECTS = 10;
 
+/** An `onMount` may show blocks that have one. */
+const MAX_MOUNT_ROUNDS = 10;
+
 /** A page that was asked for is not there, or not for this user. */
 export class PageUnknownError extends Error {}
 
@@ -99,7 +102,7 @@ export class AppSession {
     return this.activity.run(async () => {
       await this.#readRoot();
       this.#root.lowdefyGlobal = (await this.#app.rootConfig(this.#user)).lowdefyGlobal ?? {};
-      const first = this.#root.home.pageId ?? (await this.#app.pages(this.#user))[0]?.pageId;
+      const first = await this.#firstPage();
       if (first !== undefined) await this.#open({ pageId: first, query: "" });
       await this.settle();
     });
@@ -114,7 +117,9 @@ export class AppSession {
       this.#history = saved.history;
       this.#saved = saved.contexts;
       for (const dialog of saved.dialogs) this.dialogs.add(dialog);
-      await this.#show({ pageId: saved.pageId, query: saved.query });
+      await this.#showOrFirst({ pageId: saved.pageId, query: saved.query });
+      // They were shown before.
+      for (const { block, isShown } of this.blocks.values()) if (isShown) this.#mounted.add(block);
     });
   }
 
@@ -160,7 +165,10 @@ export class AppSession {
     const isSame = user.sub === this.#user.sub && user.roles.join() === this.#user.roles.join();
     if (isSame) return;
     this.#user = user;
-    await this.#readRoot();
+    await this.activity.run(async () => {
+      await this.#readRoot();
+      if (this.#context && !(await this.#app.page(this.pageId, user))) await this.#showOrFirst({ pageId: this.pageId, query: "" });
+    });
   }
 
   /** What methods of blocks need. */
@@ -205,7 +213,7 @@ export class AppSession {
   /** Waits until what was begun in this task has led somewhere: follows links, and tells blocks that they are shown. */
   async settle(): Promise<void> {
     for (let redirects = 0; ; redirects += 1) {
-      await this.#mount();
+      for (let rounds = 0; rounds < MAX_MOUNT_ROUNDS && (await this.#mount()); rounds += 1);
       const destination = this.#destination;
       this.#destination = undefined;
       if (!destination) return;
@@ -235,15 +243,36 @@ export class AppSession {
   /** Opens a page as a browser does: with its events. */
   async #open(destination: Destination): Promise<void> {
     const former = this.#context && { pageId: this.pageId, query: this.#query };
-    await this.#show(destination);
     if (destination.isBack) this.#history.pop();
-    else if (former && former.pageId !== destination.pageId) this.#history = [...this.#history, former].slice(-MAX_HISTORY);
+    await this.#show(destination);
+    if (!destination.isBack && former && former.pageId !== destination.pageId) this.#history = [...this.#history, former].slice(-MAX_HISTORY);
     this.dialogs.clear();
     this.#mounted = new WeakSet();
     const { _internal } = this.#context!;
     await _internal.runOnInit(() => {});
     void this.activity.track(_internal.runOnInitAsync(() => {}));
     this.#isDirty = true;
+  }
+
+  /** Returns the page that a user begins with: the home page, if they may open it. */
+  async #firstPage(): Promise<string | undefined> {
+    const { pageId } = this.#root.home;
+    if (pageId !== undefined && (await this.#app.page(pageId, this.#user))) return pageId;
+    return (await this.#app.pages(this.#user))[0]?.pageId;
+  }
+
+  /** Shows a page, or the first one when it is gone, or not for this user any more. */
+  async #showOrFirst(destination: Destination): Promise<void> {
+    try {
+      await this.#show(destination);
+    } catch (error) {
+      if (!(error instanceof PageUnknownError)) throw error;
+      this.activity.warn(`${error.message}; the session is on the first page now`);
+      this.#context = undefined;
+      this.#isDirty = true;
+      const first = await this.#firstPage();
+      if (first !== undefined) await this.#open({ pageId: first, query: "" });
+    }
   }
 
   /** Makes a page the one that is shown. Its state is kept from the last time. */
@@ -265,8 +294,8 @@ export class AppSession {
     this.#title = named ?? pageId;
   }
 
-  /** Triggers `onMount` of blocks that are shown for the first time since the page was opened. */
-  async #mount(): Promise<void> {
+  /** Triggers `onMount` of blocks that are shown for the first time since the page was opened. Returns whether there were any. */
+  async #mount(): Promise<boolean> {
     const started: Promise<unknown>[] = [];
     for (const { block, isShown } of [...this.blocks.values()].reverse()) {
       const { onMount, onMountAsync } = block.Events.events;
@@ -277,6 +306,7 @@ export class AppSession {
       if (onMountAsync) void this.activity.track(mounted.then(() => block.triggerEvent({ name: "onMountAsync" })));
     }
     await Promise.all(started);
+    return started.length > 0;
   }
 
   #callMethod(context: ActionContext, original: ((context: ActionContext) => unknown) | undefined): unknown {

@@ -4,13 +4,13 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 import { McpWeb } from "mcp-web-sdk/node";
-import { type PageToolsOptions, completeLimits } from "mcp-web-sdk/page-driver";
+import { type PageCalls, type PageToolsOptions, completeLimits } from "mcp-web-sdk/page-driver";
 
 import type { AppUser, LowdefyApp } from "../engine/app.ts";
 import { SWEEP_INTERVAL_MS, type SessionStore } from "../stores/index.ts";
 import { invalidArguments } from "./call-failure.ts";
 import { RateLimit } from "./rate-limit.ts";
-import { type LiveSession, Sessions } from "./sessions.ts";
+import { Sessions } from "./sessions.ts";
 import type { Settings } from "./settings.ts";
 import * as tools from "./tool-definitions.ts";
 
@@ -43,7 +43,7 @@ export interface HostOptions {
 export class Host {
   readonly mcpWeb: McpWeb;
   readonly #sessions: Sessions;
-  readonly #rate: RateLimit;
+  #rate: RateLimit;
   readonly #roles: readonly string[];
   readonly #sweep: NodeJS.Timeout;
   readonly #tools: ReturnType<McpWeb["addTool"]>[] = [];
@@ -54,7 +54,7 @@ export class Host {
     this.#roles = roles;
     this.#rate = new RateLimit(settings.callsPerMinute);
     const wasm = readPageWasm();
-    this.#sessions = new Sessions(store, app, (): PageToolsOptions => ({ format: this.#settings.format, limits: this.#settings.page, wasm }));
+    this.#sessions = new Sessions(store, app, (): PageToolsOptions => ({ format: this.#settings.format, limits: this.#settings.page, wasm }), () => ({ maxSessions: this.#settings.maxSessionsPerUser }));
     this.mcpWeb = new McpWeb({ name, bridgeUrl, authToken: token, sessionId: bridgeSession, handleSignals: false, autoConnect: false });
     this.#addTools();
     this.#sweep = setInterval(() => this.#sessions.sweep().catch((error: Error) => console.error(error.message)), SWEEP_INTERVAL_MS);
@@ -68,6 +68,7 @@ export class Host {
 
   /** Takes a newer build of the app. */
   async reload(app: LowdefyApp, settings: Settings): Promise<void> {
+    if (settings.callsPerMinute !== this.#settings.callsPerMinute) this.#rate = new RateLimit(settings.callsPerMinute);
     this.#settings = settings;
     await this.#sessions.reload(app);
   }
@@ -85,12 +86,12 @@ export class Host {
       await this.#sessions.close(sessionId);
       return { success: true };
     });
-    this.#add(tools.NAVIGATE, this.#inSession(({ calls }, args, context) => calls.navigate(args, context)));
-    this.#add(tools.INTERACT, this.#inSession(({ calls }, args, context) => calls.interact(args, context)));
-    this.#add(tools.GET_STATE, this.#inSession(({ calls }) => calls.state()));
-    this.#add(tools.GET_PAGES, this.#inSession(({ calls }) => calls.pages()));
-    this.#add(tools.PAGE_SNAPSHOT, this.#inSession(({ calls }, args, context) => calls.snapshot(args, context)));
-    this.#add(tools.PAGE_QUERY, this.#inSession(({ calls }, args, context) => calls.query(args, context)));
+    this.#add(tools.NAVIGATE, this.#inSession((calls, args, context) => calls.navigate(args, context)));
+    this.#add(tools.INTERACT, this.#inSession((calls, args, context) => calls.interact(args, context)));
+    this.#add(tools.GET_STATE, this.#inSession((calls) => calls.state()));
+    this.#add(tools.GET_PAGES, this.#inSession((calls) => calls.pages()));
+    this.#add(tools.PAGE_SNAPSHOT, this.#inSession((calls, args, context) => calls.snapshot(args, context)));
+    this.#add(tools.PAGE_QUERY, this.#inSession((calls, args, context) => calls.query(args, context)));
   }
 
   #add(definition: tools.HostToolDefinition, handler: Handler): void {
@@ -103,8 +104,8 @@ export class Host {
     this.#tools.push(tool);
   }
 
-  #inSession(work: (session: LiveSession, args: Arguments, context: Context) => unknown): Handler {
-    return async ({ sessionId, ...args }, context) => work(await this.#sessions.use(sessionId, this.#user(context)), args, context);
+  #inSession(work: (calls: PageCalls, args: Arguments, context: Context) => unknown): Handler {
+    return ({ sessionId, ...args }, context) => this.#sessions.run(sessionId, this.#user(context), (calls) => work(calls, args, context));
   }
 
   #user({ caller: { sub, roles } }: Context): AppUser {

@@ -16,12 +16,13 @@ import { callFailure, invalidArguments } from "./call-failure.ts";
 const MAX_LIVE_SESSIONS = 16;
 
 /** A session in memory. */
-export interface LiveSession {
+interface Entry {
   session: AppSession;
   calls: PageCalls;
-}
-
-interface Entry extends LiveSession {
+  /** The calls that are under way: until they have ended, it is the only one of its id. */
+  running: number;
+  /** The app was built anew since it was opened. */
+  isOutdated: boolean;
   /** What the store has of it, without the state. */
   stored: SessionSummary;
 }
@@ -30,24 +31,30 @@ interface Entry extends LiveSession {
 export class Sessions {
   readonly #store: SessionStore;
   readonly #options: () => PageToolsOptions;
+  readonly #limits: () => { maxSessions: number };
   #app: LowdefyApp;
   /** The one that was used last is the last. */
   readonly #live = new Map<string, Promise<Entry>>();
 
-  constructor(store: SessionStore, app: LowdefyApp, options: () => PageToolsOptions) {
+  constructor(store: SessionStore, app: LowdefyApp, options: () => PageToolsOptions, limits: () => { maxSessions: number }) {
     this.#store = store;
+    this.#limits = limits;
     this.#app = app;
     this.#options = options;
   }
 
-  /** Takes a newer build of the app: sessions go on with its pages. */
+  /** Takes a newer build of the app: sessions go on with its pages when the calls that are under way have ended. */
   async reload(app: LowdefyApp): Promise<void> {
     this.#app = app;
-    this.#live.clear();
+    for (const entry of this.#live.values()) entry.then((live) => (live.isOutdated = true)).catch(() => {});
   }
 
   /** Opens a session: its first page, with what that does. */
   async create(name: string, description: string | undefined, user: AppUser): Promise<object> {
+    // Opening the app makes its requests.
+    const active = (await this.list()).filter(({ status }) => status === "active");
+    const { maxSessions } = this.#limits();
+    if (active.length >= maxSessions) throw invalidArguments("SessionLimit", `${active.length} sessions are active, which is the limit of a user: close one, then retry`);
     const sessionId = randomUUID();
     const session = new AppSession(this.#app, user);
     await session.start();
@@ -69,9 +76,18 @@ export class Sessions {
     this.#live.delete(id);
   }
 
-  /** Returns a session for a call, as the store has it. */
-  async use(sessionId: unknown, user: AppUser): Promise<LiveSession> {
-    const id = checkId(sessionId);
+  /** Does the work of a call in a session, as the store has it. */
+  async run<Value>(sessionId: unknown, user: AppUser, work: (calls: PageCalls) => Value | Promise<Value>): Promise<Value> {
+    const entry = await this.#use(checkId(sessionId), user);
+    try {
+      return await work(entry.calls);
+    } finally {
+      entry.running -= 1;
+      this.#evict();
+    }
+  }
+
+  async #use(id: string, user: AppUser): Promise<Entry> {
     const stored = await this.#try(() => this.#store.get(id)).catch((error: unknown) => {
       this.#live.delete(id);
       throw error;
@@ -79,10 +95,12 @@ export class Sessions {
     const known = this.#live.get(id);
     const entry = known && (await known.catch(() => undefined));
     // Another process may have gone on with it.
-    const loading = entry && entry.stored.revision >= stored.revision ? Promise.resolve(entry) : this.#load(stored, user);
+    const isCurrent = entry && (entry.running > 0 || (entry.stored.revision >= stored.revision && !entry.isOutdated));
+    const loading = isCurrent ? known! : this.#live.get(id) === known ? this.#load(stored, user) : this.#live.get(id)!;
     this.#keep(id, loading);
     try {
       const loaded = await loading;
+      loaded.running += 1;
       await loaded.session.setUser(user);
       return loaded;
     } catch (error) {
@@ -108,7 +126,7 @@ export class Sessions {
 
   #entry(session: AppSession, stored: StoredSession): Entry {
     const driver = new LowdefyDriver(session, () => this.#save(entry));
-    const entry: Entry = { session, stored: summaryOf(stored), calls: new PageCalls(driver, this.#options) };
+    const entry: Entry = { session, running: 0, isOutdated: false, stored: summaryOf(stored), calls: new PageCalls(driver, this.#options) };
     return entry;
   }
 
@@ -120,19 +138,30 @@ export class Sessions {
       const changed = await this.#store.save({ sessionId, name, ...(description !== undefined && { description }), revision, createdAt, pageId: session.pageId, saved });
       entry.stored = summaryOf(changed);
     } catch (error) {
-      if (error instanceof SessionConflict) this.#live.delete(sessionId);
-      const failure = callFailure(error) as Error;
-      failure.message = `the actions were done, and the session could not be saved: ${failure.message}`;
-      throw failure;
+      const isChanged = error instanceof SessionConflict;
+      if (isChanged) this.#live.delete(sessionId);
+      const reason = isChanged ? "another host has gone on with it" : (error as Error).message;
+      const message = `the actions were done, and the session could not be saved: ${reason}. Do not repeat them: look at the page first`;
+      throw Object.assign(new Error(message), { code: isChanged ? "SessionConflict" : "StoreUnavailable" });
     }
   }
 
   #keep(sessionId: string, entry: Promise<Entry>): void {
     this.#live.delete(sessionId);
     this.#live.set(sessionId, entry);
-    for (const oldest of this.#live.keys()) {
-      if (this.#live.size <= MAX_LIVE_SESSIONS) break;
-      this.#live.delete(oldest);
+    this.#evict();
+  }
+
+  /** Leaves sessions to the store that no call uses, the one that was used first before the others. */
+  #evict(): void {
+    let surplus = this.#live.size - MAX_LIVE_SESSIONS;
+    for (const [sessionId, loading] of this.#live) {
+      if (surplus <= 0) return;
+      surplus -= 1;
+      loading.then(
+        ({ running }) => running === 0 && this.#live.get(sessionId) === loading && this.#live.size > MAX_LIVE_SESSIONS && this.#live.delete(sessionId),
+        () => this.#live.delete(sessionId),
+      );
     }
   }
 

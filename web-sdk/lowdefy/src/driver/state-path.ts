@@ -1,0 +1,46 @@
+/** Names in the state of an app that a client sets, and the values that it may set. */
+
+import { ActionError } from "mcp-web-sdk/page-driver";
+
+import { MAX_ITEMS } from "../engine/block-methods.ts";
+
+/** The longest name, in characters and in parts. */
+const MAX_KEY_CHARS = 500;
+const MAX_PARTS = 50;
+/** The largest value, as JSON. */
+const MAX_VALUE_BYTES = 256 * 1024;
+
+/**
+ * Returns the parts of a name such as `lines.0.name`.
+ *
+ * @throws ActionError when it leads out of the state, or leaves items of a list out: the engine would make them all.
+ */
+export function parsePath(key: string, state: Record<string, unknown>): string[] {
+  const parts = key.split(".");
+  const isOutside = !key || key.length > MAX_KEY_CHARS || parts.length > MAX_PARTS || parts.some((part) => !part || part in Object.prototype || part === "prototype");
+  if (isOutside) throw new ActionError("ActionFailed", `${JSON.stringify(key.slice(0, 50))} is no name in the state`);
+  let at: unknown = state;
+  for (const part of parts) {
+    if (/^\d+$/.test(part)) {
+      const length = Array.isArray(at) ? at.length : 0;
+      if (Number(part) > length) throw new ActionError("ActionFailed", `${JSON.stringify(key.slice(0, 50))} leaves items out: the next one is ${length}`);
+      if (Number(part) >= MAX_ITEMS) throw tooManyItems();
+    }
+    at = typeof at === "object" && at !== null && Object.hasOwn(at, part) ? (at as Record<string, unknown>)[part] : undefined;
+  }
+  return parts;
+}
+
+/** @throws ActionError when a value is too large for the engine to handle in time. */
+export function checkValue(value: unknown): unknown {
+  let items = 0;
+  const text = JSON.stringify(value, (_, inner: unknown) => {
+    if (Array.isArray(inner)) items += inner.length;
+    return inner;
+  });
+  if (items > MAX_ITEMS) throw tooManyItems();
+  if (Buffer.byteLength(text ?? "") > MAX_VALUE_BYTES) throw new ActionError("ActionFailed", `the value has more than ${MAX_VALUE_BYTES} bytes: set less`);
+  return value;
+}
+
+const tooManyItems = () => new ActionError("ActionFailed", `more than ${MAX_ITEMS} items: set less`);
