@@ -4,9 +4,10 @@
 //! built once. Then each section of docs/benchmarks.md is measured: calls row by row (`plan`),
 //! several times (`measure`), with a server that is pinned to one core together with the load
 //! generator (`server`); idle pages, queries, attacks and the start of a page by programs of their
-//! own (`idle`, `ask`, `attacks`, `start` and `pages`, with `json_lines`). The results are printed (`tables`,
+//! own (`idle`, `ask`, `attacks`, `start`, `pages` and `apps`, with `json_lines`). The results are printed (`tables`,
 //! with the `machine`) and written into the document.
 
+mod apps;
 mod ask;
 mod attacks;
 mod idle;
@@ -80,6 +81,8 @@ pub(crate) enum Section {
     Start,
     /// What page tools cost in tokens and time
     Pages,
+    /// Apps without a browser: Node, Lowdefy and native programs
+    Apps,
 }
 
 impl Section {
@@ -199,6 +202,10 @@ impl Bench {
                 let text = pages::pages(workspace, programs, self.times)?;
                 Ok(format!("{machine}. {text}"))
             }
+            Section::Apps => {
+                let text = apps::apps(workspace, programs, self.times * 4)?;
+                Ok(format!("{machine}. {text}"))
+            }
         }
     }
 
@@ -242,6 +249,7 @@ fn build(workspace: &Workspace, profile: &str) -> Result<()> {
             "attack",
             "start",
             "pages",
+            "native-app",
         ] {
             build.args(["--bin", program]);
         }
