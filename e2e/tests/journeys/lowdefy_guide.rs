@@ -88,7 +88,11 @@ fn without_marks(text: &str) -> Vec<&str> {
     let lines = text.trim_end().lines().map(|line| {
         let is_last = line.starts_with("End of page ") || line.starts_with("end of page ");
         let without = line.split_once(" mark=").map(|(before, _)| before);
-        if is_last { "end of page" } else { without.unwrap_or(line) }
+        if is_last {
+            "end of page"
+        } else {
+            without.unwrap_or(line)
+        }
     });
     lines.collect()
 }
@@ -115,7 +119,7 @@ async fn from_an_empty_folder_to_a_request() {
 
     let start = code_block(GUIDE, "sh", "npx mcp-web-lowdefy");
     let mut host = ProcessGroup::start("the host", folder.shell(start));
-    host.wait_for_line("Orders: 1 user at http").await;
+    host.wait_for_line("connected: AI clients").await;
     let created = folder.call("session_create").await;
     let created: Value = serde_json::from_str(&created).unwrap();
     assert_eq!(created["name"], "An order for Acme");
@@ -146,7 +150,7 @@ async fn from_an_empty_folder_to_a_request() {
     folder.replaced.push(("http://localhost:4000", address));
     let start = code_block(GUIDE, "sh", "LOWDEFY_SECRET_STOCK_KEY");
     let mut host = ProcessGroup::start("the host", folder.shell(start));
-    host.wait_for_line("Orders: 1 user at http").await;
+    host.wait_for_line("connected: AI clients").await;
     let app = code_block(GUIDE, "yaml", "name: Orders");
     let addition = code_block(GUIDE, "yaml", "id: warehouse");
     folder.write("lowdefy.yaml", &format!("{app}\n{addition}\n"));
