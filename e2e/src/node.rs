@@ -50,11 +50,28 @@ impl NodeProject {
     /// built host in it.
     pub fn copy_of_lowdefy() -> Self {
         let project = Self::with_tree("e2e/lowdefy");
-        project.install_packages_of(&program_paths::lowdefy_node_modules("lowdefy"));
-        let host = project.path().join("node_modules/mcp-web-lowdefy");
+        project.install_lowdefy();
+        project
+    }
+
+    /// Creates an empty project with Lowdefy, the built SDK, and the built host and its command.
+    pub fn empty_with_lowdefy() -> Self {
+        let project = Self::empty();
+        project.install_lowdefy();
+        // What is here is a link to the programs of all projects.
+        let programs = project.path().join("node_modules/.bin");
+        std::fs::remove_file(&programs).unwrap();
+        std::fs::create_dir(&programs).unwrap();
+        let command = "../mcp-web-lowdefy/dist/mcp-web-lowdefy.js";
+        std::os::unix::fs::symlink(command, programs.join("mcp-web-lowdefy")).unwrap();
+        project
+    }
+
+    fn install_lowdefy(&self) {
+        self.install_packages_of(&program_paths::lowdefy_node_modules("lowdefy"));
+        let host = self.path().join("node_modules/mcp-web-lowdefy");
         std::fs::create_dir(&host).unwrap();
         copy_tree(&program_paths::lowdefy_package(), &host);
-        project
     }
 
     /// Copies the sources of the host of Lowdefy apps with their tests, and installs the packages that its

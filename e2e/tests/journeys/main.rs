@@ -26,6 +26,7 @@ mod guides;
 mod hand_over;
 mod large_results;
 mod lowdefy;
+mod lowdefy_guide;
 mod mcp_app;
 mod native_guide;
 mod native_page_tools;
