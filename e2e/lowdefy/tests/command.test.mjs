@@ -110,6 +110,8 @@ test("--watch takes the files that change, and sessions go on", async (t) => {
 });
 
 test("a wrong command line is said, with the way out", async (t) => {
+  const tokens = join(await makeFolder(t), "tokens");
+  await writeFile(tokens, `${makeToken()}\n${makeToken()}\n`);
   const rows = [
     [["--nope"], 2, /Unknown option '--nope'.*--help/],
     [["--config", APP, "--bridge", "not a url"], 2, /--bridge must be a URL/],
@@ -118,6 +120,8 @@ test("a wrong command line is said, with the way out", async (t) => {
     [["--config", APP, "--token-file", "/nowhere"], 1, /--token-file cannot be read/],
     [["--config", APP, "--stdio", "--bridge-program", "/nowhere"], 1, /--bridge-program/],
     [["--config", APP, "--store", "redis://127.0.0.1:1"], 1, /--token-file is needed/],
+    [["--config", APP, "--store", "mongodb://127.0.0.1/x", "--token-file", tokens], 1, /--store is no path and no Redis URL/],
+    [["--config", APP, "--stdio", "--token-file", tokens], 2, /--stdio has one user/],
   ];
   for (const [args, code, reason] of rows) {
     const command = runCommand(t, [...(args.includes("--store") ? [] : ["--store", await makeFolder(t)]), ...args]);

@@ -30,6 +30,7 @@ export async function main(args: readonly string[]): Promise<number> {
   redirectConsole(say);
   surviveFaults();
   try {
+    checkNode();
     const options = readOptions(args, process.env);
     if (options === "help" || options === "version") {
       process.stdout.write(options === "help" ? HELP : `mcp-web-lowdefy ${version()}\n`);
@@ -42,6 +43,11 @@ export async function main(args: readonly string[]): Promise<number> {
     say(`mcp-web-lowdefy: ${isExpected ? error.message : ((error as Error).stack ?? String(error))}`);
     return error instanceof UsageError ? 2 : 1;
   }
+}
+
+function checkNode(): void {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  if (major < 22 || (major === 22 && minor < 18)) throw new AppError(`Node 22.18 or later is needed, and this is ${process.versions.node}`);
 }
 
 /** Code of the app may forget a promise, and nobody may read what is said any more: neither ends the sessions of all users. */
@@ -61,9 +67,10 @@ async function run(options: CommandOptions): Promise<void> {
     redact = app.redact;
     closing.push(() => app.dispose());
     let settings = settingsOf(app, options);
-    const isFolder = !/^rediss?:/i.test(options.store);
+    const isFolder = !/^[a-z][a-z\d+.-]+:\/\//i.test(options.store);
     if (isFolder) await makeStoreFolder(options.store);
     const tokens = await tokensOf(options, isFolder);
+    if (options.isStdio && tokens.length > 1) throw new UsageError("--stdio has one user: give --token-file with one token, or none");
     let bridgeUrl = options.bridge;
     if (options.isStdio) {
       const { bridge, url } = await startBridge(options.bridgeProgram, tokens[0]!);
@@ -77,7 +84,7 @@ async function run(options: CommandOptions): Promise<void> {
     const name = options.name ?? app.name ?? "lowdefy";
     for (const token of tokens) {
       const principal = principalOfToken(token);
-      const store = await openStore(options.store, principal, { maxSessions: settings.maxSessionsPerUser, expiryMs: settings.sessionExpiryMinutes * 60_000, warn: say });
+      const store = await openUserStore(options.store, principal, { maxSessions: settings.maxSessionsPerUser, expiryMs: settings.sessionExpiryMinutes * 60_000, warn: say });
       const host = new Host({ name, app, settings, store, bridgeUrl, token, roles: options.roles, bridgeSession: bridgeSession(options, principal) });
       closing.push(() => host.dispose());
       hosts.push(host);
@@ -135,6 +142,15 @@ async function run(options: CommandOptions): Promise<void> {
     await ended.promise;
   } finally {
     for (const close of closing.reverse()) await close();
+  }
+}
+
+async function openUserStore(...args: Parameters<typeof openStore>): ReturnType<typeof openStore> {
+  try {
+    return await openStore(...args);
+  } catch (error) {
+    if (error instanceof SessionStoreError) throw error;
+    throw new AppError((error as Error).message);
   }
 }
 
