@@ -16,3 +16,4 @@ export * as definitions from "./page/tool-definitions.ts";
 export type { PageToolDefinition } from "./page/tool-definitions.ts";
 export { MAX_STATE_BYTES, fitState } from "./page/state-size.ts";
 export type { FittingState } from "./page/state-size.ts";
+export type { UnknownObject } from "./mcp-web/type-guards.ts";

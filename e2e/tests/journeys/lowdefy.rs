@@ -181,14 +181,7 @@ impl BrowserApp {
             assert!(build.wait_for_end(SUITE_TIMEOUT).await, "{}", build.log());
         }
         let (bridge, token) = (bed.url(), bed.token());
-        let arguments = [
-            "server.mjs",
-            "built",
-            "--bridge",
-            &bridge,
-            "--token",
-            &token,
-        ];
+        let arguments = ["server.mjs", "built", "--bridge", &bridge, "--token", token];
         let mut server = project.node("server.mjs", &arguments);
         let line = server.wait_for_line("dataUrl").await;
         let places: Value = serde_json::from_str(&line).unwrap();
@@ -215,7 +208,7 @@ impl BrowserApp {
             "--bridge",
             &bridge,
             "--token",
-            &token,
+            token,
             "--data",
             &self.data,
         ];

@@ -2,7 +2,9 @@
 
 /** What an action is done to: a handle, or a description that one element has. */
 export interface Target {
+  /** The handle, or the app's own id where that is one. */
   ref?: string;
+  /** What the element has: all of these hold. */
   find?: { role?: string; name?: string; text?: string; testId?: string };
 }
 

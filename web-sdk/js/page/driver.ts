@@ -37,14 +37,17 @@ export interface PageNode {
   type?: string;
   /** How the element is written as markdown, where its role does not say so. */
   category?: "input" | "display" | "container" | "list";
-  /** The app's own id of the element (`id`), and its test id (`data-testid`): for `find` and `page_query`, not shown. */
+  /** The app's own id of the element: for `page_query`, not shown. */
   id?: string;
+  /** Its test id (`data-testid`): for `find` and `page_query`, not shown. */
   testId?: string;
+  /** What is inside. */
   children?: PageNode[];
 }
 
 /** The user interface at one moment. */
 export interface PageTree {
+  /** The outermost element: it is not shown itself if it is a `generic`. */
   root: PageNode;
   /** How many elements there are: nodes whose role is not `text`, those beyond the limit included. */
   elements: number;
@@ -70,6 +73,7 @@ export interface TargetFacts {
   label: string;
   /** Why it cannot be used now, if that is so: the word that the page uses. */
   disabled?: "disabled" | "aria-disabled" | "fieldset" | "inert" | "pointer-events: none";
+  /** Its value can be read, and not changed. */
   readOnly?: boolean;
   /** It is not shown, or has an empty box. */
   hidden?: boolean;
@@ -85,6 +89,7 @@ export interface TargetFacts {
 
 /** What an action activates besides its target: the button that Enter in a field presses, the link of a page that is opened. */
 export interface Activated {
+  /** The element itself. */
   element: Element;
   /** The element in words, such as `button "Send"`. */
   label: string;
@@ -110,16 +115,23 @@ export interface ActionOutcome {
 
 /** What was set and what the page has now. */
 export interface ReadBack {
+  /** The value that was set, as a text. */
   expected: string;
+  /** The value that the page has now, as a text. */
   actual: string;
+  /** Whether they are the same value. */
   matches: boolean;
 }
 
 /** What `get_state` returns. */
 export interface PageState {
+  /** The page that is open. */
   pageId: string;
+  /** The state of the page. */
   state: unknown;
+  /** The state that all pages share. */
   global: unknown;
+  /** The latest answers to requests, where the app knows them. */
   requests: unknown;
   /** Whether something was left out because it was too much. */
   truncated?: boolean;
@@ -130,6 +142,7 @@ export class ActionError extends Error {
   /** One of the action codes. */
   readonly code: string;
 
+  /** Takes a code, and what happened and what to do next. */
   constructor(code: string, message: string) {
     super(message);
     this.name = "ActionError";
@@ -181,7 +194,9 @@ export interface PageDriver {
   element?(ref: string): Element | undefined;
   /** Opens a page of the app. */
   open(pageId: string, input: object | undefined, signal: AbortSignal): Promise<void>;
+  /** Returns the pages that `open` opens. */
   pages(): Promise<{ pageId: string; title: string; url?: string }[]>;
+  /** Returns what the app says of its state. */
   state(): Promise<PageState>;
   /** Called when a call has acted, before the next one begins. What it throws is the end of the call. */
   callEnded?(): Promise<void>;

@@ -46,19 +46,23 @@ export class PageCalls {
     return completeLimits(this.#options.limits);
   }
 
+  /** Does the work of `get_state`. */
   state(): Promise<PageState> {
     return this.#driver.state();
   }
 
+  /** Does the work of `get_pages`. */
   async pages(): Promise<{ pages: { pageId: string; title: string; url?: string }[] }> {
     return { pages: await this.#driver.pages() };
   }
 
+  /** Does the work of `navigate`. @throws an error with the code `InvalidArguments` or `PageBusy`: nothing was done then. */
   async navigate(args: UnknownObject, context: CallContext): Promise<object> {
     const { pageId, input } = args;
     return this.#run([{ type: "navigate", pageId, input }], args, context, (message) => message.replace("/actions/0: ", ""));
   }
 
+  /** Does the work of `interact`. @throws as {@link PageCalls.navigate}. */
   async interact(args: UnknownObject, context: CallContext): Promise<object> {
     return this.#run(args.actions, args, context, (message) => message);
   }
@@ -161,6 +165,7 @@ export class PageCalls {
     return { ...this.#limits, maxPageBytes: Math.max(1024, Math.min(this.#limits.maxPageBytes, Math.floor(most * 0.6))) };
   }
 
+  /** Does the work of `page_snapshot`. @throws an error with the code `InvalidArguments`. */
   async snapshot(args: UnknownObject, context: CallContext): Promise<object> {
     const format = parseFormat(args, this.#options.format ?? "outline");
     const limit = parseCount(args, "maxElements", this.#limits.maxElements, 1000);
@@ -169,6 +174,7 @@ export class PageCalls {
     return this.#pageResult(page, "page", undefined, format, args, context, "", { skipped: 0, log: [] });
   }
 
+  /** Does the work of `page_query`. @throws an error with the code `InvalidArguments`. */
   async query(args: UnknownObject, context: CallContext): Promise<object> {
     const format = parseFormat(args, this.#options.format ?? "outline");
     const find = parseFind(args);
@@ -187,6 +193,7 @@ export class PageCalls {
     return withKnownRef(() => look({ within: String(within) }));
   }
 
+  /** Does the work of `page_screenshot`, by the option `capture`. @throws an error with the code `InvalidArguments`. */
   async screenshot({ ref }: UnknownObject): Promise<unknown> {
     const picture = await this.#options.capture!(typeof ref === "string" ? await withKnownRef(() => this.#driver.element?.(ref)) : undefined);
     if (picture) return picture;

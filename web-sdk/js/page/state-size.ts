@@ -7,6 +7,7 @@ const bytesOf = (value: unknown): number => new TextEncoder().encode(JSON.string
 
 /** What is left of a state. */
 export interface FittingState {
+  /** What fits. */
   value: unknown;
   /** Whether something is missing. */
   truncated: boolean;
