@@ -9,7 +9,7 @@ use e2e::{
 use serde_json::{Value, json};
 
 /// How long a suite of `node --test` may take, with other journeys beside it.
-const SUITE_TIMEOUT: Duration = Duration::from_secs(300);
+const SUITE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The host, as it is installed, at a real bridge: sessions, walls between users, the command.
 #[tokio::test]
