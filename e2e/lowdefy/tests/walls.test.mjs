@@ -1,10 +1,12 @@
 // What one user has, or an app keeps to itself, reaches nobody else.
 import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import test from "node:test";
 
 import { SECRETS } from "../data-server.mjs";
 import { runScript } from "../run-script.mjs";
-import { caller, makeToken, openSession, readAll, reasonOf, startData, startHost, textOf } from "./host.mjs";
+import { caller, makeFolder, makeToken, openSession, readAll, reasonOf, startData, startHost, textOf } from "./host.mjs";
 
 test("two users see their own sessions only", async (t) => {
   const tokens = [makeToken(), makeToken()];
@@ -124,6 +126,28 @@ test("what would stop the process for all users is refused", async (t) => {
   ];
   for (const [key, value, reason] of rows) assert.match(textOf(await interact({ type: "setState", key, value })), reason, key);
   assert.match(textOf(await interact({ type: "setState", key: "lines", value: items(200) }, { type: "callMethod", ref: "lines", method: "removeItem", args: ["x"] })), /1 setState ok[^]*2 callMethod lines removeItem failed ActionFailed/);
+});
+
+test("code of the app that forgets a promise or writes to stdout ends nothing", async (t) => {
+  const config = await makeFolder(t);
+  const plugin = join(config, "node_modules/forgetful");
+  await mkdir(plugin, { recursive: true });
+  await writeFile(join(plugin, "package.json"), JSON.stringify({ name: "forgetful", version: "1.0.0", type: "module", exports: { "./actions": "./actions.js", "./types": "./types.js" } }));
+  await writeFile(join(plugin, "types.js"), 'export default { actions: ["Forget"] };');
+  await writeFile(join(plugin, "actions.js"), 'export function Forget() { process.stdout.write("no protocol"); void Promise.reject(new Error("forgotten")); setTimeout(() => { throw new Error("late"); }, 1); }');
+  const button = { id: "forget", type: "Button", events: { onClick: [{ id: "forget", type: "Forget" }, { id: "wait", type: "Wait", params: { ms: 50 } }] } };
+  const app = { lowdefy: "4.0.0-rc.11", plugins: [{ name: "forgetful", version: "1.0.0" }], pages: [{ id: "p", type: "Box", blocks: [button] }] };
+  await writeFile(join(config, "lowdefy.yaml"), JSON.stringify(app));
+  const tokens = [makeToken(), makeToken()];
+  const host = await startHost(t, { config, token: tokens });
+  const [one, two] = tokens.map((token) => ({ call: caller(token) }));
+  const theirs = await openSession(two);
+  const { interact } = await openSession(one);
+  assert.match(textOf(await interact({ type: "triggerEvent", ref: "forget", event: "onClick" })), /^1 triggerEvent forget onClick ok/);
+  // Nobody reads what the host says any more.
+  host.child.stderr.destroy();
+  assert.match(textOf(await interact({ type: "triggerEvent", ref: "forget", event: "onClick" })), /^1 triggerEvent forget onClick ok/);
+  assert.match(textOf(await theirs.call("page_snapshot")), /Page: p/);
 });
 
 test("names of the state lead to nothing else", async (t) => {
