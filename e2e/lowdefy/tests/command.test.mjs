@@ -75,8 +75,9 @@ test("a killed host leaves no process behind", async (t) => {
   child.kill("SIGKILL");
   await exited;
   child.stdin.end();
-  // sleep: nothing tells when a process that is no child of this one has ended.
-  while ((await Promise.all(children.map(isAlive))).some(Boolean)) await new Promise((resolve) => setTimeout(resolve, 20));
+  while ((await Promise.all(children.map(isAlive))).some(Boolean)) {
+    await new Promise((resolve) => setTimeout(resolve, 20)); // sleep: nothing tells when a process that is no child of this one has ended
+  }
 });
 
 test("sessions of a desktop client are there after it was started again", async (t) => {

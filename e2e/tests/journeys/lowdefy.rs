@@ -116,7 +116,7 @@ async fn each_rule_of_all_user_interfaces_holds() {
     }
 }
 
-/// The same script of actions as without a browser, by the DOM driver.
+/// In Chromium, the DOM driver runs the script that other tests run without a browser.
 #[tokio::test]
 async fn the_script_leads_to_the_same_in_chromium() {
     let bed = TestBed::bridge().await;
@@ -129,7 +129,7 @@ async fn the_script_leads_to_the_same_in_chromium() {
     println!("{}", screenshot.display());
 }
 
-/// The same in a tab that is not shown, whose animations the browser does not run.
+/// The browser does not run the animations of a tab that is not shown, and the script leads to the same state.
 #[tokio::test]
 async fn the_script_leads_to_the_same_in_a_hidden_tab() {
     let display = VirtualDisplay::start().await;

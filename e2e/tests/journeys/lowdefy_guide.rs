@@ -3,19 +3,15 @@
 
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use e2e::{NodeProject, ProcessGroup, TestBed, program_paths, with_deadline};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
-use crate::code_block;
+use crate::{COMMAND_TIMEOUT, code_block, stdout_of};
 
 const GUIDE: &str = include_str!("../../../docs/lowdefy.md");
-
-/// How long a command may take, with other journeys beside it.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The folder in which a person follows the guide, with the packages of Lowdefy.
 struct Folder {
@@ -54,13 +50,7 @@ impl Folder {
 
     /// Runs a command that ends, and returns what it prints to stdout.
     async fn run(&self, script: &str) -> String {
-        let output = self.shell(script).output();
-        let output = tokio::time::timeout(COMMAND_TIMEOUT, output).await;
-        let output = output.unwrap().unwrap();
-        let stdout = String::from_utf8(output.stdout).unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{script}\n{stdout}{stderr}");
-        stdout
+        stdout_of(self.shell(script), script).await
     }
 
     /// Runs a command of the guide until the host answers, and returns the answer.

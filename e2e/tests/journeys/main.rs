@@ -109,6 +109,19 @@ fn configured_token(server: &serde_json::Value) -> String {
         .to_owned()
 }
 
+/// How long a command of a guide may take.
+const COMMAND_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// Runs a command that ends, and returns what it prints to stdout. `script` is used in messages.
+async fn stdout_of(mut command: tokio::process::Command, script: &str) -> String {
+    let output = tokio::time::timeout(COMMAND_TIMEOUT, command.output()).await;
+    let output = output.unwrap().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{script}\n{stdout}{stderr}");
+    stdout
+}
+
 /// Returns the code block in `language` of a Markdown document that contains `text`.
 fn code_block<'a>(document: &'a str, language: &str, text: &str) -> &'a str {
     let fence = format!("\n```{language}\n");

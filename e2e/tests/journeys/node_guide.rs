@@ -2,18 +2,14 @@
 //! paths and the address of the bridge differ.
 
 use std::path::Path;
-use std::time::Duration;
 
 use e2e::{NodeProject, ProcessGroup, TestBed, program_paths, with_deadline};
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::code_block;
+use crate::{code_block, stdout_of};
 
 const GUIDE: &str = include_str!("../../../docs/node.md");
-
-/// How long npm and the tests may take, with other journeys beside them.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The folder in which a person follows the guide.
 struct Folder(NodeProject);
@@ -52,13 +48,7 @@ impl Folder {
 
     /// Runs commands that end, and returns what they print to stdout.
     async fn run(&self, script: &str, bridge_url: &str) -> String {
-        let output = self.shell(script, bridge_url).output();
-        let output = tokio::time::timeout(COMMAND_TIMEOUT, output).await;
-        let output = output.unwrap().unwrap();
-        let stdout = String::from_utf8(output.stdout).unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{script}\n{stdout}{stderr}");
-        stdout
+        stdout_of(self.shell(script, bridge_url), script).await
     }
 }
 

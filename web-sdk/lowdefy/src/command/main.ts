@@ -1,7 +1,6 @@
 /** The command `mcp-web-lowdefy`. */
 
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -9,11 +8,12 @@ import { join, resolve } from "node:path";
 import { redirectConsole } from "../engine/activity.ts";
 import { AppError } from "../engine/app-error.ts";
 import { LowdefyApp } from "../engine/app.ts";
-import { Host } from "../host/host.ts";
+import { Host, type HostOptions } from "../host/host.ts";
 import { type Settings, readSettings } from "../host/settings.ts";
 import { SessionStoreError, openStore, principalOfToken } from "../stores/index.ts";
+import { End } from "./end.ts";
 import { type CommandOptions, HELP, UsageError, readOptions } from "./options.ts";
-import { ChildProgram, startBridge, startStdioClient } from "./private-bridge.ts";
+import { startBridge, startStdioClient } from "./private-bridge.ts";
 import { createToken, keptToken, readTokenFile, writePrivate } from "./tokens.ts";
 import { watchFolder } from "./watch.ts";
 
@@ -58,7 +58,7 @@ function surviveFaults(): void {
 }
 
 async function run(options: CommandOptions): Promise<void> {
-  const ended = endOfProcess();
+  const end = new End();
   // The app's own code may write there, and with --stdio it is the protocol's.
   if (options.isStdio) process.stdout.write = process.stderr.write.bind(process.stderr);
   const closing: (() => unknown)[] = [];
@@ -66,7 +66,7 @@ async function run(options: CommandOptions): Promise<void> {
     let app = await LowdefyApp.build(options.config, (text) => say(`build: ${text}`));
     redact = app.redact;
     closing.push(() => app.dispose());
-    let settings = settingsOf(app, options);
+    const settings = settingsOf(app, options);
     const isFolder = !/^[a-z][a-z\d+.-]+:\/\//i.test(options.store);
     if (isFolder) await makeStoreFolder(options.store);
     const tokens = await tokensOf(options, isFolder);
@@ -75,40 +75,30 @@ async function run(options: CommandOptions): Promise<void> {
     if (options.isStdio) {
       const { bridge, url } = await startBridge(options.bridgeProgram, tokens[0]!);
       closing.push(() => bridge.stop());
-      ended.when(bridge.process, "the bridge has ended");
+      end.with(bridge.process, "the bridge has ended");
       bridgeUrl = url;
     }
-    const hosts: Host[] = [];
-    const failed = new Set<Host>();
-    const connecting: Promise<void>[] = [];
     const name = options.name ?? app.name ?? "lowdefy";
+    const common = { name, app, settings, bridgeUrl, roles: options.roles };
+    const hosts: Host[] = [];
     for (const token of tokens) {
-      const principal = principalOfToken(token);
-      const store = await openUserStore(options.store, principal, { maxSessions: settings.maxSessionsPerUser, expiryMs: settings.sessionExpiryMinutes * 60_000, warn: say });
-      const host = new Host({ name, app, settings, store, bridgeUrl, token, roles: options.roles, bridgeSession: bridgeSession(options, principal) });
+      const host = await openHost(token, common, options);
       closing.push(() => host.dispose());
       hosts.push(host);
-      host.mcpWeb.onStatusChange((status) => {
-        if (status.state !== "failed") return;
-        const reason = `the bridge refuses the connection: ${status.error.message}`;
-        failed.add(host);
-        if (failed.size === tokens.length) ended.fail(new AppError(reason));
-        else say(`user ${tokens.indexOf(token) + 1} of ${tokens.length} has left: ${reason}`);
-      });
-      // Until the bridge is there, the status tells.
-      connecting.push(host.connect());
     }
-    const connected = Promise.all(connecting);
+    endWithAll(hosts, end);
+    // Until the bridge is there, the status tells.
+    const connected = Promise.all(hosts.map((host) => host.connect()));
     if (options.isStdio) {
       const late = new AppError(`the bridge does not answer within ${MAX_CONNECT_MS / 1000} s`);
-      const timer = setTimeout(() => ended.fail(late), MAX_CONNECT_MS);
-      await Promise.race([connected, ended.promise]);
+      const timer = setTimeout(() => end.fail(late), MAX_CONNECT_MS);
+      await Promise.race([connected, end.promise]);
       clearTimeout(timer);
-      if (ended.isOver()) return;
+      if (end.isOver) return;
       const client = startStdioClient(options.stdioProgram, bridgeUrl, tokens[0]!);
       closing.push(() => client.stop());
-      client.process.once("error", () => ended.fail(new AppError(`${options.stdioProgram} cannot be started: give the stdio client with --stdio-program or MCP_WEB_STDIO_PROGRAM`)));
-      ended.when(client.process, undefined);
+      client.process.once("error", () => end.fail(new AppError(`${options.stdioProgram} cannot be started: give the stdio client with --stdio-program or MCP_WEB_STDIO_PROGRAM`)));
+      end.with(client.process);
     } else {
       if (!options.tokenFile && isFolder) await writeClientConfiguration(options, hosts[0]!);
       say(`${name}: ${hosts.length} ${hosts.length === 1 ? "user" : "users"} at ${withoutCredentials(bridgeUrl)}`);
@@ -119,38 +109,57 @@ async function run(options: CommandOptions): Promise<void> {
     }
     if (options.isWatching) {
       const reload = async () => {
-        try {
-          const newer = await LowdefyApp.build(options.config, (text) => say(`build: ${text}`));
-          try {
-            settings = settingsOf(newer, options);
-          } catch (error) {
-            await newer.dispose();
-            throw error;
-          }
-          const former = app;
-          app = newer;
-          for (const host of hosts) await host.reload(newer, settings);
-          await former.dispose();
-          say("the app was built again");
-        } catch (error) {
-          say(`the app stays as it was: ${(error as Error).message}`);
-        }
+        const newer = await buildAgain(options);
+        if (!newer) return;
+        const former = app;
+        app = newer.app;
+        for (const host of hosts) await host.reload(newer.app, newer.settings);
+        await former.dispose();
+        say("the app was built again");
       };
       let last = Promise.resolve();
       closing.push(watchFolder(options.config, [options.store], () => (last = last.then(reload))));
     }
-    await ended.promise;
+    await end.promise;
   } finally {
     for (const close of closing.reverse()) await close();
   }
 }
 
-async function openUserStore(...args: Parameters<typeof openStore>): ReturnType<typeof openStore> {
+/** Builds the app again. Returns nothing, and says why, if it cannot be built. */
+async function buildAgain(options: CommandOptions): Promise<{ app: LowdefyApp; settings: Settings } | undefined> {
+  let app: LowdefyApp | undefined;
   try {
-    return await openStore(...args);
+    app = await LowdefyApp.build(options.config, (text) => say(`build: ${text}`));
+    return { app, settings: settingsOf(app, options) };
   } catch (error) {
-    if (error instanceof SessionStoreError) throw error;
-    throw new AppError((error as Error).message);
+    await app?.dispose();
+    say(`the app stays as it was: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+/** Opens the store of a user, and what offers their sessions. */
+async function openHost(token: string, common: Pick<HostOptions, "name" | "app" | "settings" | "bridgeUrl" | "roles">, options: CommandOptions): Promise<Host> {
+  const principal = principalOfToken(token);
+  const { maxSessionsPerUser, sessionExpiryMinutes } = common.settings;
+  const store = await openStore(options.store, principal, { maxSessions: maxSessionsPerUser, expiryMs: sessionExpiryMinutes * 60_000, warn: say }).catch((error: Error) => {
+    throw error instanceof SessionStoreError ? error : new AppError(error.message);
+  });
+  return new Host({ ...common, store, token, bridgeSession: bridgeSession(options, principal) });
+}
+
+/** Ends the command when the bridge has refused the last of its connections. */
+function endWithAll(hosts: readonly Host[], end: End): void {
+  let left = hosts.length;
+  for (const [index, { mcpWeb }] of hosts.entries()) {
+    mcpWeb.onStatusChange((status) => {
+      if (status.state !== "failed") return;
+      left -= 1;
+      const reason = `the bridge refuses the connection: ${status.error.message}`;
+      if (left === 0) end.fail(new AppError(reason));
+      else say(`user ${index + 1} of ${hosts.length} has left: ${reason}`);
+    });
   }
 }
 
@@ -191,21 +200,4 @@ function version(): string {
   // The command is one file in the package, and many in the sources.
   const path = import.meta.url.endsWith(".ts") ? "../../package.json" : "../package.json";
   return JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8")).version;
-}
-
-/** What ends the command: a signal, the end of a process that it needs, or a failure. */
-function endOfProcess() {
-  const { promise, resolve: end, reject: fail } = Promise.withResolvers<void>();
-  let isOver = false;
-  promise.then(
-    () => (isOver = true),
-    () => (isOver = true),
-  );
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => end());
-  return {
-    promise,
-    fail,
-    isOver: () => isOver,
-    when: (child: ChildProgram["process"], failure: string | undefined) => void once(child, "exit").then(() => (failure ? fail(new AppError(failure)) : end()), fail),
-  };
 }

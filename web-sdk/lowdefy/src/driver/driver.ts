@@ -36,7 +36,7 @@ export class LowdefyDriver implements PageDriver {
   #pageBefore = "";
   #contextBefore: unknown;
   /** What the last `setValue` has made of its value. */
-  #set: { block: Block; value: unknown } | undefined;
+  #wanted: { block: Block; value: unknown } | undefined;
 
   /** `saved` is called when a call has acted. */
   constructor(session: AppSession, saved: () => Promise<void>) {
@@ -59,20 +59,20 @@ export class LowdefyDriver implements PageDriver {
     const found = this.#find(ref);
     if (!found) return this.#knownRefs.has(ref) ? "stale" : "unknown";
     const { block, part, isShown } = found;
-    const described = describeBlock(block);
-    const dialog = [...this.#session.dialogs].at(-1);
-    const isBehind = dialog !== undefined && this.#session.block(dialog)?.isShown && !this.#isIn(block, dialog);
+    const { blocks } = this.#session;
+    const dialog = blocks.openDialog;
+    const isBehind = dialog && !blocks.isIn(block, dialog);
     // A button of Lowdefy cannot be clicked while what it does goes on.
     const isLoading = block.eval?.loading === true || (block.type === "Button" && block.Events.events.onClick?.loading);
     const isDisabled = block.eval?.properties?.disabled === true || isLoading || part?.isDisabled;
     // A dialog that is closed can be opened by its methods.
-    const isHidden = !isShown || (this.#session.isClosed(block) && action.type !== "callMethod");
+    const isHidden = !isShown || (blocks.isClosed(block) && action.type !== "callMethod");
     return {
-      label: part ? `${part.role} "${part.name}"` : `${described?.role ?? block.type}${described?.name ? ` "${described.name}"` : ""}`,
+      label: part ? `${part.role} "${part.name}"` : labelOf(block),
       editable: part ? part.role === "radio" || part.role === "checkbox" : block.meta.category === "input",
       ...(isDisabled && { disabled: "disabled" as const }),
       ...(isHidden && { hidden: true }),
-      ...(isBehind && !isHidden && { coveredBy: `dialog "${this.#session.block(dialog)?.block.blockId}"` }),
+      ...(isBehind && !isHidden && { coveredBy: labelOf(dialog) }),
     };
   }
 
@@ -115,8 +115,8 @@ export class LowdefyDriver implements PageDriver {
   }
 
   readBack(ref: string, action: Action): ReadBack | undefined {
-    const wanted = this.#set;
-    if (action.type !== "setValue" || !wanted || this.#session.block(ref)?.block !== wanted.block) return undefined;
+    const wanted = this.#wanted;
+    if (action.type !== "setValue" || !wanted || this.#session.blocks.all.get(ref)?.block !== wanted.block) return undefined;
     const { block, value } = wanted;
     const textOf = (value: unknown) => String(inputKind(block).text({ ...block, value } as Block) ?? value);
     return { expected: textOf(value), actual: textOf(block.value), matches: keyOf(block.value ?? null) === keyOf(value ?? null) };
@@ -124,7 +124,7 @@ export class LowdefyDriver implements PageDriver {
 
   endAction(): ActionOutcome {
     const { messages, warnings } = this.#session.activity.take();
-    this.#set = undefined;
+    this.#wanted = undefined;
     const isElsewhere = this.#session.pageId !== this.#pageBefore || this.#session.context !== this.#contextBefore;
     const changed = isElsewhere ? [] : this.#changed();
     this.#before = new Map();
@@ -178,9 +178,9 @@ export class LowdefyDriver implements PageDriver {
       case "callMethod":
         return this.#callMethod(ref!, action.method, action.args ?? []);
       case "setState":
-        return this.#setState(action.values ?? { [action.key!]: action.value });
+        return this.#set(action.values ?? { [action.key!]: action.value }, false);
       case "setGlobal":
-        return this.#setGlobal(action.key, action.value);
+        return this.#set({ [action.key]: action.value }, true);
       case "navigate":
         return this.#session.navigate(action.pageId, action.input);
       default:
@@ -197,7 +197,7 @@ export class LowdefyDriver implements PageDriver {
       return;
     }
     const parsed = inputKind(block).parse(value, block);
-    this.#set = { block, value: parsed };
+    this.#wanted = { block, value: parsed };
     await setBlockValue(block, parsed);
   }
 
@@ -215,7 +215,7 @@ export class LowdefyDriver implements PageDriver {
     }
     // The buttons of a dialog close it.
     if (block.type === "Modal" && (event === "onOk" || event === "onCancel")) {
-      await closeDialog(block, event, this.#session.methodTools);
+      await closeDialog(block, event, this.#session.blocks.tools);
       return;
     }
     // What fails in it is a message or a warning, as for the app's user.
@@ -246,25 +246,15 @@ export class LowdefyDriver implements PageDriver {
     await block.methods[method]!(...args);
   }
 
-  #setState(values: Record<string, unknown>): void {
-    const { _internal, state } = this.#page();
+  /** Sets parts of the state of the page, or of what the pages share, as the actions of Lowdefy do. */
+  #set(values: Record<string, unknown>, isGlobal: boolean): void {
+    const { context, global } = this.#session;
+    if (!context) throw new ActionError("ActionFailed", "no page is open: use navigate");
+    const state = isGlobal ? global : context.state;
     const entries = Object.entries(values).map(([key, value]) => [parsePath(key, state), checkValue(value)] as const);
     for (const [path, value] of entries) set(state, path, serializer.copy(value));
-    _internal.RootBlocks.reset();
-    _internal.update();
-  }
-
-  #setGlobal(key: string, value: unknown): void {
-    set(this.#session.global, parsePath(key, this.#session.global), serializer.copy(checkValue(value)));
-    const { _internal } = this.#page();
-    _internal.RootBlocks.reset();
-    _internal.update();
-  }
-
-  #page() {
-    const { context } = this.#session;
-    if (!context) throw new ActionError("ActionFailed", "no page is open: use navigate");
-    return context;
+    context._internal.RootBlocks.reset();
+    context._internal.update();
   }
 
   #found(ref: string) {
@@ -274,10 +264,10 @@ export class LowdefyDriver implements PageDriver {
   }
 
   #find(ref: string): { block: Block; isShown: boolean; part?: Part } | undefined {
-    const whole = this.#session.block(ref);
+    const whole = this.#session.blocks.all.get(ref);
     const at = ref.lastIndexOf("/");
     if (whole || at < 0) return whole;
-    const found = this.#session.block(ref.slice(0, at));
+    const found = this.#session.blocks.all.get(ref.slice(0, at));
     const part = found && findPart(found.block, ref.slice(at + 1), this.#session);
     return part && { ...found, part };
   }
@@ -289,13 +279,8 @@ export class LowdefyDriver implements PageDriver {
     throw new ActionError("TargetNotFound", `nothing on the page is ${ref}: take a page_snapshot`);
   }
 
-  #isIn(block: Block, dialog: string): boolean {
-    if (block.blockId === dialog) return true;
-    return readTreeIds(this.#session, dialog).has(block.blockId);
-  }
-
   #evaluations(): Map<string, string | undefined> {
-    return new Map([...this.#session.blocks].map(([blockId, { block, isShown }]) => [blockId, `${isShown} ${block.eval?.validation?.status} ${block.before}`]));
+    return new Map([...this.#session.blocks.all].map(([blockId, { block, isShown }]) => [blockId, `${isShown} ${block.eval?.validation?.status} ${block.before}`]));
   }
 
   #changed(): string[] {
@@ -314,15 +299,10 @@ export class LowdefyDriver implements PageDriver {
   }
 }
 
-/** The ids of the blocks inside one. */
-function readTreeIds(session: AppSession, within: string): Set<string> {
-  const ids = new Set<string>();
-  const add = ({ id, children = [] }: PageTree["root"]) => {
-    if (id !== undefined) ids.add(id);
-    for (const child of children) add(child);
-  };
-  add(readTree(session, { within, limit: Infinity, everyText: true }).root);
-  return ids;
+/** A block in the words of the page's text, such as `button "Save"`. */
+function labelOf(block: Block): string {
+  const { role = block.type, name } = describeBlock(block) ?? {};
+  return name ? `${role} "${name}"` : role;
 }
 
 const unknownEvent = (ref: string, event: string, known: string[]): ActionError =>

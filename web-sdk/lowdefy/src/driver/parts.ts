@@ -31,7 +31,7 @@ export function partsOf(block: Block, session: AppSession): Part[] {
     case "ConfirmModal":
       return block.eval?.properties?.footer === false ? [cancelPart(block, session)] : [cancelPart(block, session), okPart(block, session)];
     case "Drawer":
-      return [{ key: "close", role: "button", name: "Close", click: () => closeDialog(block, "onClose", session.methodTools) }];
+      return [{ key: "close", role: "button", name: "Close", click: () => closeDialog(block, "onClose", session.blocks.tools) }];
     case "Tabs":
       return tabsOf(block).map(({ key, title, isActive }) => tabPart(block, key, title, isActive));
     case "ControlledList":
@@ -125,12 +125,12 @@ function addPart(block: Block): Part {
 
 function okPart(block: Block, session: AppSession): Part {
   const { okText } = block.eval?.properties ?? {};
-  return { key: "ok", role: "button", name: textProperty(okText) ?? "Ok", click: () => closeDialog(block, "onOk", session.methodTools) };
+  return { key: "ok", role: "button", name: textProperty(okText) ?? "Ok", click: () => closeDialog(block, "onOk", session.blocks.tools) };
 }
 
 function cancelPart(block: Block, session: AppSession): Part {
   const { cancelText } = block.eval?.properties ?? {};
-  return { key: "cancel", role: "button", name: textProperty(cancelText) ?? "Cancel", click: () => closeDialog(block, "onCancel", session.methodTools) };
+  return { key: "cancel", role: "button", name: textProperty(cancelText) ?? "Cancel", click: () => closeDialog(block, "onCancel", session.blocks.tools) };
 }
 
 interface MenuItem {

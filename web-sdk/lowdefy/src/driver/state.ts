@@ -22,7 +22,7 @@ export function readState(session: AppSession): PageState {
 const describeRun = ({ loading, response, error }: RequestRun) => ({ loading, response, ...(error !== undefined && { error: textOf(error) }) });
 
 function hidePasswords(session: AppSession, state: Record<string, unknown>): Record<string, unknown> {
-  const passwords = [...session.blocks.values()].filter(({ block }) => isPassword(block) && block.value);
+  const passwords = [...session.blocks.all.values()].filter(({ block }) => isPassword(block) && block.value);
   if (!passwords.length) return state;
   for (const { block } of passwords) hideAt(state, block.blockId.split("."));
   return state;

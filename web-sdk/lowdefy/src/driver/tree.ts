@@ -32,7 +32,7 @@ class TreeReader {
 
   /** Returns what can be seen: an open dialog covers everything else. */
   root(blocks: Blocks, within: string | undefined): PageNode[] {
-    const name = within ?? [...this.#session.dialogs].filter((blockId) => this.#session.block(blockId)?.isShown).at(-1);
+    const name = within ?? this.#session.blocks.openDialog?.blockId;
     if (name === undefined) return this.#blocks(blocks);
     const found = findWithParent(blocks, name);
     if (!found) return this.#blocks(blocks);
@@ -46,7 +46,7 @@ class TreeReader {
   }
 
   #block(block: Block, parent: Blocks): PageNode[] {
-    if (block.visibleEval?.output === false || !block.eval || this.#session.isClosed(block)) return [];
+    if (block.visibleEval?.output === false || !block.eval || this.#session.blocks.isClosed(block)) return [];
     const described = describeBlock(block);
     if (!described) return [];
     const { children: own = [], ...node } = described;

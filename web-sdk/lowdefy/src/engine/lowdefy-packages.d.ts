@@ -20,9 +20,7 @@ declare module "@lowdefy/helpers" {
     deserialize(value: unknown): unknown;
     copy<Value>(value: Value): Value;
   };
-  export const get: (object: unknown, path: string) => unknown;
   export const set: (object: unknown, path: string | string[], value: unknown) => void;
-  export const type: { enforceType(name: string | undefined, value: unknown): unknown };
 }
 
 declare module "@lowdefy/build" {

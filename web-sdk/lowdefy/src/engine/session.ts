@@ -5,10 +5,10 @@ import { serializer } from "@lowdefy/helpers";
 
 import { Activity } from "./activity.ts";
 import type { AppUser, LowdefyApp } from "./app.ts";
-import { eachBlock } from "./block-index.ts";
-import { DIALOG_TYPES, type MethodTools, type OpenDialogs, registerMethods } from "./block-methods.ts";
+import type { OpenDialogs } from "./block-methods.ts";
 import { browserGlobals, withoutBrowser } from "./browser-objects.ts";
 import type { Block, Context, EngineRoot } from "./engine-types.ts";
+import { PageBlocks } from "./page-blocks.ts";
 import type { ActionContext } from "./plugins.ts";
 import { type SavedContext, type SavedSession, restoreContext, saveContext } from "./saved-session.ts";
 
@@ -35,6 +35,8 @@ export class AppSession {
   readonly activity: Activity;
   /** Which dialogs of the page are open, the last one opened last. */
   readonly dialogs: OpenDialogs = new Set();
+  /** The blocks of the page. */
+  readonly blocks: PageBlocks;
   #app: LowdefyApp;
   #user: AppUser;
   readonly #root: EngineRoot;
@@ -45,13 +47,12 @@ export class AppSession {
   #saved: Record<string, SavedContext> = {};
   #destination: Destination | undefined;
   #mounted = new WeakSet<Block>();
-  #isDirty = true;
-  #index = new Map<string, { block: Block; isShown: boolean }>();
 
   constructor(app: LowdefyApp, user: AppUser) {
     this.#app = app;
     this.#user = user;
     this.activity = new Activity(app.redact);
+    this.blocks = new PageBlocks({ dialogs: this.dialogs, activity: this.activity });
     const root = {
       basePath: "",
       contexts: {},
@@ -91,7 +92,7 @@ export class AppSession {
       }),
       login: () => {},
       operators: app.plugins.operators.client,
-      updateBlock: () => (this.#isDirty = true),
+      updateBlock: () => this.blocks.changed(),
       updaters: {},
     };
     this.#root = root;
@@ -119,7 +120,7 @@ export class AppSession {
       for (const dialog of saved.dialogs) this.dialogs.add(dialog);
       await this.#showOrFirst({ pageId: saved.pageId, query: saved.query });
       // They were shown before.
-      for (const { block, isShown } of this.blocks.values()) if (isShown) this.#mounted.add(block);
+      for (const { block, isShown } of this.blocks.all.values()) if (isShown) this.#mounted.add(block);
     });
   }
 
@@ -156,10 +157,6 @@ export class AppSession {
     return this.#root.menus;
   }
 
-  get user(): AppUser {
-    return this.#user;
-  }
-
   /** Takes the user of the call that comes next: roles may have changed. */
   async setUser(user: AppUser): Promise<void> {
     const isSame = user.sub === this.#user.sub && user.roles.join() === this.#user.roles.join();
@@ -171,30 +168,8 @@ export class AppSession {
     });
   }
 
-  /** What methods of blocks need. */
-  get methodTools(): MethodTools {
-    return { dialogs: this.dialogs, activity: this.activity, changed: () => (this.#isDirty = true) };
-  }
-
   pages(): ReturnType<LowdefyApp["pages"]> {
     return this.#app.pages(this.#user);
-  }
-
-  /** Returns a block that is there, and whether it is shown. */
-  block(blockId: string): { block: Block; isShown: boolean } | undefined {
-    if (this.#isDirty) this.#readIndex();
-    return this.#index.get(blockId);
-  }
-
-  /** All blocks of the page by their ids. */
-  get blocks(): ReadonlyMap<string, { block: Block; isShown: boolean }> {
-    if (this.#isDirty) this.#readIndex();
-    return this.#index;
-  }
-
-  /** Whether a block is a dialog that is not open. */
-  isClosed(block: Block): boolean {
-    return DIALOG_TYPES.has(block.type) && !this.dialogs.has(block.blockId);
   }
 
   /** Follows a link as an action or a block has it. @throws Error when it is none. */
@@ -251,7 +226,7 @@ export class AppSession {
     const { _internal } = this.#context!;
     await _internal.runOnInit(() => {});
     void this.activity.track(_internal.runOnInitAsync(() => {}));
-    this.#isDirty = true;
+    this.blocks.changed();
   }
 
   /** Returns the page that a user begins with: the home page, if they may open it. */
@@ -269,7 +244,7 @@ export class AppSession {
       if (!(error instanceof PageUnknownError)) throw error;
       this.activity.warn(`${error.message}; the session is on the first page now`);
       this.#context = undefined;
-      this.#isDirty = true;
+      this.blocks.show(undefined);
       const first = await this.#firstPage();
       if (first !== undefined) await this.#open({ pageId: first, query: "" });
     }
@@ -288,7 +263,7 @@ export class AppSession {
       delete this.#saved[pageId];
     }
     this.#context = context;
-    this.#isDirty = true;
+    this.blocks.show(context._internal.RootBlocks);
     const { title } = config.properties ?? {};
     const named = typeof title === "string" && title ? title : (await this.pages()).find((page) => page.pageId === pageId)?.title;
     this.#title = named ?? pageId;
@@ -297,7 +272,7 @@ export class AppSession {
   /** Triggers `onMount` of blocks that are shown for the first time since the page was opened. Returns whether there were any. */
   async #mount(): Promise<boolean> {
     const started: Promise<unknown>[] = [];
-    for (const { block, isShown } of [...this.blocks.values()].reverse()) {
+    for (const { block, isShown } of [...this.blocks.all.values()].reverse()) {
       const { onMount, onMountAsync } = block.Events.events;
       if (!isShown || (!onMount && !onMountAsync) || this.#mounted.has(block)) continue;
       this.#mounted.add(block);
@@ -310,21 +285,9 @@ export class AppSession {
   }
 
   #callMethod(context: ActionContext, original: ((context: ActionContext) => unknown) | undefined): unknown {
-    // Blocks may have come since the last look, such as those of a new item.
-    if (this.#isDirty) this.#readIndex();
+    // Blocks may have come since the last look, such as those of a new item: this registers their methods.
+    void this.blocks.all;
     return original?.(context);
-  }
-
-  #readIndex(): void {
-    this.#isDirty = false;
-    this.#index = new Map();
-    if (!this.#context) return;
-    const tools = this.methodTools;
-    const add = (block: Block, isShown: boolean) => {
-      registerMethods(block, tools);
-      this.#index.set(block.blockId, { block, isShown });
-    };
-    eachBlock(this.#context._internal.RootBlocks, add, (block) => this.isClosed(block));
   }
 
   async #unknownPage(pageId: string): Promise<string> {

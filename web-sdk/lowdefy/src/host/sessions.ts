@@ -8,8 +8,7 @@ import { LowdefyDriver } from "../driver/driver.ts";
 import type { AppUser, LowdefyApp } from "../engine/app.ts";
 import type { SavedSession } from "../engine/saved-session.ts";
 import { AppSession } from "../engine/session.ts";
-import { SessionConflict, type SessionStore, type SessionSummary, type StoredSession } from "../stores/index.ts";
-import { isSessionId } from "../stores/index.ts";
+import { SessionConflict, type SessionStore, type SessionSummary, type StoredSession, isSessionId, tooManySessions } from "../stores/index.ts";
 import { callFailure, invalidArguments } from "./call-failure.ts";
 
 /** Sessions that are kept in memory between calls, of one user: others are read from the store when they are used again. */
@@ -54,7 +53,7 @@ export class Sessions {
     // Opening the app makes its requests.
     const active = (await this.list()).filter(({ status }) => status === "active");
     const { maxSessions } = this.#limits();
-    if (active.length >= maxSessions) throw invalidArguments("SessionLimit", `${active.length} sessions are active, which is the limit of a user: close one, then retry`);
+    if (active.length >= maxSessions) throw callFailure(tooManySessions(maxSessions));
     const sessionId = randomUUID();
     const session = new AppSession(this.#app, user);
     await session.start();
@@ -92,21 +91,28 @@ export class Sessions {
       this.#live.delete(id);
       throw error;
     });
-    const known = this.#live.get(id);
-    const entry = known && (await known.catch(() => undefined));
-    // Another process may have gone on with it.
-    const isCurrent = entry && (entry.running > 0 || (entry.stored.revision >= stored.revision && !entry.isOutdated));
-    const loading = isCurrent ? known! : this.#live.get(id) === known ? this.#load(stored, user) : this.#live.get(id)!;
+    const { loading } = await this.#current(stored, user);
     this.#keep(id, loading);
-    try {
-      const loaded = await loading;
-      loaded.running += 1;
-      await loaded.session.setUser(user);
-      return loaded;
-    } catch (error) {
+    const entry = await loading.catch((error: unknown) => {
       this.#live.delete(id);
       throw error;
-    }
+    });
+    await entry.session.setUser(user);
+    entry.running += 1;
+    return entry;
+  }
+
+  /** Returns what is in memory of a session if that is what the store has, and otherwise what is read from the store. */
+  async #current(stored: StoredSession, user: AppUser): Promise<{ loading: Promise<Entry> }> {
+    const { sessionId, revision } = stored;
+    const known = this.#live.get(sessionId);
+    const entry = await known?.catch(() => undefined);
+    // Another call has read it meanwhile.
+    const newer = this.#live.get(sessionId);
+    if (newer && newer !== known) return { loading: newer };
+    // Another process may have gone on with it.
+    const isCurrent = entry && (entry.running > 0 || (entry.stored.revision >= revision && !entry.isOutdated));
+    return { loading: isCurrent ? known! : this.#load(stored, user) };
   }
 
   async sweep(): Promise<void> {

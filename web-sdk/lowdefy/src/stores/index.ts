@@ -8,4 +8,4 @@ export { isSessionId } from "./session-id.ts";
 export { SWEEP_INTERVAL_MS, MAX_SESSION_BYTES } from "./session-store.ts";
 export type { ChangedSession, NewSession, SessionStore, SessionSummary, StoredSession } from "./session-store.ts";
 export type { StoreOptions } from "./store-options.ts";
-export { SessionConflict, SessionExpired, SessionLimit, SessionStoreError, SessionUnknown, StoreUnavailable, type SessionStoreErrorCode } from "./store-errors.ts";
+export { SessionConflict, SessionExpired, SessionLimit, SessionStoreError, SessionUnknown, StoreUnavailable, type SessionStoreErrorCode, tooManySessions } from "./store-errors.ts";

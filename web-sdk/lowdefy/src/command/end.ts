@@ -1,0 +1,39 @@
+/** What ends the command: a signal, the end of a process that it needs, or a failure. */
+
+import { type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+
+import { AppError } from "../engine/app-error.ts";
+
+/** The end of the command. */
+export class End {
+  readonly #end = Promise.withResolvers<void>();
+  #isOver = false;
+
+  constructor() {
+    const over = () => (this.#isOver = true);
+    this.promise.then(over, over);
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => this.#end.resolve());
+  }
+
+  /** Fulfilled when the command is to end; rejected when something has failed that it needs. */
+  get promise(): Promise<void> {
+    return this.#end.promise;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  fail(error: unknown): void {
+    this.#end.reject(error);
+  }
+
+  /** Ends the command with a process: by a failure if there is a reason. */
+  with(child: ChildProcess, failure?: string): void {
+    once(child, "exit").then(
+      () => (failure === undefined ? this.#end.resolve() : this.fail(new AppError(failure))),
+      (error) => this.fail(error),
+    );
+  }
+}
