@@ -50,32 +50,11 @@ pub(crate) fn add(app: &McpWeb, window: &Main, clicked: &ClickedRows) {
             }
         },
     );
-    let main = window.as_weak();
-    app.add_tool(
-        Tool::new("update_rows").describe("Writes all rows and the count again, so many times"),
-        move |Times { times }, _call| {
-            let main = main.clone();
-            async move {
-                for _ in 0..times {
-                    in_window(&main, update_rows).await?;
-                }
-                Ok(())
-            }
-        },
-    );
-    let main = window.as_weak();
-    app.add_tool(
-        Tool::new("remove_first_rows").describe("Removes the first row, so many times"),
-        move |Times { times }, _call| {
-            let main = main.clone();
-            async move {
-                for _ in 0..times {
-                    in_window(&main, remove_first_row).await?;
-                }
-                Ok(())
-            }
-        },
-    );
+    let update = Tool::new("update_rows");
+    let update = update.describe("Writes all rows and the count again, so many times");
+    add_repeated(app, window, update, update_rows);
+    let remove = Tool::new("remove_first_rows").describe("Removes the first row, so many times");
+    add_repeated(app, window, remove, remove_first_row);
     let clicked = clicked.clone();
     app.add_tool(
         Tool::new("clicked_rows").describe("Lists the rows that were removed by a click"),
@@ -99,6 +78,20 @@ pub(crate) fn add(app: &McpWeb, window: &Main, clicked: &ClickedRows) {
         Tool::new("ping").describe("Answers"),
         |_: NoArguments, _call| async { Ok("pong") },
     );
+}
+
+/// Adds a tool that does something in the window, so many times.
+fn add_repeated(app: &McpWeb, window: &Main, tool: Tool, work: fn(Main)) {
+    let main = window.as_weak();
+    app.add_tool(tool, move |Times { times }, _call| {
+        let main = main.clone();
+        async move {
+            for _ in 0..times {
+                in_window(&main, work).await?;
+            }
+            Ok(())
+        }
+    });
 }
 
 fn remove_first_row(window: Main) {
