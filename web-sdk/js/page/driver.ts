@@ -13,6 +13,8 @@ export interface PageNode {
   name?: string;
   /** The handle, such as `e12`: only on elements that can be acted on, that scroll, or that `within` can name. */
   ref?: string;
+  /** Whether it has a handle only because of {@link TreeOptions.everyText}. */
+  isOnlyText?: boolean;
   /** The text of a node whose role is `text`. */
   text?: string;
   /** What a control has as its value: several with a multiple selection. `(hidden)` for a password that is not empty. */

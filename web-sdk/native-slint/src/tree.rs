@@ -100,6 +100,7 @@ impl<'a> TreeBuilder<'a> {
             self.elements += 1;
             node = Node {
                 reference: Some(self.handles.of(item)),
+                is_only_text: true,
                 id: item.id(),
                 children: vec![node],
                 ..Node::new("paragraph")

@@ -122,6 +122,7 @@ fn clean_fields(node: &Node, role: String, name: Option<String>, limits: &Limits
             .as_deref()
             .map(clean_word)
             .filter(|it| !it.is_empty()),
+        is_only_text: node.is_only_text,
         text: None,
         value,
         options: node.options.iter().map(clean_choice).collect(),

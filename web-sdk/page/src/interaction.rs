@@ -14,7 +14,7 @@ use crate::text::{decimal, join_text, one_line};
 
 pub use step::{Event, Inspection, Outcome, ReadBack, Step};
 
-/// So long, in milliseconds, a target that is covered or not shown yet is waited for.
+/// So long, in milliseconds, a target that is not found, covered or not shown yet is waited for.
 const TARGET_WAIT_MS: u32 = 1000;
 
 /// The actions of a call. It has no clock: each event comes with the time, in milliseconds.
@@ -38,7 +38,7 @@ pub struct Interaction {
     to: Option<String>,
     /// Whether the app has allowed it.
     is_confirmed: bool,
-    /// Since when a target that is covered is waited for.
+    /// Since when a target that is not there yet, or covered, is waited for.
     target_awaited_from: f64,
     report: Report,
 }
@@ -50,7 +50,9 @@ enum Stage {
     Ready,
     FindFocus,
     FindTarget,
+    AwaitFoundTarget,
     FindTo,
+    AwaitFoundTo,
     InspectTarget,
     AwaitTarget,
     InspectTo,
@@ -132,23 +134,22 @@ impl Interaction {
             (Stage::FindFocus, Event::Focused(None)) => self.confirm_or_apply(),
             (Stage::FindTarget, Event::Looked(nodes)) => match self.find(&nodes, false) {
                 Ok(reference) => self.inspect_target(reference),
-                Err(failure) => self.look_closer(failure, now),
+                Err(failure) => self.look_closer(failure, Stage::AwaitFoundTarget, now),
             },
+            (Stage::AwaitFoundTarget, Event::Changed) => self.look_for(Stage::FindTarget),
             (Stage::FindTo, Event::Looked(nodes)) => match self.find(&nodes, true) {
                 Ok(reference) => self.inspect_to(reference),
-                Err(failure) => self.look_closer(failure, now),
+                Err(failure) => self.look_closer(failure, Stage::AwaitFoundTo, now),
             },
+            (Stage::AwaitFoundTo, Event::Changed) => self.look_for(Stage::FindTo),
             (Stage::InspectTarget, Event::Inspected(inspection)) => {
                 let reference = self.target.clone().unwrap_or_default();
                 match self.check(&inspection, &reference) {
-                    Some(failure) if self.may_pass(&failure, now) => {
-                        self.stage = Stage::AwaitTarget;
-                        Step::AwaitChange {
-                            ms: self.target_awaited_from + f64::from(TARGET_WAIT_MS) - now,
-                        }
+                    Some(failure) if failure.may_pass() && self.may_wait(now) => {
+                        self.await_target(Stage::AwaitTarget, now)
                     }
                     Some(failure) => self.fail_before(failure, now),
-                    None => self.after_target(),
+                    None => self.after_target(now),
                 }
             }
             (Stage::AwaitTarget, Event::Changed) => {
@@ -258,10 +259,7 @@ impl Interaction {
         }
         match action.target {
             Some(Target::Reference(reference)) => self.inspect_target(reference),
-            Some(Target::Find(_)) => {
-                self.stage = Stage::FindTarget;
-                Step::Look { every_text: false }
-            }
+            Some(Target::Find(_)) => self.look_for(Stage::FindTarget),
             // A key goes to what has the focus, so that is its target.
             None if matches!(action.kind, ActionKind::PressKey { .. }) => {
                 self.stage = Stage::FindFocus;
@@ -289,13 +287,44 @@ impl Interaction {
         }
     }
 
-    /// Looks for the target among all texts, if nothing that can be acted on is meant.
-    fn look_closer(&mut self, failure: Failure, now: f64) -> Step {
-        if self.sees_every_text || failure.code != ActionCode::TargetNotFound {
+    fn look_for(&mut self, stage: Stage) -> Step {
+        self.stage = stage;
+        self.sees_every_text = false;
+        Step::Look { every_text: false }
+    }
+
+    /// Looks for the target among all texts, if nothing that can be acted on is meant. What is not
+    /// there either may come yet.
+    fn look_closer(&mut self, failure: Failure, awaiting: Stage, now: f64) -> Step {
+        if failure.code != ActionCode::TargetNotFound {
             return self.fail_before(failure, now);
         }
-        self.sees_every_text = true;
-        Step::Look { every_text: true }
+        if !self.sees_every_text {
+            self.sees_every_text = true;
+            return Step::Look { every_text: true };
+        }
+        if self.may_wait(now) {
+            return self.await_target(awaiting, now);
+        }
+        self.fail_before(failure, now)
+    }
+
+    /// Whether a target may be waited for.
+    fn may_wait(&self, now: f64) -> bool {
+        !self.is_cancelled && now < self.target_wait_end()
+    }
+
+    fn await_target(&mut self, stage: Stage, now: f64) -> Step {
+        self.stage = stage;
+        Step::AwaitChange {
+            ms: self.target_wait_end() - now,
+        }
+    }
+
+    /// Returns when a target is no longer waited for.
+    fn target_wait_end(&self) -> f64 {
+        let end = self.target_awaited_from + f64::from(TARGET_WAIT_MS);
+        end.min(self.deadline())
     }
 
     fn inspect_target(&mut self, reference: String) -> Step {
@@ -332,19 +361,7 @@ impl Interaction {
         }
     }
 
-    /// Whether the reason may pass by itself: a menu that closes covers what is below it for a while.
-    fn may_pass(&self, failure: &Failure, now: f64) -> bool {
-        let is_passing = matches!(
-            failure.code,
-            ActionCode::TargetCovered | ActionCode::TargetHidden
-        );
-        is_passing
-            && !self.is_cancelled
-            && now < self.target_awaited_from + f64::from(TARGET_WAIT_MS)
-    }
-
-    fn after_target(&mut self) -> Step {
-        self.sees_every_text = false;
+    fn after_target(&mut self, now: f64) -> Step {
         let to = match self.action().map(|action| &action.kind) {
             Some(ActionKind::Drag { to }) => Some(to.clone()),
             _ => None,
@@ -352,8 +369,8 @@ impl Interaction {
         match to {
             Some(Target::Reference(reference)) => self.inspect_to(reference),
             Some(Target::Find(_)) => {
-                self.stage = Stage::FindTo;
-                Step::Look { every_text: false }
+                self.target_awaited_from = now;
+                self.look_for(Stage::FindTo)
             }
             None => self.confirm_or_apply(),
         }

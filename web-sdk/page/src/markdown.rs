@@ -214,13 +214,14 @@ fn escape_lines(text: &str) -> String {
     let mut escaped = String::new();
     for line in text.split('\n') {
         let line = escape(line);
-        let first = line.chars().next();
+        let mut rest = line.chars();
+        let first = rest.next();
         let is_special = first.is_some_and(|it| "#(*".contains(it))
             || RESERVED.iter().any(|reserved| line.starts_with(reserved));
         match first.filter(|_| is_special) {
             Some(first) => {
                 escaped.push_str(&join_text!["&#", char_code(first), ";"]);
-                escaped.push_str(&line[first.len_utf8()..]);
+                escaped.push_str(rest.as_str());
             }
             None => escaped.push_str(&line),
         }

@@ -16,6 +16,8 @@ pub struct Node {
     pub name: Option<String>,
     /// The handle, such as `e12`, or the app's own id of the element.
     pub reference: Option<String>,
+    /// Whether it has a handle only because all elements with a text have one.
+    pub is_only_text: bool,
     /// The text of a node whose role is `text`.
     pub text: Option<String>,
     /// The value of a control.

@@ -6,7 +6,7 @@ use crate::limits::{Limits, MAX_AUTO_PAGE_BYTES, MAX_NAME_CHARS};
 use crate::markdown;
 use crate::node::Node;
 use crate::outline::{Line, lines};
-use crate::text::{decimal, join_text, one_line};
+use crate::text::{decimal, join_text, one_line, split_at};
 
 /// The bytes that are kept for the lines after the nodes.
 const FOOTER_BYTES: usize = 120;
@@ -116,13 +116,13 @@ pub fn write_changes(before: &Page, after: &Page, mark: &str, limits: &Limits) -
     let end = if changes.len() <= budget {
         changes.len()
     } else {
-        changes[..changes.floor_char_boundary(budget)]
-            .rfind('\n')
-            .map_or(0, |end| end + 1)
+        let (fitting, _) = split_at(&changes, changes.floor_char_boundary(budget));
+        fitting.rfind('\n').map_or(0, |end| end + 1)
     };
-    text.push_str(&changes[..end]);
-    if end < changes.len() {
-        let lines = changes[end..].lines().count();
+    let (shown, cut) = split_at(&changes, end);
+    text.push_str(shown);
+    if !cut.is_empty() {
+        let lines = cut.lines().count();
         text.push_str(&join_text![
             "(",
             decimal(lines),

@@ -10,7 +10,7 @@ use crate::text::{contains_ignoring_case, decimal, join_text, lowercase, one_lin
 
 /// Returns the element that an action means.
 ///
-/// An element whose whole name is the one that is looked for is meant before those whose names
+/// What can be acted on is meant before what only has a text. An element whose whole name is the one that is looked for is meant before those whose names
 /// contain it, and before those whose names differ in case. Of several with the same role and name,
 /// the one that is not disabled is meant.
 ///
@@ -26,6 +26,7 @@ pub fn find_one<'a>(nodes: &'a [Node], find: &Find) -> Result<&'a str, Failure> 
                 && matches(node, find, has_text_of_children(node, find))
         });
     }
+    prefer(&mut found, |node| !node.is_only_text);
     if let Some(name) = &find.name {
         let folded = lowercase(name);
         prefer(&mut found, |node| {
@@ -186,8 +187,13 @@ fn has_text(node: &Node, text: &str, is_deep: bool) -> bool {
     let mut children = node.children.iter();
     children.any(|child| {
         (child.is_text() && own_text_contains(child, text))
-            || (is_deep && child.reference.is_none() && has_text(child, text, true))
+            || (is_deep && is_part_of_parent(child) && has_text(child, text, true))
     })
+}
+
+/// Whether a node is nothing of its own to act on.
+fn is_part_of_parent(node: &Node) -> bool {
+    node.reference.is_none() || node.is_only_text
 }
 
 fn own_text_contains(node: &Node, text: &str) -> bool {
@@ -307,6 +313,26 @@ mod tests {
         rows[0].children[0].reference = None;
         find.role = Some("row".into());
         assert_eq!(find_one(&rows, &find).unwrap(), "e5");
+    }
+
+    /// The page may change between a look at what can be acted on and one at all texts.
+    #[test]
+    fn what_can_be_acted_on_is_meant_before_what_only_has_a_text() {
+        let mut text = Node::new("generic");
+        text.reference = Some("e6".into());
+        text.is_only_text = true;
+        text.children = vec![Node::new_text("15")];
+        let find = Find {
+            text: Some("15".into()),
+            ..Find::default()
+        };
+        let alone = find_one(std::slice::from_ref(&text), &find);
+        assert_eq!(alone.unwrap(), "e6");
+        let mut cell = Node::new("cell");
+        cell.reference = Some("e5".into());
+        cell.events = vec!["onClick".into()];
+        cell.children = vec![text];
+        assert_eq!(find_one(&[cell], &find).unwrap(), "e5");
     }
 
     #[test]

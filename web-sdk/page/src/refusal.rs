@@ -56,6 +56,15 @@ impl Failure {
         )
     }
 
+    /// Whether the reason may pass by itself: a menu that closes covers what is below it for a while.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(
+            self.code,
+            ActionCode::TargetCovered | ActionCode::TargetHidden
+        )
+    }
+
     /// Returns the failure of a handle that never existed.
     #[must_use]
     pub fn unknown(reference: &str) -> Self {

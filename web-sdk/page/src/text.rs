@@ -61,7 +61,7 @@ pub fn several_lines(text: &str, max: usize) -> String {
 pub fn cut_chars(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         None => text.to_owned(),
-        Some((end, _)) => join_text![&text[..end], cut_note(text)],
+        Some((end, _)) => join_text![split_at(text, end).0, cut_note(text)],
     }
 }
 
@@ -72,7 +72,14 @@ pub fn cut_bytes(text: &str, max: usize) -> String {
         return text.to_owned();
     }
     let end = text.floor_char_boundary(max);
-    join_text![&text[..end], cut_note(text)]
+    join_text![split_at(text, end).0, cut_note(text)]
+}
+
+/// Returns the parts of a text before and after a boundary of characters. (Slices need code that the
+/// build removes.)
+#[must_use]
+pub fn split_at(text: &str, end: usize) -> (&str, &str) {
+    text.split_at_checked(end).unwrap_or((text, ""))
 }
 
 /// Returns the number of characters. (`chars().count()` needs code that the build removes.)

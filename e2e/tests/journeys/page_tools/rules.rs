@@ -35,6 +35,7 @@ document.body.innerHTML = `<main>
   <div role=slider id=level tabindex=0 aria-label=Level aria-valuenow=1></div>
   <div id=editor contenteditable aria-label=Editor><p>Open</p><p data-mcp-private>7788</p></div>
   <button>Send</button> <button disabled>Send</button>
+  <button id=opener>Open the late menu</button>
   <p id=out></p></main>`;
 window.counts = {};
 for (const type of ['click', 'input', 'change', 'keydown', 'pointerdown', 'mousedown', 'dblclick', 'custom'])
@@ -48,6 +49,10 @@ $('heard').addEventListener('click', () => { $('out').textContent = 'Skipped'; }
 $('fleeting').addEventListener('pointerdown', () => $('fleeting').remove());
 $('gone').addEventListener('click', () => $('gone').remove());
 $('throw').addEventListener('click', () => { throw new Error('broken handler'); });
+$('opener').addEventListener('click', () => setTimeout(() => { // sleep: the menu comes when the page is at rest
+  $('opener').insertAdjacentHTML('afterend', '<div id=menu style=cursor:pointer><span>Late item</span></div>');
+  $('menu').addEventListener('click', () => { $('out').textContent = 'Late item done'; });
+}, 500));
 $('slow').addEventListener('click', async () => { await fetch('/never', { signal: AbortSignal.timeout(300) }).catch(() => {}); $('out').textContent = 'Slow done'; });
 ";
 
@@ -119,6 +124,7 @@ fn rows() -> Vec<Row> {
         ("slider without a field", json!([set("Level", json!(5))]), json!(["NotEditable"]), "pressKey ArrowRight"),
         ("editor with something private", json!([set("Editor", json!("x"))]), json!(["TargetPrivate"]), "is private"),
         ("enabled one of two", json!([click("Send")]), json!([null]), ""),
+        ("comes when the page was at rest", json!([click("Open the late menu"), { "type": "triggerEvent", "find": { "text": "Late item" }, "event": "onClick" }]), json!([null, null]), "Late item done"),
         ("a hundred actions", json!(vec![json!({ "type": "scroll", "deltaY": 1 }); 100]), json!(vec![Value::Null; 100]), "100 scroll"),
     ]
 }

@@ -16,6 +16,8 @@ export interface Kind {
   hasHandle: boolean;
   /** Whether it can be clicked although its role does not imply that. */
   isClickable: boolean;
+  /** Whether it has a handle only because all elements with a text have one. */
+  isOnlyText?: boolean;
 }
 
 /** What the elements around one imply. */

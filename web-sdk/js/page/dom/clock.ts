@@ -36,6 +36,19 @@ export class Clock {
     signal?.throwIfAborted();
   }
 
+  /** Waits until nothing else of the page is to run, at most `ms`. @throws the signal's reason. */
+  async idle(ms: number, signal: AbortSignal): Promise<void> {
+    const { scheduler } = globalThis as { scheduler?: { postTask?(task: () => void, options: object): Promise<void> } };
+    if (!scheduler?.postTask) return nextTask();
+    const end = new AbortController();
+    const ended = AbortSignal.any([signal, end.signal]);
+    try {
+      await Promise.race([scheduler.postTask(() => {}, { priority: "background", signal: ended }), this.sleep(ms, ended)]);
+    } finally {
+      end.abort();
+    }
+  }
+
   /** Ends the Worker. Waits that are under way go on without it. */
   release(): void {
     this.#worker?.terminate();

@@ -112,6 +112,7 @@ export class DomDriver implements PageDriver {
   beginAction(action: Action): void {
     this.#recorder?.stop();
     this.#hiddenTab.install(pageViews());
+    this.#hiddenTab.activity.begin();
     this.#recorder = new Recorder(action, this.#root(), this.#handles, () => this.#pageId());
   }
 
@@ -146,6 +147,7 @@ export class DomDriver implements PageDriver {
   }
 
   async change(ms: number, signal: AbortSignal): Promise<void> {
+    this.#hiddenTab.install(pageViews());
     await waitForChange(this.#root(), this.#clock, MIN_CHANGE_MS, ms, signal);
     this.#releaseUnused();
   }

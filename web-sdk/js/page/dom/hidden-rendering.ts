@@ -3,8 +3,7 @@
 import type { Clock } from "./clock.ts";
 import { dispatch } from "./dispatch.ts";
 import { type View, viewOf } from "./flat-tree.ts";
-import type { HiddenActivity } from "./hidden-activity.ts";
-import { FRAME_MS } from "./hidden-timers.ts";
+import { FRAME_MS, type HiddenActivity } from "./hidden-activity.ts";
 import type { Patches } from "./patch.ts";
 import { fireScroll } from "./scroll.ts";
 

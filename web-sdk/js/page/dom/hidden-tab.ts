@@ -5,9 +5,9 @@
 
 import type { Clock } from "./clock.ts";
 import type { View } from "./flat-tree.ts";
-import { HiddenActivity } from "./hidden-activity.ts";
+import { FRAME_MS, HiddenActivity } from "./hidden-activity.ts";
 import { endingAnimations, followRendering } from "./hidden-rendering.ts";
-import { FRAME_MS, hastenTimers } from "./hidden-timers.ts";
+import { hastenTimers } from "./hidden-timers.ts";
 import { Patches } from "./patch.ts";
 
 /** How long timers and animations may still end in time when a call has ended, such as those of a menu which closes. */

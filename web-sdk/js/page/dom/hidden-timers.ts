@@ -5,13 +5,11 @@
 
 import type { Clock } from "./clock.ts";
 import type { View } from "./flat-tree.ts";
-import type { HiddenActivity } from "./hidden-activity.ts";
+import { FRAME_MS, type HiddenActivity } from "./hidden-activity.ts";
 import type { Patches } from "./patch.ts";
 
 /** Timers that take longer are left to the browser. */
 const MAX_MS = 5_000;
-/** What an animation frame takes in a tab that is shown. */
-export const FRAME_MS = 16;
 
 /** Makes timers come in time, until the signal fires. What has not come by then is left to the browser. */
 export function hastenTimers(view: View, patches: Patches, clock: Clock, activity: HiddenActivity, signal: AbortSignal): void {
@@ -32,11 +30,14 @@ export function hastenTimers(view: View, patches: Patches, clock: Clock, activit
     return waits.get(id) === cancelled && !signal.aborted;
   };
   const once = async (id: number, ms: number, run: () => void) => {
+    const isOfFrame = ms <= FRAME_MS;
     activity.timers += 1;
+    if (isOfFrame) activity.frameTimers += 1;
     const isDue = await passes(id, ms);
     activity.timers -= 1;
+    if (isOfFrame) activity.frameTimers -= 1;
     if (!isDue) return;
-    if (ms <= FRAME_MS) activity.happened();
+    if (isOfFrame) activity.happened();
     // What it throws is reported as an error of the page.
     queueMicrotask(run);
   };

@@ -138,6 +138,7 @@ class Walk {
     if (!parent || (counts && this.#shown >= this.#options.limit)) return undefined;
     const node = nodeOf(element, kind, this.#active);
     if (kind.hasHandle) node.ref = this.#handles.assign(element, isDialogRole(kind.role) || isFrame(element));
+    if (kind.isOnlyText) node.isOnlyText = true;
     if (counts) this.#shown++;
     if (node.name && node.name.length <= MAX_NAME) for (const naming of namingElements(element)) this.#naming.add(naming);
     const draft: Draft = { element, node, children: [], isCut: false };
@@ -160,7 +161,7 @@ class Walk {
 /** Gives a handle to elements that have a text, or a role. */
 function withHandle(kind: Kind, element: Element): Kind {
   const hasText = Array.from(flatChildren(element)).some((child) => nodeTypeOf(child) === Node.TEXT_NODE && (child as Text).data.trim());
-  return kind.isNode || hasText ? { ...kind, isNode: true, hasHandle: true } : kind;
+  return kind.isNode || hasText ? { ...kind, isNode: true, hasHandle: true, isOnlyText: !kind.hasHandle } : kind;
 }
 
 const countNodes = (node: PageNode): number =>

@@ -53,14 +53,17 @@ class TreeReader {
     const children = [...own, ...this.#inside(block, parent)];
     const events = eventsOf(block);
     const canAct = block.meta.category === "input" || block.meta.category === "list" || events.length > 0 || node.role === "link" || DIALOG_TYPES.has(block.type);
-    const isNamed = node.role !== "generic" || (this.#options.everyText && children.some(({ role }) => role === "text"));
-    const hasRef = canAct || (this.#options.everyText ? isNamed : isNamed && children.length > 0 && block.meta.category === "container");
+    const isNamed = node.role !== "generic";
+    const isTarget = canAct || (isNamed && children.length > 0 && block.meta.category === "container");
+    const isOnlyText = !isTarget && !!this.#options.everyText && (isNamed || children.some(({ role }) => role === "text"));
+    const hasRef = isTarget || isOnlyText;
     const isEmpty = !node.name && !hasRef && node.value === undefined && !children.length && node.role !== "separator";
     if (isEmpty) return [];
     return [
       {
         ...node,
         ...(hasRef && { ref: block.blockId }),
+        ...(isOnlyText && { isOnlyText }),
         id: block.blockId,
         type: block.type,
         category: block.meta.category,

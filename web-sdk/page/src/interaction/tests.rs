@@ -179,6 +179,98 @@ fn a_target_is_found_by_what_it_has() {
     assert_eq!(list.report().log[0].target.as_deref(), Some("e7"));
 }
 
+fn find_save() -> Option<Target> {
+    Some(Target::Find(Find {
+        name: Some("Save".into()),
+        ..Find::default()
+    }))
+}
+
+fn save_button() -> Node {
+    Node {
+        name: Some("Save".into()),
+        reference: Some("e7".into()),
+        ..Node::new("button")
+    }
+}
+
+/// Runs actions whose target is there from a time on, and returns when the list has ended.
+fn run_with_target_from(list: &mut Interaction, from: f64) -> f64 {
+    let mut event = Event::Started;
+    let mut now = 0.0;
+    loop {
+        event = match list.next(event, now) {
+            Step::Look { .. } if now >= from => Event::Looked(vec![save_button()]),
+            Step::Look { .. } => Event::Looked(Vec::new()),
+            Step::AwaitChange { ms } => {
+                now += ms.min(50.0);
+                Event::Changed
+            }
+            Step::Inspect { .. } => facts(),
+            Step::Apply { .. } => Event::Applied(Ok(())),
+            Step::Rest { .. } => Event::Rested,
+            Step::End => Event::Ended(Outcome::default()),
+            Step::Done => return now,
+            step => panic!("{step:?}"),
+        };
+    }
+}
+
+#[test]
+fn a_target_that_comes_within_a_second_is_found() {
+    let hover = action(ActionKind::Hover, find_save());
+    let drag = action(
+        ActionKind::Drag {
+            to: find_save().unwrap(),
+        },
+        by_ref("e1"),
+    );
+    for action in [hover, drag] {
+        let mut list = interaction(vec![action.clone()]);
+        assert_eq!(run_with_target_from(&mut list, 700.0), 700.0);
+        assert_eq!(codes(&list), [None], "{action:?}");
+
+        let mut list = interaction(vec![action.clone()]);
+        assert_eq!(run_with_target_from(&mut list, 2000.0), 1000.0);
+        assert_eq!(codes(&list), [Some(ActionCode::TargetNotFound)]);
+    }
+}
+
+#[test]
+fn a_target_is_waited_for_no_longer_than_its_action_may_take() {
+    let limits = Limits {
+        action_timeout_ms: 300.0,
+        ..Limits::default()
+    };
+    let list = vec![action(ActionKind::Hover, find_save())];
+    let mut list = Interaction::new(list, limits, false, 0.0);
+    assert_eq!(run_with_target_from(&mut list, 2000.0), 300.0);
+    assert_eq!(codes(&list), [Some(ActionCode::TargetNotFound)]);
+}
+
+#[test]
+fn a_cancel_ends_the_wait_for_a_target() {
+    let mut list = interaction(vec![action(ActionKind::Hover, find_save())]);
+    list.next(Event::Started, 0.0);
+    for every_text in [true, false] {
+        let step = list.next(Event::Looked(Vec::new()), 0.0);
+        assert_eq!(step == Step::Look { every_text: true }, every_text);
+    }
+    list.cancel();
+    list.next(Event::Changed, 10.0);
+    list.next(Event::Looked(Vec::new()), 10.0);
+    assert_eq!(list.next(Event::Looked(Vec::new()), 10.0), Step::Done);
+    assert_eq!(codes(&list), [Some(ActionCode::TargetNotFound)]);
+}
+
+#[test]
+fn a_handle_that_never_existed_is_not_waited_for() {
+    let mut list = interaction(vec![click("e1")]);
+    list.next(Event::Started, 0.0);
+    let unknown = Event::Inspected(Inspection::Unknown);
+    assert_eq!(list.next(unknown, 0.0), Step::Done);
+}
+
 #[test]
 fn a_navigation_ends_the_list() {
     let mut list = interaction(vec![click("e1"), click("e2"), click("e3")]);

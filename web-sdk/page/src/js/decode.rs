@@ -129,6 +129,7 @@ pub(super) fn node(value: &Value) -> Node {
             "role" => node.role = text().unwrap_or_default(),
             "name" => node.name = text(),
             "ref" => node.reference = text(),
+            "isOnlyText" => node.is_only_text = member.is_true(),
             "text" => node.text = text(),
             "value" => node.value = node_value(member),
             "options" => node.options = items(member).iter().map(choice).collect(),
