@@ -4,11 +4,12 @@
 //! imports are checked, then one call of cargo builds everything (`build`), so that no crate is
 //! compiled twice with different features. The test programs of that build run one by one
 //! (`runner`), after them the documentation's examples and the SDK's own tests in a browser. The
-//! results in their output are counted (`counts`), and the sums are the last line of the output
-//! (`report`). Windows of Slint are a step of their own (`native_window`).
+//! results in their output are counted (`counts`), what failed is repeated (`failures`), and the sums
+//! are the last line of the output (`report`). Windows of Slint are a step of their own (`native_window`).
 
 mod build;
 mod counts;
+mod failures;
 mod native_window;
 mod options;
 mod report;

@@ -81,6 +81,9 @@ impl fmt::Display for Report {
                 writeln!(out, "        {figures}")?;
             }
         }
+        for failure in self.suites.iter().flat_map(|suite| &suite.failures) {
+            writeln!(out, "    failed: {}", failure.replace('\n', "\n    "))?;
+        }
         for message in &self.errors {
             writeln!(out, "    error: {message}")?;
         }
@@ -113,6 +116,9 @@ mod tests {
             name: "bridge: lib".into(),
             counts,
             figures: vec!["7 checks".into()],
+            failures: (0..failed)
+                .map(|_| "a::test\n    1 is not 2".into())
+                .collect(),
             duration: Duration::from_millis(1_200),
             is_reused: false,
         }
@@ -157,5 +163,7 @@ mod tests {
         report.add_check(Err(anyhow!("run `cargo fmt`")));
         assert!(!report.is_success());
         assert_eq!(last_line(&report), "3 passed, 2 failed, 1 skipped");
+        let text = report.to_string();
+        assert!(text.contains("    failed: a::test\n        1 is not 2\n"));
     }
 }

@@ -73,6 +73,7 @@ impl GreenResult {
                 ..Counts::default()
             },
             figures: Vec::new(),
+            failures: Vec::new(),
             duration: Duration::ZERO,
             is_reused: true,
         })
@@ -119,6 +120,7 @@ mod tests {
                 skipped: 0,
             },
             figures: Vec::new(),
+            failures: Vec::new(),
             duration: Duration::ZERO,
             is_reused: false,
         }

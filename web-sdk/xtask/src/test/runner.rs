@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 
 use super::build::TestProgram;
 use super::counts::Counts;
+use super::failures::Failures;
 use super::tools::Tools;
 use crate::Workspace;
 use crate::process::cargo;
@@ -19,6 +20,8 @@ pub(super) struct SuiteRun {
     pub(super) counts: Counts,
     /// Figures for the end of the report: the rest of each line with [`FIGURES_MARKER`].
     pub(super) figures: Vec<String>,
+    /// The tests that failed, with the beginning of what they printed.
+    pub(super) failures: Vec<String>,
     pub(super) duration: Duration,
     /// Whether this is the result of an earlier run, whose inputs have not changed since.
     pub(super) is_reused: bool,
@@ -116,11 +119,13 @@ pub(super) fn run_and_count(name: String, mut command: Command) -> Result<SuiteR
     drop(command);
     let mut counts = Counts::default();
     let mut figures = Vec::new();
+    let mut failures = Failures::default();
     for line in BufReader::new(output).split(b'\n') {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
         println!("{line}");
         counts += Counts::parse_line(&line).unwrap_or_default();
+        failures.take_line(&line);
         figures.extend(
             line.split_once(FIGURES_MARKER)
                 .map(|(_, figures)| figures.to_owned()),
@@ -135,6 +140,7 @@ pub(super) fn run_and_count(name: String, mut command: Command) -> Result<SuiteR
         name,
         counts,
         figures,
+        failures: failures.into_vec(),
         duration: started.elapsed(),
         is_reused: false,
     })
