@@ -3,7 +3,7 @@
 
 use crate::limits::{Limits, MAX_NAME_CHARS, MAX_TEXT_CHARS};
 use crate::node::{Choice, GENERIC_ROLE, Node, NodeValue, PRIVATE_ROLE, State, TEXT_ROLE};
-use crate::text::{cut_bytes, cut_chars, is_word_char, one_line, several_lines};
+use crate::text::{contains, cut_bytes, cut_chars, is_word_char, one_line, several_lines};
 
 /// Roles whose content is part of the text around them.
 const INLINE_ROLES: [&str; 9] = [
@@ -266,7 +266,7 @@ fn drop_texts(children: &mut Vec<Node>, name: &str) {
     children.retain(|child| {
         if child.is_text() {
             let text = one_line(child.text.as_deref().unwrap_or_default(), MAX_NAME_CHARS);
-            return !name.contains(&text);
+            return !contains(name, &text);
         }
         let is_empty = child.reference.is_none()
             && child.children.is_empty()
@@ -274,7 +274,7 @@ fn drop_texts(children: &mut Vec<Node>, name: &str) {
             && child
                 .name
                 .as_ref()
-                .is_none_or(|it| child.role == "img" && name.contains(it.as_str()));
+                .is_none_or(|it| child.role == "img" && contains(name, it));
         !(is_empty
             && (EMPTY_ROLES.contains(&child.role.as_str())
                 || child.role == "img"

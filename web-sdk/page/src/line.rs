@@ -3,7 +3,7 @@
 use crate::encode::quote;
 use crate::limits::{MAX_KEY_CHARS, MAX_OPTIONS};
 use crate::node::{Node, NodeValue, PRIVATE_ROLE};
-use crate::text::{char_count, decimal, is_word_char, join_text};
+use crate::text::{char_count, contains, decimal, has_char, is_word_char, join_text};
 
 /// What follows the key of a line.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,7 +100,7 @@ fn write_key(node: &Node) -> String {
         push(&join_text!["value=", quote(&joined_value(value))]);
     }
     // YAML would read a mapping or a comment.
-    if line.contains(": ") || line.contains(" #") {
+    if contains(&line, ": ") || contains(&line, " #") {
         line = join_text!["'", line.replace('\'', "''"), "'"];
     }
     line
@@ -160,11 +160,12 @@ pub(crate) fn scalar(text: &str, is_value: bool) -> Content {
 /// Whether YAML reads a block of these lines as it is written: it takes the indentation of the first
 /// one, and drops what is blank at the end.
 fn is_block(text: &str) -> bool {
-    let is_blank_or_ragged =
-        |line: &str| line.trim().is_empty() || line.starts_with([' ', '\t']) || line.contains('\t');
-    text.contains('\n')
+    let is_blank_or_ragged = |line: &str| {
+        line.trim().is_empty() || line.starts_with([' ', '\t']) || has_char(line, '\t')
+    };
+    has_char(text, '\n')
         && !text.ends_with('\n')
-        && !text.contains('\r')
+        && !has_char(text, '\r')
         && !text.lines().next().is_none_or(is_blank_or_ragged)
         && !text
             .lines()
@@ -182,7 +183,7 @@ fn is_plain(text: &str) -> bool {
         "true", "false", "yes", "no", "null", "on", "off", "y", "n", "nan",
     ];
     text.starts_with(|it: char| is_word_char(it) && !it.is_ascii_digit())
-        && !text.contains(|it| SPECIAL.contains(it))
+        && !text.chars().any(|it| has_char(SPECIAL, it))
         && text.trim() == text
         && !WORDS.contains(&text.to_ascii_lowercase().as_str())
 }

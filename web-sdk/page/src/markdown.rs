@@ -1,7 +1,7 @@
 //! The page as markdown with elements, as the Lowdefy design describes it.
 
 use crate::node::{Category, Node, NodeValue, PRIVATE_ROLE};
-use crate::text::{char_code, decimal, join_text};
+use crate::text::{char_code, decimal, has_char, join_text};
 
 /// How the lines begin that are no text of the page.
 const RESERVED: [&str; 5] = [
@@ -216,7 +216,7 @@ fn escape_lines(text: &str) -> String {
         let line = escape(line);
         let mut rest = line.chars();
         let first = rest.next();
-        let is_special = first.is_some_and(|it| "#(*".contains(it))
+        let is_special = first.is_some_and(|it| has_char("#(*", it))
             || RESERVED.iter().any(|reserved| line.starts_with(reserved));
         match first.filter(|_| is_special) {
             Some(first) => {

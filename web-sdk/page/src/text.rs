@@ -127,10 +127,45 @@ fn grouped(number: usize) -> String {
     grouped
 }
 
+/// Returns whether one text contains another, in time that grows with the sum of their lengths: the
+/// algorithm of Knuth, Morris and Pratt. (That of the standard library is 3 kB of the download.)
+#[must_use]
+pub fn contains(text: &str, part: &str) -> bool {
+    let part = part.as_bytes();
+    // For each beginning of the part: the length of its longest shorter beginning that is its end, too.
+    let mut borders = vec![0];
+    let extend = |borders: &[usize], mut length: usize, byte: u8| loop {
+        if part.get(length) == Some(&byte) {
+            return length + 1;
+        }
+        match length.checked_sub(1).and_then(|last| borders.get(last)) {
+            Some(border) => length = *border,
+            None => return 0,
+        }
+    };
+    for byte in part.iter().skip(1) {
+        let border = borders.last().copied().unwrap_or_default();
+        borders.push(extend(&borders, border, *byte));
+    }
+    let mut bytes = text.bytes();
+    let mut length = 0;
+    part.is_empty()
+        || bytes.any(|byte| {
+            length = extend(&borders, length, byte);
+            length == part.len()
+        })
+}
+
+/// Returns whether a text contains a character.
+#[must_use]
+pub fn has_char(text: &str, character: char) -> bool {
+    text.chars().any(|it| it == character)
+}
+
 /// Returns whether one text contains another, in any case.
 #[must_use]
 pub fn contains_ignoring_case(text: &str, part: &str) -> bool {
-    lowercase(text).contains(&lowercase(part))
+    contains(&lowercase(text), &lowercase(part))
 }
 
 /// Returns the text in lower case. The wasm leaves that to the browser, which has the tables.

@@ -2,6 +2,7 @@
 
 use page_tools::clean::clean;
 use page_tools::page_text::{Format, Page, PageInfo, PageText, write_changes, write_page};
+use page_tools::text::contains;
 use page_tools::{Limits, Node, NodeValue, State};
 use proptest::prelude::*;
 use saphyr::{LoadableYamlNode, Yaml};
@@ -305,6 +306,11 @@ proptest! {
         assert_same(&nodes, &canonical(&page.nodes));
         assert_no_forbidden(&text);
         assert_yaml(&text);
+    }
+
+    #[test]
+    fn a_part_of_a_text_is_found_as_by_the_standard_library(text in "[abä]{0,24}", part in "[abä]{0,6}") {
+        prop_assert_eq!(contains(&text, &part), text.contains(&part));
     }
 
     #[test]
