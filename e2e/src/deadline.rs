@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// The longest time that a test waits for one event. It is long enough for a cold start of Chromium
 /// on a busy machine with two cores.
-pub const DEADLINE: Duration = Duration::from_secs(20);
+pub const DEADLINE: Duration = Duration::from_secs(40);
 
 /// Waits for `event`, and panics after [`DEADLINE`] with a message that contains `what`.
 pub async fn with_deadline<T>(what: impl Display, event: impl Future<Output = T>) -> T {

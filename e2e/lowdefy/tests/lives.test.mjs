@@ -143,6 +143,7 @@ test("a disk that is full fails the call, and keeps the state before it", async 
   const long = (key) => ({ type: "setState", key, value: "x".repeat(200_000) });
   const failed = await interact(long("one"), long("two"), long("three"));
   assert.match(JSON.stringify(failed), /could not be saved/);
+  assert.equal(reasonOf(failed), "StoreUnavailable", JSON.stringify(failed));
   await first.kill("SIGKILL");
   const second = await startHost(t, { data, token, store: first.store });
   assert.deepEqual(await sessionOf(second.call, sessionId).state(), before);

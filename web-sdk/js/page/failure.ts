@@ -11,5 +11,5 @@ export function invalidArguments(reason: RefusalReason, message: string): Error 
 /** Makes the error of a call that could not begin. */
 export function pageBusy(): Error {
   const message = "the page is busy with another call of page tools for more than 60 s: nothing was done, try again";
-  return Object.assign(new Error(message), { code: "PageBusy" });
+  return Object.assign(new Error(message), { data: { reason: "PageBusy" } });
 }

@@ -56,7 +56,7 @@ export class PageCalls {
     return { pages: await this.#driver.pages() };
   }
 
-  /** Does the work of `navigate`. @throws an error with the code `InvalidArguments` or `PageBusy`: nothing was done then. */
+  /** Does the work of `navigate`. @throws an error with the code `InvalidArguments`, or with the reason `PageBusy`: nothing was done then. */
   async navigate(args: UnknownObject, context: CallContext): Promise<object> {
     const { pageId, input } = args;
     return this.#run([{ type: "navigate", pageId, input }], args, context, (message) => message.replace("/actions/0: ", ""));

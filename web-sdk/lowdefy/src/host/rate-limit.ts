@@ -1,5 +1,7 @@
 /** How many calls a user may begin within a minute. */
 
+import { handlerFailed } from "./call-failure.ts";
+
 const MINUTE_MS = 60_000;
 
 /** Counts the calls of one user. */
@@ -12,7 +14,7 @@ export class RateLimit {
     this.#most = most;
   }
 
-  /** Counts a call. @throws an error with the code `TooManyCalls` when there were too many. */
+  /** Counts a call. @throws an error with the reason `TooManyCalls` when there were too many. */
   count(now = performance.now()): void {
     if (now - this.#started >= MINUTE_MS) {
       this.#started = now;
@@ -22,6 +24,6 @@ export class RateLimit {
     if (this.#count <= this.#most) return;
     const seconds = Math.ceil((this.#started + MINUTE_MS - now) / 1000);
     const message = `more than ${this.#most} calls within a minute (callsPerMinute): nothing was done, try again in ${seconds} s`;
-    throw Object.assign(new Error(message), { code: "TooManyCalls" });
+    throw handlerFailed("TooManyCalls", message);
   }
 }

@@ -9,7 +9,7 @@ import type { AppUser, LowdefyApp } from "../engine/app.ts";
 import type { SavedSession } from "../engine/saved-session.ts";
 import { AppSession } from "../engine/session.ts";
 import { SessionConflict, type SessionStore, type SessionSummary, type StoredSession, isSessionId, tooManySessions } from "../stores/index.ts";
-import { callFailure, invalidArguments } from "./call-failure.ts";
+import { callFailure, handlerFailed, invalidArguments } from "./call-failure.ts";
 
 /** Sessions that are kept in memory between calls, of one user: others are read from the store when they are used again. */
 const MAX_LIVE_SESSIONS = 16;
@@ -148,7 +148,7 @@ export class Sessions {
       if (isChanged) this.#live.delete(sessionId);
       const reason = isChanged ? "another host has gone on with it" : (error as Error).message;
       const message = `the actions were done, and the session could not be saved: ${reason}. Do not repeat them: look at the page first`;
-      throw Object.assign(new Error(message), { code: isChanged ? "SessionConflict" : "StoreUnavailable" });
+      throw handlerFailed(isChanged ? "SessionConflict" : "StoreUnavailable", message);
     }
   }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridge_protocol::ErrorCode;
 use page_tools::clean::{clean, keep_interactive};
 use page_tools::page_text::{Format, Page, PageText, View, is_short, write_changes, write_page};
 use page_tools::{ActionCode, Limits, Report, action, query};
@@ -153,7 +152,7 @@ impl<D: Driver> Shared<D> {
             reason = call.cancelled() => Err(CallError::new(reason)),
             () = tokio::time::sleep(MAX_WAIT) => { // sleep: the limit of the wait
                 let message = "the page is busy with another call of page tools for more than 60 s: nothing was done, try again";
-                Err(CallError::with_code(ErrorCode::PageBusy, message))
+                Err(CallError::new(message).data(json!({ "reason": "PageBusy" })))
             }
         }
     }

@@ -32,6 +32,17 @@ export default {
     },
     (outcome, page) => equal([page.$("output").textContent, outcome.warnings], ["render 4", undefined]),
   ),
+  "what a busy page has begun is waited for, however late it comes": onClick(
+    async (page) => {
+      for (let index = 0; index < 5; index++) {
+        await nextTask();
+        const busyUntil = performance.now() + 25;
+        while (performance.now() < busyUntil);
+      }
+      page.$("output").textContent = "late";
+    },
+    (outcome, page) => equal([page.$("output").textContent, outcome.warnings], ["late", undefined]),
+  ),
   "a page that does not change is at rest at once": onClick(
     () => {},
     (_, __, ms) => assert(ms < 200, `it took ${ms} ms`),
