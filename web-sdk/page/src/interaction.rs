@@ -40,6 +40,8 @@ pub struct Interaction {
     is_confirmed: bool,
     /// Since when a target that is not there yet, or covered, is waited for.
     target_awaited_from: f64,
+    /// Whether a target was waited for in vain, and nothing was done since that could bring another.
+    has_waited_in_vain: bool,
     report: Report,
 }
 
@@ -85,6 +87,7 @@ impl Interaction {
             to: None,
             is_confirmed: false,
             target_awaited_from: now,
+            has_waited_in_vain: false,
             report: Report::default(),
         }
     }
@@ -294,7 +297,7 @@ impl Interaction {
     }
 
     /// Looks for the target among all texts, if nothing that can be acted on is meant. What is not
-    /// there either may come yet.
+    /// there either may come yet: many wrong targets cost one wait.
     fn look_closer(&mut self, failure: Failure, awaiting: Stage, now: f64) -> Step {
         if failure.code != ActionCode::TargetNotFound {
             return self.fail_before(failure, now);
@@ -303,9 +306,10 @@ impl Interaction {
             self.sees_every_text = true;
             return Step::Look { every_text: true };
         }
-        if self.may_wait(now) {
+        if !self.has_waited_in_vain && self.may_wait(now) {
             return self.await_target(awaiting, now);
         }
+        self.has_waited_in_vain = true;
         self.fail_before(failure, now)
     }
 
@@ -399,6 +403,7 @@ impl Interaction {
 
     fn apply(&mut self) -> Step {
         self.stage = Stage::Apply;
+        self.has_waited_in_vain = false;
         Step::Apply {
             index: self.index,
             reference: self.target.clone(),

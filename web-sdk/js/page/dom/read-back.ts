@@ -1,8 +1,10 @@
 /** The value that a field has after an action, compared with the one that was set. */
 
 import type { ReadBack } from "../driver.ts";
+import { roleOf } from "./classify.ts";
 import { isChecked } from "./field.ts";
 import { is } from "./flat-tree.ts";
+import { attributeOf } from "./native.ts";
 import { isPassword } from "./password.ts";
 import { labelOfOption, publicOptions } from "./select-options.ts";
 import { findOption, isOn } from "./set-value.ts";
@@ -12,7 +14,8 @@ import { sanitize } from "./value-format.ts";
 
 /**
  * Returns what was set on an element and what its field has now, which the page may have replaced; nothing if the page has
- * removed it, as with a value that became an item of a list. `warn` is told how the page writes the value, if it has a mask.
+ * removed it, as with a value that became an item of a list. `warn` is told how the page writes the value, if it has a mask,
+ * and that the page offers options for it.
  */
 export function readBack(element: Element, value: unknown, warn: (text: string) => void): ReadBack | undefined {
   const field = currentField(element);
@@ -23,6 +26,7 @@ export function readBack(element: Element, value: unknown, warn: (text: string) 
   const expected = String(value ?? "").replace(/\r\n/g, "\n");
   if (is(field, "textarea")) return compare(expected, field.value);
   if (!is(field, "input")) return compare(flatten(expected), flatten(editableText(field)));
+  if (isOfferingOptions(field)) warn("the page shows options for this text: if it takes only one of them, click that one, as a new page_snapshot shows it");
   const { type, value: actual } = field;
   if (isPassword(field) || isPassword(element)) return { expected: HIDDEN, actual: HIDDEN, matches: expected === actual };
   const isNumber = type === "number" || type === "range";
@@ -34,6 +38,9 @@ export function readBack(element: Element, value: unknown, warn: (text: string) 
 }
 
 const compare = (expected: string, actual: string): ReadBack => ({ expected, actual, matches: expected === actual });
+
+/** Whether a field has a list open. In most of them, a text is a search and not yet a choice. */
+const isOfferingOptions = (field: Element): boolean => roleOf(field) === "combobox" && attributeOf(field, "aria-expanded") === "true";
 
 /** Editors put lines into elements of their own. */
 const flatten = (text: string): string => text.replace(/\s+/g, " ").trim();

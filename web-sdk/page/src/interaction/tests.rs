@@ -237,6 +237,17 @@ fn a_target_that_comes_within_a_second_is_found() {
 }
 
 #[test]
+fn targets_that_never_come_are_waited_for_once_after_each_action_that_runs() {
+    let missing = || action(ActionKind::Hover, find_save());
+    let mut list = interaction(vec![missing(), missing(), missing()]);
+    assert_eq!(run_with_target_from(&mut list, f64::INFINITY), 1000.0);
+    let mut list = interaction(vec![missing(), missing(), scroll(), missing()]);
+    assert_eq!(run_with_target_from(&mut list, f64::INFINITY), 2000.0);
+    let not_found = Some(ActionCode::TargetNotFound);
+    assert_eq!(codes(&list), [not_found, not_found, None, not_found]);
+}
+
+#[test]
 fn a_target_is_waited_for_no_longer_than_its_action_may_take() {
     let limits = Limits {
         action_timeout_ms: 300.0,

@@ -223,6 +223,17 @@ export default {
       })();
     }
   },
+  "a text for which the page shows options may be no choice yet": async () => {
+    const warningsWith = async (isExpanded) => {
+      let warnings;
+      await withPage("<input id='t' role='combobox' aria-expanded='false'>", async (page) => {
+        page.$("#t").addEventListener("input", () => page.$("#t").setAttribute("aria-expanded", isExpanded));
+        ({ warnings } = await page.set("#t", "Ber"));
+      })();
+      return warnings?.map((text) => /options.*click that one/.test(text));
+    };
+    equal([await warningsWith(true), await warningsWith(false)], [[true], undefined]);
+  },
   "files": withPage("<input id='t' type='file' multiple aria-label='Files'>", async (page) => {
     const changes = eventsOf(page.$("#t"), ["change"]);
     const { readBack } = await page.set("#t", [{ name: "a.txt", mimeType: "text/plain", text: "Hello" }, { name: "b.bin", base64: btoa("\0\x01") }]);
