@@ -1,15 +1,18 @@
-// Measures calls of an app without a browser, beside an echo tool in Node and a native one. Prints lines of JSON.
+// Measures calls of an app without a browser, beside an echo tool in Node, one in Chromium, a native tool and the page of the load
+// generator. Prints lines of JSON.
 //
-// `node bench.mjs --bridge PROGRAM --native PROGRAM --modules FOLDER --sdk FOLDER --host FOLDER [--times N]`
+// `node bench.mjs --bridge PROGRAM --native PROGRAM --load PROGRAM --chromium PROGRAM --modules FOLDER --sdk FOLDER --host FOLDER
+// [--times N]`
 import { spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 
 const text = { type: "string" };
-const { values } = parseArgs({ options: { bridge: text, native: text, modules: text, sdk: text, host: text, times: text, json: { type: "boolean" } } });
+const { values } = parseArgs({ options: { bridge: text, native: text, load: text, chromium: text, modules: text, sdk: text, host: text, times: text, json: { type: "boolean" } } });
 const times = Number(values.times ?? 200);
 const children = [];
 const folder = await mkdtemp(join(tmpdir(), "mcp-web-lowdefy-bench-"));
@@ -47,6 +50,32 @@ await mcpWeb.connect(); await tool.registered; console.log("connected");`;
   await writeFile(join(folder, "echo.mjs"), echo);
 }
 
+/** Opens a page with an echo tool in Chromium. */
+async function openPage(bridgeUrl, token) {
+  const page = `<!doctype html><script type="module">
+import { McpWeb } from ${JSON.stringify(`${bridgeUrl}/sdk/mcp-web.js`)};
+const mcpWeb = new McpWeb({ name: "page", bridgeUrl: ${JSON.stringify(bridgeUrl)}, authToken: ${JSON.stringify(token)} });
+const tool = mcpWeb.addTool({ name: "echo", handler: (input) => input });
+await mcpWeb.connect(); await tool.registered; await fetch("/ready");
+</script>`;
+  const server = createServer();
+  const ready = new Promise((resolve) => {
+    server.on("request", ({ url }, response) => {
+      response.setHeader("content-type", "text/html").end(url === "/" ? page : "");
+      if (url === "/ready") resolve();
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const args = ["--headless", "--no-sandbox", "--disable-gpu", `--user-data-dir=${join(folder, "chromium")}`, `http://127.0.0.1:${server.address().port}/`];
+  const child = spawn(values.chromium, args, { stdio: "ignore" });
+  children.push(child);
+  const ended = new Promise((_, reject) => child.once("exit", () => reject(new Error("Chromium has ended before its page was ready"))));
+  await Promise.race([ready, ended]);
+  ended.catch(() => {});
+  server.close();
+  server.closeAllConnections();
+}
+
 const caller = (url, token) => async (toolName, toolInput = {}) => {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const response = await fetch(`${url}/tool-call`, { method: "POST", headers, body: JSON.stringify({ toolName, toolInput }) });
@@ -73,8 +102,8 @@ try {
   await makeProject();
   const { line } = await start(values.bridge, ["--bind", "127.0.0.1:0"], "stdout", "listening on");
   const url = /http:\/\/\S+/.exec(line)[0];
-  const tokens = ["echo", "native", "lowdefy"].map((name) => `token-of-the-benchmark-${name}`);
-  const [echo, native, lowdefy] = tokens.map((token) => caller(url, token));
+  const tokens = ["echo", "native", "lowdefy", "chromium", "load"].map((name) => `token-of-the-benchmark-${name}`);
+  const [echo, native, lowdefy, chromium, load] = tokens.map((token) => caller(url, token));
   await start(process.execPath, ["echo.mjs"], "stdout", "connected", { BRIDGE_URL: url, TOKEN: tokens[0] });
   const program = await start(values.native, [url, tokens[1], "benchmark"], "stdout", "registered");
   const idle = await memoryOf(program.child);
@@ -82,8 +111,13 @@ try {
   const command = join(folder, "node_modules/mcp-web-lowdefy/dist/mcp-web-lowdefy.js");
   await start(process.execPath, ["--max-semi-space-size=4", command, "--bridge", url, "--token-file", "tokens"], "stderr", "connected");
 
+  await openPage(url, tokens[3]);
+  await start(values.load, ["--bridge", url, "--token", tokens[4], "--pages", "1", "--tools", "1", "--only-pages"], "stdout", "open");
+
   await measure("an echo tool in Node", () => echo("echo", { a: 1 }));
+  await measure("an echo tool in Chromium", () => chromium("echo", { a: 1 }));
   await measure("a tool of a native program", () => native("increment", { by: 1 }));
+  await measure("the page of the load generator, 1 kB", () => load("page_0_tool_0"));
   const open = async () => (await lowdefy("session_create", { name: "bench" })).structuredContent.sessionId;
   const sessionId = await open();
   const set = (value) => lowdefy("interact", { sessionId, view: "none", actions: [{ type: "setValue", ref: "name", value }] });

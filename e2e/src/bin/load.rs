@@ -74,6 +74,10 @@ struct Arguments {
     #[arg(long, value_name = "TIME", requires = "pid")]
     soak: Option<humantime::Duration>,
 
+    /// Only open the pages, print a line, and keep them until this program is stopped
+    #[arg(long)]
+    only_pages: bool,
+
     /// The seed that determines what happens in a soak
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -102,7 +106,7 @@ impl Arguments {
             pick: self.pick,
             receipt: self.receipt,
             dialect: self.dialect,
-            callers: self.callers,
+            callers: if self.only_pages { 0 } else { self.callers },
             route: self.route,
             payload: self.result,
             warm_up: Duration::from_secs_f64(self.warm_up),
@@ -175,6 +179,10 @@ async fn main() -> ExitCode {
     let run = async {
         match arguments.soak {
             Some(duration) => arguments.soak(*duration).await,
+            None if arguments.only_pages => {
+                let load = arguments.load()?;
+                load.keep_pages(|| println!("the pages are open")).await
+            }
             None => {
                 let figures = arguments.load()?.run().await?;
                 arguments.print(&figures);

@@ -126,6 +126,16 @@ impl Load {
         Ok(figures)
     }
 
+    /// Connects the pages, calls `opened`, and keeps the pages for as long as it is awaited.
+    ///
+    /// # Errors
+    /// Returns an error when a page cannot connect.
+    pub async fn keep_pages(&self, opened: impl FnOnce()) -> Result<()> {
+        let (_pages, _) = self.connect().await?;
+        opened();
+        std::future::pending().await
+    }
+
     /// Connects pages and callers, and returns the answer to one call.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::json_lines::{self, as_number};
+use crate::chromium::Chromium;
 use crate::{Workspace, lowdefy, node};
 
 /// The first row, with which the others are compared.
@@ -18,6 +19,7 @@ pub(super) fn apps(workspace: &Workspace, programs: &Path, times: usize) -> Resu
     let node = node::ensure_node(workspace)?;
     let modules = node::install_pinned(workspace, "e2e/lowdefy", "lowdefy")?;
     let host = lowdefy::ensure(workspace)?;
+    let chromium = Chromium::ensure()?;
     let mut bench = Command::new(node);
     bench
         .arg(workspace.path("e2e/lowdefy/bench.mjs"))
@@ -25,6 +27,10 @@ pub(super) fn apps(workspace: &Workspace, programs: &Path, times: usize) -> Resu
         .arg(programs.join("mcp-web-bridge"))
         .arg("--native")
         .arg(programs.join("native-app"))
+        .arg("--load")
+        .arg(programs.join("load"))
+        .arg("--chromium")
+        .arg(chromium.browser)
         .arg("--modules")
         .arg(modules)
         .arg("--sdk")
