@@ -59,7 +59,8 @@ fn table(lines: &[Value]) -> String {
                 text,
                 "| {call} | {p50:.1} ms | {:.1} ms | {:.1} ms |",
                 as_number(&line["p95_ms"]),
-                p50 - echo,
+                // The sum with 0 has no sign where the difference rounds to 0.
+                ((p50 - echo) * 10.0).round() / 10.0 + 0.0,
             ),
         };
     }
@@ -81,7 +82,7 @@ mod tests {
         ]);
         for line in [
             "| an echo tool in Node | 1.0 ms | 2.0 ms | 0.0 ms |",
-            "| interact | 3.2 ms | 5.0 ms | 2.2 ms |",
+            "| interact | 3.2 ms | 5.0 ms | 2.3 ms |",
             "| memory | 8.4 MB | | |",
         ] {
             assert!(text.contains(line), "{line} is not in:\n{text}");
