@@ -75,8 +75,8 @@ pub fn cut_bytes(text: &str, max: usize) -> String {
     join_text![split_at(text, end).0, cut_note(text)]
 }
 
-/// Returns the parts of a text before and after a boundary of characters. (Slices need code that the
-/// build removes.)
+/// Returns the parts of a text before and after a boundary of characters. (An index would bring the
+/// code for the message of its panic into the download.)
 #[must_use]
 pub fn split_at(text: &str, end: usize) -> (&str, &str) {
     text.split_at_checked(end).unwrap_or((text, ""))

@@ -5,7 +5,8 @@ const MAX_LINES: usize = 12;
 /// So many characters of such a line are repeated.
 const MAX_CHARS: usize = 500;
 
-/// Takes the lines of the test harness of Rust or of wasm-bindgen, and keeps the beginning of what each failed test printed.
+/// Takes the lines of the test harness of Rust or of wasm-bindgen, and keeps the beginning of what
+/// each failed test printed.
 #[derive(Default)]
 pub(super) struct Failures {
     failures: Vec<String>,
@@ -42,11 +43,11 @@ impl Failures {
 /// Returns the name of the test whose output begins after this line.
 fn failed_test(line: &str) -> Option<&str> {
     let name = line.strip_prefix("---- ")?.strip_suffix(" ----")?;
-    let stream = [" stdout", " output"].into_iter();
+    let streams = [" stdout", " output"];
     Some(
-        stream
-            .filter_map(|it| name.strip_suffix(it))
-            .next()
+        streams
+            .iter()
+            .find_map(|stream| name.strip_suffix(stream))
             .unwrap_or(name),
     )
 }
