@@ -17,8 +17,9 @@ import { onlyPage, whenParsed } from "./ask/document.ts";
 import { loadConversation, storeConversation } from "./ask/stored-conversation.ts";
 import { completeStrings } from "./ask/strings.ts";
 import { parseSuggestions } from "./ask/suggestions.ts";
-import { type Turn, answerApproval, applyEvent, cancelTurn, completeTurn, createTurn, failTurn, isOver } from "./ask/turn.ts";
+import { type Turn, applyEvent, cancelTurn, completeTurn, createTurn, failTurn, isOver } from "./ask/turn.ts";
 import type { McpWeb } from "./mcp-web.ts";
+import { type QueryRefusal, REFUSE_QUERY } from "./person/refuse-query.ts";
 import type { AskEventMap, AskFailure, AskOptions, AskStrings, AskSuggestion, ForEachQuestion } from "./types/ask.ts";
 import type { Query, QueryOptions, QueryResult } from "./types/query.ts";
 
@@ -67,7 +68,6 @@ export class McpWebAskElement extends HTMLElement {
   #conversation: string | undefined;
   /** Stops the question that is being answered. */
   #controller: AbortController | undefined;
-  #query: Query | undefined;
   /** The options that only the newest question was asked with; `undefined` if another document has asked it. */
   #lastOptions: { only: ForEachQuestion<AskOptions | undefined> } | undefined;
   #frame: number | undefined;
@@ -185,7 +185,7 @@ export class McpWebAskElement extends HTMLElement {
    * @returns whether it was asked: not while another one is being answered
    */
   ask(prompt: string, options?: ForEachQuestion<AskOptions | undefined>): boolean {
-    return this.#ask(createTurn(prompt, prompt), options);
+    return this.#ask(createTurn(prompt, prompt), options, false);
   }
 
   /** Stops the answer. What the query still runs is cancelled. */
@@ -197,7 +197,6 @@ export class McpWebAskElement extends HTMLElement {
   clear(): void {
     this.stop();
     this.#controller = undefined;
-    this.#query = undefined;
     this.#lastOptions = undefined;
     this.#turns = [];
     this.#conversation = undefined;
@@ -216,7 +215,7 @@ export class McpWebAskElement extends HTMLElement {
       for (const name of ["mcpWeb", "options", "context", "answer", "strings", "suggestions", "profile"] as const) this.#upgrade(name);
       this.attachShadow({ mode: "open" });
       this.addEventListener("keydown", (event) => {
-        if (event.key !== "Escape" || isComposing(event) || !this.running) return;
+        if (event.key !== "Escape" || !event.isTrusted || isComposing(event) || !this.running) return;
         // The dialog around the box stays open.
         event.preventDefault();
         this.stop();
@@ -286,7 +285,7 @@ export class McpWebAskElement extends HTMLElement {
     const turn = { ...last, blocks: [] };
     const { uuid } = last;
     if (uuid !== undefined && mcpWeb.openQueries.includes(uuid)) {
-      void this.#follow(turn, (signal) => mcpWeb.attachQuery(uuid, { signal }));
+      void this.#follow(turn, (signal) => mcpWeb.attachQuery(uuid, { signal, approvalDialog: true }));
     } else {
       this.#change(failTurn(last, { message: completeStrings(this.#strings).interrupted, code: "QueryNotFound" }));
     }
@@ -307,8 +306,12 @@ export class McpWebAskElement extends HTMLElement {
     this.#ask(createTurn(last.label, last.prompt), only);
   }
 
-  #ask(turn: Turn, options: ForEachQuestion<AskOptions | undefined>): boolean {
+  /** `isPerson`: whether the person has asked by the controls of the box, and not the app. */
+  #ask(turn: Turn, options: ForEachQuestion<AskOptions | undefined>, isPerson = true): boolean {
     if (this.running) return false;
+    const refuse = (globalThis as { [REFUSE_QUERY]?: QueryRefusal })[REFUSE_QUERY];
+    // Once the options are collected, the click or key may be too long ago.
+    const checked = (isPerson || !refuse?.()) && { [REFUSE_QUERY]: true };
     this.#lastOptions = { only: options };
     this.#turns = [...this.#turns, turn].slice(-MAX_TURNS);
     this.#show();
@@ -317,7 +320,7 @@ export class McpWebAskElement extends HTMLElement {
       signal.throwIfAborted();
       const conversation = mcpWeb.conversation(this.#conversation ? { id: this.#conversation } : {});
       this.#conversation = conversation.id;
-      return conversation.query(all, { signal });
+      return conversation.query({ ...all, ...checked }, { signal });
     });
     return true;
   }
@@ -328,9 +331,8 @@ export class McpWebAskElement extends HTMLElement {
     const [context, general, special] = await Promise.all([resolve(this.context), resolve(this.options), resolve(options)]);
     const { profile } = this;
     const all: QueryOptions = { context, ...(profile && { profile }), ...general, ...special, prompt };
-    // The element asks about calls itself, also where the app's options are those of its own queries.
-    delete all.approvalDialog;
-    return all;
+    // The element has no buttons that allow calls.
+    return { ...all, approvalDialog: true };
   }
 
   /** Follows a query to its end. `start` sends it. */
@@ -347,7 +349,6 @@ export class McpWebAskElement extends HTMLElement {
     void this.#view?.renderer.prepare();
     try {
       query = await start(controller.signal);
-      this.#query = query;
       change({ ...current, uuid: query.uuid });
       this.#store();
       this.#emit("mcp-web-ask-start", { prompt, query });
@@ -370,15 +371,7 @@ export class McpWebAskElement extends HTMLElement {
   #end(controller: AbortController): void {
     if (this.#controller !== controller) return;
     this.#controller = undefined;
-    this.#query = undefined;
     this.#store();
-  }
-
-  #approve(id: string, approved: boolean): void {
-    const last = this.#turns.at(-1);
-    if (!this.#query || !last) return;
-    this.#query.approve(id, approved);
-    this.#change(answerApproval(last, id, approved));
   }
 
   /** Replaces the newest turn. */
@@ -425,7 +418,7 @@ export class McpWebAskElement extends HTMLElement {
       this.shadowRoot!,
       { strings: completeStrings(given), suggestions: this.#allSuggestions(), isPlain: this.getAttribute("markdown") === "off" },
       {
-        ask: (prompt) => this.ask(prompt),
+        ask: (prompt) => this.#ask(createTurn(prompt, prompt), undefined),
         askSuggestion: (suggestion) => void this.#askSuggestion(suggestion),
         stop: () => this.stop(),
         retry: () => this.#retry(),
@@ -433,7 +426,6 @@ export class McpWebAskElement extends HTMLElement {
           this.clear();
           this.focus();
         },
-        approve: (id, approved) => this.#approve(id, approved),
       },
     );
     this.#view.draft = draft;

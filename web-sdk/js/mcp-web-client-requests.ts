@@ -16,13 +16,20 @@ const MAX_TOKENS = 1000;
 type ElicitRequest = Partial<calls.ElicitForm | calls.ElicitUrl>;
 type SampleParams = Omit<calls.SampleRequest, "messages" | "prompt"> & { messages: object[] };
 
+/** What is known of a call. `input` is what a tool was called with. */
+interface AskingCall extends calls.CallFacts {
+  kind?: string;
+  name?: string;
+  input?: unknown;
+}
+
 /** The requests of one call. */
 export class ClientRequests {
   readonly #open: OpenRequests;
-  readonly #call: calls.CallFacts;
+  readonly #call: AskingCall;
   readonly #port: CallPort;
 
-  constructor(call: calls.CallFacts, port: CallPort, McpWebError: McpWebErrorConstructor) {
+  constructor(call: AskingCall, port: CallPort, McpWebError: McpWebErrorConstructor) {
     this.#call = call;
     this.#port = port;
     const send = (key: string, method: string, params: string) => {
@@ -43,12 +50,13 @@ export class ClientRequests {
     const mode = href === undefined ? "form" : "url";
     const params =
       href === undefined ? { message, requestedSchema: schema } : { mode, message, url: href, elicitationId: randomHex(ID_BYTES) };
-    const { client, signal } = this.#call;
+    const { client, signal, kind, name, input } = this.#call;
+    const origin = kind === "tool" ? { tool: name, arguments: input } : {};
     const elicitInPage = this.#port.elicitInPage();
     const ask = () => this.#open.request("elicit", key, "elicitation/create", params);
     const asker: string = client?.title ?? client?.name ?? "An AI client";
     const inPage = () =>
-      this.#port.dialog({ message, ...(schema && { schema }), ...(href !== undefined && { url: href }), asker }, signal);
+      this.#port.dialog({ message, ...(schema && { schema }), ...(href !== undefined && { url: href }), asker, ...origin }, signal);
     if (elicitInPage === "always") return inPage();
     if (elicitInPage !== "fallback") return ask();
     if (!canElicit(client?.capabilities.elicitation, mode)) return inPage();

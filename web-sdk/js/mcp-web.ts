@@ -118,7 +118,10 @@ export class McpWeb {
   readonly #clientsListeners = new Set<Subscription<readonly ConnectedClient[]>>();
   readonly #definitions: Definitions;
   readonly #calls: Calls;
-  readonly #queries = new PageQueries((constructor) => new constructor(this, this.#session!, this.#queriesPort()));
+  readonly #queries = new PageQueries(
+    (constructor) => new constructor(this, this.#session!, this.#queriesPort()),
+    () => this.#options.approvals,
+  );
   /** The largest message that the bridge takes. */
   #maxMessageBytes: number | undefined;
   /** The wasm connection, once it is loaded. */
@@ -658,6 +661,7 @@ export class McpWeb {
       parseWith,
       toolResult,
       tools: () => this.#definitions.all,
+      approvals: () => this.#options.approvals,
       maxBytes: () => this.#maxMessageBytes,
       jsonSchema: toJsonSchema,
     };

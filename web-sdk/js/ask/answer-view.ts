@@ -9,8 +9,6 @@ import type { Block, Call } from "./turn.ts";
 export interface ViewContext {
   readonly strings: Strings;
   readonly renderer: TextRenderer;
-  /** The person has answered whether a call may be made. */
-  onApproval(id: string, approved: boolean): void;
 }
 
 /** A part of an answer. */
@@ -101,16 +99,14 @@ class CallsView implements BlockView {
   }
 
   #parts(call: Call): HTMLElement[] {
-    const { strings, onApproval } = this.#context;
+    const { strings } = this.#context;
     const name = strings.tool(call.tool, call.source);
     const input = createElement("pre", { dir: "ltr", tabindex: 0 }, [JSON.stringify(call.arguments ?? {}, null, 2)]);
+    // The dialog that asks the person is in front.
     if (call.state === "waiting") {
-      const button = (name: "approve" | "deny", approved: boolean) =>
-        createButton(name, strings[name], () => onApproval(call.id, approved));
       const question = [createElement("p", {}, [strings.approval(name)])];
       if (call.source !== undefined) question.push(createElement("p", { class: "note" }, [strings.sourceTool(call.source)]));
-      const buttons = createElement("div", { class: "row" }, [button("approve", true), button("deny", false)]);
-      return [...question, input, buttons];
+      return [...question, input];
     }
     const summary = createElement("summary", {}, [
       createElement("span", { class: "icon", "aria-hidden": "true" }),
@@ -130,9 +126,9 @@ class CallsView implements BlockView {
 /** The arguments of a call are the same objects as long as they do not change. */
 const isSame = (a: Call, b: Call): boolean => a.state === b.state && a.error === b.error && a.arguments === b.arguments;
 
-/** Makes a button. Its part is the name of what it does. */
+/** Makes a button, which only the person presses. Its part is the name of what it does. */
 export function createButton(name: string, text: string, onClick: () => void): HTMLButtonElement {
   const button = createElement("button", { type: "button", class: name, part: `button ${name}` }, [text]);
-  button.addEventListener("click", onClick);
+  button.addEventListener("click", ({ isTrusted }) => isTrusted && onClick());
   return button;
 }

@@ -24,7 +24,6 @@ export interface BoxActions {
   stop(): void;
   retry(): void;
   clear(): void;
-  approve(id: string, approved: boolean): void;
 }
 
 /** The words and settings of the box. */
@@ -70,8 +69,8 @@ export class BoxView {
       tabindex: 0,
     });
     this.#header = createElement("div", { class: "header", part: "header" }, [createButton("clear", strings.clear, () => actions.clear())]);
-    this.#input = createElement("textarea", { class: "input", part: "input", rows: 1, placeholder: strings.placeholder, "aria-label": strings.label });
-    this.#send = createElement("button", { type: "submit", class: "send", part: "button send" }, [strings.send]);
+    this.#input = createElement("textarea", { class: "input", part: "input", rows: 1, autocomplete: "off", placeholder: strings.placeholder, "aria-label": strings.label });
+    this.#send = createButton("send", strings.send, () => this.#askDraft());
     this.#stop = createButton("stop", strings.stop, () => actions.stop());
     this.#stop.setAttribute("aria-keyshortcuts", "Escape");
     root.adoptedStyleSheets = [styles()];
@@ -143,10 +142,6 @@ export class BoxView {
     const view = new TurnView(turn, {
       strings,
       renderer: this.renderer,
-      onApproval: (id, approved) => {
-        this.#actions.approve(id, approved);
-        this.focus();
-      },
       onRetry: () => {
         this.#actions.retry();
         this.focus();
@@ -157,21 +152,14 @@ export class BoxView {
     return view;
   }
 
-  #createForm(): HTMLFormElement {
-    const form = createElement("form", { class: "form", part: "form", autocomplete: "off" }, [
-      createElement("label", {}, [this.#input]),
-      this.#send,
-      this.#stop,
-    ]);
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.#askDraft();
-    });
+  #createForm(): HTMLElement {
+    // A form could be submitted by a script.
+    const form = createElement("div", { class: "form", part: "form" }, [createElement("label", {}, [this.#input]), this.#send, this.#stop]);
     this.#input.addEventListener("input", () => this.#showControls());
     this.#input.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
       event.preventDefault();
-      this.#askDraft();
+      if (event.isTrusted) this.#askDraft();
     });
     return form;
   }

@@ -26,6 +26,7 @@ const MEANINGS = {
   ModelAnswerEmpty: ["The model gave no answer.", "Ask in other words."],
   ModelAnswerInvalid: ["The model’s answer does not have the form that was asked for.", AGAIN],
   QueryBudgetExceeded: ["The question cost more than one question may.", SMALLER],
+  PersonRequired: ["Only you may ask here.", "Press the button yourself."],
   QueryTooLarge: ["The question is too large.", SMALLER],
   RequestTooLarge: ["The question is larger than the agent takes.", SMALLER],
   QueryTimeout: ["The answer took too long.", SMALLER],

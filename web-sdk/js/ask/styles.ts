@@ -75,8 +75,8 @@ summary { width: fit-content; cursor: pointer; }
 button { min-height: 2.1rem; padding: 0.2rem 0.8rem; border: 1px solid var(--border); border-radius: calc(var(--radius) * 0.75); background: var(--background); color: inherit; font: inherit; font-size: 0.9em; font-weight: 600; cursor: pointer; }
 button:hover { background: var(--shade); }
 button[aria-disabled="true"] { opacity: 0.55; cursor: default; }
-.send, .approve { border-color: var(--accent); background: var(--accent); color: var(--accent-text); }
-:is(.send, .approve):hover { background: color-mix(in oklab, var(--accent) 85%, light-dark(#000, #fff)); }
+.send { border-color: var(--accent); background: var(--accent); color: var(--accent-text); }
+.send:hover { background: color-mix(in oklab, var(--accent) 85%, light-dark(#000, #fff)); }
 :is(.clear, .copy) { min-height: 1.8rem; border-color: transparent; background: transparent; color: var(--muted); font-weight: 400; }
 .copy:first-child { margin-inline-start: -0.8rem; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }

@@ -71,12 +71,6 @@ const startCall = (event: QueryEvent & { type: "tool-started" | "approval-reques
   arguments: event.arguments,
 });
 
-/** The person has answered whether a call may be made. */
-export const answerApproval = (turn: Turn, id: string, approved: boolean): Turn => ({
-  ...turn,
-  blocks: changeCalls(turn.blocks, (call) => (call.id === id ? { ...call, state: approved ? "running" : "cancelled" } : call)),
-});
-
 /** The query is complete. `text` is the answer if it is no text of the model. */
 export function completeTurn(turn: Turn, result: QueryResult, text = textOf(result)): Turn {
   const blocks = withResponse(turn.blocks, result);

@@ -11,6 +11,4 @@ export const APPROVAL_STRINGS = {
   tool: toolName,
   approval: (tool: string) => `May the AI use ${tool}?`,
   sourceTool: (source: string) => `It is not a tool of this page, but of “${source}”.`,
-  approve: "Allow",
-  deny: "Do not allow",
 };

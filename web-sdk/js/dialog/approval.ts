@@ -1,14 +1,14 @@
 /** The part of the dialog that shows a call, and asks whether the agent may make it. */
 
 import { createElement } from "./element.ts";
-import type { ApprovalRequest } from "./request.ts";
+import type { ApprovalRequest, ElicitationRequest } from "./request.ts";
 import type { Strings } from "./strings.ts";
 
 /** How often the time that is left is shown anew, in milliseconds. */
 const TICK_MS = 1000;
 
 /** Shows the arguments of a call by their names. */
-export function createArguments({ arguments: args }: ApprovalRequest, strings: Strings): HTMLElement {
+export function createArguments({ arguments: args }: ApprovalRequest | ElicitationRequest, strings: Strings): HTMLElement {
   const values = Object.entries((args ?? {}) as object);
   if (!values.length) return createElement("p", {}, [strings.noArguments]);
   const items = values.map(([name, value]) =>

@@ -12,6 +12,9 @@ export interface ElicitationRequest {
   url?: string | URL | undefined;
   /** The name of the AI client. */
   asker: string;
+  /** The tool that asks, and what it was called with; absent for a prompt or a resource. */
+  tool?: string | undefined;
+  arguments?: unknown;
 }
 
 /** A call that the agent may make or not. */

@@ -8,6 +8,7 @@ export type Strings = Required<DialogStrings>;
 
 const ENGLISH: Strings = {
   title: (asker) => `${asker} asks`,
+  askingTool: (tool) => `The tool ${tool} asks this.`,
   recipient: (asker, app) => `Your answer goes to ${asker} through ${app}.`,
   send: "Send",
   open: (host) => `Open ${host || "it"}`,
@@ -29,9 +30,13 @@ const ENGLISH: Strings = {
   wrongFormat: (example) => `Please enter something like ${example}.`,
   wrongPattern: "Please enter it in the form that is asked for.",
   ...APPROVAL_STRINGS,
+  approve: "Allow",
+  deny: "Do not allow",
   pageTool: (app) => `It is a tool of ${app}.`,
   arguments: "Arguments",
   noArguments: "The call has no arguments.",
+  framed: "This page is shown inside of another site, which could cover the question. Answer it in a window of its own.",
+  openWindow: "Open a window",
   timeLeft: (seconds) => `If nobody answers, the call is refused within ${seconds} s.`,
 };
 

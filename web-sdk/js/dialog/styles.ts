@@ -6,9 +6,8 @@
  * not be read on another one.
  */
 
-import { sharedStyleSheet } from "./style-sheet.ts";
-
-const CSS = `
+/** The style sheet of all dialogs, as a text: a sheet belongs to one document. */
+export const CSS = `
 dialog {
   --accent: var(--mcp-web-accent, light-dark(#1f5fbf, #8ab4f8));
   --border: var(--mcp-web-border, light-dark(#8a9099, #80868f));
@@ -27,13 +26,12 @@ dialog {
   box-shadow: 0 12px 40px rgb(0 0 0 / 0.3);
 }
 dialog { --background: var(--mcp-web-background, light-dark(#fff, #23262b)); --shade: light-dark(rgb(0 0 0 / 0.18), rgb(0 0 0 / 0.6)); }
-dialog[open] { display: flex; flex-direction: column; }
+dialog[open] { display: flex; flex-direction: column; visibility: visible; }
 dialog::backdrop { background: rgb(0 0 0 / 0.45); }
 header { display: flex; align-items: center; gap: 1rem; }
 h2 { flex: 1; margin: 0; font-size: 1.1rem; line-height: 1.3; overflow-wrap: anywhere; }
 p { margin: 0; overflow-wrap: anywhere; }
 #message { margin: 0.6rem 0 1rem; white-space: pre-wrap; max-height: 30vh; overflow: auto; flex: none; }
-form { display: flex; flex-direction: column; min-height: 0; }
 .fields { overflow: auto; min-height: 0; display: grid; gap: 1rem; margin: 0 -1.5rem; padding: 0.2rem 1.5rem; }
 .fields {
   background:
@@ -88,11 +86,13 @@ button {
 }
 button:hover { background: color-mix(in srgb, currentColor 6%, transparent); }
 .accept { border-color: var(--accent); background: var(--accent); color: var(--mcp-web-accent-text, light-dark(#fff, #10131a)); }
+/* Until then, it takes no answer. */
+.accept { animation: wait 0.5s; }
+@keyframes wait { from, 99% { opacity: 0.4; } }
+details { margin-top: 0.8rem; flex: none; max-height: 30vh; overflow: auto; }
+summary { cursor: pointer; color: var(--muted); font-size: 0.8125rem; overflow-wrap: anywhere; }
 .accept:hover { background: color-mix(in oklab, var(--accent) 82%, light-dark(#000, #fff)); }
 .close { min-height: 2rem; min-width: 2rem; padding: 0; border-color: transparent; font-size: 1.3rem; font-weight: 400; line-height: 1; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 footer { margin-top: 1rem; color: var(--muted); font-size: 0.8125rem; }
 `;
-
-/** Returns the style sheet, which all dialogs share. */
-export const styles = sharedStyleSheet(CSS);

@@ -163,7 +163,7 @@ export class CallContext {
 
   async #loadRequests(): Promise<ClientRequests> {
     const { ClientRequests } = await loadModule(import("../mcp-web-client-requests.ts"), "client-requests", "ClientRequests");
-    const requests = new ClientRequests(this.facts, this.#port, McpWebError);
+    const requests = new ClientRequests({ ...this.event, ...this.facts }, this.#port, McpWebError);
     if (this.#ending) requests.end(this.#ending.reason);
     return (this.#loadedRequests = requests);
   }

@@ -4,6 +4,8 @@ import type { Queries } from "../mcp-web-query.ts";
 import type { Conversations } from "../query/conversations.ts";
 import type { Conversation, ConversationOptions } from "../types/conversation.ts";
 import type { AttachOptions, Query, QueryOptions, QuerySignal } from "../types/query.ts";
+import { REFUSE_QUERY } from "../person/refuse-query.ts";
+import type { McpWebOptions } from "../types/options.ts";
 import { canConnect } from "./environment.ts";
 import { McpWebError, notInBrowser } from "./error.ts";
 import { toJson } from "./json.ts";
@@ -15,14 +17,18 @@ export class PageQueries {
   loaded: Queries | undefined;
   readonly #create: (constructor: typeof Queries) => Queries;
 
+  readonly #approvals: () => McpWebOptions["approvals"];
+
   /** `create` makes the object with the class that was loaded. */
-  constructor(create: (constructor: typeof Queries) => Queries) {
+  constructor(create: (constructor: typeof Queries) => Queries, approvals: () => McpWebOptions["approvals"]) {
     this.#create = create;
+    this.#approvals = approvals;
   }
 
   query(options: QueryOptions, signal?: QuerySignal): Query {
     const uuid = randomUuid();
-    return new PageQuery(uuid, this.#load(options), (queries, json) => queries.start(uuid, options, json!, signal));
+    const refuse = this.#approvals() !== "app" && !(options as any)?.[REFUSE_QUERY] && (globalThis as any)[REFUSE_QUERY];
+    return new PageQuery(uuid, this.#load(options, refuse && refuse()), (queries, json) => queries.start(uuid, options, json!, signal));
   }
 
   attach(uuid: string, options?: AttachOptions): Query {
@@ -44,7 +50,8 @@ export class PageQueries {
   }
 
   /** Returns what a query needs. The app may change what it has passed: the query is sent as the options are now. */
-  async #load(options?: QueryOptions): Promise<[Queries, string | undefined]> {
+  async #load(options?: QueryOptions, refusal?: string): Promise<[Queries, string | undefined]> {
+    if (refusal) throw new McpWebError("PersonRequired", refusal);
     // These may have no JSON. They are read as the app has passed them.
     const plain = { ...options, responseSchema: null, attachments: null };
     const json = toJson(plain, "the query", (message) => new McpWebError("QueryInvalid", message), (_, value) => value ?? null);

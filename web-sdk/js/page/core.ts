@@ -29,7 +29,8 @@ export type StepEvent =
   | { kind: "compared"; readBack?: ReadBack; code?: string; error?: string }
   | { kind: "ended"; outcome: ActionOutcome }
   | { kind: "changed" }
-  | { kind: "timedOut" };
+  | { kind: "timedOut" }
+  | { kind: "personAsked" };
 
 /** What one action did. */
 export interface LogEntry {

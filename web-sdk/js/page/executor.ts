@@ -4,6 +4,8 @@ import type { Action } from "./actions.ts";
 import type { Actions, Report, Step, StepEvent } from "./core.ts";
 import { ActionError, type PageDriver } from "./driver.ts";
 import type { PageToolsOptions } from "./options.ts";
+import { beginAction, openQuestion } from "../person/tab.ts";
+import type { PersonWait } from "./person-wait.ts";
 
 /** All elements: what is looked for may be anywhere. */
 const EVERYTHING = 100_000;
@@ -16,6 +18,8 @@ export interface Run {
   driver: PageDriver;
   options: Pick<PageToolsOptions, "confirm" | "onAction">;
   signal: AbortSignal;
+  /** Waits while the person at the page is asked something. */
+  person: PersonWait;
   /** Called before each action with what the next document must know if this action ends the document. */
   beforeAction(state: object): void;
 }
@@ -41,6 +45,8 @@ class Executor {
   readonly #labels = new Map<string, string>();
   /** Ends the wait that runs. */
   #waiting: AbortController | undefined;
+  /** Ends what {@link beginAction} has begun. */
+  #endAction: (() => void) | undefined;
 
   constructor(run: Run) {
     this.#run = run;
@@ -54,11 +60,25 @@ class Executor {
   async run(): Promise<Report> {
     const { actions } = this.#run;
     let event: StepEvent = { kind: "started" };
-    for (;;) {
-      const step = actions.next(event, performance.now());
-      if (step.kind === "done") return actions.report();
-      event = await this.#perform(step);
+    try {
+      for (;;) {
+        const step = actions.next(event, this.#now());
+        if (step.kind === "done") return actions.report();
+        event = (await this.#mayBegin(step)) ? await this.#perform(step) : { kind: "personAsked" };
+      }
+    } finally {
+      this.#endAction?.();
     }
+  }
+
+  /** The time of the actions, which stands still while the person is asked. */
+  #now(): number {
+    return performance.now() - this.#run.person.waitedMs;
+  }
+
+  /** Waits until nobody is asked anything. What was begun is ended in any case. */
+  async #mayBegin({ kind }: Step): Promise<boolean> {
+    return kind === "rest" || kind === "readBack" || kind === "end" || this.#run.person.untilAnswered(this.#run.signal);
   }
 
   #perform(step: Exclude<Step, { kind: "done" }>): StepEvent | Promise<StepEvent> {
@@ -76,7 +96,7 @@ class Executor {
         return { kind: "inspected", facts };
       }
       case "confirm":
-        return this.#inTime(() => this.#confirm(list[step.index]!, step.ref));
+        return this.#confirmInTime(list[step.index]!, step.ref);
       case "apply":
         return this.#apply(step);
       case "rest":
@@ -92,6 +112,8 @@ class Executor {
           return { kind: "compared", ...failureOf(error) };
         }
       case "end":
+        this.#endAction?.();
+        this.#endAction = undefined;
         return { kind: "ended", outcome: driver.endAction() };
       case "awaitChange":
         return this.#awaitChange(step.ms);
@@ -101,6 +123,12 @@ class Executor {
   async #look(everyText: boolean): Promise<StepEvent> {
     const { root } = await this.#run.driver.tree({ limit: EVERYTHING, everyText });
     return { kind: "looked", root };
+  }
+
+  /** The app may ask the person in its own way: no other call acts meanwhile. */
+  async #confirmInTime(action: Action, ref: string | undefined): Promise<StepEvent> {
+    const close = openQuestion("whether an AI client may do something in the page");
+    return this.#inTime(() => this.#confirm(action, ref)).finally(close);
   }
 
   async #confirm(action: Action, ref: string | undefined): Promise<StepEvent> {
@@ -122,6 +150,7 @@ class Executor {
     beforeAction(actions.reportIfDocumentEnds());
     const element = ref === undefined ? undefined : driver.element?.(ref);
     notify(options.onAction, { type: action.type, ...(element && { element }) });
+    this.#endAction = beginAction();
     driver.beginAction(action);
     return this.#inTime(async (signal) => {
       try {
@@ -146,7 +175,7 @@ class Executor {
     const { actions, driver } = this.#run;
     const end = new AbortController();
     const timer = new AbortController();
-    const left = Math.max(0, actions.deadline() - performance.now());
+    const left = Math.max(0, actions.deadline() - this.#now());
     const timedOut = driver.wait(left, timer.signal).then((): StepEvent => ({ kind: "timedOut" }));
     try {
       return await Promise.race([work(end.signal), timedOut]);

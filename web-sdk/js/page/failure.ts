@@ -8,6 +8,11 @@ export function invalidArguments(reason: RefusalReason, message: string): Error 
   return Object.assign(new Error(message), { code: "InvalidArguments", data: { reason } });
 }
 
+/** Makes the error of a call that could not begin because the person at the page had to answer first. */
+export function personAsked(message: string): Error {
+  return Object.assign(new Error(`${message}: nothing was done, tell the user to look at the page, and try again`), { data: { reason: "PersonAsked" } });
+}
+
 /** Makes the error of a call that could not begin. */
 export function pageBusy(): Error {
   const message = "the page is busy with another call of page tools for more than 60 s: nothing was done, try again";

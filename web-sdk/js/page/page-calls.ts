@@ -8,8 +8,9 @@ import { CallQueue } from "./call-queue.ts";
 import { type Actions, type PageCore, type PageView, type Report, loadPageCore } from "./core.ts";
 import { ActionError, type PageDriver, type PageState } from "./driver.ts";
 import { runActions } from "./executor.ts";
-import { invalidArguments } from "./failure.ts";
+import { invalidArguments, personAsked } from "./failure.ts";
 import { type PageToolsLimits, type PageToolsOptions, completeLimits } from "./options.ts";
+import { PersonWait, personAskedMessage } from "./person-wait.ts";
 
 /** The most elements that `page_query` looks at. */
 const EVERYTHING = 100_000;
@@ -46,17 +47,33 @@ export class PageCalls {
     return completeLimits(this.#options.limits);
   }
 
-  /** Does the work of `get_state`. */
-  state(): Promise<PageState> {
+  /** Waits until the person at the page is asked nothing. @throws an error with the reason `PersonAsked` if that takes too long. */
+  async #untilAnswered(context: CallContext): Promise<PersonWait> {
+    let reports = 0;
+    const person = new PersonWait(
+      (ms, signal) => this.#driver.wait(ms, signal),
+      (message) => context.progress(++reports, undefined, message),
+    );
+    if (await person.untilAnswered(context.signal)) return person;
+    throw personAsked(personAskedMessage());
+  }
+
+  /** Does the work of `get_state`. @throws an error with the reason `PersonAsked`. */
+  async state(context: CallContext): Promise<PageState> {
+    await this.#untilAnswered(context);
     return this.#driver.state();
   }
 
-  /** Does the work of `get_pages`. */
-  async pages(): Promise<{ pages: { pageId: string; title: string; url?: string }[] }> {
+  /** Does the work of `get_pages`. @throws an error with the reason `PersonAsked`. */
+  async pages(context: CallContext): Promise<{ pages: { pageId: string; title: string; url?: string }[] }> {
+    await this.#untilAnswered(context);
     return { pages: await this.#driver.pages() };
   }
 
-  /** Does the work of `navigate`. @throws an error with the code `InvalidArguments`, or with the reason `PageBusy`: nothing was done then. */
+  /**
+   * Does the work of `navigate`. @throws an error with the code `InvalidArguments`, or with the reason `PageBusy` or
+   * `PersonAsked`: nothing was done then.
+   */
   async navigate(args: UnknownObject, context: CallContext): Promise<object> {
     const { pageId, input } = args;
     return this.#run([{ type: "navigate", pageId, input }], args, context, (message) => message.replace("/actions/0: ", ""));
@@ -76,6 +93,7 @@ export class PageCalls {
     if (continued?.started) {
       const report = core.resumedReport(continued.report, this.#driver.place?.() ?? "");
       return this.#queue.run(context.signal, async () => {
+        await this.#untilAnswered(context);
         // The document may have been parsed only: what it shows at first is worth waiting for.
         this.#driver.beginAction({ type: "waitFor" });
         await this.#driver.rest(false, context.signal).finally(() => this.#driver.endAction());
@@ -88,6 +106,7 @@ export class PageCalls {
     const handOver = (state: HandedOver) => this.#driver.place && context.handOver(state);
     handOver({ started: false });
     return this.#queue.run(context.signal, async () => {
+      const person = await this.#untilAnswered(context);
       const before = this.#needsComparison(view) ? await this.#look(core) : undefined;
       const actions = createActions(core, list, this.#limits, !!this.#options.confirm, explain);
       try {
@@ -97,9 +116,16 @@ export class PageCalls {
           driver: this.#driver,
           options: this.#options,
           signal: context.signal,
+          person,
           beforeAction: (report) => handOver({ started: true, report }),
         });
         await this.#driver.callEnded?.();
+        // The actions may have made the page ask the person.
+        if (!(await person.untilAnswered(context.signal))) {
+          before?.free();
+          const told = { ...report, text: `${report.text.trimEnd()}\nthe page is not shown: ${personAskedMessage()}` };
+          return this.#result(core, told, "none", undefined, format, args, context);
+        }
         const shown = report.navigated !== undefined && view !== "none" ? "page" : view;
         return this.#result(core, report, shown, before, format, args, context);
       } finally {
@@ -169,6 +195,7 @@ export class PageCalls {
   async snapshot(args: UnknownObject, context: CallContext): Promise<object> {
     const format = parseFormat(args, this.#options.format ?? "outline");
     const limit = parseCount(args, "maxElements", this.#limits.maxElements, 1000);
+    await this.#untilAnswered(context);
     const core = await loadPageCore(this.#options.wasm);
     const page = await this.#lookWithin(args, (within) => this.#look(core, { ...within, limit, interactive: args.interactive === true }));
     return this.#pageResult(page, "page", undefined, format, args, context, "", { skipped: 0, log: [] });
@@ -179,6 +206,7 @@ export class PageCalls {
     const format = parseFormat(args, this.#options.format ?? "outline");
     const find = parseFind(args);
     const limit = parseCount(args, "limit", 50, 200);
+    await this.#untilAnswered(context);
     const core = await loadPageCore(this.#options.wasm);
     const page = await this.#lookWithin(args, (within) => this.#look(core, { ...within, limit: EVERYTHING }));
     const count = page.filter(find, limit);
@@ -194,7 +222,8 @@ export class PageCalls {
   }
 
   /** Does the work of `page_screenshot`, by the option `capture`. @throws an error with the code `InvalidArguments`. */
-  async screenshot({ ref }: UnknownObject): Promise<unknown> {
+  async screenshot({ ref }: UnknownObject, context: CallContext): Promise<unknown> {
+    await this.#untilAnswered(context);
     const picture = await this.#options.capture!(typeof ref === "string" ? await withKnownRef(() => this.#driver.element?.(ref)) : undefined);
     if (picture) return picture;
     throw new Error(`the app has no picture of ${typeof ref === "string" ? "this element: leave out ref" : "the page: take a page_snapshot"}`);

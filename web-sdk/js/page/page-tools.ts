@@ -8,6 +8,7 @@ import { MAX_WAIT_MS } from "./call-queue.ts";
 import type { PageDriver } from "./driver.ts";
 import { type PageToolsOptions, completeLimits } from "./options.ts";
 import { PageCalls } from "./page-calls.ts";
+import { MAX_PERSON_WAIT_MS } from "./person-wait.ts";
 import * as definitions from "./tool-definitions.ts";
 
 /** Does the work of a tool. */
@@ -53,7 +54,7 @@ export class PageTools {
       this.#mcpWeb.addTool({
         ...definition,
         name: prefix + definition.name,
-        timeout: limits.callTimeoutMs + MAX_WAIT_MS,
+        timeout: limits.callTimeoutMs + MAX_WAIT_MS + MAX_PERSON_WAIT_MS,
         webmcp,
         handler: handler as never,
       }),
@@ -75,12 +76,12 @@ export class PageTools {
     const all: [definitions.PageToolDefinition, Handler][] = [
       [definitions.NAVIGATE, (args, context) => calls.navigate(args, context)],
       [definitions.INTERACT, (args, context) => calls.interact(args, context)],
-      [definitions.GET_STATE, () => calls.state()],
-      [definitions.GET_PAGES, () => calls.pages()],
+      [definitions.GET_STATE, (_, context) => calls.state(context)],
+      [definitions.GET_PAGES, (_, context) => calls.pages(context)],
       [definitions.PAGE_SNAPSHOT, (args, context) => calls.snapshot(args, context)],
       [definitions.PAGE_QUERY, (args, context) => calls.query(args, context)],
     ];
-    if (capture && !readOnly) all.push([definitions.PAGE_SCREENSHOT, (args) => calls.screenshot(args)]);
+    if (capture && !readOnly) all.push([definitions.PAGE_SCREENSHOT, (args, context) => calls.screenshot(args, context)]);
     return all.filter(([{ isReading }]) => isReading || !readOnly);
   }
 }

@@ -65,7 +65,7 @@ function createContext(name: string, port: ContextPort, signal: AbortSignal): Ca
     log() {},
     handOver() {},
     elicit: (request: { message: string }): Promise<any> =>
-      (port.elicitInPage() ?? "never") === "never" ? refuse("elicit from") : port.dialog({ asker: "This page", ...request }, signal),
+      (port.elicitInPage() ?? "never") === "never" ? refuse("elicit from") : port.dialog({ asker: "This page", tool: name, ...request }, signal),
     sample: () => refuse("sample with"),
     listRoots: () => refuse("list the roots of"),
   };

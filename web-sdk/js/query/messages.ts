@@ -43,6 +43,8 @@ export interface QueriesPort {
   tools(): PageTool[];
   /** Returns the wasm connection. */
   connection(): Pick<CoreConnection, "query">;
+  /** Returns who may allow calls. */
+  approvals(): McpWebOptions["approvals"];
   /** Returns the largest message that the bridge takes, once that is known. */
   maxBytes(): number | undefined;
   elicitInPage(): McpWebOptions["elicitInPage"];

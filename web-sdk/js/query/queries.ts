@@ -86,6 +86,7 @@ export class Queries {
       onAccepted: () => this.#session.queries.add(uuid),
       onApproved: (id, approved) => this.#answer(uuid, JSON.stringify({ type: "query_answer", uuid, id, approved })),
       requestApproval: (request, signal) => this.#port.dialog(request, signal),
+      approvals: () => this.#port.approvals(),
       onCancelled: (reason) => this.#cancel(run, reason),
       onEnded: () => {
         this.#runs.delete(uuid);

@@ -2,7 +2,8 @@
 
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
-import { ApprovalDialogs, type RequestApproval } from "./approval-dialogs.ts";
+import type { McpWebOptions } from "../types/options.ts";
+import { Approvals, type RequestApproval } from "./approvals.ts";
 import { QueryEvents } from "./events.ts";
 import type { McpWebErrorConstructor } from "../mcp-web/error.ts";
 import { MAX_TIMER_MS, type QueryMessage } from "./messages.ts";
@@ -16,6 +17,8 @@ export interface QueryRunPage {
   onApproved(id: string, approved: boolean): void;
   /** Asks the user of the page in a dialog. */
   requestApproval: RequestApproval;
+  /** Returns who may allow calls. */
+  approvals(): McpWebOptions["approvals"];
   /** The app or its signal has cancelled the query. */
   onCancelled(reason: string | undefined): void;
   /** The query has ended, however it did. */
@@ -35,7 +38,7 @@ export class QueryRun {
   readonly #page: QueryRunPage;
   readonly #McpWebError: McpWebErrorConstructor;
   readonly #events = new QueryEvents();
-  readonly #dialogs: ApprovalDialogs;
+  readonly #approvals: Approvals;
   /** Whether the app has begun to read the events. */
   #isRead = false;
   /** Fires when the query has ended: its context is not collected any more. */
@@ -54,7 +57,7 @@ export class QueryRun {
     this.uuid = uuid;
     this.#McpWebError = McpWebError;
     this.#page = page;
-    this.#dialogs = new ApprovalDialogs(page.requestApproval, (id, approved) => this.approve(id, approved));
+    this.#approvals = new Approvals(page.requestApproval, (id, approved) => this.#answer(id, approved));
     this.result = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
     this.result.catch(() => {});
   }
@@ -114,8 +117,17 @@ export class QueryRun {
     this.#end("cancelled", error);
   }
 
+  /** The app answers. @throws McpWebError when it allows a call in place of the person. */
   approve(id: string, approved = true): void {
-    this.#dialogs.close(id);
+    if (approved && this.#page.approvals() !== "app" && !this.hasEnded && !this.#approvals.isAnsweredByPerson(id)) {
+      const message = `the person at the page has not allowed the call: call approve() in the handler of a click or a key, or give new McpWeb() the option approvals: "app"`;
+      throw new this.#McpWebError("PersonRequired", message);
+    }
+    this.#answer(id, approved);
+  }
+
+  #answer(id: string, approved: boolean): void {
+    this.#approvals.close(id);
     if (!this.hasEnded) this.#page.onApproved(id, approved);
   }
 
@@ -157,7 +169,8 @@ export class QueryRun {
   #onProgress(content: unknown, number: number | undefined): void {
     if (number !== undefined && number <= this.#number) return;
     this.#number = number ?? this.#number;
-    this.#dialogs.onEvent(this.#events.push(content), this.approvalDialog ?? !this.#isRead);
+    const asker = (this.approvalDialog ?? !this.#isRead) ? "dialog" : this.#page.approvals() === "app" ? "app" : "person";
+    this.#approvals.onEvent(this.#events.push(content), asker);
   }
 
   /** No agent has accepted the query in time. Once it is accepted, the bridge has the timer. */
@@ -173,7 +186,7 @@ export class QueryRun {
     clearTimeout(this.#timer);
     this.state = state;
     this.#controller.abort(error);
-    this.#dialogs.closeAll();
+    this.#approvals.closeAll();
     this.#page.onEnded();
     this.#events.end(error);
     error === undefined ? this.#settle.resolve(result!) : this.#settle.reject(error as McpWebError);

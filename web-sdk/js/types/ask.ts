@@ -88,10 +88,6 @@ export interface AskStrings {
    * @defaultValue `It is not a tool of this page, but of “${source}”.`
    */
   sourceTool?: (source: string) => string;
-  /** The button that allows a call. @defaultValue `Allow` */
-  approve?: string;
-  /** The button that refuses a call. @defaultValue `Do not allow` */
-  deny?: string;
   /** Stands above what a tool of the agent has returned, which is closed at first. @defaultValue `Result` */
   result?: string;
   /** The link to a picture whose data is not in the answer: it is not loaded. @defaultValue `Picture: ${text}` */

@@ -17,6 +17,12 @@ export interface DialogStrings {
    */
   title?: (asker: string) => string;
   /**
+   * Opens the arguments of the tool whose handler asks. `tool` is its name as it is shown.
+   *
+   * @defaultValue `The tool ${tool} asks this.`
+   */
+  askingTool?: (tool: string) => string;
+  /**
    * The line at the end, which says who gets the answer. `asker` is the name of the AI client, `app` that of this app.
    *
    * @defaultValue `Your answer goes to ${asker} through ${app}.`
@@ -188,6 +194,18 @@ export interface DialogStrings {
    * @defaultValue `Do not allow`
    */
   deny?: string;
+  /**
+   * Says to the person why a question is not asked in the page, where that is in a frame of another site.
+   *
+   * @defaultValue `This page is shown inside of another site, which could cover the question. Answer it in a window of its own.`
+   */
+  framed?: string;
+  /**
+   * The button that opens a window with the question.
+   *
+   * @defaultValue `Open a window`
+   */
+  openWindow?: string;
   /**
    * The line at the end of the question about a call, which says when the agent refuses it at the latest.
    *

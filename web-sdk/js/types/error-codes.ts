@@ -51,6 +51,8 @@ export type McpWebErrorCode =
   | "QueryUnavailable"
   /** What was passed to {@link McpWeb.query} makes no query. */
   | "QueryInvalid"
+  /** Only the person at the page may do this, by a click or a key: see {@link McpWebOptions.approvals}. */
+  | "PersonRequired"
   /** The query is larger than a message to the bridge may be. */
   | "QueryTooLarge"
   /** The page or the agent has cancelled the query. */

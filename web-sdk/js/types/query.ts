@@ -156,9 +156,12 @@ export interface Query<Arguments extends object = any, Value = any> extends Asyn
   cancel(reason?: string): void;
   /**
    * Answers an `approval-requested` event: the call is made, or it is not. Does nothing if the request was answered
-   * before or has expired.
+   * before or has expired. To allow a call, call this in the handler of a click or a key: while the app has not answered,
+   * page tools wait.
    *
    * @param id the `id` of the event
+   * @throws McpWebError with the code `PersonRequired` when a call is allowed and the person has not just done something since
+   * the request, unless {@link McpWebOptions.approvals} is `"app"`.
    */
   approve(id: string, approved?: boolean): void;
 }

@@ -39,11 +39,13 @@ pub enum ActionCode {
     PageUnknown,
     /// The app's user or the app declined.
     Declined,
+    /// The person at the page had to answer something first, and did not.
+    PersonAsked,
 }
 
 impl ActionCode {
     /// All codes.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::TargetNotFound,
         Self::TargetAmbiguous,
         Self::TargetStale,
@@ -62,6 +64,7 @@ impl ActionCode {
         Self::ActionFailed,
         Self::PageUnknown,
         Self::Declined,
+        Self::PersonAsked,
     ];
 
     /// Returns the name of the code in logs.
@@ -86,6 +89,7 @@ impl ActionCode {
             Self::ActionFailed => "ActionFailed",
             Self::PageUnknown => "PageUnknown",
             Self::Declined => "Declined",
+            Self::PersonAsked => "PersonAsked",
         }
     }
 

@@ -133,6 +133,7 @@ impl Interaction {
             // The end of an action is never skipped: the driver has something to put back.
             (Stage::End, _) => Step::End,
             (_, Event::TimedOut) => self.time_out(now),
+            (_, Event::PersonAsked) => self.stop_for_person(now),
             (Stage::FindFocus, Event::Focused(Some(reference))) => self.inspect_target(reference),
             (Stage::FindFocus, Event::Focused(None)) => self.confirm_or_apply(),
             (Stage::FindTarget, Event::Looked(nodes)) => match self.find(&nodes, false) {
@@ -465,6 +466,16 @@ impl Interaction {
         }
         self.log_entry(now);
         self.begin_action(now)
+    }
+
+    /// Ends the list before an action that has had no effect.
+    fn stop_for_person(&mut self, now: f64) -> Step {
+        self.entry.failure = Some(Failure::new(
+            ActionCode::PersonAsked,
+            "nothing was done: the person at the page is being asked something, and has not answered yet; tell the user to look at the page, and try again",
+        ));
+        self.log_entry(now);
+        self.stop(Stopped::PersonAsked)
     }
 
     fn log_entry(&mut self, now: f64) {

@@ -24,6 +24,8 @@ pub enum Stopped {
     Cancelled,
     /// The actions took longer than a call may.
     TimedOut,
+    /// The person at the page had to answer something first, and did not.
+    PersonAsked,
 }
 
 impl Report {
@@ -49,6 +51,9 @@ impl Report {
                     skipped,
                     ": what ran before stays\n"
                 ]);
+            }
+            Some(Stopped::PersonAsked) => {
+                out.push_str(&join_text!["stopped for the person", skipped, "\n"]);
             }
             Some(Stopped::TimedOut) => {
                 out.push_str(&join_text!["the time of the call is over", skipped, "\n"]);

@@ -2,6 +2,7 @@
 
 import type { Action } from "../actions.ts";
 import { flatContains, is } from "./flat-tree.ts";
+import { isSubmitButton, reachesPerson } from "./for-person.ts";
 import { elementsOf, parentElementOf } from "./native.ts";
 import { isPrivate } from "./shown.ts";
 
@@ -12,17 +13,14 @@ export function activatedBy(action: Action, element: Element): Element | undefin
   return undefined;
 }
 
-/** Whether AI clients may use an element: it is in the root, and nothing around it is private. */
-export const isUsable = (element: Element, root: Element): boolean => flatContains(root, element) && !isPrivate(element);
+/** Whether AI clients may use an element: it is in the root, nothing around it is private, and it uses nothing that is. */
+export const isUsable = (element: Element, root: Element): boolean => flatContains(root, element) && !isPrivate(element) && !reachesPerson(element);
 
 /** Returns the button that Enter in a field of one line presses. */
 export function submitButtonOf(field: Element): HTMLButtonElement | HTMLInputElement | undefined {
   if (!is(field, "input") || /^(button|submit|reset|image|file)$/.test(field.type)) return undefined;
   return [...(field.form ? elementsOf(field.form) : [])].find(isSubmitButton);
 }
-
-const isSubmitButton = (element: Element): element is HTMLButtonElement | HTMLInputElement =>
-  (is(element, "button") && element.type === "submit") || (is(element, "input") && /^(submit|image)$/.test(element.type));
 
 function controlOfLabel(element: Element): Element | undefined {
   for (let current: Element | null = element; current; current = parentElementOf(current)) {

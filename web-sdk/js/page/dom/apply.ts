@@ -1,5 +1,6 @@
 /** Does one action: which function does it, and what an action needs. */
 
+import { whenAnswered } from "../../person/tab.ts";
 import type { Action } from "../actions.ts";
 import { ActionError } from "../driver.ts";
 import { isUsable } from "./activation.ts";
@@ -56,7 +57,7 @@ export async function applyAction(action: Action, element: Element | undefined, 
       if (!to) throw new ActionError("TargetNotFound", "drag needs a target to drag to: give to");
       return drag(target(), to, action.steps ?? DEFAULT_STEPS, parts.pointer, parts.clock, signal);
     case "setState":
-      return setState(action, options);
+      return setState(action, options, signal);
     case "setGlobal":
       if (!options.setGlobal) throw unsupported("setGlobal");
       return void (await options.setGlobal(action.key, action.value));
@@ -67,10 +68,14 @@ export async function applyAction(action: Action, element: Element | undefined, 
   }
 }
 
-async function setState({ key, value, values }: Action & { type: "setState" }, { setState: set }: PageToolsOptions): Promise<void> {
+async function setState({ key, value, values }: Action & { type: "setState" }, { setState: set }: PageToolsOptions, signal: AbortSignal): Promise<void> {
   if (!set) throw unsupported("setState");
   const entries = values ? Object.entries(values) : key === undefined ? [] : [[key, value] as const];
-  for (const [name, one] of entries) await set(name, one);
+  for (const [name, one] of entries) {
+    await whenAnswered(signal);
+    signal.throwIfAborted();
+    await set(name, one);
+  }
 }
 
 const unsupported = (type: string): ActionError => new ActionError("ActionUnsupported", `this page does not take ${type}: use setValue on its fields`);

@@ -1,9 +1,11 @@
 /** Drags one element to another one: with the pointer, or with the events of HTML drag and drop. */
 
+import { whenAnswered } from "../../person/tab.ts";
 import { press, release } from "./click.ts";
 import type { Clock } from "./clock.ts";
 import { dispatch } from "./dispatch.ts";
 import { flatClosest, isInPage, viewOf } from "./flat-tree.ts";
+import { isForPerson } from "./for-person.ts";
 import { type Point, centreOf, hitElement } from "./hit.ts";
 import { Patches } from "./patch.ts";
 import { PRESSED, type Pointer, mouseFields, pointerFields } from "./pointer.ts";
@@ -31,7 +33,11 @@ export async function drag(from: Element, to: Element, steps: number, pointer: P
     const start = centreOf(from);
     pointer.moveTo(from, start);
     const isTaken = press(from);
-    const pause = () => clock.sleep(MOVE_MS, signal);
+    const pause = async () => {
+      await clock.sleep(MOVE_MS, signal);
+      await whenAnswered(signal);
+      signal.throwIfAborted();
+    };
     await pause();
     // Libraries make an element draggable when it is pressed.
     const draggable = flatClosest(from, (element) => (element as HTMLElement).draggable);
@@ -106,7 +112,8 @@ const between = (start: Point, end: Point, part: number): Point => ({ x: start.x
 /** Returns what is at a place, or the given element where nothing is known of places. */
 function targetAt(element: Element, { x, y }: Point): Element {
   if (hasNoViewport(viewOf(element))) return element;
-  return hitElement(element.ownerDocument, x, y) ?? element;
+  const hit = hitElement(element.ownerDocument, x, y);
+  return hit && !isForPerson(hit) ? hit : element;
 }
 
 /** Watches which element captures the pointer: the browser captures none for events of a script. */

@@ -5,6 +5,7 @@
  * `set-value.ts`, `keys.ts` … act; `recorder.ts` sees what the page does meanwhile, and `rest.ts` waits until it has done it.
  */
 
+import { guardQueries, releaseQueries } from "../../person/query-guard.ts";
 import type { Action } from "../actions.ts";
 import { type Activated, ActionError, type ActionOutcome, type PageDriver, type PageState, type PageTree, type ReadBack, type TargetFacts, type TreeOptions } from "../driver.ts";
 import { activatedBy } from "./activation.ts";
@@ -59,6 +60,7 @@ export class DomDriver implements PageDriver {
   constructor(options: PageToolsOptions | (() => PageToolsOptions) = {}) {
     this.#readOptions = typeof options === "function" ? options : () => options;
     this.#handles = new Handles(this.#limits.maxHandles);
+    if (!this.#options.readOnly) guardQueries(pageViews());
     const { pages } = this.#options;
     if (Array.isArray(pages)) this.#named = pages;
   }
@@ -111,7 +113,9 @@ export class DomDriver implements PageDriver {
 
   beginAction(action: Action): void {
     this.#recorder?.stop();
-    this.#hiddenTab.install(pageViews());
+    const views = pageViews();
+    guardQueries(views);
+    this.#hiddenTab.install(views);
     this.#hiddenTab.activity.begin();
     this.#recorder = new Recorder(action, this.#root(), this.#handles, () => this.#pageId());
   }
@@ -193,6 +197,7 @@ export class DomDriver implements PageDriver {
 
   dispose(): void {
     this.endAction();
+    releaseQueries(pageViews());
   }
 
   /** Ends what nothing needs that is under way. */

@@ -7,6 +7,7 @@ import { activatedBy, isUsable } from "./activation.ts";
 import { classify, hasNameSource, isEditingHost, roleOf } from "./classify.ts";
 import { fieldOf } from "./field.ts";
 import { deepActiveElement, flatAncestors, flatClosest, flatContains, viewOf } from "./flat-tree.ts";
+import { reachesPerson } from "./for-person.ts";
 import { coverOf, surfaceOf } from "./hit.ts";
 import { isOutside, look } from "./look.ts";
 import { isBehind, openModal } from "./modal.ts";
@@ -26,7 +27,7 @@ export function inspectElement(element: Element, root: Element, action: Action, 
   return look(root, () => {
     const facts: TargetFacts = { label: labelOf(element) };
     if (!flatContains(root, element)) return { ...facts, outside: true };
-    if (isPrivate(element)) return { ...facts, private: true };
+    if (isPrivate(element) || reachesPerson(element)) return { ...facts, private: true };
     if (isUnreadable(element)) return { ...facts, hidden: true };
     const field = fieldOf(element);
     const other = activatedBy(action, element) ?? (action.type === "setValue" ? field : undefined);

@@ -1,6 +1,7 @@
 /** The tree that the user sees: shadow roots, slots and frames of the same origin are joined to the document. */
 
 import { assignedSlotOf, childNodesOf, documentOf, isConnected, localNameOf, nodeTypeOf, parentNodeOf, shadowRootOf } from "./native.ts";
+import { isPersonOnly } from "./for-person.ts";
 import { hidingField } from "./unreadable.ts";
 
 /** The window of an element, with its own constructors: those of a frame differ from those of the page. */
@@ -68,10 +69,14 @@ export function flatClosest(element: Element | undefined, isWanted: (element: El
 /** Whether an element is another one, or inside it. */
 export const flatContains = (outer: Element, inner: Element | undefined): boolean => !!flatClosest(inner, (element) => element === outer);
 
-/** Calls for each element inside a root, frames and shadow roots included, in the order in which they are shown. */
+/**
+ * Calls for each element inside a root, frames and shadow roots included, in the order in which they are shown. What only the
+ * person uses is left out.
+ */
 export function* flatElements(root: Element): Generator<Element> {
   const pending: Element[] = [root];
   for (let element = pending.pop(); element; element = pending.pop()) {
+    if (isPersonOnly(element)) continue;
     // From now on it is known whether a form cannot be read.
     hidingField(element);
     yield element;

@@ -4,6 +4,7 @@ import { dispatch } from "./dispatch.ts";
 import { edit } from "./editable.ts";
 import { flatClosest, flatElements, is, viewOf } from "./flat-tree.ts";
 import { focusElement, isFocusable } from "./focus.ts";
+import { isForPerson } from "./for-person.ts";
 import { hasAttribute } from "./native.ts";
 import { deleteText, insertText, isTextField, moveCaret } from "./typing.ts";
 import { submit } from "./submit.ts";
@@ -84,9 +85,11 @@ const radiosOf = (element: HTMLInputElement): HTMLInputElement[] =>
 /** Closes the dialog or the popover that is in front. */
 function closeTop(element: Element): void {
   const { ownerDocument } = element;
-  const popover = [...ownerDocument.querySelectorAll<HTMLElement>("[popover]:popover-open")].at(-1);
+  const last = <Found extends HTMLElement>(selector: string) =>
+    [...ownerDocument.querySelectorAll<Found>(selector)].filter((one) => !isForPerson(one)).at(-1);
+  const popover = last("[popover]:popover-open");
   if (popover && popover.popover === "auto") return popover.hidePopover();
-  const dialog = [...ownerDocument.querySelectorAll<HTMLDialogElement>("dialog:modal")].at(-1);
+  const dialog = last<HTMLDialogElement>("dialog:modal");
   if (dialog && dispatch(dialog, "cancel")) dialog.close();
 }
 

@@ -1,10 +1,12 @@
 /** Keys: their events, and what the browser does with a key that the page has not cancelled. */
 
+import { ActionError } from "../driver.ts";
 import { dispatch } from "./dispatch.ts";
 import { deepActiveElement, flatContains, isInPage } from "./flat-tree.ts";
 import { focusElement } from "./focus.ts";
 import { keyDown, keyUp } from "./key-defaults.ts";
 import { keyOf } from "./key-names.ts";
+import { isPrivate } from "./shown.ts";
 
 export type Modifier = "Alt" | "Control" | "Meta" | "Shift";
 
@@ -23,6 +25,7 @@ export function pressKey(element: Element | undefined, key: string, modifiers: r
   const held = { altKey: modifiers.includes("Alt"), ctrlKey: modifiers.includes("Control"), metaKey: modifiers.includes("Meta"), shiftKey: modifiers.includes("Shift") };
   const fields = { key, code: codeOf(key), keyCode: keyCodeOf(key), which: keyCodeOf(key), ...held };
   const target = focusFor(element);
+  if (isPrivate(target)) throw new ActionError("TargetPrivate", "the key would go to something that is private: ask the user to do this in the page");
   if (dispatch(target, "keydown", fields)) {
     const isTyped = [...key].length === 1 || key === "Enter";
     const isCommand = held.ctrlKey || held.metaKey || held.altKey;

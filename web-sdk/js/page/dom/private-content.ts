@@ -2,9 +2,9 @@
 
 import { flatChildren, flatClosest, isElement } from "./flat-tree.ts";
 import { isOutside } from "./look.ts";
-import { attributeOf, childNodesOf, hasAttribute, localNameOf, rootNodeOf, shadowRootOf } from "./native.ts";
+import { attributeOf, childNodesOf, localNameOf, rootNodeOf, shadowRootOf } from "./native.ts";
 import { isPassword } from "./password.ts";
-import { isPrivate } from "./shown.ts";
+import { isMarkedPrivate, isPrivate } from "./shown.ts";
 import { hidingField } from "./unreadable.ts";
 
 /** Returns the elements that an attribute names. */
@@ -22,7 +22,7 @@ export const labelsOf = (element: Element): Element[] => (localNameOf(element) =
 export const isKeptBack = (element: Element): boolean => isPrivate(element) || isOutside(element) || !!flatClosest(element, hidingField);
 
 /** Whether something inside an element is private. */
-export const hasPrivateInside = (element: Element): boolean => someInside([element], (one) => hasAttribute(one, "data-mcp-private"), false);
+export const hasPrivateInside = (element: Element): boolean => someInside([element], isMarkedPrivate, false);
 
 /**
  * Whether there is something in the texts of elements, or in the names of what is in them, that is kept back. `named` is the
@@ -30,7 +30,7 @@ export const hasPrivateInside = (element: Element): boolean => someInside([eleme
  */
 export const hasKeptBack = (elements: readonly Element[], named?: Element): boolean =>
   elements.some(isKeptBack) ||
-  someInside(elements, (one) => hasAttribute(one, "data-mcp-private") || (one !== named && isPassword(one)) || hidingField(one), true);
+  someInside(elements, (one) => isMarkedPrivate(one) || (one !== named && isPassword(one)) || hidingField(one), true);
 
 /** Whether any element inside some others is as asked; with `isFollowed`, also those from which they have their names. */
 function someInside(elements: readonly Element[], isWanted: (element: Element) => unknown, isFollowed: boolean): boolean {

@@ -1,9 +1,9 @@
 /** Texts as they are shown, without what the page keeps from AI clients. */
 
 import { flatChildren, isElement } from "./flat-tree.ts";
-import { hasAttribute, localNameOf, nodeTypeOf } from "./native.ts";
+import { localNameOf, nodeTypeOf } from "./native.ts";
 import { isKeptBack } from "./private-content.ts";
-import { getStyle, shownPart } from "./shown.ts";
+import { getStyle, isMarkedPrivate, shownPart } from "./shown.ts";
 
 /** Returns the text of elements in one line. */
 export function publicText(elements: Iterable<Element>): string {
@@ -35,7 +35,7 @@ class Lines {
     const name = localNameOf(element);
     if (name === "br") return this.#endLine(true);
     // The content of a control is no text.
-    if (hasAttribute(element, "data-mcp-private") || /^(select|textarea)$/.test(name)) return;
+    if (isMarkedPrivate(element) || /^(select|textarea)$/.test(name)) return;
     const style = getStyle(element);
     if (shownPart(element, style) === "none") return;
     const isBlock = !this.#inline.test(style.display);

@@ -8,7 +8,7 @@ const MAX_OPTIONS = 100;
 export const labelOfOption = (option: HTMLOptionElement): string => option.label || option.text;
 
 /** Returns the options that are not private, by themselves or by their group. */
-export const publicOptions = (options: Iterable<HTMLOptionElement>): HTMLOptionElement[] => [...options].filter((option) => !closest(option, "[data-mcp-private]"));
+export const publicOptions = (options: Iterable<HTMLOptionElement>): HTMLOptionElement[] => [...options].filter((option) => !closest(option, "[data-mcp-private], [data-mcp-person]"));
 
 /** Returns the values and labels that a page shows of a `select`. */
 export const listOptions = ({ options }: HTMLSelectElement): { value: string; label: string }[] =>

@@ -1,7 +1,8 @@
 /** Whether an element is shown, and what of it. Cheap: each element of a page is asked. */
 
 import { pictureOf, regionOf } from "./area.ts";
-import { type View, flatAncestors, viewOf } from "./flat-tree.ts";
+import { type View, flatAncestors, flatClosest, viewOf } from "./flat-tree.ts";
+import { isPersonOnly } from "./for-person.ts";
 import { attributeOf, boxOf, clientRectsOf, documentOf, hasAttribute, isRendered, localNameOf, shadowRootOf } from "./native.ts";
 
 /** Elements that have no content that is shown, whatever their style says. */
@@ -79,8 +80,8 @@ export function isScrollable(element: Element, style: CSSStyleDeclaration): bool
   );
 }
 
+/** Whether the app keeps an element from AI clients, or only the person uses it. */
+export const isMarkedPrivate = (element: Element): boolean => hasAttribute(element, "data-mcp-private") || isPersonOnly(element);
+
 /** Whether an element, or one that it is in, keeps its content from AI clients. */
-export const isPrivate = (element: Element): boolean => {
-  for (const ancestor of flatAncestors(element)) if (hasAttribute(ancestor, "data-mcp-private")) return true;
-  return false;
-};
+export const isPrivate = (element: Element): boolean => !!flatClosest(element, isMarkedPrivate);

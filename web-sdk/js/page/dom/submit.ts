@@ -4,6 +4,7 @@ import { ActionError } from "../driver.ts";
 import { submitButtonOf } from "./activation.ts";
 import { dispatch } from "./dispatch.ts";
 import { is, viewOf } from "./flat-tree.ts";
+import { reachesPerson } from "./for-person.ts";
 import { closest, elementsOf, findElement, hasAttribute } from "./native.ts";
 
 /** Does what Enter in a field does: a click on the form's button, or a submission where it has none. */
@@ -13,7 +14,7 @@ export function submit(field: HTMLInputElement): void {
   if (!form) return;
   const button = submitButtonOf(field);
   if (button) {
-    if (!button.disabled) button.click();
+    if (!button.disabled && !reachesPerson(button)) button.click();
   } else if ([...elementsOf(form)].filter((one) => is(one, "input") && one.type !== "hidden" && one.type !== "checkbox").length <= 1) requestSubmit(form);
 }
 
@@ -26,6 +27,7 @@ export function submitForm(element: Element): void {
 
 /** Calls the method of the prototype: a field with the name `requestSubmit` hides it. */
 export function requestSubmit(form: HTMLFormElement): void {
+  if (reachesPerson(form)) throw new ActionError("TargetPrivate", "the form has a button that only the user may press: ask the user to do this in the page");
   const { prototype } = viewOf(form).HTMLFormElement;
   prototype.requestSubmit.call(form);
   if (hasAttribute(form, "novalidate") || prototype.checkValidity.call(form)) return;

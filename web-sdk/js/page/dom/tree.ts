@@ -7,6 +7,7 @@ import type { PageNode, PageTree, TreeOptions } from "../driver.ts";
 import { type Kind, type Surroundings, classify, isDialogRole, isEditingHost } from "./classify.ts";
 import { BREAK, type Draft, finishNode } from "./draft.ts";
 import { deepActiveElement, flatChildren, frameDocument, isElement, isFrame } from "./flat-tree.ts";
+import { isPersonOnly } from "./for-person.ts";
 import type { Handles } from "./handles.ts";
 import { look } from "./look.ts";
 import { isBehind, openModal } from "./modal.ts";
@@ -90,6 +91,7 @@ class Walk {
   /** Looks at one element. `parent` is the draft of the node around it; none, where elements are only counted. */
   *#visit(element: Element, parent: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): Generator<void> {
     if (++this.#visited % STEP === 0) yield;
+    if (isPersonOnly(element)) return;
     const style = getStyle(element);
     const part = shownPart(element, style);
     if (part === "none" || depth > MAX_DEPTH || (modal && isBehind(modal, element))) return;

@@ -88,8 +88,8 @@ export class Host {
     });
     this.#add(tools.NAVIGATE, this.#inSession((calls, args, context) => calls.navigate(args, context)));
     this.#add(tools.INTERACT, this.#inSession((calls, args, context) => calls.interact(args, context)));
-    this.#add(tools.GET_STATE, this.#inSession((calls) => calls.state()));
-    this.#add(tools.GET_PAGES, this.#inSession((calls) => calls.pages()));
+    this.#add(tools.GET_STATE, this.#inSession((calls, _, context) => calls.state(context)));
+    this.#add(tools.GET_PAGES, this.#inSession((calls, _, context) => calls.pages(context)));
     this.#add(tools.PAGE_SNAPSHOT, this.#inSession((calls, args, context) => calls.snapshot(args, context)));
     this.#add(tools.PAGE_QUERY, this.#inSession((calls, args, context) => calls.query(args, context)));
   }

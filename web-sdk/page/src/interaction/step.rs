@@ -85,6 +85,9 @@ pub enum Event {
     Changed,
     /// The time of the action or of the call is over: see [`Interaction::deadline`].
     TimedOut,
+    /// The person at the page was asked something instead, and has not answered for as long as a call
+    /// waits for that: the step was not done.
+    PersonAsked,
 }
 
 /// What a handle names.

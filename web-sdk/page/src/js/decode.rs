@@ -49,6 +49,7 @@ pub(super) fn event(value: &Value) -> Event {
         Some("ended") => Event::Ended(value.get("outcome").map(outcome).unwrap_or_default()),
         Some("changed") => Event::Changed,
         Some("timedOut") => Event::TimedOut,
+        Some("personAsked") => Event::PersonAsked,
         _ => Event::Started,
     }
 }

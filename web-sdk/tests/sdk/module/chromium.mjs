@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { stripTypeScriptTypes } from "node:module";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { serve } from "./person.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** Where the files of a page come from, in this order: the built package, the tests, the sources, and npm packages. */
@@ -26,7 +27,11 @@ const { version: VERSION } = JSON.parse(await readFile(here("../../../js/package
 /** What became of each test in `suite`, a module in `../page`, in a browser with more flags: `[{ name, error? }]`. */
 export function inChromium(suite, flags = []) {
   const results = Promise.withResolvers();
-  return withChromium(`page.html?${suite}`, flags, () => results.promise, results);
+  const run = async (browser) => {
+    await serve(browser, "Tests");
+    return results.promise;
+  };
+  return withChromium(`page.html?${suite}`, ["--remote-debugging-port=0", ...flags], run, results);
 }
 
 /** Opens a page of `../page` in a browser, and runs a function with the browser's profile. `results` is what the page sends. */

@@ -11,8 +11,8 @@ async function address(browser) {
   throw new Error(`the browser has no address for DevTools: ${text}`);
 }
 
-/** Connects to the page of a browser. Returns a function that calls a method. */
-export async function connect(browser, title) {
+/** Connects to the page of a browser. Returns a function that calls a method. `onEvent` gets the events. */
+export async function connect(browser, title, onEvent) {
   const { host } = await address(browser);
   let page;
   while (!page) page = (await (await fetch(`http://${host}/json/list`)).json()).find((one) => one.type === "page" && one.title === title);
@@ -20,8 +20,10 @@ export async function connect(browser, title) {
   await new Promise((resolve, reject) => Object.assign(socket, { onopen: resolve, onerror: reject }));
   const pending = new Map();
   socket.onmessage = ({ data }) => {
-    const { id, result, error } = JSON.parse(data);
+    const { id, result, error, method, params } = JSON.parse(data);
+    if (method) return onEvent?.(method, params);
     const call = pending.get(id);
+    pending.delete(id);
     if (error) call?.reject(new Error(error.message));
     else call?.resolve(result);
   };

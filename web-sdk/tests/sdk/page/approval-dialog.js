@@ -3,6 +3,7 @@
 import { asking, complete, nextQuery, progress, read, say, settled } from "./asking.js";
 import { assert, equal } from "./assert.js";
 import { Bridge } from "./bridge.js";
+import { byPerson, pressIn, surface, use } from "./person.js";
 
 const request = (more) => ({ type: "approval-requested", id: "1", tool: "clear_cards", arguments: { column: "done" }, expiresInMs: 60_000, ...more });
 
@@ -20,7 +21,7 @@ async function requested(more, options, pageOptions) {
   return { ...page, dialog: await shown() };
 }
 
-const found = () => document.querySelector("[data-mcp-web=approval]")?.shadowRoot.querySelector("dialog[open]");
+const found = () => surface("approval");
 
 async function until(condition) {
   while (!condition()) await new Promise((resolve) => requestAnimationFrame(resolve));
@@ -46,7 +47,7 @@ async function isNext({ bridge, query }, tool) {
   progress(bridge, query, request({ id: tool, tool }));
   const dialog = await shown();
   equal(title(dialog), `May the AI use ${tool}?`);
-  button(dialog, "Do not allow").click();
+  await use(button(dialog, "Do not allow"));
   equal(await answer(bridge), [tool, false]);
 }
 
@@ -68,7 +69,7 @@ export default {
     equal([group.computedName, group.tabIndex], ["Arguments", 0]);
     equal(texts("button"), ["Do not allow", "Allow"]);
     equal(focused(dialog), button(dialog, "Do not allow"));
-    button(dialog, "Allow").click();
+    await use(button(dialog, "Allow"));
     gone();
     equal(await answer(bridge), ["1", true]);
     equal(document.activeElement, before);
@@ -80,9 +81,9 @@ export default {
   },
 
   async "the other button and Escape refuse the call"() {
-    for (const refuse of [(dialog) => button(dialog, "Do not allow").click(), (dialog) => dialog.requestClose()]) {
+    for (const refuse of [(dialog) => use(button(dialog, "Do not allow")), (dialog) => pressIn(dialog, "Escape")]) {
       const { bridge, dialog } = await requested();
-      refuse(dialog);
+      await refuse(dialog);
       gone();
       equal(await answer(bridge), ["1", false]);
     }
@@ -93,7 +94,7 @@ export default {
     equal(dialog.computedName, "May the AI use write_file (notes)?");
     equal(dialog.querySelector("#message").textContent, "It is not a tool of this page, but of “notes”.");
     assert(dialog.innerText.includes("The call has no arguments."), dialog.innerText);
-    button(dialog, "Do not allow").click();
+    await use(button(dialog, "Do not allow"));
     await answer(bridge);
   },
 
@@ -105,7 +106,7 @@ export default {
     assert(fields.scrollHeight > fields.clientHeight, "the arguments fit");
     const { bottom } = button(dialog, "Allow").getBoundingClientRect();
     assert(dialog.scrollHeight <= dialog.clientHeight && bottom < innerHeight, "the buttons are not in view");
-    button(dialog, "Do not allow").click();
+    await use(button(dialog, "Do not allow"));
     await answer(bridge);
   },
 
@@ -115,14 +116,14 @@ export default {
     const { textContent: first } = time;
     await until(() => time.textContent !== first);
     equal([first, time.textContent], [5, 4].map((seconds) => `If nobody answers, the call is refused within ${seconds} s.`));
-    button(dialog, "Do not allow").click();
+    await use(button(dialog, "Do not allow"));
     await answer(bridge);
   },
 
   async "a request without a time has no end of its own"() {
     const { bridge, dialog } = await requested({ expiresInMs: undefined });
     equal(dialog.querySelector("[role=timer]"), null);
-    button(dialog, "Allow").click();
+    await use(button(dialog, "Allow"));
     equal(await answer(bridge), ["1", true]);
   },
 
@@ -132,7 +133,7 @@ export default {
     await settled();
     progress(page.bridge, page.query, request());
     await settled();
-    page.query.approve("1");
+    await byPerson(() => page.query.approve("1"));
     equal(await answer(page.bridge), ["1", true]);
     await isNext(await running(), "of_another_query");
     complete(page.bridge, page.query, { result: "Cleared." });
@@ -143,9 +144,9 @@ export default {
     const { bridge, query, dialog } = await requested();
     const { value } = await query[Symbol.asyncIterator]().next();
     equal([value.type, value.id, dialog.open], ["approval-requested", "1", true]);
-    query.approve("1");
+    query.approve("1", false);
     gone();
-    equal(await answer(bridge), ["1", true]);
+    equal(await answer(bridge), ["1", false]);
     progress(bridge, query, request({ id: "2", tool: "later" }));
     await isNext(await running(), "of_another_query");
   },
@@ -200,7 +201,7 @@ export default {
     progress(bridge, query, request({ arguments: { column: "todo" } }));
     await until(() => found() && found() !== dialog);
     equal(found().querySelector("dd").textContent, "todo");
-    button(found(), "Allow").click();
+    await use(button(found(), "Allow"));
     equal(await answer(bridge), ["1", true]);
     await settled();
     assert(!bridge.has("query_answer"));
@@ -211,13 +212,13 @@ export default {
     for (const id of ["2", "3"]) progress(bridge, query, request({ id, tool: `tool_${id}` }));
     await settled();
     equal(document.querySelectorAll("[data-mcp-web]").length, 1);
-    query.approve("2");
-    equal(await answer(bridge), ["2", true]);
-    button(dialog, "Allow").click();
+    query.approve("2", false);
+    equal(await answer(bridge), ["2", false]);
+    await use(button(dialog, "Allow"));
     equal(await answer(bridge), ["1", true]);
     const next = await shown();
     equal(title(next), "May the AI use tool_3?");
-    button(next, "Do not allow").click();
+    await use(button(next, "Do not allow"));
     equal(await answer(bridge), ["3", false]);
     gone();
   },
@@ -234,7 +235,7 @@ export default {
     progress(bridge, query, request({ id: "2", tool: "open" }), 3);
     const dialog = await shown();
     equal(title(dialog), "May the AI use open?");
-    button(dialog, "Allow").click();
+    await use(button(dialog, "Allow"));
     equal(await answer(bridge), ["2", true]);
     const silent = mcpWeb.attachQuery("u-2", { approvalDialog: false });
     await bridge.next("query_attach");
@@ -274,12 +275,12 @@ export default {
       equal([dialog.computedName, dialog.querySelector("#message").textContent], [name, message]);
       equal([dialog.querySelector("[role=group]").computedName, dialog.querySelector("[role=timer]").textContent], ["Angaben", "Noch 1 min"]);
       assert(button(dialog, "Nicht erlauben"));
-      button(dialog, "Erlauben").click();
+      await use(button(dialog, "Erlauben"));
       equal(await answer(bridge), ["1", true]);
     }
     const { bridge, dialog } = await requested({ arguments: {} }, {}, { dialogStrings: { ...dialogStrings, approve: undefined } });
     assert(dialog.innerText.includes("Ohne Angaben."), dialog.innerText);
-    button(dialog, "Allow").click();
+    await use(button(dialog, "Allow"));
     await answer(bridge);
   },
 

@@ -1,7 +1,7 @@
 /** The element `<mcp-web-ask>` over documents, and how it comes into one. */
 
 import { assert, equal } from "./assert.js";
-import { ReceivedQuery, all, announced, box, button, eventually, finished, frame, inEmptyDocuments, once, press, shown, started, text, write } from "./ask-fixture.js";
+import { all, announced, box, button, eventually, finished, frame, inEmptyDocuments, once, press, ReceivedQuery, shown, started, text, use, write } from "./ask-fixture.js";
 import { Bridge, forgetPages } from "./bridge.js";
 import { McpWebAskElement } from "./mcp-web-ask.js";
 
@@ -27,7 +27,7 @@ export default inEmptyDocuments({
     await new ReceivedQuery(bridge, next, second.message).complete({ result: "half and half" });
     assert(shown(next).includes("half and half"), shown(next));
     write(next, "Three");
-    press(next, "Enter");
+    await press(next, "Enter");
     const third = new ReceivedQuery(bridge, next, await bridge.next("query"));
     equal(third.message.conversation, first.message.conversation);
     await third.complete({ result: "3" });
@@ -41,7 +41,7 @@ export default inEmptyDocuments({
     const { bridge, element } = await box({}, { id: "old", storage: "session" });
     await eventually(() => shown(element).includes("The page was left before the answer came."));
     assert(shown(element).includes("so far"));
-    button(element, "Try again").click();
+    await use(element, "Try again");
     equal((await bridge.next("query")).prompt, "Old");
     element.clear();
   },
@@ -123,12 +123,12 @@ export default inEmptyDocuments({
     const asked = await ask("?");
     asked.progress(text("One **two**."), started("1", "t"), finished("1", "t"), text("Three."));
     await asked.complete();
-    button(element, "Copy").click();
+    await use(element, "Copy");
     await eventually(() => button(element, "Copied"));
     equal(copied, "One **two**.\n\nThree.");
     assert(announced(element).includes("Copied"));
     navigator.clipboard.writeText = () => Promise.reject(new DOMException("Write permission denied.", "NotAllowedError"));
-    button(element, "Copied").click();
+    await use(element, "Copied");
     await eventually(() => button(element, "Not copied"));
     assert(announced(element).includes("Not copied"));
   },

@@ -1,6 +1,7 @@
 /** The element `<mcp-web-ask>` in a document with a bridge, and what its tests look at. */
 
 import { Bridge } from "./bridge.js";
+import * as person from "./person.js";
 
 export const text = (text) => ({ type: "text", text });
 export const started = (id, tool, input = {}) => ({ type: "tool-started", id, tool, arguments: input });
@@ -51,7 +52,7 @@ export async function box(properties = {}, attributes = {}) {
   document.body.append(element);
   const ask = async (prompt) => {
     write(element, prompt);
-    press(element, "Enter");
+    await press(element, "Enter");
     return new ReceivedQuery(bridge, element, await bridge.next("query"));
   };
   return { bridge, mcpWeb, element, ask };
@@ -69,11 +70,25 @@ export function write(element, value) {
   input(element).dispatchEvent(new Event("input", { bubbles: true, composed: true }));
 }
 
-export function press(element, key, more = {}) {
+/** The person presses a key in the input. Returns the event. */
+export async function press(element, key, isShifted = false) {
+  input(element).focus();
+  const { promise, resolve } = Promise.withResolvers();
+  // After the listeners of the element.
+  addEventListener("keydown", resolve, { once: true });
+  await person.press(key, isShifted);
+  return promise;
+}
+
+/** A script presses a key, such as one of a composition. Returns the event. */
+export function dispatchKey(element, key, more = {}) {
   const event = new KeyboardEvent("keydown", { key, bubbles: true, composed: true, cancelable: true, ...more });
   input(element).dispatchEvent(event);
   return event;
 }
+
+/** The person clicks a button of the element. */
+export const use = (element, name) => person.click(button(element, name));
 
 /** The part of the answer that shows text. */
 export const answer = (element) => all(element, "[part=text]").at(-1);

@@ -1,9 +1,17 @@
 /** The element `<mcp-web-ask>` asks: questions, their answers, and the calls that a person allows. */
 
 import { assert, equal } from "./assert.js";
-import { ReceivedQuery, all, announced, box, button, eventually, finished, frame, inEmptyDocuments, input, once, one, press, shown, started, text, write } from "./ask-fixture.js";
+import { ReceivedQuery, all, announced, box, button, dispatchKey, eventually, finished, frame, inEmptyDocuments, input, once, one, press, shown, started, text, use, write } from "./ask-fixture.js";
 import { Bridge } from "./bridge.js";
 import "./mcp-web-ask.js";
+import * as person from "./person.js";
+
+/** Answers the dialog that asks about a call, and returns what it asked. */
+async function answerDialog(name) {
+  const dialog = await eventually(() => person.surface("approval"));
+  await person.use([...dialog.querySelectorAll("button")].find(({ textContent }) => textContent === name));
+  return dialog.querySelector("h2").textContent;
+}
 
 export default inEmptyDocuments({
   async "a question is asked, its answer streams as markdown, and tools are shown as they run"() {
@@ -42,13 +50,13 @@ export default inEmptyDocuments({
     assert(first.message.conversation, JSON.stringify(first.message));
     equal(second.message.conversation, first.message.conversation);
     equal(all(element, "[part=turn]").map(({ computedName }) => computedName), ["One", "Two"]);
-    button(element, "New conversation").click();
+    await use(element, "New conversation");
     equal(all(element, "[part=turn]").length, 0);
     equal(element.shadowRoot.activeElement, input(element));
     const third = await ask("Three");
     assert(third.message.conversation !== first.message.conversation);
     const cancelled = once(element, "mcp-web-ask-cancel");
-    button(element, "New conversation").click();
+    await use(element, "New conversation");
     await cancelled;
     equal([all(element, "[part=turn]").length, element.running], [0, false], "an answer that is stopped does not come back");
   },
@@ -69,19 +77,19 @@ export default inEmptyDocuments({
     const { bridge, element, ask } = await box();
     await ask("Work");
     const cancelled = once(element, "mcp-web-ask-cancel");
-    press(element, "Escape");
+    await press(element, "Escape");
     equal((await cancelled).detail.prompt, "Work");
     equal((await bridge.next("query_cancel")).reason, "the person at the page has stopped the answer");
     assert(shown(element).includes("Stopped"));
-    button(element, "Try again").click();
+    await use(element, "Try again");
     equal((await bridge.next("query")).prompt, "Work");
     equal(all(element, "[part=turn]").length, 1);
     const again = once(element, "mcp-web-ask-cancel");
     button(element, "Stop").focus();
-    button(element, "Stop").click();
+    await use(element, "Stop");
     await again;
     equal(element.shadowRoot.activeElement, input(element), "the focus does not get lost with the button");
-    equal(press(element, "Escape").defaultPrevented, false, "without a question, the page has the key");
+    equal((await press(element, "Escape")).defaultPrevented, false, "without a question, the page has the key");
   },
 
   async "a failure says what it means and what to do, and can be tried again"() {
@@ -93,7 +101,7 @@ export default inEmptyDocuments({
     equal(one(element, "[part=failure]").innerText, "The answer broke off. Ask again.");
     assert(shown(element).includes("(ModelStreamBroken)"), shown(element));
     assert(shown(element).includes("All is"), "what has come stays");
-    button(element, "Try again").click();
+    await use(element, "Try again");
     const second = new ReceivedQuery(bridge, element, await bridge.next("query"));
     equal(second.message.prompt, "Work");
     await second.complete({ result: "Done." });
@@ -111,7 +119,7 @@ export default inEmptyDocuments({
       const { prompt, restrictTools, context } = asked.message;
       equal([prompt, restrictTools, context.map(({ value }) => value)], ["Plan", undefined, ["c1"]]);
       await asked.fail(failure);
-      button(element, "Try again").click();
+      await use(element, "Try again");
     }
     element.clear();
   },
@@ -128,12 +136,12 @@ export default inEmptyDocuments({
     equal([first.message.context[0].content ?? first.message.context[0].value, first.message.timeout <= 4000], ["c1", true]);
     await first.complete({ result: "." });
     selected = "c2";
-    button(element, "Plan").click();
+    await use(element, "Plan");
     const second = new ReceivedQuery(bridge, element, await bridge.next("query"));
     equal([second.message.prompt, second.message.restrictTools], ["Plan my day", true]);
     assert(JSON.stringify(second.message.context).includes("c2"), "what a suggestion does not replace stays");
     equal(button(element, "Summarise").getAttribute("aria-disabled"), "true");
-    for (const name of ["Summarise", "Plan"]) button(element, name).click();
+    for (const name of ["Summarise", "Plan"]) await use(element, name);
     equal(prompts, 1, "the calls of the function for the prompt");
     await second.complete({ result: "." });
     assert(!bridge.has("query"), "one question at a time");
@@ -153,19 +161,19 @@ export default inEmptyDocuments({
   async "Shift+Enter and a composition begin no question, and an empty input none"() {
     const { bridge, element } = await box();
     write(element, "Hello");
-    equal(press(element, "Enter", { shiftKey: true }).defaultPrevented, false);
-    press(element, "Enter", { isComposing: true });
-    press(element, "Enter", { keyCode: 229 });
+    equal((await press(element, "Enter", true)).defaultPrevented, false);
+    dispatchKey(element, "Enter", { isComposing: true });
+    dispatchKey(element, "Enter", { keyCode: 229 });
     write(element, "  ");
-    press(element, "Enter");
-    button(element, "Ask AI").click();
+    await press(element, "Enter");
+    await use(element, "Ask AI");
     equal([bridge.has("query"), all(element, "[part=turn]").length], [false, 0]);
   },
 
   async "a key of a composition does not stop the answer"() {
     const { bridge, element, ask } = await box();
     const asked = await ask("?");
-    for (const more of [{ isComposing: true }, { keyCode: 229 }]) equal(press(element, "Escape", more).defaultPrevented, false);
+    for (const more of [{ isComposing: true }, { keyCode: 229 }]) equal(dispatchKey(element, "Escape", more).defaultPrevented, false);
     await asked.complete({ result: "." });
     equal(bridge.has("query_cancel"), false);
   },
@@ -178,12 +186,11 @@ export default inEmptyDocuments({
     await eventually(() => all(element, ".call[data-state=waiting]").length === 2);
     assert(shown(element).includes("May the AI use clear_cards?") && shown(element).includes('"column": "done"'), shown(element));
     assert(announced(element).includes("May the AI use clear_cards?"));
-    button(element, "Allow").click();
+    equal(await answerDialog("Allow"), "May the AI use clear_cards?");
     const { id, approved } = await bridge.next("query_answer");
     equal([id, approved], ["7", true]);
+    await answerDialog("Do not allow");
     equal(element.shadowRoot.activeElement, input(element));
-    await eventually(() => button(element, "Do not allow"));
-    button(element, "Do not allow").click();
     equal((await bridge.next("query_answer")).approved, false);
     asked.progress(finished("7", "clear_cards"), { ...finished("8", "clear_cards", "it was denied"), outcome: "denied" });
     await asked.complete({ result: "Cleared." });
@@ -204,7 +211,7 @@ export default inEmptyDocuments({
   },
 
   async "the question about a call of the agent's own tool says that it is not one of the page"() {
-    const { bridge, element, ask } = await box({ options: { approvalDialog: true } });
+    const { bridge, element, ask } = await box({ options: { approvalDialog: false } });
     const asked = await ask("Write it down");
     const request = { type: "approval-requested", id: "1", tool: "notes-write_file", source: "notes", arguments: {}, expiresInMs: 60_000 };
     asked.progress(request);
@@ -212,13 +219,12 @@ export default inEmptyDocuments({
     const question = ["May the AI use write_file (notes)?", "It is not a tool of this page, but of “notes”."];
     equal([...call.querySelectorAll("p")].map(({ textContent }) => textContent), question);
     equal(announced(element).filter((it) => question.includes(it)), question);
-    button(element, "Allow").click();
+    await answerDialog("Allow");
     equal((await bridge.next("query_answer")).approved, true);
     await asked.complete({ result: "Done." });
-    assert(!document.querySelector("[data-mcp-web]"), "the element asks itself, and no dialog does");
   },
 
-  async "the element never gets the dialog, also for a question of the document before"() {
+  async "the dialog asks for the element, also for a question of the document before"() {
     const turn = { label: "Old", prompt: "Old", uuid: "u-1", state: "running", blocks: [] };
     sessionStorage.setItem("mcp-web:ask:reloaded", JSON.stringify({ turns: [turn] }));
     sessionStorage.setItem("mcp-web:session:http://bridge.example:Reloaded", "former-session u-1");
@@ -231,15 +237,7 @@ export default inEmptyDocuments({
     await frame();
     asked.say("accepted");
     asked.progress({ type: "approval-requested", id: "1", tool: "clear_cards", arguments: {}, expiresInMs: 60_000 });
-    await eventually(() => one(element, ".call[data-state=waiting]"));
-    // Dialogs are shown in the order of their requests.
-    const other = mcpWeb.query({ prompt: "?", approvalDialog: true });
-    await bridge.next("query");
-    const request = { type: "approval-requested", id: "1", tool: "other", arguments: {}, expiresInMs: 60_000 };
-    new ReceivedQuery(bridge, element, other).progress(request);
-    const dialog = await eventually(() => document.querySelector("[data-mcp-web]")?.shadowRoot.querySelector("dialog[open]"));
-    equal(dialog.querySelector("h2").textContent, "May the AI use other?");
-    dialog.requestClose();
+    equal(await answerDialog("Do not allow"), "May the AI use clear_cards?");
     await bridge.next("query_answer");
     await asked.complete({ result: "." });
     element.clear();

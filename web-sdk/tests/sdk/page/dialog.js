@@ -2,6 +2,7 @@
 
 import { assert, equal, rejects } from "./assert.js";
 import { Bridge } from "./bridge.js";
+import { pressIn, surface, use } from "./person.js";
 
 const SCHEMA = {
   type: "object",
@@ -36,7 +37,7 @@ const result = async (bridge) => (await bridge.next("call-response")).result;
 
 /** The dialog that is there or comes. */
 async function dialog() {
-  const there = () => document.querySelector("[data-mcp-web]")?.shadowRoot.querySelector("dialog[open]");
+  const there = () => surface();
   while (!there()) await new Promise((resolve) => requestAnimationFrame(resolve));
   return there();
 }
@@ -97,10 +98,10 @@ export default {
       }
       equal(getComputedStyle(shown.querySelector(".hint")).color, "rgb(4, 5, 6)");
       equal(getComputedStyle(shown.querySelector("footer")).color, "rgb(4, 5, 6)");
-      button(shown, "Send").click();
+      await use(button(shown, "Send"));
       equal(getComputedStyle(shown.querySelector(".error:not(:empty)")).color, "rgb(10, 11, 12)");
       equal(getComputedStyle(named(shown, "Card title")).borderColor, "rgb(10, 11, 12)");
-      button(shown, "Decline").click();
+      await use(button(shown, "Decline"));
       equal(await result(bridge), { action: "decline" });
     });
   },
@@ -112,7 +113,7 @@ export default {
       const shown = await dialog();
       const { backgroundColor, color } = getComputedStyle(shown.querySelector(".url"));
       equal([backgroundColor, color], ["rgb(1, 2, 3)", "rgb(200, 201, 202)"]);
-      button(shown, "Decline").click();
+      await use(button(shown, "Decline"));
       await result(bridge);
     });
   },
@@ -133,7 +134,7 @@ export default {
         const shown = await dialog();
         const { colorScheme, backgroundColor, borderRadius, fontSize } = getComputedStyle(shown);
         equal([colorScheme, backgroundColor, borderRadius, fontSize], [scheme, background, "12px", "15px"]);
-        button(shown, "Decline").click();
+        await use(button(shown, "Decline"));
         await result(bridge);
       });
     }
@@ -160,14 +161,14 @@ export default {
     equal(named(shown, "column").options[0].textContent, "Auswählen …");
     const title = named(shown, "Card title");
     fill(named(shown, "points"), "14");
-    button(shown, "Send").click();
+    await use(button(shown, "Send"));
     equal(describedBy(title).at(-1), "Bitte ausfüllen.");
     equal(describedBy(named(shown, "column")), ["Please choose one."]);
     equal(describedBy(named(shown, "points")), ["Höchstens 13."]);
     fill(title, "ab");
     equal(describedBy(title).at(-1), "Mindestens 3 Zeichen.");
     assert(button(shown, "Abbrechen"), "the cross has another name");
-    button(shown, "Ablehnen").click();
+    await use(button(shown, "Ablehnen"));
     equal(await result(bridge), { action: "decline" });
     for (const [url, options, name] of [
       ["https://a.example/", { dialogStrings }, "a.example öffnen"],
@@ -178,7 +179,7 @@ export default {
       start(bridge, CAPABLE);
       const shown = await dialog();
       equal(shown.querySelector(".accept").computedName, name);
-      shown.requestClose();
+      await pressIn(shown, "Escape");
       equal(await result(bridge), { action: "cancel" });
     }
   },
@@ -197,7 +198,7 @@ export default {
     fill(title, "Write <b>it</b>");
     fill(named(open, "share"), "0.5");
     fill(named(open, "column"), "1");
-    button(open, "Send").click();
+    await use(button(open, "Send"));
     equal(await result(bridge), {
       action: "accept",
       content: { title: "Write <b>it</b>", at: "2026-11-22T10:00:00.000Z", points: 3, share: 0.5, column: "doing", color: "#f00", urgent: true, tags: ["b"] },
@@ -215,7 +216,7 @@ export default {
     fill(named(open, "points"), "1.5");
     fill(named(open, "share"), "");
     named(open, "A").click();
-    button(open, "Send").click();
+    await use(button(open, "Send"));
     equal(describedBy(title), ["Shown on the board", "Please enter at least 3 characters."]);
     equal(open.getRootNode().activeElement.id, title.id);
     equal(describedBy(named(open, "mail")), ["Please enter something like name@example.com."]);
@@ -229,19 +230,19 @@ export default {
     equal(describedBy(named(open, "points")), ["Please enter 13 or less."]);
     fill(named(open, "points"), "0");
     equal(describedBy(named(open, "points")), ["Please enter 1 or more."]);
-    button(open, "Decline").click();
+    await use(button(open, "Decline"));
     equal(await result(bridge), { action: "decline" });
   },
 
   async "escape and the cross cancel, and the focus returns"() {
     const before = document.body.appendChild(document.createElement("button"));
-    for (const cancel of [(open) => open.requestClose(), (open) => button(open, "Cancel").click()]) {
+    for (const cancel of [(open) => pressIn(open, "Escape"), (open) => use(button(open, "Cancel"))]) {
       before.focus();
       const bridge = await asking("always");
       start(bridge, CAPABLE);
       const open = await dialog();
       assert(document.activeElement !== before);
-      cancel(open);
+      await cancel(open);
       equal(await result(bridge), { action: "cancel" });
       gone();
       assert(document.activeElement === before, "the focus did not return");
@@ -266,10 +267,10 @@ export default {
     start(bridge, CAPABLE);
     const first = await dialog();
     equal([describedBy(first), document.querySelectorAll("[data-mcp-web]").length], [["1"], 1]);
-    button(first, "Send").click();
+    await use(button(first, "Send"));
     const second = await dialog();
     equal(describedBy(second), ["2"]);
-    button(second, "Decline").click();
+    await use(button(second, "Decline"));
     equal(await result(bridge), [{ action: "accept", content: {} }, { action: "decline" }]);
   },
 
@@ -291,7 +292,7 @@ export default {
     for (const [capable, request] of [[undefined, undefined], [CAPABLE, url], [client({ form: {} }), url], [client({ url: {} }), undefined]]) {
       const bridge = await asking("fallback", request);
       start(bridge, capable);
-      button(await dialog(), "Decline").click();
+      await use(button(await dialog(), "Decline"));
       equal(await result(bridge), { action: "decline" });
       assert(!bridge.has("client-requests"));
     }
@@ -303,7 +304,7 @@ export default {
     await bridge.next("client-requests");
     const error = { code: "ClientCapabilityMissing", message: "no" };
     bridge.say({ type: "client-responses", requestId, responses: [{ key: "elicit-1", error }] });
-    button(await dialog(), "Decline").click();
+    await use(button(await dialog(), "Decline"));
     equal(await result(bridge), { action: "decline" });
   },
 
@@ -315,7 +316,7 @@ export default {
     start(bridge, CAPABLE);
     const shown = await dialog();
     equal(shown.querySelector(".url").textContent, "https://a.example/x?y=1");
-    button(shown, "Open a.example").click();
+    await use(button(shown, "Open a.example"));
     equal(await result(bridge), { action: "accept" });
     equal(opened, [["https://a.example/x?y=1", "_blank", "noopener,noreferrer"]]);
     globalThis.open = open;

@@ -68,7 +68,7 @@ export default {
   },
 
   async "arguments are read while they are written, usage and approval are passed on"() {
-    const { bridge, query } = await asking();
+    const { bridge, query } = await asking(undefined, undefined, { approvals: "app" });
     const heard = read(query);
     say(bridge, query, "accepted");
     const deltas = ['{"title":"Mi', 'lk","tags":["a', '"]}'];

@@ -78,7 +78,7 @@ export default {
   },
 
   async "an answer to a request for approval is stored until the page is connected, and dropped with its query"() {
-    const { bridge, mcpWeb, query } = await asking();
+    const { bridge, mcpWeb, query } = await asking(undefined, undefined, { approvals: "app" });
     const over = mcpWeb.query({ prompt: "!" });
     await nextQuery(bridge);
     for (const { uuid } of [query, over]) say(bridge, { uuid }, "accepted");
@@ -100,7 +100,7 @@ export default {
   async "a page that has not connected yet stores its answers"() {
     const bridge = new Bridge();
     const { McpWeb } = await import("./mcp-web.js");
-    const mcpWeb = new McpWeb({ name: "Not connected", storage: "none", autoConnect: false });
+    const mcpWeb = new McpWeb({ name: "Not connected", storage: "none", approvals: "app", autoConnect: false });
     const query = mcpWeb.attachQuery("u");
     await settled();
     query.approve("1");

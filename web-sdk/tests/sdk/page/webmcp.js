@@ -3,6 +3,7 @@
 import { assert, equal, rejects } from "./assert.js";
 import { Bridge } from "./bridge.js";
 import { connectWebMcp } from "./mcp-web-webmcp.js";
+import { surface, use } from "./person.js";
 
 const { modelContext } = document;
 
@@ -94,9 +95,8 @@ export default {
     mcpWeb.addTool({ name: "asks", handler: (_, ctx) => ctx.elicit({ message: "Sure?", schema: { type: "object", properties: {} } }) });
     await listed("asks");
     const pending = call("asks");
-    const find = () => document.querySelector("[data-mcp-web=elicitation]")?.shadowRoot.querySelector("form .accept");
-    await until(find);
-    find().click();
+    await until(() => surface("elicitation"));
+    await use(surface("elicitation").querySelector(".accept"));
     equal(JSON.parse(await pending), { action: "accept", content: {} });
   }),
 

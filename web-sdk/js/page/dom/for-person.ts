@@ -1,0 +1,45 @@
+/**
+ * What only the person uses: the surface of the SDK, `<mcp-web-ask>`, and what an app marks with `data-mcp-person`, such as the
+ * controls of a chat. It is not part of the page for page tools, and no action reaches it from outside.
+ */
+
+import { flatAncestors, flatClosest, is } from "./flat-tree.ts";
+import { attributeOf, elementsOf, hasAttribute, localNameOf, rootNodeOf } from "./native.ts";
+
+/** Whether an element is the outermost one of something that only the person uses. */
+export const isPersonOnly = (element: Element): boolean => hasAttribute(element, "data-mcp-person") || localNameOf(element) === "mcp-web-ask";
+
+/** Whether an element is, or is in, something that only the person uses. */
+export const isForPerson = (element: Element): boolean => !!flatClosest(element, isPersonOnly);
+
+/** Whether using an element would use something that only the person uses. */
+export function reachesPerson(element: Element): boolean {
+  for (const around of flatAncestors(element)) {
+    if (isPersonOnly(around)) return true;
+    // A click on what is in a button or a label is one on these.
+    if ((around === element || is(around, "button", "label")) && activated(around).some(isForPerson)) return true;
+  }
+  return false;
+}
+
+/** Returns what the browser itself does something to when an element is used. */
+function activated(element: Element): Element[] {
+  if (is(element, "label")) return [element.control].filter((one) => one !== null);
+  const { form } = element as HTMLInputElement;
+  const owner = is(element, "form") ? element : is(form, "form") ? form : undefined;
+  const submits = owner && (owner === element || isSubmitButton(element)) ? [...elementsOf(owner)].filter(isSubmitButton) : [];
+  return [...(owner ? [owner] : []), ...submits, ...targetsOf(element)];
+}
+
+/** Whether a click on an element submits its form. */
+export const isSubmitButton = (element: Element): element is HTMLButtonElement | HTMLInputElement =>
+  (is(element, "button") && element.type === "submit") || (is(element, "input") && /^(submit|image)$/.test(element.type));
+
+/** Returns the elements that a button opens, closes or commands. */
+function targetsOf(element: Element): Element[] {
+  if (!is(element, "button", "input")) return [];
+  const root = rootNodeOf(element) as Document | ShadowRoot;
+  const named = ["popovertarget", "commandfor"].map((name) => root.getElementById?.(attributeOf(element, name) ?? ""));
+  const { popoverTargetElement, commandForElement } = element as { popoverTargetElement?: Element | null; commandForElement?: Element | null };
+  return [...named, popoverTargetElement, commandForElement].filter((one) => !!one);
+}

@@ -1,0 +1,87 @@
+/**
+ * What is known of the person in front of this tab: what they are asked now, and when a script last acted in their place.
+ * All copies of the SDK in all windows of the tab that have the same origin share it.
+ */
+
+const TAB = Symbol.for("mcp-web.tab");
+
+/** The state of a tab. It is plain data, because copies of several versions use it. */
+interface Tab {
+  /** The questions that are open, the oldest first. */
+  readonly questions: Set<{ text: string }>;
+  /** Called when the last open question was answered. */
+  readonly waiting: Set<() => void>;
+  /** The actions of page tools that are running. */
+  readonly actions: Set<object>;
+  /** When a script last acted in place of the person, in milliseconds since 1970. */
+  scriptedAt: number;
+}
+
+/** Returns the outermost window whose documents this one may use. In a worker or a process, that is the global object. */
+export function outermostWindow(): Window {
+  let view = globalThis.window ?? globalThis;
+  for (;;) {
+    const { parent } = view;
+    if (!parent || parent === view) return view;
+    try {
+      if (!parent.document) return view;
+    } catch {
+      return view;
+    }
+    view = parent as typeof view;
+  }
+}
+
+function tab(): Tab {
+  const owner = outermostWindow() as unknown as { [TAB]?: Tab };
+  return (owner[TAB] ??= { questions: new Set(), waiting: new Set(), actions: new Set(), scriptedAt: -Infinity });
+}
+
+/** Registers a question to the person, and returns a function that ends it. Page tools wait until then. */
+export function openQuestion(text: string): () => void {
+  const { questions, waiting } = tab();
+  const question = { text };
+  questions.add(question);
+  return () => {
+    if (!questions.delete(question) || questions.size) return;
+    for (const resume of waiting) resume();
+    waiting.clear();
+  };
+}
+
+/** Returns the question that has been open for the longest time. */
+export const openedQuestion = (): string | undefined => [...tab().questions][0]?.text;
+
+/** Fulfilled when no question is open, or the signal fires. */
+export async function whenAnswered(signal: AbortSignal): Promise<void> {
+  const { questions, waiting } = tab();
+  while (questions.size && !signal.aborted) {
+    await new Promise<void>((resolve) => {
+      waiting.add(resolve);
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+}
+
+/** Registers an action of page tools, and returns a function that ends it. */
+export function beginAction(): () => void {
+  const { actions } = tab();
+  const action = {};
+  actions.add(action);
+  noteScript();
+  return () => {
+    actions.delete(action);
+    noteScript();
+  };
+}
+
+/** A script acts in place of the person. */
+export function noteScript(): void {
+  tab().scriptedAt = Date.now();
+}
+
+/** Returns when a script last acted in place of the person, in milliseconds since 1970. */
+export function scriptedAt(): number {
+  const { actions, scriptedAt } = tab();
+  return actions.size ? Infinity : scriptedAt;
+}

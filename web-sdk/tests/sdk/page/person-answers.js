@@ -1,0 +1,274 @@
+/** What counts as an answer of the person, and what does not: also of events that come from the browser. */
+
+import { nextQuery, progress, say, settled } from "./asking.js";
+import { assert, equal, rejects } from "./assert.js";
+import { byPerson, click, isReady, press, pressIn, surface, use } from "./person.js";
+import { Client, SURFACES, until, watch } from "./person-surfaces.js";
+
+let client;
+const shared = () => (client ??= Client.start());
+const open = async (name) => SURFACES[name].open(await shared());
+const button = (it, name) => [...(it.inside ?? it.main).querySelectorAll("button")].find(({ textContent }) => textContent === name);
+const DIALOG = "the dialog of an approval";
+const ofDialog = (run) => async () => {
+  const it = await open(DIALOG);
+  const allow = button(it, "Allow");
+  await run(it, allow, it.inside.host);
+  await it.close();
+};
+
+/** A click that the browser makes. */
+const tests = {};
+for (const [name, key] of [["a click", undefined], ["Enter", "Enter"], ["Space", " "]]) {
+  for (const surfaceName of Object.keys(SURFACES).filter((name) => !name.startsWith("a chat"))) {
+    tests[`${name} of the person answers: ${surfaceName}`] = async () => {
+      const it = await open(surfaceName);
+      if (it.inside && surface()) await isReady(surface());
+      const target = button(it, SURFACES[surfaceName].button);
+      // Tab leads to the button: the focus begins at the other one.
+      if (key) target.focus();
+      await (key ? press(key) : click(target));
+      let isAnswered = false;
+      await until(() => (it.approved().then((approved) => (isAnswered ||= approved)), isAnswered));
+      await it.close();
+    };
+  }
+}
+
+Object.assign(tests, {
+  "the button that refuses has the focus, and Tab leads to the other one": ofDialog(async (it) => {
+    await isReady(surface());
+    equal(it.inside.activeElement.textContent, "Do not allow");
+    await press("Tab");
+    equal(it.inside.activeElement.textContent, "Allow");
+    await press("Enter");
+    await until(() => !surface());
+    assert(await it.approved());
+  }),
+
+  "a click and a key within 500 ms are no answer, and the dialog stays": ofDialog(async (it, allow) => {
+    await click(allow);
+    await press("Escape");
+    await press("Enter");
+    assert(surface(), "the dialog is gone");
+    equal(await it.approved(), false);
+    await use(allow);
+    await until(() => !surface());
+  }),
+
+  "a dialog that something else covers takes no answer, and comes to the front again": ofDialog(async (it, allow) => {
+    await isReady(surface());
+    const cover = document.body.appendChild(document.createElement("div"));
+    cover.popover = "manual";
+    cover.style.cssText = "position: fixed; inset: 0; width: 100vw; height: 100vh; margin: 0; pointer-events: none; background: white";
+    cover.showPopover();
+    const dialog = document.body.appendChild(document.createElement("dialog"));
+    dialog.style.cssText = "width: 100vw; height: 100vh; max-width: none; max-height: none";
+    dialog.showModal();
+    // The key goes to the button, although it cannot be seen.
+    allow.focus();
+    await press("Enter");
+    await click(allow);
+    equal(await it.approved(), false);
+    const isInFront = () => document.elementFromPoint(innerWidth / 2, innerHeight / 2) === it.inside.host;
+    await until(isInFront);
+    dialog.remove();
+    cover.remove();
+    await isReady(surface());
+    await click(allow);
+    await until(() => !surface());
+    assert(await it.approved());
+  }),
+
+  "a dialog in a window without the focus takes no answer": ofDialog(async (it, allow) => {
+    await isReady(surface());
+    document.hasFocus = () => false;
+    await click(allow);
+    delete document.hasFocus;
+    equal([await it.approved(), Boolean(surface())], [false, true]);
+    await click(allow);
+    await until(() => !surface());
+  }),
+
+  "a dialog in a tab that is hidden takes no answer, and one that is shown again waits anew": ofDialog(async (it, allow) => {
+    await isReady(surface());
+    const set = (state) => {
+      Object.defineProperty(document, "visibilityState", { configurable: true, value: state });
+      document.dispatchEvent(new Event("visibilitychange"));
+    };
+    set("hidden");
+    await click(allow);
+    set("visible");
+    await click(allow);
+    delete document.visibilityState;
+    equal(await it.approved(), false);
+    await new Promise((resolve) => setTimeout(resolve, 510)); // sleep: the dialog takes no answer before
+    await click(allow);
+    await until(() => !surface());
+  }),
+
+  "a dialog whose page removes it comes back": ofDialog(async (it, allow, host) => {
+    host.remove();
+    await until(() => host.isConnected && surface());
+    await isReady(surface());
+    await click(allow);
+    await until(() => !surface());
+    assert(await it.approved());
+  }),
+
+  "no script of the page reaches what is in the dialog": ofDialog(async (it, allow, host) => {
+    equal([host.shadowRoot, document.activeElement, document.querySelector("dialog[open]")], [null, host, null]);
+    equal(document.elementFromPoint(innerWidth / 2, innerHeight / 2), host);
+    let path;
+    addEventListener("keydown", (event) => (path = event.composedPath()[0]), { once: true, capture: true });
+    await press("Tab");
+    equal(path, host, "an event is of the host outside of the dialog");
+  }),
+
+  "the element and its state are not listed, also where it is the root, or around it": async () => {
+    for (const root of [() => document.documentElement, () => surface()?.getRootNode().host ?? document.body]) {
+      const client = await Client.start({ root });
+      const it = await SURFACES[DIALOG].open(client);
+      const call = client.begin("page_snapshot");
+      assert((await client.reason(call)).startsWith("the person at the page is asked something (May the AI use danger?)"));
+      client.cancel(call);
+      await it.close();
+    }
+    client = undefined;
+  },
+
+  "the person sees who asks, with the tool and what it was called with": async () => {
+    const { bridge, mcpWeb } = await shared();
+    mcpWeb.addTool({ name: "clear_board", handler: (_, ctx) => ctx.elicit({ message: "Sure?", schema: { type: "object", properties: {} } }) });
+    await bridge.register();
+    const client = { info: { name: "claude", title: "Claude" }, capabilities: {} };
+    const requestId = bridge.start({ type: "tool-call", toolName: "clear_board", toolInput: { column: "done" }, context: { client } });
+    await until(() => surface());
+    const texts = [surface().querySelector("h2"), ...surface().querySelectorAll("summary, dt, dd")].map(({ textContent }) => textContent);
+    equal(texts, ["Claude asks", "The tool clear_board asks this.", "column", "done"]);
+    bridge.say({ type: "call-cancel", requestId, code: "CallCancelled", reason: "over" });
+    await until(() => !surface());
+  },
+
+  "two clients at once: the page tools of neither act while the other's tool asks": async () => {
+    const ada = await Client.start({ prefix: "a_" }, { authToken: "a".repeat(16), name: "Ada" });
+    const bob = await Client.start({ prefix: "b_" }, { authToken: "b".repeat(16), name: "Bob" });
+    const it = await SURFACES[DIALOG].open(ada);
+    const page = watch(window);
+    const actions = { actions: [{ type: "triggerEvent", event: "onClick", find: { name: "Other" } }, { type: "pressKey", key: "Enter" }] };
+    const calls = [ada.begin("a_interact", actions), bob.begin("b_interact", actions)];
+    for (const [index, one] of [ada, bob].entries()) assert((await one.reason(calls[index])).startsWith("the person"));
+    equal(page.seen, []);
+    await it.query.approve("1", false);
+    for (const [index, one] of [ada, bob].entries()) equal((await one.response(calls[index]))._meta["mcp-web/page"].log[0].ok, true);
+    page.stop();
+    await it.close();
+    client = undefined;
+  },
+
+  "an action that began before the dialog stops where it is, and goes on after the answer": async () => {
+    const client = await Client.start({ limits: { actionTimeoutMs: 20_000 } });
+    const it = await SURFACES["an app's own button that calls query()"].open(client);
+    const page = watch(window);
+    const drag = client.act({ type: "drag", find: { name: "Handle" }, to: { find: { name: "Ask it" } }, steps: 50 });
+    await until(() => page.seen.includes("pointerdown"));
+    const own = await SURFACES[DIALOG].open(client);
+    await isReady(surface());
+    const { length } = page.seen;
+    await new Promise((resolve) => setTimeout(resolve, 100)); // sleep: six moves of the drag would come
+    equal(page.seen.length, length, "events of the drag while the dialog is open");
+    await use(button(own, "Do not allow"));
+    equal((await client.response(drag))._meta["mcp-web/page"].log[0].ok, true);
+    assert(page.seen.includes("pointerup"));
+    equal(client.bridge.has("query"), false);
+    page.stop();
+    await own.close();
+    await it.close();
+  },
+
+  "an action whose handler asks the person returns its log, and the list goes on after the answer": async () => {
+    const client = await Client.start();
+    const main = document.body.appendChild(document.createElement("main"));
+    main.innerHTML = `<button>Delete</button><input aria-label="Note">`;
+    client.mcpWeb.addTool({ name: "ask", handler: (_, ctx) => ctx.elicit({ message: "Sure?", schema: { type: "object", properties: {} } }) });
+    await client.bridge.register();
+    let asking;
+    main.querySelector("button").onclick = () => (asking = client.begin("ask"));
+    const call = client.act({ type: "triggerEvent", event: "onClick", find: { name: "Delete" } }, { type: "setValue", value: "x", find: { name: "Note" } });
+    await until(() => surface("elicitation"));
+    assert((await client.reason(call)).startsWith("the person"));
+    equal(main.querySelector("input").value, "");
+    await use([...surface().querySelectorAll("button")].at(-1));
+    equal((await client.response(asking)).result, { action: "accept", content: {} });
+    equal((await client.response(call))._meta["mcp-web/page"].log.map(({ ok }) => ok), [true, true]);
+    equal(main.querySelector("input").value, "x");
+    main.remove();
+  },
+
+  "the app's own confirm is asked while no other call acts, and does not wait for itself": async () => {
+    let answer;
+    const client = await Client.start({ confirm: () => new Promise((resolve) => (answer = resolve)), limits: { actionTimeoutMs: 5_000 } });
+    const main = document.body.appendChild(document.createElement("main"));
+    main.innerHTML = `<button>Delete</button>`;
+    const call = client.act({ type: "triggerEvent", event: "onClick", find: { name: "Delete" } });
+    await until(() => answer);
+    const other = client.begin("page_snapshot");
+    assert((await client.reason(other)).startsWith("the person at the page is asked something (whether an AI client may do something in the page)"));
+    answer(true);
+    equal((await client.response(call))._meta["mcp-web/page"].log[0].ok, true);
+    assert((await client.response(other)).content);
+    main.remove();
+  },
+
+  "an app that says so answers by itself, and page tools go on": async () => {
+    const client = await Client.start({}, { approvals: "app" });
+    const query = client.mcpWeb.query({ prompt: "?", approvalDialog: false });
+    query.result.catch(() => {});
+    await nextQuery(client.bridge);
+    say(client.bridge, query, "accepted");
+    progress(client.bridge, query, { type: "approval-requested", id: "1", tool: "danger", arguments: {}, expiresInMs: 60_000 });
+    await settled();
+    assert((await client.response(client.begin("get_pages"))).result);
+    query.approve("1");
+    await until(() => client.bridge.has("query_answer"));
+    equal(await client.answers(), [true]);
+    query.cancel();
+  },
+
+  "an answer of the person counts after an await, unless a script has acted meanwhile": async () => {
+    const client = await Client.start();
+    const it = await SURFACES["an app's own button that calls approve()"].open(client);
+    const later = (meanwhile) =>
+      byPerson(async () => {
+        await settled();
+        await meanwhile();
+        it.query.approve("1");
+      });
+    await rejects(later(() => it.main.querySelector("input").dispatchEvent(new Event("change", { bubbles: true }))), { code: "PersonRequired", message: /call approve\(\) in the handler of a click or a key/ });
+    await it.close();
+  },
+
+  "a query needs the person where page tools act, and not where they only read or are gone": async () => {
+    const acting = await Client.start();
+    document.body.appendChild(document.createElement("i")).dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    await rejects(acting.mcpWeb.query({ prompt: "?" }).result, { code: "PersonRequired", message: /page tools are on/ });
+    assert(!acting.bridge.has("query"));
+    const asked = await byPerson(() => acting.mcpWeb.query({ prompt: "?" }));
+    await nextQuery(acting.bridge);
+    asked.result.catch(() => {});
+    asked.cancel();
+    const removed = acting.tools.remove();
+    const { registrationId, items } = await acting.bridge.next("unregister");
+    acting.bridge.say({ type: "unregistered", registrationId, items });
+    await removed;
+    const reading = await Client.start({ readOnly: true });
+    for (const { mcpWeb, bridge } of [acting, reading]) {
+      const free = mcpWeb.query({ prompt: "!" });
+      free.result.catch(() => {});
+      await nextQuery(bridge);
+      free.cancel();
+    }
+  },
+});
+
+export default tests;

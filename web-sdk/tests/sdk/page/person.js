@@ -1,0 +1,63 @@
+/** The person in front of the tests. What they do comes from the browser, as `../module/person.mjs` asks it. */
+
+const pending = new Map();
+let last = 0;
+
+globalThis.personDone = (id) => pending.get(id)();
+
+const ask = (kind, fields) =>
+  new Promise((resolve) => {
+    pending.set(++last, resolve);
+    personCall(JSON.stringify({ id: last, kind, ...fields }));
+  });
+
+/** Clicks the centre of an element. */
+export function click(element) {
+  element.scrollIntoView({ block: "nearest", behavior: "instant" });
+  const { x, y, width, height } = element.getBoundingClientRect();
+  return ask("click", { x: x + width / 2, y: y + height / 2 });
+}
+
+/** Presses a key where the focus is. */
+export const press = (key, isShifted = false) => ask("press", { key, isShifted });
+
+/** Writes a text where the focus is. */
+export const write = (text) => ask("write", { text });
+
+/** The dialog that asks the person, of one kind or any. It is in a closed shadow root, which `page.html` has noted. */
+export const surface = (kind) => {
+  const host = document.querySelector(kind ? `[data-mcp-web=${kind}]` : "[data-mcp-web]");
+  return host && closedRoots.get(host)?.querySelector("dialog[open]");
+};
+
+/** Waits until a dialog takes answers: its button is grey until then. */
+export const isReady = (dialog) => Promise.all(dialog.getAnimations({ subtree: true }).map(({ finished }) => finished));
+
+/** Clicks a button of a dialog as soon as that takes answers. */
+export async function use(button) {
+  await isReady(button.closest("dialog"));
+  await click(button);
+}
+
+/** Presses a key as soon as a dialog takes answers. */
+export async function pressIn(dialog, key) {
+  await isReady(dialog);
+  await press(key);
+}
+
+/** Runs a function in the handler of a click of the person, and returns what it returns. */
+export async function byPerson(run) {
+  const button = document.body.appendChild(document.createElement("button"));
+  const { promise, resolve, reject } = Promise.withResolvers();
+  button.textContent = "Run";
+  button.onclick = async () => {
+    try {
+      resolve(await run());
+    } catch (error) {
+      reject(error);
+    }
+  };
+  await click(button);
+  button.remove();
+  return promise;
+}
