@@ -1,7 +1,10 @@
 //! Headless Chromium, controlled through chromedriver.
 
+mod person;
+
 use std::path::PathBuf;
 
+use fantoccini::error::CmdError;
 use fantoccini::wd::{Capabilities, WebDriverCompatibleCommand};
 use fantoccini::{Client, ClientBuilder};
 use http::Method;
@@ -271,11 +274,19 @@ check();"
         self.send_command("goog/cdp/execute", body).await
     }
 
+    /// Runs a command of the Chrome DevTools Protocol that may fail.
+    async fn try_devtools(&self, command: &str, parameters: Value) -> Option<Value> {
+        let body = json!({ "cmd": command, "params": parameters });
+        self.try_command("goog/cdp/execute", body).await.ok()
+    }
+
     async fn send_command(&self, path: &'static str, body: Value) -> Value {
+        self.try_command(path, body).await.unwrap()
+    }
+
+    async fn try_command(&self, path: &'static str, body: Value) -> Result<Value, CmdError> {
         let command = DriverCommand { path, body };
-        with_deadline(path, self.client.issue_cmd(command))
-            .await
-            .unwrap()
+        with_deadline(path, self.client.issue_cmd(command)).await
     }
 
     async fn run(&self, script: &str, argument: Value) -> Value {

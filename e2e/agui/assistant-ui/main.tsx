@@ -63,7 +63,7 @@ function Chat() {
   return (
     <AssistantRuntimeProvider runtime={runtime}>
       <PaintTitle />
-      <ThreadPrimitive.Root>
+      <ThreadPrimitive.Root data-mcp-person>
         <ThreadPrimitive.Viewport id="answer">
           <ThreadPrimitive.Messages components={{ Message }} />
         </ThreadPrimitive.Viewport>

@@ -42,7 +42,9 @@ function App() {
       onError={({ error }) => setFailure(error.message)}
     >
       <p role="alert">{failure}</p>
-      <Chat />
+      <div data-mcp-person>
+        <Chat />
+      </div>
     </CopilotKitProvider>
   );
 }

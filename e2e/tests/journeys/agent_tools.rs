@@ -3,17 +3,13 @@
 use std::path::Path;
 
 use e2e::{
-    AgentEndpoint, AgentService, Browser, ColorScheme, Format, LlamaCpp, Script, Turn,
-    program_paths, with_deadline,
+    AgentEndpoint, AgentService, ColorScheme, Format, LlamaCpp, Script, Turn, program_paths,
+    with_deadline,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::ask_features::{AskBed, tell};
-
-/// What the page shows in its own dialog.
-const DIALOG: &str =
-    "document.querySelector('[data-mcp-web=approval]')?.shadowRoot.querySelector('dialog[open]')";
 
 /// Writes the files of an agent with a folder of notes and an MCP server.
 fn tools_folder(profile: &str) -> TempDir {
@@ -61,20 +57,16 @@ async fn the_dialog_of_the_sdk_asks_for_a_call_of_a_source_also_over_a_reload() 
         "void (app.asked = app.mcpWeb.query({ prompt: 'Write a note' }))",
     )
     .await;
-    browser.wait_for(DIALOG).await;
+    let text = browser.wait_for_surface("denied.md").await;
     browser.emulate(ColorScheme::Light, 800, 700).await;
     browser.screenshot("approval-dialog-light").await;
     browser.emulate(ColorScheme::Dark, 390, 844).await;
     browser.screenshot("approval-dialog-dark").await;
-    let text = tell(&browser, &format!("{DIALOG}.innerText")).await;
-    let text = text.as_str().unwrap();
-    for part in ["write_file", "notes", "From the AI", "denied.md"] {
+    for part in ["write_file", "notes", "From the AI"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    press(&browser, "Do not allow").await;
-    browser
-        .wait_for(&format!("{DIALOG}?.innerText.includes('allowed.md')"))
-        .await;
+    browser.press_button("Do not allow").await;
+    browser.wait_for_surface("allowed.md").await;
     // The next document is asked, too.
     tell(&browser, "void location.reload()").await;
     browser
@@ -82,10 +74,8 @@ async fn the_dialog_of_the_sdk_asks_for_a_call_of_a_source_also_over_a_reload() 
         .await;
     let attach = "void (app.asked = app.mcpWeb.attachQuery(app.mcpWeb.openQueries[0]))";
     tell(&browser, attach).await;
-    browser
-        .wait_for(&format!("{DIALOG}?.innerText.includes('allowed.md')"))
-        .await;
-    press(&browser, "Allow").await;
+    browser.wait_for_surface("allowed.md").await;
+    browser.press_button("Allow").await;
     let result = tell(&browser, "app.asked.result").await;
     assert_eq!(result["text"], "Written.");
     let calls = result["toolCalls"].as_array().unwrap();
@@ -133,14 +123,6 @@ async fn the_server_of_llama_cpp_calls_a_tool_of_an_mcp_server_for_a_page() {
     .await;
     assert_eq!(echoed["tool"], "mcp-everything-echo");
     assert_eq!(echoed["result"], "Echo: Milk", "{echoed}");
-}
-
-/// Presses a button of the dialog.
-async fn press(browser: &Browser, name: &str) {
-    let buttons = format!("[...{DIALOG}.querySelectorAll('button')]");
-    let name = json!(name);
-    let press = format!("void {buttons}.find((it) => it.textContent === {name}).click()");
-    tell(browser, &press).await;
 }
 
 /// Returns the outcomes in the audit file when it has this many lines.

@@ -144,14 +144,8 @@ async fn ask(browser: &Browser, question: &str, expected: &str) {
     browser
         .wait_for(&format!("{ask_box}?.querySelector('textarea')"))
         .await;
-    let send = format!(
-        "const input = {ask_box}.querySelector('textarea');
-         input.value = {};
-         input.dispatchEvent(new Event('input', {{ bubbles: true }}));
-         {ask_box}.querySelector('button.send').click();",
-        json!(question)
-    );
-    browser.eval(&send, json!(null)).await;
+    browser.fill("Ask AI", question).await;
+    browser.press_button("Ask AI").await;
     let turn = format!("[...{ask_box}.querySelectorAll('.turn')].at(-1)");
     browser
         .wait_for(&format!(

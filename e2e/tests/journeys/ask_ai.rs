@@ -287,7 +287,7 @@ async fn without_a_language_model_the_page_writes_the_commands_itself() {
             "document.getElementById('ask-model').textContent.startsWith('No language model')",
         )
         .await;
-    demo::press(&browser, "Plan my day").await;
+    browser.press_button("Plan my day").await;
     demo::wait_for_state(&browser, "complete").await;
     let text = "document.querySelector('mcp-web-ask').shadowRoot.textContent";
     let text = browser.wait_for(text).await;

@@ -124,10 +124,10 @@ async fn from_an_empty_file_to_an_ask_box() {
     let page = code_block(GUIDE, "html", "<mcp-web-ask suggestions");
     let guide = RunningGuide::open(provider, bed, page).await;
     let ask_box = "document.querySelector('mcp-web-ask').shadowRoot";
-    let suggestion = format!("{ask_box}?.querySelector('.suggestion')");
-    guide.browser.wait_for(&suggestion).await;
-    let press = format!("{suggestion}.click()");
-    guide.browser.eval(&press, json!(null)).await;
+    guide
+        .browser
+        .press_button("What is missing for pancakes? Add it to the list.")
+        .await;
     guide.wait_for_list(&["Flour", "Milk"]).await;
     let answer = format!("{ask_box}.querySelector('.turn[data-state=complete] .answer')");
     let answer = format!("{answer}?.innerText.replace(/\\s+/g, ' ')");

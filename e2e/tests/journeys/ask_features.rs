@@ -153,21 +153,26 @@ async fn calls_wait_for_the_user_also_over_a_reload() {
     assert_eq!(tell(&browser, denied).await, 4);
     browser.wait_for("app.requests.length === 2").await;
     assert_eq!(tell(&browser, "app.booked").await, json!([]));
-    // The next document hears of the request, and answers it.
+    // The next document gets the request, and its person answers it.
     tell(&browser, "void location.reload()").await;
     browser
         .wait_for("window.app?.mcpWeb.openQueries.length === 1")
         .await;
-    let told = "(async () => {
+    let told = "void (app.told = (async () => {
         const query = app.mcpWeb.attachQuery(app.mcpWeb.openQueries[0]);
         const tools = [];
         for await (const event of query) {
-            if (event.type === 'approval-requested') query.approve(event.id);
+            if (event.type === 'approval-requested') {
+                const button = document.body.appendChild(document.createElement('button'));
+                Object.assign(button, { textContent: 'Book it', onclick: () => query.approve(event.id) });
+            }
             if (event.type === 'tool-finished') tools.push(event.outcome ?? 'ok');
         }
         return [tools, (await query.result).text, app.booked];
-    })()";
-    let told = tell(&browser, told).await;
+    })())";
+    tell(&browser, told).await;
+    browser.press_button("Book it").await;
+    let told = tell(&browser, "app.told").await;
     assert_eq!(told, json!([["denied", "ok"], "Booked.", [5]]));
 }
 

@@ -124,6 +124,8 @@ async fn run_conversation(transcript: &Transcript, page: &GuidePage) -> usize {
             }
             Line::ExpectedAnswer(answer) => client.expect_answer(answer).await,
             Line::Page(script) => page.check(script).await,
+            Line::PersonFills(label, text) => page.browser().fill(label, text).await,
+            Line::PersonPresses(name) => page.browser().press_button(name).await,
         }
         claims += usize::from(!matches!(
             line,

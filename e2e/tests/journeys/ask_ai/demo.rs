@@ -76,9 +76,9 @@ impl Demo {
         }
     }
 
-    /// Presses a button of the ask box.
+    /// Presses a button of the page, its ask box or a dialog.
     pub(super) async fn press(&self, name: &str) {
-        press(&self.browser, name).await;
+        self.browser.press_button(name).await;
     }
 
     /// Writes a question and sends it, without waiting for its answer.
@@ -144,19 +144,6 @@ impl Demo {
         assert!(!log.contains(MockProvider::KEY), "keys are not logged");
         assert!(!log.contains(self.bed.token()), "tokens are not logged");
     }
-}
-
-/// Presses a button of the ask box as soon as it is there.
-pub(super) async fn press(browser: &Browser, name: &str) {
-    let name = json!(name);
-    let button = format!(
-        "[...{ASK_BOX}.querySelectorAll('button')].find((button) => button.textContent === {name}
-           && button.ariaDisabled !== 'true' && button.checkVisibility())"
-    );
-    browser.wait_for(&button).await;
-    browser
-        .eval(&format!("{button}.click()"), json!(null))
-        .await;
 }
 
 /// Waits until the newest question has this state.

@@ -65,12 +65,7 @@ impl AskPage {
     }
 
     pub(super) async fn press_button(&self, name: &str) {
-        let name = json!(name);
-        let press = format!(
-            "[...box.querySelectorAll('button')].find((button) =>
-               button.textContent === {name} && button.checkVisibility()).click() ?? true"
-        );
-        self.wait_for(&press).await;
+        self.browser.press_button(name).await;
     }
 
     /// Asks as a person who has focused the input.

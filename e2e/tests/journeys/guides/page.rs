@@ -110,6 +110,11 @@ impl GuidePage {
         }
     }
 
+    /// Returns the browser, for what the person does.
+    pub(super) fn browser(&self) -> &Browser {
+        &self.browser
+    }
+
     /// Returns the bridge, for the configuration of an AI client.
     pub(super) async fn server(&self) -> Value {
         let token = self.evaluate("mcpWeb.authToken").await;

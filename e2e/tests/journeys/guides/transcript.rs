@@ -8,6 +8,8 @@
 //! ← error {"code": -32602}                       or a JSON-RPC error
 //! → notifications/cancelled                      it cancels its request
 //! page document.title === "done"                 runs in the page; repeated while it is `false`
+//! person fills "Name" with "Ada"                 the person at the page writes into a field
+//! person presses "Send"                          or presses a button
 //! ```
 //!
 //! Lines that begin with a space continue the previous line. [`super::matching`] describes how
@@ -35,6 +37,8 @@ pub(super) enum Line {
     ServerMessage(String, Option<Value>),
     ExpectedAnswer(Answer),
     Page(String),
+    PersonFills(String, String),
+    PersonPresses(String),
 }
 
 /// A result or a JSON-RPC error object.
@@ -87,6 +91,13 @@ impl Line {
         let rest = rest.trim();
         match direction {
             "page" => Self::Page(rest.to_owned()),
+            "person" => match rest.split('"').collect::<Vec<_>>()[..] {
+                ["presses ", name, ""] => Self::PersonPresses(name.to_owned()),
+                ["fills ", label, " with ", text, ""] => {
+                    Self::PersonFills(label.to_owned(), text.to_owned())
+                }
+                _ => panic!("invalid line: {line:?}"),
+            },
             "→" if rest.starts_with('{') => Self::Reply(Ok(json(rest))),
             "→" => match method_and_params(rest) {
                 ("error", Some(error)) => Self::Reply(Err(error)),
@@ -125,6 +136,10 @@ impl fmt::Display for Line {
             }
             Self::ExpectedAnswer(answer) => write!(f, "← {answer:?}"),
             Self::Page(script) => write!(f, "page {script}"),
+            Self::PersonFills(label, text) => {
+                write!(f, "person fills {label:?} with {text:?}")
+            }
+            Self::PersonPresses(name) => write!(f, "person presses {name:?}"),
         }
     }
 }

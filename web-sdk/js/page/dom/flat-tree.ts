@@ -1,7 +1,7 @@
 /** The tree that the user sees: shadow roots, slots and frames of the same origin are joined to the document. */
 
 import { assignedSlotOf, childNodesOf, documentOf, isConnected, localNameOf, nodeTypeOf, parentNodeOf, shadowRootOf } from "./native.ts";
-import { isPersonOnly } from "./for-person.ts";
+import { isPersonOnly } from "./person-mark.ts";
 import { hidingField } from "./unreadable.ts";
 
 /** The window of an element, with its own constructors: those of a frame differ from those of the page. */

@@ -4,10 +4,8 @@
  */
 
 import { flatAncestors, flatClosest, is } from "./flat-tree.ts";
-import { attributeOf, elementsOf, hasAttribute, localNameOf, rootNodeOf } from "./native.ts";
-
-/** Whether an element is the outermost one of something that only the person uses. */
-export const isPersonOnly = (element: Element): boolean => hasAttribute(element, "data-mcp-person") || localNameOf(element) === "mcp-web-ask";
+import { attributeOf, elementsOf, rootNodeOf } from "./native.ts";
+import { isPersonOnly } from "./person-mark.ts";
 
 /** Whether an element is, or is in, something that only the person uses. */
 export const isForPerson = (element: Element): boolean => !!flatClosest(element, isPersonOnly);

@@ -2,8 +2,8 @@
 
 import { pictureOf, regionOf } from "./area.ts";
 import { type View, flatAncestors, flatClosest, viewOf } from "./flat-tree.ts";
-import { isPersonOnly } from "./for-person.ts";
 import { attributeOf, boxOf, clientRectsOf, documentOf, hasAttribute, isRendered, localNameOf, shadowRootOf } from "./native.ts";
+import { isPersonOnly } from "./person-mark.ts";
 
 /** Elements that have no content that is shown, whatever their style says. */
 const NEVER_SHOWN = new Set(["script", "style", "noscript", "template", "head", "title", "desc", "defs", "metadata", "datalist", "symbol"]);

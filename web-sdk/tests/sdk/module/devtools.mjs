@@ -1,7 +1,15 @@
 /** The DevTools protocol of a browser: a pipe would need a program of its own, so it is a WebSocket. */
 
-/** Returns the address that a browser with `--remote-debugging-port=0` has written. */
-async function address(browser) {
+/** The addresses of browsers, which they write once. */
+const addresses = new WeakMap();
+
+/** Returns the address of a browser with `--remote-debugging-port=0`. */
+function address(browser) {
+  if (!addresses.has(browser)) addresses.set(browser, readAddress(browser));
+  return addresses.get(browser);
+}
+
+async function readAddress(browser) {
   let text = "";
   for await (const part of browser.stderr) {
     text += part;
@@ -15,7 +23,9 @@ async function address(browser) {
 export async function connect(browser, title, onEvent) {
   const { host } = await address(browser);
   let page;
-  while (!page) page = (await (await fetch(`http://${host}/json/list`)).json()).find((one) => one.type === "page" && one.title === title);
+  // A frame has its address as its title.
+  const isWanted = (target) => /^(page|iframe)$/.test(target.type) && (target.title === title || target.url.endsWith(title));
+  while (!page) page = (await (await fetch(`http://${host}/json/list`)).json()).find(isWanted);
   const socket = new WebSocket(page.webSocketDebuggerUrl);
   await new Promise((resolve, reject) => Object.assign(socket, { onopen: resolve, onerror: reject }));
   const pending = new Map();
@@ -27,9 +37,15 @@ export async function connect(browser, title, onEvent) {
     if (error) call?.reject(new Error(error.message));
     else call?.resolve(result);
   };
+  let isClosed = false;
+  socket.onclose = () => {
+    isClosed = true;
+    for (const { reject } of pending.values()) reject(new Error("the page is gone"));
+  };
   let last = 0;
   return (method, params = {}) =>
     new Promise((resolve, reject) => {
+      if (isClosed) return reject(new Error("the page is gone"));
       pending.set(++last, { resolve, reject });
       socket.send(JSON.stringify({ id: last, method, params }));
     });

@@ -2,8 +2,9 @@
 
 import { assert, equal, rejects } from "./assert.js";
 import { Bridge } from "./bridge.js";
+import { enablePageTools } from "./mcp-web-page.js";
 import { connectWebMcp } from "./mcp-web-webmcp.js";
-import { surface, use } from "./person.js";
+import { isReady, surface, use } from "./person.js";
 
 const { modelContext } = document;
 
@@ -98,6 +99,24 @@ export default {
     await until(() => surface("elicitation"));
     await use(surface("elicitation").querySelector(".accept"));
     equal(JSON.parse(await pending), { action: "accept", content: {} });
+  }),
+
+  "an agent of the browser does not answer for the user": withPage({ elicitInPage: "fallback" }, async ({ mcpWeb }) => {
+    mcpWeb.addTool({ name: "asks", handler: (_, ctx) => ctx.elicit({ message: "Sure?", schema: { type: "object", properties: {} } }) });
+    const tools = enablePageTools(mcpWeb, { webmcp: true });
+    await listed("asks");
+    await listed("interact");
+    const pending = call("asks");
+    await until(() => surface("elicitation"));
+    const actions = [{ type: "triggerEvent", event: "onClick", find: { role: "button", name: "Send" } }, { type: "pressKey", key: "Enter" }];
+    let hasActed = false;
+    const acting = call("interact", { actions, view: "none" }).then((result) => ((hasActed = true), result));
+    await isReady(surface());
+    equal(hasActed, false);
+    await use(surface("elicitation").querySelector(".buttons button"));
+    equal(JSON.parse(await pending), { action: "decline" });
+    assert((await acting).includes("TargetNotFound"), await acting);
+    void tools.remove();
   }),
 
   "tools of the browser are offered, called and removed": withPage({}, async ({ bridge, tool }) => {
