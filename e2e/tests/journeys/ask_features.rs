@@ -163,8 +163,9 @@ async fn calls_wait_for_the_user_also_over_a_reload() {
         const tools = [];
         for await (const event of query) {
             if (event.type === 'approval-requested') {
-                const button = document.body.appendChild(document.createElement('button'));
-                Object.assign(button, { textContent: 'Book it', onclick: () => query.approve(event.id) });
+                // The bridge tells of the request that was denied before, too.
+                app.button ??= document.body.appendChild(document.createElement('button'));
+                Object.assign(app.button, { textContent: 'Book it', onclick: () => query.approve(event.id) });
             }
             if (event.type === 'tool-finished') tools.push(event.outcome ?? 'ok');
         }

@@ -103,9 +103,8 @@ export default {
 
   "an agent of the browser does not answer for the user": withPage({ elicitInPage: "fallback" }, async ({ mcpWeb }) => {
     mcpWeb.addTool({ name: "asks", handler: (_, ctx) => ctx.elicit({ message: "Sure?", schema: { type: "object", properties: {} } }) });
-    const tools = enablePageTools(mcpWeb, { webmcp: true });
-    await listed("asks");
-    await listed("interact");
+    enablePageTools(mcpWeb, { webmcp: true });
+    await until(async () => (await names()).includes("interact"));
     const pending = call("asks");
     await until(() => surface("elicitation"));
     const actions = [{ type: "triggerEvent", event: "onClick", find: { role: "button", name: "Send" } }, { type: "pressKey", key: "Enter" }];
@@ -116,7 +115,6 @@ export default {
     await use(surface("elicitation").querySelector(".buttons button"));
     equal(JSON.parse(await pending), { action: "decline" });
     assert((await acting).includes("TargetNotFound"), await acting);
-    void tools.remove();
   }),
 
   "tools of the browser are offered, called and removed": withPage({}, async ({ bridge, tool }) => {
