@@ -37,6 +37,7 @@ mod node_guide;
 mod page_query;
 mod page_tools;
 mod page_unloaded;
+mod person_only;
 mod pinned_session;
 mod plugins;
 mod readme;
