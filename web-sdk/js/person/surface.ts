@@ -173,7 +173,9 @@ class ShownDialog {
     this.#host = document.importNode(createElement("div", { "data-mcp-web": kind, "data-mcp-person": "" }));
     // A page that has no colour scheme of its own gets the one that the person prefers.
     const scheme = view.getComputedStyle(document.documentElement).colorScheme;
-    this.#host.style.colorScheme = !scheme || scheme === "normal" ? "light dark" : scheme;
+    const shown = !scheme || scheme === "normal" ? "light dark" : scheme;
+    // Rules of the page for all elements, such as `div { display: none !important }`, do not apply.
+    this.#host.style.cssText = `all: initial !important; display: contents !important; color-scheme: ${shown} !important`;
     this.#root = this.#host.attachShadow({ mode: "closed" });
     const sheet = new (view as Window & typeof globalThis).CSSStyleSheet();
     sheet.replaceSync(css);

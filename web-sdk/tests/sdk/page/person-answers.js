@@ -116,6 +116,17 @@ Object.assign(tests, {
     assert(await it.approved());
   }),
 
+  "the styles of the page for all elements do not hide the dialog": ofDialog(async (it, allow) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync("* { pointer-events: none !important; visibility: hidden !important; opacity: 0 !important } div { display: none !important }");
+    document.adoptedStyleSheets.push(sheet);
+    await isReady(surface());
+    await click(allow);
+    document.adoptedStyleSheets.pop();
+    await until(() => !surface());
+    assert(await it.approved());
+  }),
+
   "no script of the page reaches what is in the dialog": ofDialog(async (it, allow, host) => {
     equal([host.shadowRoot, document.activeElement, document.querySelector("dialog[open]")], [null, host, null]);
     equal(document.elementFromPoint(innerWidth / 2, innerHeight / 2), host);

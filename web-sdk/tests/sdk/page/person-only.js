@@ -81,57 +81,65 @@ const buttonOf = (it, name) => [...(it.inside ?? it.main).querySelectorAll("butt
 
 const rows = {};
 for (const [surfaceName, { open, blocks, ...names }] of Object.entries(SURFACES)) {
-  for (const [way, actions] of Object.entries(ACTIONS)) {
-    rows[`${surfaceName}: page tools, ${way}`] = async () => ofPageTools(await shared(), open, blocks, actions(names));
-  }
-  for (const tool of ["page_snapshot", "page_query", "get_state", "get_pages"]) {
-    rows[`${surfaceName}: page tools, ${tool}`] = async () => ofReading(await shared(), open, blocks, tool, names);
-  }
-  for (const [way, run] of Object.entries(SCRIPTS)) {
-    rows[`${surfaceName}: scripts, ${way}`] = async () => {
-      const it = await open(await shared());
-      if (it.inside && surface()) await isReady(surface());
-      await run({ main: it.main, target: buttonOf(it, names.button), field: (it.inside ?? it.main).querySelector("input, textarea") });
-      await settled();
-      const isScriptOfApp = surfaceName.startsWith("a chat");
-      assert(isScriptOfApp || !(await it.approved()), "it was answered");
-      await it.close();
-    };
+  const add = (way, run) => (rows[`${surfaceName}: ${way}`] = () => withOpen(open, (client, it) => run(client, it, blocks)));
+  for (const [way, actions] of Object.entries(ACTIONS)) add(`page tools, ${way}`, (client, it) => useTools(client, it, blocks, actions(names)));
+  for (const tool of ["page_snapshot", "page_query", "get_state", "get_pages"]) add(`page tools, ${tool}`, (client, it) => look(client, it, blocks, tool, names));
+  // What the page does with its own chat is its own.
+  if (!surfaceName.startsWith("a chat")) for (const [way, run] of Object.entries(SCRIPTS)) add(`scripts, ${way}`, (_, it) => script(it, run, names));
+}
+
+/** Runs a row while something is open. */
+async function withOpen(open, run) {
+  const client = await shared();
+  const it = await open(client);
+  try {
+    await run(client, it);
+    await settled();
+    assert(!(await it.approved()), "it was answered");
+  } finally {
+    await it.close();
   }
 }
 
-/** Page tools act while something is open. */
-async function ofPageTools(client, open, blocks, actions) {
-  const it = await open(client);
+/** Page tools act. */
+async function useTools(client, it, blocks, actions) {
   const page = watch(window);
   const inside = watch(it.inside ?? document.createElement("i"));
   const call = client.act(...actions);
-  const reason = blocks ? await client.reason(call) : "";
-  const response = blocks ? undefined : await client.response(call);
-  await settled();
-  assert(!blocks || reason.startsWith(WHY), `the call did not wait: ${reason}`);
-  equal(blocks ? page.seen : [], [], "events of scripts while the person is asked");
-  assert(blocks || response._meta["mcp-web/page"].log.length, JSON.stringify(response));
-  equal(inside.seen, [], "events inside of what only the person uses");
-  assert(!(await it.approved()), "it was answered");
-  if (blocks) client.cancel(call);
-  for (const { stop } of [page, inside]) stop();
-  await it.close();
+  try {
+    const reason = blocks ? await client.reason(call) : "";
+    const response = blocks ? undefined : await client.response(call);
+    await settled();
+    assert(!blocks || reason.startsWith(WHY), `the call did not wait: ${reason}`);
+    equal(blocks ? page.seen : [], [], "events of scripts while the person is asked");
+    assert(blocks || response._meta["mcp-web/page"].log.length, JSON.stringify(response));
+    equal(inside.seen, [], "events inside of what only the person uses");
+  } finally {
+    client.cancel(call);
+    for (const { stop } of [page, inside]) stop();
+  }
 }
 
-/** Page tools look while something is open. */
-async function ofReading(client, open, blocks, tool, { button }) {
-  const it = await open(client);
+/** Page tools look. */
+async function look(client, it, blocks, tool, { button }) {
   const call = client.begin(tool, tool === "page_query" ? { name: button } : {});
-  if (blocks) {
-    const reason = await client.reason(call);
-    assert(reason.startsWith(WHY), `the call did not wait: ${reason}`);
+  try {
+    if (blocks) {
+      const reason = await client.reason(call);
+      assert(reason.startsWith(WHY), `the call did not wait: ${reason}`);
+    } else {
+      const response = JSON.stringify(await client.response(call));
+      assert(!it.inside || !response.includes(`button \\"${button}`), response);
+    }
+  } finally {
     client.cancel(call);
-  } else {
-    const response = JSON.stringify(await client.response(call));
-    assert(!it.inside || !response.includes(`button \\"${button}`), response);
   }
-  await it.close();
+}
+
+/** A script acts. */
+async function script(it, run, { button }) {
+  if (it.inside && surface()) await isReady(surface());
+  await run({ main: it.main, target: buttonOf(it, button), field: (it.inside ?? it.main).querySelector("input, textarea") });
 }
 
 export default rows;
