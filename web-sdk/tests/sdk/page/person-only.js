@@ -50,6 +50,12 @@ const ACTIONS = {
   "the app's global state": () => [{ type: "setGlobal", key: "allow", value: true }],
   "a button outside with form=": () => [event("Outside", "onClick"), key("Enter", find("Outside")), event("Around", "onClick"), { type: "callMethod", method: "requestSubmit", ...find("Around") }],
   "a button outside that opens what is inside": () => [event("Opens", "onClick"), event("Commands", "onClick")],
+  ...Object.fromEntries(
+    ["onClick", "onDoubleClick", "onContextMenu"].map((name) => [`${name} of what contains it`, () => [event("Panel", name)]]),
+  ),
+  "a key to what contains it": () => [key("Enter", find("Panel")), key("a", find("Panel"))],
+  "a drag to what contains it": () => [{ type: "drag", ...find("Handle"), to: find("Panel") }],
+  "a mouse over what contains it": () => [{ type: "hover", ...find("Panel") }],
   "what is around it": () => [{ type: "triggerEvent", event: "onClick", find: { text: "Other" } }, key("Enter")],
 };
 

@@ -238,10 +238,12 @@ export const SURFACES = {
       const main = html(`<label for="yes">The label of it</label> <button form="chat" id="outside">Outside</button>
         <form id="around"><button form="around" id="plain" type="submit">Around</button></form>
         <button popovertarget="pop" id="opener">Opens</button> <button commandfor="pop" command="show-popover" id="commander">Commands</button>
-        <div data-mcp-person id="marked"><form id="chat"><label>Message <input></label> <button id="yes" aria-label="Approve">Approve</button></form>
-          <button form="around">Of the form around</button> <div popover id="pop">Popover</div></div>`);
+        <section aria-label="Panel" tabindex="0"><div data-mcp-person id="marked"><form id="chat"><label>Message <input></label> <button id="yes" aria-label="Approve">Approve</button></form>
+          <button form="around">Of the form around</button> <div popover id="pop">Popover</div></div></section>`);
       let used = 0;
       const marked = main.querySelector("#marked");
+      // The person is writing.
+      marked.querySelector("input").focus();
       for (const type of ["click", "submit", "keydown", "toggle"]) marked.addEventListener(type, (event) => (event.preventDefault(), used++), true);
       main.querySelector("#around").addEventListener("submit", (event) => (event.preventDefault(), used++));
       return { main, inside: marked, approved: async () => used > 0, close: async () => main.remove() };
