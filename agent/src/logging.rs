@@ -1,37 +1,19 @@
 //! The log of the program, on stderr.
 
-use std::io::IsTerminal;
-
+use bridge_output::{FlushGuard, LogFilter};
 use tracing::{Level, Metadata};
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
-/// Parses a filter strictly: an invalid part is an error.
-pub(crate) fn log_filter(text: &str) -> Result<EnvFilter, String> {
-    EnvFilter::try_new(text).map_err(|error| {
-        format!("allowed are error, warn, info, debug, trace, or a tracing filter: {error}")
-    })
-}
-
-/// Logs to stderr from now on.
+/// Logs to stderr from now on. The returned guard is for the end of `main`.
 ///
 /// # Panics
 ///
 /// Panics when the process has a global tracing subscriber already.
-pub(crate) fn log_to_stderr(filter: EnvFilter) {
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        // In a file or a journal, escape sequences for colours would break searches.
-        .with_ansi(std::io::stderr().is_terminal())
-        .finish()
-        .with(filter_fn(|event| !logs_content(event)))
-        .init();
+pub(crate) fn log_to_stderr(filter: LogFilter) -> FlushGuard {
+    bridge_output::log_to_stderr(filter, logs_content)
 }
 
 /// Logs warnings to stderr from now on, for an agent that has started the process and logs them itself.
+/// The agent stops reading after some of them.
 ///
 /// # Panics
 ///
@@ -40,6 +22,7 @@ pub(crate) fn log_for_agent() {
     tracing_subscriber::fmt()
         .with_max_level(Level::WARN)
         .with_writer(std::io::stderr)
+        .log_internal_errors(false)
         .with_ansi(false)
         .with_level(false)
         .with_target(false)

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("error: no threads can be started: {error}");
+            bridge_output::print_error(format_args!("no threads can be started: {error}"));
             return ExitCode::FAILURE;
         }
     };

@@ -1,20 +1,19 @@
 //! The agent as a program: parses its settings, logs to stderr, serves, prints its address, and
 //! stops when it is asked to.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bridge_output::{LogFilter, announce, log_filter, print, print_error};
 use bridge_service::http_client;
 use bridge_service::settings::{LoadError, LoadedSettings};
 use bridge_service::{shutdown_signal, stdin_closed};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use futures_util::future::OptionFuture;
-use tracing_subscriber::EnvFilter;
 
 use crate::cli;
 use crate::config::Config;
-use crate::logging::{log_filter, log_to_stderr};
+use crate::logging::log_to_stderr;
 use crate::service::{ServerHandle, StartError, bind, load_system_prompts, load_tools_file};
 
 /// The exit code when a setting is invalid, or the agent cannot start.
@@ -69,7 +68,7 @@ struct Arguments {
         default_value = "info",
         value_parser = log_filter
     )]
-    log: EnvFilter,
+    log: LogFilter,
 }
 
 const EXAMPLES: &str = "\
@@ -105,7 +104,7 @@ pub async fn run() -> ExitCode {
         check_config,
         ..
     } = parse_arguments();
-    log_to_stderr(log);
+    let log = log_to_stderr(log);
     if check_config {
         return cli::check_config(&settings);
     }
@@ -124,7 +123,7 @@ pub async fn run() -> ExitCode {
     match start(settings).await {
         Ok(running) => {
             tracing::info!("{} answers", running.model_label());
-            println!("listening on {}", running.url());
+            announce(&format!("listening on {}", running.url()), &log);
             tokio::select! {
                 () = shutdown_signal => {}
                 Some(()) = stdin_closed => {}
@@ -149,29 +148,25 @@ fn parse_arguments() -> Arguments {
         Ok(loaded) => loaded,
         Err(LoadError::Arguments(error)) => error.exit(),
         Err(LoadError::File(error)) => {
-            eprintln!("error: {error}");
+            print_error(error);
             std::process::exit(EXIT_INVALID_SETTINGS.into());
         }
     };
     let arguments =
         Arguments::from_arg_matches(&loaded.matches).unwrap_or_else(|error| error.exit());
     if arguments.print_config {
-        let text = loaded.to_toml();
-        // A reader that closes the pipe early is not an error.
-        let _ = std::io::stdout().write_all(text.as_bytes());
-        std::process::exit(0);
+        std::process::exit(print(&loaded.to_toml()).into());
     }
     if arguments.print_prompt {
         let settings = &arguments.settings;
         let prompts = load_tools_file(settings).and_then(|it| load_system_prompts(settings, &it));
         match prompts {
             Ok(prompts) => {
-                let text = prompts.for_profile(None);
-                let _ = writeln!(std::io::stdout(), "{text}");
-                std::process::exit(0);
+                let text = format!("{}\n", prompts.for_profile(None));
+                std::process::exit(print(&text).into());
             }
             Err(error) => {
-                eprintln!("error: {error}");
+                print_error(error);
                 std::process::exit(EXIT_INVALID_SETTINGS.into());
             }
         }

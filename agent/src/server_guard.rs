@@ -8,13 +8,15 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use bridge_output::print_to_stderr;
+
 /// The exit code when the server cannot be started.
 const EXIT_NOT_STARTED: u8 = 127;
 
 /// Runs a command until it ends, or until the other end of stdin is closed.
 pub(crate) fn run(command: Vec<OsString>) -> ExitCode {
     let Some((program, arguments)) = command.split_first() else {
-        eprintln!("usage: mcp-web-agent run-server COMMAND [ARGUMENT …]");
+        print_to_stderr("usage: mcp-web-agent run-server COMMAND [ARGUMENT …]");
         return ExitCode::from(EXIT_NOT_STARTED);
     };
     #[cfg(target_os = "linux")]
@@ -24,7 +26,7 @@ pub(crate) fn run(command: Vec<OsString>) -> ExitCode {
         Ok(child) => child,
         Err(error) => {
             let program = program.to_string_lossy();
-            eprintln!("`{program}` cannot be started: {error}");
+            print_to_stderr(format_args!("`{program}` cannot be started: {error}"));
             return ExitCode::from(EXIT_NOT_STARTED);
         }
     };
@@ -36,7 +38,7 @@ pub(crate) fn run(command: Vec<OsString>) -> ExitCode {
     match status {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(status) => {
-            eprintln!("the server has ended: {status}");
+            print_to_stderr(format_args!("the server has ended: {status}"));
             let code = status.code().and_then(|code| u8::try_from(code).ok());
             ExitCode::from(code.unwrap_or(1))
         }

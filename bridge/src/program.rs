@@ -3,17 +3,13 @@
 
 mod startup_summary;
 
-use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bridge_output::{LogFilter, announce, log_to_stderr, print, print_error};
 use bridge_service::settings::{LoadError, LoadedSettings};
 use clap::{Args, Parser};
 use tracing::{Level, Metadata};
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::agent_queries::{fill_in_credential, warn_of_exposed_credential};
 use crate::config::{ClientTables, Config, profiles, to_toml};
@@ -59,7 +55,7 @@ pub struct ProgramSettings {
         default_value = "info",
         value_parser = log_filter
     )]
-    log: EnvFilter,
+    log: LogFilter,
 
     /// Whether an event must not be logged.
     #[arg(skip)]
@@ -105,7 +101,7 @@ pub fn parse_arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramS
         Ok(loaded) => loaded,
         Err(LoadError::Arguments(error)) => error.exit(),
         Err(LoadError::File(error)) => {
-            eprintln!("error: {error}");
+            print_error(error);
             std::process::exit(EXIT_INVALID_SETTINGS);
         }
     };
@@ -116,8 +112,7 @@ pub fn parse_arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramS
     let settings = settings(&mut arguments);
     settings.bridge.profiles = profiles(&loaded);
     if settings.print_config {
-        write_stdout(&to_toml(&loaded));
-        std::process::exit(0);
+        std::process::exit(print(&to_toml(&loaded)).into());
     }
     arguments
 }
@@ -138,7 +133,10 @@ pub async fn run(
     if settings.check_config {
         return check_config(&settings.bridge);
     }
-    log_to_stderr(settings.log, settings.excluded_from_log);
+    let is_excluded = settings.excluded_from_log;
+    let log = log_to_stderr(settings.log, move |event| {
+        logs_frames(event) || is_excluded.is_some_and(|it| it(event))
+    });
     fill_in_credential(&mut settings.bridge);
     warn_of_exposed_credential(&settings.bridge);
     bridge_service::raise_open_file_limit();
@@ -155,7 +153,7 @@ pub async fn run(
     };
     match serve(settings.bridge, app).await {
         Ok(server) => {
-            println!("{}", announcement(&server));
+            announce(&announcement(&server), &log);
             shutdown.await;
             server.shutdown().await;
             ExitCode::SUCCESS
@@ -170,58 +168,30 @@ pub async fn run(
 fn check_config(config: &Config) -> ExitCode {
     match CheckedConfig::new(config) {
         Ok(_) => {
-            write_stdout(&format!(
-                "configuration is good\n{}",
-                startup_summary::describe(config)
-            ));
-            ExitCode::SUCCESS
+            let summary = startup_summary::describe(config);
+            ExitCode::from(print(&format!("configuration is good\n{summary}")))
         }
         Err(error) => {
-            eprintln!("error: {error}");
+            print_error(error);
             ExitCode::from(2)
         }
     }
-}
-
-/// Writes to stdout, whose reader may have closed it: that is not an error.
-fn write_stdout(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
 }
 
 /// rmcp logs the end of each request, and logs a cancelled one as an error. A filter that names rmcp
 /// turns that on.
 const RMCP_OFF_DIRECTIVE: &str = "rmcp::service=off";
 
-/// Parses a filter strictly: an invalid directive is an error.
-fn log_filter(text: &str) -> Result<EnvFilter, String> {
-    let filter = if text.contains("rmcp") {
-        text.to_owned()
+fn log_filter(text: &str) -> Result<LogFilter, String> {
+    if text.contains("rmcp") {
+        bridge_output::log_filter(text)
     } else {
-        format!("{text},{RMCP_OFF_DIRECTIVE}")
-    };
-    EnvFilter::try_new(filter).map_err(|error| {
-        format!("allowed are error, warn, info, debug, trace, or a tracing filter: {error}")
-    })
+        bridge_output::log_filter(&format!("{text},{RMCP_OFF_DIRECTIVE}"))
+    }
 }
 
-/// Frames of pages are never logged: the first one carries the token.
-fn log_to_stderr(filter: EnvFilter, is_excluded: Option<fn(&Metadata<'_>) -> bool>) {
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        // Colour codes in a file or a journal would hinder searching.
-        .with_ansi(std::io::stderr().is_terminal())
-        .finish()
-        .with(filter_fn(move |event| {
-            !logs_frames(event) && !is_excluded.is_some_and(|it| it(event))
-        }))
-        .init();
-}
-
-/// The WebSocket library traces whole frames.
+/// The WebSocket library traces whole frames. They are never logged: the first one of a page carries
+/// the token.
 fn logs_frames(event: &Metadata<'_>) -> bool {
     *event.level() == Level::TRACE && event.target().starts_with("tungstenite")
 }

@@ -5,6 +5,7 @@ mod log_writer;
 
 use std::process::ExitCode;
 
+use bridge_output::{FlushGuard, open_log, print_error};
 use client_stdio::Config;
 use log_writer::LogWriter;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -18,18 +19,18 @@ fn main() -> ExitCode {
     let config = match Config::from_command_line(std::env::args_os()) {
         Ok(config) => config,
         Err(error) => {
-            eprintln!("error: {error}");
+            print_error(error);
             return ExitCode::from(2);
         }
     };
-    log_to_stderr(config.log);
+    let _flush_guard = log_to_stderr(config.log);
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
     {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("error: cannot start: {error}");
+            print_error(format_args!("cannot start: {error}"));
             return ExitCode::FAILURE;
         }
     };
@@ -86,13 +87,15 @@ async fn shutdown_signal() {
     }
 }
 
-fn log_to_stderr(level: LevelFilter) {
+fn log_to_stderr(level: LevelFilter) -> FlushGuard {
+    let (log, flush_guard) = open_log();
     let filter = Targets::new().with_target("client_stdio", level);
     let layer = tracing_subscriber::fmt::layer()
-        .with_writer(|| LogWriter(std::io::stderr()))
+        .with_writer(move || LogWriter(log.clone()))
         .with_ansi(false);
     tracing_subscriber::registry()
         .with(layer)
         .with(filter)
         .init();
+    flush_guard
 }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use bridge::ProgramSettings;
+use bridge_output::print_error;
 use clap::Parser;
 use demo_app::{AgentHost, AgentSettings};
 
@@ -34,7 +35,7 @@ async fn run() -> ExitCode {
     let agent_host = match AgentHost::bind(agent, settings.bridge_mut()).await {
         Ok(agent_host) => agent_host,
         Err(error) => {
-            eprintln!("error: the demo's agent: {error}");
+            print_error(format_args!("the demo's agent: {error}"));
             return ExitCode::from(2);
         }
     };
@@ -43,7 +44,7 @@ async fn run() -> ExitCode {
     let on_start = |bridge: &bridge::ServerHandle| {
         match agent_host.serve(bridge) {
             Ok(server) => agent = server,
-            Err(error) => eprintln!("error: the demo's agent: {error}"),
+            Err(error) => tracing::error!("the demo's agent: {error}"),
         }
         format!("open http://localhost:{}/", bridge.local_addr().port())
     };

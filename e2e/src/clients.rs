@@ -35,7 +35,8 @@ pub enum Transport {
     Stdio,
 }
 
-pub(crate) fn http() -> reqwest::Client {
+/// Creates a client for plain HTTP, which uses no proxy of the machine.
+pub fn http() -> reqwest::Client {
     // In a build of the whole workspace, reqwest uses TLS and needs a crypto provider. It does not
     // matter if one is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();

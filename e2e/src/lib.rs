@@ -9,6 +9,7 @@
 //! Nothing sleeps: every wait is for an event, has the deadline of [`with_deadline`], and panics
 //! with the name of that event. The journeys are in `tests/journeys`; `cargo xtask test` builds the
 //! programs that they need.
+#![allow(clippy::print_stderr, clippy::print_stdout)] // It prints for the person who runs it.
 #![allow(clippy::unwrap_used)] // The whole crate is test code: a failed step fails the journey.
 #![warn(missing_docs)]
 
@@ -59,7 +60,7 @@ pub use auth_proxy::AuthProxy;
 pub use browser::{Browser, ColorScheme, SuspendedPages};
 pub use clients::{
     BulkClient, ClientEvent, Era, FullClient, InFlightCall, Inspector, McpClient, PlainHttp,
-    StalledClient, Transport, V1Client,
+    StalledClient, Transport, V1Client, http,
 };
 pub use deadline::{DEADLINE, with_deadline};
 pub use folder_site::FolderSite;

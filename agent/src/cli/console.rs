@@ -23,7 +23,7 @@ impl CommandError {
     /// Prints the error, and returns the exit code for it.
     pub(super) fn exit(self) -> ExitCode {
         if let Self::Failed(error) = self {
-            print_error(&error);
+            bridge_output::print_error(escape(&error));
         }
         ExitCode::from(EXIT_FAILED)
     }
@@ -87,12 +87,6 @@ impl Console {
             CommandError::Failed(message)
         })
     }
-}
-
-/// Prints an error to stderr.
-fn print_error(error: &str) {
-    // There is nobody to tell if stderr is closed.
-    let _ = writeln!(stderr().lock(), "error: {}", escape(error));
 }
 
 fn ask_on_terminal(question: &str) -> io::Result<Option<bool>> {

@@ -36,7 +36,7 @@ async fn serve(arguments: ServeArguments) -> Result<(), String> {
         log,
         served,
     } = arguments;
-    log_to_stderr(log);
+    let _flush_guard = log_to_stderr(log);
     let stopping = shutdown_signal();
     let secrets = secrets.open_if_set()?;
     let source = open(served, secrets)?;

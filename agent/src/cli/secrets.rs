@@ -5,6 +5,7 @@ use std::io::{IsTerminal, stdin};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bridge_output::print_to_stderr;
 use clap::{Parser, Subcommand};
 
 use super::console::{CommandError, Console};
@@ -83,7 +84,9 @@ fn run_command(arguments: Arguments) -> Result<String, String> {
     let result = match arguments.command {
         Command::Set { name, user } => {
             if stdin().is_terminal() {
-                eprintln!("Write the secret and end it with Ctrl-D. It is shown as you write it.");
+                print_to_stderr(
+                    "Write the secret and end it with Ctrl-D. It is shown as you write it.",
+                );
             }
             set_secret(&store, &name, user.as_deref(), stdin())
         }

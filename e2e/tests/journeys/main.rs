@@ -1,4 +1,5 @@
 //! Journeys through the whole system: real bridge, real browser, real AI clients. One module each.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 #![allow(clippy::unwrap_used)]
 
 mod agent_tools;
@@ -9,6 +10,7 @@ mod ask_ai_guide;
 mod ask_element;
 mod ask_features;
 mod bridge_restart;
+mod broken_output;
 mod browser_restrictions;
 mod cancel;
 mod cancel_while_asking;

@@ -1,6 +1,7 @@
 //! How a program presents itself, and which bridge it uses.
 
 use std::fmt;
+use std::io::{Write, stderr};
 use std::sync::Arc;
 
 use http::Uri;
@@ -48,7 +49,10 @@ impl Builder {
             token: None,
             session_id: None,
             session_name: None,
-            warn: Arc::new(|message| eprintln!("mcp-web: {message}")),
+            warn: Arc::new(|message| {
+                // A stderr that cannot be written must not end the connection.
+                let _ = writeln!(stderr(), "mcp-web: {message}");
+            }),
         }
     }
 

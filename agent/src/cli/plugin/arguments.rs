@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
+use bridge_output::{LogFilter, log_filter};
 use clap::{Args, Parser, Subcommand};
-use tracing_subscriber::EnvFilter;
 
 use super::source_flags::SourceFlags;
 use crate::config::SecretSettings;
-use crate::logging::log_filter;
 
 /// Serves sources of tools of the agent to other programs, each as an MCP server of its own.
 #[derive(Debug, Parser)]
@@ -42,7 +41,7 @@ pub(super) struct ServeArguments {
         help_heading = "Program",
         global = true
     )]
-    pub(super) log: EnvFilter,
+    pub(super) log: LogFilter,
 
     #[command(subcommand)]
     pub(super) served: ServedType,

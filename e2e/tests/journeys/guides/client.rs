@@ -267,9 +267,5 @@ fn transport(server: &Value) -> StreamableHttpClientTransport<reqwest::Client> {
     )];
     let config = StreamableHttpClientTransportConfig::with_uri(server["url"].as_str().unwrap())
         .custom_headers(headers.into_iter().collect());
-    // In a build of the whole workspace, reqwest uses TLS and needs a crypto provider. It does not
-    // matter if one is installed already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let http = reqwest::Client::builder().no_proxy().build().unwrap();
-    StreamableHttpClientTransport::with_client(http, config)
+    StreamableHttpClientTransport::with_client(e2e::http(), config)
 }

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bridge_output::print_to_stderr;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
@@ -42,9 +43,9 @@ pub(crate) fn read_for_agent() -> ExitCode {
         Err(_) => None,
     };
     let Some(request) = request else {
-        eprintln!(
+        print_to_stderr(format_args!(
             "`{READ_ARGUMENT}` is a command for an agent of this version, and not for people"
-        );
+        ));
         return ExitCode::FAILURE;
     };
     let answer = serde_json::to_vec(&read(request));

@@ -234,6 +234,15 @@ pub(super) const RULES: &[Rule] = &[
             "web-sdk/native/src/socket.rs",
         ],
     },
+    Rule {
+        crates: &["tracing_subscriber"],
+        reason: "`bridge-output` writes the log: another writer panics or waits where stderr cannot be written.",
+        importers: &[
+            "agent/src/logging.rs",
+            "bridge/output/src",
+            "client-stdio/src/main.rs",
+        ],
+    },
 ];
 
 /// Describes what breaks the rules: one line for each file and crate, and one for each importer

@@ -1,0 +1,16 @@
+//! What programs write to stdout and stderr. A stream that is closed, full or not read neither ends
+//! nor delays the work of a server, and never panics.
+//!
+//! - [`log_to_stderr`] starts the log, [`log_filter`] parses what it contains. Its lines pass through a
+//!   [`BackgroundWriter`], whose thread waits for stderr in place of the threads that log.
+//! - [`announce`] prints the address of a server that listens.
+//! - [`print`] prints the result of a command, [`print_error`] the reason of its failure, and
+//!   [`print_to_stderr`] any other line.
+
+mod background_writer;
+mod log;
+mod print;
+
+pub use background_writer::{BackgroundWriter, FlushGuard};
+pub use log::{LogFilter, log_filter, log_to_stderr, open_log};
+pub use print::{announce, print, print_error, print_to_stderr};
