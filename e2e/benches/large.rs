@@ -4,6 +4,7 @@
 //!
 //! `cargo build --release -p bridge -p client-stdio && cargo bench -p e2e --bench large`. Exits
 //! with 1 when the 99th percentile of the small calls reaches 50 ms.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 #![allow(clippy::unwrap_used)]
 
 use std::process::ExitCode;

@@ -9,7 +9,7 @@
 //! The input of `json_text`, `event_streams` and `settings` is text. The other targets read their
 //! input as a list of decisions ([`choices`]), by which they build messages from the examples of
 //! the protocol and change some of their values ([`mutation`]).
-
+#![allow(clippy::print_stderr)]
 #![allow(clippy::unwrap_used)]
 
 mod choices;

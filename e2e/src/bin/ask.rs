@@ -1,5 +1,6 @@
 //! The `ask` program: how soon a page receives a model's answer, and the cost of concurrent
 //! queries.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 
 use std::fmt::Display;
 use std::process::ExitCode;

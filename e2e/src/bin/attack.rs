@@ -1,4 +1,5 @@
 //! The `attack` program: what a client notices of attacks from another address.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 
 use std::net::SocketAddr;
 use std::process::ExitCode;

@@ -1,4 +1,5 @@
 //! The `floor` program: a server that does the least possible between a request and a page.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 
 use std::net::SocketAddr;
 

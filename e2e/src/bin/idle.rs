@@ -1,4 +1,5 @@
 //! The `idle` program: what idle pages cost, and what they cost other clients.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 
 use std::fmt::Display;
 use std::process::ExitCode;

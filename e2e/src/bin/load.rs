@@ -1,4 +1,5 @@
 //! The `load` program: puts a bridge or a floor under load and prints what a call costs.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 
 use std::net::SocketAddr;
 use std::process::ExitCode;

@@ -1,4 +1,5 @@
 //! The `mock-provider` program: a mock of providers of language models, to try an agent by hand.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! A native program with everything that the journey `full_protocol` checks, and a counter. Its first
 //! argument is the address of the bridge, the second the token, the third the session.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

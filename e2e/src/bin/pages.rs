@@ -1,4 +1,5 @@
 //! The `pages` program: what page tools cost, in tokens and in time.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,5 @@
 //! The `start` program: what it costs a page to start, and what remains when it is idle.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 
 use std::fmt::Display;
 use std::process::ExitCode;

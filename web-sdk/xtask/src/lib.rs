@@ -11,6 +11,7 @@
 //! [`api`], [`demo`], [`lint`], [`test`](mod@test) (with `node`, `python`, `chromium` and `postgres`, which
 //! install what it needs), [`clients`] (with `client_table`), [`bench`](mod@bench) and [`fuzz`]. All
 //! of them use `step`, `process`, `install`, `fingerprint`, `lock` and `folder`.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod api;
 pub mod bench;

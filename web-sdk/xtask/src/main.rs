@@ -1,4 +1,5 @@
 //! `cargo xtask`: the project's commands. Run it without arguments for the list.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 
 use std::process::ExitCode;
 

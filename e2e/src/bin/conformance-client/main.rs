@@ -4,6 +4,7 @@
 //!
 //! The suite passes the protocol version and, for some scenarios, the calls to make in environment
 //! variables.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 #![allow(clippy::unwrap_used)] // A failed step fails the scenario.
 
 mod answers;
