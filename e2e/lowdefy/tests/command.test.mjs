@@ -2,31 +2,11 @@
 import assert from "node:assert/strict";
 import { cp, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import test from "node:test";
 
-import { APP, makeFolder, makeToken, openSession, runCommand, secretsFor, startData, startHost, textOf } from "./host.mjs";
+import { APP, makeFolder, makeToken, openSession, runCommand, secretsFor, startData, startHost, stdioClient, textOf } from "./host.mjs";
 
 const { BRIDGE_PROGRAM, STDIO_PROGRAM } = process.env;
-
-/** A client of MCP over the standard input and output of the command. */
-function stdioClient({ child }) {
-  const answers = new Map();
-  const lines = [];
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    lines.push(line);
-    const { id } = JSON.parse(line);
-    answers.get(id)?.(JSON.parse(line));
-  });
-  let last = 0;
-  const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-  const request = (method, params) => {
-    const id = ++last;
-    send({ id, method, params });
-    return new Promise((resolve) => answers.set(id, resolve));
-  };
-  return { lines, send, request };
-}
 
 async function startStdio(t, args = []) {
   const data = await startData(t);

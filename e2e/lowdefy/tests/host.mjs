@@ -44,10 +44,12 @@ export function runCommand(t, args, { env = {}, stdio = ["pipe", "pipe", "pipe"]
   const child = spawn(command[0], command.slice(1), { env: { ...process.env, PATH: path, ...env }, stdio });
   const lines = [];
   const listeners = new Set();
-  createInterface({ input: child.stderr }).on("line", (line) => {
-    lines.push(line);
-    for (const listener of listeners) listener();
-  });
+  if (child.stderr) {
+    createInterface({ input: child.stderr }).on("line", (line) => {
+      lines.push(line);
+      for (const listener of listeners) listener();
+    });
+  }
   const exited = once(child, "exit").then(([code]) => code);
   t.after(() => child.kill("SIGKILL"));
   /** Waits until the command has said something. */
@@ -61,14 +63,33 @@ export function runCommand(t, args, { env = {}, stdio = ["pipe", "pipe", "pipe"]
   return { child, lines, exited, said };
 }
 
-/** Starts a host for one token, and waits until its tools can be called. */
-export async function startHost(t, { config = APP, store, token = makeToken(), data, args = [], env = {}, shell } = {}) {
+/** A client of MCP over the standard input and output of the command. */
+export function stdioClient({ child }) {
+  const answers = new Map();
+  const lines = [];
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    lines.push(line);
+    const { id } = JSON.parse(line);
+    answers.get(id)?.(JSON.parse(line));
+  });
+  let last = 0;
+  const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const request = (method, params) => {
+    const id = ++last;
+    send({ id, method, params });
+    return new Promise((resolve) => answers.set(id, resolve));
+  };
+  return { lines, send, request };
+}
+
+/** Starts a host for one token, and waits until its tools can be called, if it can say so. */
+export async function startHost(t, { config = APP, store, token = makeToken(), data, args = [], env = {}, stdio, shell } = {}) {
   const folder = store ?? (await makeFolder(t));
   const tokenFile = join(await makeFolder(t), "tokens");
   await writeFile(tokenFile, `# tokens of a test\n${[token].flat().join("\n")}\n`);
   const options = ["--config", config, "--bridge", BRIDGE_URL, "--store", folder, "--token-file", tokenFile, ...args];
-  const command = runCommand(t, options, { env: { ...secretsFor(data), ...env }, shell });
-  await command.said("connected");
+  const command = runCommand(t, options, { env: { ...secretsFor(data), ...env }, stdio, shell });
+  if (command.child.stderr) await command.said("connected");
   return { ...command, token, store: folder, call: caller(token), kill: (signal) => stop(command, signal) };
 }
 

@@ -31,7 +31,7 @@ export class End {
 
   /** Ends the command with a process: by a failure if there is a reason. */
   with(child: ChildProcess, failure?: string): void {
-    once(child, "exit").then(
+    once(child, "close").then(
       () => (failure === undefined ? this.#end.resolve() : this.fail(new AppError(failure))),
       (error) => this.fail(error),
     );

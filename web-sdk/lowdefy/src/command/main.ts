@@ -12,6 +12,7 @@ import { Host, type HostOptions } from "../host/host.ts";
 import { type Settings, readSettings } from "../host/settings.ts";
 import { SessionStoreError, openStore, principalOfToken } from "../stores/index.ts";
 import { End } from "./end.ts";
+import { logLine } from "./log.ts";
 import { type CommandOptions, HELP, UsageError, readOptions } from "./options.ts";
 import { startBridge, startStdioClient } from "./private-bridge.ts";
 import { createToken, keptToken, readTokenFile, writePrivate } from "./tokens.ts";
@@ -23,7 +24,7 @@ const MAX_CONNECT_MS = 30_000;
 /** Takes the secrets of the app out of what is said, once they are known. */
 let redact = (text: string): string => text;
 
-const say = (text: string) => process.stderr.write(`${redact(text)}\n`);
+const say = (text: string) => logLine(redact(text));
 
 /** Runs the command, and returns its exit code. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -52,7 +53,7 @@ function checkNode(): void {
 
 /** Code of the app may forget a promise, and nobody may read what is said any more: neither ends the sessions of all users. */
 function surviveFaults(): void {
-  process.stderr.on("error", () => {});
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   process.on("unhandledRejection", (reason) => console.error(reason));
   process.on("uncaughtException", (error) => console.error(error));
 }
@@ -73,7 +74,7 @@ async function run(options: CommandOptions): Promise<void> {
     if (options.isStdio && tokens.length > 1) throw new UsageError("--stdio has one user: give --token-file with one token, or none");
     let bridgeUrl = options.bridge;
     if (options.isStdio) {
-      const { bridge, url } = await startBridge(options.bridgeProgram, tokens[0]!);
+      const { bridge, url } = await startBridge(options.bridgeProgram, tokens[0]!, say);
       closing.push(() => bridge.stop());
       end.with(bridge.process, "the bridge has ended");
       bridgeUrl = url;
@@ -95,7 +96,7 @@ async function run(options: CommandOptions): Promise<void> {
       await Promise.race([connected, end.promise]);
       clearTimeout(timer);
       if (end.isOver) return;
-      const client = startStdioClient(options.stdioProgram, bridgeUrl, tokens[0]!);
+      const client = startStdioClient(options.stdioProgram, bridgeUrl, tokens[0]!, say);
       closing.push(() => client.stop());
       client.process.once("error", () => end.fail(new AppError(`${options.stdioProgram} cannot be started: give the stdio client with --stdio-program or MCP_WEB_STDIO_PROGRAM`)));
       end.with(client.process);

@@ -31,17 +31,26 @@ export class ChildProgram {
   }
 }
 
+/**
+ * Writes what a process says to the log of this one. It does not inherit the standard error: that would make it blocking for both
+ * of them, and this process would wait for its reader.
+ */
+function forwardLog({ stderr }: ChildProcess, say: (line: string) => void): void {
+  if (stderr) createInterface({ input: stderr }).on("line", say);
+}
+
 /** Starts a bridge on a free port of this computer, for one token. Returns it and its address. */
-export async function startBridge(program: string, token: string): Promise<{ bridge: ChildProgram; url: string }> {
+export async function startBridge(program: string, token: string, say: (line: string) => void): Promise<{ bridge: ChildProgram; url: string }> {
   const child = spawn(program, ["--bind", "127.0.0.1:0", "--until-stdin-ends"], {
     env: { ...process.env, MCP_WEB_TOKENS: token },
     // Its input ends with this process, however that ends.
-    stdio: ["pipe", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
+  forwardLog(child, say);
   const bridge = new ChildProgram(child);
   const failed = new Promise<never>((_, reject) => {
     child.once("error", () => reject(new AppError(`${program} cannot be started: give the bridge with --bridge-program or MCP_WEB_BRIDGE_PROGRAM`)));
-    child.once("exit", (code) => reject(new AppError(`${program} has ended with exit code ${code}: its reason is above`)));
+    child.once("close", (code) => reject(new AppError(`${program} has ended with exit code ${code}: its reason is above`)));
     setTimeout(() => reject(new AppError(`${program} does not listen after ${MAX_START_MS / 1000} s`)), MAX_START_MS).unref();
   });
   failed.catch(() => {});
@@ -64,7 +73,9 @@ export async function startBridge(program: string, token: string): Promise<{ bri
 }
 
 /** Starts the stdio client, which has this process's standard input and output. */
-export function startStdioClient(program: string, bridgeUrl: string, token: string): ChildProgram {
+export function startStdioClient(program: string, bridgeUrl: string, token: string, say: (line: string) => void): ChildProgram {
   const environment = { ...process.env, MCP_SERVER_URL: `${bridgeUrl}/mcp`, AUTH_TOKEN: token };
-  return new ChildProgram(spawn(program, [], { env: environment, stdio: "inherit" }));
+  const child = spawn(program, [], { env: environment, stdio: ["inherit", "inherit", "pipe"] });
+  forwardLog(child, say);
+  return new ChildProgram(child);
 }
