@@ -132,13 +132,10 @@ pub(crate) enum ResumeStatus {
 }
 
 impl ResumeEntry {
-    /// Returns whether the person approves the call. A payload that is neither a boolean nor has
-    /// the field `approved` is not an approval.
+    /// Returns whether the person approves the call. Only `{ "approved": true }` is an approval:
+    /// clients send other payloads for other interrupts.
     pub(crate) fn is_approval(&self) -> bool {
-        let approved = match &self.payload {
-            Some(Value::Object(payload)) => payload.get("approved"),
-            payload => payload.as_ref(),
-        };
+        let approved = self.payload.as_ref().and_then(|it| it.get("approved"));
         self.status == ResumeStatus::Resolved && approved == Some(&Value::Bool(true))
     }
 }
@@ -312,8 +309,11 @@ mod tests {
             serde_json::from_value::<ResumeEntry>(entry).unwrap()
         };
         assert!(entry("resolved", json!({ "approved": true })).is_approval());
-        assert!(entry("resolved", json!(true)).is_approval());
         for entry in [
+            entry("resolved", json!(true)),
+            entry("resolved", json!("approved")),
+            entry("resolved", json!([{ "approved": true }])),
+            entry("resolved", json!({ "approved": { "approved": true } })),
             entry("resolved", json!({ "approved": false })),
             entry("resolved", json!({ "approved": "yes" })),
             entry("resolved", json!(null)),

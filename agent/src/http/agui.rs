@@ -50,6 +50,8 @@ pub(super) async fn post_run(
             run.resume(&input, reservation);
             run
         }
+        // The messages of a client that keeps no answers end with the prompt, which was answered.
+        None if !input.resume.is_empty() => return Err(nothing_asked(&input).into()),
         None => start_run(&state, &thread, &bearer, &input, reservation).await?,
     };
     Ok(respond(run, thread, Arc::clone(&state.suspended_runs)))
@@ -157,16 +159,22 @@ fn acquire(state: &AppState, owner: QueryOwner, run_id: &str) -> Result<QueryPer
 }
 
 fn nothing_asked(input: &RunInput) -> Failure {
-    let message = if !input.resume.is_empty() {
-        "the run that this request resumes does not wait any more"
+    let (message, remedy) = if !input.resume.is_empty() {
+        (
+            "the run that this request resumes does not wait any more: it was resumed before, or its \
+             time is over",
+            "send the message of the user again, without `resume`",
+        )
     } else if input.has_new_result() {
-        "the run that this result of a call belongs to does not wait any more"
+        (
+            "the run that this result of a call belongs to does not wait any more",
+            "send the message of the user again",
+        )
     } else {
         let message = "the thread has no message of the user after the last one of the assistant";
         return Failure::new(ErrorCode::ProtocolViolation, message).with_remedy("add what to ask");
     };
-    Failure::new(ErrorCode::QueryNotFound, message)
-        .with_remedy("send the message of the user again")
+    Failure::new(ErrorCode::QueryNotFound, message).with_remedy(remedy)
 }
 
 /// Responds with the events of a run. When it is suspended, it is stored before its last event is

@@ -233,6 +233,40 @@ async fn a_call_is_made_when_the_person_approves_it() {
 }
 
 #[tokio::test]
+async fn a_repeated_resume_runs_nothing_although_the_thread_ends_with_the_prompt() {
+    let bed = TestBed::start().await;
+    let mut page = bed.connect_page().await;
+    let approve = json!({ "forwardedProps": { "approve": ["add_card"] } });
+    let mut thread = Thread::new(&bed, approve);
+    thread.say("/add_card {\"title\": \"Milk\"}");
+    let prompt = thread.messages.clone();
+    let events = thread.run(json!({})).await;
+    let interrupt = &events.last().unwrap()["outcome"]["interrupts"][0];
+    let answer = resume(&interrupt["id"], true);
+    // This client keeps no messages of the assistant.
+    thread.messages.clone_from(&prompt);
+    let events = thread.start(answer.clone()).await;
+    let call = page.recv_call().await;
+    let repeat = async |thread: &mut Thread<'_>| {
+        let (status, refused) = status_and_body(thread.request(TOKEN, answer.clone())).await;
+        assert_eq!(
+            (status, &refused["code"]),
+            (404, &json!("QueryNotFound")),
+            "{refused}"
+        );
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains("does not wait any more"), "{message}");
+    };
+    repeat(&mut thread).await;
+    page.answer(&call, json!("added")).await;
+    thread.finish(events).await;
+    bed.wait_for_running(0).await;
+    thread.messages.clone_from(&prompt);
+    repeat(&mut thread).await;
+    bed.wait_for_running(0).await;
+}
+
+#[tokio::test]
 async fn a_request_that_continues_a_query_counts_until_the_query_has_ended() {
     let bed = TestBed::start_with(agent::Config {
         // A frontend has an eighth of it.
