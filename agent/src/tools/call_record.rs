@@ -14,8 +14,8 @@ use super::redaction::{arguments_text, shorten_arguments};
 use super::sources::Records;
 use crate::metrics::Metrics;
 
-/// The source of the calls of pages in the audit file and in metrics.
-const PAGE: &str = "page";
+/// The source of the calls of pages in the audit file and in metrics. No other source has this name.
+pub(super) const PAGE_SOURCE: &str = "page";
 
 /// The outcome of a call that has not ended: the query was cancelled, or has timed out.
 const CANCELLED: &str = "cancelled";
@@ -45,7 +45,7 @@ impl SourceAccess {
         schema: Option<&Value>,
     ) -> CallRecord<'_> {
         let schema = schema.unwrap_or(&Value::Null);
-        self.record(PAGE, tool, arguments, schema)
+        self.record(PAGE_SOURCE, tool, arguments, schema)
     }
 
     /// Begins the record of a call of a source.

@@ -193,8 +193,9 @@ fn check_names(sources: &[Arc<dyn Source>]) -> Result<(), String> {
             let other = &other.meta().name;
             other.starts_with(&format!("{name}-"))
         };
-        let is_same =
-            |other: &&Arc<dyn Source>| !Arc::ptr_eq(other, source) && other.meta().name == *name;
+        let is_same = |other: &&Arc<dyn Source>| {
+            !Arc::ptr_eq(other, source) && other.meta().name.eq_ignore_ascii_case(name)
+        };
         if let Some(other) = sources.iter().find(begins_with_it) {
             let other = &other.meta().name;
             return Err(format!(
@@ -202,9 +203,11 @@ fn check_names(sources: &[Arc<dyn Source>]) -> Result<(), String> {
                  of the tools of `{name}` begin: rename one of them"
             ));
         }
-        if sources.iter().any(|other| is_same(&other)) {
+        if let Some(other) = sources.iter().find(is_same) {
+            let other = &other.meta().name;
             return Err(format!(
-                "two sources have the name `{name}`: rename one of them"
+                "the names of the sources `{name}` and `{other}` differ at most in case: rename one \
+                 of them"
             ));
         }
     }

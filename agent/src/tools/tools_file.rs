@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::call_record::PAGE_SOURCE;
 use super::database::{Database, DatabaseSettings};
 use super::filesystem::{Filesystem, FilesystemSettings};
 use super::github::{Github, GithubSettings};
@@ -198,13 +199,10 @@ fn parse_source(source: NamedTable<'_>) -> Result<(String, SourceSettings), Tabl
     } = source;
     let error = |problem: String| TableError::new(span.clone(), problem);
     check_name("source", &name).map_err(error)?;
-    if name.starts_with(MCP_PREFIX) {
-        return Err(error(format!(
-            "the source `{name}` cannot have this name: names that begin with `{MCP_PREFIX}` are \
-             those of MCP servers"
-        )));
-    }
     let owner = format!("the source `{name}`");
+    if let Some(reason) = reservation(&name) {
+        return Err(error(format!("{owner} cannot have this name: {reason}")));
+    }
     let Some(source_type) = remove(&mut value, "type") else {
         return Err(error(format!(
             "{owner}: missing field `type`: write \"database\", \"filesystem\", \"github\" or \
@@ -231,6 +229,19 @@ fn parse_profile(profile: NamedTable<'_>) -> Result<Profile, TableError> {
     let owner = format!("the profile `{name}`");
     let entry = parse_settings::<ProfileEntry>(value).map_err(|error| error.of(&owner))?;
     Profile::new(&name, entry).map_err(|problem| error(problem).of(&owner))
+}
+
+/// Returns why no source may have this name, in any case: readers of the audit file and of metrics
+/// would take its calls for those of another.
+fn reservation(source: &str) -> Option<String> {
+    let name = source.to_ascii_lowercase();
+    if name == PAGE_SOURCE {
+        return Some(format!(
+            "`{PAGE_SOURCE}` is the source of the tools of pages"
+        ));
+    }
+    name.starts_with(MCP_PREFIX)
+        .then(|| format!("names that begin with `{MCP_PREFIX}` are those of MCP servers"))
 }
 
 fn check_name(what: &str, name: &str) -> Result<(), String> {
@@ -365,6 +376,22 @@ mod tests {
             (
                 "[sources.mcp-x]\ntype = 'filesystem'\nroots = { a = 'b' }",
                 "are those of MCP servers",
+            ),
+            (
+                "[sources.MCP-x]\ntype = 'filesystem'\nroots = { a = 'b' }",
+                "the source `MCP-x` cannot have this name",
+            ),
+            (
+                "\n[sources.page]\ntype = 'filesystem'\nroots = { a = 'b' }",
+                "tools.toml:2: the source `page` cannot have this name: `page` is the source of",
+            ),
+            (
+                "[sources.Page]\ntype = 'filesystem'\nroots = { a = 'b' }",
+                "the source `Page` cannot have this name",
+            ),
+            (
+                "[sources.' page']\ntype = 'filesystem'\nroots = { a = 'b' }",
+                "` page` cannot be the name of a source",
             ),
             ("[profiles.p]\nsystem = 'secret", "tools.toml:2: "),
         ] {

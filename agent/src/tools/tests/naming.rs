@@ -33,11 +33,10 @@ fn tools_of_two_sources_never_have_one_name() {
         error.contains("`mcp-mail-work` has a name that begins with `mcp-mail-`"),
         "{error}"
     );
-    assert!(
-        new(&["a", "a"])
-            .unwrap_err()
-            .contains("two sources have the name `a`")
-    );
+    for names in [["a", "a"], ["notes", "Notes"]] {
+        let error = new(&names).unwrap_err();
+        assert!(error.contains("differ at most in case"), "{error}");
+    }
 }
 
 #[test]
