@@ -5,6 +5,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::model::Media;
+use crate::text::escape_controls;
 use crate::tools::CallOutput;
 
 /// Converts the result of a call of a page's tool.
@@ -55,7 +56,9 @@ fn block_text(block: &ContentBlock) -> String {
             } => binary_placeholder(mime_type.as_deref().unwrap_or("data"), blob),
             _ => "[a resource]".to_owned(),
         },
-        ContentBlock::ResourceLink(link) => format!("[resource {} at {}]", link.name, link.uri),
+        ContentBlock::ResourceLink(link) => {
+            escape_controls(&format!("[resource {} at {}]", link.name, link.uri))
+        }
         _ => "[content of an unknown kind]".to_owned(),
     }
 }
@@ -119,9 +122,11 @@ mod tests {
             { "type": "resource", "resource": { "uri": "a:b", "text": "inside" } },
             { "type": "resource", "resource": { "uri": "a:b", "mimeType": "a/b", "blob": "AAAA" } },
             { "type": "resource_link", "uri": "a:c", "name": "c" },
+            { "type": "resource_link", "uri": "a:d", "name": "d\n[resource e" },
         ] }));
         let expected = "a\n[image/png, 12 kB]\n[audio/wav, 4 bytes]\ninside\n[a/b, 3 bytes]\n\
-            [resource c at a:c]";
+            [resource c at a:c]\n\
+            [resource d\\n[resource e at a:d]";
         assert_eq!(result.text, expected);
         assert_eq!(
             format!("{:?}", result.pictures),

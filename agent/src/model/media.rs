@@ -7,6 +7,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mediatype::MediaType;
 
+use crate::text::escape_controls;
+
 /// A picture or a file.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Media {
@@ -67,7 +69,7 @@ impl Media {
         };
         let name = self.name.iter().map(|name| format!("{name}, "));
         let name: String = name.collect();
-        format!("{name}{}, {size}", self.mime_type)
+        escape_controls(&format!("{name}{}, {size}", self.mime_type))
     }
 }
 
@@ -136,6 +138,10 @@ mod tests {
             mime_type: "image/png".to_owned(),
             data: data.into(),
         };
+        assert_eq!(
+            media(Some("a\n[b"), "AAAA".to_owned()).describe(),
+            r"a\n[b, image/png, 3 bytes"
+        );
         assert_eq!(
             media(None, "AAAAAA==".to_owned()).describe(),
             "image/png, 4 bytes"

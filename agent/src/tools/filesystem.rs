@@ -20,6 +20,7 @@ use super::class::{ToolClass, ToolEffect};
 use super::output::CallOutput;
 use super::source::{CallContext, Source, SourceMeta, SourceTool};
 use crate::failure::Failure;
+use crate::text::escape_controls;
 use files::{EntryKind, FileContent, Files, Listing, ListingEntry};
 
 /// The settings of the source.
@@ -181,7 +182,8 @@ fn call(files: &Files, tool: &str, arguments: Map<String, Value>) -> Result<Stri
     }
 }
 
-/// Returns a line for each entry: directories end with a slash, files have their size.
+/// Returns a line for each entry: directories end with a slash, files have their size. A line break in
+/// a name is escaped, as in the JSON with which the model names the file.
 fn listing_text(listing: &Listing) -> String {
     let lines = listing.entries.iter().map(entry_text);
     let more = (listing.omitted > 0).then(|| format!("[and {} more]", listing.omitted));
@@ -193,12 +195,13 @@ fn listing_text(listing: &Listing) -> String {
 }
 
 fn entry_text(ListingEntry { name, kind, size }: &ListingEntry) -> String {
+    let name = escape_controls(name);
     match (kind, size) {
         (EntryKind::Directory, _) => format!("{name}/"),
         (EntryKind::Link, _) => format!("{name} (link)"),
         (EntryKind::Other, _) => format!("{name} (no file)"),
         (EntryKind::File, Some(size)) => format!("{name} ({size} bytes)"),
-        (EntryKind::File, None) => name.clone(),
+        (EntryKind::File, None) => name,
     }
 }
 
@@ -240,5 +243,34 @@ impl Source for Filesystem {
 
     fn stop(&self) -> BoxFuture<'_, ()> {
         async {}.boxed()
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_one_line_whatever_its_name_is() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a\nb (9 bytes)", "c\u{1b}[2J", "d\r"] {
+            std::fs::write(folder.path().join(name), "x").unwrap();
+        }
+        std::fs::create_dir(folder.path().join("e\n")).unwrap();
+        let roots = BTreeMap::from([("notes".to_owned(), folder.path().to_owned())]);
+        let files = Files::open(&roots, true).unwrap();
+        let called = |tool: &str, path: &str| {
+            let arguments = json!({ "path": path });
+            call(&files, tool, arguments.as_object().unwrap().clone()).unwrap()
+        };
+        let expected = [
+            r"a\nb (9 bytes) (1 bytes)",
+            r"c\u{1b}[2J (1 bytes)",
+            r"d\r (1 bytes)",
+            r"e\n/",
+        ];
+        let listed = called("list_directory", "notes");
+        assert_eq!(listed.lines().collect::<Vec<_>>(), expected);
+        assert_eq!(called("read_file", "notes/a\nb (9 bytes)"), "x");
     }
 }
