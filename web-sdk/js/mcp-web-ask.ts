@@ -19,7 +19,7 @@ import { completeStrings } from "./ask/strings.ts";
 import { parseSuggestions } from "./ask/suggestions.ts";
 import { type Turn, applyEvent, cancelTurn, completeTurn, createTurn, failTurn, isOver } from "./ask/turn.ts";
 import type { McpWeb } from "./mcp-web.ts";
-import { type QueryRefusal, REFUSE_QUERY } from "./person/refuse-query.ts";
+import { REFUSE_QUERY, queryRefusal } from "./person/refuse-query.ts";
 import type { AskEventMap, AskFailure, AskOptions, AskStrings, AskSuggestion, ForEachQuestion } from "./types/ask.ts";
 import type { Query, QueryOptions, QueryResult } from "./types/query.ts";
 
@@ -309,9 +309,8 @@ export class McpWebAskElement extends HTMLElement {
   /** `isPerson`: whether the person has asked by the controls of the box, and not the app. */
   #ask(turn: Turn, options: ForEachQuestion<AskOptions | undefined>, isPerson = true): boolean {
     if (this.running) return false;
-    const refuse = (globalThis as { [REFUSE_QUERY]?: QueryRefusal })[REFUSE_QUERY];
     // Once the options are collected, the click or key may be too long ago.
-    const checked = (isPerson || !refuse?.()) && { [REFUSE_QUERY]: true };
+    const checked = { [REFUSE_QUERY]: (!isPerson && queryRefusal()) || "" };
     this.#lastOptions = { only: options };
     this.#turns = [...this.#turns, turn].slice(-MAX_TURNS);
     this.#show();

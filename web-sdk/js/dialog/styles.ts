@@ -14,8 +14,8 @@ dialog {
   --muted: var(--mcp-web-muted, light-dark(#575d66, #a9b0ba));
   --error: var(--mcp-web-error, light-dark(#b3261e, #ff8f86));
   box-sizing: border-box;
-  width: min(30rem, calc(100vw - 2rem));
-  max-height: min(44rem, calc(100vh - 2rem));
+  width: min(30rem, calc(100% - 2rem));
+  max-height: min(44rem, calc(100% - 2rem));
   padding: 1.25rem 1.5rem;
   border: 1px solid var(--mcp-web-border, light-dark(#d5d9df, #454b54));
   border-radius: var(--mcp-web-radius, 12px);
@@ -32,7 +32,7 @@ header { display: flex; align-items: center; gap: 1rem; }
 h2 { flex: 1; margin: 0; font-size: 1.1rem; line-height: 1.3; overflow-wrap: anywhere; }
 p { margin: 0; overflow-wrap: anywhere; }
 #message { margin: 0.6rem 0 1rem; white-space: pre-wrap; max-height: 30vh; overflow: auto; flex: none; }
-.fields { overflow: auto; min-height: 0; display: grid; gap: 1rem; margin: 0 -1.5rem; padding: 0.2rem 1.5rem; }
+.fields { overflow: auto; flex: 0 1 auto; min-height: 4rem; display: grid; gap: 1rem; margin: 0 -1.5rem; padding: 0.2rem 1.5rem; }
 .fields {
   background:
     linear-gradient(var(--background) 40%, transparent) top / 100% 1.5rem local,

@@ -4,7 +4,7 @@ import type { Queries } from "../mcp-web-query.ts";
 import type { Conversations } from "../query/conversations.ts";
 import type { Conversation, ConversationOptions } from "../types/conversation.ts";
 import type { AttachOptions, Query, QueryOptions, QuerySignal } from "../types/query.ts";
-import { REFUSE_QUERY } from "../person/refuse-query.ts";
+import { REFUSE_QUERY, queryRefusal } from "../person/refuse-query.ts";
 import type { McpWebOptions } from "../types/options.ts";
 import { canConnect } from "./environment.ts";
 import { McpWebError, notInBrowser } from "./error.ts";
@@ -27,8 +27,8 @@ export class PageQueries {
 
   query(options: QueryOptions, signal?: QuerySignal): Query {
     const uuid = randomUuid();
-    const refuse = this.#approvals() !== "app" && !(options as any)?.[REFUSE_QUERY] && (globalThis as any)[REFUSE_QUERY];
-    return new PageQuery(uuid, this.#load(options, refuse && refuse()), (queries, json) => queries.start(uuid, options, json!, signal));
+    const refusal = this.#approvals() !== "app" && ((options as any)?.[REFUSE_QUERY] ?? queryRefusal());
+    return new PageQuery(uuid, this.#load(options, refusal), (queries, json) => queries.start(uuid, options, json!, signal));
   }
 
   attach(uuid: string, options?: AttachOptions): Query {
@@ -50,7 +50,7 @@ export class PageQueries {
   }
 
   /** Returns what a query needs. The app may change what it has passed: the query is sent as the options are now. */
-  async #load(options?: QueryOptions, refusal?: string): Promise<[Queries, string | undefined]> {
+  async #load(options?: QueryOptions, refusal?: string | false): Promise<[Queries, string | undefined]> {
     if (refusal) throw new McpWebError("PersonRequired", refusal);
     // These may have no JSON. They are read as the app has passed them.
     const plain = { ...options, responseSchema: null, attachments: null };

@@ -1,26 +1,24 @@
 /** Keeps page tools from asking the agent in the person's name: where they are on, a query needs an action of the person. */
 
 import { isPersonActing, watchPerson } from "./activation.ts";
-import { type QueryRefusal, REFUSE_QUERY } from "./refuse-query.ts";
+import { type GuardedWindow, REFUSE_QUERY } from "./refuse-query.ts";
+import { outermostWindow } from "./tab.ts";
 
 const REFUSAL =
   "page tools are on, and the person at the page has not just done something: call query() in the handler of a click or a key, or give new McpWeb() the option approvals: \"app\"";
 
-/** Returns why a query may not be sent now; undefined if it may. */
-const refuse: QueryRefusal = () => (isPersonActing() ? undefined : REFUSAL);
-
-/** A window, as `mcpWeb.query()` sees it. */
-interface GuardedWindow {
-  [REFUSE_QUERY]?: QueryRefusal;
-}
-
-/** Guards the queries of some windows. */
-export function guardQueries(views: Iterable<Window & GuardedWindow>): void {
-  watchPerson();
-  for (const view of views) view[REFUSE_QUERY] ??= refuse;
-}
-
-/** Ends the guard. Page tools that are still on in these windows begin it again with their next action. */
-export function releaseQueries(views: Iterable<Window & GuardedWindow>): void {
-  for (const view of views) delete view[REFUSE_QUERY];
+/** Guards the queries of all windows of the tab, and returns a function that ends that. `views` are those that page tools use. */
+export function guardQueries(views: Iterable<Window>): () => void {
+  watchPerson(views);
+  const owner = outermostWindow() as GuardedWindow;
+  const before = owner[REFUSE_QUERY];
+  const refuse = () => (isOn && !isPersonActing() ? REFUSAL : before?.());
+  let isOn = true;
+  owner[REFUSE_QUERY] = refuse;
+  return () => {
+    isOn = false;
+    if (owner[REFUSE_QUERY] !== refuse) return;
+    if (before) owner[REFUSE_QUERY] = before;
+    else delete owner[REFUSE_QUERY];
+  };
 }

@@ -13,6 +13,14 @@ import { openQuestion, outermostWindow } from "./tab.ts";
 
 /** How long a dialog must be visible before it takes an answer, in milliseconds: an earlier one was meant for something else. */
 const MIN_VISIBLE_MS = 500;
+/**
+ * Events of the dialog, which the page does not get: its shortcuts are not meant, and what keeps the focus in a dialog of the page
+ * would take the clicks.
+ */
+const EVENTS = [
+  "click", "dblclick", "auxclick", "contextmenu", "keydown", "keypress", "keyup", "pointerdown", "pointerup", "mousedown", "mouseup", "touchstart",
+  "touchend", "focusin", "focusout", "focus", "blur", "wheel", "paste",
+];
 /** How often it is checked that the dialog is still in front, in milliseconds. */
 const CHECK_MS = 250;
 /** The size of a window that shows the dialog. */
@@ -67,6 +75,9 @@ class OpenSurface<Answer> implements Surface<Answer> {
   readonly answer: Promise<Answer>;
   readonly #question: Question<Answer>;
   readonly #end = new AbortController();
+  /** What a click on each button does, and Enter in each field. */
+  readonly #clicks = new Map<Element, (event: Event) => void>();
+  readonly #enters = new Map<Element, (event: Event) => void>();
   #shown: ShownDialog | undefined;
   #settle!: (answer: Answer) => void;
 
@@ -93,7 +104,7 @@ class OpenSurface<Answer> implements Surface<Answer> {
 
   answerButton(text: string, attributes: object, answer: () => Answer | undefined): HTMLButtonElement {
     const button = createElement("button", { type: "button", ...attributes }, [text]);
-    button.addEventListener("click", (event) => {
+    this.#clicks.set(button, (event) => {
       // Some browsers do not focus a button that is clicked.
       button.focus({ preventScroll: true });
       this.#takeAnswer(event, button, answer);
@@ -102,17 +113,27 @@ class OpenSurface<Answer> implements Surface<Answer> {
   }
 
   answersByEnter(field: HTMLElement, button: HTMLButtonElement, answer: () => Answer | undefined): void {
-    field.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.isComposing || event.shiftKey) return;
-      event.preventDefault();
+    this.#enters.set(field, (event) => {
+      button.scrollIntoView({ block: "nearest" });
       this.#takeAnswer(event, button, answer);
     });
   }
 
   refuseButton(text: string, attributes: object, answer: Answer): HTMLButtonElement {
     const button = createElement("button", { type: "button", ...attributes }, [text]);
-    button.addEventListener("click", (event) => this.#refuse(event, answer));
+    this.#clicks.set(button, (event) => this.#refuse(event, answer));
     return button;
+  }
+
+  /** An event of the dialog that the window has caught. `target` is what it is for. */
+  #onEvent(event: Event, target: Element | null): void {
+    if (event.type === "click") return this.#clicks.get(target?.closest("button") as Element)?.(event);
+    const { key, isComposing, shiftKey, repeat } = event as KeyboardEvent;
+    const enter = event.type === "keydown" && key === "Enter" && !isComposing && !shiftKey && this.#enters.get(target!);
+    if (!enter) return;
+    event.preventDefault();
+    // A key that is held was pressed for something else.
+    if (!repeat) enter(event);
   }
 
   #takeAnswer(event: Event, button: HTMLElement, answer: () => Answer | undefined): void {
@@ -132,14 +153,15 @@ class OpenSurface<Answer> implements Surface<Answer> {
       event.preventDefault();
       this.#refuse(event, cancelled);
     });
-    this.#shown = new ShownDialog(view, dialog, kind, css, () => this.#settle(cancelled));
+    const onEvent = (event: Event, target: Element | null) => this.#onEvent(event, target);
+    this.#shown = new ShownDialog(view, dialog, kind, css, onEvent, () => this.#settle(cancelled));
   }
 
   /** Creates the dialog in a frame of another origin, whose page may draw over it: it only opens a window. */
   #createOpener(view: Window): HTMLDialogElement {
     const { text, frame, cancelled } = this.#question;
     const open = createElement("button", { type: "button", class: "accept" }, [frame.open]);
-    open.addEventListener("click", ({ isTrusted }) => {
+    this.#clicks.set(open, ({ isTrusted }) => {
       const opened = isTrusted && view.open("", "", WINDOW_FEATURES);
       if (!opened) return;
       opened.document.title = text;
@@ -165,7 +187,14 @@ class ShownDialog {
   /** Since when the person can see the dialog, as a time of `performance.now()`; `Infinity` while they cannot. */
   #visibleSince = Infinity;
 
-  constructor(view: Window, dialog: HTMLDialogElement, kind: string, css: string, onWindowClosed: () => void) {
+  constructor(
+    view: Window,
+    dialog: HTMLDialogElement,
+    kind: string,
+    css: string,
+    onEvent: (event: Event, target: Element | null) => void,
+    onWindowClosed: () => void,
+  ) {
     const { document } = view;
     this.view = view;
     this.#dialog = dialog;
@@ -184,8 +213,16 @@ class ShownDialog {
     const { signal } = this.#end;
     document.addEventListener("visibilitychange", () => this.#look(), { signal });
     // A click that brings the window to the front is no answer.
-    view.addEventListener("focus", () => this.#look(), { signal });
-    this.#show();
+    view.addEventListener("focus", ({ target }) => target === view && this.#look(), { signal });
+    for (const type of EVENTS) {
+      const take = (event: Event) => {
+        if (event.target !== this.#host) return;
+        event.stopImmediatePropagation();
+        onEvent(event, this.#targetOf(event));
+      };
+      view.addEventListener(type, take, { signal, capture: true });
+    }
+    this.#show(document.body);
     this.#timer = setInterval(() => (view.closed ? onWindowClosed() : this.#check()), CHECK_MS);
   }
 
@@ -209,8 +246,15 @@ class ShownDialog {
     if (this.view.document.activeElement !== this.#focused) this.#focused?.focus?.({ preventScroll: true });
   }
 
-  #show(): void {
-    if (!this.#host.isConnected) this.view.document.body.append(this.#host);
+  /** Returns what an event is for, which is not visible outside of the shadow root. */
+  #targetOf(event: Event): Element | null {
+    const { clientX = 0, clientY = 0, detail } = event as MouseEvent;
+    const hit = event.type === "click" && detail ? this.#root.elementFromPoint(clientX, clientY) : null;
+    return hit ?? this.#root.activeElement;
+  }
+
+  #show(parent: HTMLElement): void {
+    if (this.#host.parentElement !== parent) parent.append(this.#host);
     this.#dialog.close();
     // With styles in between, the button is grey anew.
     this.#dialog.getBoundingClientRect();
@@ -224,16 +268,23 @@ class ShownDialog {
 
   /** The page may have removed the dialog, or have opened another one in front of it. */
   #check(): void {
-    if (this.#host.isConnected && this.#dialog.matches(":modal") && this.#isHit(this.#dialog)) return;
+    const { document } = this.view;
+    if (this.#host.isConnected && this.#dialog.matches(":modal") && this.#isHit(this.#dialog)) {
+      if (this.#visibleSince === Infinity) this.#look();
+      return;
+    }
     this.#visibleSince = Infinity;
-    if (this.view.document.visibilityState === "visible") this.#show();
+    // That of another copy of the SDK is answered first.
+    if (document.visibilityState === "visible" && !this.#hit(this.#dialog)?.matches("[data-mcp-web]")) this.#show(document.documentElement);
   }
 
   /** Whether the centre of an element of the dialog is what a mouse hits there. */
   #isHit(element: Element): boolean {
+    return this.#hit(element) === this.#host && element.contains(this.#hit(element, this.#root));
+  }
+
+  #hit(element: Element, root: DocumentOrShadowRoot = this.view.document): Element | null {
     const { x, y, width, height } = element.getBoundingClientRect();
-    const [left, top] = [x + width / 2, y + height / 2];
-    const { document } = this.view;
-    return document.elementFromPoint(left, top) === this.#host && element.contains(this.#root.elementFromPoint(left, top));
+    return root.elementFromPoint(x + width / 2, y + height / 2);
   }
 }

@@ -13,6 +13,8 @@ interface Tab {
   readonly waiting: Set<() => void>;
   /** The actions of page tools that are running. */
   readonly actions: Set<object>;
+  /** How often scripts have acted in place of the person. */
+  scripts: number;
   /** When a script last acted in place of the person, in milliseconds since 1970. */
   scriptedAt: number;
 }
@@ -34,7 +36,19 @@ export function outermostWindow(): Window {
 
 function tab(): Tab {
   const owner = outermostWindow() as unknown as { [TAB]?: Tab };
-  return (owner[TAB] ??= { questions: new Set(), waiting: new Set(), actions: new Set(), scriptedAt: -Infinity });
+  return (owner[TAB] ??= { questions: new Set(), waiting: new Set(), actions: new Set(), scripts: 0, scriptedAt: -Infinity });
+}
+
+/** Returns a function that runs `end` once. In a frame, that is done at the latest when the frame goes away. */
+function endsWithWindow(end: () => void): () => void {
+  if (outermostWindow() === globalThis.window) return end;
+  const ended = new AbortController();
+  const once = () => {
+    ended.abort();
+    end();
+  };
+  globalThis.addEventListener?.("pagehide", once, { signal: ended.signal });
+  return once;
 }
 
 /** Registers a question to the person, and returns a function that ends it. Page tools wait until then. */
@@ -42,17 +56,17 @@ export function openQuestion(text: string): () => void {
   const { questions, waiting } = tab();
   const question = { text };
   questions.add(question);
-  return () => {
+  return endsWithWindow(() => {
     if (!questions.delete(question) || questions.size) return;
     for (const resume of waiting) resume();
     waiting.clear();
-  };
+  });
 }
 
 /** Returns the question that has been open for the longest time. */
 export const openedQuestion = (): string | undefined => [...tab().questions][0]?.text;
 
-/** Fulfilled when no question is open, or the signal fires. */
+/** Fulfilled when no question is open, or the signal fires: never in the task of the answer, which is the person's own. */
 export async function whenAnswered(signal: AbortSignal): Promise<void> {
   const { questions, waiting } = tab();
   while (questions.size && !signal.aborted) {
@@ -60,7 +74,19 @@ export async function whenAnswered(signal: AbortSignal): Promise<void> {
       waiting.add(resolve);
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
+    await nextTask();
   }
+}
+
+function nextTask(): Promise<void> {
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(0);
+  });
 }
 
 /** Registers an action of page tools, and returns a function that ends it. */
@@ -69,16 +95,21 @@ export function beginAction(): () => void {
   const action = {};
   actions.add(action);
   noteScript();
-  return () => {
+  return endsWithWindow(() => {
     actions.delete(action);
     noteScript();
-  };
+  });
 }
 
 /** A script acts in place of the person. */
 export function noteScript(): void {
-  tab().scriptedAt = Date.now();
+  const state = tab();
+  state.scripts += 1;
+  state.scriptedAt = Date.now();
 }
+
+/** Returns how often scripts have acted in place of the person. */
+export const scriptCount = (): number => tab().scripts;
 
 /** Returns when a script last acted in place of the person, in milliseconds since 1970. */
 export function scriptedAt(): number {

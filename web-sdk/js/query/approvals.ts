@@ -65,7 +65,7 @@ export class Approvals {
     const { id, tool, expiresInMs } = event;
     const controller = new AbortController();
     const { signal } = controller;
-    watchPerson();
+    if (typeof document === "object") watchPerson([window]);
     this.#open.set(id, { requestedAt: Date.now(), controller });
     const expiresAt = Number.isFinite(expiresInMs) ? performance.now() + expiresInMs : undefined;
     if (expiresAt !== undefined) {

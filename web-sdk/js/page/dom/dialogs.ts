@@ -1,5 +1,6 @@
 /** Dialogs of the browser, which would stop the page: they are answered while an action runs. */
 
+import { isOwnTask } from "../../person/activation.ts";
 import type { View } from "./flat-tree.ts";
 import type { Patches } from "./patch.ts";
 
@@ -20,11 +21,14 @@ export class Dialogs {
     const answer = this.#answer;
     patches.replace(view, "alert", () => (message) => this.#add("alert", message));
     patches.replace(view, "print", () => () => this.#add("print", ""));
-    patches.replace(view, "confirm", () => (message) => {
+    patches.replace(view, "confirm", (original) => (message) => {
+      // The person has pressed something of the page meanwhile.
+      if (isOwnTask()) return original.call(view, message);
       this.#add("confirm", message, answer !== false);
       return answer !== false;
     });
-    patches.replace(view, "prompt", () => (message, preset) => {
+    patches.replace(view, "prompt", (original) => (message, preset) => {
+      if (isOwnTask()) return original.call(view, message, preset);
       const text = answer === true ? String(preset ?? "") : answer === false ? null : answer;
       this.#add("prompt", message, text);
       return text;

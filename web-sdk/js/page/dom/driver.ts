@@ -5,7 +5,9 @@
  * `set-value.ts`, `keys.ts` … act; `recorder.ts` sees what the page does meanwhile, and `rest.ts` waits until it has done it.
  */
 
-import { guardQueries, releaseQueries } from "../../person/query-guard.ts";
+import { watchPerson } from "../../person/activation.ts";
+import { guardQueries } from "../../person/query-guard.ts";
+import { whenAnswered } from "../../person/tab.ts";
 import type { Action } from "../actions.ts";
 import { type Activated, ActionError, type ActionOutcome, type PageDriver, type PageState, type PageTree, type ReadBack, type TargetFacts, type TreeOptions } from "../driver.ts";
 import { activatedBy } from "./activation.ts";
@@ -47,6 +49,8 @@ export class DomDriver implements PageDriver {
   #scrolledTo: { ref: string; label: string } | undefined;
   /** What is seen and used where the app gives no root: nothing. */
   readonly #nothing = document.createElement("div");
+  /** Ends the guard of queries. */
+  #endGuard: (() => void) | undefined;
   /** How many calls need the clock. */
   #holds = 0;
   /** The pages that the app names, as they were when they were asked for last. */
@@ -60,7 +64,7 @@ export class DomDriver implements PageDriver {
   constructor(options: PageToolsOptions | (() => PageToolsOptions) = {}) {
     this.#readOptions = typeof options === "function" ? options : () => options;
     this.#handles = new Handles(this.#limits.maxHandles);
-    if (!this.#options.readOnly) guardQueries(pageViews());
+    if (!this.#options.readOnly) this.#guard();
     const { pages } = this.#options;
     if (Array.isArray(pages)) this.#named = pages;
   }
@@ -114,7 +118,8 @@ export class DomDriver implements PageDriver {
   beginAction(action: Action): void {
     this.#recorder?.stop();
     const views = pageViews();
-    guardQueries(views);
+    this.#guard();
+    watchPerson(views);
     this.#hiddenTab.install(views);
     this.#hiddenTab.activity.begin();
     this.#recorder = new Recorder(action, this.#root(), this.#handles, () => this.#pageId());
@@ -123,6 +128,9 @@ export class DomDriver implements PageDriver {
   async apply(action: Action, ref: string | undefined, to: string | undefined, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await this.#settleScroll(signal);
+    // The person may be asked something since the target was looked at.
+    await whenAnswered(signal);
+    signal.throwIfAborted();
     const element = ref === undefined ? undefined : this.#use(ref);
     const target = to === undefined ? undefined : this.#use(to);
     this.#target = element;
@@ -197,7 +205,13 @@ export class DomDriver implements PageDriver {
 
   dispose(): void {
     this.endAction();
-    releaseQueries(pageViews());
+    this.#endGuard?.();
+    this.#endGuard = undefined;
+  }
+
+  /** From now on, queries need the person. */
+  #guard(): void {
+    this.#endGuard ??= guardQueries(pageViews());
   }
 
   /** Ends what nothing needs that is under way. */

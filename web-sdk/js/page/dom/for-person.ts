@@ -25,8 +25,15 @@ function activated(element: Element): Element[] {
   if (is(element, "label")) return [element.control].filter((one) => one !== null);
   const { form } = element as HTMLInputElement;
   const owner = is(element, "form") ? element : is(form, "form") ? form : undefined;
-  const submits = owner && (owner === element || isSubmitButton(element)) ? [...elementsOf(owner)].filter(isSubmitButton) : [];
-  return [...(owner ? [owner] : []), ...submits, ...targetsOf(element)];
+  const all = owner ? [...elementsOf(owner)] : [];
+  const isReset = (is(element, "button") || is(element, "input")) && element.type === "reset";
+  const isRadio = (one: Element) => is(one, "input") && one.type === "radio";
+  const used = all.filter((one) =>
+    owner === element || isSubmitButton(element) ? isSubmitButton(one)
+    : isReset ? true
+    : isRadio(element) && isRadio(one) && (one as HTMLInputElement).name === (element as HTMLInputElement).name,
+  );
+  return [...(owner ? [owner] : []), ...used, ...targetsOf(element)];
 }
 
 /** Whether a click on an element submits its form. */

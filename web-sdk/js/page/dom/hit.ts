@@ -2,7 +2,7 @@
 
 import { isControlRole, roleOf } from "./classify.ts";
 import { flatAncestors, flatContains, is, isFrame, viewOf } from "./flat-tree.ts";
-import { isForPerson } from "./for-person.ts";
+import { isForPerson, reachesPerson } from "./for-person.ts";
 import { pictureOf } from "./area.ts";
 import { boxOf, localNameOf, parentElementOf, shadowRootOf } from "./native.ts";
 import { boxesOf, getStyle, hasNoViewport, isHiddenByAttribute } from "./shown.ts";
@@ -57,7 +57,7 @@ export function isOnlyHeard(element: Element): boolean {
 export function hitInside(element: Element, { x, y }: Point): Element {
   if (hasNoViewport(viewOf(element))) return element;
   const hit = hitElement(element.ownerDocument, x, y);
-  if (!hit || !flatContains(element, hit) || isForPerson(hit)) return element;
+  if (!hit || !flatContains(element, hit) || reachesPerson(hit)) return element;
   for (const around of flatAncestors(hit)) {
     if (around === element) return hit;
     if (isControlRole(roleOf(around))) return element;

@@ -1,10 +1,10 @@
 /** What the browser does with a key of a person, and not with one of a script. */
 
-import { dispatch } from "./dispatch.ts";
+import { dispatch, personOnly } from "./dispatch.ts";
 import { edit } from "./editable.ts";
 import { flatClosest, flatElements, is, viewOf } from "./flat-tree.ts";
 import { focusElement, isFocusable } from "./focus.ts";
-import { isForPerson } from "./for-person.ts";
+import { isForPerson, reachesPerson } from "./for-person.ts";
 import { hasAttribute } from "./native.ts";
 import { deleteText, insertText, isTextField, moveCaret } from "./typing.ts";
 import { submit } from "./submit.ts";
@@ -48,7 +48,10 @@ export function keyUp(element: Element, key: string, held: Held): void {
   if (isBox(element) || (isButton(element) && !is(element, "a", "area"))) clickByKey(element);
 }
 
-const clickByKey = (element: Element): void => (element as HTMLElement).click();
+function clickByKey(element: Element): void {
+  if (reachesPerson(element)) throw personOnly();
+  (element as HTMLElement).click();
+}
 
 function enterInField(element: Element, { shiftKey }: Held): void {
   if (is(element, "input")) {

@@ -1,7 +1,6 @@
 /** Keys: their events, and what the browser does with a key that the page has not cancelled. */
 
-import { ActionError } from "../driver.ts";
-import { dispatch } from "./dispatch.ts";
+import { dispatch, personOnly } from "./dispatch.ts";
 import { deepActiveElement, flatContains, isInPage } from "./flat-tree.ts";
 import { focusElement } from "./focus.ts";
 import { keyDown, keyUp } from "./key-defaults.ts";
@@ -25,17 +24,17 @@ export function pressKey(element: Element | undefined, key: string, modifiers: r
   const held = { altKey: modifiers.includes("Alt"), ctrlKey: modifiers.includes("Control"), metaKey: modifiers.includes("Meta"), shiftKey: modifiers.includes("Shift") };
   const fields = { key, code: codeOf(key), keyCode: keyCodeOf(key), which: keyCodeOf(key), ...held };
   const target = focusFor(element);
-  if (isPrivate(target)) throw new ActionError("TargetPrivate", "the key would go to something that is private: ask the user to do this in the page");
+  if (isPrivate(target)) throw personOnly();
   if (dispatch(target, "keydown", fields)) {
     const isTyped = [...key].length === 1 || key === "Enter";
     const isCommand = held.ctrlKey || held.metaKey || held.altKey;
     const charCode = key === "Enter" ? 13 : (key.codePointAt(0) ?? 0);
     const focused = focusAfter(target);
-    const isAllowed = focused === target || isUsable(focused);
+    const isAllowed = (focused === target && !isPrivate(focused)) || isUsable(focused);
     if (isAllowed && (!isTyped || isCommand || dispatch(focused, "keypress", { ...fields, charCode, keyCode: charCode, which: charCode }))) keyDown(focused, key, held, isUsable);
   }
   const released = focusAfter(target);
-  if ((released === target || isUsable(released)) && dispatch(released, "keyup", fields)) keyUp(released, key, held);
+  if (((released === target && !isPrivate(released)) || isUsable(released)) && dispatch(released, "keyup", fields)) keyUp(released, key, held);
 }
 
 /** Gives an element the focus, and returns where its keys go: what has the focus in it, or itself if it takes none. */

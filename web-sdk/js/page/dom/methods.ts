@@ -1,8 +1,9 @@
 /** Methods of elements that an action may call. */
 
 import { ActionError } from "../driver.ts";
-import { dispatch } from "./dispatch.ts";
+import { dispatch, personOnly } from "./dispatch.ts";
 import { is } from "./flat-tree.ts";
+import { reachesPerson } from "./for-person.ts";
 import { requestSubmit } from "./submit.ts";
 
 /** The methods, and what has each of them. */
@@ -16,6 +17,7 @@ export async function callMethod(element: Element, name: string, args: unknown[]
     const own = METHODS.filter((one) => methodOf(element, one));
     throw new ActionError("MethodUnknown", `this element has no method ${JSON.stringify(name)} that can be called: use one of ${own.join(", ")}`);
   }
+  if (reachesPerson(target)) throw personOnly();
   if (name === "requestSubmit") return requestSubmit(target as HTMLFormElement);
   const before = (target as HTMLInputElement).value;
   await settled(Reflect.apply(methodOf(target, name)!, target, name === "scrollIntoView" ? [{ block: "center", behavior: "instant" }] : args), signal);

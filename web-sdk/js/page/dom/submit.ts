@@ -2,7 +2,7 @@
 
 import { ActionError } from "../driver.ts";
 import { submitButtonOf } from "./activation.ts";
-import { dispatch } from "./dispatch.ts";
+import { dispatch, personOnly } from "./dispatch.ts";
 import { is, viewOf } from "./flat-tree.ts";
 import { reachesPerson } from "./for-person.ts";
 import { closest, elementsOf, findElement, hasAttribute } from "./native.ts";
@@ -27,7 +27,7 @@ export function submitForm(element: Element): void {
 
 /** Calls the method of the prototype: a field with the name `requestSubmit` hides it. */
 export function requestSubmit(form: HTMLFormElement): void {
-  if (reachesPerson(form)) throw new ActionError("TargetPrivate", "the form has a button that only the user may press: ask the user to do this in the page");
+  if (reachesPerson(form)) throw personOnly();
   const { prototype } = viewOf(form).HTMLFormElement;
   prototype.requestSubmit.call(form);
   if (hasAttribute(form, "novalidate") || prototype.checkValidity.call(form)) return;
