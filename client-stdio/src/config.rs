@@ -8,6 +8,7 @@ use reqwest::Url;
 use tracing::level_filters::LevelFilter;
 
 use crate::loopback::is_loopback_host;
+use crate::token_redactor::TokenRedactor;
 
 const AFTER_HELP: &str = "\
 Prefer AUTH_TOKEN to --token: other users can read arguments in the list of processes.
@@ -156,6 +157,11 @@ impl Config {
             max_message_bytes: parse_message_bytes(&flags.max_message_bytes)?,
             log: flags.log.trim().parse().map_err(|_| ConfigError::Log)?,
         })
+    }
+
+    /// Returns what hides the token in texts of others.
+    pub fn token_redactor(&self) -> TokenRedactor {
+        TokenRedactor::new(self.token.as_ref().map(Token::expose))
     }
 
     /// Whether the token crosses the network without encryption.

@@ -20,7 +20,8 @@
 //!    resources. Other requests fail with a message that describes what to do (`connect_error`,
 //!    `certificate_rejection`).
 //!
-//! Only messages of MCP are written to stdout; the log goes to stderr.
+//! Only messages of MCP are written to stdout; the log goes to stderr. Neither ever has the token, which
+//! `token_redactor` replaces in the texts of others.
 
 mod bridge_http;
 mod bridge_session;
@@ -52,7 +53,9 @@ mod session_state;
 mod shared_text;
 mod sse;
 mod tls;
+mod token_redactor;
 mod www_authenticate;
 
 pub use config::{Config, ConfigError, Token};
 pub use proxy::run;
+pub use token_redactor::TokenRedactor;

@@ -1,16 +1,30 @@
-//! The writer of the log, in which an event is one line whatever texts it contains.
+//! The writer of the log, in which an event is one line whatever texts it contains, and never has the
+//! token.
 
 use std::io::{self, Write};
 
+use client_stdio::TokenRedactor;
+
 /// Writes events of the log, with the control characters in them escaped: texts of the bridge and
 /// of the client cannot begin a line of their own, and cannot control the terminal.
-pub(crate) struct LogWriter<W>(pub(crate) W);
+pub(crate) struct LogWriter<W> {
+    output: W,
+    redactor: TokenRedactor,
+}
+
+impl<W> LogWriter<W> {
+    pub(crate) fn new(output: W, redactor: TokenRedactor) -> Self {
+        Self { output, redactor }
+    }
+}
 
 impl<W: Write> Write for LogWriter<W> {
     /// Writes one event, which ends with a line feed.
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(event);
-        let text = text.strip_suffix('\n').unwrap_or(&text);
+        let text = self
+            .redactor
+            .redact(text.strip_suffix('\n').unwrap_or(&text));
         let mut line = String::with_capacity(text.len() + 1);
         for character in text.chars() {
             if character.is_control() {
@@ -20,12 +34,12 @@ impl<W: Write> Write for LogWriter<W> {
             }
         }
         line.push('\n');
-        self.0.write_all(line.as_bytes())?;
+        self.output.write_all(line.as_bytes())?;
         Ok(event.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.output.flush()
     }
 }
 
@@ -54,7 +68,7 @@ mod tests {
         let sink = Sink::default();
         let written = sink.clone();
         let subscriber = tracing_subscriber::fmt()
-            .with_writer(move || LogWriter(sink.clone()))
+            .with_writer(move || LogWriter::new(sink.clone(), TokenRedactor::default()))
             .with_ansi(false)
             .without_time()
             .finish();

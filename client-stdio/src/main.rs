@@ -6,7 +6,7 @@ mod log_writer;
 use std::process::ExitCode;
 
 use bridge_output::{FlushGuard, open_log, print_error};
-use client_stdio::Config;
+use client_stdio::{Config, TokenRedactor};
 use log_writer::LogWriter;
 use tokio::io::{AsyncRead, AsyncWrite};
 #[cfg(target_os = "linux")]
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let _flush_guard = log_to_stderr(config.log);
+    let _flush_guard = log_to_stderr(config.log, config.token_redactor());
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -87,11 +87,11 @@ async fn shutdown_signal() {
     }
 }
 
-fn log_to_stderr(level: LevelFilter) -> FlushGuard {
+fn log_to_stderr(level: LevelFilter, redactor: TokenRedactor) -> FlushGuard {
     let (log, flush_guard) = open_log();
     let filter = Targets::new().with_target("client_stdio", level);
     let layer = tracing_subscriber::fmt::layer()
-        .with_writer(move || LogWriter(log.clone()))
+        .with_writer(move || LogWriter::new(log.clone(), redactor.clone()))
         .with_ansi(false);
     tracing_subscriber::registry()
         .with(layer)

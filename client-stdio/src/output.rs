@@ -1,6 +1,7 @@
 //! The messages to the client. A task of its own writes them, so that the client's input is still
 //! read while the client reads a large answer.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::message::Message;
 use crate::shared_text::SharedText;
+use crate::token_redactor::TokenRedactor;
 
 /// The maximum number of messages that wait for the client. When it is reached, the client's input
 /// is not read.
@@ -29,6 +31,7 @@ type QueuedMessage = (Option<Instant>, SharedText);
 
 /// The queue of messages to the client, and the task that writes them.
 pub(crate) struct Output {
+    redactor: TokenRedactor,
     queue: mpsc::Sender<QueuedMessage>,
     unread_bytes: watch::Sender<usize>,
     task: JoinHandle<io::Result<()>>,
@@ -46,12 +49,16 @@ impl Backpressure {
 }
 
 impl Output {
-    /// Starts the task that writes to `output`.
-    pub(crate) fn new(output: impl AsyncWrite + Send + Unpin + 'static) -> (Self, Backpressure) {
+    /// Starts the task that writes to `output`, without the token that `redactor` knows.
+    pub(crate) fn new(
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        redactor: TokenRedactor,
+    ) -> (Self, Backpressure) {
         let (queue, receiver) = mpsc::channel(QUEUE_CAPACITY);
         let (unread_bytes, unread) = watch::channel(0);
         let task = tokio::spawn(run_writer(output, receiver, unread_bytes.clone()));
         let output = Self {
+            redactor,
             queue,
             unread_bytes,
             task,
@@ -77,7 +84,10 @@ impl Output {
         not_before: Option<Instant>,
         message: Message,
     ) -> io::Result<()> {
-        let text = message.text().clone();
+        let text = match self.redactor.redact_json(message.text()) {
+            Cow::Borrowed(_) => message.text().clone(),
+            Cow::Owned(redacted) => redacted.into(),
+        };
         self.unread_bytes.send_modify(|bytes| *bytes += text.len());
         let queued = self.queue.send((not_before, text)).await;
         queued.map_err(|_| io::ErrorKind::BrokenPipe.into())
@@ -195,7 +205,7 @@ mod tests {
     #[tokio::test]
     async fn unread_messages_apply_backpressure_until_they_are_read() {
         let (mut reader, writer) = tokio::io::duplex(1024);
-        let (output, mut backpressure) = Output::new(writer);
+        let (output, mut backpressure) = Output::new(writer, TokenRedactor::default());
         backpressure.writable().await;
         let large = format!(r#"{{"method":"{}"}}"#, "x".repeat(MAX_UNREAD_BYTES));
         let lines = [large, r#"{"method":"small"}"#.to_owned()];
@@ -222,7 +232,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn delayed_messages_are_written_on_time_and_do_not_block_others() {
         let (reader, writer) = tokio::io::duplex(1024);
-        let (output, _backpressure) = Output::new(writer);
+        let (output, _backpressure) = Output::new(writer, TokenRedactor::default());
         let line = |name: &str| format!(r#"{{"method":"{name}"}}"#);
         let message = |name| Message::parse(line(name)).unwrap();
         let started = Instant::now();
@@ -254,7 +264,7 @@ mod tests {
     #[tokio::test]
     async fn sending_to_a_client_that_is_gone_fails() {
         let (reader, writer) = tokio::io::duplex(1024);
-        let (output, _backpressure) = Output::new(writer);
+        let (output, _backpressure) = Output::new(writer, TokenRedactor::default());
         drop(reader);
         let message = || Message::parse(r#"{"method":"m"}"#).unwrap();
         output.send(message()).await.unwrap();

@@ -37,7 +37,7 @@ where
              can read that network can use it: use https://"
         );
     }
-    let (output, backpressure) = Output::new(output);
+    let (output, backpressure) = Output::new(output, config.token_redactor());
     let mut proxy = Proxy {
         client: Input::new(input, config.max_message_bytes),
         output,

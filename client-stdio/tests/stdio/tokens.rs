@@ -1,8 +1,8 @@
-//! Tests of tokens that expire or lack a scope.
+//! Tests of tokens: they expire, lack a scope, and are in texts of others.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::client::{Client, Era, command, error_text};
+use crate::client::{Client, Era, TOKEN, command, error_text};
 use crate::raw_server::{RawServer, ReceivedRequest};
 
 const INVALID_TOKEN: &str =
@@ -86,5 +86,62 @@ async fn a_missing_scope_is_named_and_fails_only_its_request() {
             .await
             .answer(&json!({ "tools": [] }));
         assert_eq!(client.response(id).await["result"]["tools"], json!([]));
+    }
+}
+
+#[tokio::test]
+async fn texts_of_a_bridge_that_have_the_token_are_passed_on_without_it() {
+    let quoted = format!("Authorization: Bearer {TOKEN} was refused");
+    let body = json!({ "error": "Refused", "message": quoted }).to_string();
+    let failure = |id: Value| {
+        json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32000, "message": quoted,
+            "data": { "headers": [quoted] } } })
+        .to_string()
+    };
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/message",
+        "params": { "level": "error", "data": quoted } })
+    .to_string();
+    for era in Era::BOTH {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let mut server = RawServer::start().await;
+        let mut command = command(&server.url());
+        command.args(["--log", "trace"]);
+        command.stderr(log.reopen().unwrap());
+        let (mut client, events) = server.connect(command, era).await;
+        let mut texts = Vec::new();
+        for answer in 0..6 {
+            let id = client.send_call("a").await;
+            let call = server.post("tools/call").await;
+            match answer {
+                0 => call.json_with_status(403, &body),
+                1 => call.json_with_status(500, &body),
+                2 => call.json_with_status(400, &failure(id.into())),
+                3 => call.json(&failure(id.into())),
+                4 => {
+                    let stream = call.stream();
+                    stream.send(&notification).await;
+                    stream.send(&failure(id.into())).await;
+                    texts.push(client.notification("notifications/message").await);
+                }
+                _ => call.answer(&json!({ "content": [{ "type": "text", "text": quoted }] })),
+            }
+            texts.push(client.response(id).await);
+        }
+        if let Some(events) = events {
+            events.send(&failure(Value::Null)).await;
+            events.send(&notification).await;
+            texts.push(client.notification("notifications/message").await);
+        }
+        assert!(client.close().await.success());
+        let log = std::fs::read_to_string(log.path()).unwrap();
+        if era == Era::Session {
+            texts.push(log.clone().into());
+        }
+        for text in &texts {
+            let text = text.to_string();
+            assert!(text.contains("Bearer [token] was refused"), "{text}");
+            assert!(!text.contains(TOKEN), "{text}");
+        }
+        assert!(!log.contains(TOKEN), "{log}");
     }
 }

@@ -1,0 +1,214 @@
+//! Hides the token in the texts of others: a proxy may quote the headers of a request in an error, and a
+//! page may show its token.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use bridge_protocol::limits::MIN_TOKEN_CHARS;
+use memchr::memmem::Finder;
+
+/// Replaces the token in texts: as it is, as part of base64, and percent-encoded or escaped in JSON in
+/// any way. Clones share the forms.
+#[derive(Clone, Default)]
+pub struct TokenRedactor {
+    forms: Arc<[Form]>,
+    replacement: &'static str,
+}
+
+/// The token, or what is the same in every base64 of a text with the token.
+struct Form {
+    text: Vec<u8>,
+    /// A part of the text that no encoding changes. It is searched for first, because most texts do not
+    /// have it.
+    fixed_part: Finder<'static>,
+}
+
+impl TokenRedactor {
+    /// Creates a redactor. It changes nothing without a token, or with one that is shorter than bridges
+    /// accept by default: such a word may be in any message.
+    pub(crate) fn new(token: Option<&str>) -> Self {
+        let Some(token) = token.filter(|it| it.len() >= MIN_TOKEN_CHARS) else {
+            return Self::default();
+        };
+        let mut forms = vec![token.as_bytes().to_vec()];
+        for offset in 0..3 {
+            for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+                let form = base64_form(token, offset, &engine);
+                if !forms.contains(&form) {
+                    forms.push(form);
+                }
+            }
+        }
+        // A number in JSON stays one.
+        let is_number = token.bytes().all(|byte| byte.is_ascii_digit());
+        Self {
+            forms: forms.into_iter().map(Form::new).collect(),
+            replacement: if is_number { "0" } else { "[token]" },
+        }
+    }
+
+    /// Replaces the token in a text.
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.replace(text, false)
+    }
+
+    /// Replaces the token in a JSON text, which stays valid.
+    pub(crate) fn redact_json<'a>(&self, json: &'a str) -> Cow<'a, str> {
+        self.replace(json, true)
+    }
+
+    fn replace<'a>(&self, text: &'a str, is_json: bool) -> Cow<'a, str> {
+        let bytes = text.as_bytes();
+        let may_have = |form: &Form| form.fixed_part.find(bytes).is_some();
+        if !self.forms.iter().any(may_have) {
+            return Cow::Borrowed(text);
+        }
+        let mut redacted = String::with_capacity(text.len());
+        let (mut position, mut copied) = (0, 0);
+        while position < bytes.len() {
+            let rest = &bytes[position..];
+            if let Some(length) = self.forms.iter().find_map(|form| form.length_in(rest)) {
+                redacted.push_str(&text[copied..position]);
+                redacted.push_str(self.replacement);
+                position += length;
+                copied = position;
+            } else {
+                // What follows a backslash in JSON belongs to it: no token begins there.
+                position += if is_json && rest[0] == b'\\' { 2 } else { 1 };
+            }
+        }
+        redacted.push_str(&text[copied..]);
+        Cow::Owned(redacted)
+    }
+}
+
+impl Form {
+    fn new(text: Vec<u8>) -> Self {
+        let parts = text.split(|byte| !byte.is_ascii_alphanumeric());
+        let longest = parts.max_by_key(|part| part.len()).unwrap_or_default();
+        let fixed_part = Finder::new(longest).into_owned();
+        Self { text, fixed_part }
+    }
+
+    /// Returns the length of this form at the beginning of a text, if it is there.
+    fn length_in(&self, text: &[u8]) -> Option<usize> {
+        let mut length = 0;
+        for byte in &self.text {
+            length += encoded_length(*byte, &text[length..])?;
+        }
+        Some(length)
+    }
+}
+
+/// Returns the length of a byte at the beginning of a text, where it may be percent-encoded, or escaped
+/// in JSON, also in JSON that is a string of JSON.
+fn encoded_length(byte: u8, text: &[u8]) -> Option<usize> {
+    if text.first() == Some(&byte) {
+        return Some(1);
+    }
+    if byte.is_ascii_alphanumeric() {
+        return None;
+    }
+    let is_hex = |digits: &[u8]| {
+        let digits = std::str::from_utf8(digits).ok();
+        digits.and_then(|it| u8::from_str_radix(it, 16).ok()) == Some(byte)
+    };
+    let backslashes = text.iter().take_while(|byte| **byte == b'\\').count();
+    match &text[backslashes..] {
+        [b'%', first, second, ..] if backslashes == 0 && is_hex(&[*first, *second]) => Some(3),
+        [first, ..] if backslashes > 0 && *first == byte => Some(backslashes + 1),
+        [b'u', b'0', b'0', first, second, ..] if backslashes > 0 && is_hex(&[*first, *second]) => {
+            Some(backslashes + 5)
+        }
+        _ => None,
+    }
+}
+
+/// Returns what the base64 of a text has of the token in it, if the token begins at a multiple of 3 and
+/// this offset. The characters at both ends, which depend on its neighbours, are left out.
+fn base64_form(token: &str, offset: usize, engine: &impl Engine) -> Vec<u8> {
+    let mut encoded = engine.encode([&b"\0\0"[..offset], token.as_bytes()].concat());
+    if !(offset + token.len()).is_multiple_of(3) {
+        encoded.pop();
+    }
+    let start = [0, 2, 3][offset];
+    encoded.split_off(start).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+
+    use super::*;
+
+    fn redactor(token: &str) -> TokenRedactor {
+        TokenRedactor::new(Some(token))
+    }
+
+    #[test]
+    fn the_token_is_replaced_in_all_its_encodings() {
+        let token = r#"a+token/of="the"-page~1"#;
+        let redactor = redactor(token);
+        for text in [
+            token.to_owned(),
+            "a%2Btoken%2Fof%3D%22the%22%2Dpage%7e1".to_owned(),
+            r"a\u002Btoken\/of\u003d\u0022the\u0022-page~1".to_owned(),
+            r#"a+token\/of=\\\"the\\\"-page~1"#.to_owned(),
+        ] {
+            assert_eq!(
+                redactor.redact(&format!("é {text}é")),
+                "é [token]é",
+                "{text}"
+            );
+            assert_eq!(
+                redactor.redact_json(&format!(r#"{{"a":"{text}{text}"}}"#)),
+                r#"{"a":"[token][token]"}"#,
+                "{text}"
+            );
+        }
+        assert_eq!(redactor.redact("a+token/of="), "a+token/of=");
+        assert!(matches!(redactor.redact("of the page"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn base64_has_no_more_than_the_ends_of_the_token() {
+        let token = "Zb0-token_of~the?page>>9";
+        let redactor = redactor(token);
+        for before in ["", "u", "us", "use", "Bearer ", "user:"] {
+            for after in ["", "x", "xy", "xyz"] {
+                let text = format!("{before}{token}{after}");
+                for encoded in [STANDARD.encode(&text), URL_SAFE.encode(&text)] {
+                    let redacted = redactor.redact(&encoded);
+                    let rest = redacted.replace("[token]", "");
+                    assert_eq!(redacted.len(), rest.len() + "[token]".len(), "{redacted}");
+                    // Two characters have 12 bits.
+                    let longest = (before.len() + after.len() + 4).div_ceil(3) * 4;
+                    assert!(rest.len() <= longest, "{text}: {redacted}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn json_stays_valid() {
+        let valid = |json: &str| serde_json::from_str::<serde_json::Value>(json).is_ok();
+        let newline = r#"{"a":"\nine-tokens-of-a-page"}"#;
+        let redactor = self::redactor("nine-tokens-of-a-page");
+        assert_eq!(redactor.redact_json(newline), newline, "a line break");
+        assert!(valid(
+            &redactor.redact_json(r#"{"a":"\\nine-tokens-of-a-page"}"#)
+        ));
+        let number = r#"{"id":1234567890123456,"a":"1234567890123456"}"#;
+        let redacted = self::redactor("1234567890123456");
+        assert_eq!(redacted.redact_json(number), r#"{"id":0,"a":"0"}"#);
+    }
+
+    #[test]
+    fn without_a_token_of_a_bridge_nothing_is_replaced() {
+        for redactor in [TokenRedactor::new(None), redactor("short")] {
+            assert!(matches!(redactor.redact("short"), Cow::Borrowed(_)));
+        }
+    }
+}
