@@ -32,7 +32,8 @@ pub enum CloseCode {
     TryAgainLater,
     /// 4001: a newer connection of the same session took over.
     Superseded,
-    /// 4003: the token has expired; the page reconnects with a fresh one.
+    /// 4003: the token has expired, or the page has sent one of another user; it reconnects with a
+    /// fresh one.
     TokenExpired,
 }
 

@@ -44,7 +44,7 @@ error_codes! {
     MissingAuthentication,
     /// The token is too short, not on the configured list, or wrong.
     InvalidAuthentication,
-    /// The token has expired: connect again with a fresh one.
+    /// The token has expired, or another user has taken the page over: connect again with a fresh one.
     TokenExpired,
     /// The token does not grant what the request needs.
     InsufficientScope,

@@ -58,6 +58,24 @@ impl Realm {
         }])
     }
 
+    /// The page has sent the token of another user on its open connection: the session ends without
+    /// a grace period, and the page may connect again as that user.
+    pub fn user_changed(&mut self, id: &SessionId, connection: ConnectionId, now: Now) -> Effects {
+        if self.session_on(id, connection).is_none() {
+            return Effects::new();
+        }
+        let reason = "another user has taken the page over";
+        let mut effects = self.end_session(id, reason, now);
+        let code = ErrorCode::TokenExpired;
+        effects.extend(close_effects(
+            connection,
+            code,
+            CloseCode::TokenExpired,
+            reason,
+        ));
+        effects
+    }
+
     /// A deadline of a session has passed.
     pub(super) fn session_due(&mut self, id: &SessionId, now: Now) -> Effects {
         let Some(session) = self.sessions.get(id) else {

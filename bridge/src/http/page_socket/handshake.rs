@@ -217,18 +217,22 @@ pub(super) async fn authenticate(
 }
 
 /// Verifies a token that must have the scope of a page.
-pub(super) async fn verify_page_token(
+async fn verify_page_token(
     authenticator: &Authenticator,
     token: Option<&str>,
 ) -> Result<Principal, AuthError> {
     let principal = authenticator.verify(token).await?;
+    require_page_scope(&principal)?;
+    Ok(principal)
+}
+
+pub(super) fn require_page_scope(principal: &Principal) -> Result<(), AuthError> {
     principal
         .require_scope(Scope::Page)
         .map_err(|insufficient| AuthError {
             code: InsufficientScope::CODE,
             message: insufficient.message(),
-        })?;
-    Ok(principal)
+        })
 }
 
 /// Returns the protocol of a page. A page that names no version is one of mcp-web 0.1.

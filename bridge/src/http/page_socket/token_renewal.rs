@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bridge_auth::{AuthError, Authenticator, Principal, RealmId, Scope};
+use bridge_auth::{AuthError, Principal, Scope};
 use bridge_protocol::{BridgeToPage, ErrorCode, Renew, RenewalFailed};
 use bridge_realm::realm::Effect;
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::handshake::verify_page_token;
+use super::handshake::require_page_scope;
 use super::page_session::PageSession;
 
 /// How many renewals wait while one is verified. A page needs no more than the newest.
@@ -65,16 +65,29 @@ impl PageSession {
         &self,
         renewal: Renew,
     ) -> BoxFuture<'static, Result<Principal, AuthError>> {
-        let authenticator = Arc::clone(&self.authenticator);
-        Box::pin(verify_same_realm(authenticator, self.realm, renewal))
+        let (authenticator, realm) = (Arc::clone(&self.authenticator), self.realm);
+        Box::pin(async move {
+            let principal = authenticator.verify(Some(&renewal.auth_token)).await?;
+            if principal.realm == realm {
+                require_page_scope(&principal)?;
+            }
+            Ok(principal)
+        })
     }
 
+    /// The token is valid. A token of another user ends the session, whatever else it grants.
     fn on_renewed(&self, principal: &Principal) {
+        let (session, connection) = (&self.session, self.connection);
+        if principal.realm != self.realm {
+            self.hub.apply(self.realm, |realm, now| {
+                ((), realm.user_changed(session, connection, now))
+            });
+            return;
+        }
         let expires_at = principal.expires_at().map(Instant::into_std);
         let may_query = principal.scopes.contains(Scope::Query);
         let subject = principal.subject();
         self.hub.apply(self.realm, |realm, now| {
-            let (session, connection) = (&self.session, self.connection);
             let effects =
                 realm.token_renewed(session, connection, expires_at, may_query, subject, now);
             ((), effects)
@@ -91,20 +104,4 @@ impl PageSession {
         };
         self.hub.apply(self.realm, |_, _| ((), vec![failed]));
     }
-}
-
-async fn verify_same_realm(
-    authenticator: Arc<Authenticator>,
-    realm: RealmId,
-    renewal: Renew,
-) -> Result<Principal, AuthError> {
-    let principal = verify_page_token(&authenticator, Some(&renewal.auth_token)).await?;
-    if principal.realm == realm {
-        return Ok(principal);
-    }
-    Err(AuthError {
-        code: ErrorCode::InvalidAuthentication,
-        message: "the fresh token names somebody else: connect anew to become another subject"
-            .to_owned(),
-    })
 }

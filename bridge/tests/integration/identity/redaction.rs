@@ -1,6 +1,7 @@
 //! Tokens and secrets appear neither in the log nor in responses.
 
 use bridge::Audit;
+use bridge_protocol::{PageToBridge, Renew};
 use serde_json::json;
 
 use super::mock_issuer::*;
@@ -54,11 +55,16 @@ async fn tokens_are_never_logged_or_echoed() {
         .bearer_auth(&valid)
         .json(&json!({ "toolName": "none" }));
     with_deadline("response", call.send()).await.unwrap();
-    for token in &tokens {
+    // A token of another user ends the session.
+    let (others, own): (Vec<_>, Vec<_>) = tokens.iter().partition(|it| it.starts_with("listed"));
+    for token in own {
         let _ = page.renew(token).await;
     }
     issuer.set_response(KeyResponse::Status(500));
-    page.close().await;
+    let auth_token = others[0].clone();
+    page.send(PageToBridge::Renew(Renew { auth_token })).await;
+    let (_, reason) = page.recv_close().await;
+    assert!(!reason.contains(others[0]), "{reason}");
     bridge.shutdown().await;
 
     let logged = log.text();

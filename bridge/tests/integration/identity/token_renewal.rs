@@ -19,6 +19,18 @@ async fn connect(bridge: &ServerHandle, token: &str) -> (Page, Option<u64>) {
     (page, authenticated.token_expires_in_ms)
 }
 
+/// Sends the token of another user, and reads up to the end of the connection.
+async fn change_user(page: &mut Page, token: &str) {
+    let auth_token = token.to_owned();
+    page.send(PageToBridge::Renew(Renew { auth_token })).await;
+    let closed = page.recv_matching(|message| match message {
+        BridgeToPage::SessionClosed(closed) => Some(closed.code),
+        _ => None,
+    });
+    assert_eq!(closed.await, ErrorCode::TokenExpired);
+    assert_eq!(page.recv_close().await.0, 4003);
+}
+
 #[tokio::test]
 async fn renewal_keeps_the_connection_and_calls_past_the_old_expiry() {
     let bridge = start_bridge_with(config_with_secret()).await;
@@ -55,10 +67,6 @@ async fn a_rejected_renewal_leaves_the_connection_open() {
     let (mut page, _) = connect(&bridge, &token_for("ada", ALL_SCOPES, 600.0)).await;
     page.register(&[echo_tool()]).await;
     for (token, code) in [
-        (
-            token_for("eve", ALL_SCOPES, 600.0),
-            ErrorCode::InvalidAuthentication,
-        ),
         (token_for("ada", ALL_SCOPES, -1.0), ErrorCode::TokenExpired),
         (
             token_for("ada", "tools:read", 600.0),
@@ -86,8 +94,34 @@ async fn an_opaque_token_renews_only_with_itself_and_never_expires() {
     assert_eq!(expires_in, None);
     let renewed = page.renew(TOKEN).await.unwrap();
     assert_eq!(renewed.token_expires_in_ms, None);
-    let other = page.renew(OTHER_TOKEN).await;
-    assert_eq!(other.unwrap_err().code, ErrorCode::InvalidAuthentication);
+    change_user(&mut page, OTHER_TOKEN).await;
+}
+
+/// The session has no grace period, and the call that was running fails.
+#[tokio::test]
+async fn a_token_of_another_user_ends_the_session() {
+    let bridge = start_bridge_with(config_with_secret()).await;
+    let ada = token_for("ada", ALL_SCOPES, 600.0);
+    let client = McpClient::connect(&bridge, &ada).await;
+    let _other_tab = Page::connect(&bridge, "other", &ada).await;
+    // Also a token with which that user may not connect a page.
+    for scope in [ALL_SCOPES, "tools:read"] {
+        let (mut page, _) = connect(&bridge, &ada).await;
+        page.register(&[echo_tool()]).await;
+        let change = async {
+            page.recv_call().await;
+            change_user(&mut page, &token_for("eve", scope, 600.0)).await;
+        };
+        let (answer, ()) = tokio::join!(client.call("echo", json!({})), change);
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(
+            text.contains("another user has taken the page over"),
+            "{answer}"
+        );
+        let sessions = get_json_as(&bridge, &ada, "/sessions").await;
+        assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1);
+        assert_eq!(sessions["sessions"][0]["session_id"], "other");
+    }
 }
 
 /// The verification of a token waits for the keys of the issuer. Meanwhile the bridge processes the

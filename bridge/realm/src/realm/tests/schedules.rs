@@ -209,6 +209,11 @@ impl ScheduleRun {
                     self.now,
                 )
             }
+            Step::ChangeUser { tab } => {
+                let connection = self.connection(tab);
+                self.realm
+                    .user_changed(&Self::session(tab), connection, self.now)
+            }
             Step::Freeze { tab } => {
                 let state = PageState {
                     visibility: Visibility::Hidden,

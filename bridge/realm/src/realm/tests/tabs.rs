@@ -195,6 +195,30 @@ fn a_fresh_token_on_the_open_socket_keeps_it_open() {
 }
 
 #[test]
+fn the_token_of_another_user_ends_the_session_and_its_calls() {
+    let mut scene = Harness::new();
+    scene.connect(FIRST_CONNECTION);
+    scene.register(FIRST_CONNECTION, &["echo"]);
+    scene.call("c").unwrap();
+    scene
+        .realm
+        .call_received(&TAB.into(), FIRST_CONNECTION, &"c".into());
+    let change_user = |scene: &mut Harness| {
+        let (realm, now) = (&mut scene.realm, scene.now);
+        realm.user_changed(&TAB.into(), FIRST_CONNECTION, now)
+    };
+    let effects = change_user(&mut scene);
+    scene.apply(effects);
+    assert_eq!(
+        scene.call_outcomes(),
+        [("c".to_owned(), Some(ErrorCode::PageGone))]
+    );
+    assert_eq!(close_codes(&scene), [(1, CloseCode::TokenExpired)]);
+    assert!(scene.realm.is_inactive());
+    assert!(change_user(&mut scene).is_empty());
+}
+
+#[test]
 fn an_offline_app_stays_listed_and_calls_say_that_it_is_not_open() {
     let mut scene = Harness::new();
     try_connect(&mut scene, 1, app_page(TAB, None)).unwrap();

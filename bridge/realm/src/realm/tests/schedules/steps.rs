@@ -20,6 +20,9 @@ pub(super) enum Step {
         tab: u8,
         seconds: u8,
     },
+    ChangeUser {
+        tab: u8,
+    },
     Renew {
         tab: u8,
         seconds: u8,
@@ -138,6 +141,7 @@ pub(super) fn any_step() -> impl Strategy<Value = Step> {
         2 => (tab.clone(), 0..60u8)
             .prop_map(|(tab, seconds)| Step::ConnectUntil { tab, seconds }),
         1 => (tab.clone(), 0..60u8).prop_map(|(tab, seconds)| Step::Renew { tab, seconds }),
+        1 => tab.clone().prop_map(|tab| Step::ChangeUser { tab }),
         1 => tab.clone().prop_map(|tab| Step::Freeze { tab }),
         1 => tab.clone().prop_map(|tab| Step::SendPart { tab }),
         1 => (tab.clone(), call).prop_map(|(tab, call)| Step::Check { tab, call }),
