@@ -22,6 +22,8 @@ pub(super) fn optimize_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
         .args([
             "--one-caller-inline-max-function-size=30",
             "--reorder-locals",
+            // The lowest KiB is the end of the stack, which no pointer of Rust has as its base.
+            "--low-memory-unused",
         ])
         .args([
             "--strip-debug",
