@@ -3,6 +3,8 @@
  * what it refuses; this says it before, where the definition is written.
  */
 
+import type { McpWeb } from "./mcp-web.ts";
+import { pageRegistry } from "./mcp-web/page-registry.ts";
 import { type SchemaObject, schemaWarnings } from "./dev-warnings/schema.ts";
 
 /** Some AI clients put a prefix before a tool's name and limit both together to 60 characters. */
@@ -35,6 +37,7 @@ const WARNINGS = {
     const { description, inputSchema, outputSchema, annotations } = tool;
     return [
       ...nameWarnings(tool),
+      ...tokenWarnings(tool),
       ...when(!description?.trim(), "it has no description: models choose tools by it"),
       ...(inputSchema ? schemaWarnings("inputSchema", inputSchema) : []),
       ...(outputSchema ? schemaWarnings("outputSchema", outputSchema) : []),
@@ -73,6 +76,31 @@ function nameWarnings({ name }: Definition): string[] {
     ...when(name.length > RECOMMENDED_NAME_CHARS, `its name has over ${RECOMMENDED_NAME_CHARS} characters: some AI clients cut or refuse it`),
     ...when(!/^[\w-]+$/.test(name), "its name has characters other than a-z A-Z 0-9 _ -: AI clients will see it changed"),
   ];
+}
+
+/** The pairs of pages that a warning was about, by their keys. */
+const warned = new Set<string>();
+
+/** Two users of one app may share the document. Calls of the former user then still reach the tools of that user's page. */
+function tokenWarnings({ name }: Definition): string[] {
+  const keys = new Map<string, string>();
+  for (const [key, { page }] of pageRegistry()) {
+    const { status, hasTool } = page as Partial<McpWeb>;
+    if (!hasTool?.call(page, name) || /idle|disconnected|failed/.test(status!.state)) continue;
+    // The last part of a key is the token.
+    const app = JSON.stringify(JSON.parse(key).slice(0, -1));
+    const former = keys.get(app);
+    const pair = `${former} ${key}`;
+    if (former && !warned.has(pair)) {
+      warned.add(pair);
+      return [
+        "two McpWeb objects of this app offer it with different tokens: disconnect() the one of the former user, " +
+          "or give each a sessionName if both are meant",
+      ];
+    }
+    keys.set(app, key);
+  }
+  return [];
 }
 
 function typeWarnings(mimeType: string | undefined): string[] {

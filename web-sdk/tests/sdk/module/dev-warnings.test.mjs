@@ -52,3 +52,20 @@ test("what all clients take is passed over in silence", () => {
   assert.deepEqual(warningsFor("resource", { uri: "ui://a/b", name: "r", mimeType: "text/html;profile=mcp-app" }), []);
   assert.deepEqual(warningsFor("resource-template", { uriTemplate: "a:{b}{?c,d}", name: "r" }), []);
 });
+
+test("two connected pages with a tool of the same name and different tokens are named once", () => {
+  const page = (state, ...tools) => ({ page: { status: { state }, hasTool: (name) => tools.includes(name) } });
+  const key = (authToken, sessionName) => JSON.stringify(["http://localhost:3001", "Notes", null, sessionName, authToken]);
+  const warnings = (...entries) => {
+    globalThis[Symbol.for("mcp-web.pages")] = new Map(entries);
+    return warningsFor("tool", { name: "whoami", description: "Names the user" }).length;
+  };
+  const [ada, bob] = [key("the-token-of-ada"), key("the-token-of-bob")];
+  assert.equal(warnings([ada, page("connected", "whoami")]), 0);
+  assert.equal(warnings([ada, page("connected", "whoami")], [bob, page("connected", "other")]), 0);
+  assert.equal(warnings([ada, page("disconnected", "whoami")], [bob, page("connected", "whoami")]), 0);
+  assert.equal(warnings([key(true, "left"), page("connected", "whoami")], [key(true, "right"), page("connected", "whoami")]), 0);
+  const both = [[ada, page("connected", "whoami")], [bob, page("connecting", "whoami")]];
+  assert.deepEqual([warnings(...both), warnings(...both)], [1, 0]);
+  assert.equal(warnings(...both, [key(true), page("loading", "whoami")]), 1);
+});
