@@ -26,6 +26,7 @@
 
 import type { WebMcp } from "./mcp-web-model-context.ts";
 import type { Queries } from "./mcp-web-query.ts";
+import type { TokenFunction } from "./mcp-web-token-function.ts";
 import type { PageDialogRequest } from "./dialog/request.ts";
 import type { QueriesPort } from "./query/messages.ts";
 import type { CallEvent } from "./types/calls.ts";
@@ -124,6 +125,8 @@ export class McpWeb {
   );
   /** The largest message that the bridge takes. */
   #maxMessageBytes: number | undefined;
+  /** Calls the function of `authToken`, if that is one. Loaded with the wasm. */
+  #tokenFunction: TokenFunction | undefined;
   /** The wasm connection, once it is loaded. */
   #connection: CoreConnection | undefined;
   #loading: Promise<void> | undefined;
@@ -530,6 +533,7 @@ export class McpWeb {
       page: this,
       attach: (options) => {
         this.#options = { ...this.#options, ...options };
+        this.#tokenFunction?.onReplaced();
         if (options.autoConnect !== false && /idle|disconnected|failed/.test(this.#status.state)) this.#start();
       },
       isIdle: () => this.#calls.isIdle && this.#queries.loaded?.isIdle !== false,
@@ -567,7 +571,13 @@ export class McpWeb {
     // As long as the document is loaded, scripts may add the API for tools to the browser, or replace it.
     for (const event of ["DOMContentLoaded", "load"]) globalThis.addEventListener?.(event, () => this.#shareTools());
     try {
-      const { Connection } = await loadCore(wasmSource, this.#options.wasm);
+      const { authToken, wasm } = this.#options;
+      const [{ Connection }, tokens] = await Promise.all([
+        loadCore(wasmSource, wasm),
+        typeof authToken === "function" ? loadModule(import("./mcp-web-token-function.ts"), "token-function", "Token") : undefined,
+      ]);
+      const { openSocket } = hostEnvironment(this.#options);
+      this.#tokenFunction = tokens && new tokens.TokenFunction(openSocket, () => this.#options, (token) => (this.#token = token));
       this.#connection = new Connection(this.#hostBindings(), pageInfo(this.#options, this.#bridgeUrl, this.#session!.id));
     } catch (error) {
       // This comes before the status changes: listeners may call connect() again at once.
@@ -591,7 +601,7 @@ export class McpWeb {
   /** What the wasm reports to this module. The crate's `bindings.rs` has the same names. */
   #hostBindings() {
     return {
-      token: () => this.#freshToken(),
+      token: async () => this.#token,
       status: (state: Status["state"], code?: string, message = "", retryInMs?: number) => {
         const status: CoreStatus = { state };
         if (code) status.error = new McpWebError(code, addOptionName(code, message));
@@ -621,16 +631,9 @@ export class McpWeb {
       ...this.#definitions.hostBindings,
       ...this.#calls.hostBindings,
       ...hostEnvironment(this.#options),
+      ...this.#tokenFunction?.hostBindings,
       warn: (message: string) => console.warn(`mcp-web: ${message}`),
     };
-  }
-
-  async #freshToken(): Promise<string | undefined> {
-    const { authToken } = this.#options;
-    if (typeof authToken !== "function") return this.#token;
-    const token = await authToken();
-    if (typeof token !== "string" || !token) throw new TypeError("it must return a non-empty string");
-    return (this.#token = token);
   }
 
   #setStatus(status: Status): void {

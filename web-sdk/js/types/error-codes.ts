@@ -47,6 +47,8 @@ export type McpWebErrorCode =
   | "ResultUnavailable"
   /** `mcp-web-client-requests.js` could not be loaded. */
   | "ClientRequestsUnavailable"
+  /** `mcp-web-token-function.js` could not be loaded. */
+  | "TokenUnavailable"
   /** `mcp-web-query.js` could not be loaded. */
   | "QueryUnavailable"
   /** What was passed to {@link McpWeb.query} makes no query. */

@@ -25,6 +25,10 @@ export interface McpWebOptions {
    * characters. A function is asked again before every connection, and before a token that ends does,
    * so it can return a fresh one; when it fails, it is asked again after a while, and the status says why.
    *
+   * Another `new McpWeb()` for the same app replaces the function, and the new one is called at once. A token of the same
+   * user disturbs nothing. One of another user ends the session of the former user and cancels its calls. With strings,
+   * `disconnect()` the object of the former user: each has a session of its own.
+   *
    * @defaultValue 192 random bits, kept under the key `mcp-web:token:<bridgeUrl>` in the storage
    * named by {@link McpWebOptions.storage}.
    */

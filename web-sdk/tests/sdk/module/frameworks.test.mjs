@@ -60,6 +60,14 @@ test("a component that is mounted again in the same task sends nothing", async (
   assert.deepEqual(log, ["add a ", "remove a "]);
 });
 
+test("a component whose page becomes that of another user leaves nothing at the former one", () => {
+  const [ada, bob] = [createPage(), createPage()];
+  const binding = new Binding("addTool");
+  binding.commit(ada.page, { name: "a", handler });
+  binding.commit(bob.page, { name: "a", handler });
+  assert.deepEqual([ada.log, bob.log], [["add a ", "remove a "], ["add a "]]);
+});
+
 test("of several mounted components, the latest is offered, and then the one before it", async () => {
   const { log, page } = createPage();
   const [first, second, third] = [1, 2, 3].map(() => new Binding("addTool"));

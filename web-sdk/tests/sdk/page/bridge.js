@@ -22,17 +22,29 @@ export class Bridge {
     const bridge = this;
     // Each test has a page of its own, as in a new document.
     forgetPages();
-    globalThis.WebSocket = class {
+    globalThis.WebSocket = class extends EventTarget {
+      readyState = 0;
       constructor(url) {
+        super();
         bridge.url = url;
         bridge.connections += 1;
         bridge.#socket = this;
-        setTimeout(() => this.onopen?.(new Event("open")));
+        setTimeout(() => {
+          this.readyState = 1;
+          this.onopen?.(new Event("open"));
+          this.dispatchEvent(new Event("open"));
+        });
       }
       send(text) {
         bridge.#hear(text);
       }
-      close() {}
+      close(code) {
+        if (this.readyState === 3) return;
+        this.readyState = 3;
+        bridge.closeCode = code;
+        // The wasm has removed its listeners if it has closed the socket itself.
+        this.onclose?.(new CloseEvent("close", { code }));
+      }
     };
   }
 
@@ -55,8 +67,12 @@ export class Bridge {
   /** How many connections the page has opened. */
   connections = 0;
 
-  breakConnection() {
-    this.#socket.onclose(new CloseEvent("close", { code: 1006 }));
+  /** The code with which the page has closed a socket last. */
+  closeCode;
+
+  breakConnection(code = 1006) {
+    this.#socket.readyState = 3;
+    this.#socket.onclose(new CloseEvent("close", { code }));
   }
 
   say(message) {
