@@ -54,6 +54,7 @@ mod testing_kit;
 mod thousand_calls;
 mod token_renewal;
 mod tool_removed;
+mod two_users;
 mod typescript_client;
 mod v1_client;
 mod v1_page;
