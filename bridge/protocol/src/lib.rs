@@ -6,8 +6,8 @@
 //!
 //! The crate has two layers, both tested against the golden files in `golden/`:
 //!
-//! 1. Without dependencies: [`names`], [`ErrorCode`], [`CloseCode`], [`limits`]. The wasm SDK uses
-//!    only these and leaves JSON to the browser, which keeps it small.
+//! 1. Without dependencies: [`names`], [`ErrorCode`], [`CloseCode`], [`limits`], [`invisible`]. The
+//!    wasm of pages uses only these and leaves JSON to the browser, which keeps it small.
 //! 2. With the feature `serde`: [`PageToBridge`] and [`BridgeToPage`], one enum per direction, for
 //!    native code.
 //!
@@ -17,6 +17,7 @@
 mod close_code;
 mod error_code;
 mod ids;
+pub mod invisible;
 pub mod limits;
 pub mod names;
 pub mod parts;

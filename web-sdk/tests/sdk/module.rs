@@ -34,6 +34,11 @@ fn questions_and_answers_of_the_element_work_without_a_browser() {
     run("ask.test.mjs");
 }
 
+#[test]
+fn characters_that_nobody_sees_are_shown() {
+    run("visible-text.test.mjs");
+}
+
 /// Uses the built module in `target/sdk`.
 #[test]
 fn state_tools_do_what_the_list_of_cases_says() {

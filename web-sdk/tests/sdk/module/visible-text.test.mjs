@@ -1,0 +1,32 @@
+// Texts with characters that nobody sees, as they are shown to people.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { INVISIBLE } from "../../../js/text/invisible.ts";
+import { visibleText } from "../../../js/text/visible-text.ts";
+
+const CASES = new URL("../../../../bridge/protocol/golden/invisible-characters.json", import.meta.url);
+
+test("texts are shown as the crate bridge-protocol shows them", async () => {
+  for (const { text, visible, removed } of JSON.parse(await readFile(CASES, "utf8"))) {
+    assert.equal(visibleText(text), visible);
+    assert.equal(text.replace(/[\u2028\u2029]/g, "\n").replace(INVISIBLE, ""), removed);
+    assert.equal(visibleText(visible), visible);
+  }
+});
+
+test("exactly the characters that nobody sees are shown", () => {
+  const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2800\ufffc\ufffe\uffff\u{16fe4}\u{1d159}]/u;
+  // Line breaks and tabs, and signs around numbers, which are drawn.
+  const drawn = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}\t\n]/u;
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const character = String.fromCodePoint(code);
+    const isShown = visibleText(`a${character}a`) === `a\\u{${code.toString(16)}}a`;
+    assert.equal(isShown, unseen.test(character) && !drawn.test(character), code.toString(16));
+  }
+});
+
+test("a line break of Windows is one, and halves of characters stay", () => {
+  assert.equal(visibleText("a\r\nb\rc"), "a\nb\\u{d}c");
+  assert.equal(visibleText("\ud83d\u200b\ude00"), "\ud83d\\u{200b}\ude00");
+});
