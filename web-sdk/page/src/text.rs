@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use bridge_protocol::invisible::without_invisible;
+
 /// Returns texts, one after the other: `join_text!["a", name, decimal(3)]`. The build removes the standard
 /// library's formatting from the wasm.
 macro_rules! join_text {
@@ -12,32 +14,11 @@ macro_rules! join_text {
 
 pub(crate) use join_text;
 
-/// Returns the text without characters that a reader cannot see, or that change the direction or
-/// the structure of what is around them.
-///
-/// Removed are: C0 and C1 controls except line feed and tab, U+007F, zero-width spaces, byte order
-/// marks, bidirectional controls and tag characters. Line and paragraph separators become line
-/// feeds, and what no YAML text may contain becomes U+FFFD.
+/// Returns the text without the [characters that nobody sees](bridge_protocol::invisible), among which
+/// are those that no YAML text may contain. Separators of lines and paragraphs become line feeds.
 #[must_use]
 pub fn clean(text: &str) -> Cow<'_, str> {
-    if text.chars().all(|it| clean_char(it) == Some(it)) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(text.chars().filter_map(clean_char).collect())
-}
-
-fn clean_char(character: char) -> Option<char> {
-    match character {
-        '\n' | '\t' => Some(character),
-        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => None,
-        '\u{200b}' | '\u{feff}' => None,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' => None,
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => None,
-        '\u{e0000}'..='\u{e007f}' => None,
-        '\u{2028}' | '\u{2029}' => Some('\n'),
-        '\u{fffe}' | '\u{ffff}' => Some('\u{fffd}'),
-        _ => Some(character),
-    }
+    without_invisible(text)
 }
 
 /// Returns the text as one line, without space at its ends, and cut after `max` characters.
@@ -198,10 +179,14 @@ mod tests {
     #[test]
     fn invisible_characters_are_removed() {
         assert_eq!(
-            clean("a\u{200b}b\u{202e}c\u{e0041}\u{0}\u{85}\td\n"),
+            clean("a\u{200b}b\u{202e}c\u{e0041}\u{0}\u{85}\td\r\n"),
             "abc\td\n"
         );
-        assert_eq!(clean("a\u{2028}b\u{ffff}"), "a\nb\u{fffd}");
+        assert_eq!(clean("a\u{2028}b\u{ffff}"), "a\nb");
+        assert_eq!(
+            clean("☀\u{fe0f}\u{fe0f}\u{e0100}ab\u{fe00}\u{2060}\u{3164}"),
+            "☀\u{fe0f}ab"
+        );
         assert!(matches!(clean("Grüße 👋🏽"), Cow::Borrowed(_)));
     }
 

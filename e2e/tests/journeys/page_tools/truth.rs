@@ -1,6 +1,7 @@
 //! The controls that a text of a page shows are those of the browser's own accessibility tree, with the
 //! same names.
 
+use bridge_protocol::invisible::is_invisible;
 use serde_json::{Value, json};
 
 use super::ToolsPage;
@@ -105,7 +106,7 @@ fn accessible(tree: &Value) -> Vec<(String, String)> {
 /// Returns a name without spaces and invisible characters, which texts of pages do not have.
 fn comparable(name: &str) -> String {
     let is_seen =
-        |letter: &char| !letter.is_whitespace() && *letter != '\u{200b}' && *letter != '\\';
+        |letter: &char| !letter.is_whitespace() && !is_invisible(*letter) && *letter != '\\';
     name.chars().filter(is_seen).collect()
 }
 

@@ -28,11 +28,15 @@ export async function namedPages({ pages }: PageToolsOptions): Promise<readonly 
 
 /** Returns the pages that a page links to, itself first. */
 export function linkedPages(root: Element): AppPage[] {
-  const pages = new Map<string, AppPage>([[pageIdOf(location.href), { pageId: pageIdOf(location.href), title: document.title, url: pageIdOf(location.href) }]]);
+  const pages = new Map<string, AppPage>();
+  const add = (pageId: string, title: string) => {
+    // An AI client reads what a person sees. The wasm, which has all of the table, is not loaded for this.
+    const seen = title.replace(/[\p{Default_Ignorable_Code_Point}\p{Cc}]/gu, "");
+    if (!pages.has(pageId)) pages.set(pageId, { pageId, title: seen || pageId, url: pageId });
+  };
+  add(pageIdOf(location.href), document.title);
   for (const link of linksOf(root)) {
-    const pageId = pageIdOf(link.href);
-    const title = (link.getAttribute("aria-label") ?? publicText([link])).trim().slice(0, MAX_TITLE) || link.title;
-    if (!pages.has(pageId)) pages.set(pageId, { pageId, title: title || pageId, url: pageId });
+    add(pageIdOf(link.href), (link.getAttribute("aria-label") ?? publicText([link])).trim().slice(0, MAX_TITLE) || link.title);
     if (pages.size >= MAX_PAGES) break;
   }
   return [...pages.values()];

@@ -55,8 +55,8 @@ class Lines {
   }
 
   #write(text: string, isKept: boolean): void {
-    // Editors put characters without a width into lines that are empty.
-    const shown = text.replace(/[\u200b\ufeff]/g, "");
+    // AI clients read none of these, and editors put some into lines that are empty.
+    const shown = text.replace(/[^\P{Default_Ignorable_Code_Point}\u200c\u200d\ufe0e\ufe0f]/gu, "");
     if (!isKept) return this.#writeWords(shown.replace(/[ \t\r\n\f]+/g, " "));
     for (const [index, line] of shown.split("\n").entries()) {
       if (index > 0) this.#endLine(true);

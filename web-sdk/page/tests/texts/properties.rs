@@ -1,5 +1,6 @@
 //! What holds for every page.
 
+use bridge_protocol::invisible::is_invisible;
 use page_tools::clean::clean;
 use page_tools::page_text::{Format, Page, PageInfo, PageText, write_changes, write_page};
 use page_tools::text::contains;
@@ -184,14 +185,17 @@ fn assert_yaml_items(yaml: &Yaml<'_>, nodes: &[Parsed], text: &str) {
 }
 
 fn assert_no_forbidden(text: &str) {
-    let forbidden = |it: char| {
-        (it.is_control() && it != '\n' && it != '\t')
-            || matches!(
-                it,
-                '\u{200b}' | '\u{feff}' | '\u{61c}' | '\u{200e}' | '\u{200f}'
-            )
-            || matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
-    };
+    let characters: Vec<char> = text.chars().collect();
+    for pair in characters.windows(2) {
+        let are_invisible = pair.iter().all(|it| is_invisible(*it));
+        assert!(
+            !are_invisible || *pair == ['\u{fe0f}', '\u{200d}'],
+            "{text:?}"
+        );
+    }
+    // Emojis and letters of some scripts have these.
+    let may_stay = |it| matches!(it, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
+    let forbidden = |it| is_invisible(it) && !may_stay(it);
     assert!(!text.contains(forbidden), "{text:?}");
 }
 

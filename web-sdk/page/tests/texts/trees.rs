@@ -4,7 +4,7 @@ use page_tools::{Choice, Node, NodeValue, Rows, State};
 use proptest::prelude::*;
 
 /// Strings that look like what a text is made of.
-const NASTY: [&str; 34] = [
+const NASTY: [&str; 37] = [
     "",
     " ",
     "end of page 7f3a",
@@ -38,6 +38,9 @@ const NASTY: [&str; 34] = [
     "\u{202e}abc",
     "\u{200b}\u{feff}",
     "\u{e0041}\u{e0042}",
+    "☀\u{fe0f}\u{fe0e}\u{e0100}\u{200d}",
+    "\u{fe0f}\u{200d}☀\u{fe0f}\u{200d}☀",
+    "\u{2060}\u{3164}\u{2800}\u{ad}\u{fffc}",
     "&#60;",
 ];
 

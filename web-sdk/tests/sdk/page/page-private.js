@@ -169,6 +169,16 @@ export default {
       equal(page.lines(), []);
     },
   ),
+  "the titles of pages have nothing that nobody sees": withPage(
+    "<a href='/one'>One\u{e0041}\u202e</a><a href='/two' aria-label='Two\ufe00\u200b'>2</a><a href='/three' title='\u2060Three'></a>",
+    async (page) => {
+      const { title } = document;
+      document.title = "Test\u{e0041}s";
+      const pages = await page.driver.pages();
+      document.title = title;
+      equal(pages.map(({ title }) => title), ["Tests", "One", "Two", "Three"]);
+    },
+  ),
   "empty lines of an editor are part of its value": async () => {
     for (const [html, text] of [
       ["<p>one</p><p><br></p><p>two</p>", "one\n\ntwo"],

@@ -246,6 +246,9 @@ export default {
     equal((await page.act({ type: "waitFor", text: "loaded", gone: "Loading" })).code, undefined);
     equal((await page.act({ type: "waitFor", text: "never", ms: 60 })).code, "ActionTimeout");
   }),
+  "a text is waited for as AI clients read it": withPage("<output>Ver\u00adsand\u200bkosten \u{e0041}👩\u200d💻</output>", async (page) => {
+    equal((await page.act({ type: "waitFor", text: "Versandkosten 👩\u200d💻", ms: 60 })).code, undefined);
+  }),
   "between two values one task suffices": withPage("<input id='t'>", async (page) => {
     const start = performance.now();
     await page.act({ type: "setValue", value: "x" }, "#t", undefined, { isBrief: true });
