@@ -34,11 +34,14 @@ const escape = (text: string): string => text.replace(/[&<>"']/g, (char) => `&#$
 export class MarkdownView {
   readonly #element: Element;
   readonly #marked: Marked;
+  readonly #visibleText: (text: string) => string;
   #blocks: RenderedBlock[] = [];
   #links = "{}";
 
-  constructor(element: Element, strings: MarkdownStrings) {
+  /** `visibleText` shows what nobody sees. */
+  constructor(element: Element, strings: MarkdownStrings, visibleText: (text: string) => string) {
     this.#element = element;
+    this.#visibleText = visibleText;
     this.#marked = new Marked({
       gfm: true,
       renderer: {
@@ -71,7 +74,14 @@ export class MarkdownView {
 
   #render(token: Token, links: TokensList["links"]): ChildNode[] {
     const html = this.#marked.parser(Object.assign([token], { links }));
-    return [...sanitize(html).childNodes];
+    const fragment = sanitize(html);
+    // Not in the markdown, which may have characters as entities.
+    const walker = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) (walker.currentNode as Text).data = this.#visibleText((walker.currentNode as Text).data);
+    for (const name of ["alt", "title"]) {
+      for (const element of fragment.querySelectorAll(`[${name}]`)) element.setAttribute(name, this.#visibleText(element.getAttribute(name)!));
+    }
+    return [...fragment.childNodes];
   }
 }
 

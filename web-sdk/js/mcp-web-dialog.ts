@@ -12,6 +12,7 @@ import type { FormSchema } from "./dialog/schema.ts";
 import { completeStrings, type Strings } from "./dialog/strings.ts";
 import { CSS } from "./dialog/styles.ts";
 import { askPerson, type Surface } from "./person/surface.ts";
+import { visibleText } from "./text/visible-text.ts";
 
 type Answer = ElicitAnswer<object>;
 type AnswerSurface = Surface<Answer>;
@@ -23,7 +24,8 @@ const accept = (content?: object): Answer => ({ action: "accept", ...(content &&
  * Returns the MCP elicitation result; that of a call is `accept` if it is allowed. Rejected with the signal's reason when
  * that fires.
  */
-export function elicit(request: DialogRequest, signal: AbortSignal): Promise<Answer> {
+export function elicit(given: DialogRequest, signal: AbortSignal): Promise<Answer> {
+  const request = visibleRequest(given);
   const strings = completeStrings(request.strings);
   const isApproval = "expiresAt" in request;
   return askPerson<Answer>(
@@ -37,6 +39,15 @@ export function elicit(request: DialogRequest, signal: AbortSignal): Promise<Ans
     },
     signal,
   );
+}
+
+/** Shows what nobody sees in the texts of others. Arguments and fields do so themselves. */
+function visibleRequest(request: DialogRequest): DialogRequest {
+  const shown = { ...request } as { [field: string]: unknown };
+  for (const name of ["message", "asker", "tool", "source"]) {
+    if (typeof shown[name] === "string") shown[name] = visibleText(shown[name]);
+  }
+  return shown as unknown as DialogRequest;
 }
 
 function createElicitation(request: ElicitationRequest & DialogApp, strings: Strings, surface: AnswerSurface): HTMLDialogElement {

@@ -1,6 +1,7 @@
 /** Shows the parts of an answer. Elements stay as long as their part does, so that nothing jumps and selections stay. */
 
 import { createElement } from "../dialog/element.ts";
+import { visibleText } from "../text/visible-text.ts";
 import type { Strings } from "./strings.ts";
 import type { TextRenderer } from "./text-renderer.ts";
 import type { Block, Call } from "./turn.ts";
@@ -62,7 +63,7 @@ function createThinkingView({ strings }: ViewContext): BlockView {
     createElement("summary", {}, [strings.thinking]),
     text,
   ]);
-  return { kind: "thinking", element, show: (block) => (text.textContent = textOf(block)) };
+  return { kind: "thinking", element, show: (block) => (text.textContent = visibleText(textOf(block))) };
 }
 
 function createNoteView(): BlockView {
@@ -101,7 +102,7 @@ class CallsView implements BlockView {
   #parts(call: Call): HTMLElement[] {
     const { strings } = this.#context;
     const name = strings.tool(call.tool, call.source);
-    const input = createElement("pre", { dir: "ltr", tabindex: 0 }, [JSON.stringify(call.arguments ?? {}, null, 2)]);
+    const input = createElement("pre", { dir: "ltr", tabindex: 0 }, [visibleText(JSON.stringify(call.arguments ?? {}, null, 2))]);
     // The dialog that asks the person is in front.
     if (call.state === "waiting") {
       const question = [createElement("p", {}, [strings.approval(name)])];

@@ -1,5 +1,6 @@
 /** Renders the texts of answers: as markdown once its module is loaded, as plain text before and without it. */
 
+import { visibleText } from "../text/visible-text.ts";
 import type { MarkdownStrings, MarkdownView } from "../mcp-web-ask-markdown.ts";
 
 /** Shows a text that grows. */
@@ -42,13 +43,13 @@ export class TextRenderer {
     const render = () => {
       if (!view && this.#module) {
         element.classList.remove("plain");
-        view = new this.#module.MarkdownView(element, this.#strings);
+        view = new this.#module.MarkdownView(element, this.#strings, visibleText);
       }
       if (view) view.show(latest!);
       else {
         element.classList.add("plain");
         element.dir = "auto";
-        element.textContent = latest!;
+        element.textContent = visibleText(latest!);
       }
     };
     if (!this.#isPlain && !this.#module) void this.prepare().then(() => latest !== undefined && this.#module && render());

@@ -1,6 +1,7 @@
 /** Shows a question, its answer, how far it is, and what can be done with it. */
 
 import { createElement } from "../dialog/element.ts";
+import { visibleText } from "../text/visible-text.ts";
 import { AnswerView, type ViewContext, createButton } from "./answer-view.ts";
 import { type Turn, answerText, isOver } from "./turn.ts";
 
@@ -24,7 +25,7 @@ export class TurnView {
   constructor(turn: Turn, context: TurnContext) {
     this.#context = context;
     this.#answer = new AnswerView(context);
-    this.element = createElement("article", { class: "turn", part: "turn", "aria-label": turn.label }, [
+    this.element = createElement("article", { class: "turn", part: "turn", "aria-label": visibleText(turn.label) }, [
       createQuestion(turn, context),
       this.#answer.element,
       this.#end,
@@ -90,7 +91,7 @@ function createQuestion({ label, prompt }: Turn, { strings }: TurnContext): HTML
       ? undefined
       : createElement("details", { part: "prompt" }, [
           createElement("summary", {}, [strings.prompt]),
-          createElement("pre", { tabindex: 0 }, [prompt]),
+          createElement("pre", { tabindex: 0 }, [visibleText(prompt)]),
         ]);
-  return createElement("div", { class: "question", part: "question" }, [createElement("p", { dir: "auto" }, [hidden, label]), details]);
+  return createElement("div", { class: "question", part: "question" }, [createElement("p", { dir: "auto" }, [hidden, visibleText(label)]), details]);
 }

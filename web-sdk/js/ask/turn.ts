@@ -1,5 +1,6 @@
 /** A question and its answer as plain data: the events of the query go in, what is shown comes out. */
 
+import { visibleText } from "../text/visible-text.ts";
 import type { AskCallState, AskFailure } from "../types/ask.ts";
 import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
 
@@ -45,9 +46,9 @@ function changeBlocks(blocks: readonly Block[], event: QueryEvent): readonly Blo
     case "thinking":
       return appendText(blocks, event.type, event.text);
     case "note":
-      return [...blocks, { kind: "note", text: event.text }];
+      return [...blocks, { kind: "note", text: visibleText(event.text) }];
     case "progress":
-      return typeof event.content === "string" ? [...blocks, { kind: "note", text: event.content }] : blocks;
+      return typeof event.content === "string" ? [...blocks, { kind: "note", text: visibleText(event.content) }] : blocks;
     case "tool-started":
       return setCall(blocks, startCall(event, "running"));
     case "approval-requested":
@@ -55,7 +56,7 @@ function changeBlocks(blocks: readonly Block[], event: QueryEvent): readonly Blo
     case "tool-finished": {
       const { id, isError, outcome, error, result } = event;
       // A person who has not allowed a call knows that.
-      const end: Partial<Call> = outcome === "denied" ? { state: "cancelled" } : { state: isError ? "failed" : "done", error, result };
+      const end: Partial<Call> = outcome === "denied" ? { state: "cancelled" } : { state: isError ? "failed" : "done", error: visible(error), result: visible(result) };
       return changeCalls(blocks, (call) => (call.id === id ? { ...call, ...end } : call));
     }
     default:
@@ -65,11 +66,16 @@ function changeBlocks(blocks: readonly Block[], event: QueryEvent): readonly Blo
 
 const startCall = (event: QueryEvent & { type: "tool-started" | "approval-requested" }, state: AskCallState): Call => ({
   id: event.id,
-  tool: event.tool,
-  source: event.source,
+  tool: visibleText(event.tool),
+  source: visible(event.source),
   state,
   arguments: event.arguments,
 });
+
+const visible = (text: string | undefined): string | undefined => (text === undefined ? undefined : visibleText(text));
+
+const visibleFailure = (error: AskFailure): AskFailure =>
+  Object.fromEntries(Object.entries(error).map(([name, text]) => [name, visible(text)])) as unknown as AskFailure;
 
 /** The query is complete. `text` is the answer if it is no text of the model. */
 export function completeTurn(turn: Turn, result: QueryResult, text = textOf(result)): Turn {
@@ -80,7 +86,7 @@ export function completeTurn(turn: Turn, result: QueryResult, text = textOf(resu
 }
 
 /** The query has failed, or was never sent. */
-export const failTurn = (turn: Turn, error: AskFailure): Turn => endTurn({ ...turn, error }, "failed");
+export const failTurn = (turn: Turn, error: AskFailure): Turn => endTurn({ ...turn, error: visibleFailure(error) }, "failed");
 
 /** The person has stopped the answer. */
 export const cancelTurn = (turn: Turn): Turn => endTurn(turn, "cancelled");
@@ -88,16 +94,18 @@ export const cancelTurn = (turn: Turn): Turn => endTurn(turn, "cancelled");
 /** Returns the text of the answer, as markdown. */
 export const answerText = ({ blocks }: Turn): string =>
   blocks
-    .flatMap((block) => (block.kind === "text" ? [block.text.trim()] : []))
+    .flatMap((block) => (block.kind === "text" ? [visibleText(block.text.trim())] : []))
     .filter(Boolean)
     .join("\n\n");
 
 /** The call that completes a query may be faster than the event that it has started. It is the last one of the page's tools. */
 function withResponse(blocks: readonly Block[], { response, toolCalls }: QueryResult): readonly Block[] {
   const call = response && toolCalls.filter(({ source }) => source === undefined).at(-1);
-  const isKnown = (block: Block) => block.kind === "calls" && block.calls.some(({ tool, state }) => tool === call?.tool && state !== "failed");
-  if (!call || blocks.some(isKnown)) return blocks;
-  return setCall(blocks, { id: "response", tool: call.tool, state: "done", arguments: call.arguments });
+  if (!call) return blocks;
+  const name = visibleText(call.tool);
+  const isKnown = (block: Block) => block.kind === "calls" && block.calls.some(({ tool, state }) => tool === name && state !== "failed");
+  if (blocks.some(isKnown)) return blocks;
+  return setCall(blocks, { id: "response", tool: name, state: "done", arguments: call.arguments });
 }
 
 function textOf({ text, value }: QueryResult): string | undefined {

@@ -1,5 +1,6 @@
 /** The part of the dialog that shows a call, and asks whether the agent may make it. */
 
+import { visibleText } from "../text/visible-text.ts";
 import { createElement } from "./element.ts";
 import type { ApprovalRequest, ElicitationRequest } from "./request.ts";
 import type { Strings } from "./strings.ts";
@@ -13,7 +14,7 @@ export function createArguments({ arguments: args }: ApprovalRequest | Elicitati
   if (!values.length) return createElement("p", {}, [strings.noArguments]);
   const items = values.map(([name, value]) =>
     createElement("div", { class: "field" }, [
-      createElement("dt", { dir: "auto" }, [name]),
+      createElement("dt", { dir: "auto" }, [visibleText(name)]),
       createElement("dd", { class: "value", dir: "auto" }, [readableText(value)]),
     ]),
   );
@@ -23,8 +24,8 @@ export function createArguments({ arguments: args }: ApprovalRequest | Elicitati
   ]);
 }
 
-/** Texts are shown as they are, and everything else as JSON. An empty text could not be seen. */
-const readableText = (value: unknown): string => (typeof value === "string" && value ? value : JSON.stringify(value, null, 2));
+/** Texts are shown as texts, and everything else as JSON. An empty text could not be seen. */
+const readableText = (value: unknown): string => visibleText(typeof value === "string" && value ? value : JSON.stringify(value, null, 2));
 
 /** Shows the time that is left as long as the dialog is in the document. Screen readers are not told each second. */
 export function createTimeLeft({ expiresAt }: ApprovalRequest, strings: Strings): HTMLElement | undefined {

@@ -1,5 +1,6 @@
 /** From MCP's restricted elicitation schema to fields of a form. */
 
+import { visibleText } from "../text/visible-text.ts";
 import { createElement } from "./element.ts";
 import { validateField } from "./field-validation.ts";
 import type { FieldSchema, FormSchema } from "./schema.ts";
@@ -35,7 +36,7 @@ interface FieldInfo {
 /** Makes the fields, in the schema's order. */
 export function createFields({ properties = {}, required = [] }: FormSchema, strings: Strings): Field[] {
   return Object.entries(properties).map(([name, schema], index) => {
-    const label = schema.title ?? name;
+    const label = visibleText(schema.title ?? name);
     return createField({ name, id: `field-${index}`, schema, label, required: required.includes(name), strings });
   });
 }
@@ -69,7 +70,7 @@ function createInput(info: FieldInfo): Field {
 }
 
 function displayValue({ format, default: value }: FieldSchema): string {
-  const text = String(value ?? "");
+  const text = visibleText(String(value ?? ""));
   if (format !== "date-time") return text;
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) return "";
@@ -80,7 +81,7 @@ function createSelect(info: FieldInfo): Field {
   const { schema } = info;
   const control = createElement("select", {}, [
     createElement("option", { value: "" }, [info.required ? info.strings.choose : info.strings.noChoice]),
-    ...listOptions(schema).map(({ title }, index) => createElement("option", { value: index }, [title])),
+    ...listOptions(schema).map(({ title }, index) => createElement("option", { value: index }, [visibleText(title)])),
   ]);
   const chosen = listOptions(schema).findIndex(({ value }) => value === schema.default);
   control.value = chosen < 0 ? "" : String(chosen);
@@ -101,7 +102,7 @@ function createChoices(info: FieldInfo): Field {
   const boxes = listOptions(schema.items ?? {}).map(({ value, title }, index) => {
     const box = createElement("input", { type: "checkbox", id: `${id}-${index}` });
     box.checked = defaults.includes(value);
-    return { value, box, line: createElement("div", { class: "choice" }, [box, createElement("label", { for: box.id }, [title])]) };
+    return { value, box, line: createElement("div", { class: "choice" }, [box, createElement("label", { for: box.id }, [visibleText(title)])]) };
   });
   const group = createElement("fieldset", { id }, [
     createElement("legend", {}, [label, requiredMark(info)]),
@@ -141,7 +142,7 @@ function completeField(
   value: Field["value"],
   control: HTMLElement | undefined,
 ): Field {
-  const hint = schema.description && createElement("p", { id: `${id}-hint`, class: "hint" }, [schema.description]);
+  const hint = schema.description && createElement("p", { id: `${id}-hint`, class: "hint" }, [visibleText(schema.description)]);
   const error = createElement("p", { id: `${id}-error`, class: "error" });
   const whole = createElement("div", { class: "field" }, [...parts, hint || undefined, error]);
   const check = () => {

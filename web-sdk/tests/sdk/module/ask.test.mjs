@@ -76,6 +76,22 @@ test("a call of a source has its source and what it returned, and is not the cal
   assert.deepEqual(complete.blocks[0].calls.map(({ tool }) => tool), ["notes-read_file", "notes-write_file", "choose"]);
 });
 
+test("what nobody sees is shown in calls, notes, errors, announcements and copies", () => {
+  const unseen = "\u202e\u3164";
+  const seen = String.raw`\u{202e}\u{3164}`;
+  const source = `s${unseen}`;
+  const call = { id: "1", tool: `${source}-t${unseen}`, source };
+  const events = [{ ...started("1", ""), ...call }, { ...finished("1", "", `e${unseen}`), ...call, result: unseen }, { type: "note", text: `n${unseen}` }];
+  const turn = after([...events, { type: "progress", content: `p${unseen}` }, text(`a${unseen}`)]);
+  assert.deepEqual(turn.blocks[0].calls, [{ id: "1", tool: `s${seen}-t${seen}`, source: `s${seen}`, state: "failed", arguments: {}, error: `e${seen}`, result: seen }]);
+  assert.deepEqual(turn.blocks.map((block) => block.text), [undefined, `n${seen}`, `p${seen}`, `a${unseen}`]);
+  assert.equal(answerText(turn), `a${seen}`);
+  const failed = failTurn(turn, { message: `m${unseen}`, remedy: `r${unseen}` });
+  assert.deepEqual(failed.error, { message: `m${seen}`, remedy: `r${seen}` });
+  const { texts } = announcements(undefined, failed, 0, completeStrings());
+  assert.equal(texts.join(" ").includes("\u3164") || !texts.join(" ").includes(seen), false);
+});
+
 test("a tool of a source is shown with it, in the words of the app", () => {
   const { tool } = completeStrings();
   const names = [["list"], ["notes-read_file", "notes"], ["read_file", "notes"], ["notes", "notes"]];

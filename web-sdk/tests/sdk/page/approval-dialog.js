@@ -110,6 +110,23 @@ export default {
     await answer(bridge);
   },
 
+  async "what nobody sees is shown, in the name of the tool and in the names and values of its arguments"() {
+    const unseen = "\u202e\u200b\u2060\u3164\u2800\ufe00\u{e0100}";
+    const seen = String.raw`\u{202e}\u{200b}\u{2060}\u{3164}\u{2800}\u{fe00}\u{e0100}`;
+    const args = { to: `ann@example.com${unseen}moc.live`, [`c${unseen}c`]: "", nested: { [unseen]: [unseen] }, note: "❤\ufe0f 👩\u200d💻 می\u200cخواهم" };
+    const { bridge, dialog } = await requested({ tool: `clear${unseen}cards`, arguments: args });
+    equal(dialog.computedName, `May the AI use clear${seen}cards?`);
+    const texts = (selector) => [...dialog.querySelectorAll(selector)].map(({ textContent }) => textContent);
+    equal(texts("dt"), ["to", `c${seen}c`, "nested", "note"]);
+    equal(texts("dd"), [`ann@example.com${seen}moc.live`, '""', `{\n  "${seen}": [\n    "${seen}"\n  ]\n}`, args.note]);
+    await use(button(dialog, "Do not allow"));
+    equal(await answer(bridge), ["1", false]);
+    const { bridge: other, dialog: ofSource } = await requested({ tool: `notes${unseen}-write`, source: `notes${unseen}`, arguments: {} });
+    equal([title(ofSource), ofSource.querySelector("#message").textContent], [`May the AI use write (notes${seen})?`, `It is not a tool of this page, but of “notes${seen}”.`]);
+    await use(button(ofSource, "Do not allow"));
+    await answer(other);
+  },
+
   async "the time that is left is shown anew each second"() {
     const { bridge, dialog } = await requested({ expiresInMs: 5_000 });
     const time = dialog.querySelector("[role=timer]");

@@ -210,6 +210,36 @@ export default inEmptyDocuments({
     equal(texts, [['{\n  "path": "a"\n}', "Result", "<b>milk</b>"], ["{}"]]);
   },
 
+  async "what nobody sees is shown, whoever has written it"() {
+    const unseen = "\u202e\u200b\u2060\u3164\u2800\ufe00\u{e0100}";
+    const seen = String.raw`\u{202e}\u{200b}\u{2060}\u{3164}\u{2800}\u{fe00}\u{e0100}`;
+    const texts = (selector) => all(element, selector).map(({ textContent }) => textContent.trim());
+    const { element, ask } = await box();
+    const asked = await ask(`Ask${unseen}`);
+    equal(asked.message.prompt, `Ask${unseen}`);
+    const call = { id: "1", tool: `notes-read${unseen}`, source: "notes" };
+    asked.progress({ type: "thinking", text: `Hm${unseen}` }, { type: "note", text: `Note${unseen}` });
+    asked.progress({ type: "approval-requested", ...call, arguments: { [unseen]: unseen }, expiresInMs: 60_000 });
+    await eventually(() => one(element, ".call[data-state=waiting]"));
+    equal(texts(".call p")[0], `May the AI use read${seen} (notes)?`);
+    equal(texts(".call pre"), [`{\n  "${seen}": "${seen}"\n}`]);
+    assert(announced(element).includes(`May the AI use read${seen} (notes)?`), announced(element));
+    asked.progress({ type: "tool-started", ...call, arguments: {} }, { type: "tool-finished", ...call, isError: false, result: unseen });
+    asked.progress({ ...started("2", "list") }, finished("2", "list", `no${unseen}`));
+    const markdown = `**a${unseen}** \`b${unseen}\` [c${unseen}](https://a.example/ "d${unseen}") &#x202e;&ZeroWidthSpace;❤\ufe0f 👩\u200d💻 می\u200cخواهم`;
+    asked.progress(text(markdown));
+    await asked.complete({ result: markdown });
+    const answer = `a${seen} b${seen} c${seen} ${String.raw`\u{202e}\u{200b}`}❤\ufe0f 👩\u200d💻 می\u200cخواهم`;
+    await eventually(() => one(element, "[part=text] strong"));
+    equal([texts("[part=text]"), one(element, "[part=text] a").title], [[answer], `d${seen}`]);
+    equal([texts(".thinking p"), texts(".note")], [[`Hm${seen}`], [`Note${seen}`]]);
+    equal([texts(".question p"), texts(".call code")], [[`You asked: Ask${seen}`], [`read${seen} (notes)`, "list"]]);
+    assert(texts(".call pre").includes(seen) && texts(".call .error").includes(`no${seen}`), texts(".call"));
+    const failing = await ask("Work");
+    await failing.fail({ code: "ModelStreamBroken", error: `broke${unseen}`, reason: `ask again${unseen}` });
+    equal([texts("[part=failure]"), texts(".details")], [[`The answer broke off. Ask again${seen}.`], [`broke${seen}: ask again${seen} (ModelStreamBroken)`]]);
+  },
+
   async "the question about a call of the agent's own tool says that it is not one of the page"() {
     const { bridge, element, ask } = await box({ options: { approvalDialog: false } });
     const asked = await ask("Write it down");

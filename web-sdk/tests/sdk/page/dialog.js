@@ -322,6 +322,37 @@ export default {
     globalThis.open = open;
   },
 
+  async "what nobody sees is shown, in the question, the form, the name of the client and an address"() {
+    const unseen = "\u202e\u200b\ufe01";
+    const seen = String.raw`\u{202e}\u{200b}\u{fe01}`;
+    const client = { ...CAPABLE, info: { name: "client", title: `Client${unseen}` } };
+    const schema = {
+      type: "object",
+      properties: {
+        title: { type: "string", title: `Title${unseen}`, description: `Hint${unseen}`, default: `text${unseen}` },
+        [`a${unseen}`]: { type: "string", enum: [`x${unseen}`], default: `x${unseen}` },
+        tags: { type: "array", items: { anyOf: [{ const: "t", title: `T${unseen}` }] } },
+      },
+    };
+    const bridge = await asking("always", { message: `Sure${unseen}?`, schema });
+    start(bridge, client);
+    const open = await dialog();
+    equal([open.computedName, describedBy(open)[0]], [`Client${seen} asks`, `Sure${seen}?`]);
+    equal(open.querySelector("footer").textContent, `Your answer goes to Client${seen} through Test app.`);
+    equal(controls(open).map(({ computedName }) => computedName), [`Title${seen}`, `a${seen}`, `T${seen}`]);
+    equal(describedBy(named(open, `Title${seen}`)), [`Hint${seen}`]);
+    equal([...open.querySelectorAll("option")].map(({ textContent }) => textContent), ["No choice", `x${seen}`]);
+    await use(button(open, "Send"));
+    // What is sent is what the person has read; a choice is the one that was offered.
+    equal((await result(bridge)).content, { title: `text${seen}`, [`a${unseen}`]: `x${unseen}` });
+    const visiting = await asking("always", { message: "Sign in", url: `https://a.example/${unseen}moc.live` });
+    start(visiting, CAPABLE);
+    const shown = await dialog();
+    equal(shown.querySelector(".url").textContent, `https://a.example/${encodeURIComponent(unseen)}moc.live`);
+    await use(button(shown, "Decline"));
+    await result(visiting);
+  },
+
   async "a request that makes no sense is refused"() {
     for (const [request, message] of [
       [{ schema: SCHEMA }, /message must be/],
