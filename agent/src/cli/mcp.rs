@@ -10,10 +10,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use bridge_protocol::invisible::visible_line;
 use clap::Parser;
 use futures_util::future::join_all;
 
-use super::console::{CommandError, Console, EXIT_FAILED, escape_line};
+use super::console::{CommandError, Console, EXIT_FAILED};
 use super::server_listing::{count, describe_difference, describe_tools};
 use super::server_summary::summarize;
 use crate::config::SecretSettings;
@@ -292,7 +293,7 @@ impl Files {
     async fn list_all(&self, names: &[String]) -> Result<Vec<(String, ListResult)>, String> {
         let servers = self.select(names)?.into_iter();
         let listing = servers.map(async |server| {
-            let name = escape_line(&server.name);
+            let name = visible_line(&server.name).into_owned();
             (name, self.list_tools(server).await)
         });
         Ok(join_all(listing).await)
@@ -353,7 +354,7 @@ impl Files {
                 is_fine = false;
                 console.print(format!(
                     "  {}: its schema cannot be used: {}",
-                    escape_line(&tool.name),
+                    visible_line(&tool.name),
                     indented(&error)
                 ))?;
             }
@@ -397,7 +398,8 @@ fn print_absence(
 /// Prints the tools that are off because they are not as MCP demands.
 fn print_unusable(console: &mut Console, listed: &Listed) -> Result<(), CommandError> {
     for tool in &listed.unusable {
-        let name = escape_line(&shorten_name(&tool.name));
+        let name = shorten_name(&tool.name);
+        let name = visible_line(&name);
         console.print(format!("  {name}: is off: {}", tool.problem))?;
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! The tools of MCP servers, as the commands show them.
 
+use bridge_protocol::invisible::visible_line;
 use serde_json::Value;
 
-use super::console::escape_line;
 use super::line_diff::line_diff;
 use crate::tools::{PinDifference, ToolDefinition, offered_name};
 
@@ -21,7 +21,7 @@ pub(super) fn describe_tools(server: &str, tools: &[ToolDefinition]) -> String {
 fn describe_tool(server: &str, prefix: &str, tool: &ToolDefinition) -> String {
     let mut text = format!(
         "  {prefix}{}\n    kind: {}\n    name in profiles: {}\n",
-        escape_line(&tool.name),
+        visible_line(&tool.name),
         tool.annotations.class(),
         offered_name(&format!("mcp-{server}"), &tool.name),
     );
@@ -62,10 +62,10 @@ pub(super) fn describe_difference(
         text += &describe_tool(server, "new: ", tool);
     }
     for name in &difference.removed {
-        text += &format!("  gone: {}\n", escape_line(name));
+        text += &format!("  gone: {}\n", visible_line(name));
     }
     for (before, now) in &difference.changed {
-        text += &format!("  changed: {}\n", escape_line(&now.name));
+        text += &format!("  changed: {}\n", visible_line(&now.name));
         for (what, texts) in [
             ("description", [before, now].map(description)),
             ("schema", [before, now].map(|it| pretty(&it.input_schema))),

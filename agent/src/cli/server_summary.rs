@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use bridge_protocol::invisible::visible_line;
 use url::Url;
 
-use super::console::escape_line;
 use super::server_listing::count;
 use crate::tools::{ServerEntry, ServerTransport};
 
@@ -27,7 +27,7 @@ pub(super) fn summarize(server: &ServerEntry, pinned: Option<usize>) -> String {
             format!("{}  {pinned}", address(&definition.transport))
         }
     };
-    escape_line(&format!("{}  {state}", server.name))
+    visible_line(&format!("{}  {state}", server.name)).into_owned()
 }
 
 fn address(transport: &ServerTransport) -> String {

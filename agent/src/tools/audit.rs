@@ -204,10 +204,12 @@ async fn write(mut file: AuditFile, text: String) -> (AuditFile, String, io::Res
 
 #[cfg(test)]
 mod tests {
-    use bridge_protocol::QueryId;
+    use bridge_protocol::invisible::is_invisible;
+    use bridge_protocol::{QueryCaller, QueryId};
     use serde_json::value::RawValue;
 
     use super::*;
+    use crate::tools::tests::staff;
 
     fn entry() -> AuditEntry {
         let arguments = RawValue::from_string(r#"{"a":1}"#.to_owned()).unwrap();
@@ -215,6 +217,27 @@ mod tests {
         let mut entry = AuditEntry::new(None, Some("staff"), &query, "notes", "read", arguments);
         entry.end("ok", Duration::from_millis(7), 12);
         entry
+    }
+
+    #[test]
+    fn whoever_reads_a_line_sees_all_of_its_characters() {
+        let text = "ann\u{202e}\u{200b}\u{fe0f}\u{2800}\u{2028}\u{9b}\u{e0041}❤\u{fe0f}";
+        let arguments = serde_json::json!({ "to": text, text: 1 });
+        let raw = RawValue::from_string(arguments.to_string()).unwrap();
+        let caller = QueryCaller {
+            app: text.to_owned(),
+            ..staff(text)
+        };
+        let query = QueryId::from(text);
+        let line = AuditEntry::new(Some(&caller), Some(text), &query, text, text, raw).to_line();
+        let line = line.strip_suffix('\n').unwrap();
+        assert!(!line.contains(is_invisible), "{line}");
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(value["arguments"], arguments);
+        assert_eq!(
+            (&value["tool"], &value["user"]),
+            (&text.into(), &text.into())
+        );
     }
 
     #[tokio::test]

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bridge_protocol::invisible::without_invisible;
 use bridge_service::Secret;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -26,7 +27,6 @@ use super::http_api::HttpApi;
 use super::http_api::credential::{Credential, StoredToken, load_credential};
 use super::output::CallOutput;
 use super::source::{CallContext, Source, SourceMeta, SourceTool};
-use super::tool_definition::visible_text;
 use crate::failure::Failure;
 use crate::secrets::SecretStore;
 use crate::text::shorten;
@@ -260,7 +260,7 @@ fn file_text(file: &Value) -> Result<String, String> {
     }
     let text = String::from_utf8(bytes);
     let text = text.map_err(|_| "The file is not text in UTF-8.")?;
-    let visible = visible_text(&text);
+    let visible = without_invisible(&text);
     Ok(if visible.len() == text.len() {
         text
     } else {
@@ -309,7 +309,7 @@ async fn create_issue(
 /// Returns JSON with these fields of items, by their names and where they are in an item.
 fn listing<'a>(items: impl Iterator<Item = &'a Value>, fields: &[(&str, &str)]) -> String {
     let field = |item: &Value, pointer: &str| match item.pointer(pointer)? {
-        Value::String(text) => Some(shorten(&visible_text(text), MAX_FIELD_CHARS).into()),
+        Value::String(text) => Some(shorten(&without_invisible(text), MAX_FIELD_CHARS).into()),
         Value::Object(_) | Value::Array(_) | Value::Null => None,
         other => Some(other.clone()),
     };

@@ -17,6 +17,7 @@ use std::io;
 use std::iter::successors;
 use std::time::Duration;
 
+use bridge_protocol::invisible::without_invisible;
 use bridge_service::Secret;
 use bridge_service::http_client::{self, exposes_tokens, last_cause};
 use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
@@ -27,7 +28,6 @@ use tokio::time::timeout;
 
 use super::class::ToolEffect;
 use super::output::{CallOutcome, CallOutput};
-use super::tool_definition::visible_text;
 use crate::text::shorten;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -321,7 +321,7 @@ fn error_message(body: &Value) -> &str {
 
 /// Returns the beginning of a text as one line of visible characters.
 pub(super) fn short_line(text: &str) -> String {
-    let text = visible_text(text);
+    let text = without_invisible(text);
     let words: Vec<_> = text.split_whitespace().collect();
     shorten(&words.join(" "), MAX_MESSAGE_CHARS)
 }

@@ -1,8 +1,10 @@
 //! The definition of a tool of an MCP server, as it is listed and pinned.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bridge_protocol::invisible::{is_invisible, without_invisible};
 use bridge_schema::{Validator, dialect};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -65,7 +67,9 @@ impl ToolHints {
 impl ToolDefinition {
     /// Removes the characters that nobody sees from what a model reads.
     pub(crate) fn without_invisible_characters(mut self) -> Self {
-        self.description = self.description.map(|text| visible_text(&text));
+        self.description = self
+            .description
+            .map(|text| without_invisible(&text).into_owned());
         remove_invisible(&mut self.input_schema);
         self
     }
@@ -76,7 +80,7 @@ impl ToolDefinition {
             && !self
                 .name
                 .chars()
-                .any(|it| is_invisible(it) || it.is_control())
+                .any(|it| is_invisible(it) || matches!(it, '\n' | '\t'))
     }
 
     /// Returns the size of the definition as input of a model, in bytes.
@@ -107,34 +111,24 @@ impl ToolDefinition {
 
 fn remove_invisible(value: &mut Value) {
     match value {
-        Value::String(text) if text.chars().any(is_invisible) => *text = visible_text(text),
+        Value::String(text) => {
+            if let Cow::Owned(clean) = without_invisible(text) {
+                *text = clean;
+            }
+        }
         Value::Array(items) => items.iter_mut().for_each(remove_invisible),
         Value::Object(fields) => {
-            if fields.keys().any(|name| name.chars().any(is_invisible)) {
+            if fields.keys().any(|name| name.contains(is_invisible)) {
                 let old = std::mem::take(fields);
                 fields.extend(
                     old.into_iter()
-                        .map(|(name, value)| (visible_text(&name), value)),
+                        .map(|(name, value)| (without_invisible(&name).into_owned(), value)),
                 );
             }
             fields.values_mut().for_each(remove_invisible);
         }
         _ => {}
     }
-}
-
-pub(super) fn visible_text(text: &str) -> String {
-    text.chars().filter(|it| !is_invisible(*it)).collect()
-}
-
-/// Returns whether a person does not see a character that a model reads: control characters, marks of
-/// direction and of zero width, and tags, which can spell out whole instructions.
-fn is_invisible(character: char) -> bool {
-    let is_format = matches!(character,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}');
-    is_format || character.is_control() && !matches!(character, '\n' | '\t')
 }
 
 #[cfg(test)]
@@ -172,7 +166,7 @@ mod tests {
 
     #[test]
     fn characters_that_nobody_sees_are_removed() {
-        let hidden = "a\u{200b}b\u{e0041}\u{202e}c\u{7}\n\td é";
+        let hidden = "a\u{200b}b\u{e0041}\u{202e}c\u{7}\u{fe01}\u{e0100}\u{3164}\u{2800}\n\td é";
         let definition = ToolDefinition {
             description: Some(hidden.to_owned()),
             input_schema: json!({ "properties": { "x\u{e0041}": { "description": hidden } } }),
@@ -200,6 +194,9 @@ mod tests {
             "a\nb",
             "\u{1b}[2J",
             "a\u{200b}",
+            "a\u{2800}",
+            "a\u{e0100}",
+            "☀\u{fe0f}",
             &"x".repeat(MAX_NAME_BYTES + 1),
         ] {
             assert!(!with_name(name).has_valid_name(), "{name:?}");

@@ -1,9 +1,10 @@
 //! `mcp-web-agent mcp call`: a call of a tool, and why there is none.
 
+use bridge_protocol::invisible::visible_line;
 use serde_json::{Map, Value};
 
 use super::{Files, failure_text};
-use crate::cli::console::{CommandError, Console, escape_line};
+use crate::cli::console::{CommandError, Console};
 use crate::mcp::Upstream;
 use crate::tools::{CallContext, CallOutcome, Source, ToolDefinition, offered_name};
 
@@ -107,7 +108,7 @@ fn find_tool<'a>(
 }
 
 fn unknown_tool<'a>(server: &str, given: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<_> = names.map(escape_line).collect();
+    let names: Vec<_> = names.map(visible_line).collect();
     if names.is_empty() {
         return format!("the server `{server}` has no tools");
     }
@@ -117,7 +118,7 @@ fn unknown_tool<'a>(server: &str, given: &str, names: impl Iterator<Item = &'a s
 
 /// Returns why a tool that a server lists is not used.
 fn off_reason(server: &str, tool: &ToolDefinition, pinned: Option<Vec<ToolDefinition>>) -> String {
-    let name = escape_line(&tool.name);
+    let name = visible_line(&tool.name);
     if pinned.is_some_and(|pinned| !pinned.contains(tool)) {
         return format!(
             "`{name}` is off, because it is not as it is pinned: look at it, and pin it with \

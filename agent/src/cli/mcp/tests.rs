@@ -184,6 +184,19 @@ fn a_server_is_removed_with_its_pins() {
 }
 
 #[test]
+fn what_a_terminal_obeys_and_what_nobody_sees_is_shown() {
+    let printed = Printed::default();
+    let mut console = Console::scripted(printed.clone(), |question| {
+        Ok(Some(question == r"a\u{202e}?"))
+    });
+    assert_eq!(console.ask("a\u{202e}?"), Ok(Some(true)));
+    let text = "ä\t❤\u{fe0f} می\u{200c}خواهم \\u{1b}\n\u{1b}[2J\r\u{9b}\u{200b}\u{e0041}\u{3164}\u{2800}\u{e0100}\n";
+    console.print(text).unwrap();
+    let expected = "ä\t❤\u{fe0f} می\u{200c}خواهم \\u{1b}\n\\u{1b}[2J\\u{d}\\u{9b}\\u{200b}\\u{e0041}\\u{3164}\\u{2800}\\u{e0100}\n";
+    assert_eq!(printed.text(), expected);
+}
+
+#[test]
 fn what_a_server_has_written_cannot_be_taken_for_a_line_of_ours() {
     let printed = Printed::default();
     let mut console = Console::scripted(printed.clone(), |_| Ok(None));

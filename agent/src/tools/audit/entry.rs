@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bridge_protocol::invisible::escape_in_json;
 use bridge_protocol::{QueryCaller, QueryId};
 use chrono::{SecondsFormat, Utc};
 use serde::Serialize;
@@ -77,9 +78,11 @@ impl AuditEntry {
         self.bytes = bytes;
     }
 
+    /// Returns the line. Whoever reads it in a terminal or an editor sees all of its characters.
     pub(super) fn to_line(&self) -> String {
         // The entry consists of strings and numbers: encoding it cannot fail.
-        let mut line = serde_json::to_string(self).unwrap_or_default();
+        let json = serde_json::to_string(self).unwrap_or_default();
+        let mut line = escape_in_json(&json).into_owned();
         line.push('\n');
         line
     }

@@ -1,11 +1,11 @@
 //! The repositories that the operator allows.
 
+use bridge_protocol::invisible::without_invisible;
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::refusal::{denied, invalid};
 use crate::tools::http_api::short_line;
 use crate::tools::output::CallOutput;
-use crate::tools::tool_definition::visible_text;
 
 /// The qualifiers with which a query names repositories or their owners.
 const SCOPE_QUALIFIERS: [&str; 5] = ["repo", "org", "user", "owner", "enterprise"];
@@ -100,7 +100,7 @@ impl Repositories {
             }
             (None, Some(patterns)) => patterns.iter().map(|it| it.qualifier.clone()).collect(),
         };
-        let query = visible_text(query);
+        let query = without_invisible(query);
         if let Some(qualifier) = scope_qualifier(&query) {
             return Err(denied(&format!(
                 "`query` cannot have `{qualifier}:` here: name the repository in `repository`"

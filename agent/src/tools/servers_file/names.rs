@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use bridge_protocol::invisible::visible_line;
+
 use super::limits::MAX_NAME_CHARS;
 
 /// The maximum length of a name in a message.
@@ -27,11 +29,11 @@ pub(super) fn server_location(path: &Path, name: &str) -> String {
     format!("the server `{}` in {}", excerpt(name), path.display())
 }
 
-/// Returns the start of a name, without characters that a terminal or a log would interpret.
+/// Returns the start of a name on one line, with what nobody sees.
 pub(super) fn excerpt(name: &str) -> String {
     let mut chars = name.chars();
-    let start = chars.by_ref().take(MAX_EXCERPT_CHARS);
-    let mut excerpt: String = start.flat_map(char::escape_debug).collect();
+    let start: String = chars.by_ref().take(MAX_EXCERPT_CHARS).collect();
+    let mut excerpt = visible_line(&start).into_owned();
     if chars.next().is_some() {
         excerpt.push('…');
     }
@@ -56,9 +58,12 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_the_start_of_a_name_without_control_characters() {
-        let location = server_location(Path::new("/s.json"), "a\n\u{1b}[31m");
-        assert_eq!(location, r"the server `a\n\u{1b}[31m` in /s.json");
+    fn a_message_has_the_start_of_a_name_with_what_nobody_sees() {
+        let location = server_location(Path::new("/s.json"), "a\n\u{1b}[31m\u{3164}\u{fe00}");
+        assert_eq!(
+            location,
+            r"the server `a\u{a}\u{1b}[31m\u{3164}\u{fe00}` in /s.json"
+        );
         assert_eq!(excerpt(&"a".repeat(41)), "a".repeat(40) + "…");
     }
 }

@@ -1,7 +1,8 @@
 //! Plain text from the HTML of others: nothing in it is a tag, and nothing is invisible.
 
+use bridge_protocol::invisible::without_invisible;
+
 use crate::text::{shorten, shorten_bytes};
-use crate::tools::tool_definition::visible_text;
 
 /// How much of a text is read.
 const MAX_HTML_BYTES: usize = 8 * 1024;
@@ -15,8 +16,9 @@ const INLINE: [&str; 9] = ["a", "b", "em", "i", "mark", "span", "strong", "sub",
 /// Returns the text of HTML on one line, without tags and invisible characters. Character references
 /// for `<` and `>` stay as they are, so that none becomes a tag.
 pub(super) fn plain_text(html: &str, max_chars: usize) -> String {
+    let html = shorten_bytes(html, MAX_HTML_BYTES);
     // First, so that no tag comes into being when they are removed.
-    let html = visible_text(&shorten_bytes(html, MAX_HTML_BYTES));
+    let html = without_invisible(&html);
     let text = decode_references(&without_tags(&html));
     let words: Vec<_> = text.split_whitespace().collect();
     shorten(&words.join(" "), max_chars)
