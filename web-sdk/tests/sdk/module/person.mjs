@@ -25,10 +25,10 @@ const ACTIONS = {
       await call("Input.dispatchMouseEvent", { type, x, y, button: type === "mouseMoved" ? "none" : "left", clickCount: 1 });
     }
   },
-  async press(call, { key, isShifted }) {
+  async press(call, { key, isShifted, isHeld }) {
     const [code, text] = KEYS[key];
     const fields = { key, code: key === " " ? "Space" : key, windowsVirtualKeyCode: code, modifiers: isShifted ? SHIFT : 0 };
-    await call("Input.dispatchKeyEvent", { type: "keyDown", ...fields, ...(text && { text }) });
+    await call("Input.dispatchKeyEvent", { type: "keyDown", autoRepeat: isHeld, ...fields, ...(text && { text }) });
     await call("Input.dispatchKeyEvent", { type: "keyUp", ...fields });
   },
   write: (call, { text }) => call("Input.insertText", { text }),

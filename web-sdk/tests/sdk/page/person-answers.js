@@ -2,6 +2,7 @@
 
 import { nextQuery, progress, say, settled } from "./asking.js";
 import { assert, equal, rejects } from "./assert.js";
+import { enablePageTools } from "./mcp-web-page.js";
 import { byPerson, click, isReady, press, pressIn, surface, use } from "./person.js";
 import { Client, SURFACES, until, watch } from "./person-surfaces.js";
 
@@ -258,6 +259,130 @@ Object.assign(tests, {
       });
     await rejects(later(() => it.main.querySelector("input").dispatchEvent(new Event("change", { bubbles: true }))), { code: "PersonRequired", message: /call approve\(\) in the handler of a click or a key/ });
     await it.close();
+  },
+
+  "a click of page tools on a checkbox is no act of the person, although its change is trusted": async () => {
+    const client = await Client.start({ limits: { actionTimeoutMs: 2_000 } });
+    const main = document.body.appendChild(document.createElement("main"));
+    main.innerHTML = `<label><input type="checkbox"> Go</label> <label><input type="radio" name="r" checked> One</label> <label><input type="radio" name="r"> Two</label>`;
+    const codes = [];
+    const ask = () => client.mcpWeb.query({ prompt: "?" }).result.catch(({ code }) => codes.push(code));
+    for (const input of main.querySelectorAll("input")) input.onchange = () => (ask(), settled().then(ask));
+    const call = client.act({ type: "setValue", value: true, find: { name: "Go" } }, { type: "pressKey", key: "ArrowDown", find: { name: "One" } });
+    await client.response(call);
+    await until(() => codes.length === 4);
+    equal([codes, client.bridge.has("query")], [Array(4).fill("PersonRequired"), false]);
+    main.remove();
+  },
+
+  "page tools do not go on in the task of the answer": async () => {
+    const client = await Client.start({ setState: () => void client.mcpWeb.query({ prompt: "?" }).result.catch(({ code }) => codes.push(code)) });
+    const codes = [];
+    const it = await SURFACES[DIALOG].open(client);
+    const call = client.act({ type: "setState", key: "a", value: 1 });
+    await client.reason(call);
+    await use(button(it, "Do not allow"));
+    equal((await client.response(call))._meta["mcp-web/page"].log[0].ok, true);
+    await until(() => codes.length);
+    equal([codes, client.bridge.has("query")], [["PersonRequired"], false]);
+    await it.close();
+  },
+
+  "what an action makes only the person's is not used by the rest of the action": async () => {
+    const client = await Client.start();
+    const main = document.body.appendChild(document.createElement("main"));
+    main.innerHTML = `<button>Delete</button> <input aria-label="Name">`;
+    let confirmed = 0;
+    const [first, field] = [main.querySelector("button"), main.querySelector("input")];
+    first.onclick = () => (first.hasAttribute("data-mcp-person") ? confirmed++ : first.setAttribute("data-mcp-person", ""));
+    field.onfocus = () => field.setAttribute("data-mcp-person", "");
+    const call = client.act({ type: "triggerEvent", event: "onDoubleClick", find: { name: "Delete" } }, { type: "setValue", value: "x", find: { name: "Name" } });
+    const codes = (await client.response(call))._meta["mcp-web/page"].log.map(({ code }) => code);
+    equal([codes, confirmed, field.value], [["TargetPrivate", "TargetPrivate"], 0, ""]);
+    main.remove();
+  },
+
+  "the person's own confirm is asked while an action answers those of the page": async () => {
+    const client = await Client.start({ limits: { actionTimeoutMs: 5_000 } });
+    const main = document.body.appendChild(document.createElement("main"));
+    main.innerHTML = `<button id="slow">Slow</button> <button id="own">Delete all</button>`;
+    const asked = [];
+    const { confirm } = globalThis;
+    globalThis.confirm = (text) => (asked.push(text), false);
+    main.querySelector("#slow").onclick = () => fetch("/never", { signal: AbortSignal.timeout(1_000) }).catch(() => {});
+    let answer;
+    main.querySelector("#own").onclick = () => (answer = globalThis.confirm("All?"));
+    const page = watch(window);
+    const call = client.act({ type: "triggerEvent", event: "onClick", dialog: true, find: { name: "Slow" } });
+    await until(() => page.seen.includes("click"));
+    await click(main.querySelector("#own"));
+    equal([answer, asked], [false, ["All?"]]);
+    await client.response(call);
+    globalThis.confirm = confirm;
+    page.stop();
+    main.remove();
+  },
+
+  "page tools that are removed do not end the guard of newer ones": async () => {
+    const client = await Client.start();
+    const removed = client.tools.remove();
+    enablePageTools(client.mcpWeb);
+    await settled();
+    if (client.bridge.has("unregister")) client.bridge.say({ ...(await client.bridge.next("unregister")), type: "unregistered" });
+    await Promise.race([removed, new Promise((resolve) => setTimeout(resolve, 100))]); // sleep: tools of the same names may stay registered
+    document.body.appendChild(document.createElement("i")).dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    await rejects(client.mcpWeb.query({ prompt: "?" }).result, { code: "PersonRequired" });
+  },
+
+  "what keeps the focus in a dialog of the page does not take the answers": ofDialog(async (it, allow) => {
+    const end = new AbortController();
+    const stop = (event) => (event.preventDefault(), event.stopImmediatePropagation());
+    for (const type of ["focusin", "mousedown", "touchstart", "click", "keydown"]) document.addEventListener(type, stop, { capture: true, signal: end.signal });
+    await isReady(surface());
+    await click(allow);
+    end.abort();
+    await until(() => !surface());
+    assert(await it.approved());
+  }),
+
+  "of two copies of the SDK, the dialog of one is answered after the other": async () => {
+    const it = await open(DIALOG);
+    const { elicit } = await import("./mcp-web-dialog.js?copy");
+    const other = elicit({ appName: "Copy", asker: "Other", message: "Sure?", schema: { properties: {} } }, new AbortController().signal);
+    await until(() => surface("elicitation"));
+    await use([...surface("elicitation").querySelectorAll("button")].at(-1));
+    equal((await other).action, "accept");
+    await isReady(surface("approval"));
+    // It takes answers half a second after it is in front again.
+    while (surface("approval")) await click(button(it, "Allow"));
+    assert(await it.approved());
+    await it.close();
+  },
+
+  "a key that is held is no answer": async () => {
+    const it = await open("an elicitation");
+    await isReady(surface());
+    surface().querySelector("input").focus();
+    await press("Enter", false, true);
+    equal([await it.approved(), Boolean(surface())], [false, true]);
+    await press("Enter");
+    await until(() => !surface());
+    await it.close();
+  },
+
+  "events that a component makes of the person's own count as theirs": async () => {
+    const client = await Client.start();
+    const asked = await byPerson(() => {
+      const target = new EventTarget();
+      let query;
+      target.addEventListener("ask", () => (query = client.mcpWeb.query({ prompt: "?" })));
+      document.body.dispatchEvent(new Event("change", { bubbles: true }));
+      target.dispatchEvent(new CustomEvent("ask"));
+      return query;
+    });
+    asked.result.catch(() => {});
+    await nextQuery(client.bridge);
+    asked.cancel();
   },
 
   "a query needs the person where page tools act, and not where they only read or are gone": async () => {

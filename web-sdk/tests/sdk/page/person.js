@@ -18,8 +18,8 @@ export function click(element) {
   return ask("click", { x: x + width / 2, y: y + height / 2 });
 }
 
-/** Presses a key where the focus is. */
-export const press = (key, isShifted = false) => ask("press", { key, isShifted });
+/** Presses a key where the focus is. One that is held is only repeated. */
+export const press = (key, isShifted = false, isHeld = false) => ask("press", { key, isShifted, isHeld });
 
 /** Writes a text where the focus is. */
 export const write = (text) => ask("write", { text });
