@@ -3,10 +3,11 @@
 
 use std::io::{self, Write};
 
+use bridge_protocol::invisible::visible_line;
 use client_stdio::TokenRedactor;
 
-/// Writes events of the log, with the control characters in them escaped: texts of the bridge and
-/// of the client cannot begin a line of their own, and cannot control the terminal.
+/// Writes events of the log, with what nobody sees in them: texts of the bridge and of the client
+/// cannot begin a line of their own, and cannot control the terminal.
 pub(crate) struct LogWriter<W> {
     output: W,
     redactor: TokenRedactor,
@@ -25,15 +26,8 @@ impl<W: Write> Write for LogWriter<W> {
         let text = self
             .redactor
             .redact(text.strip_suffix('\n').unwrap_or(&text));
-        let mut line = String::with_capacity(text.len() + 1);
-        for character in text.chars() {
-            if character.is_control() {
-                line.extend(character.escape_default());
-            } else {
-                line.push(character);
-            }
-        }
-        line.push('\n');
+        // One write is one line, also if other threads write.
+        let line = format!("{}\n", visible_line(&text));
         self.output.write_all(line.as_bytes())?;
         Ok(event.len())
     }
@@ -64,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_one_line_without_control_characters() {
+    fn an_event_is_one_line_on_which_everything_is_seen() {
         let sink = Sink::default();
         let written = sink.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -73,14 +67,15 @@ mod tests {
             .without_time()
             .finish();
         tracing::subscriber::with_default(subscriber, || {
-            let text = "é\nERROR forged\r\u{1b}[2J";
+            let text = "é\nERROR forged\r\u{1b}[2J\u{202e}\u{2800}";
             tracing::warn!("the bridge reports: {text}");
             tracing::warn!("the next event");
         });
         let log = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
         let lines: Vec<_> = log.lines().collect();
         assert_eq!(lines.len(), 2, "{log}");
-        assert!(lines[0].contains(r"é\nERROR forged\r\"), "{log}");
+        assert!(lines[0].contains(r"é\u{a}ERROR forged\u{d}\"), "{log}");
+        assert!(lines[0].contains(r"\u{202e}\u{2800}"), "{log}");
         assert!(!log.contains('\u{1b}'), "{log}");
         assert!(lines[1].contains("the next event"), "{log}");
     }

@@ -26,8 +26,11 @@ pub(crate) static ORDER: LazyLock<Asset> =
 
 /// The files that are served at `/demo/`.
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
+    // Of the SDK, and without types.
+    let invisible = include_str!("../../web-sdk/js/text/invisible.ts");
     FILES
         .iter()
+        .chain(&[("invisible.js", invisible)])
         .map(|(name, body)| new_asset(name, body))
         .collect()
 });

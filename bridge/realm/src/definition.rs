@@ -3,12 +3,14 @@
 //!
 //! [`registry`] parses a registration and stores equal definitions once ([`interner`], by
 //! [`hash`]). A [`tool`] is parsed on first use, and its schemas are repaired for clients.
+//! [`invisible`] removes characters that nobody sees.
 //! [`reserved`] has the names that belong to the bridge itself, and [`uri_template`] matches URIs.
 
 mod definition_name;
 mod error;
 pub mod hash;
 mod interner;
+mod invisible;
 mod published_item;
 mod registry;
 pub mod reserved;

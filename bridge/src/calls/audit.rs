@@ -6,8 +6,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bridge_auth::RealmId;
+use bridge_protocol::invisible::{escape_in_json, visible_text};
 use bridge_protocol::{CallContext, CallerTransport, SessionId};
 use bridge_service::ClientAddress;
+use tracing::field::{DisplayValue, display};
 
 use crate::config::Audit;
 use crate::counters::{CallEnd, CallKind};
@@ -63,7 +65,7 @@ impl AuditEntry {
             },
             address,
             requested: shorten_name(requested),
-            arguments: arguments.map(shorten_arguments),
+            arguments: arguments.map(|json| shorten_arguments(escape_in_json(&json).into_owned())),
             called: OnceLock::new(),
         }))
     }
@@ -87,20 +89,26 @@ impl AuditEntry {
         tracing::info!(
             target: "audit",
             realm = ?self.realm,
-            subject = self.subject,
-            client = self.client,
+            subject = self.subject.as_deref().map(quoted),
+            client = self.client.as_deref().map(quoted),
             transport = self.transport,
             address = %self.address,
-            session,
+            session = session.map(quoted),
             kind = kind.as_str(),
-            name = called,
+            name = quoted(called),
             outcome = end.as_str(),
             code,
             ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-            arguments = self.arguments,
+            arguments = self.arguments.as_deref().map(quoted),
             "call"
         );
     }
+}
+
+/// Returns a text in quotes, in which also those characters are escaped that nobody sees and `Debug`
+/// leaves, such as U+3164.
+fn quoted(text: &str) -> DisplayValue<String> {
+    display(visible_text(&format!("{text:?}")).into_owned())
 }
 
 fn shorten_name(name: impl AsRef<str>) -> String {

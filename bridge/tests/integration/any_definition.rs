@@ -1,6 +1,7 @@
 //! Strategies for values and definitions that a page could register, for property tests. The unit
 //! tests of the crate `bridge-realm` include this file as well.
 
+use bridge_protocol::invisible::without_invisible;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};
@@ -27,6 +28,11 @@ pub(crate) fn any_object() -> impl Strategy<Value = Value> {
     vec((any::<String>(), any_json()), 0..5).prop_map(object)
 }
 
+/// Any text that a person sees.
+fn any_text() -> impl Strategy<Value = String> {
+    any::<String>().prop_map(|text| without_invisible(&text).into_owned())
+}
+
 fn object(fields: Vec<(String, Value)>) -> Value {
     Value::Object(fields.into_iter().collect())
 }
@@ -43,7 +49,7 @@ fn any_schema() -> impl Strategy<Value = Value> {
             any_json().prop_map(|value| ("const".to_owned(), value)),
             any_json().prop_map(|value| ("default".to_owned(), value)),
             vec(any_json(), 0..4).prop_map(|values| ("enum".to_owned(), json!(values))),
-            any::<String>().prop_map(|text| ("description".to_owned(), json!(text))),
+            any_text().prop_map(|text| ("description".to_owned(), json!(text))),
             ("x-[a-z]{1,9}", any_json()),
         ],
         0..4,
@@ -77,11 +83,11 @@ fn any_root(argument_names: &'static str) -> impl Strategy<Value = Value> {
 
 pub(crate) fn any_tool() -> impl Strategy<Value = Value> {
     let field = prop_oneof![
-        any::<String>().prop_map(|text| ("title".to_owned(), json!(text))),
-        any::<String>().prop_map(|text| ("description".to_owned(), json!(text))),
+        any_text().prop_map(|text| ("title".to_owned(), json!(text))),
+        any_text().prop_map(|text| ("description".to_owned(), json!(text))),
         any_root("[a-zA-Z0-9_.-]{1,64}").prop_map(|schema| ("outputSchema".to_owned(), schema)),
         any_object().prop_map(|meta| ("_meta".to_owned(), meta)),
-        (any::<bool>(), any::<String>()).prop_map(|(hint, title)| (
+        (any::<bool>(), any_text()).prop_map(|(hint, title)| (
             "annotations".to_owned(),
             json!({"readOnlyHint": hint, "title": title})
         )),

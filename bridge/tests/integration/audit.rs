@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bridge::{Audit, Config, Profile, Secret};
+use bridge_protocol::invisible::is_invisible;
 use serde_json::{Value, json};
 
 use crate::compat::kit::compat_config;
@@ -93,6 +94,21 @@ async fn a_line_has_who_called_what_and_where_and_no_arguments_unless_configured
         );
         assert!(!text.contains(TOKEN), "{text}");
     }
+}
+
+#[tokio::test]
+async fn whoever_reads_a_line_sees_all_of_its_characters() {
+    let (log, _guard) = capture_log();
+    let bridge = start_bridge_with(audited(Audit::CallsWithArguments, test_config())).await;
+    let hidden = "a\u{202e}\u{200b}\u{fe01}\u{3164}\u{2800}\u{e0041}";
+    post_tool_call(&bridge, hidden, json!({ hidden: hidden })).await;
+    let text = log.text();
+    let line = lines(&text)[0];
+    assert!(!line.contains(is_invisible), "{line}");
+    let name = r"a\u{202e}\u{200b}\u{fe01}\u{3164}\u{2800}\u{e0041}";
+    assert_eq!(field(line, "name"), Some(name));
+    let arguments = r"a\\u202e\\u200b\\ufe01\\u3164\\u2800\\udb40\\udc41";
+    assert_eq!(line.matches(arguments).count(), 2, "{line}");
 }
 
 #[tokio::test]

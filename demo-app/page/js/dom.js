@@ -1,5 +1,11 @@
 /** The few helpers that the views share. */
 
+import { INVISIBLE } from "./invisible.js";
+
+/** Texts may come from an AI client: the characters in them that nobody sees are shown, as `\u{202e}`. */
+const visibleText = (text) =>
+  text.replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+
 /**
  * Makes an element. Properties whose name has a dash, and `role`, are attributes; `on…` functions
  * are listeners; `dataset` is copied; everything else is a property. Empty children are left out.
@@ -7,7 +13,8 @@
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) set(element, name, value);
-  element.append(...children.flat().filter((child) => child != null && child !== ""));
+  const present = children.flat().filter((child) => child != null && child !== "");
+  element.append(...present.map((child) => (child instanceof Node ? child : visibleText(String(child)))));
   return element;
 }
 
@@ -36,7 +43,8 @@ export const byId = (id) => document.getElementById(id);
 
 /** Writes text only when it differs, so that live regions speak only when there is news. */
 export function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const shown = visibleText(text);
+  if (element.textContent !== shown) element.textContent = shown;
 }
 
 /** Does something that moves elements, after which the focus is where it was. */

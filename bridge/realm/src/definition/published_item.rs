@@ -1,4 +1,5 @@
-//! Prompts, resources and resource templates, which are listed exactly as their page wrote them.
+//! Prompts, resources and resource templates, which are listed as their page wrote them, without
+//! characters that nobody sees.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +10,11 @@ use serde_json::{Map, Value};
 use super::error::DefinitionError;
 use super::hash::{DefinitionHash, hash_prefix, hash_text};
 use super::interner::Internable;
+use super::invisible;
 use super::reserved::is_builtin_resource;
 use super::uri_template::{MAX_URI_BYTES, UriTemplate};
 
-/// A prompt or a resource, which is listed exactly as the page wrote it.
+/// A prompt or a resource, which is listed as the page wrote it.
 #[derive(Debug)]
 pub struct PublishedItem {
     /// The name of a prompt, or the URI or URI template of a resource.
@@ -26,8 +28,9 @@ pub struct PublishedItem {
 impl PublishedItem {
     pub(super) fn parse(raw: &RawValue, key: &'static str) -> Result<Self, DefinitionError> {
         let invalid = |message: String| (ErrorCode::DefinitionInvalid, message);
-        let published: Map<String, Value> = serde_json::from_str(raw.get())
+        let mut published: Map<String, Value> = serde_json::from_str(raw.get())
             .map_err(|_| invalid("a definition must be an object".to_owned()))?;
+        invisible::clean_texts(&mut published);
         let text = |key: &str| {
             published
                 .get(key)
@@ -37,8 +40,13 @@ impl PublishedItem {
         };
         text("name")?;
         let name = text(key)?.to_owned();
+        invisible::check_name(key, &name)?;
         if published.get("_meta").is_some_and(|meta| !meta.is_object()) {
             return Err(invalid("`_meta` must be an object".to_owned()));
+        }
+        // The name of a resource is only a label: its URI identifies it.
+        if let Some(Value::String(label)) = published.get_mut("name").filter(|_| key != "name") {
+            invisible::clean(label);
         }
         Ok(Self {
             name,
@@ -59,7 +67,7 @@ impl PublishedItem {
                 Some(name) if !names.insert(name.to_owned()) => {
                     return Err(invalid("two of `arguments` have one `name`"));
                 }
-                Some(_) => {}
+                Some(name) => invisible::check_name("arguments[].name", name)?,
             }
         }
         Ok(prompt)

@@ -368,6 +368,34 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_sees_is_not_published_in_texts() {
+        let hidden = "a\u{e0041}\u{202e}\u{200b}\u{fe01}b ❤\u{fe0f}";
+        let definition = |text: &str| {
+            json!({
+                "name": "t", "title": text, "description": text, "annotations": { "title": text },
+                "inputSchema": { "type": "object", "description": text, "properties": {
+                    "description": { "title": text, "enum": [hidden], "default": hidden },
+                    "session_id": { "anyOf": [{ "description": text }] },
+                } },
+                "outputSchema": { "type": "object", "$defs": { hidden: { "description": text } } },
+            })
+        };
+        let tool = parse(definition(hidden)).unwrap();
+        assert_eq!(json!(tool.published()), definition("ab ❤\u{fe0f}"));
+        assert_eq!(tool.raw(), definition(hidden).to_string());
+        let named = parse(json!({ "name": "a\u{200b}b" })).unwrap();
+        assert_eq!(named.published()["title"], "ab");
+        assert_eq!(named.published()["_meta"][ORIGINAL_NAME_KEY], "a\u{200b}b");
+        let legacy = json!({ "name": "t", "inputSchema": { "type": "object",
+            "anyOf": [{ "properties": { "a": { "description": hidden } } }] } });
+        let legacy = json!(parse(legacy).unwrap().published_for_legacy());
+        assert_eq!(
+            legacy["inputSchema"]["properties"]["a"]["description"],
+            "ab ❤\u{fe0f}"
+        );
+    }
+
+    #[test]
     fn errors_say_why_a_tool_cannot_be_published() {
         let cases = [
             (json!([]), ErrorCode::DefinitionInvalid, "object"),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use web_time::Instant;
 
+use bridge_protocol::invisible::without_invisible;
 use bridge_protocol::limits::MAX_SESSION_ID_BYTES;
 use bridge_protocol::{CallId, PageState, SessionId, Visibility};
 use indexmap::IndexSet;
@@ -71,7 +72,8 @@ const MAX_PAGE_TEXT_CHARS: usize = 256;
 const MAX_APP_DESCRIPTION_CHARS: usize = 768;
 
 impl PageHello {
-    /// Truncates the texts that are stored, and drops a document id that is too long.
+    /// Truncates the texts that are stored, removes what nobody sees from them, and drops a document id
+    /// that is too long.
     pub(super) fn truncate_texts(self) -> Self {
         Self {
             // A truncated id could equal that of another document.
@@ -92,6 +94,7 @@ fn truncate(text: String) -> String {
 }
 
 fn truncate_to(text: String, max_chars: usize) -> String {
+    let text = without_invisible(&text).into_owned();
     match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use bridge_protocol::invisible::visible_line;
 use clap::Command;
 use toml::Value;
 
@@ -74,13 +75,13 @@ impl<T: FileTables> LoadedSettings<T> {
         }
     }
 
-    /// The path of the file for a comment, with line breaks escaped.
+    /// The path of the file for a comment, which is one line.
     fn file_name(&self) -> String {
         let path = self
             .file
             .as_ref()
             .map(|file| file.path.display().to_string());
-        path.unwrap_or_default().escape_debug().to_string()
+        visible_line(&path.unwrap_or_default()).into_owned()
     }
 }
 

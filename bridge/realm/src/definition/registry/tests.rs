@@ -37,6 +37,20 @@ fn prompts_resources_and_templates_are_published_verbatim() {
 }
 
 #[test]
+fn what_nobody_sees_is_not_published_in_texts() {
+    let hidden = "a\u{e0041}\u{202e}b ❤\u{fe0f}";
+    let definition = |kind: Kind, text: &str| match kind {
+        Kind::Prompt => json!({"name": "✏\u{fe0f} Review", "title": text, "description": text,
+            "arguments": [{"name": "a", "description": text}]}),
+        _ => json!({"uri": "a:b", "name": text, "description": text, "mimeType": hidden}),
+    };
+    for kind in [Kind::Prompt, Kind::Resource] {
+        let parsed = parse(kind, definition(kind, hidden)).unwrap();
+        assert_eq!(json!(parsed.published()), definition(kind, "ab ❤\u{fe0f}"));
+    }
+}
+
+#[test]
 fn errors_say_why_a_definition_cannot_be_published() {
     let cases = [
         (Kind::Prompt, json!({"name": ""}), "`name`"),
@@ -50,6 +64,26 @@ fn errors_say_why_a_definition_cannot_be_published() {
             Kind::Prompt,
             json!({"name": "p", "arguments": [{"name": "a"}, {"name": "a"}]}),
             "one `name`",
+        ),
+        (
+            Kind::Prompt,
+            json!({"name": "re\u{200b}view"}),
+            r"`name` has characters that nobody sees: write `re\u{200b}view` without",
+        ),
+        (
+            Kind::Prompt,
+            json!({"name": "p", "arguments": [{"name": "a"}, {"name": "a\u{fe00}"}]}),
+            r"`a\u{fe00}`",
+        ),
+        (
+            Kind::Resource,
+            json!({"uri": "a:b\u{202e}", "name": "n"}),
+            r"`a:b\u{202e}`",
+        ),
+        (
+            Kind::ResourceTemplate,
+            json!({"uriTemplate": "a:{b}\u{2060}", "name": "n"}),
+            r"`a:{b}\u{2060}`",
         ),
         (Kind::Resource, json!({"uri": "board://x"}), "`name`"),
         (

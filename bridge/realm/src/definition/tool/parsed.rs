@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use bridge_protocol::invisible::without_invisible;
 use bridge_protocol::{ErrorCode, limits};
 use bridge_schema::{Validator, dialect};
 use serde_json::{Map, Value, json};
@@ -10,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::keys::{APP_SESSION_ARGUMENT, ORIGINAL_NAME_KEY, SESSION_ARGUMENT};
 use super::listing_cache::ListingCache;
 use super::{annotations, fields, repair};
+use crate::definition::invisible;
 use crate::definition::reserved::is_builtin_tool;
 
 /// The parsed form of a tool definition.
@@ -67,6 +69,7 @@ impl ParsedTool {
             return Err((ErrorCode::ToolNameReserved, message));
         }
         fields::check_fields(&mut published).map_err(|error| invalid(&error))?;
+        invisible::clean_texts(&mut published);
         let schema_error = |key: &str, error: String| invalid(&format!("`{key}`: {error}"));
         let input = dialect::to_2020_12(published.get("inputSchema"))
             .and_then(Validator::new)
@@ -150,7 +153,9 @@ fn publishable_name(name: &str) -> String {
 
 fn add_original_name(published: &mut Map<String, Value>, name: &str, published_name: &str) {
     published.insert("name".to_owned(), json!(published_name));
-    published.entry("title").or_insert_with(|| json!(name));
+    published
+        .entry("title")
+        .or_insert_with(|| json!(without_invisible(name)));
     let meta = published.entry("_meta").or_insert_with(|| json!({}));
     if let Some(meta) = meta.as_object_mut() {
         meta.insert(ORIGINAL_NAME_KEY.to_owned(), json!(name));
