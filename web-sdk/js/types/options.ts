@@ -71,7 +71,7 @@ export interface McpWebOptions {
   elicitInPage?: "never" | "fallback" | "always";
   /**
    * Who answers for the person at the page. With `"person"`, {@link Query.approve} allows a call only in the handler of a
-   * click or a key of the person, after the request, and {@link McpWeb.query} needs such a click or key where page tools are
+   * click or a key of the person, after the request, and `mcpWeb.query()` needs such a click or key where page tools are
    * on. Events of scripts do not count, and so nor do those of page tools. With `"app"`, the app answers by itself: whatever
    * makes its code run can allow calls and ask the agent, page tools of a model included.
    *
