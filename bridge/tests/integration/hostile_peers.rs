@@ -205,7 +205,7 @@ async fn page_titles_and_names_are_truncated() {
     let bridge = start_bridge().await;
     let mut page = Page::open(&bridge, "s", None).await;
     let message = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN,
-        "sessionName": "n".repeat(10_000), "pageTitle": "\u{e0041}é".repeat(10_000),
+        "sessionName": "n".repeat(10_000), "pageTitle": "\u{e0041}é".repeat(4_000),
         "app": { "name": "a".repeat(10_000), "icon": "i".repeat(10_000) } });
     page.send_json(message).await;
     page.recv_authenticated().await;

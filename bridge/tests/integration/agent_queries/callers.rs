@@ -92,7 +92,7 @@ async fn an_agent_is_told_the_user_and_the_app_that_ask() {
 async fn endless_names_of_an_app_are_truncated_for_the_agent() {
     let mut agent = MockAgent::start().await;
     let bridge = start_bridge_with(agent.config()).await;
-    let app = json!({ "name": "\u{1}".repeat(4_000), "description": "é".repeat(15_000) });
+    let app = json!({ "name": "\"".repeat(4_000), "description": "é".repeat(15_000) });
     let caller = ask(&mut agent, &bridge, "one", TOKEN, app).await;
     assert!(caller.app.ends_with('…') && caller.app.len() > 80);
     let description = caller.app_description.unwrap();

@@ -26,6 +26,18 @@ test("exactly the characters that nobody sees are shown", () => {
   }
 });
 
+test("what is shown has no two characters in sequence that nobody sees, except those between emojis", () => {
+  const pool = [..."☀👩💻1\u20e3ab ابهक\u094dর\n\u200b\u200c\u200c\u200d\u200d\ufe0e\ufe0f\ufe0f\u202e\u3164\u2800\u{e0041}\u{e0100}"];
+  let state = 1;
+  const random = (count) => (state = (state * 48_271) % 0x7fffffff) % count;
+  for (let run = 0; run < 20_000; run++) {
+    const text = Array.from({ length: random(12) }, () => pool[random(pool.length)]).join("");
+    const shown = visibleText(text);
+    assert.equal(visibleText(shown), shown);
+    assert.doesNotMatch(shown, /[\u200b\u202e\u3164\u2800\u{e0041}\u{e0100}]|[\u200c\u200d\ufe0e\ufe0f]{2}(?<!\ufe0f\u200d)/u, JSON.stringify(text));
+  }
+});
+
 test("a line break of Windows is one, and halves of characters stay", () => {
   assert.equal(visibleText("a\r\nb\rc"), "a\nb\\u{d}c");
   assert.equal(visibleText("\ud83d\u200b\ude00"), "\ud83d\\u{200b}\ude00");

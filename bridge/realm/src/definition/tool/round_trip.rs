@@ -1,6 +1,7 @@
 //! Property tests: clients see exactly what a page writes into a definition, with the keys in the
 //! same order, except for the repairs in the table of [`repair`](super::repair).
 
+use bridge_protocol::invisible::without_invisible;
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -27,6 +28,21 @@ proptest! {
         let published = without_session_argument(Value::Object(tool.published().clone()));
         prop_assert_eq!(published.to_string(), definition.to_string());
         prop_assert!(tool.published_for_legacy().is_none());
+    }
+
+    #[test]
+    fn people_see_every_character_of_a_text(mut definition in any_tool(), text in "[a☀👩 \u{0}-\u{1f}\u{ad}\u{200b}-\u{202e}\u{3164}\u{fe00}-\u{fe0f}\u{e0000}-\u{e01ef}]{0,12}") {
+        for field in ["title", "description"] {
+            definition[field] = json!(text);
+            definition["inputSchema"]["properties"]["a"][field] = json!(text);
+        }
+        let raw = RawValue::from_string(definition.to_string()).unwrap();
+        let tool = Tool::parse(&raw).unwrap_or_else(|(_, error)| panic!("{error}"));
+        let published = json!(tool.published());
+        for pointer in ["/title", "/description", "/inputSchema/properties/a/title", "/inputSchema/properties/a/description"] {
+            let published = published.pointer(pointer).unwrap();
+            prop_assert_eq!(published, &json!(without_invisible(&text)), "{}", pointer);
+        }
     }
 
     /// An invalid definition is refused or repaired; it never causes a panic.
