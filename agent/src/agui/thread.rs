@@ -10,7 +10,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
 use super::messages::{Content, FileSource, Message, Part};
-use super::run_input::RunInput;
+use super::run_input::{ResumeStatus, RunInput};
 use crate::agent_loop::ClientResult;
 use crate::model::{Media, Tool, essence};
 
@@ -120,6 +120,21 @@ impl RunInput {
         let history: Vec<_> = earlier.iter().filter_map(history_entry).collect();
         let has_history = !earlier.is_empty();
         has_history.then(|| context_item("earlier messages", &Value::Array(history)))
+    }
+
+    /// Returns whether all interrupts that the request answers are given up, and come before the prompt.
+    /// The prompt is new then. The messages of a client that keeps no calls end with a prompt that was
+    /// asked before.
+    pub(crate) fn gives_up_interrupts(&self) -> bool {
+        let is_called = |id: &str| {
+            self.messages.iter().any(|message| {
+                matches!(message, Message::Assistant { tool_calls, .. }
+                    if tool_calls.iter().any(|call| call.id == id))
+            })
+        };
+        self.resume
+            .iter()
+            .all(|entry| entry.status == ResumeStatus::Cancelled && is_called(&entry.interrupt_id))
     }
 
     /// Returns the ids of the calls that the request knows.

@@ -50,8 +50,7 @@ pub(super) async fn post_run(
             run.resume(&input, reservation);
             run
         }
-        // The messages of a client that keeps no answers end with the prompt, which was answered.
-        None if !input.resume.is_empty() => return Err(nothing_asked(&input).into()),
+        None if !input.gives_up_interrupts() => return Err(nothing_asked(&input).into()),
         None => start_run(&state, &thread, &bearer, &input, reservation).await?,
     };
     Ok(respond(run, thread, Arc::clone(&state.suspended_runs)))
@@ -161,9 +160,8 @@ fn acquire(state: &AppState, owner: QueryOwner, run_id: &str) -> Result<QueryPer
 fn nothing_asked(input: &RunInput) -> Failure {
     let (message, remedy) = if !input.resume.is_empty() {
         (
-            "the run that this request resumes does not wait any more: it was resumed before, or its \
-             time is over",
-            "send the message of the user again, without `resume`",
+            "the run that this request resumes does not wait any more",
+            "send the message of the user again, without `resume` or with its entries `cancelled`",
         )
     } else if input.has_new_result() {
         (

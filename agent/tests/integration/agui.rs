@@ -263,6 +263,13 @@ async fn a_repeated_resume_runs_nothing_although_the_thread_ends_with_the_prompt
     bed.wait_for_running(0).await;
     thread.messages.clone_from(&prompt);
     repeat(&mut thread).await;
+    let given_up = json!({ "resume": [{ "interruptId": interrupt["id"], "status": "cancelled" }] });
+    let request = thread.request(TOKEN, given_up);
+    assert_eq!(
+        status_and_body(request).await.0,
+        404,
+        "the prompt is the same"
+    );
     bed.wait_for_running(0).await;
 }
 
@@ -369,6 +376,31 @@ async fn a_message_after_an_expired_approval_is_answered() {
     thread.say("hello");
     let events = thread.run(json!({})).await;
     assert_eq!(events[0]["runId"], "run-2");
+    assert!(
+        text(&events).contains("no language model here"),
+        "{events:?}"
+    );
+    bed.wait_for_running(0).await;
+}
+
+#[tokio::test]
+async fn a_message_that_gives_up_an_expired_approval_is_answered() {
+    let mut config = settings();
+    config.limits.approval_timeout = Duration::from_millis(1);
+    let bed = TestBed::start_with(config).await;
+    let _page = bed.connect_page().await;
+    let approve = json!({ "forwardedProps": { "approve": ["add_card"] } });
+    let mut thread = Thread::new(&bed, approve);
+    thread.say("/add_card {}");
+    let events = thread.run(json!({})).await;
+    let interrupt = &events.last().unwrap()["outcome"]["interrupts"][0]["id"];
+    bed.wait_for_running(0).await;
+    thread.say("hello");
+    // `HttpAgent` answers each interrupt, and does not resolve those that have expired.
+    let late = thread.request(TOKEN, resume(interrupt, true));
+    assert_eq!(status_and_body(late).await.0, 404);
+    let given_up = json!({ "resume": [{ "interruptId": interrupt, "status": "cancelled" }] });
+    let events = thread.run(given_up).await;
     assert!(
         text(&events).contains("no language model here"),
         "{events:?}"
