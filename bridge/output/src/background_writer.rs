@@ -1,6 +1,6 @@
-//! A writer that never waits and never fails: a thread of its own writes the lines.
+//! A writer that never waits and never fails: a separate thread writes the lines.
 //!
-//! The crate `tracing-appender` has such a writer, too. At the end of a program, it prints to stdout if
+//! The crate `tracing-appender` also has such a writer. At the end of a program, it prints to stdout if
 //! the lines could not be written, which panics or waits where the streams are broken. It also bounds
 //! the number of lines that wait, and not their memory.
 

@@ -1,4 +1,4 @@
-//! Lines that programs print without a log. Writing them may fail, which is no reason to panic.
+//! Lines that programs print without a log. A failed write never panics.
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write, stderr, stdout};

@@ -1,4 +1,4 @@
-// A standard output or standard error that cannot be written: sessions go on.
+// A standard output or standard error that cannot be written: sessions continue.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { closeSync, constants, openSync, writeSync } from "node:fs";
