@@ -260,11 +260,7 @@ async fn no_log_shows_a_key_or_a_token() {
         .bearer_auth(TOKEN)
         .json(&prompt("hello"));
     let (_, refused) = status_and_body(streaming(request)).await;
-    child.start_kill().unwrap();
-    let output = with_deadline("end", child.wait_with_output())
-        .await
-        .unwrap();
-    let log = String::from_utf8(output.stderr).unwrap();
+    let log = end_and_read_log(child).await;
     assert!(log.contains("a query has ended"), "{log}");
     for text in [log, last.to_string(), refused.to_string()] {
         for secret in [key, CREDENTIAL, TOKEN, "mcp-web-query-of", "a-secret-of"] {
@@ -313,9 +309,7 @@ async fn the_log_does_not_quote_what_was_asked_below_debug() {
             last["error"].as_str().unwrap().contains("swordfish"),
             "{last}"
         );
-        child.start_kill().unwrap();
-        let output = with_deadline("end", child.wait_with_output()).await;
-        let log = String::from_utf8(output.unwrap().stderr).unwrap();
+        let log = end_and_read_log(child).await;
         for part in ["ModelRequestRefused", "HTTP 400", "invalid_request_error"] {
             assert!(log.contains(part), "{part}: {log}");
         }
@@ -364,14 +358,21 @@ async fn the_printed_configuration_is_a_file_with_the_same_settings() {
     assert_eq!(values(&first), values(&second));
 }
 
+/// Ends a program as its operator does, so that its log is complete, and returns the log.
+async fn end_and_read_log(child: Child) -> String {
+    let process = child.id().unwrap().to_string();
+    let ended = Command::new("kill").arg(process).status().await;
+    assert!(ended.unwrap().success());
+    let output = with_deadline("end of the program", child.wait_with_output()).await;
+    String::from_utf8(output.unwrap().stderr).unwrap()
+}
+
 /// Returns what a program logs until it listens.
 async fn startup_log(program: &mut Command) -> String {
     program.env("MCP_WEB_AGENT_TOKEN", CREDENTIAL);
     let mut child = program.spawn().unwrap();
     listening_url(&mut child).await;
-    child.start_kill().unwrap();
-    let output = with_deadline("end", child.wait_with_output()).await;
-    String::from_utf8(output.unwrap().stderr).unwrap()
+    end_and_read_log(child).await
 }
 
 #[tokio::test]

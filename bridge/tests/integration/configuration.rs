@@ -6,7 +6,7 @@ use std::process::Stdio;
 use bridge::{Config, StartError};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::json;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::kit::*;
@@ -149,9 +149,7 @@ async fn tokens_never_appear_in_the_log() {
     let response = request.bearer_auth(TOKEN).json(&initialize).send();
     let response = with_deadline("response", response).await.unwrap();
     assert_eq!(response.status(), 200);
-    child.start_kill().unwrap();
-    let output = with_deadline("end of the program", child.wait_with_output()).await;
-    let log = String::from_utf8(output.unwrap().stderr).unwrap();
+    let log = end_and_read_log(child).await;
     assert!(log.contains("page connected"), "{log}");
     assert!(!log.contains(TOKEN), "{log}");
     assert!(
@@ -220,9 +218,7 @@ async fn a_credential_over_http_to_an_agent_on_another_machine_is_a_warning() {
             .spawn()
             .unwrap();
         listening_url(&mut child).await;
-        child.start_kill().unwrap();
-        let output = with_deadline("end of the program", child.wait_with_output()).await;
-        let log = String::from_utf8(output.unwrap().stderr).unwrap();
+        let log = end_and_read_log(child).await;
         let warning = log.contains("`agent_url`") && log.contains("use https://");
         assert_eq!(warning, warns, "{url}: {log}");
         assert!(!log.contains("a-credential"), "{log}");
@@ -247,10 +243,17 @@ async fn a_token_file_that_every_user_can_read_is_a_warning() {
             .spawn()
             .unwrap();
         listening_url(&mut child).await;
-        child.start_kill().unwrap();
-        let output = with_deadline("end of the program", child.wait_with_output()).await;
-        let log = String::from_utf8(output.unwrap().stderr).unwrap();
+        let log = end_and_read_log(child).await;
         assert_eq!(log.contains("chmod o="), warns, "{mode:o}: {log}");
         assert!(!log.contains("a-token"), "{log}");
     }
+}
+
+/// Ends a program as its operator does, so that its log is complete, and returns the log.
+async fn end_and_read_log(child: Child) -> String {
+    let process = child.id().unwrap().to_string();
+    let ended = Command::new("kill").arg(process).status().await;
+    assert!(ended.unwrap().success());
+    let output = with_deadline("end of the program", child.wait_with_output()).await;
+    String::from_utf8(output.unwrap().stderr).unwrap()
 }

@@ -5,7 +5,7 @@ import { failureText } from "../../../js/ask/failures.ts";
 import { announcements, plainText } from "../../../js/ask/speech.ts";
 import { MAX_STORED_CHARS, loadConversation, storeConversation } from "../../../js/ask/stored-conversation.ts";
 import { completeStrings } from "../../../js/ask/strings.ts";
-import { answerApproval, answerText, applyEvent, cancelTurn, completeTurn, createTurn, failTurn, isOver } from "../../../js/ask/turn.ts";
+import { answerText, applyEvent, cancelTurn, completeTurn, createTurn, failTurn, isOver } from "../../../js/ask/turn.ts";
 import { McpWebAskElement } from "../../../js/mcp-web-ask.ts";
 
 const text = (text) => ({ type: "text", text });
@@ -35,9 +35,9 @@ test("calls side by side are one part, each with its end", () => {
 test("a call that must be allowed keeps its place, and one that is not allowed has not failed", () => {
   const asked = after([{ type: "approval-requested", id: "1", tool: "clear", arguments: {}, expiresInMs: 1 }, text("…")]);
   assert.deepEqual(states(asked), ["waiting"]);
-  const allowed = after([started("1", "clear"), finished("1", "clear")], answerApproval(asked, "1", true));
+  const allowed = after([started("1", "clear"), finished("1", "clear")], asked);
   assert.deepEqual([states(allowed), allowed.blocks.length], [["done"], 2]);
-  const denied = after([finished("1", "clear", "denied", "denied")], answerApproval(asked, "1", false));
+  const denied = after([finished("1", "clear", "denied", "denied")], asked);
   assert.deepEqual(states(denied), ["cancelled"]);
 });
 
