@@ -43,7 +43,7 @@ export const byId = (id) => document.getElementById(id);
 
 /** Writes text only when it differs, so that live regions speak only when there is news. */
 export function setText(element, text) {
-  const shown = visibleText(text);
+  const shown = visibleText(text ?? "");
   if (element.textContent !== shown) element.textContent = shown;
 }
 
