@@ -38,7 +38,7 @@ export class MarkdownView {
   #blocks: RenderedBlock[] = [];
   #links = "{}";
 
-  /** `visibleText` shows what nobody sees. */
+  /** `visibleText` shows invisible characters. */
   constructor(element: Element, strings: MarkdownStrings, visibleText: (text: string) => string) {
     this.#element = element;
     this.#visibleText = visibleText;

@@ -1,6 +1,6 @@
-//! Characters that nobody sees, or that change the direction of the text around them.
+//! Invisible characters, and those that change the direction of the text around them.
 //!
-//! They can carry instructions that only a model reads, and let a person approve something else than
+//! They can carry instructions that only a model reads, and make a person approve something else than
 //! what is done. A model gets texts without them ([`without_invisible`]). A person is shown them
 //! ([`visible_text`], [`visible_line`], [`escape_in_json`]).
 //!
@@ -29,9 +29,8 @@ const TEXT_PRESENTATION: char = '\u{fe0e}';
 const EMOJI_PRESENTATION: char = '\u{fe0f}';
 const KEYCAP: char = '\u{20e3}';
 
-/// Returns whether a character is in the table of those that nobody sees, whatever is around it.
-///
-/// The table has all control characters except line feed and tab.
+/// Returns whether a character is in the table of invisible ones, whatever is around it. Control
+/// characters are, except line feed and tab.
 ///
 /// # Examples
 ///
@@ -46,8 +45,8 @@ pub fn is_invisible(character: char) -> bool {
     !is_visible_ascii(character) && contains(INVISIBLE, character)
 }
 
-/// Returns a text for a model: without the characters that nobody sees. Separators of lines and
-/// paragraphs become line feeds.
+/// Returns a text for a model: without invisible characters. Separators of lines and paragraphs become
+/// line feeds.
 ///
 /// # Examples
 ///
@@ -65,8 +64,8 @@ pub fn without_invisible(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Returns a text for a person: the characters that nobody sees are shown, as `\u{202e}`. Line feeds
-/// and tabs are unchanged.
+/// Returns a text for a person: invisible characters are shown, as `\u{202e}`. Line feeds and tabs are
+/// unchanged.
 ///
 /// # Examples
 ///
@@ -139,7 +138,7 @@ fn push_escaped(text: &mut String, character: char) {
     text.extend(character.escape_unicode());
 }
 
-/// Replaces each character whose effect nobody sees by what `push` appends.
+/// Replaces each character of the table that has no visible effect by what `push` appends.
 fn replace(text: &str, push: impl Fn(&mut String, char)) -> Cow<'_, str> {
     if !text.chars().any(is_invisible) {
         return Cow::Borrowed(text);

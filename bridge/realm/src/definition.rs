@@ -3,7 +3,7 @@
 //!
 //! [`registry`] parses a registration and stores equal definitions once ([`interner`], by
 //! [`hash`]). A [`tool`] is parsed on first use, and its schemas are repaired for clients.
-//! [`invisible`] removes characters that nobody sees.
+//! [`invisible`] removes invisible characters from texts, and refuses names with some.
 //! [`reserved`] has the names that belong to the bridge itself, and [`uri_template`] matches URIs.
 
 mod definition_name;

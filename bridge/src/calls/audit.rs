@@ -105,8 +105,7 @@ impl AuditEntry {
     }
 }
 
-/// Returns a text in quotes, in which also those characters are escaped that nobody sees and `Debug`
-/// leaves, such as U+3164.
+/// Returns a text in quotes. Invisible characters that `Debug` prints, such as U+3164, are also escaped.
 fn quoted(text: &str) -> DisplayValue<String> {
     display(visible_text(&format!("{text:?}")).into_owned())
 }

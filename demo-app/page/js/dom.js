@@ -2,7 +2,7 @@
 
 import { INVISIBLE } from "./invisible.js";
 
-/** Texts may come from an AI client: the characters in them that nobody sees are shown, as `\u{202e}`. */
+/** Texts may come from an AI client: invisible characters in them are shown, as `\u{202e}`. */
 const visibleText = (text) =>
   text.replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
 

@@ -3,7 +3,7 @@
 import { INVISIBLE } from "./invisible.ts";
 
 /**
- * Returns a text in which the characters that nobody sees are shown, as `\u{202e}`. Line breaks, tabs, and what emojis and
+ * Returns a text in which the invisible characters are shown, as `\u{202e}`. Line breaks, tabs, and what emojis and
  * joined letters consist of are unchanged.
  */
 export const visibleText = (text: string): string =>

@@ -14,7 +14,7 @@ macro_rules! join_text {
 
 pub(crate) use join_text;
 
-/// Returns the text without the [characters that nobody sees](bridge_protocol::invisible), among which
+/// Returns the text without the [invisible characters](bridge_protocol::invisible), among which
 /// are those that no YAML text may contain. Separators of lines and paragraphs become line feeds.
 #[must_use]
 pub fn clean(text: &str) -> Cow<'_, str> {

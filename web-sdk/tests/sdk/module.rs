@@ -35,7 +35,7 @@ fn questions_and_answers_of_the_element_work_without_a_browser() {
 }
 
 #[test]
-fn characters_that_nobody_sees_are_shown() {
+fn invisible_characters_are_shown() {
     run("visible-text.test.mjs");
 }
 

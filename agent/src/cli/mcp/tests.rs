@@ -184,7 +184,7 @@ fn a_server_is_removed_with_its_pins() {
 }
 
 #[test]
-fn what_a_terminal_obeys_and_what_nobody_sees_is_shown() {
+fn invisible_characters_are_shown_and_a_terminal_obeys_none() {
     let printed = Printed::default();
     let mut console = Console::scripted(printed.clone(), |question| {
         Ok(Some(question == r"a\u{202e}?"))

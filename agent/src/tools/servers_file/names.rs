@@ -29,7 +29,7 @@ pub(super) fn server_location(path: &Path, name: &str) -> String {
     format!("the server `{}` in {}", excerpt(name), path.display())
 }
 
-/// Returns the start of a name on one line, with what nobody sees.
+/// Returns the start of a name on one line, with its invisible characters shown.
 pub(super) fn excerpt(name: &str) -> String {
     let mut chars = name.chars();
     let start: String = chars.by_ref().take(MAX_EXCERPT_CHARS).collect();
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_the_start_of_a_name_with_what_nobody_sees() {
+    fn a_message_has_the_start_of_a_name_and_shows_invisible_characters() {
         let location = server_location(Path::new("/s.json"), "a\n\u{1b}[31m\u{3164}\u{fe00}");
         assert_eq!(
             location,

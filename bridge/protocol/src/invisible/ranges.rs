@@ -66,7 +66,7 @@ macro_rules! last_of {
     };
 }
 
-/// Characters that nobody sees, or that change the direction of the text around them:
+/// Invisible characters, and those that change the direction of the text around them:
 ///
 /// - `Default_Ignorable_Code_Point`, to which variation selectors, tags, joiners and fillers belong;
 /// - the general categories `Cc` (without line feed and tab), `Cf`, `Zl` and `Zp`, to which
@@ -80,9 +80,9 @@ pub(super) const INVISIBLE: Ranges = ranges! {
     '\u{0}'..='\u{8}', '\u{b}'..='\u{1f}', '\u{7f}'..='\u{9f}', '\u{ad}', '\u{34f}', '\u{61c}',
     '\u{115f}'..='\u{1160}', '\u{17b4}'..='\u{17b5}', '\u{180b}'..='\u{180f}',
     '\u{200b}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2060}'..='\u{206f}', '\u{2800}',
-    '\u{3164}', '\u{fe00}'..='\u{fe0f}', '\u{feff}', '\u{ffa0}', '\u{fff0}'..='\u{fffc}', '\u{fffe}'..='\u{ffff}',
-    '\u{13430}'..='\u{1343f}', '\u{16fe4}', '\u{1bca0}'..='\u{1bca3}', '\u{1d159}',
-    '\u{1d173}'..='\u{1d17a}', '\u{e0000}'..='\u{e0fff}',
+    '\u{3164}', '\u{fe00}'..='\u{fe0f}', '\u{feff}', '\u{ffa0}', '\u{fff0}'..='\u{fffc}',
+    '\u{fffe}'..='\u{ffff}', '\u{13430}'..='\u{1343f}', '\u{16fe4}', '\u{1bca0}'..='\u{1bca3}',
+    '\u{1d159}', '\u{1d173}'..='\u{1d17a}', '\u{e0000}'..='\u{e0fff}',
 };
 
 /// `Emoji`, except ASCII, of which `#`, `*` and digits are emojis only as the caps of keys.

@@ -178,7 +178,7 @@ fn the_file_for_javascript_is_generated_from_the_tables() {
         format!(r"(?<=[\u0900-\u0dff])[\u200c\u200d](?=[{viramas}])"),
     ];
     let generated = format!(
-        "/** Characters whose effect nobody sees. A test of `bridge/protocol/src/invisible.rs` generates this file. */\n\n\
+        "/** Invisible characters without a visible effect. A test of `bridge/protocol/src/invisible.rs` generates this file. */\n\n\
          export const INVISIBLE = /(?!{})[{invisible}]/gu;\n",
         effects.join("|")
     );

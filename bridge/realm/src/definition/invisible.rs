@@ -1,4 +1,4 @@
-//! Characters that nobody sees, in the definitions of pages.
+//! Invisible characters in the definitions of pages.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::error::DefinitionError;
 /// The fields of definitions, and of the schemas in them, that people and models read.
 const TEXTS: [&str; 2] = ["title", "description"];
 
-/// Removes the characters that nobody sees from the texts of a definition, at any depth.
+/// Removes invisible characters from the texts of a definition, at any depth.
 pub(super) fn clean_texts(fields: &mut Map<String, Value>) {
     for (name, value) in fields {
         match value {
@@ -26,20 +26,20 @@ pub(super) fn clean_texts(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Removes the characters that nobody sees from a text.
+/// Removes invisible characters from a text.
 pub(super) fn clean(text: &mut String) {
     if let Cow::Owned(clean) = without_invisible(text) {
         *text = clean;
     }
 }
 
-/// Refuses a name that is published as it is registered, if nobody sees all of it: it could be taken
-/// for another one.
+/// Refuses a name with invisible characters that is published as it is registered: a person could take
+/// it for another one.
 pub(super) fn check_name(field: &str, name: &str) -> Result<(), DefinitionError> {
     if without_invisible(name) == name {
         return Ok(());
     }
     let name = visible_line(name);
-    let message = format!("`{field}` has characters that nobody sees: write `{name}` without them");
+    let message = format!("`{field}` has invisible characters: write `{name}` without them");
     Err((ErrorCode::DefinitionInvalid, message))
 }

@@ -1,5 +1,5 @@
 //! Prompts, resources and resource templates, which are listed as their page wrote them, without
-//! characters that nobody sees.
+//! invisible characters.
 
 use std::collections::BTreeMap;
 

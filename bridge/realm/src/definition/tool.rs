@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_is_not_published_in_texts() {
+    fn invisible_characters_are_not_published_in_texts() {
         let hidden = "a\u{e0041}\u{202e}\u{200b}\u{fe01}b ❤\u{fe0f}";
         let definition = |text: &str| {
             json!({

@@ -72,7 +72,7 @@ const MAX_PAGE_TEXT_CHARS: usize = 256;
 const MAX_APP_DESCRIPTION_CHARS: usize = 768;
 
 impl PageHello {
-    /// Truncates the texts that are stored, removes what nobody sees from them, and drops a document id
+    /// Truncates the texts that are stored, without their invisible characters, and drops a document id
     /// that is too long.
     pub(super) fn truncate_texts(self) -> Self {
         Self {

@@ -76,7 +76,7 @@ test("a call of a source has its source and what it returned, and is not the cal
   assert.deepEqual(complete.blocks[0].calls.map(({ tool }) => tool), ["notes-read_file", "notes-write_file", "choose"]);
 });
 
-test("what nobody sees is shown in calls, notes, errors, announcements and copies", () => {
+test("invisible characters are shown in calls, notes, errors, announcements and copies", () => {
   const unseen = "\u202e\u3164";
   const seen = String.raw`\u{202e}\u{3164}`;
   const source = `s${unseen}`;

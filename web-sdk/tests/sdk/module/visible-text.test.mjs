@@ -1,4 +1,4 @@
-// Texts with characters that nobody sees, as they are shown to people.
+// Texts with invisible characters, as they are shown to people.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
@@ -15,7 +15,7 @@ test("texts are shown as the crate bridge-protocol shows them", async () => {
   }
 });
 
-test("exactly the characters that nobody sees are shown", () => {
+test("exactly the invisible characters are shown", () => {
   const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2800\ufffc\ufffe\uffff\u{16fe4}\u{1d159}]/u;
   // Line breaks and tabs, and signs around numbers, which are drawn.
   const drawn = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}\t\n]/u;
@@ -26,7 +26,7 @@ test("exactly the characters that nobody sees are shown", () => {
   }
 });
 
-test("what is shown has no two characters in sequence that nobody sees, except those between emojis", () => {
+test("what is shown has no sequence of invisible characters, except between emojis", () => {
   const pool = [..."☀👩💻1\u20e3ab ابهक\u094dর\n\u200b\u200c\u200c\u200d\u200d\ufe0e\ufe0f\ufe0f\u202e\u3164\u2800\u{e0041}\u{e0100}"];
   let state = 1;
   const random = (count) => (state = (state * 48_271) % 0x7fffffff) % count;

@@ -110,7 +110,7 @@ export default {
     await answer(bridge);
   },
 
-  async "what nobody sees is shown, in the name of the tool and in the names and values of its arguments"() {
+  async "invisible characters are shown, in the name of the tool and in the names and values of its arguments"() {
     const unseen = "\u202e\u200b\u2060\u3164\u2800\ufe00\u{e0100}";
     const seen = String.raw`\u{202e}\u{200b}\u{2060}\u{3164}\u{2800}\u{fe00}\u{e0100}`;
     const args = { to: `ann@example.com${unseen}moc.live`, [`c${unseen}c`]: "", nested: { [unseen]: [unseen] }, note: "❤\ufe0f 👩\u200d💻 می\u200cخواهم" };

@@ -210,7 +210,7 @@ export default inEmptyDocuments({
     equal(texts, [['{\n  "path": "a"\n}', "Result", "<b>milk</b>"], ["{}"]]);
   },
 
-  async "what nobody sees is shown, whoever has written it"() {
+  async "invisible characters are shown, whoever has written it"() {
     const unseen = "\u202e\u200b\u2060\u3164\u2800\ufe00\u{e0100}";
     const seen = String.raw`\u{202e}\u{200b}\u{2060}\u{3164}\u{2800}\u{fe00}\u{e0100}`;
     const texts = (selector) => all(element, selector).map(({ textContent }) => textContent.trim());

@@ -322,7 +322,7 @@ export default {
     globalThis.open = open;
   },
 
-  async "what nobody sees is shown, in the question, the form, the name of the client and an address"() {
+  async "invisible characters are shown, in the question, the form, the name of the client and an address"() {
     const unseen = "\u202e\u200b\ufe01";
     const seen = String.raw`\u{202e}\u{200b}\u{fe01}`;
     const client = { ...CAPABLE, info: { name: "client", title: `Client${unseen}` } };

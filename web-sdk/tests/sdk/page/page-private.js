@@ -169,7 +169,7 @@ export default {
       equal(page.lines(), []);
     },
   ),
-  "the titles of pages have nothing that nobody sees": withPage(
+  "the titles of pages have no invisible characters": withPage(
     "<a href='/one'>One\u{e0041}\u202e</a><a href='/two' aria-label='Two\ufe00\u200b'>2</a><a href='/three' title='\u2060Three'></a>",
     async (page) => {
       const { title } = document;

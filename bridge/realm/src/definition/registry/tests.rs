@@ -37,7 +37,7 @@ fn prompts_resources_and_templates_are_published_verbatim() {
 }
 
 #[test]
-fn what_nobody_sees_is_not_published_in_texts() {
+fn invisible_characters_are_not_published_in_texts() {
     let hidden = "a\u{e0041}\u{202e}b ❤\u{fe0f}";
     let definition = |kind: Kind, text: &str| match kind {
         Kind::Prompt => json!({"name": "✏\u{fe0f} Review", "title": text, "description": text,
@@ -68,7 +68,7 @@ fn errors_say_why_a_definition_cannot_be_published() {
         (
             Kind::Prompt,
             json!({"name": "re\u{200b}view"}),
-            r"`name` has characters that nobody sees: write `re\u{200b}view` without",
+            r"`name` has invisible characters: write `re\u{200b}view` without",
         ),
         (
             Kind::Prompt,

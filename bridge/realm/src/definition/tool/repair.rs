@@ -18,7 +18,7 @@
 //! | `nullable: true` beside `type` | `"null"` among the types (and in `enum`) | same: **`null` becomes acceptable** | OpenAPI 3.0; it has no meaning in JSON Schema |
 //! | an array without `items` | `items: {}` | as registered | VS Code refuses the tool |
 //! | `oneOf`, `anyOf`, `allOf`, `not`, `enum` at the root of an input schema | for clients of revisions before 2026-07-28: removed, with their properties moved to `properties` and the rules added to `description` | as registered | Claude's and OpenAI's services refuse the request; from 2026-07-28 on any 2020-12 schema is allowed |
-//! | characters that nobody sees in `title` and `description`, also of schemas | without them | same | they carry instructions that no person has read |
+//! | invisible characters in `title` and `description`, also of schemas | without them | same | they carry instructions that no person has read |
 //! | a `pattern` with look-around or back-references | as registered | without that pattern | no linear-time engine supports it; the page can still check it |
 //!
 //! `definitions` is unchanged, because references into it work. These are refused: references into
