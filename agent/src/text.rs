@@ -24,30 +24,9 @@ pub(crate) fn shorten_name(name: &str) -> String {
     shorten(name, MAX_NAME_CHARS)
 }
 
-/// Escapes control characters, such as line breaks, in a text that others have chosen and that must
-/// stay on its line.
-pub(crate) fn escape_controls(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            escaped.extend(character.escape_default());
-        } else {
-            escaped.push(character);
-        }
-    }
-    escaped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn control_characters_are_escaped_and_no_others() {
-        let text = "a\nb\r\t\u{1b}[2J\u{85}\0 ä \\n \"é\" 語";
-        let escaped = r#"a\nb\r\t\u{1b}[2J\u{85}\u{0} ä \n "é" 語"#;
-        assert_eq!(escape_controls(text), escaped);
-    }
 
     #[test]
     fn a_long_text_has_an_ellipsis() {

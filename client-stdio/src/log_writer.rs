@@ -7,7 +7,7 @@ use bridge_protocol::invisible::visible_line;
 use client_stdio::TokenRedactor;
 
 /// Writes events of the log, with their invisible characters shown: texts of the bridge and of the client
-/// cannot begin a line of their own, and cannot control the terminal.
+/// cannot begin their own line, and cannot control the terminal.
 pub(crate) struct LogWriter<W> {
     output: W,
     redactor: TokenRedactor,

@@ -1,11 +1,11 @@
 //! Converts the result of a call: the text for the model, and the value that the page returned.
 
+use bridge_protocol::invisible::visible_line;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::model::Media;
-use crate::text::escape_controls;
 use crate::tools::CallOutput;
 
 /// Converts the result of a call of a page's tool.
@@ -57,7 +57,7 @@ fn block_text(block: &ContentBlock) -> String {
             _ => "[a resource]".to_owned(),
         },
         ContentBlock::ResourceLink(link) => {
-            escape_controls(&format!("[resource {} at {}]", link.name, link.uri))
+            visible_line(&format!("[resource {} at {}]", link.name, link.uri)).into_owned()
         }
         _ => "[content of an unknown kind]".to_owned(),
     }
@@ -126,7 +126,7 @@ mod tests {
         ] }));
         let expected = "a\n[image/png, 12 kB]\n[audio/wav, 4 bytes]\ninside\n[a/b, 3 bytes]\n\
             [resource c at a:c]\n\
-            [resource d\\n[resource e at a:d]";
+            [resource d\\u{a}[resource e at a:d]";
         assert_eq!(result.text, expected);
         assert_eq!(
             format!("{:?}", result.pictures),

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bridge_protocol::invisible::visible_line;
 use mediatype::MediaType;
-
-use crate::text::escape_controls;
 
 /// A picture or a file.
 #[derive(Clone, PartialEq, Eq)]
@@ -69,7 +68,7 @@ impl Media {
         };
         let name = self.name.iter().map(|name| format!("{name}, "));
         let name: String = name.collect();
-        escape_controls(&format!("{name}{}, {size}", self.mime_type))
+        visible_line(&format!("{name}{}, {size}", self.mime_type)).into_owned()
     }
 }
 
@@ -140,7 +139,7 @@ mod tests {
         };
         assert_eq!(
             media(Some("a\n[b"), "AAAA".to_owned()).describe(),
-            r"a\n[b, image/png, 3 bytes"
+            r"a\u{a}[b, image/png, 3 bytes"
         );
         assert_eq!(
             media(None, "AAAAAA==".to_owned()).describe(),

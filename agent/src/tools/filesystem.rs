@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bridge_protocol::invisible::visible_line;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -20,7 +21,6 @@ use super::class::{ToolClass, ToolEffect};
 use super::output::CallOutput;
 use super::source::{CallContext, Source, SourceMeta, SourceTool};
 use crate::failure::Failure;
-use crate::text::escape_controls;
 use files::{EntryKind, FileContent, Files, Listing, ListingEntry};
 
 /// The settings of the source.
@@ -182,8 +182,8 @@ fn call(files: &Files, tool: &str, arguments: Map<String, Value>) -> Result<Stri
     }
 }
 
-/// Returns a line for each entry: directories end with a slash, files have their size. A line break in
-/// a name is escaped, as in the JSON with which the model names the file.
+/// Returns a line for each entry: directories end with a slash, files have their size. A name
+/// stays on its line, and its invisible characters are shown.
 fn listing_text(listing: &Listing) -> String {
     let lines = listing.entries.iter().map(entry_text);
     let more = (listing.omitted > 0).then(|| format!("[and {} more]", listing.omitted));
@@ -195,13 +195,13 @@ fn listing_text(listing: &Listing) -> String {
 }
 
 fn entry_text(ListingEntry { name, kind, size }: &ListingEntry) -> String {
-    let name = escape_controls(name);
+    let name = visible_line(name);
     match (kind, size) {
         (EntryKind::Directory, _) => format!("{name}/"),
         (EntryKind::Link, _) => format!("{name} (link)"),
         (EntryKind::Other, _) => format!("{name} (no file)"),
         (EntryKind::File, Some(size)) => format!("{name} ({size} bytes)"),
-        (EntryKind::File, None) => name,
+        (EntryKind::File, None) => name.into_owned(),
     }
 }
 
@@ -264,10 +264,10 @@ mod tests {
             call(&files, tool, arguments.as_object().unwrap().clone()).unwrap()
         };
         let expected = [
-            r"a\nb (9 bytes) (1 bytes)",
+            r"a\u{a}b (9 bytes) (1 bytes)",
             r"c\u{1b}[2J (1 bytes)",
-            r"d\r (1 bytes)",
-            r"e\n/",
+            r"d\u{d} (1 bytes)",
+            r"e\u{a}/",
         ];
         let listed = called("list_directory", "notes");
         assert_eq!(listed.lines().collect::<Vec<_>>(), expected);

@@ -65,7 +65,7 @@ impl ToolHints {
 }
 
 impl ToolDefinition {
-    /// Removes the characters that nobody sees from what a model reads.
+    /// Removes the invisible characters from what a model reads.
     pub(crate) fn without_invisible_characters(mut self) -> Self {
         self.description = self
             .description

@@ -314,11 +314,16 @@ fn resume(interrupt: &Value, is_approved: bool) -> Value {
         "payload": { "approved": is_approved } }] })
 }
 
-#[tokio::test]
-async fn a_call_that_nobody_approves_is_not_made() {
+/// Starts an agent that refuses a call at once if nobody approves it.
+async fn start_with_short_approvals() -> TestBed {
     let mut config = settings();
     config.limits.approval_timeout = Duration::from_millis(1);
-    let bed = TestBed::start_with(config).await;
+    TestBed::start_with(config).await
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_approves_is_not_made() {
+    let bed = start_with_short_approvals().await;
     let _page = bed.connect_page().await;
     let approve = json!({ "forwardedProps": { "approve": ["add_card"] } });
     let mut thread = Thread::new(&bed, approve);
@@ -364,9 +369,7 @@ async fn a_call_of_the_client_beside_an_approval_is_pending_in_the_run_after_it(
 
 #[tokio::test]
 async fn a_message_after_an_expired_approval_is_answered() {
-    let mut config = settings();
-    config.limits.approval_timeout = Duration::from_millis(1);
-    let bed = TestBed::start_with(config).await;
+    let bed = start_with_short_approvals().await;
     let _page = bed.connect_page().await;
     let approve = json!({ "forwardedProps": { "approve": ["add_card"] } });
     let mut thread = Thread::new(&bed, approve);
@@ -385,9 +388,7 @@ async fn a_message_after_an_expired_approval_is_answered() {
 
 #[tokio::test]
 async fn a_message_that_gives_up_an_expired_approval_is_answered() {
-    let mut config = settings();
-    config.limits.approval_timeout = Duration::from_millis(1);
-    let bed = TestBed::start_with(config).await;
+    let bed = start_with_short_approvals().await;
     let _page = bed.connect_page().await;
     let approve = json!({ "forwardedProps": { "approve": ["add_card"] } });
     let mut thread = Thread::new(&bed, approve);

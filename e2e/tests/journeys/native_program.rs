@@ -185,6 +185,8 @@ async fn a_program_that_is_killed_comes_back_as_the_same_session() {
     let client = McpClient::connect(&bed, Transport::Http, Era::Discover).await;
     let call = client.start_call("wait", json!({})).await;
     program.process.wait_for_line("waiting").await;
+    // This answer is sent after the acknowledgement of `wait`.
+    assert_eq!(program.increment().await, 1);
     let killed = Instant::now();
     program.process.kill().await;
     let result = tokio::time::timeout(GRACE_TIMEOUT, call.result()).await;

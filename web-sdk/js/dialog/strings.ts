@@ -35,7 +35,7 @@ const ENGLISH: Strings = {
   pageTool: (app) => `It is a tool of ${app}.`,
   arguments: "Arguments",
   noArguments: "The call has no arguments.",
-  framed: "This page is shown inside of another site, which could cover the question. Answer it in a window of its own.",
+  framed: "This page is shown inside of another site, which could cover the question. Answer it in a separate window.",
   openWindow: "Open a window",
   timeLeft: (seconds) => `If nobody answers, the call is refused within ${seconds} s.`,
 };

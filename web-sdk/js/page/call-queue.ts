@@ -1,5 +1,6 @@
 /** The calls of a page, one after the other. */
 
+import { nextTask } from "../person/next-task.ts";
 import { pageBusy } from "./failure.ts";
 
 /** So long, in milliseconds, a call waits for those before it. */
@@ -34,22 +35,11 @@ export class CallQueue {
 
   async #isTurn(started: Promise<boolean>, signal: AbortSignal): Promise<boolean> {
     // Most calls find nobody before them: a task is enough to know.
-    if (await Promise.race([started, nextTask()])) return true;
+    if (await Promise.race([started, nextTask().then(() => false)])) return true;
     const end = new AbortController();
     const giveUp = AbortSignal.any([signal, end.signal]);
     const isTurn = await Promise.race([started, this.#wait(MAX_WAIT_MS, giveUp).then(() => false)]);
     end.abort();
     return isTurn;
   }
-}
-
-function nextTask(): Promise<false> {
-  const { port1, port2 } = new MessageChannel();
-  return new Promise((resolve) => {
-    port1.onmessage = () => {
-      port1.close();
-      resolve(false);
-    };
-    port2.postMessage(0);
-  });
 }

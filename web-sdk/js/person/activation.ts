@@ -3,6 +3,7 @@
  * the browser says which events are those of a person (`isTrusted`).
  */
 
+import { nextTask } from "./next-task.ts";
 import { noteScript, scriptCount, scriptedAt } from "./tab.ts";
 
 /** How long an event of the person counts, in milliseconds: as long as the browser's transient activation (HTML, "user activation"). */
@@ -37,13 +38,10 @@ function note({ isTrusted, type }: Event): void {
   if (type === "change") return;
   actedAt = Date.now();
   const own = (ownTask = scriptCount());
-  // The task of the message comes after the one of this event.
-  const { port1, port2 } = new MessageChannel();
-  port1.onmessage = () => {
-    port1.close();
+  // That is after the task of this event.
+  void nextTask().then(() => {
     if (ownTask === own) ownTask = undefined;
-  };
-  port2.postMessage(0);
+  });
 }
 
 /**

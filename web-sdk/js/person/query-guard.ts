@@ -1,8 +1,8 @@
 /** Keeps page tools from asking the agent in the person's name: where they are on, a query needs an action of the person. */
 
 import { isPersonActing, watchPerson } from "./activation.ts";
+import { outermostWindow } from "./outermost-window.ts";
 import { type GuardedWindow, REFUSE_QUERY } from "./refuse-query.ts";
-import { outermostWindow } from "./tab.ts";
 
 const REFUSAL =
   "page tools are on, and the person at the page has not just done something: call query() in the handler of a click or a key, or give new McpWeb() the option approvals: \"app\"";

@@ -1,5 +1,7 @@
 /** Whether a query may be sent. Page tools decide about it where they are on. */
 
+import { outermostWindow } from "./outermost-window.ts";
+
 /**
  * The property of the outermost window of the tab where page tools put a function that returns why a query may not be sent now, or
  * `undefined`. Options of a query that have the property were checked before: it is the reason, or an empty text.
@@ -11,12 +13,4 @@ export interface GuardedWindow extends Window {
 }
 
 /** Returns why a query may not be sent now. */
-export function queryRefusal(): string | undefined {
-  let view = globalThis as unknown as GuardedWindow;
-  try {
-    while (view.parent !== view && view.parent.document) view = view.parent;
-  } catch {
-    // The next window is of another origin.
-  }
-  return view[REFUSE_QUERY]?.();
-}
+export const queryRefusal = (): string | undefined => (outermostWindow() as GuardedWindow)[REFUSE_QUERY]?.();

@@ -3,6 +3,9 @@
  * All copies of the SDK in all windows of the tab that have the same origin share it.
  */
 
+import { nextTask } from "./next-task.ts";
+import { outermostWindow } from "./outermost-window.ts";
+
 const TAB = Symbol.for("mcp-web.tab");
 
 /** The state of a tab. It is plain data, because copies of several versions use it. */
@@ -19,29 +22,14 @@ interface Tab {
   scriptedAt: number;
 }
 
-/** Returns the outermost window whose documents this one may use. In a worker or a process, that is the global object. */
-export function outermostWindow(): Window {
-  let view = globalThis.window ?? globalThis;
-  for (;;) {
-    const { parent } = view;
-    if (!parent || parent === view) return view;
-    try {
-      if (!parent.document) return view;
-    } catch {
-      return view;
-    }
-    view = parent as typeof view;
-  }
-}
-
 function tab(): Tab {
-  const owner = outermostWindow() as unknown as { [TAB]?: Tab };
+  const owner = outermostWindow() as { [TAB]?: Tab };
   return (owner[TAB] ??= { questions: new Set(), waiting: new Set(), actions: new Set(), scripts: 0, scriptedAt: -Infinity });
 }
 
 /** Returns a function that runs `end` once. In a frame, that is done at the latest when the frame goes away. */
 function endsWithWindow(end: () => void): () => void {
-  if (outermostWindow() === globalThis.window) return end;
+  if (outermostWindow() === (globalThis as unknown)) return end;
   const ended = new AbortController();
   const once = () => {
     ended.abort();
@@ -76,17 +64,6 @@ export async function whenAnswered(signal: AbortSignal): Promise<void> {
     });
     await nextTask();
   }
-}
-
-function nextTask(): Promise<void> {
-  const { port1, port2 } = new MessageChannel();
-  return new Promise((resolve) => {
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(0);
-  });
 }
 
 /** Registers an action of page tools, and returns a function that ends it. */

@@ -197,7 +197,7 @@ export interface DialogStrings {
   /**
    * Says to the person why a question is not asked in the page, where that is in a frame of another site.
    *
-   * @defaultValue `This page is shown inside of another site, which could cover the question. Answer it in a window of its own.`
+   * @defaultValue `This page is shown inside of another site, which could cover the question. Answer it in a separate window.`
    */
   framed?: string;
   /**

@@ -27,7 +27,7 @@ export interface McpWebOptions {
    *
    * Another `new McpWeb()` for the same app replaces the function, and the new one is called at once. A token of the same
    * user disturbs nothing. One of another user ends the session of the former user and cancels its calls. With strings,
-   * `disconnect()` the object of the former user: each has a session of its own.
+   * `disconnect()` the object of the former user: each has its own session.
    *
    * @defaultValue 192 random bits, kept under the key `mcp-web:token:<bridgeUrl>` in the storage
    * named by {@link McpWebOptions.storage}.

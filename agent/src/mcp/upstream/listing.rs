@@ -75,7 +75,7 @@ pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<Listed, String> {
 impl Listed {
     fn add(&mut self, definition: ToolDefinition) {
         let problem = if !definition.has_valid_name() {
-            "its name is empty, too long, or has characters that nobody sees"
+            "its name is empty, too long, or has invisible characters"
         } else if self.tools.iter().any(|it| it.name == definition.name) {
             "another tool has its name"
         } else {

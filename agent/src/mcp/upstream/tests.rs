@@ -280,7 +280,7 @@ async fn a_malformed_tool_is_off_and_the_others_stay() {
         ("#7", "its definition is not one of MCP"),
         (
             "",
-            "its name is empty, too long, or has characters that nobody sees",
+            "its name is empty, too long, or has invisible characters",
         ),
         ("read", "another tool has its name"),
     ];

@@ -66,13 +66,7 @@ impl Realm {
         }
         let reason = "another user has taken the page over";
         let mut effects = self.end_session(id, reason, now);
-        let code = ErrorCode::TokenExpired;
-        effects.extend(close_effects(
-            connection,
-            code,
-            CloseCode::TokenExpired,
-            reason,
-        ));
+        effects.extend(close_for_another_token(connection, reason));
         effects
     }
 
@@ -126,13 +120,7 @@ impl Realm {
     fn token_expired(&mut self, id: &SessionId, connection: ConnectionId, now: Now) -> Effects {
         let reason = "the token has expired";
         let mut effects = self.connection_lost(id, now);
-        let code = ErrorCode::TokenExpired;
-        effects.extend(close_effects(
-            connection,
-            code,
-            CloseCode::TokenExpired,
-            reason,
-        ));
+        effects.extend(close_for_another_token(connection, reason));
         effects
     }
 
@@ -186,6 +174,12 @@ impl Realm {
         let lists = former.into_iter().chain(catalogued);
         list_changed_effects(lists.flat_map(ListHashes::into_keys).collect())
     }
+}
+
+/// Closes the connection of a page that needs another token.
+fn close_for_another_token(connection: ConnectionId, reason: &'static str) -> [Effect; 2] {
+    let (code, close) = (ErrorCode::TokenExpired, CloseCode::TokenExpired);
+    close_effects(connection, code, close, reason)
 }
 
 /// The message with the reason, followed by the close.

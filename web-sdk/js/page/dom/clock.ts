@@ -3,19 +3,9 @@
  * come. A Worker measures the time; where the page's policy forbids it, turns of a MessageChannel do.
  */
 
-const WORKER = "onmessage=({data:[id,due]})=>setTimeout(()=>postMessage(id),due-performance.timeOrigin-performance.now())";
+import { nextTask } from "../../person/next-task.ts";
 
-/** Waits for one task of the page: what was begun before it has run. */
-export function nextTask(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(null);
-  });
-}
+const WORKER = "onmessage=({data:[id,due]})=>setTimeout(()=>postMessage(id),due-performance.timeOrigin-performance.now())";
 
 /** Measures waits. It has a Worker from the first wait until {@link Clock.release}. */
 export class Clock {

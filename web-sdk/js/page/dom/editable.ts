@@ -1,6 +1,6 @@
 /** Text of editable elements, such as those of Quill, Lexical and ProseMirror. */
 
-import { nextTask } from "./clock.ts";
+import { nextTask } from "../../person/next-task.ts";
 import { dispatch } from "./dispatch.ts";
 import { editableText } from "./value.ts";
 

@@ -1,6 +1,7 @@
 /** Waiting until what an action began has ended, and the page is at rest. */
 
-import { type Clock, nextTask } from "./clock.ts";
+import { nextTask } from "../../person/next-task.ts";
+import type { Clock } from "./clock.ts";
 import type { HiddenActivity } from "./hidden-activity.ts";
 import { Mutations } from "./mutations.ts";
 import type { Recorder } from "./recorder.ts";

@@ -3,7 +3,7 @@
 import { ActionError } from "../driver.ts";
 import { click } from "./click.ts";
 import { roleOf } from "./classify.ts";
-import { nextTask } from "./clock.ts";
+import { nextTask } from "../../person/next-task.ts";
 import { dispatch, personOnly } from "./dispatch.ts";
 import { setEditableText } from "./editable.ts";
 import { fieldOf, isChecked } from "./field.ts";

@@ -178,6 +178,28 @@ fn an_action_has_thirty_seconds_and_a_call_two_minutes() {
 }
 
 #[test]
+fn a_list_ends_before_an_action_when_the_person_does_not_answer() {
+    let mut list = interaction(vec![click("e1"), click("e2"), click("e3")]);
+    list.next(Event::Started, 0.0);
+    list.next(facts(), 0.0);
+    list.next(Event::Applied(Ok(())), 1.0);
+    list.next(Event::Rested, 2.0);
+    let step = list.next(Event::Ended(Outcome::default()), 3.0);
+    assert!(matches!(step, Step::Inspect { index: 1, .. }), "{step:?}");
+    assert_eq!(list.next(Event::PersonAsked, 4.0), Step::Done);
+    assert_eq!(codes(&list), [None, Some(ActionCode::PersonAsked)]);
+    let report = list.report();
+    assert_eq!(report.stopped, Some(Stopped::PersonAsked));
+    assert_eq!(report.skipped, 1);
+    let mut text = String::new();
+    report.write(&mut text);
+    assert!(
+        text.ends_with("stopped for the person, 1 action skipped\n"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_end_of_an_action_is_not_skipped() {
     let mut list = interaction(vec![click("e1")]);
     list.next(Event::Started, 0.0);

@@ -1,7 +1,9 @@
 /** The calls of page tools: one after the other. */
 
-import { equal } from "./assert.js";
+import { assert, equal } from "./assert.js";
 import { CallQueue, MAX_WAIT_MS } from "./page/call-queue.ts";
+import { MAX_PERSON_WAIT_MS, PersonWait } from "./page/person-wait.ts";
+import { openQuestion } from "./person/tab.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -39,5 +41,24 @@ export default {
     await first;
     equal(await queue.run(NEVER, async () => "third"), "third");
     equal(hasRun, false);
+  },
+  "a call waits for the person for 60 s in all, and says why": async () => {
+    const { now } = performance;
+    let passed = 0;
+    performance.now = () => now.call(performance) + passed;
+    const close = openQuestion("May the AI use danger?");
+    const reports = [];
+    const person = new PersonWait(async (ms) => void (passed += ms), (message) => reports.push(message));
+    try {
+      equal(await person.untilAnswered(NEVER), false);
+      equal([MAX_PERSON_WAIT_MS, Math.round(person.waitedMs / 1000), reports.length], [60_000, 60, 12]);
+      assert(/^the person at the page is asked something \(May the AI use danger\?\)/.test(reports[0]), reports[0]);
+      equal([await person.untilAnswered(NEVER), reports.length], [false, 12], "the time is that of the whole call");
+      close();
+      equal(await person.untilAnswered(NEVER), true);
+    } finally {
+      close();
+      performance.now = now;
+    }
   },
 };

@@ -1,0 +1,11 @@
+/** Waits for one task of the page: what was begun before it has run. Timers of a hidden tab are late, and messages are not. */
+export function nextTask(): Promise<void> {
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
