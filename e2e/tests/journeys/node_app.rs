@@ -134,7 +134,7 @@ async fn a_process_that_is_killed_comes_back_as_the_same_session() {
     let call = mcp.start_call("wait", json!({})).await;
     app.process.wait_for_line("waiting").await;
     // This answer is sent after the acknowledgement of `wait`.
-    let answer = app.client.call("increment", json!({})).await;
+    let answer = app.client.call("increment", json!({})).await.unwrap();
     assert_eq!(count(&answer), 1);
 
     let killed = std::time::Instant::now();
