@@ -1,7 +1,8 @@
 /** What is recorded while an action runs, when it is at rest, and that nothing is left afterwards. */
 
 import { assert, equal, rejects } from "./assert.js";
-import { Clock, nextTask } from "./page/dom/clock.ts";
+import { Clock } from "./page/dom/clock.ts";
+import { nextTask } from "./person/next-task.ts";
 import { withPage } from "./page-fixture.js";
 
 const NEVER = new AbortController().signal;
