@@ -89,7 +89,7 @@ export interface TargetFacts {
   editable?: boolean;
 }
 
-/** What an action activates besides its target: the button that Enter in a field presses, the link of a page that is opened. */
+/** What an action uses besides its target: the button that Enter in a field presses, the link of a page that is opened. */
 export interface Activated {
   /** The element itself. */
   element: Element;
@@ -171,8 +171,8 @@ export interface PageDriver {
   inspect(ref: string, action: Action): TargetFacts | "stale" | "unknown";
   /** Returns the handle of the element that has the focus, if one has it: keys go there. */
   focused(): string | undefined;
-  /** Returns what an action activates besides its target, for the app's own functions. */
-  activated?(action: Action, ref: string | undefined): Activated | undefined;
+  /** Returns what an action uses besides its target: the app's `confirm` decides about each. */
+  activated?(action: Action, ref: string | undefined): Activated[];
   /** Begins to record what the page does, for the time of an action. */
   beginAction(action: Action): void;
   /** Does an action. `ref` is the handle of its target, `to` that of where something is dragged. */

@@ -135,10 +135,14 @@ class Executor {
     const { driver, options } = this.#run;
     const element = ref === undefined ? undefined : driver.element?.(ref);
     const label = ref === undefined ? undefined : this.#labels.get(ref);
-    const activates = driver.activated?.(action, ref);
+    const target = { ...(element && { element }), ...(label && { label }) };
+    const others = (driver.activated?.(action, ref) ?? []).map((one) => ({ ...one, ...(element && { target: { element, label: label ?? "" } }) }));
     try {
-      const answer = await options.confirm?.(action, { ...(element && { element }), ...(label && { label }), ...(activates && { activates }) });
-      return { kind: "confirmed", allowed: answer !== false };
+      // An action without a target, such as navigate, is decided by what it uses.
+      for (const facts of element || !others.length ? [target, ...others] : others) {
+        if ((await options.confirm?.(action, facts)) === false) return { kind: "confirmed", allowed: false };
+      }
+      return { kind: "confirmed", allowed: true };
     } catch {
       return { kind: "confirmed", allowed: false };
     }

@@ -12,17 +12,17 @@ export interface AppPage {
   url?: string;
 }
 
-/** An action that is about to be done. */
+/** What an action is about to be done to. */
 export interface ActionFacts {
-  /** The element, if the action has a target. */
+  /** The element, if there is one. */
   element?: Element;
   /** The element in words, such as `button "Save"`. */
   label?: string;
   /**
-   * What the action activates besides its target: the button that Enter in a field presses, the link that `navigate` clicks,
-   * the control of a label.
+   * The target of the action, where the element is not it but used with it: the button that Enter in a field presses, the
+   * control of a label, what a click in the middle of the target hits.
    */
-  activates?: { element: Element; label: string };
+  target?: { element: Element; label: string };
 }
 
 /** What was done to an element. */
@@ -75,8 +75,8 @@ export interface PageToolsOptions {
    */
   capture?(element: Element | undefined): Capture | Promise<Capture>;
   /**
-   * Decides before each action whether it may be done: `false`, or a rejected promise, makes it fail with `Declined`. The
-   * action is as the client has sent it.
+   * Decides before each action whether it may be done: `false`, or a rejected promise, makes it fail with `Declined`. It is
+   * called for the target, and then for each other element that the action uses. The action is as the client has sent it.
    */
   confirm?(action: { readonly type: string }, facts: ActionFacts): boolean | void | Promise<boolean | void>;
   /** Is told of each action that was done, for example to show where. */

@@ -3,11 +3,12 @@
 import { whenAnswered } from "../../person/tab.ts";
 import type { Action } from "../actions.ts";
 import { ActionError } from "../driver.ts";
-import { isUsable } from "./activation.ts";
+import { affectedBy } from "./affected.ts";
 import type { Clock } from "./clock.ts";
 import { DEFAULT_STEPS, drag } from "./drag.ts";
 import { triggerEvent } from "./events.ts";
 import { centreOf, surfaceOf } from "./hit.ts";
+import { refuseKept } from "./kept.ts";
 import { pressKey } from "./keys.ts";
 import { callMethod } from "./methods.ts";
 import { openPage } from "./navigate.ts";
@@ -37,6 +38,7 @@ export async function applyAction(action: Action, element: Element | undefined, 
     if (element) return element;
     throw new ActionError("TargetNotFound", `${action.type} needs a target: give ref or find`);
   };
+  refuseKept(affectedBy(action, element, to));
   switch (action.type) {
     case "setValue":
       return setValue(target(), action.value, pointer);
@@ -45,7 +47,7 @@ export async function applyAction(action: Action, element: Element | undefined, 
     case "callMethod":
       return callMethod(target(), action.method, action.args ?? [], signal);
     case "pressKey":
-      return pressKey(element, action.key, action.modifiers, (one) => isUsable(one, root));
+      return pressKey(element, action.key, action.modifiers);
     case "hover": {
       const surface = surfaceOf(target());
       return pointer.moveTo(surface, centreOf(surface));

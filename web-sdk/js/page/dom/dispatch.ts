@@ -1,8 +1,9 @@
 /** Events with the constructors of the window that an element is in, and with the fields that the browser would set. */
 
-import { ActionError } from "../driver.ts";
-import { type View, isElement, viewOf } from "./flat-tree.ts";
-import { reachesPerson } from "./for-person.ts";
+import { affectedByClick, changed } from "./default-actions.ts";
+import { type View, is, isElement, viewOf } from "./flat-tree.ts";
+import { refuseKept } from "./kept.ts";
+import { isPrivate } from "./shown.ts";
 
 /** The mouse is the pointer with this id in browsers. */
 export const POINTER_ID = 1;
@@ -28,19 +29,20 @@ const LOCAL = /^(mouseenter|mouseleave|pointerenter|pointerleave|focus|blur|scro
 /** Events that cannot be cancelled. */
 const FINAL = /^(input|change|focus|blur|focusin|focusout|pointerenter|pointerleave|mouseenter|mouseleave|scroll|dragend|dragleave|animationend|transitionend)$/;
 
-/** Events of what only moves or ends: they may come to what only the person uses, or are left out there. */
+/** Events of what only moves or ends: they may come to what must not be used, or are left out there. */
 const ENDINGS = /^(animation|transition|scroll)/;
 const MOVES = /^((pointer|mouse)(over|out|enter|leave|move)|focus|blur|focusin|focusout|drag(enter|leave|over)|dragend)$/;
 
 /**
  * Dispatches an event. Returns whether it was not cancelled.
  *
- * @throws ActionError if it would use what only the person uses: the page may have made it so since the action began.
+ * @throws ActionError if it would act upon what must not be used: the page may have made it so since the action began.
  */
 export function dispatch(target: Element | Document, type: string, init: Init = {}): boolean {
-  if (isElement(target) && !ENDINGS.test(type) && reachesPerson(target)) {
-    if (MOVES.test(type)) return true;
-    throw personOnly();
+  if (isElement(target) && !ENDINGS.test(type)) {
+    if (MOVES.test(type)) {
+      if (isPrivate(target)) return true;
+    } else if (!is(target, "body") || isPrivate(target)) refuseKept(type === "click" ? affectedByClick(target) : changed(target));
   }
   const view = target.nodeType === Node.DOCUMENT_NODE ? ((target as Document).defaultView as View) : viewOf(target);
   const name = CONSTRUCTORS.find(([pattern]) => pattern.test(type))?.[1] ?? "Event";
@@ -48,6 +50,3 @@ export function dispatch(target: Element | Document, type: string, init: Init = 
   const all = { bubbles: !LOCAL.test(type), cancelable: !FINAL.test(type), composed: !/^(change|submit|reset)$/.test(type), view, ...init };
   return target.dispatchEvent(new Constructor(type, all));
 }
-
-/** Makes the error of an action that would use what only the person uses. */
-export const personOnly = (): ActionError => new ActionError("TargetPrivate", "this is private by now: ask the user to do it in the page");

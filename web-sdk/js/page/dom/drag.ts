@@ -5,8 +5,8 @@ import { press, release } from "./click.ts";
 import type { Clock } from "./clock.ts";
 import { dispatch } from "./dispatch.ts";
 import { flatClosest, isInPage, viewOf } from "./flat-tree.ts";
-import { isForPerson } from "./for-person.ts";
 import { type Point, centreOf, hitElement } from "./hit.ts";
+import { isKept } from "./kept.ts";
 import { Patches } from "./patch.ts";
 import { PRESSED, type Pointer, mouseFields, pointerFields } from "./pointer.ts";
 import { hasNoViewport } from "./shown.ts";
@@ -109,11 +109,11 @@ const dispatchDrag = (target: Element, type: string, point: Point, dataTransfer:
 
 const between = (start: Point, end: Point, part: number): Point => ({ x: start.x + (end.x - start.x) * part, y: start.y + (end.y - start.y) * part });
 
-/** Returns what is at a place, or the given element where nothing is known of places. */
+/** Returns what is at a place, or the given element where nothing is known of places, or what is there must not be used. */
 function targetAt(element: Element, { x, y }: Point): Element {
   if (hasNoViewport(viewOf(element))) return element;
   const hit = hitElement(element.ownerDocument, x, y);
-  return hit && !isForPerson(hit) ? hit : element;
+  return hit && !isKept({ element: hit }) ? hit : element;
 }
 
 /** Watches which element captures the pointer: the browser captures none for events of a script. */

@@ -10,15 +10,16 @@ import { guardQueries } from "../../person/query-guard.ts";
 import { whenAnswered } from "../../person/tab.ts";
 import type { Action } from "../actions.ts";
 import { type Activated, ActionError, type ActionOutcome, type PageDriver, type PageState, type PageTree, type ReadBack, type TargetFacts, type TreeOptions } from "../driver.ts";
-import { activatedBy } from "./activation.ts";
+import { affectedBy } from "./affected.ts";
 import { applyAction } from "./apply.ts";
 import { nextTask } from "../../person/next-task.ts";
 import { Clock } from "./clock.ts";
+import { affectedByClick } from "./default-actions.ts";
 import { inspectElement, labelOf } from "./facts.ts";
 import { deepActiveElement, is, pageViews } from "./flat-tree.ts";
 import { Handles } from "./handles.ts";
 import { HiddenTab } from "./hidden-tab.ts";
-import { look } from "./look.ts";
+import { limitTo, look } from "./look.ts";
 import { linkToPage, openPage } from "./navigate.ts";
 import { shortUrl } from "./navigation.ts";
 import { type AppPage, type PageToolsLimits, type PageToolsOptions, completeLimits } from "../options.ts";
@@ -46,6 +47,10 @@ export class DomDriver implements PageDriver {
   #recorder: Recorder | undefined;
   /** The target of the action that runs. */
   #target: Element | undefined;
+  /** What the app was asked about for the next action, besides its target. */
+  #asked: Set<Element> | undefined;
+  /** Ends the limit of what actions may use. */
+  #endLimit: (() => void) | undefined;
   /** The page was scrolled to the target of the next action: what the target was before. */
   #scrolledTo: { ref: string; label: string } | undefined;
   /** What is seen and used where the app gives no root: nothing. */
@@ -107,13 +112,11 @@ export class DomDriver implements PageDriver {
     return element && !is(element, "body", "html") ? this.#handles.batch(() => this.#handles.assign(element)) : undefined;
   }
 
-  activated(action: Action, ref: string | undefined): Activated | undefined {
+  activated(action: Action, ref: string | undefined): Activated[] {
     const target = ref === undefined ? undefined : this.#handles.use(ref);
-    const element =
-      action.type === "navigate" ? linkToPage(action.pageId, this.#root(), this.#options, this.#named)
-      : typeof target === "object" ? activatedBy(action, target)
-      : undefined;
-    return element && { element, label: this.#labelOf(element) };
+    const elements = look(this.#root(), () => this.#usedBy(action, typeof target === "object" ? target : undefined));
+    this.#asked = new Set(elements);
+    return elements.map((element) => ({ element, label: this.#labelOf(element) }));
   }
 
   beginAction(action: Action): void {
@@ -123,6 +126,7 @@ export class DomDriver implements PageDriver {
     watchPerson(views);
     this.#hiddenTab.install(views);
     this.#hiddenTab.activity.begin();
+    this.#endLimit = limitTo(this.#root());
     this.#recorder = new Recorder(action, this.#root(), this.#handles, () => this.#pageId());
   }
 
@@ -135,6 +139,7 @@ export class DomDriver implements PageDriver {
     const element = ref === undefined ? undefined : this.#use(ref);
     const target = to === undefined ? undefined : this.#use(to);
     this.#target = element;
+    this.#checkAsked(action, element);
     const { clock, pointer } = { clock: this.#clock, pointer: this.#pointer };
     const parts = { root: this.#root(), options: this.#options, clock, pointer, warn: (text: string) => this.#recorder?.warn(text) };
     await applyAction(action, element, target, parts, signal);
@@ -155,6 +160,9 @@ export class DomDriver implements PageDriver {
     const outcome = this.#recorder?.stop() ?? {};
     this.#recorder = undefined;
     this.#target = undefined;
+    this.#asked = undefined;
+    this.#endLimit?.();
+    this.#endLimit = undefined;
     this.#releaseUnused();
     return outcome;
   }
@@ -243,6 +251,20 @@ export class DomDriver implements PageDriver {
     await this.#clock.sleep(SCROLL_MS, signal);
     if (this.#labelOf(this.#use(before.ref)) === before.label) return;
     throw new ActionError("TargetStale", `the page has made something else of ${before.ref} when it was scrolled into view: take a page_snapshot`);
+  }
+
+  /** Returns what an action uses besides its target. */
+  #usedBy(action: Action, target: Element | undefined): Element[] {
+    const link = action.type === "navigate" ? linkToPage(action.pageId, this.#root(), this.#options, this.#named) : undefined;
+    const affected = link ? [{ element: link, isUsed: true }, ...affectedByClick(link)] : affectedBy(action, target);
+    return [...new Set(affected.flatMap(({ element, isUsed }) => (isUsed && element !== target ? [element] : [])))];
+  }
+
+  /** The page may have put something else in the place of what the app was asked about. */
+  #checkAsked(action: Action, target: Element | undefined): void {
+    const asked = this.#asked;
+    if (!asked || this.#usedBy(action, target).every((element) => asked.has(element))) return;
+    throw new ActionError("TargetStale", "the action would use something else by now than what the app was asked about: take a page_snapshot");
   }
 
   #labelOf(element: Element): string {

@@ -3,17 +3,16 @@
 import { getAriaDisabled } from "ivya/utils";
 import type { Action } from "../actions.ts";
 import type { TargetFacts } from "../driver.ts";
-import { activatedBy, isUsable } from "./activation.ts";
-import { classify, hasNameSource, isEditingHost, roleOf } from "./classify.ts";
+import { affectedBy } from "./affected.ts";
+import { classify, hasNameSource, roleOf } from "./classify.ts";
 import { fieldOf } from "./field.ts";
-import { deepActiveElement, flatAncestors, flatClosest, flatContains, viewOf } from "./flat-tree.ts";
-import { reachesPerson } from "./for-person.ts";
+import { deepActiveElement, flatAncestors, flatClosest, viewOf } from "./flat-tree.ts";
 import { coverOf, surfaceOf } from "./hit.ts";
+import { isKept } from "./kept.ts";
 import { isOutside, look } from "./look.ts";
 import { isBehind, openModal } from "./modal.ts";
 import { attributeOf, hasAttribute, localNameOf, matches } from "./native.ts";
 import { isReadOnly, nameOf } from "./node.ts";
-import { hasPrivateInside } from "./private-content.ts";
 import { publicText } from "./public-text.ts";
 import { scrollIntoView } from "./scroll.ts";
 import { boxesOf, getStyle, hasNoViewport, isPrivate, isShown } from "./shown.ts";
@@ -26,13 +25,13 @@ const CAN_BE_DISABLED = new Set(["button", "input", "select", "textarea", "optio
 export function inspectElement(element: Element, root: Element, action: Action, onScroll: (label: string) => void): TargetFacts {
   return look(root, () => {
     const facts: TargetFacts = { label: labelOf(element) };
-    if (!flatContains(root, element)) return { ...facts, outside: true };
-    if (isPrivate(element) || reachesPerson(element)) return { ...facts, private: true };
+    if (isKept({ element })) return { ...facts, ...whyKept(element) };
     if (isUnreadable(element)) return { ...facts, hidden: true };
+    const affected = affectedBy(action, element);
+    const kept = affected.find(isKept)?.element;
+    if (kept) return { label: `what ${facts.label} acts on (${labelOf(kept)})`, ...whyKept(kept) };
     const field = fieldOf(element);
-    const other = activatedBy(action, element) ?? (action.type === "setValue" ? field : undefined);
-    if (other && !isUsable(other, root)) return { label: labelOf(other), private: true };
-    if (action.type === "setValue" && replacesPrivate(field)) return { ...facts, private: true };
+    const other = affected.find((one) => one.isUsed && one.element !== element)?.element;
     // Enter does nothing with a button that is disabled, and the page may take the key.
     const disabled = disabledBy(element) ?? (other && action.type !== "pressKey" ? disabledBy(other) : undefined);
     if (disabled) facts.disabled = disabled;
@@ -47,16 +46,13 @@ export function inspectElement(element: Element, root: Element, action: Action, 
   });
 }
 
-/** Whether a value that is set would replace what is private in an editor. */
-function replacesPrivate(field: Element | undefined): boolean {
-  return !!field && isEditingHost(field) && hasPrivateInside(field);
-}
+/** Says why an element must not be used. What is not outside is private, or has something private in it. */
+const whyKept = (element: Element): Partial<TargetFacts> => (isOutside(element) ? { outside: true } : { private: true });
 
 /** Returns an element in the words of the page's text: its role and name, or what a developer would call it. */
 export function labelOf(element: Element): string {
   const role = roleOf(element);
-  if (isPrivate(element)) return role || "a private element";
-  if (isOutside(element)) return role || "an element outside of the root";
+  if (isPrivate(element) || isOutside(element)) return role || "an element";
   const name = role || hasNameSource(element) ? nameOf(element, role) : "";
   if (name) return `${role || localNameOf(element)} ${JSON.stringify(name.slice(0, 100))}`;
   if (role) return role;

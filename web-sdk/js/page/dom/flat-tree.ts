@@ -71,12 +71,12 @@ export const flatContains = (outer: Element, inner: Element | undefined): boolea
 
 /**
  * Calls for each element inside a root, frames and shadow roots included, in the order in which they are shown. What only the
- * person uses is left out.
+ * person uses is left out, unless all are asked for.
  */
-export function* flatElements(root: Element): Generator<Element> {
+export function* flatElements(root: Element, isAll = false): Generator<Element> {
   const pending: Element[] = [root];
   for (let element = pending.pop(); element; element = pending.pop()) {
-    if (isPersonOnly(element)) continue;
+    if (!isAll && isPersonOnly(element)) continue;
     // From now on it is known whether a form cannot be read.
     hidingField(element);
     yield element;

@@ -1,7 +1,9 @@
 /** The focus, with its events: in a document that does not have the focus, the browser moves it and fires none. */
 
+import { affectedByFocus } from "./default-actions.ts";
 import { dispatch } from "./dispatch.ts";
 import { type View, deepActiveElement, flatClosest, viewOf } from "./flat-tree.ts";
+import { isKept } from "./kept.ts";
 import { hasAttribute, isConnected, isRendered, localNameOf, matches } from "./native.ts";
 import type { Patches } from "./patch.ts";
 import { forgetTyped } from "./typed-text.ts";
@@ -19,7 +21,7 @@ export function blurActive(): void {
 
 /** Gives the focus to what takes it where a mouse is pressed: the element, or what it is in, or nothing. */
 export function focusAtPress(element: Element): void {
-  const target = flatClosest(element, isFocusable);
+  const target = flatClosest(element, (one) => isFocusable(one) && !affectedByFocus(one).some(isKept));
   if (target) focusElement(target);
   else blurActive();
 }

@@ -2,8 +2,9 @@
 
 import { isControlRole, roleOf } from "./classify.ts";
 import { flatAncestors, flatContains, is, isFrame, viewOf } from "./flat-tree.ts";
-import { isForPerson, reachesPerson } from "./for-person.ts";
+import { affectedByClick } from "./default-actions.ts";
 import { pictureOf } from "./area.ts";
+import { isKept } from "./kept.ts";
 import { boxOf, localNameOf, parentElementOf, shadowRootOf } from "./native.ts";
 import { boxesOf, getStyle, hasNoViewport, isHiddenByAttribute } from "./shown.ts";
 
@@ -31,7 +32,7 @@ export function centreOf(element: Element): Point {
 
 /**
  * Returns the element on which a mouse acts for a control: itself, or, where a field is made invisible, what is drawn in its
- * place: its label, or the element around it.
+ * place: a label that may be used, or the element around it.
  */
 export function surfaceOf(element: Element): Element {
   if (hasNoViewport(viewOf(element)) || !is(element, "input", "select", "textarea")) return element;
@@ -43,7 +44,7 @@ export function surfaceOf(element: Element): Element {
   if (!isUnseen && (opacity !== "0" || isHit())) return element;
   const labels = [...((element as HTMLInputElement).labels ?? [])];
   const around = parentElementOf(element);
-  return labels.find((label) => boxesOf(label).length && !isHiddenByAttribute(label)) ?? (isUnseen && around && boxesOf(around).length ? around : element);
+  return labels.find((label) => boxesOf(label).length && !isHiddenByAttribute(label) && !isKept({ element: label })) ?? (isUnseen && around && boxesOf(around).length ? around : element);
 }
 
 /** Whether an element is shown to screen readers only, such as a link that skips the navigation: its box is cut away. */
@@ -53,11 +54,11 @@ export function isOnlyHeard(element: Element): boolean {
   return (overflowX !== "visible" && width <= 1 && height <= 1) || /^rect\(/.test(clip) || /^inset\((50|100)%/.test(clipPath);
 }
 
-/** Returns what a mouse hits at the centre of an element: the innermost element there, unless that is a control of its own. */
+/** Returns what a mouse hits at the centre of an element: the innermost element there, unless that is a control of its own, or must not be used. */
 export function hitInside(element: Element, { x, y }: Point): Element {
   if (hasNoViewport(viewOf(element))) return element;
   const hit = hitElement(element.ownerDocument, x, y);
-  if (!hit || !flatContains(element, hit) || reachesPerson(hit)) return element;
+  if (!hit || !flatContains(element, hit) || affectedByClick(hit).some(isKept)) return element;
   for (const around of flatAncestors(hit)) {
     if (around === element) return hit;
     if (isControlRole(roleOf(around))) return element;
@@ -75,7 +76,7 @@ export function coverOf(element: Element): Element | "out-of-view" | undefined {
     if (hasNoViewport(view)) return undefined;
     const hit = hitElement(target.ownerDocument, x, y);
     if (!hit) return "out-of-view";
-    if (isForPerson(hit) || (!flatContains(target, hit) && !isPartOf(target, hit))) return hit;
+    if (!flatContains(target, hit) && !isPartOf(target, hit)) return hit;
     const frame = view.frameElement;
     if (!frame || target.ownerDocument === document) return undefined;
     ({ x, y } = outsideFrame(frame, x, y));

@@ -1,30 +1,20 @@
 /** What the browser does with a key of a person, and not with one of a script. */
 
-import { dispatch, personOnly } from "./dispatch.ts";
+import { type Held, affectedByClick, affectedByFocus, isBox, isButton, radiosOf, topOf } from "./default-actions.ts";
+import { dispatch } from "./dispatch.ts";
 import { edit } from "./editable.ts";
 import { flatClosest, flatElements, is, viewOf } from "./flat-tree.ts";
 import { focusElement, isFocusable } from "./focus.ts";
-import { isForPerson, reachesPerson } from "./for-person.ts";
+import { isKept, refuseKept } from "./kept.ts";
 import { hasAttribute } from "./native.ts";
+import { publicOptions } from "./select-options.ts";
 import { deleteText, insertText, isTextField, moveCaret } from "./typing.ts";
 import { submit } from "./submit.ts";
 
-export interface Held {
-  altKey: boolean;
-  ctrlKey: boolean;
-  metaKey: boolean;
-  shiftKey: boolean;
-}
-
-const isButton = (element: Element): boolean =>
-  is(element, "button", "summary") || (is(element, "a", "area") && element.hasAttribute("href")) || (is(element, "input") && /^(button|submit|reset|image)$/.test(element.type));
-
-const isBox = (element: Element): element is HTMLInputElement => is(element, "input") && /^(checkbox|radio)$/.test(element.type);
-
 /** Does what follows `keydown`. */
-export function keyDown(element: Element, key: string, held: Held, isUsable: (element: Element) => boolean): void {
+export function keyDown(element: Element, key: string, held: Held): void {
   const isCommand = held.ctrlKey || held.metaKey;
-  if (key === "Tab") return moveFocus(element, held.shiftKey, isUsable);
+  if (key === "Tab") return moveFocus(element, held.shiftKey);
   if (key === "Escape") return closeTop(element);
   if (isTextField(element)) {
     if (isCommand && key.toLowerCase() === "a") return moveCaret(element, "all");
@@ -39,7 +29,7 @@ export function keyDown(element: Element, key: string, held: Held, isUsable: (el
   if (key === "Enter") {
     if (isButton(element)) clickByKey(element);
     else if (is(element, "input")) submit(element);
-  } else if (/^Arrow/.test(key)) moveInControl(element, key, isUsable);
+  } else if (/^Arrow/.test(key)) moveInControl(element, key);
 }
 
 /** Does what follows `keyup`. */
@@ -49,7 +39,7 @@ export function keyUp(element: Element, key: string, held: Held): void {
 }
 
 function clickByKey(element: Element): void {
-  if (reachesPerson(element)) throw personOnly();
+  refuseKept(affectedByClick(element));
   (element as HTMLElement).click();
 }
 
@@ -62,9 +52,9 @@ function enterInField(element: Element, { shiftKey }: Held): void {
 }
 
 /** Gives the focus to the next element that takes it and may be used, or to the one before. */
-function moveFocus(element: Element, isBack: boolean, isUsable: (element: Element) => boolean): void {
+function moveFocus(element: Element, isBack: boolean): void {
   const inside = flatClosest(element, (one) => one.matches("dialog:modal")) ?? document.documentElement;
-  const stops = [...flatElements(inside)].filter((one) => (one as HTMLElement).tabIndex >= 0 && isFocusable(one) && isStop(one) && isUsable(one));
+  const stops = [...flatElements(inside)].filter((one) => (one as HTMLElement).tabIndex >= 0 && isFocusable(one) && isStop(one) && !affectedByFocus(one).some(isKept));
   const ordered = [...stops.filter((one) => (one as HTMLElement).tabIndex > 0), ...stops.filter((one) => (one as HTMLElement).tabIndex === 0)];
   if (!ordered.length) return;
   const index = ordered.indexOf(element);
@@ -80,33 +70,26 @@ function isStop(element: Element): boolean {
   return !radiosOf(element).some((radio) => radio.checked);
 }
 
-const radiosOf = (element: HTMLInputElement): HTMLInputElement[] =>
-  [...(element.form ?? element.ownerDocument).querySelectorAll<HTMLInputElement>("input[type=radio]")].filter(
-    (radio) => radio.name === element.name && radio.form === element.form,
-  );
-
 /** Closes the dialog or the popover that is in front. */
 function closeTop(element: Element): void {
-  const { ownerDocument } = element;
-  const last = <Found extends HTMLElement>(selector: string) =>
-    [...ownerDocument.querySelectorAll<Found>(selector)].filter((one) => !isForPerson(one)).at(-1);
-  const popover = last("[popover]:popover-open");
-  if (popover && popover.popover === "auto") return popover.hidePopover();
-  const dialog = last<HTMLDialogElement>("dialog:modal");
-  if (dialog && dispatch(dialog, "cancel")) dialog.close();
+  const top = topOf(element);
+  if (!top) return;
+  refuseKept([{ element: top }]);
+  if (!is(top, "dialog") || top.matches(":popover-open")) top.hidePopover();
+  else if (dispatch(top, "cancel")) top.close();
 }
 
-function moveInControl(element: Element, key: string, isUsable: (element: Element) => boolean): void {
+function moveInControl(element: Element, key: string): void {
   const isForward = key === "ArrowRight" || key === "ArrowDown";
   if (is(element, "input") && element.type === "radio") {
-    const radios = radiosOf(element).filter((radio) => !radio.disabled && isUsable(radio));
+    const radios = radiosOf(element).filter((radio) => !radio.disabled && !affectedByClick(radio).some(isKept));
     const next = radios[(radios.indexOf(element) + (isForward ? 1 : -1) + radios.length) % radios.length];
     if (!next) return;
     focusElement(next);
     clickByKey(next);
   } else if (is(element, "input") && element.type === "range") step(element, key === "ArrowRight" || key === "ArrowUp");
   else if (is(element, "select")) {
-    const options = [...element.options].filter((option) => !option.disabled);
+    const options = publicOptions(element.options).filter((option) => !option.disabled);
     const index = options.findIndex((option) => option.selected) + (isForward ? 1 : -1);
     const option = options[index];
     if (!option) return;

@@ -1,7 +1,9 @@
 /** The names of keys: those of `KeyboardEvent.key`, and what keys are often called. */
 
 import { ActionError } from "../driver.ts";
-import type { Modifier } from "./keys.ts";
+import type { Held } from "./default-actions.ts";
+
+export type Modifier = "Alt" | "Control" | "Meta" | "Shift";
 
 /** The keys of a desktop keyboard that are no characters, as in "UI Events KeyboardEvent key Values". */
 const KEYS = (
@@ -16,24 +18,32 @@ const ALIASES: Record<string, string> = {
   ctrl: "Control", controlormeta: "Control", cmd: "Meta", command: "Meta", win: "Meta", option: "Alt", pgup: "PageUp", pgdn: "PageDown",
 };
 
+/** Returns what a modifier sets of the event of a key. */
+export const heldOf = (modifiers: readonly Modifier[]): Held => ({
+  altKey: modifiers.includes("Alt"), ctrlKey: modifiers.includes("Control"), metaKey: modifiers.includes("Meta"), shiftKey: modifiers.includes("Shift"),
+});
+
 const MODIFIERS: readonly string[] = ["Alt", "Control", "Meta", "Shift"];
 
 /**
  * Returns the value of `KeyboardEvent.key` for the name of a key, and the modifiers that are held: those given, and those in
- * a name such as `Control+a`.
- *
- * @throws ActionError if there is no such key.
+ * a name such as `Control+a`. Nothing, if there is no such key.
  */
-export function keyOf(name: string, given: readonly Modifier[] = []): { key: string; modifiers: Modifier[] } {
+export function findKey(name: string, given: readonly Modifier[] = []): { key: string; modifiers: Modifier[] } | undefined {
   const [, before = "", last = name] = /^(.+)\+(.+|\+)$/s.exec(name) ?? [];
   const held = before ? before.split("+").map(nameOfKey) : [];
   const key = nameOfKey(last);
-  if (key === undefined || !held.every((one) => one && MODIFIERS.includes(one))) {
-    const advice = "give one character or a value of KeyboardEvent.key, such as Enter, Escape, Backspace or ArrowDown; set a text with setValue";
-    throw new ActionError("ActionFailed", `${JSON.stringify(name)} is no key: ${advice}`);
-  }
+  if (key === undefined || !held.every((one) => one && MODIFIERS.includes(one))) return undefined;
   const modifiers = [...new Set([...given, ...(held as Modifier[])])];
   return { key: withCase(key, modifiers), modifiers };
+}
+
+/** Returns the key of a name. @throws ActionError if there is no such key. */
+export function keyOf(name: string, given?: readonly Modifier[]): { key: string; modifiers: Modifier[] } {
+  const key = findKey(name, given);
+  if (key) return key;
+  const advice = "give one character or a value of KeyboardEvent.key, such as Enter, Escape, Backspace or ArrowDown; set a text with setValue";
+  throw new ActionError("ActionFailed", `${JSON.stringify(name)} is no key: ${advice}`);
 }
 
 function nameOfKey(name: string): string | undefined {

@@ -1,13 +1,12 @@
 /** Keys: their events, and what the browser does with a key that the page has not cancelled. */
 
-import { dispatch, personOnly } from "./dispatch.ts";
+import { affectedByKey } from "./default-actions.ts";
+import { dispatch } from "./dispatch.ts";
 import { deepActiveElement, flatContains, isInPage } from "./flat-tree.ts";
 import { focusElement } from "./focus.ts";
+import { isKept, refuseKept } from "./kept.ts";
 import { keyDown, keyUp } from "./key-defaults.ts";
-import { keyOf } from "./key-names.ts";
-import { isPrivate } from "./shown.ts";
-
-export type Modifier = "Alt" | "Control" | "Meta" | "Shift";
+import { type Modifier, heldOf, keyOf } from "./key-names.ts";
 
 /** The legacy codes that pages still compare. */
 const KEY_CODES: Record<string, number> = {
@@ -16,25 +15,27 @@ const KEY_CODES: Record<string, number> = {
 };
 
 /**
- * Presses a key on an element, which gets the focus if it can, or where the focus is. What the browser does with the key is
- * done only to elements that are usable.
+ * Presses a key on an element, which gets the focus if it can, or where the focus is.
+ *
+ * @throws ActionError where the focus is on something that must not be used, also if the page has moved it there.
  */
-export function pressKey(element: Element | undefined, key: string, modifiers: readonly Modifier[] = [], isUsable: (element: Element) => boolean): void {
+export function pressKey(element: Element | undefined, key: string, modifiers: readonly Modifier[] = []): void {
   ({ key, modifiers } = keyOf(key, modifiers));
-  const held = { altKey: modifiers.includes("Alt"), ctrlKey: modifiers.includes("Control"), metaKey: modifiers.includes("Meta"), shiftKey: modifiers.includes("Shift") };
+  const held = heldOf(modifiers);
   const fields = { key, code: codeOf(key), keyCode: keyCodeOf(key), which: keyCodeOf(key), ...held };
   const target = focusFor(element);
-  if (isPrivate(target)) throw personOnly();
+  const check = (one: Element) => one === document.body || refuseKept(affectedByKey(one, key, held));
+  check(target);
   if (dispatch(target, "keydown", fields)) {
     const isTyped = [...key].length === 1 || key === "Enter";
     const isCommand = held.ctrlKey || held.metaKey || held.altKey;
     const charCode = key === "Enter" ? 13 : (key.codePointAt(0) ?? 0);
     const focused = focusAfter(target);
-    const isAllowed = (focused === target && !isPrivate(focused)) || isUsable(focused);
-    if (isAllowed && (!isTyped || isCommand || dispatch(focused, "keypress", { ...fields, charCode, keyCode: charCode, which: charCode }))) keyDown(focused, key, held, isUsable);
+    check(focused);
+    if (!isTyped || isCommand || dispatch(focused, "keypress", { ...fields, charCode, keyCode: charCode, which: charCode })) keyDown(focused, key, held);
   }
   const released = focusAfter(target);
-  if (((released === target && !isPrivate(released)) || isUsable(released)) && dispatch(released, "keyup", fields)) keyUp(released, key, held);
+  if (!isKept({ element: released }) && dispatch(released, "keyup", fields)) keyUp(released, key, held);
 }
 
 /** Gives an element the focus, and returns where its keys go: what has the focus in it, or itself if it takes none. */

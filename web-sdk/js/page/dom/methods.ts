@@ -1,23 +1,26 @@
 /** Methods of elements that an action may call. */
 
 import { ActionError } from "../driver.ts";
-import { dispatch, personOnly } from "./dispatch.ts";
+import { dispatch } from "./dispatch.ts";
 import { is } from "./flat-tree.ts";
-import { reachesPerson } from "./for-person.ts";
 import { requestSubmit } from "./submit.ts";
 
 /** The methods, and what has each of them. */
 const METHODS = ["reset", "requestSubmit", "stepUp", "stepDown", "play", "pause", "show", "showModal", "close", "showPopover", "hidePopover", "scrollIntoView", "select"];
 
+/** Returns what has a method: an element, or its form. */
+export function methodTargetOf(element: Element, name: string): Element | undefined {
+  const form = (element as HTMLInputElement).form ?? undefined;
+  return METHODS.includes(name) ? [element, form].find((one) => one && methodOf(one, name)) : undefined;
+}
+
 /** Calls a method of an element; of its form, where only the form has it. */
 export async function callMethod(element: Element, name: string, args: unknown[], signal: AbortSignal): Promise<void> {
-  const form = (element as HTMLInputElement).form ?? undefined;
-  const target = METHODS.includes(name) ? [element, form].find((one) => one && methodOf(one, name)) : undefined;
+  const target = methodTargetOf(element, name);
   if (!target) {
     const own = METHODS.filter((one) => methodOf(element, one));
     throw new ActionError("MethodUnknown", `this element has no method ${JSON.stringify(name)} that can be called: use one of ${own.join(", ")}`);
   }
-  if (reachesPerson(target)) throw personOnly();
   if (name === "requestSubmit") return requestSubmit(target as HTMLFormElement);
   const before = (target as HTMLInputElement).value;
   await settled(Reflect.apply(methodOf(target, name)!, target, name === "scrollIntoView" ? [{ block: "center", behavior: "instant" }] : args), signal);

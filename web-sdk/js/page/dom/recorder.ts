@@ -4,9 +4,10 @@ import type { ActionOutcome } from "../driver.ts";
 import type { Action } from "../actions.ts";
 import { Dialogs } from "./dialogs.ts";
 import { labelOf } from "./facts.ts";
-import { flatAncestors, flatContains, isElement, isInPage, pageViews, type View } from "./flat-tree.ts";
+import { flatAncestors, isElement, isInPage, pageViews, type View } from "./flat-tree.ts";
 import type { Handles } from "./handles.ts";
 import { fireFocusEvents } from "./focus.ts";
+import { isKept } from "./kept.ts";
 import { look } from "./look.ts";
 import { Mutations } from "./mutations.ts";
 import { NavigationWatch } from "./navigation.ts";
@@ -92,7 +93,7 @@ export class Recorder {
 
   #noteInvalid(event: Event): void {
     const element = event.composedPath()[0] as HTMLInputElement;
-    if (!isElement(element) || !element.validationMessage || isPrivate(element) || !flatContains(this.#root, element)) return;
+    if (!isElement(element) || !element.validationMessage || isKept({ element })) return;
     this.#invalid.set(element, element.validationMessage);
   }
 
@@ -108,7 +109,7 @@ export class Recorder {
       for (const around of flatAncestors(element)) {
         // The whole page has changed: that says nothing.
         if (around === this.#root) break;
-        const handle = isInPage(around) ? this.#handles.find(around) : undefined;
+        const handle = isInPage(around) && !isPrivate(around) ? this.#handles.find(around) : undefined;
         if (!handle) continue;
         handles.add(handle);
         break;

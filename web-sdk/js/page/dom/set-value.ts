@@ -4,16 +4,16 @@ import { ActionError } from "../driver.ts";
 import { click } from "./click.ts";
 import { roleOf } from "./classify.ts";
 import { nextTask } from "../../person/next-task.ts";
-import { dispatch, personOnly } from "./dispatch.ts";
+import { dispatch } from "./dispatch.ts";
+import { isEditor } from "./default-actions.ts";
 import { setEditableText } from "./editable.ts";
 import { fieldOf, isChecked } from "./field.ts";
 import { setFiles } from "./files.ts";
 import { type View, is, isInPage, viewOf } from "./flat-tree.ts";
 import { focusElement } from "./focus.ts";
-import { reachesPerson } from "./for-person.ts";
+import { refuseKept } from "./kept.ts";
 import type { Pointer } from "./pointer.ts";
 import { labelOfOption, publicOptions } from "./select-options.ts";
-import { isPrivate } from "./shown.ts";
 import { currentField, noteField } from "./successor.ts";
 import { checkFormat } from "./value-format.ts";
 
@@ -33,7 +33,7 @@ export async function setValue(element: Element, value: unknown, pointer: Pointe
   const field = isInPage(given) ? given : currentField(element);
   if (!field) throw new ActionError("TargetStale", "the page removed the field when it got the focus, before its value was set: take a page_snapshot");
   if (field !== given) noteField(element, field);
-  if (isPrivate(field) || reachesPerson(field)) throw personOnly();
+  refuseKept([{ element: field, isWhole: isEditor(field) }]);
   if (is(field, "select")) return selectOptions(field, value);
   if (is(field, "input") && field.type === "file") return setFiles(field, value);
   const text = textOf(value);

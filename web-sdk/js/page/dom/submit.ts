@@ -1,11 +1,11 @@
 /** Submitting a form, with what keeps it from being sent. */
 
 import { ActionError } from "../driver.ts";
-import { submitButtonOf } from "./activation.ts";
-import { dispatch, personOnly } from "./dispatch.ts";
+import { affectedByClick, affectedBySubmit, firstInvalidOf, submitButtonOf } from "./default-actions.ts";
+import { dispatch } from "./dispatch.ts";
 import { is, viewOf } from "./flat-tree.ts";
-import { reachesPerson } from "./for-person.ts";
-import { closest, elementsOf, findElement, hasAttribute } from "./native.ts";
+import { refuseKept } from "./kept.ts";
+import { closest, elementsOf, hasAttribute } from "./native.ts";
 
 /** Does what Enter in a field does: a click on the form's button, or a submission where it has none. */
 export function submit(field: HTMLInputElement): void {
@@ -14,23 +14,29 @@ export function submit(field: HTMLInputElement): void {
   if (!form) return;
   const button = submitButtonOf(field);
   if (button) {
-    if (!button.disabled && !reachesPerson(button)) button.click();
+    if (button.disabled) return;
+    refuseKept(affectedByClick(button));
+    button.click();
   } else if ([...elementsOf(form)].filter((one) => is(one, "input") && one.type !== "hidden" && one.type !== "checkbox").length <= 1) requestSubmit(form);
 }
 
-/** Submits the form that an element is or is in. @throws ActionError if there is none, or a field of it is not valid. */
+/** Returns the form that an element is, has or is in. */
+export const formOf = (element: Element): HTMLFormElement | null =>
+  is(element, "form") ? element : ((element as HTMLInputElement).form ?? (closest(element, "form") as HTMLFormElement | null));
+
+/** Submits the form of an element. @throws ActionError if there is none, or a field of it is not valid. */
 export function submitForm(element: Element): void {
-  const form = is(element, "form") ? element : ((element as HTMLInputElement).form ?? (closest(element, "form") as HTMLFormElement | null));
+  const form = formOf(element);
   if (!form) throw new ActionError("EventUnknown", "this element is in no form: use triggerEvent onClick on the button that sends");
   requestSubmit(form);
 }
 
 /** Calls the method of the prototype: a field with the name `requestSubmit` hides it. */
 export function requestSubmit(form: HTMLFormElement): void {
-  if (reachesPerson(form)) throw personOnly();
+  refuseKept(affectedBySubmit(form));
   const { prototype } = viewOf(form).HTMLFormElement;
   prototype.requestSubmit.call(form);
   if (hasAttribute(form, "novalidate") || prototype.checkValidity.call(form)) return;
-  const invalid = findElement(form, ":invalid:not(fieldset, form)") as HTMLInputElement | null;
+  const invalid = firstInvalidOf(form);
   throw new ActionError("ActionFailed", `the form was not sent, a field is not valid${invalid ? `: ${invalid.validationMessage}` : ""}: set it and submit again`);
 }

@@ -1,0 +1,172 @@
+/**
+ * What the browser itself acts upon when an element is used: its default actions, as HTML, DOM and UI Events define them. All
+ * rules of what an action may use are about these elements. What the listeners of an app do with an event is the app's own.
+ */
+
+import { flatAncestors, flatClosest, flatElements, is, isElement, isFrame } from "./flat-tree.ts";
+import { attributeOf, documentOf, elementsOf, findElement, findElements, hasAttribute, matches, parentElementOf, rootNodeOf, shadowRootOf } from "./native.ts";
+
+/** Something that is acted upon. */
+export interface Affected {
+  element: Element;
+  /** Whether the element is used, and not only changed by what is used: the app is asked for it, too. */
+  isUsed?: boolean;
+  /** Whether all that is in it is changed. */
+  isWhole?: boolean;
+}
+
+/** Modifiers that are held with a key. */
+export interface Held {
+  altKey: boolean;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  shiftKey: boolean;
+}
+
+type Some = Element | null | undefined | false;
+
+/** Elements that are changed. */
+export const changed = (...elements: Some[]): Affected[] => elements.flatMap((element) => (element ? [{ element }] : []));
+
+const used = (element: Element): Affected => ({ element, isUsed: true });
+
+/** What a click on an element acts upon: an icon activates the button that it is in. */
+export function affectedByClick(element: Element): Affected[] {
+  const activated = flatClosest(element, isActivatable);
+  return [...changed(element), ...(activated ? affectedByActivation(activated) : [])];
+}
+
+/** Whether the browser does something with a click on an element (DOM, "activation behavior"). */
+const isActivatable = (element: Element): boolean => is(element, "label", "input") || isButton(element);
+
+function affectedByActivation(element: Element): Affected[] {
+  if (is(element, "label")) {
+    const { control } = element;
+    return [...changed(element), ...(control ? [used(control), ...affectedByFocus(control), ...affectedByActivation(control)] : [])];
+  }
+  if (is(element, "summary")) return affectedByToggle(parentElementOf(element));
+  if (is(element, "a", "area")) return [...changed(element), ...framesNamed(element.target, element)];
+  if (!is(element, "button", "input")) return [];
+  const { form } = element;
+  const own = [...changed(element), ...affectedByCommand(element)];
+  if (form && isSubmitButton(element)) return [...own, ...affectedBySubmit(form, element)];
+  if (form && element.type === "reset") return [...own, ...affectedByReset(form)];
+  return is(element, "input") && element.type === "radio" ? [...own, ...changed(...radiosOf(element))] : own;
+}
+
+/** Whether Enter and Space click an element. */
+export const isButton = (element: Element): boolean =>
+  is(element, "button", "summary") || (is(element, "a", "area") && hasAttribute(element, "href")) || (is(element, "input") && /^(button|submit|reset|image)$/.test(element.type));
+
+/** Whether Space clicks an element. */
+export const isBox = (element: Element): element is HTMLInputElement => is(element, "input") && /^(checkbox|radio)$/.test(element.type);
+
+/** Whether a click on an element submits its form. */
+const isSubmitButton = (element: Element): element is HTMLButtonElement | HTMLInputElement =>
+  (is(element, "button") && element.type === "submit") || (is(element, "input") && /^(submit|image)$/.test(element.type));
+
+/** Returns the button that Enter in a field of one line presses. */
+export function submitButtonOf(field: Element): HTMLButtonElement | HTMLInputElement | undefined {
+  if (!is(field, "input") || isButton(field) || field.type === "file") return undefined;
+  return [...(field.form ? elementsOf(field.form) : [])].find(isSubmitButton);
+}
+
+/** Returns the radio buttons of which one is set. */
+export const radiosOf = (element: HTMLInputElement): HTMLInputElement[] =>
+  (inDocument(element, "input[type=radio]") as HTMLInputElement[]).filter(({ name, form }) => name === element.name && form === element.form);
+
+/** Of those with one name, the one that was open is closed. */
+function affectedByToggle(details: Element | null): Affected[] {
+  const name = details && attributeOf(details, "name");
+  return changed(details, ...(name ? inDocument(details, "details[open]").filter((one) => attributeOf(one, "name") === name) : []));
+}
+
+/** What the submission of a form acts upon: also the dialog that it closes, and the first field that is not valid, which gets the focus. */
+export function affectedBySubmit(form: HTMLFormElement, submitter?: Element): Affected[] {
+  const given = (name: string) => (submitter && attributeOf(submitter, `form${name}`)) ?? attributeOf(form, name);
+  const isChecked = !hasAttribute(form, "novalidate") && !(submitter && hasAttribute(submitter, "formnovalidate"));
+  const dialog = given("method")?.toLowerCase() === "dialog" && flatClosest(form, (one) => is(one, "dialog"));
+  return [used(submitter ?? form), ...changed(form, isChecked && firstInvalidOf(form), dialog), ...framesNamed(given("target"), form)];
+}
+
+/** Returns the field for which the browser does not send a form. */
+export const firstInvalidOf = (form: HTMLFormElement): HTMLInputElement | undefined =>
+  [...elementsOf(form)].find((one): one is HTMLInputElement => !is(one, "fieldset") && matches(one, ":invalid"));
+
+/** What the reset of a form acts upon. */
+export const affectedByReset = (form: HTMLFormElement): Affected[] => [used(form), ...changed(...elementsOf(form))];
+
+/** What a button opens, closes or commands. */
+function affectedByCommand(button: HTMLButtonElement | HTMLInputElement): Affected[] {
+  const root = rootNodeOf(button) as Document | ShadowRoot;
+  const named = ["popovertarget", "commandfor"].map((name) => root.getElementById?.(attributeOf(button, name) ?? ""));
+  const { popoverTargetElement, commandForElement } = button as { popoverTargetElement?: Element | null; commandForElement?: Element | null };
+  return [...new Set([...named, popoverTargetElement, commandForElement])].flatMap((one) => (one ? [used(one), ...affectedByShowing(one)] : []));
+}
+
+/** What is acted upon when a dialog or a popover is shown or hidden: others are dismissed, and what is in it may get the focus. */
+export function affectedByShowing(element: Element): Affected[] {
+  const around = new Set(flatAncestors(element));
+  const dismissed = inDocument(element, ":popover-open").filter((one) => !around.has(one) && attributeOf(one, "popover") !== "manual");
+  return changed(element, ...dismissed, !matches(element, "[open], :popover-open") && focusedInside(element));
+}
+
+function focusedInside(element: Element): Element | undefined {
+  const inside = [...flatElements(element, true)];
+  return inside.find((one) => hasAttribute(one, "autofocus")) ?? (is(element, "dialog") ? inside.find(isStop) : undefined);
+}
+
+const isStop = (element: Element): boolean => (element as HTMLElement).tabIndex >= 0 && !matches(element, ":disabled");
+
+/** What is acted upon when an element gets the focus: its shadow root may give it to something inside. */
+export function affectedByFocus(element: Element): Affected[] {
+  const isDelegating = shadowRootOf(element)?.delegatesFocus;
+  return changed(element, isDelegating && [...flatElements(element, true)].find((one) => one !== element && isStop(one)));
+}
+
+/** What is acted upon when a key comes to an element. A key with Alt presses no `accesskey`: only a person's does. */
+export function affectedByKey(element: Element, key: string, held: Held): Affected[] {
+  if (key === "Escape") return changed(element, topOf(element));
+  if (isEditor(element)) return [...changed(element), ...affectedByEdit(element, key, held)];
+  if (held.ctrlKey || held.metaKey || held.altKey) return changed(element);
+  if (key === "Enter" && is(element, "input") && !isButton(element)) return [...changed(element), ...affectedByEnter(element)];
+  return /^(Enter| )$/.test(key) && (isButton(element) || isBox(element)) ? affectedByClick(element) : changed(element);
+}
+
+/** Whether text is typed into an element that is no form control. */
+export const isEditor = (element: Element): boolean => !is(element, "input", "textarea") && (element as HTMLElement).isContentEditable === true;
+
+function affectedByEnter(field: HTMLInputElement): Affected[] {
+  const button = submitButtonOf(field);
+  if (button) return button.disabled ? [] : affectedByClick(button);
+  return field.form ? affectedBySubmit(field.form) : [];
+}
+
+/** Keys that change nothing in an editor. */
+const MOVES = /^(Arrow(Up|Down|Left|Right)|Home|End|Page(Up|Down)|Tab|Shift|Control|Alt|Meta)$/;
+
+/** What a key changes in an editor: what is selected, or what may be beside the caret. */
+function affectedByEdit(editor: Element, key: string, { ctrlKey, metaKey }: Held): Affected[] {
+  if (MOVES.test(key) || ((ctrlKey || metaKey) && /^[ac]$/i.test(key))) return [];
+  const selection = documentOf(editor).getSelection();
+  const range = selection?.rangeCount ? selection.getRangeAt(0) : undefined;
+  if (!range || (range.collapsed && /^(Backspace|Delete)$/.test(key))) return [{ element: editor, isWhole: true }];
+  const { commonAncestorContainer: around, collapsed } = range;
+  const selected = collapsed ? [] : [...flatElements(editor, true)].filter((one) => range.intersectsNode(one));
+  return changed(isElement(around) ? around : parentElementOf(around), ...selected);
+}
+
+/** Returns the dialog or the popover that Escape closes: the one in front. */
+export function topOf(element: Element): HTMLElement | undefined {
+  const popover = inDocument(element, "[popover]:popover-open").at(-1);
+  return (popover && attributeOf(popover, "popover") !== "manual" ? popover : inDocument(element, "dialog:modal").at(-1)) as HTMLElement | undefined;
+}
+
+/** Returns the frames that a link or a form with a target loads. */
+function framesNamed(target: string | null | undefined, element: Element): Affected[] {
+  const base = findElement(documentOf(element).documentElement, "base[target]");
+  const name = target || (base && attributeOf(base, "target"));
+  return name ? changed(...[...flatElements(document.documentElement, true)].filter((one) => isFrame(one) && attributeOf(one, "name") === name)) : [];
+}
+
+const inDocument = (element: Element, selector: string): Element[] => [...findElements(documentOf(element).documentElement, selector)];
