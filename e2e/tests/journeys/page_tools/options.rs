@@ -32,14 +32,17 @@ async fn without_a_root_nothing_is_seen_or_used() {
 }
 
 #[tokio::test]
-async fn the_app_is_told_what_an_action_activates_and_the_target_is_looked_at_again() {
-    let options = "confirm: async (action, { label, activates }) => {
-      (window.asked ??= []).push([action.type, label ?? '', activates?.label ?? '']);
+async fn the_app_decides_about_all_that_an_action_uses_and_the_target_is_looked_at_again() {
+    let options = "confirm: async (action, { label, target }) => {
+      (window.asked ??= []).push([action.type, label ?? '', target?.label ?? '']);
       if (label?.includes('Late')) document.querySelector('#late').disabled = true;
+      return !/delete/i.test(label ?? '');
     }";
     let page = ToolsPage::open_with("pages/second.html", options).await;
     let script = "document.body.innerHTML = `<form><label>Code <input></label><button>Send</button></form>
-        <button id=late>Late</button> <a href='/pages/navigation.html'>First page</a>`;
+        <button id=late>Late</button> <a href='/pages/navigation.html'>First page</a>
+        <div tabindex=0 role=group aria-label='View item'><p id=delete>Delete item</p></div>`;
+      document.querySelector('#delete').addEventListener('click', () => { window.wasClicked = true; });
       document.querySelector('form').addEventListener('submit', (event) => event.preventDefault());
       document.querySelector('#late').addEventListener('click', () => { window.wasClicked = true; });";
     page.browser.eval(script, json!(null)).await;
@@ -48,19 +51,20 @@ async fn the_app_is_told_what_an_action_activates_and_the_target_is_looked_at_ag
             { "type": "pressKey", "find": { "name": "Code" }, "key": "Enter" },
             { "type": "pressKey", "key": "y" },
             click("Late"),
+            click("View item"),
         ]))
         .await;
-    let codes = [answer.code(0), answer.code(1), answer.code(2)];
-    assert_eq!(
-        codes,
-        [&json!(null), &json!(null), &json!("TargetDisabled")],
-        "{answer:?}"
-    );
+    let codes = [0, 1, 2, 3].map(|index| answer.code(index).clone());
+    let expected = [json!(null), json!(null), json!("TargetDisabled"), json!("Declined")];
+    assert_eq!(codes, expected, "{answer:?}");
     let asked = page.browser.eval("return asked", json!(null)).await;
     let expected = json!([
-        ["pressKey", "textbox \"Code\"", "button \"Send\""],
+        ["pressKey", "textbox \"Code\"", ""],
+        ["pressKey", "button \"Send\"", "textbox \"Code\""],
         ["pressKey", "textbox \"Code\"", ""],
         ["triggerEvent", "button \"Late\"", ""],
+        ["triggerEvent", "group \"View item\"", ""],
+        ["triggerEvent", "element \"Delete item\"", "group \"View item\""],
     ]);
     assert_eq!(asked, expected);
     let was_clicked = "return window.wasClicked ?? false";

@@ -4,7 +4,7 @@ import type { Action } from "../actions.ts";
 import { roleOf } from "./classify.ts";
 import { type Affected, affectedByClick, affectedByFocus, affectedByKey, affectedByReset, affectedByShowing, affectedBySubmit, changed, isEditor } from "./default-actions.ts";
 import { fieldOf, isChecked } from "./field.ts";
-import { deepActiveElement, flatContains, is } from "./flat-tree.ts";
+import { deepActiveElement, flatContains } from "./flat-tree.ts";
 import { isFocusable } from "./focus.ts";
 import { centreOf, hitInside, surfaceOf } from "./hit.ts";
 import { findKey, heldOf } from "./key-names.ts";
@@ -71,9 +71,8 @@ function affectedByPress({ key: name, modifiers }: Action & { type: "pressKey" }
   const active = deepActiveElement();
   const target = element && !(flatContains(element, active) && !isFocusable(element)) ? element : active;
   const found = findKey(name, modifiers);
-  // Where nothing has the focus, keys are for the page itself.
-  if (!target || !found || is(target, "body")) return [];
-  return [...changed(element), ...affectedByFocus(target), ...affectedByKey(target, found.key, heldOf(found.modifiers))];
+  if (!target || !found) return [];
+  return [...changed(element), ...(target === active ? [] : affectedByFocus(target)), ...affectedByKey(target, found.key, heldOf(found.modifiers))];
 }
 
 function affectedByMethod(target: Element | undefined, method: string): Affected[] {

@@ -118,19 +118,24 @@ function focusedInside(element: Element): Element | undefined {
 
 const isStop = (element: Element): boolean => (element as HTMLElement).tabIndex >= 0 && !matches(element, ":disabled");
 
-/** What is acted upon when an element gets the focus: its shadow root may give it to something inside. */
+/** What is acted upon when an element gets the focus: a label gives it to its control, and a shadow root may give it to something inside. */
 export function affectedByFocus(element: Element): Affected[] {
+  if (is(element, "label")) return changed(element, element.control);
   const isDelegating = shadowRootOf(element)?.delegatesFocus;
   return changed(element, isDelegating && [...flatElements(element, true)].find((one) => one !== element && isStop(one)));
 }
 
-/** What is acted upon when a key comes to an element. A key with Alt presses no `accesskey`: only a person's does. */
+/**
+ * What is acted upon when a key comes to an element. Where nothing has the focus, it is for the page itself. A key with Alt presses no
+ * `accesskey`: only a person's does.
+ */
 export function affectedByKey(element: Element, key: string, held: Held): Affected[] {
-  if (key === "Escape") return changed(element, topOf(element));
-  if (isEditor(element)) return [...changed(element), ...affectedByEdit(element, key, held)];
-  if (held.ctrlKey || held.metaKey || held.altKey) return changed(element);
-  if (key === "Enter" && is(element, "input") && !isButton(element)) return [...changed(element), ...affectedByEnter(element)];
-  return /^(Enter| )$/.test(key) && (isButton(element) || isBox(element)) ? affectedByClick(element) : changed(element);
+  const own = changed(...(is(element, "body") && !isEditor(element) ? [] : [element]));
+  if (key === "Escape") return [...own, ...changed(topOf(element))];
+  if (isEditor(element)) return [...own, ...affectedByEdit(element, key, held)];
+  if (held.ctrlKey || held.metaKey || held.altKey) return own;
+  if (key === "Enter" && is(element, "input") && !isButton(element)) return [...own, ...affectedByEnter(element)];
+  return /^(Enter| )$/.test(key) && (isButton(element) || isBox(element)) ? [...own, ...affectedByClick(element)] : own;
 }
 
 /** Whether text is typed into an element that is no form control. */

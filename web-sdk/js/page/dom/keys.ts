@@ -24,7 +24,7 @@ export function pressKey(element: Element | undefined, key: string, modifiers: r
   const held = heldOf(modifiers);
   const fields = { key, code: codeOf(key), keyCode: keyCodeOf(key), which: keyCodeOf(key), ...held };
   const target = focusFor(element);
-  const check = (one: Element) => one === document.body || refuseKept(affectedByKey(one, key, held));
+  const check = (one: Element) => refuseKept(affectedByKey(one, key, held));
   check(target);
   if (dispatch(target, "keydown", fields)) {
     const isTyped = [...key].length === 1 || key === "Enter";

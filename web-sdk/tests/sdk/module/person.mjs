@@ -31,5 +31,7 @@ const ACTIONS = {
     await call("Input.dispatchKeyEvent", { type: "keyDown", autoRepeat: isHeld, ...fields, ...(text && { text }) });
     await call("Input.dispatchKeyEvent", { type: "keyUp", ...fields });
   },
+  /** Another tab is shown in front. */
+  hide: (call) => call("Emulation.setFocusEmulationEnabled", { enabled: false }).then(() => call("Target.createTarget", { url: "about:blank" })),
   write: (call, { text }) => call("Input.insertText", { text }),
 };

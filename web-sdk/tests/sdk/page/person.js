@@ -24,6 +24,12 @@ export const press = (key, isShifted = false, isHeld = false) => ask("press", { 
 /** Writes a text where the focus is. */
 export const write = (text) => ask("write", { text });
 
+/** Looks at another tab. */
+export async function hide() {
+  await ask("hide");
+  while (!document.hidden) await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
+}
+
 /** The dialog that asks the person, of one kind or any. It is in a closed shadow root, which `page.html` has noted. */
 export const surface = (kind) => {
   const host = document.querySelector(kind ? `[data-mcp-web=${kind}]` : "[data-mcp-web]");
