@@ -1,8 +1,10 @@
 /** Events with the constructors of the window that an element is in, and with the fields that the browser would set. */
 
+import { invoke } from "../../dom/native.ts";
 import { ActionError } from "../driver.ts";
 import { type View, isElement, viewOf } from "./flat-tree.ts";
 import { reachesPerson } from "./for-person.ts";
+import { nodeTypeOf, windowOf } from "./native.ts";
 
 /** The mouse is the pointer with this id in browsers. */
 export const POINTER_ID = 1;
@@ -42,11 +44,11 @@ export function dispatch(target: Element | Document, type: string, init: Init = 
     if (MOVES.test(type)) return true;
     throw personOnly();
   }
-  const view = target.nodeType === Node.DOCUMENT_NODE ? ((target as Document).defaultView as View) : viewOf(target);
+  const view = nodeTypeOf(target) === Node.DOCUMENT_NODE ? (windowOf(target as Document) as View) : viewOf(target);
   const name = CONSTRUCTORS.find(([pattern]) => pattern.test(type))?.[1] ?? "Event";
   const Constructor = view[name] as typeof Event;
   const all = { bubbles: !LOCAL.test(type), cancelable: !FINAL.test(type), composed: !/^(change|submit|reset)$/.test(type), view, ...init };
-  return target.dispatchEvent(new Constructor(type, all));
+  return invoke(target, "dispatchEvent", new Constructor(type, all));
 }
 
 /** Makes the error of an action that would use what only the person uses. */

@@ -3,8 +3,9 @@
  * controls of a chat. It is not part of the page for page tools, and no action reaches it from outside.
  */
 
+import { read } from "../../dom/native.ts";
 import { flatAncestors, flatClosest, is } from "./flat-tree.ts";
-import { attributeOf, elementsOf, rootNodeOf } from "./native.ts";
+import { attributeOf, elementById, elementsOf, rootNodeOf } from "./native.ts";
 import { isPersonOnly } from "./person-mark.ts";
 
 /** Whether an element is, or is in, something that only the person uses. */
@@ -23,7 +24,7 @@ export function reachesPerson(element: Element): boolean {
 /** Returns what the browser itself does something to when an element is used. */
 function activated(element: Element): Element[] {
   if (is(element, "label")) return [element.control].filter((one) => one !== null);
-  const { form } = element as HTMLInputElement;
+  const form = read(element as HTMLInputElement, "form");
   const owner = is(element, "form") ? element : is(form, "form") ? form : undefined;
   const all = owner ? [...elementsOf(owner)] : [];
   const isReset = (is(element, "button") || is(element, "input")) && element.type === "reset";
@@ -31,7 +32,7 @@ function activated(element: Element): Element[] {
   const used = all.filter((one) =>
     owner === element || isSubmitButton(element) ? isSubmitButton(one)
     : isReset ? true
-    : isRadio(element) && isRadio(one) && (one as HTMLInputElement).name === (element as HTMLInputElement).name,
+    : isRadio(element) && isRadio(one) && read(one as HTMLInputElement, "name") === read(element as HTMLInputElement, "name"),
   );
   return [...(owner ? [owner] : []), ...used, ...targetsOf(element)];
 }
@@ -43,8 +44,8 @@ export const isSubmitButton = (element: Element): element is HTMLButtonElement |
 /** Returns the elements that a button opens, closes or commands. */
 function targetsOf(element: Element): Element[] {
   if (!is(element, "button", "input")) return [];
-  const root = rootNodeOf(element) as Document | ShadowRoot;
-  const named = ["popovertarget", "commandfor"].map((name) => root.getElementById?.(attributeOf(element, name) ?? ""));
+  const root = rootNodeOf(element);
+  const named = ["popovertarget", "commandfor"].map((name) => elementById(root, attributeOf(element, name) ?? ""));
   const { popoverTargetElement, commandForElement } = element as { popoverTargetElement?: Element | null; commandForElement?: Element | null };
   return [...named, popoverTargetElement, commandForElement].filter((one) => !!one);
 }

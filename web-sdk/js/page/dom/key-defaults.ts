@@ -1,11 +1,12 @@
 /** What the browser does with a key of a person, and not with one of a script. */
 
+import { invoke, read } from "../../dom/native.ts";
 import { dispatch, personOnly } from "./dispatch.ts";
 import { edit } from "./editable.ts";
 import { flatClosest, flatElements, is, viewOf } from "./flat-tree.ts";
 import { focusElement, isFocusable } from "./focus.ts";
 import { isForPerson, reachesPerson } from "./for-person.ts";
-import { hasAttribute } from "./native.ts";
+import { documentOf, findElements, hasAttribute, localNameOf, matches, rootElementOf } from "./native.ts";
 import { deleteText, insertText, isTextField, moveCaret } from "./typing.ts";
 import { submit } from "./submit.ts";
 
@@ -50,7 +51,7 @@ export function keyUp(element: Element, key: string, held: Held): void {
 
 function clickByKey(element: Element): void {
   if (reachesPerson(element)) throw personOnly();
-  (element as HTMLElement).click();
+  invoke(element as HTMLElement, "click");
 }
 
 function enterInField(element: Element, { shiftKey }: Held): void {
@@ -63,9 +64,9 @@ function enterInField(element: Element, { shiftKey }: Held): void {
 
 /** Gives the focus to the next element that takes it and may be used, or to the one before. */
 function moveFocus(element: Element, isBack: boolean, isUsable: (element: Element) => boolean): void {
-  const inside = flatClosest(element, (one) => one.matches("dialog:modal")) ?? document.documentElement;
-  const stops = [...flatElements(inside)].filter((one) => (one as HTMLElement).tabIndex >= 0 && isFocusable(one) && isStop(one) && isUsable(one));
-  const ordered = [...stops.filter((one) => (one as HTMLElement).tabIndex > 0), ...stops.filter((one) => (one as HTMLElement).tabIndex === 0)];
+  const inside = flatClosest(element, (one) => matches(one, "dialog:modal")) ?? rootElementOf(document);
+  const stops = [...flatElements(inside)].filter((one) => read(one as HTMLElement, "tabIndex") >= 0 && isFocusable(one) && isStop(one) && isUsable(one));
+  const ordered = [...stops.filter((one) => read(one as HTMLElement, "tabIndex") > 0), ...stops.filter((one) => read(one as HTMLElement, "tabIndex") === 0)];
   if (!ordered.length) return;
   const index = ordered.indexOf(element);
   const start = index === -1 ? (isBack ? 0 : -1) : index;
@@ -75,23 +76,23 @@ function moveFocus(element: Element, isBack: boolean, isUsable: (element: Elemen
 
 /** Of a group of radio buttons only the one that is set is a stop, and frames and what is inert are none. */
 function isStop(element: Element): boolean {
-  if (element.localName === "iframe" || flatClosest(element, (one) => hasAttribute(one, "inert"))) return false;
+  if (localNameOf(element) === "iframe" || flatClosest(element, (one) => hasAttribute(one, "inert"))) return false;
   if (!is(element, "input") || element.type !== "radio" || element.checked || !element.name) return true;
   return !radiosOf(element).some((radio) => radio.checked);
 }
 
 const radiosOf = (element: HTMLInputElement): HTMLInputElement[] =>
-  [...(element.form ?? element.ownerDocument).querySelectorAll<HTMLInputElement>("input[type=radio]")].filter(
+  [...findElements<HTMLInputElement>(element.form ?? element.ownerDocument, "input[type=radio]")].filter(
     (radio) => radio.name === element.name && radio.form === element.form,
   );
 
 /** Closes the dialog or the popover that is in front. */
 function closeTop(element: Element): void {
-  const { ownerDocument } = element;
+  const ownerDocument = documentOf(element);
   const last = <Found extends HTMLElement>(selector: string) =>
-    [...ownerDocument.querySelectorAll<Found>(selector)].filter((one) => !isForPerson(one)).at(-1);
+    [...findElements<Found>(ownerDocument, selector)].filter((one) => !isForPerson(one)).at(-1);
   const popover = last("[popover]:popover-open");
-  if (popover && popover.popover === "auto") return popover.hidePopover();
+  if (popover && read(popover, "popover") === "auto") return invoke(popover, "hidePopover");
   const dialog = last<HTMLDialogElement>("dialog:modal");
   if (dialog && dispatch(dialog, "cancel")) dialog.close();
 }

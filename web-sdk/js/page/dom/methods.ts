@@ -1,5 +1,6 @@
 /** Methods of elements that an action may call. */
 
+import { read } from "../../dom/native.ts";
 import { ActionError } from "../driver.ts";
 import { dispatch, personOnly } from "./dispatch.ts";
 import { is } from "./flat-tree.ts";
@@ -11,7 +12,7 @@ const METHODS = ["reset", "requestSubmit", "stepUp", "stepDown", "play", "pause"
 
 /** Calls a method of an element; of its form, where only the form has it. */
 export async function callMethod(element: Element, name: string, args: unknown[], signal: AbortSignal): Promise<void> {
-  const form = (element as HTMLInputElement).form ?? undefined;
+  const form = read(element as HTMLInputElement, "form") ?? undefined;
   const target = METHODS.includes(name) ? [element, form].find((one) => one && methodOf(one, name)) : undefined;
   if (!target) {
     const own = METHODS.filter((one) => methodOf(element, one));
@@ -19,7 +20,7 @@ export async function callMethod(element: Element, name: string, args: unknown[]
   }
   if (reachesPerson(target)) throw personOnly();
   if (name === "requestSubmit") return requestSubmit(target as HTMLFormElement);
-  const before = (target as HTMLInputElement).value;
+  const before = read(target as HTMLInputElement, "value");
   await settled(Reflect.apply(methodOf(target, name)!, target, name === "scrollIntoView" ? [{ block: "center", behavior: "instant" }] : args), signal);
   if (is(target, "input") && target.value !== before) {
     dispatch(target, "input");

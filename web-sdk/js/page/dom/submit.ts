@@ -1,5 +1,6 @@
 /** Submitting a form, with what keeps it from being sent. */
 
+import { read } from "../../dom/native.ts";
 import { ActionError } from "../driver.ts";
 import { submitButtonOf } from "./activation.ts";
 import { dispatch, personOnly } from "./dispatch.ts";
@@ -20,7 +21,7 @@ export function submit(field: HTMLInputElement): void {
 
 /** Submits the form that an element is or is in. @throws ActionError if there is none, or a field of it is not valid. */
 export function submitForm(element: Element): void {
-  const form = is(element, "form") ? element : ((element as HTMLInputElement).form ?? (closest(element, "form") as HTMLFormElement | null));
+  const form = is(element, "form") ? element : (read(element as HTMLInputElement, "form") ?? (closest(element, "form") as HTMLFormElement | null));
   if (!form) throw new ActionError("EventUnknown", "this element is in no form: use triggerEvent onClick on the button that sends");
   requestSubmit(form);
 }
