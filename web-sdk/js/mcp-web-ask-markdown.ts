@@ -6,7 +6,7 @@
  * send what the model knows, as a part of their addresses.
  */
 
-import createPurifier from "dompurify";
+import createPurifier, { type WindowLike } from "dompurify";
 import { Marked, type Token, type TokensList } from "marked";
 import { invoke, read, write } from "./dom/native.ts";
 
@@ -86,12 +86,15 @@ export class MarkdownView {
   }
 }
 
-/** The browser's purifier for this document; made once. */
+/** The purifier; made once. */
 let purifier: ReturnType<typeof createPurifier> | undefined;
 
 function sanitize(html: string): DocumentFragment {
   if (!purifier) {
-    purifier = createPurifier(window);
+    const { DocumentFragment, HTMLTemplateElement, Node, Element, NodeFilter, NamedNodeMap, HTMLFormElement, DOMParser, trustedTypes }: WindowLike = window;
+    // An empty one: elements of the page could hide what the purifier reads of its document.
+    const ofDocument = invoke(read(document, "implementation"), "createHTMLDocument", "");
+    purifier = createPurifier({ DocumentFragment, HTMLTemplateElement, Node, Element, NodeFilter, NamedNodeMap, HTMLFormElement, DOMParser, trustedTypes, document: ofDocument });
     purifier.addHook("afterSanitizeAttributes", (element) => completeElement(element));
   }
   return purifier.sanitize(html, {
