@@ -6,8 +6,9 @@
  * send what the model knows, as a part of their addresses.
  */
 
-import createPurifier from "dompurify";
+import createPurifier, { type WindowLike } from "dompurify";
 import { Marked, type Token, type TokensList } from "marked";
+import { invoke, read, write } from "./dom/native.ts";
 
 /** What markdown becomes. Everything else is removed. */
 const TAGS = (
@@ -32,14 +33,14 @@ const escape = (text: string): string => text.replace(/[&<>"']/g, (char) => `&#$
 
 /** Renders a text that grows into an element: only blocks that have changed are rendered again. */
 export class MarkdownView {
-  readonly #element: Element;
+  readonly #element: HTMLDivElement;
   readonly #marked: Marked;
   readonly #visibleText: (text: string) => string;
   #blocks: RenderedBlock[] = [];
   #links = "{}";
 
   /** `visibleText` shows invisible characters. */
-  constructor(element: Element, strings: MarkdownStrings, visibleText: (text: string) => string) {
+  constructor(element: HTMLDivElement, strings: MarkdownStrings, visibleText: (text: string) => string) {
     this.#element = element;
     this.#visibleText = visibleText;
     this.#marked = new Marked({
@@ -63,7 +64,7 @@ export class MarkdownView {
     const sources = tokens.map(({ raw }) => raw);
     let same = 0;
     if (links === this.#links) while (same < sources.length && sources[same] === this.#blocks[same]?.source) same++;
-    for (const { nodes } of this.#blocks.splice(same)) for (const node of nodes) node.remove();
+    for (const { nodes } of this.#blocks.splice(same)) for (const node of nodes) invoke(node, "remove");
     for (const token of tokens.slice(same)) {
       const nodes = this.#render(token, tokens.links);
       this.#element.append(...nodes);
@@ -76,21 +77,24 @@ export class MarkdownView {
     const html = this.#marked.parser(Object.assign([token], { links }));
     const fragment = sanitize(html);
     // Not in the markdown, which may have characters as entities.
-    const walker = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) (walker.currentNode as Text).data = this.#visibleText((walker.currentNode as Text).data);
+    const walker = invoke(document, "createTreeWalker", fragment, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) write(walker.currentNode, "nodeValue", this.#visibleText(read(walker.currentNode, "nodeValue")!));
     for (const name of ["alt", "title"]) {
-      for (const element of fragment.querySelectorAll(`[${name}]`)) element.setAttribute(name, this.#visibleText(element.getAttribute(name)!));
+      for (const element of fragment.querySelectorAll(`[${name}]`)) invoke(element, "setAttribute", name, this.#visibleText(invoke(element, "getAttribute", name)!));
     }
     return [...fragment.childNodes];
   }
 }
 
-/** The browser's purifier for this document; made once. */
+/** The purifier; made once. */
 let purifier: ReturnType<typeof createPurifier> | undefined;
 
 function sanitize(html: string): DocumentFragment {
   if (!purifier) {
-    purifier = createPurifier(window);
+    const { DocumentFragment, HTMLTemplateElement, Node, Element, NodeFilter, NamedNodeMap, HTMLFormElement, DOMParser, trustedTypes }: WindowLike = window;
+    // An empty one: elements of the page could hide what the purifier reads of its document.
+    const ofDocument = invoke(read(document, "implementation"), "createHTMLDocument", "");
+    purifier = createPurifier({ DocumentFragment, HTMLTemplateElement, Node, Element, NodeFilter, NamedNodeMap, HTMLFormElement, DOMParser, trustedTypes, document: ofDocument });
     purifier.addHook("afterSanitizeAttributes", (element) => completeElement(element));
   }
   return purifier.sanitize(html, {
@@ -114,10 +118,11 @@ function completeElement(element: Element): void {
     if (!isPictureData(element.getAttribute("src") ?? "")) element.removeAttribute("src");
   }
   // Code is written from left to right, whatever the language of the page is.
-  if (element.localName === "pre") {
-    element.setAttribute("dir", "ltr");
-    element.setAttribute("tabindex", "0");
-  } else if (/^(p|h\d|ul|ol|table|blockquote)$/.test(element.localName)) element.setAttribute("dir", "auto");
+  const name = read(element, "localName");
+  if (name === "pre") {
+    invoke(element, "setAttribute", "dir", "ltr");
+    invoke(element, "setAttribute", "tabindex", "0");
+  } else if (/^(p|h\d|ul|ol|table|blockquote)$/.test(name)) invoke(element, "setAttribute", "dir", "auto");
 }
 
 /** Returns whether the address is the picture itself: also this site may redirect a request to another one. */
@@ -125,7 +130,7 @@ const isPictureData = (address: string): boolean => /^data:image\//i.test(addres
 
 function isOfThisSite(address: string): boolean {
   try {
-    return new URL(address, document.baseURI).origin === location.origin;
+    return new URL(address, read(document, "baseURI")).origin === location.origin;
   } catch {
     return false;
   }

@@ -1,5 +1,6 @@
 /** Makes images smaller. Loaded when a client can take only small ones. */
 
+import { invoke } from "./dom/native.ts";
 import { decodeBase64 } from "./mcp-web/base64.ts";
 import type { EncodedBytes, MaybePromise } from "./mcp-web/content.ts";
 import type { ContentBlock, ImageContent } from "./types/content.ts";
@@ -68,7 +69,7 @@ async function scaleDown(data: string, mimeType: string | undefined, maxEdge: nu
 
 function createCanvas(width: number, height: number): HTMLCanvasElement | OffscreenCanvas {
   if (typeof OffscreenCanvas === "function") return new OffscreenCanvas(width, height);
-  return Object.assign(document.createElement("canvas"), { width, height });
+  return Object.assign(invoke(document, "createElement", "canvas") as HTMLCanvasElement, { width, height });
 }
 
 /** A canvas makes PNG where it cannot write the type. */

@@ -160,7 +160,7 @@ function afterRender(definition: { handler?: unknown }): object {
 function nextTask(): Promise<void> {
   return new Promise((resolve) => {
     const { setImmediate } = globalThis as { setImmediate?: (task: () => void) => void };
-    if (setImmediate) return setImmediate(resolve);
+    if (typeof setImmediate === "function") return setImmediate(resolve);
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
       port1.close();

@@ -44,6 +44,7 @@ import type { HttpMcpConfig, McpWebOptions, StdioMcpConfig, Unsubscribe } from "
 import type { AttachOptions, Query, QueryOptions, QuerySignal } from "./types/query.ts";
 import type { ConnectedClient, Diagnosis, Status } from "./types/status.ts";
 import type { ModelContextDocument } from "./webmcp/model-context.ts";
+import { read } from "./dom/native.ts";
 import { AppHandle as AppParts, appParts } from "./mcp-web/app.ts";
 import { type CoreStatus, RestrictionMonitor } from "./mcp-web/browser-restrictions.ts";
 import { Calls } from "./mcp-web/calls.ts";
@@ -514,11 +515,12 @@ export class McpWeb {
 
   /** Shares tools with the browser (WebMCP) where it has an API for them, and the page may use it. */
   #shareTools(): void {
-    const { modelContext, featurePolicy } = (globalThis.document ?? {}) as ModelContextDocument;
+    const document = globalThis.document as ModelContextDocument | undefined;
+    const featurePolicy = document && read(document, "featurePolicy");
     const webmcp = () => !this.#isReplaced && this.#options.webmcp;
     // Where only a script has added the API, the browser does not know the feature, and says that it is not allowed.
     const isAllowed = () => !featurePolicy?.features().includes("tools") || featurePolicy.allowsFeature("tools");
-    if (modelContext && webmcp() !== false && isAllowed()) {
+    if (document && "modelContext" in document && webmcp() !== false && isAllowed()) {
       this.#webMcp ??= import("./mcp-web-model-context.ts").then(
         ({ WebMcp }) => new WebMcp(this, this.#definitions, this.#calls.hostBindings, webmcp),
       );

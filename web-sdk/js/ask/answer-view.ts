@@ -15,7 +15,7 @@ export interface ViewContext {
 /** A part of an answer. */
 interface BlockView {
   readonly kind: Block["kind"];
-  readonly element: HTMLElement;
+  readonly element: HTMLDetailsElement | HTMLDivElement | HTMLParagraphElement | HTMLUListElement;
   show(block: Block): void;
 }
 
@@ -78,7 +78,7 @@ class CallsView implements BlockView {
   readonly kind = "calls";
   readonly element = createElement("ul", { class: "calls", part: "calls" });
   readonly #context: ViewContext;
-  readonly #shown = new Map<string, { call: Call; item: HTMLElement }>();
+  readonly #shown = new Map<string, { call: Call; item: HTMLLIElement }>();
 
   constructor(context: ViewContext) {
     this.#context = context;

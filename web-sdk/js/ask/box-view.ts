@@ -1,6 +1,7 @@
 /** The box: the conversation, where questions are written, the suggestions, and what screen readers are told. */
 
 import { createElement } from "../dialog/element.ts";
+import { invoke } from "../dom/native.ts";
 import type { AskSuggestion } from "../types/ask.ts";
 import { createButton } from "./answer-view.ts";
 import { isComposing } from "./composition.ts";
@@ -37,8 +38,8 @@ export class BoxView {
   readonly renderer: TextRenderer;
   readonly #settings: BoxSettings;
   readonly #actions: BoxActions;
-  readonly #conversation: HTMLElement;
-  readonly #header: HTMLElement;
+  readonly #conversation: HTMLDivElement;
+  readonly #header: HTMLDivElement;
   readonly #input: HTMLTextAreaElement;
   readonly #send: HTMLButtonElement;
   readonly #stop: HTMLButtonElement;
@@ -107,7 +108,7 @@ export class BoxView {
     this.#turns = turns;
     // A turn that was left out at the beginning, or asked again, is another one.
     const same = before.findIndex((turn, index) => turn.label !== turns[index]?.label || turn.prompt !== turns[index]?.prompt);
-    for (const { element } of this.#views.splice(same < 0 ? turns.length : same)) element.remove();
+    for (const { element } of this.#views.splice(same < 0 ? turns.length : same)) invoke(element, "remove");
     this.#header.hidden = this.#conversation.hidden = !turns.length;
     turns.forEach((turn, index) => {
       const view = (this.#views[index] ??= this.#append(turn));
@@ -121,7 +122,7 @@ export class BoxView {
   /** Tells screen readers. */
   announce(...texts: string[]): void {
     this.#announcer.append(...texts.map((text) => createElement("p", {}, [text])));
-    while (this.#announcer.childElementCount > MAX_ANNOUNCEMENTS) this.#announcer.firstElementChild!.remove();
+    while (this.#announcer.childElementCount > MAX_ANNOUNCEMENTS) invoke(this.#announcer.firstElementChild!, "remove");
   }
 
   /** Removes what was announced so far. */

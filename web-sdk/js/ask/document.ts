@@ -1,5 +1,6 @@
 /** The document around the element: its `McpWeb`, and when its scripts have run. */
 
+import { invoke, read } from "../dom/native.ts";
 import type { McpWeb } from "../mcp-web.ts";
 import { pageRegistry } from "../mcp-web/page-registry.ts";
 
@@ -11,12 +12,12 @@ export function onlyPage(): McpWeb | undefined {
 
 /** Calls a function once all scripts of the document have run that are there from the start. */
 export function whenParsed(run: () => void): void {
-  if (document.readyState === "complete") return run();
+  if (read(document, "readyState") === "complete") return run();
   const controller = new AbortController();
   const once = () => {
     controller.abort();
     run();
   };
-  document.addEventListener("DOMContentLoaded", once, { signal: controller.signal });
+  invoke(document, "addEventListener", "DOMContentLoaded", once, { signal: controller.signal });
   window.addEventListener("load", once, { signal: controller.signal });
 }

@@ -37,7 +37,7 @@ export class TextRenderer {
   }
 
   /** Returns a function that shows the text of a block in an element. */
-  create(element: HTMLElement): RenderText {
+  create(element: HTMLDivElement): RenderText {
     let view: MarkdownView | undefined;
     let latest: string | undefined;
     const render = () => {

@@ -1,6 +1,7 @@
 /** Shows a question, its answer, how far it is, and what can be done with it. */
 
 import { createElement } from "../dialog/element.ts";
+import { read } from "../dom/native.ts";
 import { visibleText } from "../text/visible-text.ts";
 import { AnswerView, type ViewContext, createButton } from "./answer-view.ts";
 import { type Turn, answerText, isOver } from "./turn.ts";
@@ -39,7 +40,7 @@ export class TurnView {
     this.#shown = turn;
     this.#isLast = isLast;
     if (!isChanged) return;
-    this.element.dataset["state"] = turn.state;
+    read(this.element, "dataset")["state"] = turn.state;
     this.#answer.element.setAttribute("aria-busy", String(!isOver(turn)));
     this.#end.replaceChildren(...this.#createEnd(turn, isLast));
   }

@@ -1,5 +1,6 @@
 /** Local Network Access: from a public page, browsers ask the user before they connect to this machine or its network. */
 
+import { read } from "../dom/native.ts";
 import type { BridgeFacts } from "./addresses.ts";
 
 /** A permission of the browser. */
@@ -37,10 +38,15 @@ interface PermissionsPolicy {
   allowsFeature(name: string): boolean;
 }
 
+interface PolicyDocument extends Document {
+  permissionsPolicy?: PermissionsPolicy;
+  featurePolicy?: PermissionsPolicy;
+}
+
 /** Returns whether the document's permissions policy lets it use the permission, where the browser says so. */
 export function allowedByPolicy(name: string): boolean | undefined {
-  const { document } = globalThis as { document?: { permissionsPolicy?: PermissionsPolicy; featurePolicy?: PermissionsPolicy } };
-  const policy = document?.permissionsPolicy ?? document?.featurePolicy;
+  const document = globalThis.document as PolicyDocument | undefined;
+  const policy = document && (read(document, "permissionsPolicy") ?? read(document, "featurePolicy"));
   if (!policy?.features().includes(name)) return undefined;
   return policy.allowsFeature(name);
 }

@@ -1,5 +1,6 @@
 /** How the SDK itself is doing. */
 
+import { read } from "../dom/native.ts";
 import type { DiagnosisFacts } from "./facts.ts";
 import { failed, passed, unknown, warning } from "./check.ts";
 
@@ -30,7 +31,7 @@ export function lifecycleCheck() {
   const name = "page";
   const { document } = globalThis;
   if (!document) return passed(name, "a worker, which is never shown");
-  const before = (document as { wasDiscarded?: boolean }).wasDiscarded ? "; the browser had discarded it before" : "";
-  if (!document.hidden) return passed(name, `visible${before}`);
+  const before = read(document as Document & { wasDiscarded?: boolean }, "wasDiscarded") ? "; the browser had discarded it before" : "";
+  if (!read(document, "hidden")) return passed(name, `visible${before}`);
   return warning(name, `hidden${before}`, "bring the tab to the front if calls fail with PageSuspended: browsers freeze hidden pages");
 }

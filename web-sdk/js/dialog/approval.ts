@@ -1,5 +1,6 @@
 /** The part of the dialog that shows a call, and asks whether the agent may make it. */
 
+import { read, write } from "../dom/native.ts";
 import { visibleText } from "../text/visible-text.ts";
 import { createElement } from "./element.ts";
 import type { ApprovalRequest, ElicitationRequest } from "./request.ts";
@@ -33,9 +34,9 @@ export function createTimeLeft({ expiresAt }: ApprovalRequest, strings: Strings)
   const element = createElement("footer", { id: "time", role: "timer" });
   const show = () => {
     const seconds = Math.ceil(Math.max(0, expiresAt - performance.now()) / 1000);
-    element.textContent = strings.timeLeft(seconds);
+    write(element, "textContent", strings.timeLeft(seconds));
   };
-  const timer = setInterval(() => (element.isConnected ? show() : clearInterval(timer)), TICK_MS);
+  const timer = setInterval(() => (read(element, "isConnected") ? show() : clearInterval(timer)), TICK_MS);
   show();
   return element;
 }

@@ -1,5 +1,7 @@
 /** Making elements. */
 
+import { invoke } from "../dom/native.ts";
+
 /** What may be inside of an element; what is missing is left out. */
 type Child = Node | string | undefined;
 
@@ -9,10 +11,10 @@ export function createElement<Name extends keyof HTMLElementTagNameMap>(
   attributes: { [attribute: string]: unknown } = {},
   children: Child[] = [],
 ): HTMLElementTagNameMap[Name] {
-  const element = document.createElement(name);
+  const element = invoke(document, "createElement", name) as HTMLElementTagNameMap[Name];
   for (const [attribute, value] of Object.entries(attributes)) {
-    if (value !== undefined) element.setAttribute(attribute, String(value));
+    if (value !== undefined) invoke(element as HTMLElement, "setAttribute", attribute, String(value));
   }
-  element.append(...children.filter((child) => child !== undefined));
+  invoke(element as HTMLElement, "append", ...children.filter((child) => child !== undefined));
   return element;
 }

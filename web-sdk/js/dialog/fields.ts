@@ -11,12 +11,14 @@ const LONG_TEXT_CHARS = 120;
 
 const INPUT_TYPES: { [format: string]: string } = { email: "email", uri: "url", date: "date", "date-time": "datetime-local" };
 
+type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+
 /** A field of the form. */
 export interface Field {
   name: string;
-  element: HTMLElement;
+  element: HTMLDivElement;
   /** Where a person begins. */
-  control: HTMLElement | undefined;
+  control: Control | undefined;
   /** Returns the value; `undefined` if the field is empty. */
   value(): unknown;
   /** Shows what is wrong, and returns it, if anything is. */
@@ -122,7 +124,7 @@ function listOptions({ enum: values = [], enumNames = [], oneOf, anyOf }: FieldS
   return values.map((value, index) => ({ value, title: enumNames[index] ?? value }));
 }
 
-function labelField(info: FieldInfo, control: HTMLElement, value: Field["value"]): Field {
+function labelField(info: FieldInfo, control: Control, value: Field["value"]): Field {
   const { id, label } = info;
   control.id = id;
   if (info.required) control.setAttribute("aria-required", "true");
@@ -138,9 +140,9 @@ function requiredMark({ required }: FieldInfo): HTMLElement | undefined {
 function completeField(
   { name, id, schema, required, strings }: FieldInfo,
   parts: HTMLElement[],
-  described: HTMLElement,
+  described: Control | HTMLFieldSetElement,
   value: Field["value"],
-  control: HTMLElement | undefined,
+  control: Control | undefined,
 ): Field {
   const hint = schema.description && createElement("p", { id: `${id}-hint`, class: "hint" }, [visibleText(schema.description)]);
   const error = createElement("p", { id: `${id}-error`, class: "error" });

@@ -5,6 +5,7 @@
  * what needs no waiting travels in the same task.
  */
 
+import { read } from "../dom/native.ts";
 import type { Binary, ContentBlock, ContentFactory, ImageContent } from "../types/content.ts";
 import { base64 } from "./base64.ts";
 import { loadModule } from "./lazy.ts";
@@ -166,7 +167,7 @@ function drawOnCanvas(picture: ImageData | ImageBitmap): HTMLCanvasElement | Off
   const canvas =
     typeof OffscreenCanvas === "function"
       ? new OffscreenCanvas(width, height)
-      : Object.assign(document.createElement("canvas"), { width, height });
+      : Object.assign(read(document, "createElement").call(document, "canvas") as HTMLCanvasElement, { width, height });
   const context = canvas.getContext("2d") as CanvasRenderingContext2D;
   isInstance(picture, "ImageData")
     ? context.putImageData(picture as ImageData, 0, 0)

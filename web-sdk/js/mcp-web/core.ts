@@ -4,7 +4,8 @@
 export interface PageFacts {
   origin: string | undefined;
   userAgent: string | undefined;
-  document: Document | undefined;
+  /** Returns what there is to see of the document now; a worker and a process have none. */
+  visibility(): { visible: boolean; focused: boolean; title: string } | undefined;
 }
 
 /** What the wasm uses of its environment. The crate's `bindings.rs` has the same names. */

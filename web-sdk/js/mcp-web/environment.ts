@@ -1,5 +1,6 @@
 /** Where this code runs: a document or a worker. `node/environment.ts` replaces this for `mcp-web-sdk/node`. */
 
+import { read } from "../dom/native.ts";
 import type { McpWebOptions } from "../types/options.ts";
 import type { HostEnvironment, PageFacts } from "./core.ts";
 
@@ -12,7 +13,12 @@ export const canConnect =
 export const pageFacts = (): PageFacts => ({
   origin: globalThis.location?.origin,
   userAgent: globalThis.navigator?.userAgent,
-  document: globalThis.document,
+  visibility: () =>
+    globalThis.document && {
+      visible: !read(document, "hidden"),
+      focused: read(document, "hasFocus").call(document),
+      title: read(document, "title"),
+    },
 });
 
 /** Returns what the wasm uses of the browser. */

@@ -14,7 +14,7 @@ function runtime(): string {
   return bun ? `bun/${bun}` : deno ? `deno/${deno}` : `node/${node}`;
 }
 
-export const pageFacts: typeof Browser.pageFacts = () => ({ origin: undefined, userAgent: runtime(), document: undefined });
+export const pageFacts: typeof Browser.pageFacts = () => ({ origin: undefined, userAgent: runtime(), visibility: () => undefined });
 
 /** Returns the class of sockets, if the app has given one, or the runtime has one. */
 export const webSocketClass = (options: McpWebOptions): WebSocketClass | undefined =>

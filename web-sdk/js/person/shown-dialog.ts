@@ -4,6 +4,7 @@
  */
 
 import { createElement } from "../dialog/element.ts";
+import { invoke, read } from "../dom/native.ts";
 import { outermostWindow } from "./outermost-window.ts";
 
 /** How long a dialog must be visible before it takes an answer, in milliseconds: an earlier one was meant for something else. */
@@ -22,7 +23,7 @@ const EVENTS = [
 export class ShownDialog {
   readonly view: Window;
   readonly #dialog: HTMLDialogElement;
-  readonly #host: HTMLElement;
+  readonly #host: HTMLDivElement;
   readonly #root: ShadowRoot;
   readonly #focused: HTMLElement | null;
   readonly #end = new AbortController();
@@ -41,10 +42,10 @@ export class ShownDialog {
     const { document } = view;
     this.view = view;
     this.#dialog = dialog;
-    this.#focused = document.activeElement as HTMLElement | null;
-    this.#host = document.importNode(createElement("div", { "data-mcp-web": kind, "data-mcp-person": "" }));
+    this.#focused = read(document, "activeElement") as HTMLElement | null;
+    this.#host = invoke(document, "importNode", createElement("div", { "data-mcp-web": kind, "data-mcp-person": "" })) as HTMLDivElement;
     // A page that has no colour scheme of its own gets the one that the person prefers.
-    const scheme = view.getComputedStyle(document.documentElement).colorScheme;
+    const scheme = view.getComputedStyle(read(document, "documentElement")).colorScheme;
     const shown = !scheme || scheme === "normal" ? "light dark" : scheme;
     // Rules of the page for all elements, such as `div { display: none !important }`, do not apply.
     this.#host.style.cssText = `all: initial !important; display: contents !important; color-scheme: ${shown} !important`;
@@ -54,7 +55,7 @@ export class ShownDialog {
     this.#root.adoptedStyleSheets = [sheet];
     this.#root.append(dialog);
     const { signal } = this.#end;
-    document.addEventListener("visibilitychange", () => this.#look(), { signal });
+    invoke(document, "addEventListener", "visibilitychange", () => this.#look(), { signal });
     // A click that brings the window to the front is no answer.
     view.addEventListener("focus", ({ target }) => target === view && this.#look(), { signal });
     for (const type of EVENTS) {
@@ -65,7 +66,7 @@ export class ShownDialog {
       };
       view.addEventListener(type, take, { signal, capture: true });
     }
-    this.#show(document.body);
+    this.#show(read(document, "body"));
     this.#timer = setInterval(() => (view.closed ? onWindowClosed() : this.#check()), CHECK_MS);
   }
 
@@ -77,7 +78,7 @@ export class ShownDialog {
   /** Whether the person can see the dialog, and nothing is in front of this button. */
   isInFront(button: Element): boolean {
     const { document } = this.view;
-    return this.isVisible() && document.hasFocus() && this.#root.activeElement !== null && this.#isHit(button);
+    return this.isVisible() && invoke(document, "hasFocus") && this.#root.activeElement !== null && this.#isHit(button);
   }
 
   close(): void {
@@ -86,7 +87,8 @@ export class ShownDialog {
     this.#dialog.close();
     this.#host.remove();
     if (this.view !== outermostWindow()) return this.view.close();
-    if (this.view.document.activeElement !== this.#focused) this.#focused?.focus?.({ preventScroll: true });
+    const focused = this.#focused;
+    if (focused && read(this.view.document, "activeElement") !== focused) read(focused, "focus")?.call(focused, { preventScroll: true });
   }
 
   /** Returns what an event is for, which is not visible outside of the shadow root. */
@@ -97,7 +99,7 @@ export class ShownDialog {
   }
 
   #show(parent: HTMLElement): void {
-    if (this.#host.parentElement !== parent) parent.append(this.#host);
+    if (this.#host.parentElement !== parent) invoke(parent, "append", this.#host);
     this.#dialog.close();
     // With styles in between, the button is grey anew.
     this.#dialog.getBoundingClientRect();
@@ -106,7 +108,7 @@ export class ShownDialog {
   }
 
   #look(): void {
-    this.#visibleSince = this.view.document.visibilityState === "visible" ? performance.now() : Infinity;
+    this.#visibleSince = read(this.view.document, "visibilityState") === "visible" ? performance.now() : Infinity;
   }
 
   /** The page may have removed the dialog, or have opened another one in front of it. */
@@ -118,16 +120,17 @@ export class ShownDialog {
     }
     this.#visibleSince = Infinity;
     // That of another copy of the SDK is answered first.
-    if (document.visibilityState === "visible" && !this.#hit(this.#dialog)?.matches("[data-mcp-web]")) this.#show(document.documentElement);
+    const hit = this.#hit(this.#dialog);
+    if (read(document, "visibilityState") === "visible" && !(hit && invoke(hit, "matches", "[data-mcp-web]"))) this.#show(read(document, "documentElement"));
   }
 
   /** Whether the centre of an element of the dialog is what a mouse hits there. */
   #isHit(element: Element): boolean {
-    return this.#hit(element) === this.#host && element.contains(this.#hit(element, this.#root));
+    return this.#hit(element) === this.#host && invoke(element, "contains", this.#hit(element, this.#root));
   }
 
   #hit(element: Element, root: DocumentOrShadowRoot = this.view.document): Element | null {
-    const { x, y, width, height } = element.getBoundingClientRect();
-    return root.elementFromPoint(x + width / 2, y + height / 2);
+    const { x, y, width, height } = invoke(element, "getBoundingClientRect");
+    return invoke(root, "elementFromPoint", x + width / 2, y + height / 2);
   }
 }

@@ -9,6 +9,7 @@
  */
 
 import { createElement } from "../dialog/element.ts";
+import { invoke, write } from "../dom/native.ts";
 import { outermostWindow } from "./outermost-window.ts";
 import { ShownDialog } from "./shown-dialog.ts";
 import { openQuestion } from "./tab.ts";
@@ -117,7 +118,7 @@ class OpenSurface<Answer> implements Surface<Answer> {
 
   /** An event of the dialog that the window has caught. `target` is what it is for. */
   #onEvent(event: Event, target: Element | null): void {
-    if (event.type === "click") return this.#clicks.get(target?.closest("button") as Element)?.(event);
+    if (event.type === "click") return void (target && this.#clicks.get(invoke(target, "closest", "button") as Element)?.(event));
     const { key, isComposing, shiftKey, repeat } = event as KeyboardEvent;
     const enter = event.type === "keydown" && key === "Enter" && !isComposing && !shiftKey && this.#enters.get(target!);
     if (!enter) return;
@@ -154,7 +155,7 @@ class OpenSurface<Answer> implements Surface<Answer> {
     this.#clicks.set(open, ({ isTrusted }) => {
       const opened = isTrusted && view.open("", "", WINDOW_FEATURES);
       if (!opened) return;
-      opened.document.title = text;
+      write(opened.document, "title", text);
       this.#show(opened, this.#question.create(this));
     });
     return createElement("dialog", { role: "alertdialog", "aria-labelledby": "title", "aria-describedby": "message" }, [

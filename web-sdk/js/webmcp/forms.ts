@@ -1,5 +1,6 @@
 /** The forms of the document that are tools (`<form toolname tooldescription>`). */
 
+import { invoke, read } from "../dom/native.ts";
 import { type UnknownObject, isPlainObject } from "../mcp-web/type-guards.ts";
 
 /** A form as a tool. */
@@ -11,14 +12,18 @@ export interface ToolForm {
 /** Returns the forms of the document by their names, those in open shadow roots too. */
 export function findForms(root: ParentNode | undefined = globalThis.document): Map<string, ToolForm> {
   const forms = new Map<string, ToolForm>();
-  for (const form of root?.querySelectorAll?.("form[toolname][tooldescription]") ?? []) {
-    forms.set(form.getAttribute("toolname")!, { isAutomatic: form.hasAttribute("toolautosubmit") });
+  for (const form of elementsIn(root, "form[toolname][tooldescription]")) {
+    forms.set(invoke(form, "getAttribute", "toolname")!, { isAutomatic: invoke(form, "hasAttribute", "toolautosubmit") });
   }
-  for (const { shadowRoot } of root?.querySelectorAll?.("*") ?? []) {
+  for (const element of elementsIn(root, "*")) {
+    const shadowRoot = read(element, "shadowRoot");
     if (shadowRoot) for (const entry of findForms(shadowRoot)) forms.set(...entry);
   }
   return forms;
 }
+
+/** Returns what a selector finds; nothing in what is not a document of a browser. */
+const elementsIn = (root: ParentNode | undefined, selector: string): Iterable<Element> => (root && read(root, "querySelectorAll")?.call(root, selector)) ?? [];
 
 /**
  * Returns a form's schema with the regular expressions that Chromium has in `format` as `pattern`, where JSON Schema has

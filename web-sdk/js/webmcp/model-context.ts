@@ -1,7 +1,9 @@
 /** The browser's API for the tools of a page (WebMCP), as far as it is used here. Polyfills have it in part. */
 
+import { read } from "../dom/native.ts";
+
 /** The document, where the browser has the API. */
-export interface ModelContextDocument {
+export interface ModelContextDocument extends Document {
   readonly modelContext?: ModelContext;
   readonly featurePolicy?: { features(): string[]; allowsFeature(name: string): boolean };
 }
@@ -48,4 +50,19 @@ export interface BrowserHints {
 }
 
 /** Returns the API. It is looked up each time, because scripts may replace it. */
-export const modelContext = (): ModelContext | undefined => (globalThis.document as ModelContextDocument | undefined)?.modelContext;
+export function modelContext(): ModelContext | undefined {
+  const document = globalThis.document as ModelContextDocument | undefined;
+  return document && (scriptContext(document) ?? read(document, "modelContext"));
+}
+
+/** Returns the API that a script has added to the document itself, where an element may be by that name. */
+function scriptContext(document: ModelContextDocument): ModelContext | undefined {
+  const context = Object.getOwnPropertyDescriptor(document, "modelContext");
+  const value = context?.get ? Reflect.apply(context.get, document, []) : context?.value;
+  try {
+    return typeof value?.registerTool === "function" ? value : undefined;
+  } catch {
+    // A frame of another origin with that name.
+    return undefined;
+  }
+}

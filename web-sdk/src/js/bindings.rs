@@ -30,9 +30,9 @@ extern "C" {
     /// Returns whether the token is fetched by a function, which can be called for a fresh one.
     #[wasm_bindgen(method, getter)]
     pub(super) fn renewable(this: &Options) -> bool;
-    /// Returns the document; a worker has none.
-    #[wasm_bindgen(method, getter)]
-    pub(super) fn document(this: &Options) -> Option<Document>;
+    /// Returns whether the document is visible, whether it has the focus, and its title; a worker has none.
+    #[wasm_bindgen(method)]
+    pub(super) fn visibility(this: &Options) -> JsValue;
 
     /// The callbacks of `mcp-web.js`.
     pub type Host;
@@ -122,12 +122,4 @@ extern "C" {
     pub(super) fn new() -> Encoder;
     #[wasm_bindgen(method)]
     pub(super) fn encode(this: &Encoder, text: &JsString) -> js_sys::Uint8Array;
-
-    pub(super) type Document;
-    #[wasm_bindgen(method, getter)]
-    pub(super) fn hidden(this: &Document) -> bool;
-    #[wasm_bindgen(method, getter)]
-    pub(super) fn title(this: &Document) -> String;
-    #[wasm_bindgen(method, js_name = hasFocus)]
-    pub(super) fn has_focus(this: &Document) -> bool;
 }

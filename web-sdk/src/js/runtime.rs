@@ -7,9 +7,7 @@ use bridge_protocol::SessionId;
 use js_sys::{Date, JsString, Math};
 use wasm_bindgen::prelude::*;
 
-use super::bindings::{
-    Document, Host, Options, Settling, clear_timeout, queue_microtask, set_timeout,
-};
+use super::bindings::{Host, Options, Settling, clear_timeout, queue_microtask, set_timeout};
 use super::codec::{self, DecodeError};
 use super::socket::{Socket, SocketEvent};
 use super::{handler, parts};
@@ -22,7 +20,7 @@ pub(super) struct Runtime {
     page: RefCell<Page<JsValue>>,
     host: Host,
     socket_url: RefCell<String>,
-    document: Option<Document>,
+    options: Options,
     socket: RefCell<Option<Socket>>,
     timer: RefCell<JsValue>,
     /// The callback of the timer.
@@ -37,13 +35,12 @@ pub(super) struct Runtime {
 
 impl Runtime {
     pub(super) fn start(host: Host, options: Options) -> Rc<Self> {
-        let document = options.document();
-        let visibility = current_visibility(document.as_ref());
+        let visibility = current_visibility(&options);
         let runtime = Rc::new(Self {
             page: RefCell::new(Page::new(page_info(&options), visibility)),
             host,
             socket_url: RefCell::new(options.socket_url()),
-            document,
+            options,
             socket: RefCell::default(),
             timer: RefCell::default(),
             tick: RefCell::default(),
@@ -306,7 +303,7 @@ impl Runtime {
                 });
             }
             _ => {
-                let visibility = current_visibility(self.document.as_ref());
+                let visibility = current_visibility(&self.options);
                 self.dispatch(|page| {
                     let visible = visibility.visible;
                     page.visibility_changed(visibility);
@@ -346,13 +343,12 @@ fn page_info(options: &Options) -> PageInfo<JsValue> {
 }
 
 /// Returns the current visibility of the page. A worker has no document and is never visible.
-fn current_visibility(document: Option<&Document>) -> PageVisibility {
-    match document {
-        Some(document) => PageVisibility {
-            visible: !document.hidden(),
-            focused: document.has_focus(),
-            title: document.title(),
-        },
-        None => PageVisibility::default(),
+fn current_visibility(options: &Options) -> PageVisibility {
+    let current = options.visibility();
+    let is = |name| codec::field(&current, name).is_some_and(|value| value.is_truthy());
+    PageVisibility {
+        visible: is("visible"),
+        focused: is("focused"),
+        title: codec::string(&current, "title").unwrap_or_default(),
     }
 }

@@ -15,6 +15,11 @@ fn the_module_reports_that_its_wasm_cannot_be_loaded() {
 }
 
 #[test]
+fn the_check_finds_what_elements_of_a_page_could_hide() {
+    run("clobbering-lint.test.mjs");
+}
+
+#[test]
 fn definitions_that_clients_reject_cause_warnings() {
     run("dev-warnings.test.mjs");
 }

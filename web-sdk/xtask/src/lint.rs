@@ -1,5 +1,6 @@
-//! `cargo xtask lint`: formatting, clippy, and which file imports which.
+//! `cargo xtask lint`: formatting, clippy, which file imports which, and what the SDK reads of pages.
 
+pub(crate) mod clobbering;
 pub(crate) mod imports;
 
 use anyhow::Result;
@@ -29,8 +30,8 @@ pub fn check_selected(workspace: &Workspace, options: &Options) -> Result<()> {
     check(workspace)
 }
 
-/// Checks formatting, runs clippy, then checks the imports. The SDK is built first, because the
-/// bridge embeds it.
+/// Checks formatting, runs clippy, then checks the imports and what the SDK reads. The SDK is built
+/// first, because the bridge embeds it.
 ///
 /// # Errors
 ///
@@ -39,7 +40,8 @@ pub fn check(workspace: &Workspace) -> Result<()> {
     sdk::ensure(workspace)?;
     format(workspace)?;
     clippy(workspace)?;
-    imports::check(workspace)
+    imports::check(workspace)?;
+    clobbering::check(workspace)
 }
 
 /// Checks that all code is formatted as rustfmt does it.

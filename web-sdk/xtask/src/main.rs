@@ -32,7 +32,7 @@ enum Task {
     Sdk,
     /// Write the API reference of the npm package into docs/api
     Api,
-    /// Check formatting, run clippy, and check which file imports which
+    /// Check formatting, run clippy, and check which file imports which and what the SDK reads
     Lint(lint::Options),
 }
 

@@ -1,11 +1,11 @@
 /** Areas of pictures: they have no box of their own, and are shown where their picture is. */
 
-import { attributeOf, boxOf, closest, rootNodeOf } from "./native.ts";
+import { attributeOf, boxOf, closest, findElements, rootNodeOf } from "./native.ts";
 
 /** Returns the picture that an area is a part of. */
 export function pictureOf(area: Element): Element | undefined {
   const map = closest(area, "map");
-  const pictures = map ? (rootNodeOf(map) as ParentNode).querySelectorAll("[usemap]") : [];
+  const pictures = map ? findElements(rootNodeOf(map) as ParentNode, "[usemap]") : [];
   return [...pictures].find((picture) => attributeOf(picture, "usemap") === `#${attributeOf(map!, "name")}`);
 }
 

@@ -1,6 +1,7 @@
 /** What an element is in the page's tree: a node with a role, or nothing but what is inside it. */
 
 import { getAriaRole } from "ivya/utils";
+import { read } from "../../dom/native.ts";
 import { is, isFrame, viewOf } from "./flat-tree.ts";
 import { attributeOf, boxOf, childNodesOf, findElement, hasAttribute, isRendered, localNameOf, parentElementOf } from "./native.ts";
 import { hasNoViewport, isScrollable } from "./shown.ts";
@@ -84,7 +85,8 @@ export function roleOf(element: Element): string {
 /** Whether text is typed into an element that is no form control. */
 export function isEditingHost(element: Element): boolean {
   const editable = attributeOf(element, "contenteditable");
-  return editable !== null && editable !== "false" && parentElementOf(element)?.isContentEditable !== true;
+  const parent = parentElementOf(element);
+  return editable !== null && editable !== "false" && !(parent && read(parent, "isContentEditable") === true);
 }
 
 /** Whether an element may have a name, without computing it. */
@@ -98,7 +100,7 @@ export function hasNameSource(element: Element): boolean {
 /** Whether an element is for the keyboard, scrolls, or can be dragged. */
 function canBeUsed(element: Element, style: CSSStyleDeclaration): boolean {
   const tabIndex = attributeOf(element, "tabindex");
-  if (tabIndex !== null && (element as HTMLElement).tabIndex >= 0) return !isFocusGuard(element);
+  if (tabIndex !== null && read(element as HTMLElement, "tabIndex") >= 0) return !isFocusGuard(element);
   if (attributeOf(element, "draggable") === "true" || isFrame(element)) return true;
   return !isPageItself(element) && isScrollable(element, style);
 }
@@ -115,7 +117,7 @@ function isFocusGuard(element: Element): boolean {
 
 const isPageItself = (element: Element): boolean => /^(body|html)$/.test(localNameOf(element));
 
-const hasClickHandler = (element: Element): boolean => !isPageItself(element) && typeof (element as HTMLElement).onclick === "function" && !isRootOfReact(element);
+const hasClickHandler = (element: Element): boolean => !isPageItself(element) && typeof read(element as HTMLElement, "onclick") === "function" && !isRootOfReact(element);
 
 /** Whether React has rendered its app into an element, which gives it a handler that does nothing. */
 const isRootOfReact = (element: Element): boolean => Object.keys(element).some((name) => name.startsWith("__reactContainer$"));

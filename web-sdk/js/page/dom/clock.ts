@@ -29,7 +29,7 @@ export class Clock {
   /** Waits until nothing else of the page is to run, at most `ms`. @throws the signal's reason. */
   async idle(ms: number, signal: AbortSignal): Promise<void> {
     const { scheduler } = globalThis as { scheduler?: { postTask?(task: () => void, options: object): Promise<void> } };
-    if (!scheduler?.postTask) return nextTask();
+    if (typeof scheduler?.postTask !== "function") return nextTask();
     const end = new AbortController();
     const ended = AbortSignal.any([signal, end.signal]);
     try {

@@ -3,8 +3,9 @@
  * rules of what an action may use are about these elements. What the listeners of an app do with an event is the app's own.
  */
 
+import { invoke, read } from "../../dom/native.ts";
 import { flatAncestors, flatClosest, flatElements, is, isElement, isFrame } from "./flat-tree.ts";
-import { attributeOf, documentOf, elementsOf, findElement, findElements, hasAttribute, matches, parentElementOf, rootNodeOf, shadowRootOf } from "./native.ts";
+import { attributeOf, documentOf, elementById, elementsOf, findElement, findElements, hasAttribute, matches, parentElementOf, rootElementOf, rootNodeOf, shadowRootOf } from "./native.ts";
 
 /** Something that is acted upon. */
 export interface Affected {
@@ -98,8 +99,7 @@ export const affectedByReset = (form: HTMLFormElement): Affected[] => [used(form
 
 /** What a button opens, closes or commands. */
 function affectedByCommand(button: HTMLButtonElement | HTMLInputElement): Affected[] {
-  const root = rootNodeOf(button) as Document | ShadowRoot;
-  const named = ["popovertarget", "commandfor"].map((name) => root.getElementById?.(attributeOf(button, name) ?? ""));
+  const named = ["popovertarget", "commandfor"].map((name) => elementById(rootNodeOf(button), attributeOf(button, name) ?? ""));
   const { popoverTargetElement, commandForElement } = button as { popoverTargetElement?: Element | null; commandForElement?: Element | null };
   return [...new Set([...named, popoverTargetElement, commandForElement])].flatMap((one) => (one ? [used(one), ...affectedByShowing(one)] : []));
 }
@@ -116,7 +116,7 @@ function focusedInside(element: Element): Element | undefined {
   return inside.find((one) => hasAttribute(one, "autofocus")) ?? (is(element, "dialog") ? inside.find(isStop) : undefined);
 }
 
-const isStop = (element: Element): boolean => (element as HTMLElement).tabIndex >= 0 && !matches(element, ":disabled");
+const isStop = (element: Element): boolean => read(element as HTMLElement, "tabIndex") >= 0 && !matches(element, ":disabled");
 
 /** What is acted upon when an element gets the focus: a label gives it to its control, and a shadow root may give it to something inside. */
 export function affectedByFocus(element: Element): Affected[] {
@@ -139,7 +139,7 @@ export function affectedByKey(element: Element, key: string, held: Held): Affect
 }
 
 /** Whether text is typed into an element that is no form control. */
-export const isEditor = (element: Element): boolean => !is(element, "input", "textarea") && (element as HTMLElement).isContentEditable === true;
+export const isEditor = (element: Element): boolean => !is(element, "input", "textarea") && read(element as HTMLElement, "isContentEditable") === true;
 
 function affectedByEnter(field: HTMLInputElement): Affected[] {
   const button = submitButtonOf(field);
@@ -153,7 +153,7 @@ const MOVES = /^(Arrow(Up|Down|Left|Right)|Home|End|Page(Up|Down)|Tab|Shift|Cont
 /** What a key changes in an editor: what is selected, or what may be beside the caret. */
 function affectedByEdit(editor: Element, key: string, { ctrlKey, metaKey }: Held): Affected[] {
   if (MOVES.test(key) || ((ctrlKey || metaKey) && /^[ac]$/i.test(key))) return [];
-  const selection = documentOf(editor).getSelection();
+  const selection = invoke(documentOf(editor), "getSelection");
   const range = selection?.rangeCount ? selection.getRangeAt(0) : undefined;
   if (!range || (range.collapsed && /^(Backspace|Delete)$/.test(key))) return [{ element: editor, isWhole: true }];
   const { commonAncestorContainer: around, collapsed } = range;
@@ -169,9 +169,9 @@ export function topOf(element: Element): HTMLElement | undefined {
 
 /** Returns the frames that a link or a form with a target loads. */
 function framesNamed(target: string | null | undefined, element: Element): Affected[] {
-  const base = findElement(documentOf(element).documentElement, "base[target]");
+  const base = findElement(documentOf(element), "base[target]");
   const name = target || (base && attributeOf(base, "target"));
-  return name ? changed(...[...flatElements(document.documentElement, true)].filter((one) => isFrame(one) && attributeOf(one, "name") === name)) : [];
+  return name ? changed(...[...flatElements(rootElementOf(document), true)].filter((one) => isFrame(one) && attributeOf(one, "name") === name)) : [];
 }
 
-const inDocument = (element: Element, selector: string): Element[] => [...findElements(documentOf(element).documentElement, selector)];
+const inDocument = (element: Element, selector: string): Element[] => [...findElements(documentOf(element), selector)];

@@ -1,8 +1,10 @@
 /** Events with the constructors of the window that an element is in, and with the fields that the browser would set. */
 
+import { invoke } from "../../dom/native.ts";
 import { affectedByClick, changed } from "./default-actions.ts";
 import { type View, is, isElement, viewOf } from "./flat-tree.ts";
 import { refuseKept } from "./kept.ts";
+import { nodeTypeOf, windowOf } from "./native.ts";
 import { isPrivate } from "./shown.ts";
 
 /** The mouse is the pointer with this id in browsers. */
@@ -44,9 +46,9 @@ export function dispatch(target: Element | Document, type: string, init: Init = 
       if (isPrivate(target)) return true;
     } else if (!is(target, "body") || isPrivate(target)) refuseKept(type === "click" ? affectedByClick(target) : changed(target));
   }
-  const view = target.nodeType === Node.DOCUMENT_NODE ? ((target as Document).defaultView as View) : viewOf(target);
+  const view = nodeTypeOf(target) === Node.DOCUMENT_NODE ? (windowOf(target as Document) as View) : viewOf(target);
   const name = CONSTRUCTORS.find(([pattern]) => pattern.test(type))?.[1] ?? "Event";
   const Constructor = view[name] as typeof Event;
   const all = { bubbles: !LOCAL.test(type), cancelable: !FINAL.test(type), composed: !/^(change|submit|reset)$/.test(type), view, ...init };
-  return target.dispatchEvent(new Constructor(type, all));
+  return invoke(target, "dispatchEvent", new Constructor(type, all));
 }

@@ -1,5 +1,6 @@
 /** Drags one element to another one: with the pointer, or with the events of HTML drag and drop. */
 
+import { read } from "../../dom/native.ts";
 import { whenAnswered } from "../../person/tab.ts";
 import { press, release } from "./click.ts";
 import type { Clock } from "./clock.ts";
@@ -7,6 +8,7 @@ import { dispatch } from "./dispatch.ts";
 import { flatClosest, isInPage, viewOf } from "./flat-tree.ts";
 import { type Point, centreOf, hitElement } from "./hit.ts";
 import { isKept } from "./kept.ts";
+import { documentOf } from "./native.ts";
 import { Patches } from "./patch.ts";
 import { PRESSED, type Pointer, mouseFields, pointerFields } from "./pointer.ts";
 import { hasNoViewport } from "./shown.ts";
@@ -40,7 +42,7 @@ export async function drag(from: Element, to: Element, steps: number, pointer: P
     };
     await pause();
     // Libraries make an element draggable when it is pressed.
-    const draggable = flatClosest(from, (element) => (element as HTMLElement).draggable);
+    const draggable = flatClosest(from, (element) => read(element as HTMLElement, "draggable"));
     const transfer = new (viewOf(from).DataTransfer)();
     if (draggable && !isTaken && dispatchDrag(draggable, "dragstart", start, transfer)) {
       return await dragByTransfer(draggable, to, start, steps, transfer, pause);
@@ -112,7 +114,7 @@ const between = (start: Point, end: Point, part: number): Point => ({ x: start.x
 /** Returns what is at a place, or the given element where nothing is known of places, or what is there must not be used. */
 function targetAt(element: Element, { x, y }: Point): Element {
   if (hasNoViewport(viewOf(element))) return element;
-  const hit = hitElement(element.ownerDocument, x, y);
+  const hit = hitElement(documentOf(element), x, y);
   return hit && !isKept({ element: hit }) ? hit : element;
 }
 

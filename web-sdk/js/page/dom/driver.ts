@@ -5,6 +5,7 @@
  * `set-value.ts`, `keys.ts` … act; `recorder.ts` sees what the page does meanwhile, and `rest.ts` waits until it has done it.
  */
 
+import { invoke, read } from "../../dom/native.ts";
 import { watchPerson } from "../../person/activation.ts";
 import { guardQueries } from "../../person/query-guard.ts";
 import { whenAnswered } from "../../person/tab.ts";
@@ -24,6 +25,7 @@ import { linkToPage, openPage } from "./navigate.ts";
 import { shortUrl } from "./navigation.ts";
 import { type AppPage, type PageToolsLimits, type PageToolsOptions, completeLimits } from "../options.ts";
 import { fitState } from "../state-size.ts";
+import { bodyOf } from "./native.ts";
 import { currentPageId, linkedPages, namedPages } from "./pages.ts";
 import { Pointer } from "./pointer.ts";
 import { readBack } from "./read-back.ts";
@@ -54,7 +56,7 @@ export class DomDriver implements PageDriver {
   /** The page was scrolled to the target of the next action: what the target was before. */
   #scrolledTo: { ref: string; label: string } | undefined;
   /** What is seen and used where the app gives no root: nothing. */
-  readonly #nothing = document.createElement("div");
+  readonly #nothing = invoke(document, "createElement", "div");
   /** Ends the guard of queries. */
   #endGuard: (() => void) | undefined;
   /** How many calls need the clock. */
@@ -88,7 +90,7 @@ export class DomDriver implements PageDriver {
   }
 
   page(): { pageId: string; url?: string; title: string } {
-    return { pageId: this.#pageId(), url: shortUrl(location.href), title: document.title };
+    return { pageId: this.#pageId(), url: shortUrl(location.href), title: read(document, "title") };
   }
 
   tree(options: TreeOptions): PageTree | Promise<PageTree> {
@@ -239,7 +241,7 @@ export class DomDriver implements PageDriver {
 
   #root(): Element {
     const { root } = this.#options;
-    if (root === undefined) return document.body;
+    if (root === undefined) return bodyOf(document);
     return (typeof root === "function" ? root() : root) ?? this.#nothing;
   }
 

@@ -1,7 +1,9 @@
 /** Text of editable elements, such as those of Quill, Lexical and ProseMirror. */
 
+import { invoke } from "../../dom/native.ts";
 import { nextTask } from "../../person/next-task.ts";
 import { dispatch } from "./dispatch.ts";
+import { documentOf } from "./native.ts";
 import { editableText } from "./value.ts";
 
 /** Replaces the text of an editable element. */
@@ -22,13 +24,13 @@ export async function setEditableText(element: HTMLElement, text: string): Promi
 
 /** Edits where the selection is. Editors that do it themselves cancel the event, which the browser's command has not. */
 export function edit(element: Element, command: string, inputType: string, data: string | null = null): void {
-  if (dispatch(element, "beforeinput", { data, inputType })) element.ownerDocument.execCommand(command, false, data ?? undefined);
+  if (dispatch(element, "beforeinput", { data, inputType })) invoke(documentOf(element), "execCommand", command, false, data ?? undefined);
 }
 
 function selectContent(element: HTMLElement): void {
-  const range = element.ownerDocument.createRange();
+  const range = invoke(documentOf(element), "createRange");
   range.selectNodeContents(element);
-  const selection = element.ownerDocument.getSelection();
+  const selection = invoke(documentOf(element), "getSelection");
   selection?.removeAllRanges();
   selection?.addRange(range);
 }

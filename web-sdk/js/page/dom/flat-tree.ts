@@ -1,8 +1,9 @@
 /** The tree that the user sees: shadow roots, slots and frames of the same origin are joined to the document. */
 
-import { assignedSlotOf, childNodesOf, documentOf, isConnected, localNameOf, nodeTypeOf, parentNodeOf, shadowRootOf } from "./native.ts";
+import { invoke, read } from "../../dom/native.ts";
+import { assignedSlotOf, childNodesOf, documentOf, isConnected, localNameOf, nodeTypeOf, parentNodeOf, rootElementOf, shadowRootOf, windowOf } from "./native.ts";
 import { isPersonOnly } from "./person-mark.ts";
-import { hidingField } from "./unreadable.ts";
+import { hidingName } from "./unreadable.ts";
 
 /** The window of an element, with its own constructors: those of a frame differ from those of the page. */
 export type View = Window & typeof globalThis;
@@ -11,11 +12,13 @@ const ELEMENT = 1;
 const DOCUMENT = 9;
 const FRAGMENT = 11;
 
-export const isElement = (node: Node | null | undefined): node is Element =>
-  node?.nodeType === ELEMENT || (typeof node?.nodeType === "object" && nodeTypeOf(node) === ELEMENT);
+export const isElement = (node: Node | null | undefined): node is Element => !!node && nodeTypeOf(node) === ELEMENT;
 
 /** Returns the window of a node. */
-export const viewOf = (node: Node): View => (documentOf(node)?.defaultView ?? window) as View;
+export const viewOf = (node: Node): View => {
+  const ownerDocument: Document | null = documentOf(node);
+  return ((ownerDocument && windowOf(ownerDocument)) ?? window) as View;
+};
 
 /** Whether an element is of an HTML class, in whatever window it was made. */
 export const is = <Name extends keyof HTMLElementTagNameMap>(node: Node | null | undefined, ...names: Name[]): node is HTMLElementTagNameMap[Name] =>
@@ -37,7 +40,7 @@ export function flatChildren(element: Element): ArrayLike<Node> {
   const shadowRoot = shadowRootOf(element);
   if (shadowRoot) return childNodesOf(shadowRoot);
   if (localNameOf(element) === "slot") {
-    const assigned = (element as HTMLSlotElement).assignedNodes();
+    const assigned = invoke(element as HTMLSlotElement, "assignedNodes");
     if (assigned.length) return assigned;
   }
   return childNodesOf(element);
@@ -45,13 +48,13 @@ export function flatChildren(element: Element): ArrayLike<Node> {
 
 /** Returns the element around a node: also the slot that it is in, the host of its shadow root, and the frame of its document. */
 export function flatParent(node: Node): Element | undefined {
-  const slot = isElement(node) ? assignedSlotOf(node) : (node as Text).assignedSlot;
+  const slot = isElement(node) ? assignedSlotOf(node) : read(node as Text, "assignedSlot");
   if (slot) return slot;
   const parent = parentNodeOf(node);
   if (!parent) return undefined;
   const type = nodeTypeOf(parent);
-  if (type === FRAGMENT) return (parent as ShadowRoot).host;
-  if (type === DOCUMENT) return ((parent as Document).defaultView?.frameElement as Element | null) ?? undefined;
+  if (type === FRAGMENT) return read(parent as ShadowRoot, "host");
+  if (type === DOCUMENT) return (windowOf(parent as Document)?.frameElement as Element | null) ?? undefined;
   return parent as Element;
 }
 
@@ -78,10 +81,10 @@ export function* flatElements(root: Element, isAll = false): Generator<Element> 
   for (let element = pending.pop(); element; element = pending.pop()) {
     if (!isAll && isPersonOnly(element)) continue;
     // From now on it is known whether a form cannot be read.
-    hidingField(element);
+    hidingName(element);
     yield element;
-    const inner = isFrame(element) ? frameDocument(element)?.documentElement : undefined;
-    if (inner) pending.push(inner);
+    const inner = isFrame(element) && frameDocument(element);
+    if (inner) pending.push(rootElementOf(inner));
     else {
       const children = flatChildren(element);
       for (let index = children.length - 1; index >= 0; index--) {
@@ -98,17 +101,18 @@ export function isInPage(element: Element): boolean {
     const ownerDocument = documentOf(current);
     if (!isConnected(current)) return false;
     if (ownerDocument === document) return true;
-    const frame = ownerDocument.defaultView?.frameElement;
-    if (!frame || (frame as HTMLIFrameElement).contentDocument !== ownerDocument) return false;
+    const frame = windowOf(ownerDocument)?.frameElement;
+    if (!frame || read(frame as HTMLIFrameElement, "contentDocument") !== ownerDocument) return false;
     current = frame;
   }
 }
 
 /** Returns the element that has the focus, inside shadow roots and frames too. */
 export function deepActiveElement(): Element | undefined {
-  let active: Element | null | undefined = document.activeElement;
+  let active = read(document, "activeElement");
   for (;;) {
-    const inner: Element | null | undefined = active && (isFrame(active) ? frameDocument(active)?.activeElement : shadowRootOf(active)?.activeElement);
+    const root: Document | ShadowRoot | null | undefined = active && (isFrame(active) ? frameDocument(active) : shadowRootOf(active));
+    const inner = root && read(root, "activeElement");
     if (!inner) return active ?? undefined;
     active = inner;
   }
@@ -120,7 +124,7 @@ export function pageViews(view: View = window): View[] {
   for (let index = 0; index < view.frames.length; index++) {
     try {
       const inner = view.frames[index] as View;
-      if (inner.document.defaultView) views.push(...pageViews(inner));
+      if (windowOf(inner.document)) views.push(...pageViews(inner));
     } catch {
       // A frame of another origin.
     }

@@ -1,5 +1,6 @@
 /** The focus, with its events: in a document that does not have the focus, the browser moves it and fires none. */
 
+import { invoke, read } from "../../dom/native.ts";
 import { affectedByFocus } from "./default-actions.ts";
 import { dispatch } from "./dispatch.ts";
 import { type View, deepActiveElement, flatClosest, viewOf } from "./flat-tree.ts";
@@ -10,13 +11,13 @@ import { forgetTyped } from "./typed-text.ts";
 
 /** Gives an element the focus. */
 export function focusElement(element: Element): void {
-  move(element, () => (element as HTMLElement).focus({ preventScroll: true }));
+  move(element, () => invoke(element as HTMLElement, "focus", { preventScroll: true }));
 }
 
 /** Takes the focus from the element that has it. */
 export function blurActive(): void {
   const active = deepActiveElement();
-  if (active && active.localName !== "body") move(undefined, () => (active as HTMLElement).blur());
+  if (active && localNameOf(active) !== "body") move(undefined, () => invoke(active as HTMLElement, "blur"));
 }
 
 /** Gives the focus to what takes it where a mouse is pressed: the element, or what it is in, or nothing. */
@@ -29,8 +30,8 @@ export function focusAtPress(element: Element): void {
 /** Whether an element can have the focus. */
 export function isFocusable(element: Element): boolean {
   if (matches(element, ":disabled") || !isRendered(element)) return false;
-  if ((element as HTMLElement).tabIndex >= 0 || hasAttribute(element, "tabindex")) return true;
-  return (element as HTMLElement).isContentEditable && hasAttribute(element, "contenteditable");
+  if (read(element as HTMLElement, "tabIndex") >= 0 || hasAttribute(element, "tabindex")) return true;
+  return read(element as HTMLElement, "isContentEditable") && hasAttribute(element, "contenteditable");
 }
 
 /**
@@ -38,7 +39,7 @@ export function isFocusable(element: Element): boolean {
  * their lists and move in their menus by them.
  */
 export function fireFocusEvents(view: View, patches: Patches): void {
-  if (view.document.hasFocus()) return;
+  if (invoke(view.document, "hasFocus")) return;
   const { prototype } = view.HTMLElement;
   patches.replace(prototype, "focus", (original) => function (this: HTMLElement, ...args) {
     move(this, () => Reflect.apply(original, this, args));
@@ -68,6 +69,6 @@ function move(next: Element | undefined, run: () => void): void {
 }
 
 function fire(element: Element, types: string[], related: Element | undefined): void {
-  const relatedTarget = related && related.localName !== "body" ? related : null;
+  const relatedTarget = related && localNameOf(related) !== "body" ? related : null;
   for (const type of types) dispatch(element, type, { relatedTarget });
 }

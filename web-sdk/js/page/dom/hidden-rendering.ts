@@ -1,5 +1,6 @@
 /** What comes with rendering, and therefore not in a tab that is not shown: animations, and what has scrolled. */
 
+import { read } from "../../dom/native.ts";
 import type { Clock } from "./clock.ts";
 import { dispatch } from "./dispatch.ts";
 import { type View, viewOf } from "./flat-tree.ts";
@@ -23,7 +24,7 @@ export async function followRendering(view: View, patches: Patches, clock: Clock
   let { scrollX, scrollY } = view;
   for (;;) {
     await clock.sleep(FRAME_MS, signal);
-    const page = view.document.scrollingElement;
+    const page = read(view.document, "scrollingElement");
     if (page && (view.scrollX !== scrollX || view.scrollY !== scrollY)) scrolled.add(page);
     ({ scrollX, scrollY } = view);
     const animations = endingAnimations(view);
@@ -50,7 +51,7 @@ function fireEnd(animation: Animation): void {
 
 /** Returns the animations and transitions that are running and would end. */
 export function endingAnimations(view: View): Animation[] {
-  const animations = view.document.getAnimations?.() ?? [];
+  const animations = read(view.document, "getAnimations")?.call(view.document) ?? [];
   return animations.filter(({ playState, effect }) => playState === "running" && Number(effect?.getComputedTiming().endTime) < Infinity);
 }
 

@@ -3,6 +3,7 @@
  * call, and for a moment after it, timers come in time, and what comes with rendering is done.
  */
 
+import { read } from "../../dom/native.ts";
 import type { Clock } from "./clock.ts";
 import type { View } from "./flat-tree.ts";
 import { FRAME_MS, HiddenActivity } from "./hidden-activity.ts";
@@ -29,7 +30,7 @@ export class HiddenTab {
   /** Replaces functions of windows that are not shown, unless they are replaced already. */
   install(views: Iterable<View>): void {
     for (const view of views) {
-      if (!view.document.hidden || this.#views.has(view)) continue;
+      if (!read(view.document, "hidden") || this.#views.has(view)) continue;
       this.#views.add(view);
       this.activity.renderedAt = 0;
       hastenTimers(view, this.#patches, this.#clock, this.activity, this.#end.signal);

@@ -1,11 +1,12 @@
 /** What is at a place of the window: where a mouse would be. */
 
+import { invoke, read } from "../../dom/native.ts";
 import { isControlRole, roleOf } from "./classify.ts";
 import { flatAncestors, flatContains, is, isFrame, viewOf } from "./flat-tree.ts";
 import { affectedByClick } from "./default-actions.ts";
 import { pictureOf } from "./area.ts";
 import { isKept } from "./kept.ts";
-import { boxOf, localNameOf, parentElementOf, shadowRootOf } from "./native.ts";
+import { boxOf, documentOf, localNameOf, parentElementOf, shadowRootOf } from "./native.ts";
 import { boxesOf, getStyle, hasNoViewport, isHiddenByAttribute } from "./shown.ts";
 
 /** A place in the window of an element. */
@@ -16,7 +17,7 @@ export interface Point {
 
 /** Returns the innermost element at a place in the window of a document, inside shadow roots too. */
 export function hitElement(document: Document, x: number, y: number): Element | undefined {
-  let hit = document.elementFromPoint(x, y);
+  let hit = invoke(document, "elementFromPoint", x, y);
   for (;;) {
     const inner: Element | null | undefined = hit && shadowRootOf(hit)?.elementFromPoint(x, y);
     if (!inner || inner === hit) return hit ?? undefined;
@@ -40,7 +41,7 @@ export function surfaceOf(element: Element): Element {
   const { clip, clipPath, opacity, pointerEvents } = getStyle(element);
   const isUnseen = width <= 1 || height <= 1 || /^rect\(/.test(clip) || clipPath !== "none" || pointerEvents === "none";
   const centre = centreOf(element);
-  const isHit = () => hitElement(element.ownerDocument, centre.x, centre.y) === element;
+  const isHit = () => hitElement(documentOf(element), centre.x, centre.y) === element;
   if (!isUnseen && (opacity !== "0" || isHit())) return element;
   const labels = [...((element as HTMLInputElement).labels ?? [])];
   const around = parentElementOf(element);
@@ -57,7 +58,7 @@ export function isOnlyHeard(element: Element): boolean {
 /** Returns what a mouse hits at the centre of an element: the innermost element there, unless that is a control of its own, or must not be used. */
 export function hitInside(element: Element, { x, y }: Point): Element {
   if (hasNoViewport(viewOf(element))) return element;
-  const hit = hitElement(element.ownerDocument, x, y);
+  const hit = hitElement(documentOf(element), x, y);
   if (!hit || !flatContains(element, hit) || affectedByClick(hit).some(isKept)) return element;
   for (const around of flatAncestors(hit)) {
     if (around === element) return hit;
@@ -74,11 +75,11 @@ export function coverOf(element: Element): Element | "out-of-view" | undefined {
   for (let target = surface; ; ) {
     const view = viewOf(target);
     if (hasNoViewport(view)) return undefined;
-    const hit = hitElement(target.ownerDocument, x, y);
+    const hit = hitElement(documentOf(target), x, y);
     if (!hit) return "out-of-view";
     if (!flatContains(target, hit) && !isPartOf(target, hit)) return hit;
     const frame = view.frameElement;
-    if (!frame || target.ownerDocument === document) return undefined;
+    if (!frame || documentOf(target) === document) return undefined;
     ({ x, y } = outsideFrame(frame, x, y));
     target = frame;
   }
@@ -95,11 +96,11 @@ function isPartOf(target: Element, hit: Element): boolean {
 
 /** Returns a place inside a frame as a place in the window around it. */
 function outsideFrame(frame: Element, x: number, y: number): Point {
-  const { left, top, width } = frame.getBoundingClientRect();
+  const { left, top, width } = boxOf(frame);
   const { paddingLeft, paddingTop } = getStyle(frame);
   const scale = isFrame(frame) && frame.offsetWidth ? width / frame.offsetWidth : 1;
   return {
-    x: left + (frame.clientLeft + Number.parseFloat(paddingLeft) + x) * scale,
-    y: top + (frame.clientTop + Number.parseFloat(paddingTop) + y) * scale,
+    x: left + (read(frame, "clientLeft") + Number.parseFloat(paddingLeft) + x) * scale,
+    y: top + (read(frame, "clientTop") + Number.parseFloat(paddingTop) + y) * scale,
   };
 }

@@ -1,12 +1,13 @@
 /** What the browser does with a key of a person, and not with one of a script. */
 
+import { invoke, read } from "../../dom/native.ts";
 import { type Held, affectedByClick, affectedByFocus, isBox, isButton, radiosOf, topOf } from "./default-actions.ts";
 import { dispatch } from "./dispatch.ts";
 import { edit } from "./editable.ts";
 import { flatClosest, flatElements, is, viewOf } from "./flat-tree.ts";
 import { focusElement, isFocusable } from "./focus.ts";
 import { isKept, refuseKept } from "./kept.ts";
-import { hasAttribute } from "./native.ts";
+import { hasAttribute, localNameOf, matches, rootElementOf } from "./native.ts";
 import { publicOptions } from "./select-options.ts";
 import { deleteText, insertText, isTextField, moveCaret } from "./typing.ts";
 import { submit } from "./submit.ts";
@@ -40,7 +41,7 @@ export function keyUp(element: Element, key: string, held: Held): void {
 
 function clickByKey(element: Element): void {
   refuseKept(affectedByClick(element));
-  (element as HTMLElement).click();
+  invoke(element as HTMLElement, "click");
 }
 
 function enterInField(element: Element, { shiftKey }: Held): void {
@@ -53,9 +54,9 @@ function enterInField(element: Element, { shiftKey }: Held): void {
 
 /** Gives the focus to the next element that takes it and may be used, or to the one before. */
 function moveFocus(element: Element, isBack: boolean): void {
-  const inside = flatClosest(element, (one) => one.matches("dialog:modal")) ?? document.documentElement;
-  const stops = [...flatElements(inside)].filter((one) => (one as HTMLElement).tabIndex >= 0 && isFocusable(one) && isStop(one) && !affectedByFocus(one).some(isKept));
-  const ordered = [...stops.filter((one) => (one as HTMLElement).tabIndex > 0), ...stops.filter((one) => (one as HTMLElement).tabIndex === 0)];
+  const inside = flatClosest(element, (one) => matches(one, "dialog:modal")) ?? rootElementOf(document);
+  const stops = [...flatElements(inside)].filter((one) => read(one as HTMLElement, "tabIndex") >= 0 && isFocusable(one) && isStop(one) && !affectedByFocus(one).some(isKept));
+  const ordered = [...stops.filter((one) => read(one as HTMLElement, "tabIndex") > 0), ...stops.filter((one) => read(one as HTMLElement, "tabIndex") === 0)];
   if (!ordered.length) return;
   const index = ordered.indexOf(element);
   const start = index === -1 ? (isBack ? 0 : -1) : index;
@@ -65,7 +66,7 @@ function moveFocus(element: Element, isBack: boolean): void {
 
 /** Of a group of radio buttons only the one that is set is a stop, and frames and what is inert are none. */
 function isStop(element: Element): boolean {
-  if (element.localName === "iframe" || flatClosest(element, (one) => hasAttribute(one, "inert"))) return false;
+  if (localNameOf(element) === "iframe" || flatClosest(element, (one) => hasAttribute(one, "inert"))) return false;
   if (!is(element, "input") || element.type !== "radio" || element.checked || !element.name) return true;
   return !radiosOf(element).some((radio) => radio.checked);
 }
@@ -75,7 +76,7 @@ function closeTop(element: Element): void {
   const top = topOf(element);
   if (!top) return;
   refuseKept([{ element: top }]);
-  if (!is(top, "dialog") || top.matches(":popover-open")) top.hidePopover();
+  if (!is(top, "dialog") || matches(top, ":popover-open")) invoke(top, "hidePopover");
   else if (dispatch(top, "cancel")) top.close();
 }
 

@@ -7,6 +7,7 @@ import { focusElement } from "./focus.ts";
 import { isKept, refuseKept } from "./kept.ts";
 import { keyDown, keyUp } from "./key-defaults.ts";
 import { type Modifier, heldOf, keyOf } from "./key-names.ts";
+import { bodyOf } from "./native.ts";
 
 /** The legacy codes that pages still compare. */
 const KEY_CODES: Record<string, number> = {
@@ -40,7 +41,7 @@ export function pressKey(element: Element | undefined, key: string, modifiers: r
 
 /** Gives an element the focus, and returns where its keys go: what has the focus in it, or itself if it takes none. */
 function focusFor(element: Element | undefined): Element {
-  const active = () => deepActiveElement() ?? document.body;
+  const active = () => deepActiveElement() ?? bodyOf(document);
   if (!element || active() === element) return active();
   focusElement(element);
   return flatContains(element, active()) ? active() : element;
@@ -49,8 +50,8 @@ function focusFor(element: Element | undefined): Element {
 /** Returns where the focus is after an event, which may have moved it or removed the target. */
 function focusAfter(target: Element): Element {
   const active = deepActiveElement();
-  if (active && active !== document.body) return active;
-  return isInPage(target) ? target : document.body;
+  if (active && active !== bodyOf(document)) return active;
+  return isInPage(target) ? target : bodyOf(document);
 }
 
 function codeOf(key: string): string {

@@ -4,6 +4,7 @@
  */
 
 import { pageViews } from "./flat-tree.ts";
+import { findElements, rootNodeOf } from "./native.ts";
 
 const CLASSES = [
   "HTMLButtonElement", "HTMLInputElement", "HTMLMeterElement", "HTMLOutputElement", "HTMLProgressElement", "HTMLSelectElement", "HTMLTextAreaElement",
@@ -16,7 +17,7 @@ const CLASSES = [
 export function withLabels<Result>(run: () => Result): Result {
   const known = new Map<Node, Map<Element, HTMLLabelElement[]>>();
   const get = function (this: Element): HTMLLabelElement[] {
-    const root = this.getRootNode();
+    const root = rootNodeOf(this);
     let labels = known.get(root);
     if (!labels) known.set(root, (labels = labelsIn(root as ParentNode)));
     return labels.get(this) ?? [];
@@ -41,7 +42,7 @@ export function withLabels<Result>(run: () => Result): Result {
 /** Returns the labels in a document or shadow root by the field that each is of. */
 function labelsIn(root: ParentNode): Map<Element, HTMLLabelElement[]> {
   const labels = new Map<Element, HTMLLabelElement[]>();
-  for (const label of root.querySelectorAll("label")) {
+  for (const label of findElements<HTMLLabelElement>(root, "label")) {
     const { control } = label;
     if (control) labels.set(control, [...(labels.get(control) ?? []), label]);
   }

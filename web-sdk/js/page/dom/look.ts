@@ -1,11 +1,11 @@
 /** One look at the page, within which nothing of it changes. */
 
 import { beginAriaCaches, endAriaCaches } from "ivya/utils";
-import { flatContains } from "./flat-tree.ts";
+import { flatContains, pageViews } from "./flat-tree.ts";
 import { withLabels } from "./labels.ts";
-import { contains, documentOf, findElements, isConnected } from "./native.ts";
+import { contains, findElements, isConnected } from "./native.ts";
 import { isPassword } from "./password.ts";
-import { hidingField } from "./unreadable.ts";
+import { hidingName } from "./unreadable.ts";
 
 /** What page tools may see, while there is a look. */
 let visible: Element | undefined;
@@ -26,12 +26,17 @@ export function look<Result>(root: Element, run: () => Result): Result {
   visible = root;
   beginAriaCaches();
   try {
-    if (!outer) for (const element of findElements(documentOf(root).documentElement, "form, input[type=password]")) isPassword(element) || hidingField(element);
+    if (!outer) for (const { document } of pageViews()) noteAll(document);
     return outer ? run() : withLabels(run);
   } finally {
     visible = outer;
     endAriaCaches();
   }
+}
+
+/** Notes which fields are passwords, and what cannot be read. */
+function noteAll(document: Document): void {
+  for (const element of findElements(document, "html, form, input[type=password]")) isPassword(element) || hidingName(element);
 }
 
 /** Whether an element is outside of what page tools may see now. What the page has removed is nowhere. */

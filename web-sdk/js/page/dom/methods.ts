@@ -1,5 +1,6 @@
 /** Methods of elements that an action may call. */
 
+import { read } from "../../dom/native.ts";
 import { ActionError } from "../driver.ts";
 import { dispatch } from "./dispatch.ts";
 import { is } from "./flat-tree.ts";
@@ -10,7 +11,7 @@ const METHODS = ["reset", "requestSubmit", "stepUp", "stepDown", "play", "pause"
 
 /** Returns what has a method: an element, or its form. */
 export function methodTargetOf(element: Element, name: string): Element | undefined {
-  const form = (element as HTMLInputElement).form ?? undefined;
+  const form = read(element as HTMLInputElement, "form") ?? undefined;
   return METHODS.includes(name) ? [element, form].find((one) => one && methodOf(one, name)) : undefined;
 }
 
@@ -22,7 +23,7 @@ export async function callMethod(element: Element, name: string, args: unknown[]
     throw new ActionError("MethodUnknown", `this element has no method ${JSON.stringify(name)} that can be called: use one of ${own.join(", ")}`);
   }
   if (name === "requestSubmit") return requestSubmit(target as HTMLFormElement);
-  const before = (target as HTMLInputElement).value;
+  const before = read(target as HTMLInputElement, "value");
   await settled(Reflect.apply(methodOf(target, name)!, target, name === "scrollIntoView" ? [{ block: "center", behavior: "instant" }] : args), signal);
   if (is(target, "input") && target.value !== before) {
     dispatch(target, "input");

@@ -1,5 +1,6 @@
 /** The open modal dialog: what is behind it cannot be used. */
 
+import { invoke } from "../../dom/native.ts";
 import { flatAncestors, flatContains, flatElements, flatParent, viewOf } from "./flat-tree.ts";
 import { boxesOf, getStyle, hasNoViewport, isShown } from "./shown.ts";
 import { hitElement } from "./hit.ts";
@@ -14,7 +15,7 @@ export function openModal(root: Element): Element | undefined {
   for (const candidate of candidates) {
     const box = boxesOf(candidate)[0];
     if (!box || hasNoViewport(viewOf(candidate))) continue;
-    const hit = hitElement(candidate.ownerDocument, box.x + box.width / 2, box.y + box.height / 2);
+    const hit = hitElement(documentOf(candidate), box.x + box.width / 2, box.y + box.height / 2);
     const front = candidates.findLast((one) => flatContains(one, hit));
     if (front) return front;
   }
@@ -42,7 +43,7 @@ export function isBehind(modal: Element, element: Element): boolean {
 
 /** Whether an element that follows the modal is positioned, and is what is seen at its place. */
 function isInFront(modal: Element, element: Element): boolean {
-  if (!(modal.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING)) return false;
+  if (!(invoke(modal, "compareDocumentPosition", element) & Node.DOCUMENT_POSITION_FOLLOWING)) return false;
   let looked = 0;
   let isPositioned = false;
   for (const inner of flatElements(element)) {

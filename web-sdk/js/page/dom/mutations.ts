@@ -1,7 +1,8 @@
 /** Changes of the page: of its document, its open shadow roots and its frames. */
 
+import { read } from "../../dom/native.ts";
 import { flatElements, frameDocument, isElement, isFrame } from "./flat-tree.ts";
-import { documentOf, parentElementOf, shadowRootOf } from "./native.ts";
+import { documentOf, parentElementOf, rootElementOf, shadowRootOf } from "./native.ts";
 
 /** Attributes that say what an element is or holds; others say how it looks. */
 const SAYS_STATE = /^(aria-|data-state$|disabled$|checked$|open$|hidden$|value$|href$|readonly$|required$|selected$|title$|inert$|alt$)/;
@@ -18,7 +19,7 @@ export class Mutations {
     this.#note = note;
     this.#observer = new MutationObserver((records) => this.#take(records));
     this.#observe(documentOf(root));
-    this.#observeInside(documentOf(root).documentElement);
+    this.#observeInside(rootElementOf(documentOf(root)));
   }
 
   /** Reads what has changed and was not reported yet. */
@@ -51,7 +52,7 @@ export class Mutations {
     for (const { type, target, attributeName, addedNodes } of records) {
       for (const node of addedNodes) if (isElement(node)) this.#observeInside(node);
       if (!this.#note || (type === "attributes" && !SAYS_STATE.test(attributeName ?? ""))) continue;
-      const element = isElement(target) ? target : ((target as ShadowRoot).host ?? parentElementOf(target));
+      const element = isElement(target) ? target : (read(target as ShadowRoot, "host") ?? parentElementOf(target));
       if (element) this.#note(element);
     }
   }

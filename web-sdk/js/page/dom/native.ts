@@ -1,49 +1,32 @@
-/**
- * Reads elements by the getters and methods of their prototypes: the fields of a form are properties of the form by their
- * names, and hide those that it has from its prototype, such as `id`, `children` or `parentNode`.
- */
+/** What page tools often read of nodes, by their prototypes ({@link read}). */
 
-interface Prototypes {
-  Node: Node;
-  Element: Element;
-  HTMLFormElement: HTMLFormElement;
-}
+import { invoke, read } from "../../dom/native.ts";
 
-type Native<Owner, Value> = Value extends (...args: infer Args) => infer Result ? (node: Owner, ...args: Args) => Result : (node: Owner) => Value;
+export const nodeTypeOf = (node: Node) => read(node, "nodeType");
+export const parentNodeOf = (node: Node) => read(node, "parentNode");
+export const parentElementOf = (node: Node) => read(node, "parentElement");
+export const childNodesOf = (node: Node) => read(node, "childNodes");
+export const documentOf = (node: Node) => read(node, "ownerDocument") as Document;
+export const isConnected = (node: Node) => read(node, "isConnected");
+export const rootNodeOf = (node: Node) => invoke(node, "getRootNode");
+export const contains = (node: Node, other: Node | null) => invoke(node, "contains", other);
 
-/** Returns a function that reads a property, or calls a method, of the prototype of an interface. */
-function native<Owner extends keyof Prototypes, Name extends keyof Prototypes[Owner] & string>(owner: Owner, name: Name): Native<Prototypes[Owner], Prototypes[Owner][Name]> {
-  let run: (...args: unknown[]) => unknown;
-  const call = (node: unknown, ...args: unknown[]) => {
-    // Not earlier: a server that renders the app has no prototypes.
-    if (!run) {
-      const { get, value } = Object.getOwnPropertyDescriptor(window[owner].prototype, name)!;
-      run = get ?? value;
-    }
-    return run.call(node, ...args);
-  };
-  return call as Native<Prototypes[Owner], Prototypes[Owner][Name]>;
-}
+export const localNameOf = (element: Element) => read(element, "localName");
+export const shadowRootOf = (element: Element) => read(element, "shadowRoot");
+export const assignedSlotOf = (element: Element) => read(element, "assignedSlot");
+export const attributeOf = (element: Element, name: string) => invoke(element, "getAttribute", name);
+export const hasAttribute = (element: Element, name: string) => invoke(element, "hasAttribute", name);
+export const matches = (element: Element, selector: string) => invoke(element, "matches", selector);
+export const closest = (element: Element, selector: string) => invoke(element, "closest", selector);
+export const findElement = (root: ParentNode, selector: string) => invoke(root, "querySelector", selector);
+export const findElements = <Found extends Element>(root: ParentNode, selector: string) => invoke(root, "querySelectorAll", selector) as NodeListOf<Found>;
+/** Returns the element with an id; none in a tree that is not in a document or shadow root. */
+export const elementById = (root: Node, id: string): Element | null => read(root as Document, "getElementById")?.call(root as Document, id) ?? null;
+export const isRendered = (element: Element) => invoke(element, "checkVisibility");
+export const boxOf = (element: Element) => invoke(element, "getBoundingClientRect");
+export const clientRectsOf = (element: Element) => invoke(element, "getClientRects");
+export const elementsOf = (form: HTMLFormElement) => read(form, "elements");
 
-export const nodeTypeOf = native("Node", "nodeType");
-export const parentNodeOf = native("Node", "parentNode");
-export const parentElementOf = native("Node", "parentElement");
-export const childNodesOf = native("Node", "childNodes");
-export const documentOf = native("Node", "ownerDocument") as (node: Node) => Document;
-export const isConnected = native("Node", "isConnected");
-export const rootNodeOf = native("Node", "getRootNode");
-export const contains = native("Node", "contains");
-
-export const localNameOf = native("Element", "localName");
-export const shadowRootOf = native("Element", "shadowRoot");
-export const assignedSlotOf = native("Element", "assignedSlot");
-export const attributeOf = native("Element", "getAttribute") as (element: Element, name: string) => string | null;
-export const hasAttribute = native("Element", "hasAttribute");
-export const matches = native("Element", "matches") as (element: Element, selector: string) => boolean;
-export const closest = native("Element", "closest") as (element: Element, selector: string) => Element | null;
-export const findElement = native("Element", "querySelector") as (element: Element, selector: string) => Element | null;
-export const findElements = native("Element", "querySelectorAll") as (element: Element, selector: string) => NodeListOf<Element>;
-export const isRendered = native("Element", "checkVisibility") as (element: Element) => boolean;
-export const boxOf = native("Element", "getBoundingClientRect");
-export const clientRectsOf = native("Element", "getClientRects");
-export const elementsOf = native("HTMLFormElement", "elements");
+export const rootElementOf = (ownerDocument: Document) => read(ownerDocument, "documentElement");
+export const bodyOf = (ownerDocument: Document) => read(ownerDocument, "body");
+export const windowOf = (ownerDocument: Document) => read(ownerDocument, "defaultView");

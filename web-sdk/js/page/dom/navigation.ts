@@ -1,5 +1,6 @@
 /** Whether the page goes to another one: in its document, as routers do, or with a new document. */
 
+import { invoke } from "../../dom/native.ts";
 import { type View, pageViews } from "./flat-tree.ts";
 
 /** What the browser tells of a navigation that begins (Navigation API). */
@@ -48,13 +49,14 @@ export class NavigationWatch {
   }
 
   #watch(view: View, signal: AbortSignal): void {
-    const { navigation } = view as View & { navigation?: EventTarget };
+    // In browsers without it, it may be an element.
+    const navigation = Object.hasOwn(view, "navigation") && (view as View & { navigation?: EventTarget }).navigation;
     const frame = view === window ? undefined : (view.frameElement ?? undefined);
     const begin = (url: string) => {
       if (!frame) this.#leavingTo = url;
       else {
         this.#loadingFrames.add(frame);
-        frame.addEventListener("load", () => this.#loadingFrames.delete(frame), { signal, once: true });
+        invoke(frame, "addEventListener", "load", () => this.#loadingFrames.delete(frame), { signal, once: true });
       }
     };
     if (!navigation) return view.addEventListener("beforeunload", () => begin(location.href), { signal });

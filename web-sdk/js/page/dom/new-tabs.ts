@@ -1,7 +1,8 @@
 /** New tabs: the browser opens them only for a person, and says nothing when it does not. */
 
+import { read } from "../../dom/native.ts";
 import { type View, isElement } from "./flat-tree.ts";
-import { attributeOf } from "./native.ts";
+import { attributeOf, findElement, localNameOf } from "./native.ts";
 import { shortUrl } from "./navigation.ts";
 import type { Patches } from "./patch.ts";
 
@@ -20,18 +21,18 @@ export function watchNewTabs(view: View, patches: Patches, warn: (text: string) 
     if (url && isNewTab(view, target) && !isPerson()) queueMicrotask(() => !event.defaultPrevented && warnOf(url, "may not have opened"));
   };
   view.addEventListener("click", (event) => {
-    const link = event.composedPath().find((one): one is HTMLAnchorElement => isElement(one as Node) && /^(a|area)$/.test((one as Element).localName) && !!(one as HTMLAnchorElement).href);
+    const link = event.composedPath().find((one): one is HTMLAnchorElement => isElement(one as Node) && /^(a|area)$/.test(localNameOf(one as Element)) && !!read(one as HTMLAnchorElement, "href"));
     if (link) check(event, link.href, link.target);
   }, { signal });
   view.addEventListener("submit", (event) => {
     const form = event.target as HTMLFormElement;
-    const of = (name: string) => event.submitter?.getAttribute(`form${name}`) ?? attributeOf(form, name) ?? "";
-    check(event, new URL(of("action"), view.document.baseURI).href, of("target"));
+    const of = (name: string) => (event.submitter && attributeOf(event.submitter, `form${name}`)) ?? attributeOf(form, name) ?? "";
+    check(event, new URL(of("action"), read(view.document, "baseURI")).href, of("target"));
   }, { signal });
 }
 
 /** Whether a target of a link names no window that is there. */
 function isNewTab(view: View, target: string): boolean {
   if (!target || /^_(self|top|parent)$/i.test(target)) return false;
-  return /^_blank$/i.test(target) || !view.document.querySelector(`iframe[name=${JSON.stringify(target)}]`);
+  return /^_blank$/i.test(target) || !findElement(view.document, `iframe[name=${JSON.stringify(target)}]`);
 }

@@ -4,6 +4,7 @@ import {
   getAriaChecked, getAriaDisabled, getAriaExpanded, getAriaInvalid, getAriaLabelledByElements, getAriaLevel, getAriaPressed, getAriaSelected,
   getElementAccessibleDescription, getElementAccessibleErrorMessage, getElementAccessibleName,
 } from "ivya/utils";
+import { read } from "../../dom/native.ts";
 import type { PageNode } from "../driver.ts";
 import { type Kind, hasNameSource, isEditingHost, isJoined, isNamedByContent, isSortable } from "./classify.ts";
 import { is } from "./flat-tree.ts";
@@ -62,7 +63,7 @@ function publicName(element: Element, naming: Element[], content: Element[]): st
 
 /** Returns the text of the labels of a bar, which the library does not know. */
 function labelText(element: HTMLMeterElement | HTMLProgressElement): string {
-  const texts = labelsOf(element).flatMap((label) => [...childNodesOf(label)].map((node) => (contains(node, element) ? "" : (node.textContent ?? ""))));
+  const texts = labelsOf(element).flatMap((label) => [...childNodesOf(label)].map((node) => (contains(node, element) ? "" : (read(node, "textContent") ?? ""))));
   return texts.join("").replace(/\s+/g, " ").trim();
 }
 
@@ -80,9 +81,14 @@ export function namingElements(element: Element): Element[] {
 }
 
 function putDescription(element: Element, node: PageNode, put: (key: "description" | "error", value: string) => void): void {
-  const textOf = (attribute: string, read: () => string) => {
+  const textOf = (attribute: string, compute: () => string) => {
     const elements = referenced(element, attribute);
-    return elements.length && hasKeptBack(elements) ? publicText(elements) : read();
+    try {
+      return elements.length && hasKeptBack(elements) ? publicText(elements) : compute();
+    } catch {
+      // As for a name.
+      return publicText(elements);
+    }
   };
   const description = textOf("aria-describedby", () => getElementAccessibleDescription(element, false));
   const error = textOf("aria-errormessage", () => getElementAccessibleErrorMessage(element));
@@ -122,7 +128,7 @@ function expandedState(element: Element): boolean | undefined {
   return expanded === "none" ? undefined : expanded;
 }
 
-const isRequired = (element: Element): boolean => (element as HTMLInputElement).required === true || attributeOf(element, "aria-required") === "true";
+const isRequired = (element: Element): boolean => read(element as HTMLInputElement, "required") === true || attributeOf(element, "aria-required") === "true";
 
 /** Whether a field does not take a value now, although it is not disabled. */
 export function isReadOnly(element: Element): boolean {

@@ -1,8 +1,10 @@
 /** The pages of an app: those that it names, or those that the page links to. */
 
+import { read } from "../../dom/native.ts";
 import { flatElements, is } from "./flat-tree.ts";
 import { shortUrl } from "./navigation.ts";
 import type { AppPage, PageToolsOptions } from "../options.ts";
+import { documentOf } from "./native.ts";
 import { publicText } from "./public-text.ts";
 import { isPrivate } from "./shown.ts";
 
@@ -34,7 +36,7 @@ export function linkedPages(root: Element): AppPage[] {
     const seen = title.replace(/[\p{Default_Ignorable_Code_Point}\p{Cc}]/gu, "");
     if (!pages.has(pageId)) pages.set(pageId, { pageId, title: seen || pageId, url: pageId });
   };
-  add(pageIdOf(location.href), document.title);
+  add(pageIdOf(location.href), read(document, "title"));
   for (const link of linksOf(root)) {
     add(pageIdOf(link.href), (link.getAttribute("aria-label") ?? publicText([link])).trim().slice(0, MAX_TITLE) || link.title);
     if (pages.size >= MAX_PAGES) break;
@@ -54,7 +56,7 @@ export function linkTo(root: Element, url: string): HTMLAnchorElement | undefine
 /** The links to pages of the same origin. */
 function* linksOf(root: Element): Generator<HTMLAnchorElement> {
   for (const element of flatElements(root)) {
-    if (element.ownerDocument !== document || !is(element, "a") || !element.hasAttribute("href") || element.hasAttribute("download")) continue;
+    if (documentOf(element) !== document || !is(element, "a") || !element.hasAttribute("href") || element.hasAttribute("download")) continue;
     if (element.origin === location.origin && !isPrivate(element)) yield element;
   }
 }

@@ -1,5 +1,6 @@
 /** Texts as they are shown, without what the page keeps from AI clients. */
 
+import { read } from "../../dom/native.ts";
 import { flatChildren, isElement } from "./flat-tree.ts";
 import { localNameOf, nodeTypeOf } from "./native.ts";
 import { isKeptBack } from "./private-content.ts";
@@ -50,7 +51,7 @@ class Lines {
     for (let index = 0; index < children.length; index++) {
       const child = children[index]!;
       if (isElement(child)) this.#add(child);
-      else if (nodeTypeOf(child) === Node.TEXT_NODE && style.visibility === "visible") this.#write((child as Text).data, isKept);
+      else if (nodeTypeOf(child) === Node.TEXT_NODE && style.visibility === "visible") this.#write(read(child as Text, "data"), isKept);
     }
   }
 

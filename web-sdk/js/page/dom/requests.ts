@@ -1,5 +1,6 @@
 /** Requests that an action begins: which are pending, and which have failed. */
 
+import { read } from "../../dom/native.ts";
 import type { View } from "./flat-tree.ts";
 import type { Patches } from "./patch.ts";
 
@@ -83,7 +84,7 @@ export class Requests {
 /** Returns an address without its query, which may have secrets in it, and without the origin of the page. */
 function shortAddress(url: string, view: View): string {
   try {
-    const { origin, pathname } = new URL(url, view.document.baseURI);
+    const { origin, pathname } = new URL(url, read(view.document, "baseURI"));
     return `${origin === location.origin ? "" : origin}${pathname}`;
   } catch {
     return "an invalid URL";

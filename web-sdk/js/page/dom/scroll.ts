@@ -1,8 +1,10 @@
 /** Scrolling, as a wheel does it. */
 
+import { invoke, read } from "../../dom/native.ts";
 import { dispatch } from "./dispatch.ts";
 import { flatAncestors, viewOf } from "./flat-tree.ts";
 import { centreOf } from "./hit.ts";
+import { documentOf, localNameOf } from "./native.ts";
 import { RELEASED, mouseFields } from "./pointer.ts";
 import { getStyle, isScrollable } from "./shown.ts";
 
@@ -16,9 +18,9 @@ export function scroll(element: Element, deltaX: number | undefined, deltaY: num
   const y = deltaY ?? (deltaX === undefined ? Math.round(view.innerHeight * DEFAULT_PART) : 0);
   if (!dispatch(element, "wheel", { ...mouseFields(element, centreOf(element), RELEASED), deltaX: x, deltaY: y, deltaMode: 0 })) return true;
   for (const target of scrollers(element)) {
-    const { scrollLeft, scrollTop } = target;
-    target.scrollBy({ left: x, top: y, behavior: "instant" });
-    if (target.scrollLeft === scrollLeft && target.scrollTop === scrollTop) continue;
+    const hasMoved = watchScroll(target);
+    Reflect.apply(read(target, "scrollBy"), target, [{ left: x, top: y, behavior: "instant" }]);
+    if (!hasMoved()) continue;
     fireScroll(target);
     return true;
   }
@@ -27,25 +29,32 @@ export function scroll(element: Element, deltaX: number | undefined, deltaY: num
 
 /** Scrolls an element into view. Returns whether anything has moved. */
 export function scrollIntoView(element: Element): boolean {
-  const places = [...scrollers(element)].map((target) => ({ target, scrollLeft: target.scrollLeft, scrollTop: target.scrollTop }));
-  element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
-  const moved = places.filter(({ target, scrollLeft, scrollTop }) => target.scrollLeft !== scrollLeft || target.scrollTop !== scrollTop);
+  const places = [...scrollers(element)].map((target) => ({ target, hasMoved: watchScroll(target) }));
+  invoke(element, "scrollIntoView", { block: "center", inline: "center", behavior: "instant" });
+  const moved = places.filter(({ hasMoved }) => hasMoved());
   for (const { target } of moved) fireScroll(target);
   return moved.length > 0;
 }
 
+/** Returns a function that returns whether an element has scrolled since. */
+function watchScroll(target: Element): () => boolean {
+  const place = () => `${read(target, "scrollLeft")} ${read(target, "scrollTop")}`;
+  const before = place();
+  return () => place() !== before;
+}
+
 /** Fires the event of what has scrolled, which the browser does when it renders: never in a tab that is not shown. */
 export function fireScroll(target: Element): void {
-  const { ownerDocument } = target;
-  if (ownerDocument.visibilityState !== "hidden") return;
-  const isPage = target === ownerDocument.scrollingElement;
+  const ownerDocument = documentOf(target);
+  if (read(ownerDocument, "visibilityState") !== "hidden") return;
+  const isPage = target === read(ownerDocument, "scrollingElement");
   dispatch(isPage ? ownerDocument : target, "scroll", { bubbles: isPage });
 }
 
 /** The elements around one that scroll, from the inside to the outside, then the page. */
 function* scrollers(element: Element): Generator<Element> {
   for (const around of flatAncestors(element)) {
-    const page = around.ownerDocument.scrollingElement;
-    if (around.localName === "html" ? page : isScrollable(around, getStyle(around))) yield around.localName === "html" ? page! : around;
+    const scroller = localNameOf(around) === "html" ? read(documentOf(around), "scrollingElement") : isScrollable(around, getStyle(around)) && around;
+    if (scroller) yield scroller;
   }
 }

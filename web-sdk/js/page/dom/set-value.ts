@@ -12,6 +12,7 @@ import { setFiles } from "./files.ts";
 import { type View, is, isInPage, viewOf } from "./flat-tree.ts";
 import { focusElement } from "./focus.ts";
 import { refuseKept } from "./kept.ts";
+import { attributeOf, matches } from "./native.ts";
 import type { Pointer } from "./pointer.ts";
 import { labelOfOption, publicOptions } from "./select-options.ts";
 import { currentField, noteField } from "./successor.ts";
@@ -78,7 +79,7 @@ function setChecked(field: Element, value: unknown, pointer: Pointer): void {
 
 /** Whether a control is checked. */
 export function isOn(field: Element): boolean {
-  return is(field, "input") ? field.checked && !field.indeterminate : field.getAttribute("aria-checked") === "true";
+  return is(field, "input") ? field.checked && !field.indeterminate : attributeOf(field, "aria-checked") === "true";
 }
 
 function selectOptions(field: HTMLSelectElement, value: unknown): void {
@@ -100,7 +101,7 @@ export function findOption(field: HTMLSelectElement, wanted: string): HTMLOption
     options.find((option) => option.value === wanted) ??
     options.find((option) => labelOfOption(option) === wanted) ??
     options.find((option) => fold(labelOfOption(option)) === fold(wanted));
-  const isUsable = (option: HTMLOptionElement) => !option.matches(":disabled") && !option.parentElement?.matches("optgroup:disabled");
+  const isUsable = (option: HTMLOptionElement) => !option.matches(":disabled") && !(option.parentElement && matches(option.parentElement, "optgroup:disabled"));
   if (found && isUsable(found)) return found;
   const usable = options.filter(isUsable);
   const labels = usable.slice(0, MAX_NAMED_OPTIONS).map((option) => JSON.stringify(labelOfOption(option)));

@@ -1,8 +1,9 @@
 /** Whether an element is shown, and what of it. Cheap: each element of a page is asked. */
 
+import { invoke, read } from "../../dom/native.ts";
 import { pictureOf, regionOf } from "./area.ts";
 import { type View, flatAncestors, flatClosest, viewOf } from "./flat-tree.ts";
-import { attributeOf, boxOf, clientRectsOf, documentOf, hasAttribute, isRendered, localNameOf, shadowRootOf } from "./native.ts";
+import { attributeOf, bodyOf, boxOf, clientRectsOf, documentOf, hasAttribute, isRendered, localNameOf, rootElementOf, shadowRootOf } from "./native.ts";
 import { isPersonOnly } from "./person-mark.ts";
 
 /** Elements that have no content that is shown, whatever their style says. */
@@ -49,7 +50,7 @@ function isEmptyClip(element: Element, style: CSSStyleDeclaration): boolean {
 }
 
 /** Whether the root of the document has no size of its own to clip with. */
-const is0Viewport = (element: Element): boolean => element === documentOf(element).documentElement || element === documentOf(element).body;
+const is0Viewport = (element: Element): boolean => element === rootElementOf(documentOf(element)) || element === bodyOf(documentOf(element));
 
 /** Whether an element is shown, and all that it is in. */
 export function isShown(element: Element): boolean {
@@ -66,7 +67,7 @@ export function boxesOf(element: Element): DOMRect[] {
   if (localNameOf(element) === "area") return [regionOf(element)].filter((region) => region !== undefined).filter(hasSize);
   const own = [...clientRectsOf(element)].filter(hasSize);
   if (own.length) return own;
-  const range = documentOf(element).createRange();
+  const range = invoke(documentOf(element), "createRange");
   range.selectNodeContents(shadowRootOf(element) ?? element);
   return [...range.getClientRects()].filter(hasSize);
 }
@@ -75,8 +76,8 @@ export function boxesOf(element: Element): DOMRect[] {
 export function isScrollable(element: Element, style: CSSStyleDeclaration): boolean {
   const scrolls = (overflow: string) => overflow === "auto" || overflow === "scroll";
   return (
-    (scrolls(style.overflowY) && element.scrollHeight > element.clientHeight + 1) ||
-    (scrolls(style.overflowX) && element.scrollWidth > element.clientWidth + 1)
+    (scrolls(style.overflowY) && read(element, "scrollHeight") > read(element, "clientHeight") + 1) ||
+    (scrolls(style.overflowX) && read(element, "scrollWidth") > read(element, "clientWidth") + 1)
   );
 }
 

@@ -1,5 +1,6 @@
 /** Submitting a form, with what keeps it from being sent. */
 
+import { read } from "../../dom/native.ts";
 import { ActionError } from "../driver.ts";
 import { affectedByClick, affectedBySubmit, firstInvalidOf, submitButtonOf } from "./default-actions.ts";
 import { dispatch } from "./dispatch.ts";
@@ -22,7 +23,7 @@ export function submit(field: HTMLInputElement): void {
 
 /** Returns the form that an element is, has or is in. */
 export const formOf = (element: Element): HTMLFormElement | null =>
-  is(element, "form") ? element : ((element as HTMLInputElement).form ?? (closest(element, "form") as HTMLFormElement | null));
+  is(element, "form") ? element : (read(element as HTMLInputElement, "form") ?? (closest(element, "form") as HTMLFormElement | null));
 
 /** Submits the form of an element. @throws ActionError if there is none, or a field of it is not valid. */
 export function submitForm(element: Element): void {

@@ -4,7 +4,7 @@ import { ActionError } from "../driver.ts";
 import { roleOf } from "./classify.ts";
 import { fieldOf, isChecked, isField } from "./field.ts";
 import { flatAncestors, flatElements, flatParent, isInPage } from "./flat-tree.ts";
-import { attributeOf, localNameOf } from "./native.ts";
+import { attributeOf, documentOf, hasAttribute, localNameOf, rootElementOf } from "./native.ts";
 import { nameOf } from "./node.ts";
 import { isPrivate } from "./shown.ts";
 import { isUnreadable } from "./unreadable.ts";
@@ -29,7 +29,7 @@ const hasSame = (attribute: string, one: Element, other: Element): boolean => at
 export function noteField(target: Element, field: Element): void {
   const role = roleOf(field);
   const [, ...around] = flatAncestors(field);
-  const alike = [...flatElements(field.ownerDocument.documentElement)].filter((one) => localNameOf(one) === localNameOf(field));
+  const alike = [...flatElements(rootElementOf(documentOf(field)))].filter((one) => localNameOf(one) === localNameOf(field));
   identities.set(target, { field, role, label: nameOf(field, role), around, known: new WeakSet(alike) });
 }
 
@@ -52,9 +52,9 @@ function successorOf({ field, role, label, around, known }: Identity): Element |
   const isLabelled = (one: Element) => nameOf(one, role) === label;
   const isInPlace = (one: Element) => around[0] === flatParent(one);
   const added = [...flatElements(container)].filter((one) => isNew(one) && (!isChecked(field) || hasSame("value", one, field)));
-  const withId = field.id ? added.filter(({ id }) => id === field.id) : [];
+  const withId = attributeOf(field, "id") ? added.filter((one) => hasSame("id", one, field)) : [];
   let found = withId.length ? withId : added.filter((one) => hasSame("name", one, field));
-  const isNamed = withId.length > 0 || field.hasAttribute("name");
+  const isNamed = withId.length > 0 || hasAttribute(field, "name");
   if (!isNamed) found = found.filter(isLabelled);
   for (const isLike of [isLabelled, isInPlace]) if (found.length > 1 && found.some(isLike)) found = found.filter(isLike);
   const [successor] = found;

@@ -3,6 +3,7 @@
  * are asked for, and counts the others without names; then the texts are joined, without those that are names of controls.
  */
 
+import { read } from "../../dom/native.ts";
 import type { PageNode, PageTree, TreeOptions } from "../driver.ts";
 import { type Kind, type Surroundings, classify, isDialogRole, isEditingHost } from "./classify.ts";
 import { BREAK, type Draft, finishNode } from "./draft.ts";
@@ -10,14 +11,14 @@ import { deepActiveElement, flatChildren, frameDocument, isElement, isFrame } fr
 import type { Handles } from "./handles.ts";
 import { look } from "./look.ts";
 import { isBehind, openModal } from "./modal.ts";
-import { attributeOf, hasAttribute, localNameOf, nodeTypeOf } from "./native.ts";
+import { attributeOf, bodyOf, documentOf, hasAttribute, localNameOf, nodeTypeOf, rootElementOf } from "./native.ts";
 import { namingElements, nodeOf } from "./node.ts";
 import { isPassword } from "./password.ts";
 import { isPersonOnly } from "./person-mark.ts";
 import { isKeptBack } from "./private-content.ts";
 import { getStyle, shownPart } from "./shown.ts";
 import { inSlices } from "./slices.ts";
-import { hidingField } from "./unreadable.ts";
+import { hidingName } from "./unreadable.ts";
 import { editableText } from "./value.ts";
 
 /** Elements deeper than this are not looked at: a page of this depth is no page, and a walk needs stack. */
@@ -59,7 +60,9 @@ class Walk {
     const { within } = this.#options;
     const draft: Draft = { element: this.#root, node: { role: "generic" }, children: [], isCut: false };
     const surroundings = { isInControl: false, isPointer: false };
-    if (isKeptBack(this.#root)) {
+    const hiding = hidingName(rootElementOf(documentOf(this.#root)));
+    if (hiding) draft.children.push({ text: unreadable("page", "an element", hiding), element: this.#root });
+    else if (isKeptBack(this.#root)) {
       draft.node = { role: "private" };
       this.#elements = this.#shown = 1;
     } else if (within) {
@@ -100,8 +103,8 @@ class Walk {
     if (hasAttribute(element, "data-mcp-private")) return this.#add(element, { role: "private" }, parent);
     // Its field is known from now on, whatever the page makes of it.
     if (name === "input") isPassword(element);
-    const hiding = name === "form" && hidingField(element);
-    if (hiding) return this.#add(element, { role: "form", name: attributeOf(element, "aria-label") ?? "" }, parent, `This form cannot be read: it has a field with the name ${JSON.stringify(hiding)}.`);
+    const hiding = name === "form" && hidingName(element);
+    if (hiding) return this.#add(element, { role: "form", name: attributeOf(element, "aria-label") ?? "" }, parent, unreadable("form", "a field", hiding));
     const isPointer = style.cursor === "pointer";
     const kind = part === "all" ? classify(element, style, around) : undefined;
     const shown = kind && this.#options.everyText ? withHandle(kind, element) : kind;
@@ -119,8 +122,11 @@ class Walk {
     // The text of an editable element is its value, and a picture is its name.
     if (kind && (isEditingHost(element) || (kind.role === "img" && kind.isNode))) return;
     if (!isFrame(element)) return yield* this.#visitChildren(element, draft, around, modal, depth);
-    const body = frameDocument(element)?.body;
-    if (body) yield* this.#visitChildren(body, draft, { isInControl: false, isPointer: false }, openModal(body), depth);
+    const inner = frameDocument(element);
+    const body = inner && bodyOf(inner);
+    const hiding = inner && hidingName(rootElementOf(inner));
+    if (hiding) draft?.children.push({ text: unreadable("frame", "an element", hiding), element });
+    else if (body) yield* this.#visitChildren(body, draft, { isInControl: false, isPointer: false }, openModal(body), depth);
     else if (draft) (draft.node.states ??= []).push("foreign");
   }
 
@@ -162,9 +168,12 @@ class Walk {
 
 /** Gives a handle to elements that have a text, or a role. */
 function withHandle(kind: Kind, element: Element): Kind {
-  const hasText = Array.from(flatChildren(element)).some((child) => nodeTypeOf(child) === Node.TEXT_NODE && (child as Text).data.trim());
+  const hasText = Array.from(flatChildren(element)).some((child) => nodeTypeOf(child) === Node.TEXT_NODE && read(child as Text, "data").trim());
   return kind.isNode || hasText ? { ...kind, isNode: true, hasHandle: true, isOnlyText: !kind.hasHandle } : kind;
 }
+
+/** Says why something is not shown. */
+const unreadable = (what: string, part: string, name: string): string => `This ${what} cannot be read: it has ${part} with the name ${JSON.stringify(name)}.`;
 
 const countNodes = (node: PageNode): number =>
   node.role === "text" ? 0 : (node.children ?? []).reduce((count, child) => count + countNodes(child), 1);

@@ -1,8 +1,10 @@
 /** Typing into fields, at the caret. */
 
+import { invoke, read } from "../../dom/native.ts";
 import { dispatch } from "./dispatch.ts";
 import { edit } from "./editable.ts";
 import { is } from "./flat-tree.ts";
+import { documentOf } from "./native.ts";
 import { setNativeValue } from "./set-value.ts";
 import { selectText, typedText } from "./typed-text.ts";
 
@@ -11,7 +13,7 @@ type Field = HTMLInputElement | HTMLTextAreaElement;
 /** Whether a key of text goes into an element. */
 export function isTextField(element: Element): boolean {
   if (is(element, "input")) return /^(text|search|url|tel|email|password|number)$/.test(element.type) && !element.readOnly;
-  return is(element, "textarea") ? !element.readOnly : (element as HTMLElement).isContentEditable === true;
+  return is(element, "textarea") ? !element.readOnly : read(element as HTMLElement, "isContentEditable") === true;
 }
 
 /** Inserts text at the caret, in place of what is selected. */
@@ -40,7 +42,7 @@ const widthBefore = (value: string, at: number): number => (/[\ud800-\udbff][\ud
 /** Moves the caret as the keys Home, End and the arrows do, or selects all. */
 export function moveCaret(element: Element, key: string): void {
   if (!is(element, "input", "textarea")) {
-    const selection = element.ownerDocument.getSelection();
+    const selection = invoke(documentOf(element), "getSelection");
     if (key === "all") selection?.selectAllChildren(element);
     else if (/^Arrow/.test(key)) selection?.modify("move", /Left|Up/.test(key) ? "backward" : "forward", /Up|Down/.test(key) ? "line" : "character");
     else if (key === "Home" || key === "End") selection?.modify("move", key === "Home" ? "backward" : "forward", "lineboundary");

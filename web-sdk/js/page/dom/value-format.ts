@@ -1,5 +1,6 @@
 /** The formats of the values of fields. The browser empties a field, without an event, when a value has not its format. */
 
+import { invoke } from "../../dom/native.ts";
 import { ActionError } from "../driver.ts";
 
 const NUMBER = "a number such as 1234.5";
@@ -18,7 +19,7 @@ const FORMATS: Record<string, string> = {
 
 /** Returns a value as the browser writes it in a field; empty if it has not the format of the field. */
 export function sanitize({ ownerDocument, type, multiple }: HTMLInputElement, text: string): string {
-  const input = ownerDocument.createElement("input");
+  const input = invoke(ownerDocument, "createElement", "input") as HTMLInputElement;
   // A range has its own limits, and never no value.
   input.type = type === "range" ? "number" : type;
   input.multiple = multiple;

@@ -129,7 +129,7 @@ test("the error of a tool of the browser is passed on, and so is a failure that 
 });
 
 /** A form of the document, as far as it is looked at. */
-const formElement = (attributes) => ({ getAttribute: (name) => attributes[name], hasAttribute: (name) => name in attributes });
+const formElement = (attributes) => Object.create({ getAttribute: (name) => attributes[name], hasAttribute: (name) => name in attributes });
 
 test("a form has time for a person, and patterns where Chromium has formats", async () => {
   const context = new FakeModelContext();

@@ -96,7 +96,7 @@ export default {
     inner.dispose();
   }),
   "fields with the names of what a form has are read and used": withPage(
-    `<div tabindex="0"><form id="login" name="login" aria-label="Login">${["id", "name", "action", "method", "title", "target", "elements", "children", "role", "labels", "hidden", "style", "className", "querySelector", "getRootNode", "checkVisibility", "childNodes", "nodeType", "matches", "localName", "isConnected", "closest", "contains", "firstChild", "nextSibling", "textContent", "getBoundingClientRect", "getClientRects", "tabIndex", "onclick", "nodeName"].map((name) => `<label>${name} <input name="${name}" value="v"></label>`).join("")}<button type="button">Go</button></form></div>`,
+    `<div tabindex="0"><form id="login" name="login" aria-label="Login">${["id", "name", "action", "method", "title", "target", "elements", "children", "role", "labels", "hidden", "style", "className", "querySelector", "getRootNode", "checkVisibility", "childNodes", "nodeType", "matches", "localName", "isConnected", "closest", "contains", "firstChild", "previousSibling", "textContent", "getBoundingClientRect", "getClientRects", "tabIndex", "onclick", "nodeName"].map((name) => `<label>${name} <input name="${name}" value="v"></label>`).join("")}<button type="button">Go</button></form></div>`,
     async (page) => {
       const [form] = nodesOf(page.tree().root).filter(({ role }) => role === "form");
       equal([form.name, form.id, form.children.length], ["Login", "login", 32]);
@@ -110,7 +110,7 @@ export default {
     },
   ),
   "a form that cannot be read is one node that says so": async () => {
-    for (const name of ["parentNode", "assignedSlot", "parentElement", "getAttribute", "hasAttribute", "shadowRoot", "ownerDocument", "tagName"]) {
+    for (const name of ["parentNode", "assignedSlot", "parentElement", "getAttribute", "hasAttribute", "shadowRoot", "ownerDocument", "tagName", "nextSibling", "nextElementSibling"]) {
       await withPage(
         `<button id="b">Before <form aria-label="F"><input name="${name}" list="none" aria-labelledby="none"><header>x</header></form></button><p id="d">After</p>
          <a href="/x" aria-labelledby="i" aria-describedby="i">Link</a><form><div><input name="ok"></div><input id="i" name="${name}" aria-labelledby="d"></form>`,

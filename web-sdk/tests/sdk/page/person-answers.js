@@ -83,9 +83,10 @@ Object.assign(tests, {
 
   "a dialog in a window without the focus takes no answer": ofDialog(async (it, allow) => {
     await isReady(surface());
-    document.hasFocus = () => false;
+    const { hasFocus } = Document.prototype;
+    Document.prototype.hasFocus = () => false;
     await click(allow);
-    delete document.hasFocus;
+    Document.prototype.hasFocus = hasFocus;
     equal([await it.approved(), Boolean(surface())], [false, true]);
     await click(allow);
     await until(() => !surface());
@@ -93,15 +94,16 @@ Object.assign(tests, {
 
   "a dialog in a tab that is hidden takes no answer, and one that is shown again waits anew": ofDialog(async (it, allow) => {
     await isReady(surface());
+    const shown = Object.getOwnPropertyDescriptor(Document.prototype, "visibilityState");
     const set = (state) => {
-      Object.defineProperty(document, "visibilityState", { configurable: true, value: state });
+      Object.defineProperty(Document.prototype, "visibilityState", { configurable: true, get: () => state });
       document.dispatchEvent(new Event("visibilitychange"));
     };
     set("hidden");
     await click(allow);
     set("visible");
     await click(allow);
-    delete document.visibilityState;
+    Object.defineProperty(Document.prototype, "visibilityState", shown);
     equal(await it.approved(), false);
     await new Promise((resolve) => setTimeout(resolve, 510)); // sleep: the dialog takes no answer before
     await click(allow);

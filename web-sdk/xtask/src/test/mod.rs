@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every test of the project but those of native windows, from a fresh checkout.
 //!
-//! First, the tools that the tests need are installed (`tools`), then formatting, clippy and
-//! imports are checked, then one call of cargo builds everything (`build`), so that no crate is
+//! First, the tools that the tests need are installed (`tools`), then formatting, clippy,
+//! imports and reads are checked, then one call of cargo builds everything (`build`), so that no crate is
 //! compiled twice with different features. The test programs of that build run one by one
 //! (`runner`), after them the documentation's examples and the SDK's own tests in a browser. The
 //! results in their output are counted (`counts`), what failed is repeated (`failures`), and the sums
@@ -48,6 +48,7 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
     if is_linted {
         report.add_check(lint::clippy(workspace));
         report.add_check(lint::imports::check(workspace));
+        report.add_check(lint::clobbering::check(workspace));
     }
     if options.includes(Suite::NativeWindow) {
         return run_native_windows(workspace, options, &tools, report);

@@ -23,7 +23,7 @@ pub struct Options {
 /// A group of checks or tests that can be run on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Suite {
-    /// Formatting, clippy, and which file imports which
+    /// Formatting, clippy, which file imports which, and what the SDK reads of pages
     Lint,
     /// Tests of the Rust crates, with the examples in their documentation
     Rust,

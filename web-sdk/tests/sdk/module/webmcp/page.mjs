@@ -12,10 +12,11 @@ const pages = [];
 export function createPage({ options = true, context = new FakeModelContext(), forms = [], elicitInPage, another = false } = {}) {
   if (!another) for (const { shared, webMcp } of pages.splice(0)) (shared.options = false), webMcp.update();
   const listeners = {};
-  globalThis.document = {
+  // A browser has all of this in prototypes.
+  globalThis.document = Object.create({
     modelContext: context,
     querySelectorAll: (selector) => (selector.startsWith("form[toolname]") ? forms : []),
-  };
+  });
   globalThis.addEventListener = (type, listener) => (listeners[type] = listener);
   const definitions = new Definitions({ resourceUpdated() {}, failure() {} });
   const port = { connection: assert.fail, elicitInPage: () => elicitInPage, importImages() {}, dialog: async () => ({ action: "accept", content: {} }) };
