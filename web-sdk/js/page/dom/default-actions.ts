@@ -171,7 +171,7 @@ export function topOf(element: Element): HTMLElement | undefined {
 function framesNamed(target: string | null | undefined, element: Element): Affected[] {
   const base = findElement(documentOf(element), "base[target]");
   const name = target || (base && attributeOf(base, "target"));
-  return name ? changed(...[...flatElements(rootElementOf(document), true)].filter((one) => isFrame(one) && attributeOf(one, "name") === name)) : [];
+  return name ? changed(...[...flatElements(rootElementOf(document)!, true)].filter((one) => isFrame(one) && attributeOf(one, "name") === name)) : [];
 }
 
 const inDocument = (element: Element, selector: string): Element[] => [...findElements(documentOf(element), selector)];

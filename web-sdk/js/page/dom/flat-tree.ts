@@ -83,8 +83,9 @@ export function* flatElements(root: Element, isAll = false): Generator<Element> 
     // From now on it is known whether a form cannot be read.
     hidingName(element);
     yield element;
-    const inner = isFrame(element) && frameDocument(element);
-    if (inner) pending.push(rootElementOf(inner));
+    const document = isFrame(element) && frameDocument(element);
+    const inner = document && rootElementOf(document);
+    if (inner) pending.push(inner);
     else {
       const children = flatChildren(element);
       for (let index = children.length - 1; index >= 0; index--) {

@@ -54,7 +54,7 @@ function enterInField(element: Element, { shiftKey }: Held): void {
 
 /** Gives the focus to the next element that takes it and may be used, or to the one before. */
 function moveFocus(element: Element, isBack: boolean): void {
-  const inside = flatClosest(element, (one) => matches(one, "dialog:modal")) ?? rootElementOf(document);
+  const inside = flatClosest(element, (one) => matches(one, "dialog:modal")) ?? rootElementOf(document)!;
   const stops = [...flatElements(inside)].filter((one) => read(one as HTMLElement, "tabIndex") >= 0 && isFocusable(one) && isStop(one) && !affectedByFocus(one).some(isKept));
   const ordered = [...stops.filter((one) => read(one as HTMLElement, "tabIndex") > 0), ...stops.filter((one) => read(one as HTMLElement, "tabIndex") === 0)];
   if (!ordered.length) return;

@@ -19,7 +19,7 @@ export class Mutations {
     this.#note = note;
     this.#observer = new MutationObserver((records) => this.#take(records));
     this.#observe(documentOf(root));
-    this.#observeInside(rootElementOf(documentOf(root)));
+    this.#observeInside(rootElementOf(documentOf(root))!);
   }
 
   /** Reads what has changed and was not reported yet. */

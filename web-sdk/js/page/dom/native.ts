@@ -27,6 +27,7 @@ export const boxOf = (element: Element) => invoke(element, "getBoundingClientRec
 export const clientRectsOf = (element: Element) => invoke(element, "getClientRects");
 export const elementsOf = (form: HTMLFormElement) => read(form, "elements");
 
-export const rootElementOf = (ownerDocument: Document) => read(ownerDocument, "documentElement");
+/** Returns the root of a document; none while the document of a frame is loading. */
+export const rootElementOf = (ownerDocument: Document) => read(ownerDocument, "documentElement") as HTMLElement | null;
 export const bodyOf = (ownerDocument: Document) => read(ownerDocument, "body");
 export const windowOf = (ownerDocument: Document) => read(ownerDocument, "defaultView");

@@ -29,7 +29,7 @@ const hasSame = (attribute: string, one: Element, other: Element): boolean => at
 export function noteField(target: Element, field: Element): void {
   const role = roleOf(field);
   const [, ...around] = flatAncestors(field);
-  const alike = [...flatElements(rootElementOf(documentOf(field)))].filter((one) => localNameOf(one) === localNameOf(field));
+  const alike = [...flatElements(rootElementOf(documentOf(field))!)].filter((one) => localNameOf(one) === localNameOf(field));
   identities.set(target, { field, role, label: nameOf(field, role), around, known: new WeakSet(alike) });
 }
 

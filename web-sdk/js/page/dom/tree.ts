@@ -60,7 +60,7 @@ class Walk {
     const { within } = this.#options;
     const draft: Draft = { element: this.#root, node: { role: "generic" }, children: [], isCut: false };
     const surroundings = { isInControl: false, isPointer: false };
-    const hiding = hidingName(rootElementOf(documentOf(this.#root)));
+    const hiding = hidingName(rootElementOf(documentOf(this.#root))!);
     if (hiding) draft.children.push({ text: unreadable("page", "an element", hiding), element: this.#root });
     else if (isKeptBack(this.#root)) {
       draft.node = { role: "private" };
@@ -123,8 +123,9 @@ class Walk {
     if (kind && (isEditingHost(element) || (kind.role === "img" && kind.isNode))) return;
     if (!isFrame(element)) return yield* this.#visitChildren(element, draft, around, modal, depth);
     const inner = frameDocument(element);
+    const outermost = inner && rootElementOf(inner);
     const body = inner && bodyOf(inner);
-    const hiding = inner && hidingName(rootElementOf(inner));
+    const hiding = outermost && hidingName(outermost);
     if (hiding) draft?.children.push({ text: unreadable("frame", "an element", hiding), element });
     else if (body) yield* this.#visitChildren(body, draft, { isInControl: false, isPointer: false }, openModal(body), depth);
     else if (draft) (draft.node.states ??= []).push("foreign");
