@@ -1,9 +1,10 @@
 /**
- * The labels of fields, for one look at a page. For each field the browser searches the whole document for its labels, which
- * takes seconds in a page of thousands of fields.
+ * The labels of fields. For each field the browser searches the whole document for them, which takes seconds in a page of
+ * thousands of fields: one look at a page searches it once.
  */
 
 import { pageViews } from "./flat-tree.ts";
+import { attributeOf, localNameOf, rootNodeOf } from "./native.ts";
 
 const CLASSES = [
   "HTMLButtonElement", "HTMLInputElement", "HTMLMeterElement", "HTMLOutputElement", "HTMLProgressElement", "HTMLSelectElement", "HTMLTextAreaElement",
@@ -36,6 +37,17 @@ export function withLabels<Result>(run: () => Result): Result {
   } finally {
     for (const [prototype, original] of replaced) Object.defineProperty(prototype, "labels", original);
   }
+}
+
+/** Returns the labels of a control. */
+export const labelsOf = (element: Element): Element[] => (localNameOf(element) === "form" ? [] : [...((element as HTMLInputElement).labels ?? [])]);
+
+/** Returns the elements that an attribute names. */
+export function referenced(element: Element, attribute: string): Element[] {
+  const ids = attributeOf(element, attribute)?.trim().split(/\s+/);
+  if (!ids) return [];
+  const root = rootNodeOf(element) as Document | ShadowRoot;
+  return ids.flatMap((id) => (id && root.getElementById?.(id)) || []);
 }
 
 /** Returns the labels in a document or shadow root by the field that each is of. */

@@ -4,7 +4,7 @@ import { beginAriaCaches, endAriaCaches } from "ivya/utils";
 import { flatContains } from "./flat-tree.ts";
 import { withLabels } from "./labels.ts";
 import { contains, documentOf, findElements } from "./native.ts";
-import { isPassword } from "./password.ts";
+import { noteSecret, withSecrets } from "./secret.ts";
 import { hidingField } from "./unreadable.ts";
 
 /** What page tools may see, while there is a look. */
@@ -16,8 +16,10 @@ export function look<Result>(root: Element, run: () => Result): Result {
   visible = root;
   beginAriaCaches();
   try {
-    if (!outer) for (const element of findElements(documentOf(root).documentElement, "form, input[type=password]")) isPassword(element) || hidingField(element);
-    return outer ? run() : withLabels(run);
+    return outer ? run() : withLabels(() => withSecrets(() => {
+      for (const element of findElements(documentOf(root).documentElement, "form, input[type=password], [aria-controls]")) noteSecret(element) || hidingField(element);
+      return run();
+    }));
   } finally {
     visible = outer;
     endAriaCaches();

@@ -33,6 +33,7 @@ export const documentOf = native("Node", "ownerDocument") as (node: Node) => Doc
 export const isConnected = native("Node", "isConnected");
 export const rootNodeOf = native("Node", "getRootNode");
 export const contains = native("Node", "contains");
+export const textContentOf = native("Node", "textContent");
 
 export const localNameOf = native("Element", "localName");
 export const shadowRootOf = native("Element", "shadowRoot");

@@ -1,22 +1,12 @@
 /** What is kept from AI clients inside other elements: the names of elements are made of such content. */
 
 import { flatChildren, flatClosest, isElement } from "./flat-tree.ts";
+import { labelsOf, referenced } from "./labels.ts";
 import { isOutside } from "./look.ts";
-import { attributeOf, childNodesOf, localNameOf, rootNodeOf, shadowRootOf } from "./native.ts";
-import { isPassword } from "./password.ts";
+import { childNodesOf, shadowRootOf } from "./native.ts";
+import { isSecret } from "./secret.ts";
 import { isMarkedPrivate, isPrivate } from "./shown.ts";
 import { hidingField } from "./unreadable.ts";
-
-/** Returns the elements that an attribute names. */
-export function referenced(element: Element, attribute: string): Element[] {
-  const ids = attributeOf(element, attribute)?.trim().split(/\s+/);
-  if (!ids) return [];
-  const root = rootNodeOf(element) as Document | ShadowRoot;
-  return ids.flatMap((id) => (id && root.getElementById?.(id)) || []);
-}
-
-/** Returns the labels of a control. */
-export const labelsOf = (element: Element): Element[] => (localNameOf(element) === "form" ? [] : [...((element as HTMLInputElement).labels ?? [])]);
 
 /** Whether nothing of an element is shown: it is private or in something private, outside of the root, or cannot be read. */
 export const isKeptBack = (element: Element): boolean => isPrivate(element) || isOutside(element) || !!flatClosest(element, hidingField);
@@ -30,7 +20,7 @@ export const hasPrivateInside = (element: Element): boolean => someInside([eleme
  */
 export const hasKeptBack = (elements: readonly Element[], named?: Element): boolean =>
   elements.some(isKeptBack) ||
-  someInside(elements, (one) => isMarkedPrivate(one) || (one !== named && isPassword(one)) || hidingField(one), true);
+  someInside(elements, (one) => isMarkedPrivate(one) || (one !== named && isSecret(one)) || hidingField(one), true);
 
 /** Whether any element inside some others is as asked; with `isFollowed`, also those from which they have their names. */
 function someInside(elements: readonly Element[], isWanted: (element: Element) => unknown, isFollowed: boolean): boolean {

@@ -13,6 +13,7 @@ import { NavigationWatch } from "./navigation.ts";
 import { watchNewTabs } from "./new-tabs.ts";
 import { Patches } from "./patch.ts";
 import { Requests } from "./requests.ts";
+import { validationMessageOf } from "./secret.ts";
 import { isPrivate } from "./shown.ts";
 
 const MAX_WARNINGS = 10;
@@ -93,7 +94,7 @@ export class Recorder {
   #noteInvalid(event: Event): void {
     const element = event.composedPath()[0] as HTMLInputElement;
     if (!isElement(element) || !element.validationMessage || isPrivate(element) || !flatContains(this.#root, element)) return;
-    this.#invalid.set(element, element.validationMessage);
+    this.#invalid.set(element, validationMessageOf(element));
   }
 
   #describeInvalid(): string {

@@ -5,7 +5,7 @@ import { submitButtonOf } from "./activation.ts";
 import { dispatch, personOnly } from "./dispatch.ts";
 import { is, viewOf } from "./flat-tree.ts";
 import { reachesPerson } from "./for-person.ts";
-import { closest, elementsOf, findElement, hasAttribute } from "./native.ts";
+import { closest, elementsOf, hasAttribute } from "./native.ts";
 
 /** Does what Enter in a field does: a click on the form's button, or a submission where it has none. */
 export function submit(field: HTMLInputElement): void {
@@ -31,6 +31,6 @@ export function requestSubmit(form: HTMLFormElement): void {
   const { prototype } = viewOf(form).HTMLFormElement;
   prototype.requestSubmit.call(form);
   if (hasAttribute(form, "novalidate") || prototype.checkValidity.call(form)) return;
-  const invalid = findElement(form, ":invalid:not(fieldset, form)") as HTMLInputElement | null;
-  throw new ActionError("ActionFailed", `the form was not sent, a field is not valid${invalid ? `: ${invalid.validationMessage}` : ""}: set it and submit again`);
+  // The recorder has the messages of the browser, without those of fields that are private or outside of the root.
+  throw new ActionError("ActionFailed", "the form was not sent, a field is not valid: set it and submit again");
 }
