@@ -15,11 +15,10 @@ const fold = (text: string): string => text.normalize("NFKD").replace(/\p{M}/gu,
 /** Words for secrets, wherever they are: `userpassword`. */
 const SECRET = new RegExp(
   fold(
-    "pass(wor[dt]|wd|phrase|code)|pass (word|phrase)|^pass code|^((user|login|log|new|old|my) )?pass$|ps?wd|kennwort|contrasena|^clave( secreta)?$|mot ?de ?passe|wachtwoord|" +
-      "losenord|passord|adgangskode|salasana|heslo|has[lł]o|jelszo|sifre|parola(?! chiave)|mat ?khau|kata ?sandi|парол|" +
-      "密码|密碼|口令|验证码|驗證碼|パスワード|暗証番号|認証コード|비밀번호|인증번호|كلمة المرور|كلمة السر|رمز عبور|पासवर्ड|পাসওয়ার্ড|รหัสผ่าน|סיסמה|κωδικος προσβασης|" +
-      "\\b(senha|mdp|pw|t?otp|csc)\\b|\\botp|otp\\b|cvv|cvc|[cx]srf|secret(?!a|i)|api ?key|access ?key|private ?key|(encryption|signing) key|token$|" +
-      "(security|verification|authentication|one time|backup|recovery) ?code|(seed|recovery) phrase|mnemonic|sicherheitscode|cod(e|igo|ice) d[ei] (secur|segur|sicur)",
+    "pass ?(wor[dt]|wd|phrase|code)|^(user |login |log |new |old )?pass$|ps?wd|kennwort|contrasena|^clave( secreta)?$|mot ?de ?passe|wachtwoord|has[lł]o|sifre|" +
+      "parola(?! chiave)|mat ?khau|kata ?sandi|парол|密码|密碼|口令|验证码|驗證碼|パスワード|暗証番号|認証コード|비밀번호|인증번호|كلمة المرور|كلمة السر|رمز عبور|पासवर्ड|পাসওয়ার্ড|" +
+      "\\b(senha|mdp|pw|t?otp|csc)\\b|\\botp|otp\\b|cvv|cvc|[cx]srf|secret(?!a|i)|(api|access|private) ?key|token$|" +
+      "(security|verification|authentication|one time|backup|recovery) ?code|seed phrase|sicherheitscode|cod(e|igo|ice) d[ei] (secur|segur|sicur)",
   ),
   "u",
 );
@@ -30,8 +29,7 @@ const ABOUT_SECRET = / (url|uri|length|name|policy)$/;
 /** Words of a control that shows or hides something. */
 const SHOWS = new RegExp(
   fold(
-    "show|hide|reveal|toggle|view|display|visib|mask|zeig|blende|verberg|affich|masqu|voir|mostra|ocult|exibi|esconde|nascond|\\bver\\b|" +
-      "toon|pokaz|ukryj|goster|gizle|показ|скры|显示|顯示|隐藏|隱藏|表示|표시|숨기|보기|إظهار|إخفاء|दिखा|छिपा|hien|tampil|sembunyi",
+    "show|hide|reveal|toggle|view|display|visib|mask|zeig|blende|affich|masqu|mostra|ocult|exibi|nascond|\\bver\\b|показ|скры|显示|顯示|隐藏|隱藏|表示|표시|숨기|إظهار|إخفاء|दिखा|छिपा",
   ),
   "u",
 );
@@ -137,14 +135,14 @@ function hasReplaced(field: Element): boolean {
 /** Returns what a field is known by: its id, its form and name, and the element around it with its names. */
 function placesOf(field: Element): [around: Node, key: string][] {
   const root = rootNodeOf(field);
-  const [id, ...texts] = textsOf(field);
+  const [id = "", name = "", ...others] = textsOf(field);
   const { form } = field as HTMLInputElement;
-  const [name] = texts;
-  return [
-    ...(id ? [[root, `#${id}`] as [Node, string]] : []),
-    ...(name ? [[root, `${form ? attributeOf(form, "id") || attributeOf(form, "name") : ""}/${name}`] as [Node, string]] : []),
-    [flatParent(field) ?? root, texts.join("\n")],
+  const places: [Node, string][] = [
+    [root, id && `#${id}`],
+    [root, name && `${form ? attributeOf(form, "id") || attributeOf(form, "name") : ""}/${name}`],
+    [flatParent(field) ?? root, [name, ...others].join("\n")],
   ];
+  return places.filter(([, key]) => key);
 }
 
 /** Returns the texts by which a control is named: its id and its name first. */

@@ -36,7 +36,7 @@ const SECRET_NAMES = [
   "otp", "otp-1", "otpCode", "smsOTP", "totp", "cvv", "cvv2", "cardCvc", "csc", "secret", "clientSecret", "client_secret", "apiKey", "api-key", "APIKey", "accessToken", "access_token",
   "authToken", "_token", "csrf", "csrfmiddlewaretoken", "authenticity_token", "xsrf-token", "__RequestVerificationToken", "oneTimeCode", "securityCode", "seedPhrase",
   "Passwort", "Kennwort", "contraseña", "contrasena", "senha", "mot de passe", "motDePasse", "Пароль", "密码", "密碼", "パスワード", "暗証番号", "비밀번호", "كلمة المرور", "पासवर्ड", "পাসওয়ার্ড",
-  "şifre", "hasło", "wachtwoord", "lösenord", "mật khẩu", "kata sandi", "κωδικός πρόσβασης", "סיסמה", "รหัสผ่าน",
+  "şifre", "hasło", "wachtwoord", "mật khẩu", "kata sandi",
 ];
 
 const OTHER_NAMES = [
