@@ -17,7 +17,7 @@ export interface PageNode {
   isOnlyText?: boolean;
   /** The text of a node whose role is `text`. */
   text?: string;
-  /** What a control has as its value: several with a multiple selection. `(hidden)` for a password that is not empty. */
+  /** What a control has as its value: several with a multiple selection. `(hidden)` for a secret that is not empty. */
   value?: string | string[];
   /** The choices of a control, as far as the page has them. */
   options?: { value: string; label: string }[];

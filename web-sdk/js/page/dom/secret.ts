@@ -112,8 +112,13 @@ export function noteSecret(element: Element): boolean {
 
 const isTyped = (element: Element): element is HTMLInputElement => (is(element, "input") ? TYPED.test(element.type) : is(element, "textarea") || (isElement(element) && isEditingHost(element)));
 
-const isMasked = (field: HTMLInputElement): boolean =>
-  field.type === "password" || AUTOCOMPLETE.test(attributeOf(field, "autocomplete") ?? "") || !/^(none)?$/.test(getStyle(field).getPropertyValue("-webkit-text-security"));
+/** Whether the browser masks what is typed, or the page says that it is a secret. */
+function isMasked(field: HTMLInputElement): boolean {
+  if (field.type === "password" || AUTOCOMPLETE.test(attributeOf(field, "autocomplete") ?? "")) return true;
+  const style = getStyle(field);
+  // There are fonts that have nothing but dots.
+  return !/^(none)?$/.test(style.getPropertyValue("-webkit-text-security")) || /text-security/.test(style.fontFamily);
+}
 
 function note(field: Element): void {
   known.add(field);
@@ -174,4 +179,4 @@ function hasToggle(field: Element): boolean {
   return false;
 }
 
-const isToggle = (control: Element): boolean => [...textsOf(control), cut(textContentOf(control))].some((text) => isSecretText(text) && SHOWS.test(fold(text)));
+const isToggle = (control: Element): boolean => [...textsOf(control), cut(attributeOf(control, "value")), cut(textContentOf(control))].some((text) => isSecretText(text) && SHOWS.test(fold(text)));
