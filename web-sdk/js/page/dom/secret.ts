@@ -4,9 +4,9 @@
  */
 
 import { isEditingHost } from "./classify.ts";
-import { flatClosest, flatElements, flatParent, is, isElement, isInPage } from "./flat-tree.ts";
+import { flatClosest, flatElements, flatParent, isElement, isInPage } from "./flat-tree.ts";
 import { labelsOf, referenced } from "./labels.ts";
-import { attributeOf, hasAttribute, matches, rootNodeOf, textContentOf } from "./native.ts";
+import { attributeOf, hasAttribute, localNameOf, matches, rootNodeOf, textContentOf } from "./native.ts";
 import { getStyle } from "./shown.ts";
 
 /** Returns a text without accents and marks, in lower case. */
@@ -46,13 +46,16 @@ const TOGGLES = "button, [role=button], [role=switch], [role=checkbox], input[ty
 const MAX_NAME = 40;
 
 /** A control belongs to a field if it is with it in an element that is not larger. */
-const MAX_ELEMENTS_AROUND = 50;
+const MAX_ELEMENTS_AROUND = 30;
 
 /** Fields that were of a secret once: a page that shows a password makes its field one of text. */
 const known = new WeakSet<Element>();
 
 /** Where these fields are: by what they are in, and by what they are known there. A page may also put another field in their place. */
 const places = new WeakMap<Node, Map<string, WeakRef<Element>>>();
+
+/** Whether there was ever such a field: on most pages there is none, and nothing has to be looked for. */
+let isAny = false;
 
 /** What was found in the look that runs. */
 let found: Map<Element, boolean> | undefined;
@@ -110,7 +113,11 @@ export function noteSecret(element: Element): boolean {
   return true;
 }
 
-const isTyped = (element: Element): element is HTMLInputElement => (is(element, "input") ? TYPED.test(element.type) : is(element, "textarea") || (isElement(element) && isEditingHost(element)));
+/** Whether a text is typed into an element. */
+function isTyped(element: Element): element is HTMLInputElement {
+  const name = isElement(element) ? localNameOf(element) : "";
+  return name === "input" ? TYPED.test((element as HTMLInputElement).type) : name === "textarea" || (name !== "" && isEditingHost(element));
+}
 
 /** Whether the browser masks what is typed, or the page says that it is a secret. */
 function isMasked(field: HTMLInputElement): boolean {
@@ -121,6 +128,7 @@ function isMasked(field: HTMLInputElement): boolean {
 }
 
 function note(field: Element): void {
+  isAny = true;
   known.add(field);
   for (const [around, key] of placesOf(field)) {
     const inside = places.get(around) ?? new Map<string, WeakRef<Element>>();
@@ -130,7 +138,7 @@ function note(field: Element): void {
 
 /** Whether a field is where one of a secret was that is gone. */
 function hasReplaced(field: Element): boolean {
-  return placesOf(field).some(([around, key]) => {
+  return isAny && placesOf(field).some(([around, key]) => {
     const former = places.get(around)?.get(key);
     const element = former?.deref();
     return former && (!element || !isInPage(element));

@@ -14,7 +14,7 @@ import { attributeOf, hasAttribute, localNameOf, nodeTypeOf } from "./native.ts"
 import { namingElements, nodeOf } from "./node.ts";
 import { isPersonOnly } from "./person-mark.ts";
 import { isKeptBack } from "./private-content.ts";
-import { isSecret } from "./secret.ts";
+import { noteSecret } from "./secret.ts";
 import { getStyle, shownPart } from "./shown.ts";
 import { inSlices } from "./slices.ts";
 import { hidingField } from "./unreadable.ts";
@@ -99,7 +99,7 @@ class Walk {
     if (name === "br") return void parent?.children.push({ text: "\n", element });
     if (hasAttribute(element, "data-mcp-private")) return this.#add(element, { role: "private" }, parent);
     // Its field is known from now on, whatever the page makes of it.
-    if (name === "input") isSecret(element);
+    if (name === "input") noteSecret(element);
     const hiding = name === "form" && hidingField(element);
     if (hiding) return this.#add(element, { role: "form", name: attributeOf(element, "aria-label") ?? "" }, parent, `This form cannot be read: it has a field with the name ${JSON.stringify(hiding)}.`);
     const isPointer = style.cursor === "pointer";
