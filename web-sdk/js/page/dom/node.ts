@@ -44,8 +44,8 @@ export function nameOf(element: Element, role: string): string {
   if (isUnreadable(element)) return attributeOf(element, "aria-label")?.trim() ?? "";
   const naming = namingElements(element);
   const content = isNamedByContent(role) || isJoined(role) || localNameOf(element) === "summary" ? [element] : [];
-  // A secret is no part of the name of its own field.
-  if (hasKeptBack([...naming, ...content], isSecret(element) ? element : undefined)) return publicName(element, naming, content);
+  // A secret is no part of the name of its own field, unless that is named by its content.
+  if (hasKeptBack([...naming, ...content], isSecret(element) && !content.length ? element : undefined)) return publicName(element, naming, content);
   try {
     // An area has no style by which it would be shown.
     return getElementAccessibleName(element, is(element, "area")) || (is(element, "meter", "progress") ? labelText(element) : "");

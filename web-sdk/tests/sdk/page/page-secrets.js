@@ -59,6 +59,7 @@ export default {
     `<label>Password <input value="hunter2"></label>`,
     `<label for="x">API key</label><textarea id="x">hunter2</textarea>`,
     `<b id="l">Access token</b><div id="x" contenteditable role="textbox" aria-labelledby="l">hunter2</div>`,
+    `<h2 contenteditable id="client-secret">hunter2</h2>`,
     `<label>Security code <input type="tel" value="hunter2"></label>`,
   ]),
   "fields are hidden by their attributes and their style": each([
