@@ -35,7 +35,7 @@ const enabled = new WeakMap<McpWeb, { tools: PageTools; handle: PageToolsHandle 
  * and `page_screenshot` where the app can make one.
  *
  * Called again for the same `McpWeb`, it takes the newer options and returns the same handle. What is not shown to AI
- * clients: elements with `data-mcp-private`, the values of passwords, and what is outside of
+ * clients: elements with `data-mcp-private`, the values of passwords and other secrets, and what is outside of
  * {@link PageToolsOptions.root}.
  *
  * @param mcpWeb the page's connection

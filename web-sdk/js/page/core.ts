@@ -88,7 +88,7 @@ export interface PageView {
 /** The JavaScript that wasm-bindgen generates. */
 export interface PageCore {
   Actions: new (actions: unknown, limits: PageToolsLimits, confirms: boolean, now: number) => Actions;
-  PageView: new (tree: PageTree, info: { pageId: string; url?: string; title: string }, limits: PageToolsLimits) => PageView;
+  PageView: new (tree: PageTree, info: { pageId?: string; url?: string; title?: string }, limits: PageToolsLimits) => PageView;
   resumedReport(state: unknown, navigated: string): Report;
   __wbg_set_wasm(exports: WebAssembly.Exports): void;
 }

@@ -17,7 +17,7 @@ export interface PageNode {
   isOnlyText?: boolean;
   /** The text of a node whose role is `text`. */
   text?: string;
-  /** What a control has as its value: several with a multiple selection. `(hidden)` for a password that is not empty. */
+  /** What a control has as its value: several with a multiple selection. `(hidden)` for a secret that is not empty. */
   value?: string | string[];
   /** The choices of a control, as far as the page has them. */
   options?: { value: string; label: string }[];
@@ -127,8 +127,8 @@ export interface ReadBack {
 
 /** What `get_state` returns. */
 export interface PageState {
-  /** The page that is open. */
-  pageId: string;
+  /** The page that is open, if the app shows anything of it. */
+  pageId?: string;
   /** The state of the page. */
   state: unknown;
   /** The state that all pages share. */
@@ -156,8 +156,8 @@ export class ActionError extends Error {
 export interface PageDriver {
   /** Where the document is, of a driver whose calls outlive their document: they are handed over. */
   place?(): string;
-  /** The page that is open. */
-  page(): { pageId: string; url?: string; title: string };
+  /** The page that is open. Nothing is known of it where the app shows nothing of it. */
+  page(): { pageId?: string; url?: string; title?: string };
   /**
    * Looks at the page: at a large one in parts, between which the page goes on.
    *

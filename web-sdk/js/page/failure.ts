@@ -3,6 +3,9 @@
 /** Why a call was refused, for programs. */
 export type RefusalReason = "TooManyActions" | "ActionMalformed" | "PageUnknown" | "RefUnknown" | "ArgumentInvalid";
 
+/** Why nothing is done where the app's `root` returns nothing. */
+export const NOTHING_SHOWN = "the app shows nothing of this page to AI clients now: ask the user, or try again later";
+
 /** Makes the error of a call whose arguments are refused. */
 export function invalidArguments(reason: RefusalReason, message: string): Error {
   return Object.assign(new Error(message), { code: "InvalidArguments", data: { reason } });

@@ -39,8 +39,12 @@ export type Capture = HTMLCanvasElement | OffscreenCanvas | Blob | ImageBitmap |
 /** How AI clients may use the page. */
 export interface PageToolsOptions {
   /**
-   * The part of the page that AI clients see and act on. A function is called for each look and each action; where it returns
-   * nothing, nothing of the page is seen or used.
+   * The part of the page that AI clients see and act on. A function is called for each look and each action. Where it returns
+   * nothing, or an element that is not in the page, nothing of the page is seen or used: neither its title and address, nor
+   * {@link PageToolsOptions.pages}, {@link PageToolsOptions.state} and {@link PageToolsOptions.global}, and `navigate` is refused.
+   *
+   * Where it is a part of the page, its title and address are still shown, and `navigate` still opens any address of the
+   * page's origin, unless {@link PageToolsOptions.pages} or {@link PageToolsOptions.navigate} say otherwise.
    *
    * @defaultValue `document.body`
    */
@@ -60,7 +64,8 @@ export interface PageToolsOptions {
   /**
    * Returns the app's state, for `get_state`.
    *
-   * @defaultValue The values of the forms, as `get_state` shows them.
+   * @defaultValue The values of the fields that a person sees, `(hidden)` for secrets. A field that is not shown, such as one of
+   * `type="hidden"`, is part of it if it has the attribute `data-mcp-public`.
    */
   state?(): unknown;
   /** Sets a part of the app's state, for the action `setState`. Without it, the action is not supported. */

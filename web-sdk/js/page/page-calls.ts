@@ -8,7 +8,7 @@ import { CallQueue } from "./call-queue.ts";
 import { type Actions, type PageCore, type PageView, type Report, loadPageCore } from "./core.ts";
 import { ActionError, type PageDriver, type PageState } from "./driver.ts";
 import { runActions } from "./executor.ts";
-import { invalidArguments, personAsked } from "./failure.ts";
+import { NOTHING_SHOWN, invalidArguments, personAsked } from "./failure.ts";
 import { type PageToolsLimits, type PageToolsOptions, completeLimits } from "./options.ts";
 import { PersonWait, personAskedMessage } from "./person-wait.ts";
 
@@ -91,12 +91,12 @@ export class PageCalls {
     const core = await loadPageCore(this.#options.wasm);
     const continued = context.continuation as HandedOver | undefined;
     if (continued?.started) {
-      const report = core.resumedReport(continued.report, this.#driver.place?.() ?? "");
       return this.#queue.run(context.signal, async () => {
         await this.#untilAnswered(context);
         // The document may have been parsed only: what it shows at first is worth waiting for.
         this.#driver.beginAction({ type: "waitFor" });
         await this.#driver.rest(false, context.signal).finally(() => this.#driver.endAction());
+        const report = core.resumedReport(continued.report, this.#driver.place?.() ?? "");
         return this.#result(core, report, view === "none" ? "none" : "page", undefined, format, args, context);
       });
     }
@@ -224,6 +224,7 @@ export class PageCalls {
   /** Does the work of `page_screenshot`, by the option `capture`. @throws an error with the code `InvalidArguments`. */
   async screenshot({ ref }: UnknownObject, context: CallContext): Promise<unknown> {
     await this.#untilAnswered(context);
+    if (this.#driver.page().pageId === undefined) throw new Error(NOTHING_SHOWN);
     const picture = await this.#options.capture!(typeof ref === "string" ? await withKnownRef(() => this.#driver.element?.(ref)) : undefined);
     if (picture) return picture;
     throw new Error(`the app has no picture of ${typeof ref === "string" ? "this element: leave out ref" : "the page: take a page_snapshot"}`);

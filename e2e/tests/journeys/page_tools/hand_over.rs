@@ -79,6 +79,19 @@ async fn navigate_opens_another_document() {
     assert_went_to(&answer, "second.html", "- heading \"Second page\"");
 }
 
+#[tokio::test]
+async fn a_document_of_which_the_app_shows_nothing_answers_and_is_not_named() {
+    let options = "root: () => location.pathname.includes('second') ? null : document.body";
+    let page = ToolsPage::open_with("pages/navigation.html", options).await;
+    let answer = page
+        .interact(json!([click("link", "Link to the second page")]))
+        .await;
+    let text = format!("{answer:?}");
+    assert_eq!(answer.facts()["navigated"], "another page", "{text}");
+    let is_named = text.contains("second.html") || text.contains("Second page");
+    assert!(!is_named, "{text}");
+}
+
 /// A call that waits for its turn goes to the next document, too, and runs there.
 #[tokio::test]
 async fn a_call_that_waits_runs_in_the_next_document() {

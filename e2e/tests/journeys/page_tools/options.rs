@@ -22,13 +22,40 @@ async fn without_a_root_nothing_is_seen_or_used() {
         .interact(json!([click("Back to the first page"), { "type": "pressKey", "key": "x" }]))
         .await;
     let codes = [answer.code(0), answer.code(1)];
-    assert_eq!(codes, ["TargetNotFound", "TargetNotFound"], "{answer:?}");
+    assert_eq!(codes, ["TargetNotFound", "Declined"], "{answer:?}");
     let value = "return document.querySelector('input').value";
     assert_eq!(page.browser.eval(value, json!(null)).await, "");
+    assert_nothing_is_known(&page).await;
     page.browser
         .eval("document.querySelector('main').id = 'opened'", json!(null))
         .await;
     assert!(page.snapshot().await.contains("textbox \"Second field\""));
+}
+
+/// Asserts that no tool shows the title or the address of the page.
+async fn assert_nothing_is_known(page: &ToolsPage) {
+    for (tool, arguments) in [
+        ("page_snapshot", json!({})),
+        ("page_snapshot", json!({ "format": "markdown" })),
+        ("page_query", json!({ "role": "textbox" })),
+        ("get_state", json!({})),
+        ("get_pages", json!({})),
+        ("navigate", json!({ "pageId": "/pages/navigation.html" })),
+        (
+            "interact",
+            json!({ "actions": [{ "type": "waitFor", "ms": 1 }] }),
+        ),
+        (
+            "interact",
+            json!({ "actions": [{ "type": "scroll" }], "view": "none" }),
+        ),
+    ] {
+        let answer = page.call(tool, arguments).await;
+        let text = format!("{answer:?}");
+        let is_known = text.contains("Second page") || text.contains("second.html");
+        assert!(!is_known, "{tool}: {text}");
+        assert!(answer.facts()["pageId"].is_null(), "{tool}: {text}");
+    }
 }
 
 #[tokio::test]

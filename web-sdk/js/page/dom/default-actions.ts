@@ -91,7 +91,7 @@ export function affectedBySubmit(form: HTMLFormElement, submitter?: Element): Af
 }
 
 /** Returns the field for which the browser does not send a form. */
-export const firstInvalidOf = (form: HTMLFormElement): HTMLInputElement | undefined =>
+const firstInvalidOf = (form: HTMLFormElement): HTMLInputElement | undefined =>
   [...elementsOf(form)].find((one): one is HTMLInputElement => !is(one, "fieldset") && matches(one, ":invalid"));
 
 /** What the reset of a form acts upon. */

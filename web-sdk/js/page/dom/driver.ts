@@ -10,6 +10,7 @@ import { watchPerson } from "../../person/activation.ts";
 import { guardQueries } from "../../person/query-guard.ts";
 import { whenAnswered } from "../../person/tab.ts";
 import type { Action } from "../actions.ts";
+import { NOTHING_SHOWN } from "../failure.ts";
 import { type Activated, ActionError, type ActionOutcome, type PageDriver, type PageState, type PageTree, type ReadBack, type TargetFacts, type TreeOptions } from "../driver.ts";
 import { affectedBy } from "./affected.ts";
 import { applyAction } from "./apply.ts";
@@ -17,7 +18,7 @@ import { nextTask } from "../../person/next-task.ts";
 import { Clock } from "./clock.ts";
 import { affectedByClick } from "./default-actions.ts";
 import { inspectElement, labelOf } from "./facts.ts";
-import { deepActiveElement, is, pageViews } from "./flat-tree.ts";
+import { deepActiveElement, is, isInPage, pageViews } from "./flat-tree.ts";
 import { Handles } from "./handles.ts";
 import { HiddenTab } from "./hidden-tab.ts";
 import { limitTo, look } from "./look.ts";
@@ -31,6 +32,7 @@ import { Pointer } from "./pointer.ts";
 import { readBack } from "./read-back.ts";
 import { Recorder } from "./recorder.ts";
 import { waitForChange, waitForRest } from "./rest.ts";
+import { watchSecrets } from "./secret.ts";
 import { formValues } from "./state.ts";
 import { readTree } from "./tree.ts";
 
@@ -39,7 +41,10 @@ const MIN_CHANGE_MS = 50;
 /** How long after it was scrolled a page that is shown has heard of it. */
 const SCROLL_MS = 32;
 
-/** A page and what is done to it. Between the calls it observes nothing, and nothing of the page is replaced. */
+/**
+ * A page and what is done to it. Between the calls it only notes which fields are of secrets, and nothing of the page is
+ * replaced.
+ */
 export class DomDriver implements PageDriver {
   readonly #readOptions: () => PageToolsOptions;
   readonly #handles: Handles;
@@ -57,6 +62,7 @@ export class DomDriver implements PageDriver {
   #scrolledTo: { ref: string; label: string } | undefined;
   /** What is seen and used where the app gives no root: nothing. */
   readonly #nothing = invoke(document, "createElement", "div");
+  readonly #endWatch = watchSecrets();
   /** Ends the guard of queries. */
   #endGuard: (() => void) | undefined;
   /** How many calls need the clock. */
@@ -86,10 +92,11 @@ export class DomDriver implements PageDriver {
   }
 
   place(): string {
-    return location.pathname + location.search + location.hash;
+    return this.#isShown ? location.pathname + location.search + location.hash : "another page";
   }
 
-  page(): { pageId: string; url?: string; title: string } {
+  page(): ReturnType<PageDriver["page"]> {
+    if (!this.#isShown) return {};
     return { pageId: this.#pageId(), url: shortUrl(location.href), title: read(document, "title") };
   }
 
@@ -110,7 +117,7 @@ export class DomDriver implements PageDriver {
   }
 
   focused(): string | undefined {
-    const element = deepActiveElement();
+    const element = this.#isShown && deepActiveElement();
     return element && !is(element, "body", "html") ? this.#handles.batch(() => this.#handles.assign(element)) : undefined;
   }
 
@@ -134,6 +141,7 @@ export class DomDriver implements PageDriver {
 
   async apply(action: Action, ref: string | undefined, to: string | undefined, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    if (action.type !== "waitFor") this.#requireShown();
     await this.#settleScroll(signal);
     // The person may be asked something since the target was looked at.
     await whenAnswered(signal);
@@ -166,7 +174,7 @@ export class DomDriver implements PageDriver {
     this.#endLimit?.();
     this.#endLimit = undefined;
     this.#releaseUnused();
-    return outcome;
+    return this.#isShown ? outcome : {};
   }
 
   async change(ms: number, signal: AbortSignal): Promise<void> {
@@ -190,6 +198,7 @@ export class DomDriver implements PageDriver {
   }
 
   async open(pageId: string, input: object | undefined, signal: AbortSignal): Promise<void> {
+    this.#requireShown();
     this.#named = await namedPages(this.#options);
     const isOwn = !this.#recorder;
     if (isOwn) this.beginAction({ type: "navigate", pageId });
@@ -202,11 +211,13 @@ export class DomDriver implements PageDriver {
   }
 
   async pages(): Promise<AppPage[]> {
+    if (!this.#isShown) return [];
     this.#named = await namedPages(this.#options);
     return this.#named ? this.#named.map(({ pageId, title, url }) => ({ pageId, title, ...(url === undefined ? {} : { url }) })) : linkedPages(this.#root());
   }
 
   async state(): Promise<PageState> {
+    if (!this.#isShown) return { state: null, global: null, requests: {} };
     const { state, global } = this.#options;
     const own = fitState(state ? await state() : formValues(this.#root(), this.#limits.maxValueBytes));
     const shared = fitState((await global?.()) ?? {}, own.bytesLeft);
@@ -218,6 +229,7 @@ export class DomDriver implements PageDriver {
     this.endAction();
     this.#endGuard?.();
     this.#endGuard = undefined;
+    this.#endWatch();
   }
 
   /** From now on, queries need the person. */
@@ -242,7 +254,17 @@ export class DomDriver implements PageDriver {
   #root(): Element {
     const { root } = this.#options;
     if (root === undefined) return bodyOf(document);
-    return (typeof root === "function" ? root() : root) ?? this.#nothing;
+    const given = typeof root === "function" ? root() : root;
+    return given && isInPage(given) ? given : this.#nothing;
+  }
+
+  /** Whether the app shows AI clients anything of the page. */
+  get #isShown(): boolean {
+    return this.#root() !== this.#nothing;
+  }
+
+  #requireShown(): void {
+    if (!this.#isShown) throw new ActionError("Declined", NOTHING_SHOWN);
   }
 
   /** Waits until the page has heard that it was scrolled. It may close what an action would open, or render its list anew. */

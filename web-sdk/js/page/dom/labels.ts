@@ -1,10 +1,11 @@
 /**
- * The labels of fields, for one look at a page. For each field the browser searches the whole document for its labels, which
- * takes seconds in a page of thousands of fields.
+ * The labels of fields. For each field the browser searches the whole document for them, which takes seconds in a page of
+ * thousands of fields: one look at a page searches it once.
  */
 
+import { read } from "../../dom/native.ts";
 import { pageViews } from "./flat-tree.ts";
-import { findElements, rootNodeOf } from "./native.ts";
+import { attributeOf, elementById, findElements, rootNodeOf } from "./native.ts";
 
 const CLASSES = [
   "HTMLButtonElement", "HTMLInputElement", "HTMLMeterElement", "HTMLOutputElement", "HTMLProgressElement", "HTMLSelectElement", "HTMLTextAreaElement",
@@ -37,6 +38,17 @@ export function withLabels<Result>(run: () => Result): Result {
   } finally {
     for (const [prototype, original] of replaced) Object.defineProperty(prototype, "labels", original);
   }
+}
+
+/** Returns the labels of a control. */
+export const labelsOf = (element: Element): Element[] => [...(read(element as HTMLInputElement, "labels") ?? [])];
+
+/** Returns the elements that an attribute names. */
+export function referenced(element: Element, attribute: string): Element[] {
+  const ids = attributeOf(element, attribute)?.trim().split(/\s+/);
+  if (!ids) return [];
+  const root = rootNodeOf(element);
+  return ids.flatMap((id) => (id && elementById(root, id)) || []);
 }
 
 /** Returns the labels in a document or shadow root by the field that each is of. */

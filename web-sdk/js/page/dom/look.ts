@@ -4,7 +4,7 @@ import { beginAriaCaches, endAriaCaches } from "ivya/utils";
 import { flatContains, pageViews } from "./flat-tree.ts";
 import { withLabels } from "./labels.ts";
 import { contains, findElements, isConnected } from "./native.ts";
-import { isPassword } from "./password.ts";
+import { noteSecret, withSecrets } from "./secret.ts";
 import { hidingName } from "./unreadable.ts";
 
 /** What page tools may see, while there is a look. */
@@ -26,17 +26,19 @@ export function look<Result>(root: Element, run: () => Result): Result {
   visible = root;
   beginAriaCaches();
   try {
-    if (!outer) for (const { document } of pageViews()) noteAll(document);
-    return outer ? run() : withLabels(run);
+    return outer ? run() : withLabels(() => withSecrets(() => {
+      for (const { document } of pageViews()) noteAll(document);
+      return run();
+    }));
   } finally {
     visible = outer;
     endAriaCaches();
   }
 }
 
-/** Notes which fields are passwords, and what cannot be read. */
+/** Notes which fields are secrets, and what cannot be read. */
 function noteAll(document: Document): void {
-  for (const element of findElements(document, "html, form, input[type=password]")) isPassword(element) || hidingName(element);
+  for (const element of findElements(document, "html, form, input[type=password], [aria-controls]")) noteSecret(element) || hidingName(element);
 }
 
 /** Whether an element is outside of what page tools may see now. What the page has removed is nowhere. */

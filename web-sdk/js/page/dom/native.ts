@@ -8,6 +8,7 @@ export const parentElementOf = (node: Node) => read(node, "parentElement");
 export const childNodesOf = (node: Node) => read(node, "childNodes");
 export const documentOf = (node: Node) => read(node, "ownerDocument") as Document;
 export const isConnected = (node: Node) => read(node, "isConnected");
+export const textContentOf = (node: Node) => read(node, "textContent");
 export const rootNodeOf = (node: Node) => invoke(node, "getRootNode");
 export const contains = (node: Node, other: Node | null) => invoke(node, "contains", other);
 

@@ -8,10 +8,11 @@ import { read } from "../../dom/native.ts";
 import type { PageNode } from "../driver.ts";
 import { type Kind, hasNameSource, isEditingHost, isJoined, isNamedByContent, isSortable } from "./classify.ts";
 import { is } from "./flat-tree.ts";
+import { labelsOf, referenced } from "./labels.ts";
 import { attributeOf, childNodesOf, contains, findElement, hasAttribute, localNameOf, parentElementOf } from "./native.ts";
-import { isPassword } from "./password.ts";
-import { hasKeptBack, labelsOf, referenced } from "./private-content.ts";
+import { hasKeptBack } from "./private-content.ts";
 import { publicText } from "./public-text.ts";
+import { isSecret } from "./secret.ts";
 import { listOptions } from "./select-options.ts";
 import { isUnreadable } from "./unreadable.ts";
 import { valueOf } from "./value.ts";
@@ -44,8 +45,8 @@ export function nameOf(element: Element, role: string): string {
   if (isUnreadable(element)) return attributeOf(element, "aria-label")?.trim() ?? "";
   const naming = namingElements(element);
   const content = isNamedByContent(role) || isJoined(role) || localNameOf(element) === "summary" ? [element] : [];
-  // A password is no part of the name of its own field.
-  if (hasKeptBack([...naming, ...content], isPassword(element) ? element : undefined)) return publicName(element, naming, content);
+  // A secret is no part of the name of its own field, unless that is named by its content.
+  if (hasKeptBack([...naming, ...content], isSecret(element) && !content.length ? element : undefined)) return publicName(element, naming, content);
   try {
     // An area has no style by which it would be shown.
     return getElementAccessibleName(element, is(element, "area")) || (is(element, "meter", "progress") ? labelText(element) : "");
@@ -75,7 +76,7 @@ export function namingElements(element: Element): Element[] {
   const labelledBy = getAriaLabelledByElements(element);
   if (labelledBy?.length) return labelledBy;
   if (hasAttribute(element, "aria-label")) return [];
-  const title = TITLES.get(localNameOf(element));
+  const title = "ownerSVGElement" in element ? "title" : TITLES.get(localNameOf(element));
   const child = title && findElement(element, `:scope > ${title}`);
   return child ? [child] : labelsOf(element);
 }

@@ -1,23 +1,12 @@
 /** What is kept from AI clients inside other elements: the names of elements are made of such content. */
 
-import { read } from "../../dom/native.ts";
 import { flatChildren, flatClosest, isElement } from "./flat-tree.ts";
+import { labelsOf, referenced } from "./labels.ts";
 import { isOutside } from "./look.ts";
-import { attributeOf, childNodesOf, elementById, rootNodeOf, shadowRootOf } from "./native.ts";
-import { isPassword } from "./password.ts";
+import { childNodesOf, shadowRootOf } from "./native.ts";
+import { isSecret } from "./secret.ts";
 import { isMarkedPrivate, isPrivate } from "./shown.ts";
 import { hidingName } from "./unreadable.ts";
-
-/** Returns the elements that an attribute names. */
-export function referenced(element: Element, attribute: string): Element[] {
-  const ids = attributeOf(element, attribute)?.trim().split(/\s+/);
-  if (!ids) return [];
-  const root = rootNodeOf(element);
-  return ids.flatMap((id) => (id && elementById(root, id)) || []);
-}
-
-/** Returns the labels of a control. */
-export const labelsOf = (element: Element): Element[] => [...(read(element as HTMLInputElement, "labels") ?? [])];
 
 /** Whether nothing of an element is shown: it is private or in something private, outside of the root, or cannot be read. */
 export const isKeptBack = (element: Element): boolean => isPrivate(element) || isOutside(element) || !!flatClosest(element, hidingName);
@@ -31,7 +20,7 @@ export const hasPrivateInside = (element: Element): boolean => someInside([eleme
  */
 export const hasKeptBack = (elements: readonly Element[], named?: Element): boolean =>
   elements.some(isKeptBack) ||
-  someInside(elements, (one) => isMarkedPrivate(one) || (one !== named && isPassword(one)) || hidingName(one), true);
+  someInside(elements, (one) => isMarkedPrivate(one) || (one !== named && isSecret(one)) || hidingName(one), true);
 
 /** Whether any element inside some others is as asked; with `isFollowed`, also those from which they have their names. */
 function someInside(elements: readonly Element[], isWanted: (element: Element) => unknown, isFollowed: boolean): boolean {

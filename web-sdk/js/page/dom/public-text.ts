@@ -4,11 +4,12 @@ import { read } from "../../dom/native.ts";
 import { flatChildren, isElement } from "./flat-tree.ts";
 import { localNameOf, nodeTypeOf } from "./native.ts";
 import { isKeptBack } from "./private-content.ts";
+import { isSecret } from "./secret.ts";
 import { getStyle, isMarkedPrivate, shownPart } from "./shown.ts";
 
 /** Returns the text of elements in one line. */
 export function publicText(elements: Iterable<Element>): string {
-  const texts = [...elements].filter((element) => !isKeptBack(element)).map((element) => new Lines(/^(inline|contents)$/).read(element));
+  const texts = [...elements].filter((element) => !isKeptBack(element) && !isSecret(element)).map((element) => new Lines(/^(inline|contents)$/).read(element));
   return texts.join(" ").replace(/\s+/g, " ").trim();
 }
 
@@ -50,7 +51,7 @@ class Lines {
     const isKept = /^(pre|break-spaces)/.test(style.whiteSpace);
     for (let index = 0; index < children.length; index++) {
       const child = children[index]!;
-      if (isElement(child)) this.#add(child);
+      if (isElement(child)) isSecret(child) || this.#add(child);
       else if (nodeTypeOf(child) === Node.TEXT_NODE && style.visibility === "visible") this.#write(read(child as Text, "data"), isKept);
     }
   }

@@ -5,8 +5,8 @@ import { roleOf } from "./classify.ts";
 import { isChecked } from "./field.ts";
 import { is } from "./flat-tree.ts";
 import { attributeOf } from "./native.ts";
-import { isPassword } from "./password.ts";
 import { labelOfOption, publicOptions } from "./select-options.ts";
+import { isSecret } from "./secret.ts";
 import { findOption, isOn } from "./set-value.ts";
 import { currentField } from "./successor.ts";
 import { HIDDEN, editableText } from "./value.ts";
@@ -20,6 +20,12 @@ import { sanitize } from "./value-format.ts";
 export function readBack(element: Element, value: unknown, warn: (text: string) => void): ReadBack | undefined {
   const field = currentField(element);
   if (!field) return undefined;
+  if (!isSecret(field) && !isSecret(element)) return compareField(field, value, warn);
+  const compared = compareField(field, value, () => {});
+  return compared && { expected: HIDDEN, actual: HIDDEN, matches: compared.matches };
+}
+
+function compareField(field: Element, value: unknown, warn: (text: string) => void): ReadBack | undefined {
   if (isChecked(field)) return compare(String(value === true || value === "true" || value === "on"), String(isOn(field)));
   if (is(field, "select")) return compareOptions(field, value);
   if (is(field, "input") && field.type === "file") return compareFiles(field, value);
@@ -28,7 +34,6 @@ export function readBack(element: Element, value: unknown, warn: (text: string) 
   if (!is(field, "input")) return compare(flatten(expected), flatten(editableText(field)));
   if (isOfferingOptions(field)) warn("the page shows options for this text: if it takes only one of them, click that one, as a new page_snapshot shows it");
   const { type, value: actual } = field;
-  if (isPassword(field) || isPassword(element)) return { expected: HIDDEN, actual: HIDDEN, matches: expected === actual };
   const isNumber = type === "number" || type === "range";
   const isSame = isNumber && expected !== "" && actual !== "" && Number(expected) === Number(actual);
   if (isSame || sanitize(field, expected) === actual) return { expected, actual, matches: true };

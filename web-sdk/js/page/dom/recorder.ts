@@ -14,6 +14,7 @@ import { NavigationWatch } from "./navigation.ts";
 import { watchNewTabs } from "./new-tabs.ts";
 import { Patches } from "./patch.ts";
 import { Requests } from "./requests.ts";
+import { validationMessageOf } from "./secret.ts";
 import { isPrivate } from "./shown.ts";
 
 const MAX_WARNINGS = 10;
@@ -94,7 +95,7 @@ export class Recorder {
   #noteInvalid(event: Event): void {
     const element = event.composedPath()[0] as HTMLInputElement;
     if (!isElement(element) || !element.validationMessage || isKept({ element })) return;
-    this.#invalid.set(element, element.validationMessage);
+    this.#invalid.set(element, validationMessageOf(element));
   }
 
   #describeInvalid(): string {

@@ -33,10 +33,10 @@ export function shownPart(element: Element, style: CSSStyleDeclaration): Shown {
 export const isHiddenByAttribute = (element: Element): boolean =>
   hasAttribute(element, "inert") || attributeOf(element, "aria-hidden")?.toLowerCase() === "true";
 
-/** Whether the picture of an area is shown. */
+/** Whether the picture of an area is shown, also to AI clients. */
 function isPartOfPicture(area: Element): boolean {
   const picture = pictureOf(area);
-  return !!picture && isShown(picture);
+  return !!picture && isShown(picture) && !isPrivate(picture);
 }
 
 /** Whether an element has an empty box that clips what is in it, such as the copies of options that antd keeps. */

@@ -1,11 +1,14 @@
 /** The state of a page: what the app says it is, or the values of its fields. */
 
-import { flatElements, is } from "./flat-tree.ts";
+import { flatElements, is, viewOf } from "./flat-tree.ts";
+import { surfaceOf } from "./hit.ts";
+import { labelsOf } from "./labels.ts";
 import { look } from "./look.ts";
-import { attributeOf } from "./native.ts";
+import { attributeOf, isRendered } from "./native.ts";
 import { isEditable } from "./node.ts";
+import { isPublic } from "./secret.ts";
 import { publicOptions } from "./select-options.ts";
-import { isPrivate } from "./shown.ts";
+import { boxesOf, getStyle, hasNoViewport, isPrivate } from "./shown.ts";
 import { isUnreadable } from "./unreadable.ts";
 import { valueOf } from "./value.ts";
 import { roleOf } from "./classify.ts";
@@ -33,9 +36,16 @@ export function formValues(root: Element, maxValueBytes: number): Record<string,
 }
 
 function isNamedField(element: Element): boolean {
-  if (isUnreadable(element) || (!isEditable(element) && !isChecked(element))) return false;
-  return !isPrivate(element) && !(is(element, "input") && element.type === "hidden") && !!nameOfField(element);
+  const isHiddenInput = is(element, "input") && element.type === "hidden";
+  if (isUnreadable(element) || (!isHiddenInput && !isEditable(element) && !isChecked(element))) return false;
+  return !isPrivate(element) && !!nameOfField(element) && (isPublic(element) || isSeen(element));
 }
+
+/** Whether a person sees a field, or what is drawn in its place. Others may have what is for the app only, such as a token. */
+const isSeen = (field: Element): boolean => (isRendered(field) && hasPlace(surfaceOf(field))) || labelsOf(field).some(hasPlace);
+
+const hasPlace = (element: Element): boolean =>
+  isRendered(element) && getStyle(element).visibility === "visible" && (hasNoViewport(viewOf(element)) || boxesOf(element).length > 0);
 
 const nameOfField = (field: Element): string | undefined =>
   ["name", "id", "data-testid", "aria-label"].map((name) => attributeOf(field, name)).find((name) => name) ?? undefined;

@@ -2,7 +2,7 @@
 
 import { read } from "../../dom/native.ts";
 import { ActionError } from "../driver.ts";
-import { affectedByClick, affectedBySubmit, firstInvalidOf, submitButtonOf } from "./default-actions.ts";
+import { affectedByClick, affectedBySubmit, submitButtonOf } from "./default-actions.ts";
 import { dispatch } from "./dispatch.ts";
 import { is, viewOf } from "./flat-tree.ts";
 import { refuseKept } from "./kept.ts";
@@ -38,6 +38,6 @@ export function requestSubmit(form: HTMLFormElement): void {
   const { prototype } = viewOf(form).HTMLFormElement;
   prototype.requestSubmit.call(form);
   if (hasAttribute(form, "novalidate") || prototype.checkValidity.call(form)) return;
-  const invalid = firstInvalidOf(form);
-  throw new ActionError("ActionFailed", `the form was not sent, a field is not valid${invalid ? `: ${invalid.validationMessage}` : ""}: set it and submit again`);
+  // The recorder has the messages of the browser, without those of fields that are private or outside of the root.
+  throw new ActionError("ActionFailed", "the form was not sent, a field is not valid: set it and submit again");
 }

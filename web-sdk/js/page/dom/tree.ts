@@ -13,9 +13,9 @@ import { look } from "./look.ts";
 import { isBehind, openModal } from "./modal.ts";
 import { attributeOf, bodyOf, documentOf, hasAttribute, localNameOf, nodeTypeOf, rootElementOf } from "./native.ts";
 import { namingElements, nodeOf } from "./node.ts";
-import { isPassword } from "./password.ts";
 import { isPersonOnly } from "./person-mark.ts";
 import { isKeptBack } from "./private-content.ts";
+import { noteSecret } from "./secret.ts";
 import { getStyle, shownPart } from "./shown.ts";
 import { inSlices } from "./slices.ts";
 import { hidingName } from "./unreadable.ts";
@@ -102,7 +102,7 @@ class Walk {
     if (name === "br") return void parent?.children.push({ text: "\n", element });
     if (hasAttribute(element, "data-mcp-private")) return this.#add(element, { role: "private" }, parent);
     // Its field is known from now on, whatever the page makes of it.
-    if (name === "input") isPassword(element);
+    if (name === "input") noteSecret(element);
     const hiding = name === "form" && hidingName(element);
     if (hiding) return this.#add(element, { role: "form", name: attributeOf(element, "aria-label") ?? "" }, parent, unreadable("form", "a field", hiding));
     const isPointer = style.cursor === "pointer";

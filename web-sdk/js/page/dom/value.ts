@@ -1,17 +1,17 @@
 /** The values of controls. */
 
 import { is } from "./flat-tree.ts";
-import { attributeOf } from "./native.ts";
-import { isPassword } from "./password.ts";
+import { attributeOf, textContentOf } from "./native.ts";
 import { hasPrivateInside } from "./private-content.ts";
 import { publicLines } from "./public-text.ts";
+import { isSecret } from "./secret.ts";
 import { labelOfOption, publicOptions } from "./select-options.ts";
 
-/** What is shown of a password. */
+/** What is shown of a secret. */
 export const HIDDEN = "(hidden)";
 
 /** Types of `input` whose state is `checked`, or that are buttons. */
-const WITHOUT_VALUE = /^(checkbox|radio|button|submit|reset|image|hidden)$/;
+const WITHOUT_VALUE = /^(checkbox|radio|button|submit|reset|image)$/;
 
 /** Returns the value of a control, as its page shows it; `undefined` of what has none. */
 export function valueOf(element: Element, role: string): string | string[] | undefined {
@@ -19,6 +19,7 @@ export function valueOf(element: Element, role: string): string | string[] | und
     const labels = publicOptions(element.selectedOptions).map(labelOfOption);
     return element.multiple ? labels : (labels[0] ?? (element.selectedOptions.length ? undefined : ""));
   }
+  if (isSecret(element)) return (is(element, "input", "textarea") ? element.value : textContentOf(element)!) && HIDDEN;
   if (is(element, "input", "textarea")) return inputValue(element);
   if (is(element, "meter")) return String(element.value);
   if (is(element, "progress")) return element.position === -1 ? undefined : String(element.value);
@@ -41,7 +42,6 @@ export function valueOf(element: Element, role: string): string | string[] | und
 function inputValue(element: HTMLInputElement | HTMLTextAreaElement): string | string[] | undefined {
   if (is(element, "input")) {
     if (WITHOUT_VALUE.test(element.type)) return undefined;
-    if (isPassword(element)) return element.value && HIDDEN;
     if (element.type === "file") {
       const names = [...(element.files ?? [])].map(({ name }) => name);
       return element.multiple ? names : (names[0] ?? "");
