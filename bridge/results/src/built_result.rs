@@ -38,13 +38,18 @@ impl BuiltResult {
         }
     }
 
-    /// A failure that the model should read. The error code goes into `_meta`, beside the text.
+    /// A failure that the model should read. The error code goes into `_meta`, beside what the page
+    /// has put there.
     pub fn from_failure(failure: &CallFailure) -> Self {
         let mut error = json!({ "code": failure.code.as_str() });
         if let Some(data) = failure.data.as_deref().and_then(try_parse) {
             error["data"] = data;
         }
-        let meta = Map::from_iter([(ERROR_META.to_owned(), error)]);
+        let mut meta = match failure.meta.as_deref().and_then(try_parse) {
+            Some(Value::Object(meta)) => meta,
+            _ => Map::new(),
+        };
+        meta.insert(ERROR_META.to_owned(), error);
         let content = failure.content.as_deref().and_then(try_parse);
         let content = content.and_then(|content| validate_blocks(content).ok());
         Self {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bridge_protocol::ErrorCode;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use web_sdk::core::HandlerOutcome;
 
 use crate::content::Content;
@@ -34,6 +34,7 @@ struct Failure {
     message: String,
     data: Option<Value>,
     content: Vec<Content>,
+    meta: Option<Value>,
 }
 
 impl CallError {
@@ -44,6 +45,7 @@ impl CallError {
             message: message.into(),
             data: None,
             content: Vec::new(),
+            meta: None,
         }))
     }
 
@@ -71,6 +73,13 @@ impl CallError {
         self
     }
 
+    /// Adds the `_meta` of the result that a tool returns.
+    #[must_use]
+    pub fn meta(mut self, meta: Map<String, Value>) -> Self {
+        self.0.meta = Some(meta.into());
+        self
+    }
+
     /// Returns the code: `HandlerFailed` unless the error says otherwise.
     pub fn code(&self) -> &'static str {
         self.0.code.unwrap_or(ErrorCode::HandlerFailed).as_str()
@@ -90,6 +99,7 @@ impl CallError {
             message: failure.message,
             data: failure.data.as_ref().map(json::sized),
             content,
+            meta: failure.meta.as_ref().map(json::sized),
         }
     }
 }

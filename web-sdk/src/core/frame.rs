@@ -59,11 +59,13 @@ pub fn encode<J>(message: PageToBridge<J>) -> Vec<FramePart<J>> {
             message,
             data,
             content,
+            meta,
         } => call_message(kind::CALL_ERROR, &call)
             .string("code", code)
             .string("message", &message)
             .maybe_json("data", data)
             .maybe_json("content", content)
+            .maybe_json("_meta", meta)
             .finish(),
         PageToBridge::CallProgress {
             call,

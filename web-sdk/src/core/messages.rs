@@ -152,6 +152,8 @@ pub enum PageToBridge<J> {
         data: Option<J>,
         /// The content blocks that a tool returns instead of the message, as JSON text.
         content: Option<J>,
+        /// The `_meta` of a tool's result, which accompanies `content`.
+        meta: Option<J>,
     },
     /// Reports the progress of a call.
     CallProgress {

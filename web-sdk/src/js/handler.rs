@@ -7,7 +7,7 @@ use super::codec::{field, sized_json, string};
 use crate::core::{Answer, HandlerOutcome, SizedJson};
 
 /// Parses an outcome: `{ result?, content?, structuredContent?, _meta? }`, or `{ message, code?,
-/// data?, content? }` when the handler threw an exception. All fields but `message` and `code` are
+/// data?, content?, _meta? }` when the handler threw an exception. All fields but `message` and `code` are
 /// JSON texts.
 pub(super) fn parse_outcome(outcome: &JsValue) -> HandlerOutcome<JsValue> {
     if let Some(message) = string(outcome, "message") {
@@ -16,6 +16,7 @@ pub(super) fn parse_outcome(outcome: &JsValue) -> HandlerOutcome<JsValue> {
             message,
             data: json_text(outcome, "data"),
             content: json_text(outcome, "content"),
+            meta: json_text(outcome, "_meta"),
         };
     }
     let mut bytes = 0;

@@ -312,6 +312,7 @@ fn texts_of_the_browser_are_encoded_unchanged() {
         message: "no such card: 7".into(),
         data: Some(sized_json(r#"{"card":7}"#).json),
         content: None,
+        meta: None,
     };
     assert_eq!(encode_text(error), golden!("page-to-bridge/call-error"));
     let definition = |kind, json: &str| Definition {

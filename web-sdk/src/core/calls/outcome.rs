@@ -45,6 +45,8 @@ pub enum HandlerOutcome<J> {
         data: Option<SizedJson<J>>,
         /// The content blocks that a tool returns instead of the message, as JSON text.
         content: Option<SizedJson<J>>,
+        /// The `_meta` of a tool's result, which accompanies `content`, as JSON text.
+        meta: Option<SizedJson<J>>,
     },
 }
 
@@ -57,6 +59,7 @@ pub(super) enum SentOutcome<J> {
         message: String,
         data: Option<J>,
         content: Option<J>,
+        meta: Option<J>,
     },
 }
 
@@ -77,6 +80,7 @@ impl<J: Json> SentOutcome<J> {
                 message,
                 data,
                 content,
+                meta,
             } => {
                 let message = truncate(message);
                 let available = max_bytes.saturating_sub(message.len() * MAX_ESCAPE_FACTOR);
@@ -85,6 +89,7 @@ impl<J: Json> SentOutcome<J> {
                     code: handler_error_code(code),
                     message,
                     content: take_if_fits(content, &mut remaining),
+                    meta: take_if_fits(meta, &mut remaining),
                     data: take_if_fits(data, &mut remaining),
                 };
                 (sent, available - remaining)
@@ -99,6 +104,7 @@ impl<J: Json> SentOutcome<J> {
             message,
             data: None,
             content: None,
+            meta: None,
         }
     }
 
@@ -145,12 +151,14 @@ impl<J: Json> SentOutcome<J> {
                 message,
                 data,
                 content,
+                meta,
             } => PageToBridge::CallError {
                 call,
                 code,
                 message: message.clone(),
                 data: data.clone(),
                 content: content.clone(),
+                meta: meta.clone(),
             },
         }
     }

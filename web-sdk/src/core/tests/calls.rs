@@ -173,6 +173,7 @@ fn only_handler_error_codes_are_passed_on() {
             message: "why".into(),
             data: Some(sized_json("{}".into())),
             content: Some(sized_json("[]".into())),
+            meta: None,
         };
         page.finish("c1", outcome);
         assert_eq!(only_error(&page).0, sent);
@@ -220,6 +221,7 @@ fn error_data_that_leaves_no_room_for_the_message_is_dropped() {
             message: "\n".repeat(100),
             data: Some(sized_json("x".repeat(bytes))),
             content: None,
+            meta: None,
         };
         page.finish(call, outcome);
         let [PageToBridge::CallError { data, .. }] = &page.sent[..] else {

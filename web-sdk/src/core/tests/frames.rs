@@ -154,6 +154,7 @@ fn call_error_frames() {
             message: message.into(),
             data: data.map(str::to_owned),
             content: content.map(str::to_owned),
+            meta: content.map(|_| r#"{"a.b/c":1}"#.to_owned()),
         }
     };
     let code = ErrorCode::HandlerFailed;

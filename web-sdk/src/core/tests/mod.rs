@@ -391,6 +391,7 @@ pub(super) fn threw(message: &str) -> HandlerOutcome<String> {
         message: message.into(),
         data: None,
         content: None,
+        meta: None,
     }
 }
 
