@@ -4,7 +4,7 @@ use std::fmt;
 
 use bridge_protocol::ErrorCode;
 use serde_json::{Map, Value};
-use web_sdk::core::HandlerOutcome;
+use web_sdk::core::{Answer, HandlerOutcome};
 
 use crate::content::Content;
 use crate::json;
@@ -93,13 +93,18 @@ impl CallError {
 
     pub(crate) fn into_outcome(self) -> HandlerOutcome<String> {
         let failure = *self.0;
-        let content = (!failure.content.is_empty()).then(|| json::sized(&failure.content));
+        let details = Answer {
+            result: failure.data.as_ref().map(json::text),
+            content: (!failure.content.is_empty()).then(|| json::text(&failure.content)),
+            meta: failure.meta.as_ref().map(json::text),
+            ..Answer::default()
+        };
+        let texts = [&details.result, &details.content, &details.meta];
         HandlerOutcome::Threw {
             code: failure.code.map(|code| code.as_str().to_owned()),
             message: failure.message,
-            data: failure.data.as_ref().map(json::sized),
-            content,
-            meta: failure.meta.as_ref().map(json::sized),
+            bytes: texts.into_iter().flatten().map(String::len).sum(),
+            details,
         }
     }
 }
