@@ -130,8 +130,9 @@ async fn a_failure_is_known_in_a_document_that_comes_during_a_wait() {
     let page = ToolsPage::open("pages/navigation.html").await;
     let script = "document.querySelector('main').insertAdjacentHTML('beforeend',
         '<button id=later>Leave later</button><button disabled>Off</button>');
-      document.querySelector('#later').addEventListener('click', () =>
-        setTimeout(() => location.assign('/pages/second.html'), 500)); // sleep: the page goes when the action has ended";
+      document.querySelector('#later').addEventListener('click', () => {
+        setTimeout(() => location.assign('second.html'), 500); // sleep: the page goes when the action has ended
+      });";
     page.browser.eval(script, json!(null)).await;
     let answer = page
         .interact_all(json!([
