@@ -158,3 +158,39 @@ impl PartialEq for BuiltResult {
         json(self) == json(other)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(value: &Value) -> Option<Box<RawValue>> {
+        RawValue::from_string(value.to_string()).ok()
+    }
+
+    #[test]
+    fn a_failure_keeps_the_content_and_the_meta_of_the_page() {
+        let content = json!([{ "type": "text", "text": "1 setValue e1 failed" }]);
+        let failure = CallFailure {
+            content: raw(&content),
+            meta: raw(&json!({ "mcp-web/page": { "skipped": 2 } })),
+            ..CallFailure::new(ErrorCode::HandlerFailed, "failed".to_owned())
+        };
+        let result = json!(BuiltResult::from_failure(&failure));
+        let expected = json!({
+            "content": content,
+            "isError": true,
+            "_meta": { "mcp-web/page": { "skipped": 2 }, "mcp-web/error": { "code": "HandlerFailed" } },
+        });
+        assert_eq!(result, expected);
+    }
+
+    #[test]
+    fn a_page_does_not_decide_about_the_code_in_the_meta() {
+        let failure = CallFailure {
+            meta: raw(&json!({ "mcp-web/error": { "code": "PageGone" } })),
+            ..CallFailure::new(ErrorCode::HandlerFailed, "failed".to_owned())
+        };
+        let result = BuiltResult::from_failure(&failure);
+        assert_eq!(result.error_code(), Some(ErrorCode::HandlerFailed));
+    }
+}
