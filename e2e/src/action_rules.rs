@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 pub struct ActionRule {
     /// What the row is about.
     pub name: &'static str,
-    /// The argument `actions`.
-    pub actions: Value,
+    /// The arguments of `interact`.
+    pub arguments: Value,
     codes: Value,
 }
 
@@ -22,7 +22,8 @@ impl ActionRule {
         let set = |name: &str| json!({ "type": "setValue", "find": find(name), "value": "Ada" });
         let rows = [
             ("in order", json!([set("Name"), click("Save")]), json!([null, null])),
-            ("the next one runs after a failure", json!([click("Off"), click("Save")]), json!(["TargetDisabled", null])),
+            ("a failure stops the list", json!([click("Off"), click("Save")]), json!(["TargetDisabled"])),
+            ("a failure after an action", json!([click("Save"), click("Off"), click("Save")]), json!([null, "TargetDisabled"])),
             ("disabled", json!([click("Off")]), json!(["TargetDisabled"])),
             ("read-only", json!([set("Fixed")]), json!(["TargetReadOnly"])),
             ("not editable", json!([set("Save")]), json!(["NotEditable"])),
@@ -46,7 +47,17 @@ impl ActionRule {
             ("wait for a text", json!([{ "type": "waitFor", "text": "Save", "ms": 60 }]), json!([null])),
             ("wait", json!([{ "type": "waitFor", "ms": 30 }]), json!([null])),
         ];
-        rows.into_iter().map(|(name, actions, codes)| Self { name, actions, codes }).collect()
+        let mut rules: Vec<_> = rows.map(|(name, actions, codes)| Self {
+            name,
+            arguments: json!({ "actions": actions, "view": "none" }),
+            codes,
+        }).into();
+        rules.push(Self {
+            name: "a failure does not stop the list if the client asks for that",
+            arguments: json!({ "actions": [click("Off"), click("Save")], "onError": "continue", "view": "none" }),
+            codes: json!(["TargetDisabled", null]),
+        });
+        rules
     }
 
     /// Checks the answer to a call of `interact`. `exceptions` has the code of each rule whose actions
@@ -61,5 +72,12 @@ impl ActionRule {
             None => self.codes.clone(),
         };
         assert_eq!(codes, expected, "{}: {answer}", self.name);
+        let failed = expected
+            .as_array()
+            .is_some_and(|codes| codes.iter().any(|code| !code.is_null()));
+        assert_eq!(answer["isError"] == true, failed, "{}: {answer}", self.name);
+        let actions = self.arguments["actions"].as_array().map_or(0, Vec::len);
+        let skipped = &answer["_meta"]["mcp-web/page"]["skipped"];
+        assert_eq!(skipped, actions - log.len(), "{}: {answer}", self.name);
     }
 }

@@ -57,6 +57,7 @@ proptest! {
             message: message.clone(),
             data: Some(raw(&data)),
             content: None,
+            meta: None,
         });
         let PageToBridge::CallError(received) = PageToBridge::decode(&sent.encode()).unwrap() else {
             panic!("another message type")

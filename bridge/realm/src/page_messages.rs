@@ -302,9 +302,10 @@ fn error_event(error: CallError, max_bytes: usize) -> PageEvent {
         message: error.message,
         data: error.data,
         content: error.content,
+        meta: error.meta,
     };
-    let raw = [&failure.data, &failure.content].into_iter().flatten();
-    let raw: usize = raw.map(|raw| raw.get().len()).sum();
+    let raw = [&failure.data, &failure.content, &failure.meta];
+    let raw: usize = raw.into_iter().flatten().map(|raw| raw.get().len()).sum();
     let failure = match check_size(failure.message.len() + raw, max_bytes) {
         Ok(()) => failure,
         Err(too_large) => too_large,

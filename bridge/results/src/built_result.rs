@@ -38,13 +38,18 @@ impl BuiltResult {
         }
     }
 
-    /// A failure that the model should read. The error code goes into `_meta`, beside the text.
+    /// A failure that the model should read. The error code goes into `_meta`, beside what the page
+    /// has put there.
     pub fn from_failure(failure: &CallFailure) -> Self {
         let mut error = json!({ "code": failure.code.as_str() });
         if let Some(data) = failure.data.as_deref().and_then(try_parse) {
             error["data"] = data;
         }
-        let meta = Map::from_iter([(ERROR_META.to_owned(), error)]);
+        let mut meta = match failure.meta.as_deref().and_then(try_parse) {
+            Some(Value::Object(meta)) => meta,
+            _ => Map::new(),
+        };
+        meta.insert(ERROR_META.to_owned(), error);
         let content = failure.content.as_deref().and_then(try_parse);
         let content = content.and_then(|content| validate_blocks(content).ok());
         Self {
@@ -151,5 +156,41 @@ impl PartialEq for BuiltResult {
     fn eq(&self, other: &Self) -> bool {
         let json = |result: &Self| serde_json::to_string(result).unwrap_or_default();
         json(self) == json(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(value: &Value) -> Option<Box<RawValue>> {
+        RawValue::from_string(value.to_string()).ok()
+    }
+
+    #[test]
+    fn a_failure_keeps_the_content_and_the_meta_of_the_page() {
+        let content = json!([{ "type": "text", "text": "1 setValue e1 failed" }]);
+        let failure = CallFailure {
+            content: raw(&content),
+            meta: raw(&json!({ "mcp-web/page": { "skipped": 2 } })),
+            ..CallFailure::new(ErrorCode::HandlerFailed, "failed".to_owned())
+        };
+        let result = json!(BuiltResult::from_failure(&failure));
+        let expected = json!({
+            "content": content,
+            "isError": true,
+            "_meta": { "mcp-web/page": { "skipped": 2 }, "mcp-web/error": { "code": "HandlerFailed" } },
+        });
+        assert_eq!(result, expected);
+    }
+
+    #[test]
+    fn a_page_does_not_decide_about_the_code_in_the_meta() {
+        let failure = CallFailure {
+            meta: raw(&json!({ "mcp-web/error": { "code": "PageGone" } })),
+            ..CallFailure::new(ErrorCode::HandlerFailed, "failed".to_owned())
+        };
+        let result = BuiltResult::from_failure(&failure);
+        assert_eq!(result.error_code(), Some(ErrorCode::HandlerFailed));
     }
 }

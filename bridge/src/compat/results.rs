@@ -165,10 +165,7 @@ impl ResultWriter {
                 self.write_pretty_text(&rest, out)?;
             }
         }
-        if let Some(meta) = meta.filter(|meta| meta.get().starts_with('{')) {
-            out.extend_from_slice(b",\"_meta\":");
-            out.extend_from_slice(meta.get().as_bytes());
-        }
+        write_meta(meta.as_deref(), out);
         Ok(())
     }
 
@@ -191,10 +188,7 @@ impl ResultWriter {
                 out.extend_from_slice(content.get().as_bytes());
             }
         }
-        if let Some(meta) = meta.filter(|meta| meta.get().starts_with('{')) {
-            out.extend_from_slice(b",\"_meta\":");
-            out.extend_from_slice(meta.get().as_bytes());
-        }
+        write_meta(meta, out);
         out.push(b'}');
         Ok(())
     }
@@ -215,8 +209,17 @@ impl ResultWriter {
                 self.write_serialized(&json!({ "error": error }), out)?;
             }
         }
+        write_meta(failure.meta.as_deref(), out);
         out.extend_from_slice(b",\"isError\":true}");
         Ok(())
+    }
+}
+
+/// Writes the `_meta` of a result, which must be an object.
+fn write_meta(meta: Option<&RawValue>, out: &mut Vec<u8>) {
+    if let Some(meta) = meta.filter(|meta| meta.get().starts_with('{')) {
+        out.extend_from_slice(b",\"_meta\":");
+        out.extend_from_slice(meta.get().as_bytes());
     }
 }
 

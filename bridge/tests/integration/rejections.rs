@@ -404,6 +404,7 @@ async fn a_handler_error_is_returned_with_its_message() {
                 message: "no such card: 7".to_owned(),
                 data: None,
                 content: None,
+                meta: None,
             };
             page.send(PageToBridge::CallError(error)).await;
         };

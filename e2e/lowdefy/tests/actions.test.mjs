@@ -117,11 +117,11 @@ test("what cannot be done is refused with the reason", async (t) => {
 });
 
 test("a dialog covers the page until it is closed", async (t) => {
-  const { interact, call } = await open(t);
+  const { interact, interactAll, call } = await open(t);
   const opened = await interact({ type: "triggerEvent", ref: "open", event: "onClick" });
   assert.match(textOf(opened), /dialog "Question"[^]*textbox "Inside"/);
   assert.doesNotMatch(textOf(await call("page_snapshot")), /textbox "Text"/);
-  const both = await interact(set("text", "x"), set("inside", "y"));
+  const both = await interactAll(set("text", "x"), set("inside", "y"));
   assert.match(textOf(both), /1 setValue text failed TargetCovered[^]*2 setValue inside ok/);
   const closed = await interact({ type: "triggerEvent", find: { role: "button", name: "Ok" }, event: "onClick" });
   assert.match(textOf(closed), /1 triggerEvent modal\/ok onClick ok/);
@@ -149,15 +149,15 @@ test("what needs a browser is a warning, and the app goes on", async (t) => {
 });
 
 test("an action that does not end fails in time, and the session goes on", async (t) => {
-  const { interact } = await open(t, { ...APP, mcp: { format: "outline", limits: { actionTimeoutMs: 300 } } });
-  const answer = await interact({ type: "triggerEvent", ref: "endless", event: "onClick" }, set("text", "on"));
+  const { interactAll } = await open(t, { ...APP, mcp: { format: "outline", limits: { actionTimeoutMs: 300 } } });
+  const answer = await interactAll({ type: "triggerEvent", ref: "endless", event: "onClick" }, set("text", "on"));
   assert.match(textOf(answer), /1 triggerEvent endless onClick failed ActionTimeout[^]*2 setValue text ok/);
 });
 
 test("a button cannot be clicked again while what it does goes on", async (t) => {
-  const { interact } = await open(t, { ...APP, mcp: { format: "outline", limits: { actionTimeoutMs: 300 } } });
+  const { interactAll } = await open(t, { ...APP, mcp: { format: "outline", limits: { actionTimeoutMs: 300 } } });
   const click = { type: "triggerEvent", ref: "endless", event: "onClick" };
-  assert.match(textOf(await interact(click, click)), /1 triggerEvent endless onClick failed ActionTimeout[^]*2 triggerEvent endless onClick failed TargetDisabled/);
+  assert.match(textOf(await interactAll(click, click)), /1 triggerEvent endless onClick failed ActionTimeout[^]*2 triggerEvent endless onClick failed TargetDisabled/);
 });
 
 test("onMount runs once, and not again when a session is restored", async (t) => {

@@ -122,6 +122,8 @@ export function sessionOf(call, sessionId) {
   return {
     call: inSession,
     interact: (...actions) => inSession("interact", { actions }),
+    /** Does all actions, also after one that failed. */
+    interactAll: (...actions) => inSession("interact", { actions, onError: "continue" }),
     state: async () => (await inSession("get_state")).structuredContent,
   };
 }

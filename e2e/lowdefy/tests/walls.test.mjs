@@ -152,9 +152,9 @@ test("code of the app that forgets a promise or writes to stdout ends nothing", 
 
 test("names of the state lead to nothing else", async (t) => {
   const host = await startHost(t, { data: await startData(t) });
-  const { interact, state } = await openSession(host);
+  const { interactAll, state } = await openSession(host);
   for (const key of ["__proto__.polluted", "constructor.prototype.polluted", "a.__proto__.polluted", "", "x".repeat(501)]) {
-    const answer = textOf(await interact({ type: "setState", values: { [key]: true } }, { type: "setGlobal", key: key || "prototype.a", value: true }));
+    const answer = textOf(await interactAll({ type: "setState", values: { [key]: true } }, { type: "setGlobal", key: key || "prototype.a", value: true }));
     assert.match(answer, /1 setState failed ActionFailed[^]*2 setGlobal failed ActionFailed/, answer);
   }
   assert.equal((await state()).state.polluted, undefined);

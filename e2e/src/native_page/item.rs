@@ -237,6 +237,7 @@ impl NativeFailure {
             message: self.message,
             data: self.data.as_ref().map(to_raw),
             content: self.content.as_ref().map(to_raw),
+            meta: None,
         }
     }
 }

@@ -280,6 +280,7 @@ fn call_lost(id: &CallId) -> (CallId, String) {
         message: "the connection broke and the result was lost".to_owned(),
         data: None,
         content: None,
+        meta: None,
     };
     (id.clone(), PageToBridge::CallError(error).encode())
 }

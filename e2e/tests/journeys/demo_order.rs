@@ -74,6 +74,45 @@ async fn order_copies(era: Era, scheme: ColorScheme, screenshot: &str) {
     assert!(page_of(&result).contains(sent), "{}", page_of(&result));
 }
 
+/// The date is refused because of its format. The order must not go out without it.
+#[tokio::test]
+async fn no_order_is_sent_after_a_value_that_was_refused() {
+    let (bed, _browser) = open_order_form().await;
+    let inspector = Inspector::new(&bed, Transport::Http, Era::Discover);
+    let set = |name: &str, value: &str| json!({ "type": "setValue", "find": { "name": name }, "value": value });
+    let with_date = |date: &str| {
+        json!([
+            set("Issue", "spring"),
+            set("Copies", "3"),
+            set("Name", "Ada Lovelace"),
+            set("Street and number", "St James's Square 12"),
+            set("Postal code", "SW1Y 4JH"),
+            set("Town", "London"),
+            set("Not before", date),
+            click("button", "Send the order"),
+        ])
+    };
+    let result = interact(&inspector, with_date("2 March 2027")).await;
+    let text = page_of(&result);
+    assert_eq!(result["isError"], true, "{text}");
+    let facts = &result["_meta"]["mcp-web/page"];
+    assert_eq!(facts["log"][6]["code"], "ValueRefused", "{text}");
+    assert_eq!(facts["skipped"], 1, "{text}");
+    let stopped = "stopped because action 7 failed, 1 action skipped: nothing after it was done; \
+        look at the page, then call again with the rest";
+    assert!(text.contains(stopped), "{text}");
+    assert!(!text.contains("goes to Ada Lovelace"), "{text}");
+
+    let rest = json!([
+        set("Not before", "2027-03-02"),
+        click("button", "Send the order")
+    ]);
+    let result = interact(&inspector, rest).await;
+    assert_ok(&result);
+    let text = page_of(&result);
+    assert!(text.contains("Order 1 of "), "{text}");
+}
+
 #[tokio::test]
 async fn the_bank_account_is_for_the_person_only() {
     let (bed, browser) = open_order_form().await;
@@ -137,6 +176,7 @@ async fn interact(inspector: &Inspector, actions: Value) -> Value {
 }
 
 fn assert_ok(result: &Value) {
+    assert_ne!(result["isError"], true, "{result}");
     let log = result["_meta"]["mcp-web/page"]["log"].as_array();
     let log = log.unwrap_or_else(|| panic!("{result}"));
     assert!(log.iter().all(|entry| entry["ok"] == true), "{result}");

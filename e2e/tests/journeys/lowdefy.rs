@@ -110,7 +110,8 @@ async fn each_rule_of_all_user_interfaces_holds() {
         ("global state", None),
     ];
     for rule in ActionRule::all() {
-        let input = json!({ "sessionId": session, "actions": rule.actions, "view": "none" });
+        let mut input = rule.arguments.clone();
+        input["sessionId"] = session.clone();
         let answer = client.call_when_registered("interact", input).await;
         rule.check(&answer, &exceptions);
     }

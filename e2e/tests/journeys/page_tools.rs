@@ -57,6 +57,12 @@ impl ToolsPage {
         self.call("interact", json!({ "actions": actions })).await
     }
 
+    /// Does all actions, also after one that failed.
+    async fn interact_all(&self, actions: Value) -> Answer {
+        let arguments = json!({ "actions": actions, "onError": "continue" });
+        self.call("interact", arguments).await
+    }
+
     async fn snapshot(&self) -> String {
         self.call("page_snapshot", json!({})).await.text()
     }

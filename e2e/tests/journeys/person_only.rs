@@ -86,7 +86,7 @@ async fn a_model_does_not_approve_its_own_call() {
         click("Allow"),
         { "type": "pressKey", "key": "Tab" },
         { "type": "pressKey", "key": "Enter" },
-    ] });
+    ], "onError": "continue" });
     let both = || Turn::from_call("danger", json!({})).call("interact", actions.clone());
     let script = Script::new([both(), both(), Turn::from_text("That is all.")]);
     let page = Page::open(script).await;
@@ -117,7 +117,7 @@ async fn a_client_does_not_answer_what_a_tool_asks_the_person() {
             { "type": "setValue", "find": { "name": "I agree" }, "value": true },
             click("Send"),
             { "type": "pressKey", "key": "Enter" },
-        ], "view": "none" });
+        ], "onError": "continue", "view": "none" });
         page.client.call("interact", actions).await.unwrap()
     };
     let declines = async {
@@ -146,7 +146,7 @@ async fn a_client_does_not_ask_the_agent_through_the_ask_box() {
         { "type": "pressKey", "key": "Tab" },
         { "type": "pressKey", "key": "Enter" },
         click("Go"),
-    ], "view": "page" });
+    ], "onError": "continue", "view": "page" });
     let acted = page.client.call("interact", actions).await.unwrap();
     let page_text = acted["content"][1]["text"].as_str().unwrap();
     assert!(!page_text.contains("Ask AI"), "{page_text}");

@@ -65,7 +65,7 @@ async fn a_blocked_window_cannot_be_read_and_says_so() {
     }
     // Each action of a list fails by itself, whether it has a handle or is looked for.
     let log = program
-        .log(json!([click("Count up"), trigger("e1", "onClick")]))
+        .log_of_all(json!([click("Count up"), trigger("e1", "onClick")]))
         .await;
     for line in &log {
         assert!(
@@ -80,7 +80,7 @@ async fn a_blocked_window_cannot_be_read_and_says_so() {
 async fn what_was_asked_of_a_blocked_window_is_not_done_later() {
     let program = start_with_short_limit().await;
     let plus = program.handle("button", "Count up").await;
-    let log = program.log(json!([
+    let log = program.log_of_all(json!([
         click("Block"),
         trigger(&plus, "onClick"),
         trigger(&plus, "onPointerClick"),

@@ -39,7 +39,7 @@ async fn a_handle_goes_stale_with_its_row_and_the_others_stay() {
     assert_eq!(after[1], before[2], "each handle stays with its row");
     assert!(after.iter().all(|(name, _)| name != "Row 2"), "{after:?}");
     // The row that moved up is not the one that is gone.
-    let log = program.log(json!([
+    let log = program.log_of_all(json!([
         trigger(&remove, "onClick"),
         trigger(&before[1].1, "onClick"),
         trigger("e99999", "onClick"),
@@ -82,7 +82,7 @@ async fn an_element_that_vanishes_during_a_call_fails_its_action_only() {
     let program = Program::start().await;
     let remove = program.handle("button", "Remove Row 1").await;
     let plus = program.handle("button", "Count up").await;
-    let log = program.log(json!([
+    let log = program.log_of_all(json!([
         trigger(&remove, "onClick"),
         trigger(&remove, "onClick"),
         trigger(&plus, "onClick"),
@@ -120,7 +120,7 @@ async fn a_click_never_reaches_another_row_than_its_own() {
     }
     assert!(shown.len() >= names.len());
     let (log, _) = tokio::join!(
-        program.log(json!(clicks)),
+        program.log_of_all(json!(clicks)),
         program.call("remove_first_rows", json!({ "times": 6 })),
     );
     let hits = names

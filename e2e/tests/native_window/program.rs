@@ -53,7 +53,17 @@ impl Program {
 
     /// Runs actions, and returns the lines of the log.
     pub(crate) async fn log(&self, actions: Value) -> Vec<String> {
-        let input = json!({ "actions": actions, "view": "none" });
+        self.log_of(json!({ "actions": actions, "view": "none" }))
+            .await
+    }
+
+    /// Runs all actions, also after one that failed, and returns the lines of the log.
+    pub(crate) async fn log_of_all(&self, actions: Value) -> Vec<String> {
+        self.log_of(json!({ "actions": actions, "onError": "continue", "view": "none" }))
+            .await
+    }
+
+    async fn log_of(&self, input: Value) -> Vec<String> {
         let answer = self.call("interact", input).await;
         text(&answer, 0).lines().map(str::to_owned).collect()
     }

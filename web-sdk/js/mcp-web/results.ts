@@ -55,7 +55,8 @@ async function mcpResult(
     return { content: blocks, structuredContent: resultJson(structured), _meta: resultJson(_meta) };
   }
   const texts = (content as ContentBlock[]).flatMap((block) => (block.type === "text" ? [block.text] : []));
-  return { message: texts.join("\n") || "the tool failed", content: blocks, data: resultJson(structuredContent) };
+  const message = texts.join("\n") || "the tool failed";
+  return { message, content: blocks, data: resultJson(structuredContent), _meta: resultJson(_meta) };
 }
 
 async function blocksJson(values: unknown[], limit: ImageLimit): Promise<string | undefined> {

@@ -19,6 +19,7 @@ export interface QueryFind {
 
 const VIEWS: readonly unknown[] = ["auto", "page", "changes", "none"];
 const FORMATS: readonly unknown[] = ["outline", "markdown"];
+const ON_ERROR: readonly unknown[] = ["stop", "continue"];
 
 export function parseView({ view = "auto" }: UnknownObject): ViewName {
   if (!VIEWS.includes(view)) throw invalidArguments("ArgumentInvalid", `view must be one of ${VIEWS.join(", ")}`);
@@ -29,6 +30,12 @@ export function parseFormat({ format }: UnknownObject, standard: FormatName): Fo
   if (format === undefined || format === null) return standard;
   if (!FORMATS.includes(format)) throw invalidArguments("ArgumentInvalid", `format must be one of ${FORMATS.join(", ")}`);
   return format as FormatName;
+}
+
+/** Returns whether the list goes on after an action that failed. */
+export function parseContinues({ onError = "stop" }: UnknownObject): boolean {
+  if (!ON_ERROR.includes(onError)) throw invalidArguments("ArgumentInvalid", `onError must be one of ${ON_ERROR.join(", ")}`);
+  return onError === "continue";
 }
 
 /** Returns a number of elements. */

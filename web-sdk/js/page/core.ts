@@ -54,6 +54,8 @@ export interface Report {
   text: string;
   log: LogEntry[];
   skipped: number;
+  /** Whether an action failed. */
+  isError: boolean;
   navigated?: string;
 }
 
@@ -72,6 +74,7 @@ export interface Actions {
   deadline(): number;
   cancel(): void;
   report(): Report;
+  failures(): number;
   reportIfDocumentEnds(): object;
   free(): void;
 }
@@ -87,7 +90,7 @@ export interface PageView {
 
 /** The JavaScript that wasm-bindgen generates. */
 export interface PageCore {
-  Actions: new (actions: unknown, limits: PageToolsLimits, confirms: boolean, now: number) => Actions;
+  Actions: new (actions: unknown, limits: PageToolsLimits, confirms: boolean, continues: boolean, now: number) => Actions;
   PageView: new (tree: PageTree, info: { pageId?: string; url?: string; title?: string }, limits: PageToolsLimits) => PageView;
   resumedReport(state: unknown, navigated: string): Report;
   __wbg_set_wasm(exports: WebAssembly.Exports): void;

@@ -20,8 +20,8 @@ export interface Run {
   signal: AbortSignal;
   /** Waits while the person at the page is asked something. */
   person: PersonWait;
-  /** Called before each action with what the next document must know if this action ends the document. */
-  beforeAction(state: object): void;
+  /** Called before each action, and after each that failed, with what the next document must know if this one ends now. */
+  handOver(state: object): void;
 }
 
 /** Runs the actions, and returns what they did. */
@@ -60,9 +60,14 @@ class Executor {
   async run(): Promise<Report> {
     const { actions } = this.#run;
     let event: StepEvent = { kind: "started" };
+    let failures = 0;
     try {
       for (;;) {
         const step = actions.next(event, this.#now());
+        if (actions.failures() > failures) {
+          failures = actions.failures();
+          this.#handOver();
+        }
         if (step.kind === "done") return actions.report();
         event = (await this.#mayBegin(step)) ? await this.#perform(step) : { kind: "personAsked" };
       }
@@ -149,9 +154,9 @@ class Executor {
   }
 
   async #apply({ index, ref, to }: Extract<Step, { kind: "apply" }>): Promise<StepEvent> {
-    const { driver, list, options, actions, beforeAction } = this.#run;
+    const { driver, list, options } = this.#run;
     const action = list[index]!;
-    beforeAction(actions.reportIfDocumentEnds());
+    this.#handOver();
     const element = ref === undefined ? undefined : driver.element?.(ref);
     notify(options.onAction, { type: action.type, ...(element && { element }) });
     this.#endAction = beginAction();
@@ -164,6 +169,10 @@ class Executor {
         return { kind: "applied", ...failureOf(error) };
       }
     });
+  }
+
+  #handOver(): void {
+    this.#run.handOver(this.#run.actions.reportIfDocumentEnds());
   }
 
   async #awaitChange(ms: number): Promise<StepEvent> {

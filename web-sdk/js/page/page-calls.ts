@@ -3,7 +3,7 @@
 import type { UnknownObject } from "../mcp-web/type-guards.ts";
 import type { CallContext } from "../types/calls.ts";
 import type { Action } from "./actions.ts";
-import { type FormatName, type ViewName, parseCount, parseFind, parseFormat, parseView } from "./arguments.ts";
+import { type FormatName, type ViewName, parseContinues, parseCount, parseFind, parseFormat, parseView } from "./arguments.ts";
 import { CallQueue } from "./call-queue.ts";
 import { type Actions, type PageCore, type PageView, type Report, loadPageCore } from "./core.ts";
 import { ActionError, type PageDriver, type PageState } from "./driver.ts";
@@ -19,7 +19,7 @@ const SHORT_PAGE_BYTES = 8192;
 
 /** What a call leaves for the document that goes on with it. */
 interface HandedOver {
-  /** Whether an action has begun: then only the page is to be shown. */
+  /** Whether an action has begun or failed: then only the page is to be shown. */
   started: boolean;
   report?: object;
 }
@@ -88,6 +88,7 @@ export class PageCalls {
   async #run(list: unknown, args: UnknownObject, context: CallContext, explain: (message: string) => string): Promise<object> {
     const view = parseView(args);
     const format = parseFormat(args, this.#options.format ?? "outline");
+    const continues = parseContinues(args);
     const core = await loadPageCore(this.#options.wasm);
     const continued = context.continuation as HandedOver | undefined;
     if (continued?.started) {
@@ -100,15 +101,15 @@ export class PageCalls {
         return this.#result(core, report, view === "none" ? "none" : "page", undefined, format, args, context);
       });
     }
-    const check = createActions(core, list, this.#limits, !!this.#options.confirm, explain);
-    check.free();
+    const create = () => createActions(core, list, this.#limits, !!this.#options.confirm, continues, explain);
+    create().free();
     // The calls of a driver without documents end with it.
     const handOver = (state: HandedOver) => this.#driver.place && context.handOver(state);
     handOver({ started: false });
     return this.#queue.run(context.signal, async () => {
       const person = await this.#untilAnswered(context);
       const before = this.#needsComparison(view) ? await this.#look(core) : undefined;
-      const actions = createActions(core, list, this.#limits, !!this.#options.confirm, explain);
+      const actions = create();
       try {
         const report = await runActions({
           actions,
@@ -117,7 +118,7 @@ export class PageCalls {
           options: this.#options,
           signal: context.signal,
           person,
-          beforeAction: (report) => handOver({ started: true, report }),
+          handOver: (report) => handOver({ started: true, report }),
         });
         await this.#driver.callEnded?.();
         // The actions may have made the page ask the person.
@@ -155,13 +156,14 @@ export class PageCalls {
     args: UnknownObject,
     context: CallContext,
   ): Promise<object> {
-    const { text: log, ...facts } = report;
+    const { text: log, isError, ...facts } = report;
+    const failed = isError && { isError };
     if (view === "none") {
       before?.free();
       const page = this.#driver.page();
-      return result([log.trimEnd()], { ...page, view, elements: 0, shown: 0, truncated: false, ...facts });
+      return { ...result([log.trimEnd()], { ...page, view, elements: 0, shown: 0, truncated: false, ...facts }), ...failed };
     }
-    return this.#pageResult(await this.#look(core), view, before, format, args, context, log, facts);
+    return { ...this.#pageResult(await this.#look(core), view, before, format, args, context, log, facts), ...failed };
   }
 
   #pageResult(
@@ -248,9 +250,9 @@ function result(texts: string[], facts: object): object {
   };
 }
 
-function createActions(core: PageCore, list: unknown, limits: PageToolsLimits, confirms: boolean, explain: (message: string) => string): Actions {
+function createActions(core: PageCore, list: unknown, limits: PageToolsLimits, confirms: boolean, continues: boolean, explain: (message: string) => string): Actions {
   try {
-    return new core.Actions(list, limits, confirms, performance.now());
+    return new core.Actions(list, limits, confirms, continues, performance.now());
   } catch (error) {
     const [, reason, message] = /^(\w+) ([^]*)$/.exec((error as Error).message) ?? [];
     throw invalidArguments(reason === "TooManyActions" ? reason : "ActionMalformed", explain(message ?? String(error)));

@@ -31,6 +31,12 @@ const VIEW = choice(
 );
 const FORMAT = choice("How the page is written. Leave it out unless the user asks for it.", "outline", "markdown");
 
+const ON_ERROR = choice(
+  'After an action that failed: "stop" (default) does none of those after it, "continue" does them all the same.',
+  "stop",
+  "continue",
+);
+
 const FIND = {
   type: "object",
   description: "The element that has all of these, if you know no ref.",
@@ -120,9 +126,9 @@ export const INTERACT: PageToolDefinition = {
   title: "Act on the page",
   description:
     "Fills in, clicks and presses keys in the tab that the user sees: a list of actions, in order. Returns a log line for each, then the page. " +
-    `Read the log: an action may have failed. ${CONTENT_NOTE}`,
+    `It stops at the first action that fails: look at the page, then call again with the rest. ${CONTENT_NOTE}`,
   inputSchema: object(
-    { actions: { type: "array", items: ACTION, description: "1 to 100 actions." }, view: VIEW, format: FORMAT },
+    { actions: { type: "array", items: ACTION, description: "1 to 100 actions." }, onError: ON_ERROR, view: VIEW, format: FORMAT },
     "actions",
   ),
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },

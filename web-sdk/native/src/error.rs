@@ -3,8 +3,8 @@
 use std::fmt;
 
 use bridge_protocol::ErrorCode;
-use serde_json::Value;
-use web_sdk::core::HandlerOutcome;
+use serde_json::{Map, Value};
+use web_sdk::core::{Answer, HandlerOutcome};
 
 use crate::content::Content;
 use crate::json;
@@ -34,6 +34,7 @@ struct Failure {
     message: String,
     data: Option<Value>,
     content: Vec<Content>,
+    meta: Option<Value>,
 }
 
 impl CallError {
@@ -44,6 +45,7 @@ impl CallError {
             message: message.into(),
             data: None,
             content: Vec::new(),
+            meta: None,
         }))
     }
 
@@ -71,6 +73,13 @@ impl CallError {
         self
     }
 
+    /// Adds the `_meta` of the result that a tool returns.
+    #[must_use]
+    pub fn meta(mut self, meta: Map<String, Value>) -> Self {
+        self.0.meta = Some(meta.into());
+        self
+    }
+
     /// Returns the code: `HandlerFailed` unless the error says otherwise.
     pub fn code(&self) -> &'static str {
         self.0.code.unwrap_or(ErrorCode::HandlerFailed).as_str()
@@ -84,12 +93,18 @@ impl CallError {
 
     pub(crate) fn into_outcome(self) -> HandlerOutcome<String> {
         let failure = *self.0;
-        let content = (!failure.content.is_empty()).then(|| json::sized(&failure.content));
+        let details = Answer {
+            result: failure.data.as_ref().map(json::text),
+            content: (!failure.content.is_empty()).then(|| json::text(&failure.content)),
+            meta: failure.meta.as_ref().map(json::text),
+            ..Answer::default()
+        };
+        let texts = [&details.result, &details.content, &details.meta];
         HandlerOutcome::Threw {
             code: failure.code.map(|code| code.as_str().to_owned()),
             message: failure.message,
-            data: failure.data.as_ref().map(json::sized),
-            content,
+            bytes: texts.into_iter().flatten().map(String::len).sum(),
+            details,
         }
     }
 }

@@ -24,6 +24,7 @@ pub struct Interaction {
     limits: Limits,
     /// Whether the app is asked before each action.
     confirms: bool,
+    on_error: OnError,
     is_cancelled: bool,
     /// Whether the target is looked for among all texts.
     sees_every_text: bool,
@@ -43,6 +44,16 @@ pub struct Interaction {
     /// Whether a target was waited for in vain, and nothing was done since that could bring another.
     has_waited_in_vain: bool,
     report: Report,
+}
+
+/// Whether a list goes on after an action that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// The actions after it are not done: they may rely on it.
+    #[default]
+    Stop,
+    /// The next action is done.
+    Continue,
 }
 
 /// What the interaction waits for.
@@ -69,13 +80,14 @@ enum Stage {
 }
 
 impl Interaction {
-    /// Returns an interaction that has not begun.
+    /// Returns an interaction that has not begun. It stops after an action that failed.
     #[must_use]
     pub fn new(actions: Vec<Action>, limits: Limits, confirms: bool, now: f64) -> Self {
         Self {
             actions,
             limits,
             confirms,
+            on_error: OnError::Stop,
             is_cancelled: false,
             sees_every_text: false,
             started_at: now,
@@ -92,6 +104,13 @@ impl Interaction {
         }
     }
 
+    /// Sets whether the list goes on after an action that failed.
+    #[must_use]
+    pub fn on_error(mut self, on_error: OnError) -> Self {
+        self.on_error = on_error;
+        self
+    }
+
     /// Returns what was done.
     #[must_use]
     pub fn report(&self) -> &Report {
@@ -105,12 +124,12 @@ impl Interaction {
         call.min(self.action_started_at + self.limits.action_timeout_ms)
     }
 
-    /// Returns what the next document must know if the action that runs ends this one: it is taken to
-    /// have gone well.
+    /// Returns what the next document must know if this one ends now. An action that was begun is taken
+    /// to have gone well.
     #[must_use]
     pub fn report_if_document_ends(&self) -> Report {
         let mut report = self.report.clone();
-        if self.stage != Stage::Ready && self.stage != Stage::Done {
+        if self.has_begun() || self.stage == Stage::End {
             report.log.push(self.entry.clone());
         }
         report.skipped = self.actions.len() - report.log.len();
@@ -230,13 +249,10 @@ impl Interaction {
     }
 
     fn begin_action(&mut self, now: f64) -> Step {
-        if self.index < self.actions.len() {
-            if self.is_cancelled {
-                return self.stop(Stopped::Cancelled);
-            }
-            if now >= self.started_at + self.limits.call_timeout_ms {
-                return self.stop(Stopped::TimedOut);
-            }
+        if self.index < self.actions.len()
+            && let Some(stopped) = self.stop_reason(now)
+        {
+            return self.stop(stopped);
         }
         self.action_started_at = now;
         self.target_awaited_from = now;
@@ -271,6 +287,18 @@ impl Interaction {
             }
             None => self.confirm_or_apply(),
         }
+    }
+
+    /// Returns why the next action does not begin.
+    fn stop_reason(&self, now: f64) -> Option<Stopped> {
+        if self.is_cancelled {
+            return Some(Stopped::Cancelled);
+        }
+        if self.on_error == OnError::Stop && self.report.failures() > 0 {
+            return Some(Stopped::ActionFailed);
+        }
+        let is_over = now >= self.started_at + self.limits.call_timeout_ms;
+        is_over.then_some(Stopped::TimedOut)
     }
 
     fn find(&self, nodes: &[Node], is_to: bool) -> Result<String, Failure> {
@@ -448,7 +476,7 @@ impl Interaction {
     }
 
     fn time_out(&mut self, now: f64) -> Step {
-        let has_begun = matches!(self.stage, Stage::Apply | Stage::Rest | Stage::ReadBack);
+        let has_begun = self.has_begun();
         let limit = self
             .limits
             .action_timeout_ms
@@ -466,6 +494,11 @@ impl Interaction {
         }
         self.log_entry(now);
         self.begin_action(now)
+    }
+
+    /// Whether the action that runs may have had an effect, and has not ended.
+    fn has_begun(&self) -> bool {
+        matches!(self.stage, Stage::Apply | Stage::Rest | Stage::ReadBack)
     }
 
     /// Ends the list before an action that has had no effect.

@@ -10,7 +10,7 @@ use wasm_bindgen::{JsError, JsValue};
 
 use crate::action;
 use crate::clean::{clean, keep_interactive};
-use crate::interaction::{Interaction, Step};
+use crate::interaction::{Interaction, OnError, Step};
 use crate::page_text::{
     Format, Page, PageInfo, PageText, View, is_short, write_changes, write_page,
 };
@@ -28,7 +28,8 @@ pub struct Actions {
 
 #[wasm_bindgen]
 impl Actions {
-    /// Parses the actions of a call.
+    /// Parses the actions of a call. `continues` is whether the list goes on after an action that
+    /// failed.
     ///
     /// # Errors
     ///
@@ -38,13 +39,19 @@ impl Actions {
         actions: &JsValue,
         limits: &JsValue,
         confirms: bool,
+        continues: bool,
         now: f64,
     ) -> Result<Actions, JsError> {
         let limits = decode::limits(&from_js(limits));
         let actions = action::parse(&from_js(actions), &limits)
             .map_err(|error| JsError::new(&join_text![error.reason(), " ", error.message()]))?;
+        let on_error = if continues {
+            OnError::Continue
+        } else {
+            OnError::Stop
+        };
         Ok(Self {
-            interaction: Interaction::new(actions, limits, confirms, now),
+            interaction: Interaction::new(actions, limits, confirms, now).on_error(on_error),
         })
     }
 
@@ -70,7 +77,12 @@ impl Actions {
         to_js(&encode_report(self.interaction.report()))
     }
 
-    /// Returns what the next document must know if the action that runs ends this one.
+    /// Returns how many actions failed.
+    pub fn failures(&self) -> usize {
+        self.interaction.report().failures()
+    }
+
+    /// Returns what the next document must know if this one ends now.
     #[wasm_bindgen(js_name = reportIfDocumentEnds)]
     pub fn report_if_document_ends(&self) -> JsValue {
         to_js(&self.interaction.report_if_document_ends().to_value())
@@ -190,6 +202,7 @@ fn encode_report(report: &Report) -> Value {
         .with("text", text)
         .with("log", log)
         .with("skipped", number(report.skipped))
+        .with("isError", report.failures() > 0)
         .with_option("navigated", report.navigated.clone())
         .build()
 }

@@ -36,7 +36,7 @@ pub mod value;
 
 pub use action::{Action, ActionKind, Find, Target};
 pub use code::ActionCode;
-pub use interaction::{Event, Inspection, Interaction, Outcome, ReadBack, Step};
+pub use interaction::{Event, Inspection, Interaction, OnError, Outcome, ReadBack, Step};
 pub use limits::Limits;
 pub use log::LogEntry;
 pub use node::{Category, Choice, Node, NodeValue, Rows, State, Tree};

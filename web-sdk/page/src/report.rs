@@ -20,6 +20,8 @@ pub struct Report {
 /// Why a list ended before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
+    /// An action failed, and the client has not asked to go on then.
+    ActionFailed,
     /// The client cancelled the call.
     Cancelled,
     /// The actions took longer than a call may.
@@ -29,6 +31,13 @@ pub enum Stopped {
 }
 
 impl Report {
+    /// Returns how many actions failed.
+    #[must_use]
+    pub fn failures(&self) -> usize {
+        let failed = self.log.iter().filter(|entry| entry.failure.is_some());
+        failed.count()
+    }
+
     /// Writes the log as lines.
     pub fn write(&self, out: &mut String) {
         for entry in &self.log {
@@ -41,10 +50,24 @@ impl Report {
         };
         if let Some(place) = &self.navigated {
             let place = crate::encode::quote(&one_line(place, 200));
+            let skipped = match self.stopped {
+                None => &*skipped,
+                Some(_) => "",
+            };
             out.push_str(&join_text!["went to ", place, skipped, "\n"]);
         }
         match self.stopped {
             None => {}
+            Some(Stopped::ActionFailed) => {
+                let failed = self.log.last().map_or(0, |entry| entry.index);
+                out.push_str(&join_text![
+                    "stopped because action ",
+                    decimal(failed),
+                    " failed",
+                    skipped,
+                    ": nothing after it was done; look at the page, then call again with the rest\n"
+                ]);
+            }
             Some(Stopped::Cancelled) => {
                 out.push_str(&join_text![
                     "cancelled",
@@ -61,13 +84,15 @@ impl Report {
         }
     }
 
-    /// Returns the state with which the next document goes on, as long as no action was interrupted.
+    /// Returns the state with which the next document goes on.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let log: Vec<_> = self.log.iter().map(LogEntry::to_value).collect();
+        let is_stopped = self.stopped == Some(Stopped::ActionFailed);
         ObjectBuilder::default()
             .with("log", log)
             .with("skipped", number(self.skipped))
+            .with("stopped", is_stopped)
             .build()
     }
 
@@ -95,7 +120,10 @@ impl Report {
             log,
             navigated: Some(navigated),
             skipped: skipped as usize,
-            stopped: None,
+            stopped: value
+                .get("stopped")
+                .is_some_and(Value::is_true)
+                .then_some(Stopped::ActionFailed),
         }
     }
 }

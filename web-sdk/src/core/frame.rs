@@ -6,7 +6,7 @@
 use bridge_protocol::names::page_to_bridge as kind;
 use bridge_protocol::{CallId, PROTOCOL_VERSION};
 
-use super::messages::{Authenticate, PageToBridge};
+use super::messages::{Answer, Authenticate, PageToBridge};
 use super::text::decimal;
 
 /// A part of a frame. The frame is the concatenation of its parts.
@@ -48,22 +48,17 @@ pub fn encode<J>(message: PageToBridge<J>) -> Vec<FramePart<J>> {
             .finish(),
         PageToBridge::CallReceived(call) => call_message(kind::CALL_RECEIVED, &call).finish(),
         PageToBridge::CallResponse { call, answer } => call_message(kind::CALL_RESPONSE, &call)
-            .maybe_json("result", answer.result)
-            .maybe_json("content", answer.content)
-            .maybe_json("structuredContent", answer.structured_content)
-            .maybe_json("_meta", answer.meta)
+            .answer("result", answer)
             .finish(),
         PageToBridge::CallError {
             call,
             code,
             message,
-            data,
-            content,
+            details,
         } => call_message(kind::CALL_ERROR, &call)
             .string("code", code)
             .string("message", &message)
-            .maybe_json("data", data)
-            .maybe_json("content", content)
+            .answer("data", details)
             .finish(),
         PageToBridge::CallProgress {
             call,
@@ -210,6 +205,14 @@ impl<J> ObjectWriter<J> {
 
     fn json(self, name: &str, value: J) -> Self {
         self.key(name).then_json(value)
+    }
+
+    /// Writes the result of a handler. `result` is the name of its value.
+    fn answer(self, result: &str, answer: Answer<J>) -> Self {
+        self.maybe_json(result, answer.result)
+            .maybe_json("content", answer.content)
+            .maybe_json("structuredContent", answer.structured_content)
+            .maybe_json("_meta", answer.meta)
     }
 
     /// Writes an array with `write` for each element.

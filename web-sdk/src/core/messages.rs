@@ -8,9 +8,9 @@ use bridge_protocol::{BridgeId, CallId, RegistrationId, SessionId};
 /// a `String` in native code.
 ///
 /// The core forwards it and never parses it. The trait has no methods and adds no code.
-pub trait Json: Clone {}
+pub trait Json: Clone + Default {}
 
-impl<T: Clone> Json for T {}
+impl<T: Clone + Default> Json for T {}
 
 /// JSON text with its size.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,10 +148,9 @@ pub enum PageToBridge<J> {
         code: &'static str,
         /// The reason in words.
         message: String,
-        /// Additional data for programs, as JSON text.
-        data: Option<J>,
-        /// The content blocks that a tool returns instead of the message, as JSON text.
-        content: Option<J>,
+        /// Additional data for programs as its `result`, and the `content` and `meta` that a tool
+        /// returns instead of the message.
+        details: Answer<J>,
     },
     /// Reports the progress of a call.
     CallProgress {

@@ -4,37 +4,34 @@
 use wasm_bindgen::prelude::*;
 
 use super::codec::{field, sized_json, string};
-use crate::core::{Answer, HandlerOutcome, SizedJson};
+use crate::core::{Answer, HandlerOutcome};
 
 /// Parses an outcome: `{ result?, content?, structuredContent?, _meta? }`, or `{ message, code?,
-/// data?, content? }` when the handler threw an exception. All fields but `message` and `code` are
+/// data?, content?, _meta? }` when the handler threw an exception. All fields but `message` and `code` are
 /// JSON texts.
 pub(super) fn parse_outcome(outcome: &JsValue) -> HandlerOutcome<JsValue> {
-    if let Some(message) = string(outcome, "message") {
-        return HandlerOutcome::Threw {
-            code: string(outcome, "code"),
-            message,
-            data: json_text(outcome, "data"),
-            content: json_text(outcome, "content"),
-        };
-    }
+    let message = string(outcome, "message");
     let mut bytes = 0;
     let mut json = |name| {
-        let text = json_text(outcome, name)?;
+        let text = sized_json(field(outcome, name)?.dyn_into().ok()?);
         bytes += text.bytes;
         Some(text.json)
     };
     let answer = Answer {
-        result: json("result"),
+        result: json(message.as_ref().map_or("result", |_| "data")),
         content: json("content"),
         structured_content: json("structuredContent"),
         meta: json("_meta"),
     };
-    HandlerOutcome::Returned { answer, bytes }
-}
-
-fn json_text(object: &JsValue, name: &str) -> Option<SizedJson<JsValue>> {
-    field(object, name)?.dyn_into().ok().map(sized_json)
+    match message {
+        Some(message) => HandlerOutcome::Threw {
+            code: string(outcome, "code"),
+            message,
+            details: answer,
+            bytes,
+        },
+        None => HandlerOutcome::Returned { answer, bytes },
+    }
 }
 
 /// Returns the message of an exception.

@@ -310,8 +310,10 @@ fn texts_of_the_browser_are_encoded_unchanged() {
         call: CallId::from("c1"),
         code: ErrorCode::HandlerFailed.as_str(),
         message: "no such card: 7".into(),
-        data: Some(sized_json(r#"{"card":7}"#).json),
-        content: None,
+        details: Answer {
+            result: Some(sized_json(r#"{"card":7}"#).json),
+            ..Answer::default()
+        },
     };
     assert_eq!(encode_text(error), golden!("page-to-bridge/call-error"));
     let definition = |kind, json: &str| Definition {

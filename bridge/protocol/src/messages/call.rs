@@ -253,6 +253,9 @@ pub struct CallError {
     /// The MCP `ContentBlock`s that a tool returns instead of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Box<RawValue>>,
+    /// The `_meta` of a tool's result, which accompanies `content`.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<RawValue>>,
 }
 
 /// Cancels a call.

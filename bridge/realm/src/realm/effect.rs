@@ -168,6 +168,8 @@ pub struct CallFailure {
     pub data: Option<Box<RawValue>>,
     /// Content blocks that a tool result shows instead of the message.
     pub content: Option<Box<RawValue>>,
+    /// The `_meta` of a tool result, which accompanies `content`.
+    pub meta: Option<Box<RawValue>>,
 }
 
 impl CallFailure {
@@ -177,6 +179,7 @@ impl CallFailure {
             message,
             data: None,
             content: None,
+            meta: None,
         }
     }
 

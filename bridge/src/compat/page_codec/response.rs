@@ -20,6 +20,7 @@ pub(super) fn tool_response(
             message,
             data: result.map(ToOwned::to_owned),
             content: None,
+            meta: None,
         }),
         None => PageToBridge::CallResponse(CallResponse {
             request_id,

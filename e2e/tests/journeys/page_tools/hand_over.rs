@@ -118,3 +118,66 @@ async fn a_call_that_waits_runs_in_the_next_document() {
     let field = page.call("app_state", json!({ "key": "field" })).await;
     assert_eq!(field.0["structuredContent"]["value"], "after");
 }
+
+#[tokio::test]
+async fn a_failure_is_known_in_the_next_document() {
+    let page = ToolsPage::open("pages/navigation.html").await;
+    let answer = page
+        .interact_all(json!([
+            click("button", "Nothing"),
+            click("link", "Link to the second page"),
+            click("button", "Reload"),
+        ]))
+        .await;
+    assert!(answer.is_error(), "{answer:?}");
+    assert_eq!(answer.code(0), "TargetNotFound");
+    assert_eq!(answer.facts()["skipped"], 1);
+    let text = answer.text();
+    assert!(text.contains("second.html\", 1 action skipped"), "{text}");
+    assert!(text.contains("- heading \"Second page\""), "{text}");
+}
+
+/// The document goes after the failure, and before another action begins.
+#[tokio::test]
+async fn a_failure_is_known_in_a_document_that_comes_during_a_wait() {
+    let page = ToolsPage::open("pages/navigation.html").await;
+    let script = "document.querySelector('main').insertAdjacentHTML('beforeend',
+        '<button id=later>Leave later</button><button disabled>Off</button>');
+      document.querySelector('#later').addEventListener('click', () => {
+        setTimeout(() => location.assign('second.html'), 500); // sleep: the page goes when the action has ended
+      });";
+    page.browser.eval(script, json!(null)).await;
+    let answer = page
+        .interact_all(json!([
+            click("button", "Leave later"),
+            click("button", "Off"),
+            { "type": "waitFor", "text": "Never there", "ms": 10_000 },
+        ]))
+        .await;
+    assert!(answer.is_error(), "{answer:?}");
+    assert_eq!(
+        [answer.code(0), answer.code(1)],
+        [&Value::Null, &json!("TargetDisabled")]
+    );
+    assert_eq!(answer.facts()["skipped"], 1);
+    let text = answer.text();
+    assert!(text.contains("- heading \"Second page\""), "{text}");
+}
+
+#[tokio::test]
+async fn a_failure_keeps_the_document() {
+    let page = ToolsPage::open("pages/navigation.html").await;
+    let answer = page
+        .interact(json!([
+            click("button", "Nothing"),
+            click("link", "Link to the second page"),
+        ]))
+        .await;
+    assert!(answer.is_error(), "{answer:?}");
+    let text = answer.text();
+    assert!(
+        text.contains("stopped because action 1 failed, 1 action skipped"),
+        "{text}"
+    );
+    assert!(text.contains("Link to the second page"), "{text}");
+}

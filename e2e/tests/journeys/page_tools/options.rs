@@ -18,9 +18,8 @@ async fn without_a_root_nothing_is_seen_or_used() {
     page.browser
         .eval("document.querySelector('input').focus()", json!(null))
         .await;
-    let answer = page
-        .interact(json!([click("Back to the first page"), { "type": "pressKey", "key": "x" }]))
-        .await;
+    let actions = json!([click("Back to the first page"), { "type": "pressKey", "key": "x" }]);
+    let answer = page.interact_all(actions).await;
     let codes = [answer.code(0), answer.code(1)];
     assert_eq!(codes, ["TargetNotFound", "Declined"], "{answer:?}");
     let value = "return document.querySelector('input').value";
@@ -130,9 +129,8 @@ async fn each_limit_holds_at_its_edge() {
         .text();
     assert!(wide.len() <= 1024, "{} bytes", wide.len());
 
-    let answer = page
-        .interact(json!([{ "type": "waitFor", "text": "nowhere" }, click("Button 0")]))
-        .await;
+    let actions = json!([{ "type": "waitFor", "text": "nowhere" }, click("Button 0")]);
+    let answer = page.interact_all(actions).await;
     assert_eq!(answer.code(0), "ActionTimeout", "{answer:?}");
     let answer = page
         .interact(json!([{ "type": "waitFor", "ms": 290 }, { "type": "waitFor", "ms": 290 }]))

@@ -43,7 +43,7 @@ export const NAVIGATE = withSession(definitions.NAVIGATE, `Opens a page of the a
 
 export const INTERACT = withSession(
   definitions.INTERACT,
-  `Fills in and clicks in a session of the app: a list of actions, in order. Returns a log line for each, then the page. Read the log: an action may have failed. ${TEXT_NOTE}`,
+  `Fills in and clicks in a session of the app: a list of actions, in order. Returns a log line for each, then the page. It stops at the first action that fails: look at the page, then call again with the rest. ${TEXT_NOTE}`,
 );
 
 export const GET_STATE = withSession(

@@ -2,8 +2,8 @@
 //! here.
 
 use bridge_protocol::ErrorCode;
-use page_tools::Find;
 use page_tools::page_text::{Format, View};
+use page_tools::{Find, OnError};
 use serde_json::{Value, json};
 
 use crate::error::CallError;
@@ -41,6 +41,18 @@ pub(super) fn format(arguments: &Value, standard: Format) -> Result<Format, Call
         Some(_) => Err(invalid(
             "ArgumentInvalid",
             "format must be one of outline, markdown",
+        )),
+    }
+}
+
+/// Returns whether the list goes on after an action that failed.
+pub(super) fn on_error(arguments: &Value) -> Result<OnError, CallError> {
+    match arguments.get("onError").map(Value::as_str) {
+        None | Some(Some("stop")) => Ok(OnError::Stop),
+        Some(Some("continue")) => Ok(OnError::Continue),
+        Some(_) => Err(invalid(
+            "ArgumentInvalid",
+            "onError must be one of stop, continue",
         )),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use page_tools::clean::clean;
 use page_tools::refusal::Failure;
-use page_tools::{Action, Event, Interaction, Limits, Report, Step};
+use page_tools::{Action, Event, Interaction, Limits, OnError, Report, Step};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -21,6 +21,7 @@ pub(super) struct Run<'a, D> {
     pub(super) actions: Vec<Action>,
     /// The actions as the client has sent them.
     pub(super) fields: &'a [Value],
+    pub(super) on_error: OnError,
     pub(super) limits: &'a Limits,
     pub(super) call: &'a Call,
 }
@@ -31,7 +32,8 @@ impl<D: Driver> Run<'_, D> {
         let started = Instant::now();
         let now = || started.elapsed().as_secs_f64() * 1000.0;
         let mut interaction =
-            Interaction::new(self.actions.clone(), self.limits.clone(), false, now());
+            Interaction::new(self.actions.clone(), self.limits.clone(), false, now())
+                .on_error(self.on_error);
         let mut executor = Executor {
             driver: self.driver,
             actions: self.actions,

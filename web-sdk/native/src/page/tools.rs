@@ -180,6 +180,7 @@ impl<D: Driver> Shared<D> {
     ) -> Result<ToolResult, CallError> {
         let view = arguments::view(arguments)?;
         let format = arguments::format(arguments, self.options.format)?;
+        let on_error = arguments::on_error(arguments)?;
         let limits = &self.options.limits;
         let actions = action::parse(&to_page(list), limits)
             .map_err(|error| arguments::invalid(error.reason(), explain(error.message())))?;
@@ -194,6 +195,7 @@ impl<D: Driver> Shared<D> {
             driver: &mut *driver,
             actions,
             fields: list.as_array().map(Vec::as_slice).unwrap_or_default(),
+            on_error,
             limits,
             call,
         };
@@ -212,18 +214,23 @@ impl<D: Driver> Shared<D> {
             }
             WantedView::None => None,
         };
-        let (page, shown) = match looked {
-            Some(Ok(looked)) => looked,
+        let result = match looked {
+            Some(Ok((page, shown))) => {
+                self.page_result(&page, shown, before, format, arguments, call, &log, facts)
+            }
             unseen => {
                 let mut texts = vec![log.trim_end().to_owned()];
                 // What was done stays done, so the log is the answer.
                 texts.extend(unseen.and_then(Result::err).map(|error| error.to_string()));
                 let page = driver.page().await;
                 let text = PageText::default();
-                return Ok(result(texts, &page, "none", &text, facts, None));
+                result(texts, &page, "none", &text, facts, None)
             }
         };
-        Ok(self.page_result(&page, shown, before, format, arguments, call, &log, facts))
+        match report.failures() {
+            0 => Ok(result),
+            _ => Err(result.into_failure(log)),
+        }
     }
 
     /// Looks at the user interface.

@@ -1,3 +1,4 @@
+mod on_error;
 mod targets;
 
 use super::*;
@@ -31,6 +32,10 @@ fn scroll() -> Action {
 
 fn interaction(actions: Vec<Action>) -> Interaction {
     Interaction::new(actions, Limits::default(), false, 0.0)
+}
+
+fn continuing(actions: Vec<Action>) -> Interaction {
+    interaction(actions).on_error(OnError::Continue)
 }
 
 fn facts() -> Event {
@@ -109,19 +114,6 @@ fn actions_run_in_order() {
 }
 
 #[test]
-fn a_failing_action_does_not_stop_the_list() {
-    let mut list = interaction(vec![click("e1"), click("e2")]);
-    run(&mut list, |step| match step {
-        Step::Apply { index: 0, .. } => Some(Event::Applied(Err(Failure::new(
-            ActionCode::ActionFailed,
-            "no",
-        )))),
-        _ => None,
-    });
-    assert_eq!(codes(&list), [Some(ActionCode::ActionFailed), None]);
-}
-
-#[test]
 fn a_navigation_ends_the_list() {
     let mut list = interaction(vec![click("e1"), click("e2"), click("e3")]);
     run(&mut list, |step| match step {
@@ -156,7 +148,7 @@ fn a_cancelled_list_stops_before_its_next_action() {
 
 #[test]
 fn an_action_has_thirty_seconds_and_a_call_two_minutes() {
-    let mut list = interaction(vec![click("e1"); 5]);
+    let mut list = continuing(vec![click("e1"); 5]);
     let mut event = Event::Started;
     let mut now = 0.0;
     loop {
@@ -246,7 +238,8 @@ fn a_value_that_the_page_changes_is_refused_with_both_values() {
 
 #[test]
 fn the_app_may_decline() {
-    let mut list = Interaction::new(vec![click("e1"), scroll()], Limits::default(), true, 0.0);
+    let mut list = Interaction::new(vec![click("e1"), scroll()], Limits::default(), true, 0.0)
+        .on_error(OnError::Continue);
     let steps = run(&mut list, |step| match step {
         Step::Confirm { index: 0, .. } => Some(Event::Confirmed(false)),
         _ => None,
@@ -286,7 +279,7 @@ fn a_wait_ends_when_the_text_is_there() {
 
 #[test]
 fn a_wait_has_an_end() {
-    let mut list = interaction(vec![
+    let mut list = continuing(vec![
         wait_for(Some("Saved"), None, 5.0),
         wait_for(None, None, 3.0),
     ]);
@@ -319,6 +312,9 @@ fn the_next_document_knows_the_action_that_ended_this_one() {
     list.next(Event::Rested, 0.0);
     let step = list.next(Event::Ended(Outcome::default()), 0.0);
     assert!(matches!(step, Step::Inspect { index: 1, .. }));
+    let before = list.report_if_document_ends();
+    assert_eq!((before.log.len(), before.skipped), (1, 3));
+    assert!(matches!(list.next(facts(), 0.0), Step::Apply { .. }));
     let report = list.report_if_document_ends();
     assert_eq!((report.log.len(), report.skipped), (2, 2));
     assert_eq!(report.log[1].detail.as_deref(), Some("onClick"));
@@ -335,7 +331,7 @@ fn a_wait_ends_with_the_time_of_its_action_and_of_its_call() {
         wait_for(Some("nowhere"), None, 1000.0),
         wait_for(None, None, 290.0),
     ];
-    let mut list = Interaction::new(waits, limits, false, 0.0);
+    let mut list = Interaction::new(waits, limits, false, 0.0).on_error(OnError::Continue);
     let mut event = Event::Started;
     let mut now = 0.0;
     let mut waited = Vec::new();

@@ -3,7 +3,7 @@
 use bridge_protocol::{CallId, ErrorCode};
 
 use crate::core::effect::{CallOutcome, Failure};
-use crate::core::messages::{Answer, Item, Json, Kind, PageToBridge, SizedJson};
+use crate::core::messages::{Answer, Item, Json, Kind, PageToBridge};
 use crate::core::text::size_error;
 
 /// A longer message is truncated, in bytes: it is meant to be read.
@@ -41,10 +41,11 @@ pub enum HandlerOutcome<J> {
         code: Option<String>,
         /// The message, for the model and the user.
         message: String,
-        /// The `data` of the error, as JSON text.
-        data: Option<SizedJson<J>>,
-        /// The content blocks that a tool returns instead of the message, as JSON text.
-        content: Option<SizedJson<J>>,
+        /// The `data` of the error as its `result`, and the `content` and `meta` that a tool returns
+        /// instead of the message.
+        details: Answer<J>,
+        /// The size of all JSON texts in the details, in bytes.
+        bytes: usize,
     },
 }
 
@@ -55,8 +56,7 @@ pub(super) enum SentOutcome<J> {
     Error {
         code: &'static str,
         message: String,
-        data: Option<J>,
-        content: Option<J>,
+        details: Answer<J>,
     },
 }
 
@@ -75,30 +75,32 @@ impl<J: Json> SentOutcome<J> {
             HandlerOutcome::Threw {
                 code,
                 message,
-                data,
-                content,
+                details,
+                bytes,
             } => {
                 let message = truncate(message);
-                let available = max_bytes.saturating_sub(message.len() * MAX_ESCAPE_FACTOR);
-                let mut remaining = available;
+                let fits = bytes + message.len() * MAX_ESCAPE_FACTOR <= max_bytes;
+                let (details, bytes) = if fits {
+                    (details, bytes)
+                } else {
+                    (Answer::default(), 0)
+                };
                 let sent = SentOutcome::Error {
                     code: handler_error_code(code),
                     message,
-                    content: take_if_fits(content, &mut remaining),
-                    data: take_if_fits(data, &mut remaining),
+                    details,
                 };
-                (sent, available - remaining)
+                (sent, bytes)
             }
         }
     }
 
-    /// Creates an error without data and content.
+    /// Creates an error without details.
     pub(super) fn failure(code: &'static str, message: String) -> Self {
         SentOutcome::Error {
             code,
             message,
-            data: None,
-            content: None,
+            details: Answer::default(),
         }
     }
 
@@ -143,14 +145,12 @@ impl<J: Json> SentOutcome<J> {
             SentOutcome::Error {
                 code,
                 message,
-                data,
-                content,
+                details,
             } => PageToBridge::CallError {
                 call,
                 code,
                 message: message.clone(),
-                data: data.clone(),
-                content: content.clone(),
+                details: details.clone(),
             },
         }
     }
@@ -161,13 +161,6 @@ fn handler_error_code(code: Option<String>) -> &'static str {
         .into_iter()
         .find(|allowed| code.as_deref() == Some(allowed))
         .unwrap_or(const { ErrorCode::HandlerFailed.as_str() })
-}
-
-/// Returns the text and reduces `remaining` by its size, if it is not larger than that.
-fn take_if_fits<J>(text: Option<SizedJson<J>>, remaining: &mut usize) -> Option<J> {
-    let text = text.filter(|text| text.bytes <= *remaining)?;
-    *remaining -= text.bytes;
-    Some(text.json)
 }
 
 /// Formats the error for a message of a handler that is too large.

@@ -171,8 +171,12 @@ fn only_handler_error_codes_are_passed_on() {
         let outcome = HandlerOutcome::Threw {
             code: Some(thrown.into()),
             message: "why".into(),
-            data: Some(sized_json("{}".into())),
-            content: Some(sized_json("[]".into())),
+            details: Answer {
+                result: Some("{}".into()),
+                content: Some("[]".into()),
+                ..Answer::default()
+            },
+            bytes: 4,
         };
         page.finish("c1", outcome);
         assert_eq!(only_error(&page).0, sent);
@@ -218,14 +222,17 @@ fn error_data_that_leaves_no_room_for_the_message_is_dropped() {
         let outcome = HandlerOutcome::Threw {
             code: None,
             message: "\n".repeat(100),
-            data: Some(sized_json("x".repeat(bytes))),
-            content: None,
+            details: Answer {
+                result: Some("x".repeat(bytes)),
+                ..Answer::default()
+            },
+            bytes,
         };
         page.finish(call, outcome);
-        let [PageToBridge::CallError { data, .. }] = &page.sent[..] else {
+        let [PageToBridge::CallError { details, .. }] = &page.sent[..] else {
             panic!("{:?}", page.sent);
         };
-        assert_eq!(data.is_some(), is_sent);
+        assert_eq!(details.result.is_some(), is_sent);
     }
 }
 

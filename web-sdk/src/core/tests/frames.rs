@@ -152,8 +152,12 @@ fn call_error_frames() {
             call: call(),
             code: code.as_str(),
             message: message.into(),
-            data: data.map(str::to_owned),
-            content: content.map(str::to_owned),
+            details: Answer {
+                result: data.map(str::to_owned),
+                content: content.map(str::to_owned),
+                meta: content.map(|_| r#"{"a.b/c":1}"#.to_owned()),
+                ..Answer::default()
+            },
         }
     };
     let code = ErrorCode::HandlerFailed;

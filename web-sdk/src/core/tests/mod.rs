@@ -389,8 +389,8 @@ pub(super) fn threw(message: &str) -> HandlerOutcome<String> {
     HandlerOutcome::Threw {
         code: None,
         message: message.into(),
-        data: None,
-        content: None,
+        details: Answer::default(),
+        bytes: 0,
     }
 }
 

@@ -1,6 +1,8 @@
-/** The calls of page tools: one after the other. */
+/** The calls of page tools: one after the other, and what becomes of a list in which an action fails. */
 
 import { assert, equal } from "./assert.js";
+import { Bridge } from "./bridge.js";
+import { enablePageTools } from "./mcp-web-page.js";
 import { CallQueue, MAX_WAIT_MS } from "./page/call-queue.ts";
 import { MAX_PERSON_WAIT_MS, PersonWait } from "./page/person-wait.ts";
 import { openQuestion } from "./person/tab.ts";
@@ -14,7 +16,63 @@ function makeQueue() {
   return { queue, waits };
 }
 
+/** A form whose field refuses the value, and what a client does there: it fills the form in and sends it. */
+const withForm = (run) => async () => {
+  const main = document.body.appendChild(document.createElement("main"));
+  main.innerHTML = `<input aria-label="Code"> <button>Send</button>`;
+  main.querySelector("input").oninput = ({ target }) => (target.value = target.value.toUpperCase());
+  const page = { sent: 0 };
+  main.querySelector("button").onclick = () => (page.sent += 1);
+  const bridge = new Bridge();
+  const tools = enablePageTools(await bridge.page(), { root: main });
+  await bridge.register();
+  const actions = [
+    { type: "setValue", find: { name: "Code" }, value: "abc" },
+    { type: "triggerEvent", find: { name: "Send" }, event: "onClick" },
+  ];
+  page.interact = (args) => bridge.tool("interact", { actions, view: "none", ...args });
+  page.bridge = bridge;
+  try {
+    await run(page);
+  } finally {
+    tools.remove();
+    main.remove();
+  }
+};
+
+const factsOf = (answer) => answer._meta["mcp-web/page"];
+const codesOf = (answer) => factsOf(answer).log.map(({ code }) => code);
+
 export default {
+  "nothing is done after an action that failed, and the result is an error with its facts": withForm(async (page) => {
+    const answer = await page.interact({});
+    equal([answer.type, answer.code, page.sent], ["call-error", "HandlerFailed", 0]);
+    equal([codesOf(answer), factsOf(answer).skipped], [["ValueRefused"], 1]);
+    equal("isError" in factsOf(answer), false);
+    const [{ text }] = answer.content;
+    assert(text.endsWith("\nstopped because action 1 failed, 1 action skipped: nothing after it was done; look at the page, then call again with the rest"), text);
+    // What the next document would say.
+    let handedOver;
+    while (page.bridge.has("call-hand-over")) handedOver = (await page.bridge.next("call-hand-over")).state;
+    equal([handedOver.started, handedOver.report.stopped, handedOver.report.skipped], [true, true, 1]);
+    equal(handedOver.report.log.map(({ code }) => code), ["ValueRefused"]);
+  }),
+  "the actions after one that failed are done if the client asks for that": withForm(async (page) => {
+    const answer = await page.interact({ onError: "continue" });
+    equal([answer.type, page.sent], ["call-error", 1]);
+    equal([codesOf(answer), factsOf(answer).skipped], [["ValueRefused", undefined], 0]);
+  }),
+  "a list in which no action failed is no error": withForm(async (page) => {
+    const actions = [{ type: "setValue", find: { name: "Code" }, value: "ABC" }];
+    const answer = await page.interact({ actions, onError: "stop" });
+    equal([answer.type, codesOf(answer)], ["call-response", [undefined]]);
+  }),
+  "onError takes no other value": withForm(async (page) => {
+    for (const onError of ["skip", null, true]) {
+      const { code, message } = await page.interact({ onError });
+      equal([code, message, page.sent], ["InvalidArguments", "onError must be one of stop, continue", 0]);
+    }
+  }),
   "a call begins when the one before has ended": async () => {
     const { queue } = makeQueue();
     const order = [];

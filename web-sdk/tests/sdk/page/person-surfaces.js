@@ -40,8 +40,9 @@ export class Client {
     return this.bridge.start({ type: "tool-call", toolName, toolInput, context: { progress: true } });
   }
 
+  /** Begins a list of actions, all of which are tried. */
   act(...actions) {
-    return this.begin("interact", { actions, view: "page" });
+    return this.begin("interact", { actions, onError: "continue", view: "page" });
   }
 
   hasEnded(call) {

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn nothing_is_applied_to_a_target_that_is_refused() {
-    let mut list = interaction(vec![click("e1"), click("e2"), click("e3")]);
+    let mut list = continuing(vec![click("e1"), click("e2"), click("e3")]);
     let steps = run(&mut list, |step| match step {
         Step::Inspect { index: 0, .. } => Some(Event::Inspected(Inspection::Facts(TargetFacts {
             disabled: Some("disabled".into()),
@@ -122,9 +122,9 @@ fn a_target_that_comes_within_a_second_is_found() {
 #[test]
 fn targets_that_never_come_are_waited_for_once_after_each_action_that_runs() {
     let missing = || action(ActionKind::Hover, find_save());
-    let mut list = interaction(vec![missing(), missing(), missing()]);
+    let mut list = continuing(vec![missing(), missing(), missing()]);
     assert_eq!(run_with_target_from(&mut list, f64::INFINITY), 1000.0);
-    let mut list = interaction(vec![missing(), missing(), scroll(), missing()]);
+    let mut list = continuing(vec![missing(), missing(), scroll(), missing()]);
     assert_eq!(run_with_target_from(&mut list, f64::INFINITY), 2000.0);
     let not_found = Some(ActionCode::TargetNotFound);
     assert_eq!(codes(&list), [not_found, not_found, None, not_found]);
