@@ -1,7 +1,7 @@
 /** What the page keeps from AI clients, and pages whose forms hide what a browser has. */
 
 import { assert, equal } from "./assert.js";
-import { nodesOf, withPage, treeAtOnce } from "./page-fixture.js";
+import { eventsOf, nodesOf, withPage, treeAtOnce } from "./page-fixture.js";
 
 /** A test of the lines of some HTML. */
 const lines = (html, expected, before, options) => withPage(html, async (page) => {
@@ -60,6 +60,29 @@ export default {
       assert(!(await shows(page, "hunter2")));
       equal(await stateOf(page), { f: { a: "(hidden)", b: "(hidden)" }, c: "(hidden)" });
       for (const id of ["#a", "#b"]) equal((await page.set(id, "secret")).readBack, { expected: "(hidden)", actual: "(hidden)", matches: true });
+    },
+  ),
+  "a button with something private in it is clicked, and what is private gets no event": withPage(
+    "<button id='t'>Pay <span id='s' data-mcp-private>DE1234</span></button><div id='c' tabindex='0' role='group' aria-label='Card'><button id='b' data-mcp-private style='width:100%'>DE1234</button></div>",
+    async (page) => {
+      for (const [target, inside] of [["#t", "#s"], ["#c", "#b"]]) {
+        const [own, kept] = [eventsOf(page.$(target), ["click"]), eventsOf(page.$(inside), ["pointerdown", "mousedown", "click", "focus"])];
+        equal([(await page.click(target)).code, own, kept], [undefined, ["click"], []]);
+      }
+    },
+  ),
+  "the browser's text about a field that is private or outside of the root is not shown": withPage(
+    "<form id='f'><input id='p' aria-label='Public' required></form><form id='g'><input id='s' type='email' data-mcp-private value='DE1234'><input id='t' aria-label='Own' required></form><main><input id='i' aria-label='Inner' form='h'></main><form id='h'><input type='email' value='DE1234'></form>",
+    async (page) => {
+      const submit = { type: "triggerEvent", event: "onSubmit" };
+      const [open, kept] = [await page.act(submit, "#p"), await page.act(submit, "#t")];
+      equal([open.code, open.messages.length, kept.code], ["ActionFailed", 1, "TargetPrivate"]);
+      equal(page.inspect("#t", submit), { label: 'what textbox "Own" acts on (textbox)', private: true });
+      const inner = new page.driver.constructor({ root: page.$("main") });
+      const [{ ref }] = nodesOf(treeAtOnce(inner, { limit: 10 }).root).filter(({ ref, role }) => ref && role === "textbox");
+      equal(inner.inspect(ref, submit), { label: 'what textbox "Inner" acts on (an element)', outside: true });
+      inner.dispose();
+      assert(!JSON.stringify([open, kept]).includes("DE1234"));
     },
   ),
   "private options are not listed, shown or found": withPage(
