@@ -165,7 +165,7 @@ impl ResultWriter {
                 self.write_pretty_text(&rest, out)?;
             }
         }
-        write_meta(meta.as_deref(), out);
+        write_meta(meta, out);
         Ok(())
     }
 
