@@ -54,6 +54,9 @@ async fn instances(browser: &Browser, class: &str) -> u64 {
         "returnByValue": true,
     });
     let counted = browser.devtools("Runtime.callFunctionOn", count).await;
+    // The list would keep them from being collected.
+    let list = json!({ "objectId": found["objects"]["objectId"] });
+    browser.devtools("Runtime.releaseObject", list).await;
     counted["result"]["value"].as_u64().unwrap()
 }
 

@@ -62,7 +62,8 @@ export class DomDriver implements PageDriver {
   #scrolledTo: { ref: string; label: string } | undefined;
   /** What is seen and used where the app gives no root: nothing. */
   readonly #nothing = invoke(document, "createElement", "div");
-  readonly #endWatch = watchSecrets();
+  /** Ends the watch for secrets. */
+  #endWatch: (() => void) | undefined = watchSecrets();
   /** Ends the guard of queries. */
   #endGuard: (() => void) | undefined;
   /** How many calls need the clock. */
@@ -229,7 +230,8 @@ export class DomDriver implements PageDriver {
     this.endAction();
     this.#endGuard?.();
     this.#endGuard = undefined;
-    this.#endWatch();
+    this.#endWatch?.();
+    this.#endWatch = undefined;
   }
 
   /** From now on, queries need the person. */
