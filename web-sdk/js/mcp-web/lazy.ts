@@ -14,12 +14,19 @@ export const loadModule = <Module>(importing: Promise<Module>, name: string, fea
 
 export const importDiagnosis = () => import("../mcp-web-diagnose.ts");
 
+const importDialog = () => loadModule(import("../mcp-web-dialog.ts"), "dialog", "Dialog");
+
+/** The last load: what is asked first is shown first, which several loads at once do not promise. */
+let loading: Promise<unknown> | undefined;
+
 /** Asks the user of the page in place of a client. */
 export async function elicitInPage(
   request: DialogRequest,
   signal: AbortSignal,
 ): Promise<ElicitAnswer<object>> {
   if (typeof document !== "object") throw new McpWebError("DialogUnavailable", "a worker has no document for a dialog");
-  const { elicit } = await loadModule(import("../mcp-web-dialog.ts"), "dialog", "Dialog");
+  const loaded = Promise.resolve(loading).then(importDialog, importDialog);
+  loading = loaded;
+  const { elicit } = await loaded;
   return elicit(request, signal);
 }
