@@ -5,8 +5,6 @@ use base64::prelude::BASE64_STANDARD;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::error::CallError;
-
 /// A content block of MCP: a text, a picture, a sound, or a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
@@ -70,14 +68,5 @@ impl ToolResult {
     pub fn meta(mut self, meta: Map<String, Value>) -> Self {
         self.meta = Some(meta.into());
         self
-    }
-
-    /// Returns the failure whose client gets this result, with `isError`.
-    pub(crate) fn into_failure(self, message: String) -> CallError {
-        let failure = CallError::new(message).content(self.content);
-        match self.meta {
-            Some(Value::Object(meta)) => failure.meta(meta),
-            _ => failure,
-        }
     }
 }

@@ -3,10 +3,12 @@
 use std::fmt;
 
 use bridge_protocol::ErrorCode;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use web_sdk::core::{Answer, HandlerOutcome};
 
 use crate::content::Content;
+#[cfg(feature = "page-tools")]
+use crate::content::ToolResult;
 use crate::json;
 
 /// Why a handler failed: a message that says what to do next, and more for programs.
@@ -73,13 +75,6 @@ impl CallError {
         self
     }
 
-    /// Adds the `_meta` of the result that a tool returns.
-    #[must_use]
-    pub fn meta(mut self, meta: Map<String, Value>) -> Self {
-        self.0.meta = Some(meta.into());
-        self
-    }
-
     /// Returns the code: `HandlerFailed` unless the error says otherwise.
     pub fn code(&self) -> &'static str {
         self.0.code.unwrap_or(ErrorCode::HandlerFailed).as_str()
@@ -88,6 +83,14 @@ impl CallError {
     pub(crate) fn with_code(code: ErrorCode, message: impl Into<String>) -> Self {
         let mut error = Self::new(message);
         error.0.code = Some(code);
+        error
+    }
+
+    /// Creates the failure whose client gets this result, with `isError`.
+    #[cfg(feature = "page-tools")]
+    pub(crate) fn from_result(message: String, result: ToolResult) -> Self {
+        let mut error = Self::new(message).content(result.content);
+        error.0.meta = result.meta;
         error
     }
 

@@ -229,7 +229,7 @@ impl<D: Driver> Shared<D> {
         };
         match report.failures() {
             0 => Ok(result),
-            _ => Err(result.into_failure(log)),
+            _ => Err(CallError::from_result(log, result)),
         }
     }
 
