@@ -91,8 +91,8 @@ export function affectedBySubmit(form: HTMLFormElement, submitter?: Element): Af
 }
 
 /** Returns the field for which the browser does not send a form. */
-const firstInvalidOf = (form: HTMLFormElement): HTMLInputElement | undefined =>
-  [...elementsOf(form)].find((one): one is HTMLInputElement => !is(one, "fieldset") && matches(one, ":invalid"));
+const firstInvalidOf = (form: HTMLFormElement): Element | false | undefined =>
+  matches(form, ":invalid") && [...elementsOf(form)].find((one) => !is(one, "fieldset") && matches(one, ":invalid"));
 
 /** What the reset of a form acts upon. */
 export const affectedByReset = (form: HTMLFormElement): Affected[] => [used(form), ...changed(...elementsOf(form))];

@@ -59,7 +59,7 @@ export function isOnlyHeard(element: Element): boolean {
 export function hitInside(element: Element, { x, y }: Point): Element {
   if (hasNoViewport(viewOf(element))) return element;
   const hit = hitElement(documentOf(element), x, y);
-  if (!hit || !flatContains(element, hit) || affectedByClick(hit).some(isKept)) return element;
+  if (!hit || hit === element || !flatContains(element, hit) || affectedByClick(hit).some(isKept)) return element;
   for (const around of flatAncestors(hit)) {
     if (around === element) return hit;
     if (isControlRole(roleOf(around))) return element;
