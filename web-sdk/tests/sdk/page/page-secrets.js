@@ -36,12 +36,16 @@ const SECRET_NAMES = [
   "otp", "otp-1", "otpCode", "smsOTP", "totp", "cvv", "cvv2", "cardCvc", "csc", "secret", "clientSecret", "client_secret", "apiKey", "api-key", "APIKey", "accessToken", "access_token",
   "authToken", "_token", "csrf", "csrfmiddlewaretoken", "authenticity_token", "xsrf-token", "__RequestVerificationToken", "oneTimeCode", "securityCode", "seedPhrase",
   "Passwort", "Kennwort", "contraseña", "contrasena", "senha", "mot de passe", "motDePasse", "Пароль", "密码", "密碼", "パスワード", "暗証番号", "비밀번호", "كلمة المرور", "पासवर्ड", "পাসওয়ার্ড",
+  "API token (optional)", "Access token (required)", "Personal access token for GitHub", "Paste your token here", "Bearer token", "jeton d'accès", "passkey", "db_pass", "Encryption key",
+  "API-Schlüssel", "API-sleutel", "clé d'API", "clé secrète", "clave de API", "clave privada", "nueva clave", "chiave API", "chave privada", "klucz API", "API キー", "API密钥", "私钥", "API 키", "ключ API", "секретный ключ",
+  "Bestätigungscode", "code de vérification", "código de verificación", "código de seguridad", "código de segurança", "codice di verifica", "kod weryfikacyjny", "код подтверждения",
   "şifre", "hasło", "wachtwoord", "mật khẩu", "kata sandi",
 ];
 
 const OTHER_NAMES = [
   "pincode", "passport", "passenger", "passengerName", "compass", "tokenizer", "secretary", "Secretary", "Secrétaire", "bypass", "boarding pass", "maxTokens", "tokenCount", "footprint", "hotpot",
-  "accessTokenUrl", "api-key-name", "postcode", "zip code", "code", "discount code", "user", "email", "search", "keyboard", "parola chiave", "palabra clave", "comment", "class", "passion", "description",
+  "accessTokenUrl", "api-key-name", "postcode", "zip code", "code", "discount code", "user", "email", "search", "keyboard", "parola chiave", "palabra clave", "código de seguro", "haslogo", "haslocation", "secretory", "access token lifetime", "token endpoint", "token type", "API key description", "has_logo", "token symbol",
+  "ski pass number", "seasonPass", "clave del producto", "chave Pix", "code cadeau", "numéro de sécurité sociale", "Passnummer", "Schlüsselwort", "parameter", "серия паспорта", "证件号码", "comment", "class", "passion", "description",
 ];
 
 const FIELD = `<input id="t" name="t" aria-label="A" value="hunter2">`;
@@ -61,6 +65,7 @@ export default {
     `<b id="l">Access token</b><div id="x" contenteditable role="textbox" aria-labelledby="l">hunter2</div>`,
     `<h2 contenteditable id="client-secret">hunter2</h2>`,
     `<label>Security code <input type="tel" value="hunter2"></label>`,
+    `<label>\n  <b>*</b>\n                                             <span>Password</span> <input value="hunter2"></label>`,
   ]),
   "fields are hidden by their attributes and their style": each([
     `<input autocomplete="section-a current-password" value="hunter2">`, `<textarea autocomplete="current-password">hunter2</textarea>`,
